@@ -1,0 +1,64 @@
+/// A byte pipe between an accessory and a device: memory, socket, pty, serial line, USB bulk pair.
+///
+/// A channel belongs to one loop and is used on it alone. It promises order and nothing else: bytes may arrive split
+/// or joined in any way. It is written for media that complete (USB) as for media that become ready (sockets): `send`
+/// takes what it can take now and says how much, and ``ChannelHandler/channelIsWritable(_:)`` tells when more fits.
+///
+/// The life of a channel: made, ``start(_:)`` once, any number of sends and receptions, and exactly one end: either
+/// ``close()`` by its owner, after which the handler hears nothing more, or
+/// ``ChannelHandler/channel(_:endedWith:)``, after which `send` takes nothing.
+///
+/// Faults and transcripts are channels around a channel.
+public protocol Channel: AnyObject {
+  /// Whether one `send` is one transfer on the medium (USB). Then a sender keeps packets apart; where it is false they
+  /// may be gathered into one `send`. Readers never rely on it.
+  var keepsTransfersApart: Bool { get }
+
+  /// Begins to receive. The handler is held until the end, and never called from within `start` or `send`.
+  func start(_ handler: any ChannelHandler)
+
+  /// Takes bytes to send and returns how many it took, from the front; 0 when there is no room or no other end.
+  /// A short count is followed by `channelIsWritable` when there is room again.
+  func send(_ bytes: RawSpan) -> Int
+
+  /// Stops `received` until ``resumeReading()``, and with it, where the medium can, the other side's sending.
+  func pauseReading()
+
+  /// Goes on after ``pauseReading()``.
+  func resumeReading()
+
+  /// Ends the channel from this side. What was taken by `send` still goes out where the medium allows. Closing an
+  /// ended channel does nothing.
+  func close()
+}
+
+/// Who hears from a channel. Calls come on the channel's loop, never from inside a call to the channel.
+public protocol ChannelHandler: AnyObject {
+  /// Bytes arrived. They live until this call returns; what must outlive it is copied.
+  func channel(_ channel: any Channel, received bytes: RawSpan)
+
+  /// There is room again after a `send` that took less than it was given.
+  func channelIsWritable(_ channel: any Channel)
+
+  /// The channel is over and will never call again.
+  func channel(_ channel: any Channel, endedWith end: ChannelEnd)
+}
+
+/// Why a channel is over.
+public enum ChannelEnd: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The other end closed it in order, or unplugged.
+  case closedByPeer
+  /// The other end is gone without saying so: a reset, a hang-up, a device that vanished.
+  case lost(String)
+  /// This end could not go on; the text says what the system said.
+  case failed(String)
+
+  /// A sentence fragment for messages: "the other end closed the channel".
+  public var description: String {
+    switch self {
+    case .closedByPeer: "the other end closed the channel"
+    case .lost(let what): "the other end is gone (\(what))"
+    case .failed(let what): "the channel failed: \(what)"
+    }
+  }
+}

@@ -1,0 +1,89 @@
+/// The timers of one loop, earliest first: a binary heap with stable order among equal deadlines.
+///
+/// Both loops share it, so that equal deadlines fire in the same order in virtual and in real time: the order in which
+/// they were armed. A timer that moved to a later time stays where it is until its old time comes; one that was
+/// cancelled is dropped then. So moving and cancelling are free, which matters because the retransmission timer moves
+/// with every packet.
+public final class TimerQueue {
+  private struct Entry {
+    var deadline: Instant
+    var order: UInt64
+    var timer: LoopTimer
+  }
+
+  private var heap: [Entry] = []
+  private var nextOrder: UInt64 = 0
+
+  /// An empty queue.
+  public init() {}
+
+  /// Makes a timer of this queue, not armed.
+  public func makeTimer(_ work: @escaping () -> Void) -> LoopTimer {
+    LoopTimer(queue: self, work: work)
+  }
+
+  /// When the earliest armed timer fires; nil when there is none, and then the loop may sleep without end.
+  public var earliest: Instant? {
+    settle()
+    return heap.first?.deadline
+  }
+
+  /// Takes the next timer due at `now` and returns its work; nil when none is due.
+  ///
+  /// One at a time, because the work may arm, move or cancel others.
+  public func popDue(at now: Instant) -> (() -> Void)? {
+    settle()
+    guard let first = heap.first, first.deadline <= now else { return nil }
+    removeFirst()
+    first.timer.disarmForFiring()
+    return first.timer.work
+  }
+
+  func insert(_ timer: LoopTimer, at deadline: Instant) {
+    timer.queuedAt = deadline
+    heap.append(Entry(deadline: deadline, order: nextOrder, timer: timer))
+    nextOrder += 1
+    siftUp(heap.count - 1)
+  }
+
+  /// Brings a live entry to the top: drops the cancelled, puts the moved where they belong now.
+  private func settle() {
+    while let first = heap.first {
+      let timer = first.timer
+      if timer.queuedAt == first.deadline, timer.deadline == first.deadline { return }
+      removeFirst()
+      // An entry that its timer no longer knows was replaced by an earlier one.
+      guard timer.queuedAt == first.deadline else { continue }
+      timer.queuedAt = nil
+      if let deadline = timer.deadline { insert(timer, at: deadline) }
+    }
+  }
+
+  private func precedes(_ left: Int, _ right: Int) -> Bool {
+    let (a, b) = (heap[left], heap[right])
+    return a.deadline != b.deadline ? a.deadline < b.deadline : a.order < b.order
+  }
+
+  private func removeFirst() {
+    heap.swapAt(0, heap.count - 1)
+    heap.removeLast()
+    var parent = 0
+    while true {
+      var least = parent
+      for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count && precedes(child, least) { least = child }
+      if least == parent { return }
+      heap.swapAt(parent, least)
+      parent = least
+    }
+  }
+
+  private func siftUp(_ index: Int) {
+    var child = index
+    while child > 0 {
+      let parent = (child - 1) / 2
+      guard precedes(child, parent) else { return }
+      heap.swapAt(child, parent)
+      child = parent
+    }
+  }
+}

@@ -1,0 +1,27 @@
+#define _GNU_SOURCE
+#include "CLinux.h"
+#include <errno.h>
+#include <limits.h>
+#include <stdatomic.h>
+
+static atomic_int without_pwait2;
+
+int clinux_epoll_wait(int epoll, struct epoll_event *events, int count, int64_t timeout) {
+  if (!atomic_load_explicit(&without_pwait2, memory_order_relaxed)) {
+    struct timespec limit = {timeout / 1000000000, timeout % 1000000000};
+    int n = epoll_pwait2(epoll, events, count, timeout < 0 ? NULL : &limit, NULL);
+    if (n >= 0 || (errno != ENOSYS && errno != EPERM)) return n;
+    atomic_store_explicit(&without_pwait2, 1, memory_order_relaxed);
+  }
+  int64_t milliseconds = timeout < 0 ? -1 : timeout / 1000000 + (timeout % 1000000 != 0);
+  return epoll_wait(epoll, events, count, milliseconds > INT_MAX ? INT_MAX : (int)milliseconds);
+}
+
+int clinux_peer_credentials(int socket, int32_t *pid, uint32_t *uid) {
+  struct ucred who;
+  socklen_t length = sizeof who;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0) return -1;
+  *pid = who.pid;
+  *uid = who.uid;
+  return 0;
+}
