@@ -26,6 +26,7 @@ let package = Package(
     // Floor 1: channels and loops; certificates; what an accessory is.
 
     tests("AccessoryCoreTests", ["AccessoryCore"]),
+    tests("IAP2Tests", ["IAP2"]),
   ],
   swiftLanguageModes: [.v6]
 )

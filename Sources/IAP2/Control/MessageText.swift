@@ -1,0 +1,50 @@
+/// Control messages as text: the number, the name, and every parameter in the words of ``MessageCatalog``.
+public enum MessageText {
+  /// One line: `EA00 StartExternalAccessoryProtocolSession protocol=1 session=7`.
+  public static func line(_ message: ControlMessage, shownBytes: Int = 8) -> String {
+    do throws(ParameterError) {
+      let known = MessageCatalog.entry(message.id)?.parameters ?? []
+      let parts = try ParameterReader.read(message.body).map { parameter in
+        text(parameter, known.first { $0.id == parameter.id }, shownBytes)
+      }
+      return ([message.id.description] + parts).joined(separator: " ")
+    } catch {
+      return "\(message.id) (unreadable: \(error))"
+    }
+  }
+
+  private static func text(
+    _ parameter: Parameter, _ entry: MessageCatalog.ParameterEntry?, _ shownBytes: Int
+  ) -> String {
+    let name = entry.flatMap { $0.name.isEmpty ? nil : $0.name.replacingSpaces } ?? "\(parameter.id)"
+    return "\(name)=\(value(parameter, entry?.kind, shownBytes))"
+  }
+
+  private static func value(
+    _ parameter: Parameter, _ kind: MessageCatalog.ValueKind?, _ shownBytes: Int
+  ) -> String {
+    let bytes = parameter.value
+    switch kind {
+    case .utf8?: if let text = try? parameter.text() { return "\"\(text)\"" }
+    case .u8?, .u16?, .number?:
+      if (1...8).contains(bytes.count) { return "\(bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) })" }
+    case .list?: if let list = try? parameter.list() { return "[\(list.map(Hex.number).joined(separator: " "))]" }
+    case .group?:
+      if let group = try? parameter.group() {
+        return "{\(group.map { "\($0.id)=\(value($0, nil, shownBytes))" }.joined(separator: " "))}"
+      }
+    case .some(.none): if bytes.isEmpty { return "yes" }
+    case .blob?, nil: break
+    }
+    if bytes.isEmpty { return "yes" }
+    if kind == nil, let text = try? parameter.text(), text.count > 1 { return "\"\(text)\"" }
+    let more = bytes.count > shownBytes ? "…(\(bytes.count))" : ""
+    return Hex.plain(bytes.prefix(shownBytes)) + more
+  }
+}
+
+extension String {
+  fileprivate var replacingSpaces: String {
+    String(map { $0 == " " ? "-" : $0 })
+  }
+}

@@ -1,0 +1,174 @@
+/// Who an accessory says it is: the content of IdentificationInformation (1D01).
+///
+/// Everything public about the message is typed; what is not is carried in ``other`` as it came.
+public struct Identification: Hashable, Sendable {
+  /// 0: the name that people see.
+  public var name = ""
+  /// 1: the model.
+  public var model = ""
+  /// 2: the manufacturer.
+  public var manufacturer = ""
+  /// 3: the serial number.
+  public var serialNumber = ""
+  /// 4: the firmware version.
+  public var firmwareVersion = ""
+  /// 5: the hardware version.
+  public var hardwareVersion = ""
+  /// 6: the messages the accessory may send.
+  public var messagesSent: [MessageID] = []
+  /// 7: the messages the accessory wants.
+  public var messagesReceived: [MessageID] = []
+  /// 8: 0 none, 1 reserved, 2 advanced.
+  public var powerProvidingCapability: UInt8 = 0
+  /// 9: in mA.
+  public var maximumCurrentDrawn: UInt16 = 0
+  /// 10: the External Accessory protocols; empty during the first half of a flicker.
+  public var protocols: [ExternalAccessoryProtocol] = []
+  /// 11: the team whose apps match.
+  public var appMatchTeamID: String?
+  /// 12: the language in use.
+  public var currentLanguage = "en"
+  /// 13: the languages there are.
+  public var supportedLanguages = ["en"]
+  /// 14–17 and 24: the ways the accessory can be reached.
+  public var transports: [TransportComponent] = []
+  /// 18: its HID functions.
+  public var hidComponents: [HIDComponent] = []
+  /// 34: the product plan, 16 hex digits in captures; what a dump shows as `ppid`.
+  public var productPlanUID: String?
+  /// Parameters that have no type here.
+  public var other: [Parameter] = []
+
+  /// An identification to be filled in.
+  public init() {}
+
+  /// The declared protocol with this number.
+  public func externalAccessoryProtocol(_ id: UInt8) -> ExternalAccessoryProtocol? {
+    protocols.first { $0.id == id }
+  }
+
+  /// The declared protocol with this name.
+  public func externalAccessoryProtocol(named name: String) -> ExternalAccessoryProtocol? {
+    protocols.first { $0.name == name }
+  }
+}
+
+/// One External Accessory protocol of an accessory (group 10 of the identification).
+public struct ExternalAccessoryProtocol: Hashable, Sendable {
+  /// Whether the device offers to find an app for the protocol.
+  public enum MatchAction: Hashable, Sendable {
+    /// No app matching.
+    case none
+    /// Ask the user.
+    case optional
+    /// Match without an alert.
+    case noAlert
+    /// A value nobody has described; carried.
+    case unknown(UInt8)
+
+    /// The byte on the wire.
+    public var rawValue: UInt8 {
+      switch self {
+      case .none: 0
+      case .optional: 1
+      case .noAlert: 2
+      case .unknown(let value): value
+      }
+    }
+
+    /// The action for a byte on the wire.
+    public init(rawValue: UInt8) {
+      switch rawValue {
+      case 0: self = .none
+      case 1: self = .optional
+      case 2: self = .noAlert
+      default: self = .unknown(rawValue)
+      }
+    }
+  }
+
+  /// The number by which the device asks for a session.
+  public var id: UInt8
+  /// The reverse-DNS name that apps know.
+  public var name: String
+  /// Whether the device offers to find an app.
+  public var matchAction: MatchAction
+  /// The transport component whose own endpoints carry the sessions, when they bypass the link.
+  public var nativeTransportComponent: UInt16?
+  /// Whether the protocol belongs to CarPlay.
+  public var isCarPlay: Bool
+
+  /// A protocol.
+  public init(
+    id: UInt8, name: String, matchAction: MatchAction = .optional, nativeTransportComponent: UInt16? = nil,
+    isCarPlay: Bool = false
+  ) {
+    self.id = id
+    self.name = name
+    self.matchAction = matchAction
+    self.nativeTransportComponent = nativeTransportComponent
+    self.isCarPlay = isCarPlay
+  }
+}
+
+/// One way an accessory can be reached (groups 14–17 and 24).
+///
+/// "USB device" and "USB host" name the mode of the *Apple device*, not of the accessory: an accessory that is a USB
+/// device attached to a host declares `usbHost`.
+public struct TransportComponent: Hashable, Sendable {
+  /// Which parameter declares it.
+  public enum Kind: UInt16, Hashable, Sendable, CaseIterable {
+    /// A serial line.
+    case serial = 14
+    /// USB, the Apple device being the USB device.
+    case usbDevice = 15
+    /// USB, the Apple device being the host.
+    case usbHost = 16
+    /// Bluetooth.
+    case bluetooth = 17
+    /// Wireless CarPlay.
+    case wirelessCarPlay = 24
+  }
+
+  /// Which transport.
+  public var kind: Kind
+  /// The component's number.
+  public var id: UInt16
+  /// The component's name.
+  public var name: String
+  /// Whether iAP2 runs over it.
+  public var supportsIAP2: Bool
+  /// Whether CarPlay runs over it (16 and 24).
+  public var supportsCarPlay = false
+  /// The audio sample rates of a USB device transport.
+  public var sampleRates: [UInt8] = []
+  /// The CarPlay interface of a USB host transport.
+  public var carPlayInterface: UInt8?
+  /// The address of a Bluetooth transport, six bytes.
+  public var address: [UInt8] = []
+
+  /// A component.
+  public init(kind: Kind, id: UInt16, name: String, supportsIAP2: Bool = true) {
+    self.kind = kind
+    self.id = id
+    self.name = name
+    self.supportsIAP2 = supportsIAP2
+  }
+}
+
+/// One HID function of an accessory (group 18).
+public struct HIDComponent: Hashable, Sendable {
+  /// The component's number.
+  public var id: UInt16
+  /// The component's name.
+  public var name: String
+  /// 0 keyboard, 1 media remote, 2 AssistiveTouch, 4 and 6 gamepad, 7 switch control, 8 headset, 10 braille.
+  public var function: UInt8
+
+  /// A component.
+  public init(id: UInt16, name: String, function: UInt8) {
+    self.id = id
+    self.name = name
+    self.function = function
+  }
+}

@@ -1,0 +1,125 @@
+/// An identification as far as it can be read, with everything that could not.
+///
+/// Reading goes on after a mistake, so that a firmware developer sees all of them at once and the refusal can name
+/// every parameter.
+public struct IdentificationReading: Hashable, Sendable {
+  /// What was understood.
+  public private(set) var identification = Identification()
+  /// What was not.
+  public private(set) var findings: [IdentificationFinding] = []
+
+  /// Reads the parameters of a 1D01.
+  public init(_ message: ControlMessage) {
+    let parameters: [Parameter]
+    do {
+      parameters = try ParameterReader.read(message.body)
+    } catch {
+      findings.append(.init(check: .unreadableParameter, parameter: 0, reason: error.description))
+      return
+    }
+    for parameter in parameters { take(parameter) }
+    var seen: [UInt16: Int] = [:]
+    for parameter in parameters { seen[parameter.id, default: 0] += 1 }
+    for id in Self.mandatory where seen[id] == nil {
+      findings.append(.init(check: .missingParameter, parameter: id, reason: "\(Self.name(id)) is missing"))
+    }
+    for (id, count) in seen.sorted(by: { $0.key < $1.key }) where count > 1 && Self.single.contains(id) {
+      findings.append(.init(check: .repeatedParameter, parameter: id, reason: "\(Self.name(id)) comes \(count) times"))
+    }
+  }
+
+  private static let mandatory: [UInt16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13]
+  private static let single: Set<UInt16> = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 34]
+  private static let names: [UInt16: String] = Dictionary(
+    (MessageCatalog.entry(.identificationInformation)?.parameters ?? []).map { ($0.id, $0.name) },
+    uniquingKeysWith: { first, _ in first })
+
+  static func name(_ id: UInt16) -> String { names[id].map { "the \($0)" } ?? "it" }
+
+  private mutating func take(_ parameter: Parameter) {
+    do throws(ParameterError) {
+      switch parameter.id {
+      case 0: identification.name = try parameter.text()
+      case 1: identification.model = try parameter.text()
+      case 2: identification.manufacturer = try parameter.text()
+      case 3: identification.serialNumber = try parameter.text()
+      case 4: identification.firmwareVersion = try parameter.text()
+      case 5: identification.hardwareVersion = try parameter.text()
+      case 6: identification.messagesSent = try parameter.list().map(MessageID.init)
+      case 7: identification.messagesReceived = try parameter.list().map(MessageID.init)
+      case 8: identification.powerProvidingCapability = try parameter.number()
+      case 9: identification.maximumCurrentDrawn = try parameter.number()
+      case 10: identification.protocols.append(try readProtocol(parameter))
+      case 11: identification.appMatchTeamID = try parameter.text()
+      case 12: identification.currentLanguage = try parameter.text()
+      case 13: takeLanguage(try parameter.text())
+      case 14, 15, 16, 17, 24:
+        if let kind = TransportComponent.Kind(rawValue: parameter.id) {
+          identification.transports.append(try readTransport(parameter, kind))
+        }
+      case 18: identification.hidComponents.append(try readHID(parameter))
+      case 34: identification.productPlanUID = try parameter.text()
+      default: identification.other.append(parameter)
+      }
+    } catch {
+      findings.append(.init(check: .unreadableParameter, parameter: parameter.id, reason: error.description))
+    }
+  }
+
+  private var hasLanguages = false
+
+  private mutating func takeLanguage(_ language: String) {
+    if !hasLanguages { identification.supportedLanguages = [] }
+    hasLanguages = true
+    identification.supportedLanguages.append(language)
+  }
+
+  /// Notes a parameter that should only be present and has a value; reading goes on.
+  private mutating func checkPresence(_ parameter: Parameter?, in group: UInt16) -> Bool {
+    guard let parameter else { return false }
+    if !parameter.value.isEmpty {
+      findings.append(
+        .init(
+          check: .presenceWithValue, parameter: group,
+          reason: "its parameter \(parameter.id) must have no value and has \(parameter.value.count) bytes"))
+    }
+    return true
+  }
+
+  private mutating func readProtocol(_ parameter: Parameter) throws(ParameterError) -> ExternalAccessoryProtocol {
+    let group = try parameter.group()
+    var native: UInt16?
+    if let component = group.first(3) { native = try component.number() }
+    var action = ExternalAccessoryProtocol.MatchAction.none
+    if let value = group.first(2) { action = .init(rawValue: try value.number()) }
+    return ExternalAccessoryProtocol(
+      id: try group.only(0, "protocol number").number(), name: try group.only(1, "protocol name").text(),
+      matchAction: action, nativeTransportComponent: native, isCarPlay: checkPresence(group.first(4), in: 10))
+  }
+
+  private mutating func readTransport(
+    _ parameter: Parameter, _ kind: TransportComponent.Kind
+  ) throws(ParameterError) -> TransportComponent {
+    let group = try parameter.group()
+    var transport = TransportComponent(
+      kind: kind, id: try group.only(0, "component number").number(),
+      name: try group.only(1, "component name").text(), supportsIAP2: checkPresence(group.first(2), in: kind.rawValue))
+    transport.supportsCarPlay = checkPresence(group.first(4), in: kind.rawValue)
+    for extra in group where extra.id == 3 {
+      switch kind {
+      case .usbDevice: transport.sampleRates.append(try extra.number())
+      case .usbHost: transport.carPlayInterface = try extra.number()
+      case .bluetooth: transport.address = extra.value
+      case .serial, .wirelessCarPlay: break
+      }
+    }
+    return transport
+  }
+
+  private func readHID(_ parameter: Parameter) throws(ParameterError) -> HIDComponent {
+    let group = try parameter.group()
+    return HIDComponent(
+      id: try group.only(0, "component number").number(), name: try group.only(1, "component name").text(),
+      function: try group.only(2, "HID function").number())
+  }
+}

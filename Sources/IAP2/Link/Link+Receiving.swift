@@ -1,0 +1,140 @@
+// What a link does with the packets and the time it is given once it is up.
+
+extension Link {
+  /// A packet arrived whole. `hasRoom` says whether its session can take the payload; a packet without room is treated
+  /// as if it had been lost, so that the other end keeps it.
+  public mutating func handle(
+    _ header: PacketHeader, payload: RawSpan, hasRoom: Bool = true, now: WireTime
+  ) -> Reaction {
+    counters.packetsReceived += 1
+    if header.control.contains(.syn) { return handleSynchronization(header, payload, now: now) }
+    if header.control.contains(.rst) { return handleEnd(.reset, now: now) }
+    if header.control.contains(.slp) { return handleEnd(.asleep, now: now) }
+    guard timing.isUp else { return completeAnswer(header) }
+    if header.control.contains(.ack), !timing.isZeroAcknowledgement, sender.inFlight > 0 {
+      sender.acknowledge(upTo: header.acknowledgement)
+    }
+    if header.control.contains(.eak) {
+      counters.hastened += sender.hasten(payload)
+      return .nothing
+    }
+    // A header alone says nothing beyond its acknowledgement: its number is not judged.
+    guard payload.byteCount > 0 else { return .nothing }
+    if timing.isZeroAcknowledgement {
+      receiver.advanceSilently(to: header.sequence)
+      return .deliver(session: header.session)
+    }
+    return judge(header, payload, hasRoom, now: now)
+  }
+
+  private mutating func judge(
+    _ header: PacketHeader, _ payload: RawSpan, _ hasRoom: Bool, now: WireTime
+  ) -> Reaction {
+    switch receiver.judge(header.sequence, window: timing.receiveWindow) {
+    case .next:
+      guard hasRoom else {
+        counters.refused += 1
+        return .nothing
+      }
+      advance(now: now)
+      return .deliver(session: header.session)
+    case .duplicate:
+      counters.duplicates += 1
+      if !receiver.isHolding { pending.insert(.acknowledgement) }
+    case .ahead:
+      counters.ahead += 1
+      guard settings.keepsPacketsAheadOfGap, hasRoom else { break }
+      if receiver.store(header.sequence, session: header.session, payload: payload),
+        settings.extendedAcknowledgement != .never
+      {
+        pending.insert(.extendedAcknowledgement)
+      }
+    case .outside:
+      counters.outside += 1
+      if !receiver.isHolding { pending.insert(.acknowledgement) }
+    }
+    return .nothing
+  }
+
+  private mutating func advance(now: WireTime) {
+    receiver.advance(now: now, timeout: timing.acknowledgementTimeout, settings.acknowledgementTimer)
+    if receiver.owed >= timing.cumulativeLimit, !receiver.isHolding { pending.insert(.acknowledgement) }
+  }
+
+  /// The packet that follows in order, when it arrived before its turn: its session and payload.
+  public mutating func takeSuccessor(now: WireTime) -> (session: UInt8, payload: [UInt8])? {
+    guard timing.isUp, let session = receiver.successor, let payload = receiver.takeSuccessor() else { return nil }
+    advance(now: now)
+    return (session, payload)
+  }
+
+  /// A packet arrived with a wrong payload checksum: it is not acknowledged, and so will come again.
+  public mutating func handleSpoiled() {
+    counters.spoiled += 1
+  }
+
+  private mutating func handleEnd(_ end: LinkEnd, now: WireTime) -> Reaction {
+    // Both are the device's words; an accessory that sends one is not believed.
+    guard role == .accessory, phase != .stopped else { return .nothing }
+    let wasUp = timing.isUp
+    let next = wasUp ? sender.lastSent &+ 1 : synchronizationSequence &+ 1
+    stop()
+    synchronizationSequence = next
+    // After a reset the accessory starts with SYN, not with detection.
+    if end == .reset { synchronize(settings.parameters, now: now) }
+    return .down(end)
+  }
+
+  // MARK: A session that does not read
+
+  /// Whether acknowledgements are kept back.
+  public var isHoldingAcknowledgements: Bool { receiver.isHolding }
+
+  /// Whether the link is up and has no acknowledgements at all.
+  public var isZeroAcknowledgement: Bool { timing.isZeroAcknowledgement }
+
+  /// Keeps acknowledgements back, because a session has as much unread as it may.
+  public mutating func holdAcknowledgements() {
+    receiver.hold()
+    pending.remove(.acknowledgement)
+  }
+
+  /// Lets acknowledgements go on, one at once when packets are owed it.
+  public mutating func releaseAcknowledgements() {
+    if receiver.release() { pending.insert(.acknowledgement) }
+  }
+
+  /// How long the other end repeats a packet before it gives the link up.
+  public var patience: Milliseconds {
+    Milliseconds(timing.retransmissionTimeout.count * Int64(max(1, timing.retransmissionLimit)))
+  }
+
+  // MARK: Time
+
+  /// When ``handleTimeout(now:)`` wants to be called; nil on an idle link.
+  public var deadline: WireTime? {
+    guard timing.isUp else { return phaseDeadline }
+    if timing.isZeroAcknowledgement { return nil }
+    return WireTime.earlier(sender.deadline(timeout: timing.retransmissionTimeout), receiver.deadline)
+  }
+
+  /// The time has come to `now`.
+  public mutating func handleTimeout(now: WireTime) -> Reaction {
+    guard timing.isUp else { return handlePhaseTimeout(now: now) }
+    if timing.isZeroAcknowledgement { return .nothing }
+    if let due = receiver.deadline, due <= now {
+      receiver.forgetDeadline()
+      pending.insert(.acknowledgement)
+    }
+    switch sender.expire(
+      now: now, timeout: timing.retransmissionTimeout, limit: timing.retransmissionLimit, settings.retransmission)
+    {
+    case .nothing: return .nothing
+    case .resend(let count):
+      counters.retransmissions += count
+      return .nothing
+    case .giveUp(let sequence):
+      return fail(.unanswered(sequence: sequence, retransmissions: timing.retransmissionLimit), now: now)
+    }
+  }
+}

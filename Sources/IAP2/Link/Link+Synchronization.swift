@@ -1,0 +1,229 @@
+// How a link comes up and goes down: detection, SYN, and every way back to the beginning.
+
+extension Link {
+  /// The detection sequence arrived.
+  public mutating func handleDetection(now: WireTime) -> Reaction {
+    switch (role, phase) {
+    case (.accessory, .detecting):
+      synchronize(settings.parameters, now: now)
+    case (.accessory, .established):
+      // A device that was started anew on a cable that never went away.
+      restart(now: now)
+      return .down(.restarted)
+    case (.device, .stopped), (.accessory, _):
+      break
+    case (.device, .established), (.device, .answering):
+      // On a live link detection resets it at the device.
+      restart(now: now)
+      pending.insert(.detection)
+      return .down(.restarted)
+    case (.device, _):
+      pending.insert(settings.legacyAnswer == nil ? .detection : .legacyAnswer)
+    }
+    return .nothing
+  }
+
+  /// A frame of iAP1 arrived: to an accessory that is detecting it says that the device knows nothing newer.
+  public mutating func handleLegacy(_ frame: RawSpan) -> Reaction {
+    guard role == .accessory, case .detecting = phase else { return .nothing }
+    stop()
+    return .down(.legacyDevice(frame: frame.withUnsafeBytes { [UInt8]($0) }))
+  }
+
+  /// Ends the link from this side with a reset, which only a device sends.
+  public mutating func reset(now: WireTime) {
+    precondition(role == .device, "only the device sends a reset")
+    restart(now: now)
+    pending.insert(.reset)
+  }
+
+  /// Sends the link to sleep, which only a device does.
+  public mutating func sleep() {
+    precondition(role == .device, "only the device sends a link to sleep")
+    stop()
+    pending.insert(.sleep)
+  }
+
+  /// Stops without a word: the cable is gone.
+  public mutating func stop() {
+    phase = .stopped
+    timing = Timing()
+    pending = []
+  }
+
+  mutating func restart(now: WireTime) {
+    stop()
+    switch role {
+    case .accessory: detect(attempts: 0, now: now)
+    case .device: phase = .listening
+    }
+  }
+
+  private mutating func detect(attempts: Int, now: WireTime) {
+    phase = .detecting(attempts: attempts + 1, next: now + settings.detectionPeriod)
+    pending.insert(.detection)
+  }
+
+  /// The accessory begins a synchronisation with a fresh number.
+  mutating func synchronize(_ offer: LinkParameters, now: WireTime) {
+    settlingRoundsLeft = Self.settlingRounds
+    phase = .synchronizing(offer: offer, attempts: 1, next: now + settings.synchronizationPeriod)
+    pending.insert(.synchronization)
+  }
+
+  /// A packet with the SYN bit arrived.
+  mutating func handleSynchronization(_ header: PacketHeader, _ payload: RawSpan, now: WireTime) -> Reaction {
+    let parameters: LinkParameters
+    do {
+      parameters = try LinkParameters(decoding: payload)
+    } catch {
+      return isWaitingForSynchronization ? fail(.unusable(error), now: now) : .nothing
+    }
+    return role == .device
+      ? answer(parameters, header, now: now) : handleAnswer(parameters, header, now: now)
+  }
+
+  private var isWaitingForSynchronization: Bool {
+    switch phase {
+    case .listening, .synchronizing, .answering: true
+    default: false
+    }
+  }
+
+  // MARK: The device's side
+
+  private mutating func answer(_ offer: LinkParameters, _ header: PacketHeader, now: WireTime) -> Reaction {
+    var ended: Reaction = .nothing
+    switch phase {
+    case .stopped, .detecting, .synchronizing:
+      return .nothing
+    case .listening:
+      break
+    case .answering(let known, let answer, let sequence, let attempts, _):
+      if header.sequence == sequence, known == offer {
+        // The same SYN again: ours was lost.
+        phase = .answering(
+          offer: known, answer: answer, peerSequence: sequence, attempts: attempts,
+          next: now + settings.synchronizationPeriod)
+        pending.insert(.synchronization)
+        return .nothing
+      }
+      synchronizationSequence &+= 1
+    case .established:
+      // No data since, so this is a late copy of the SYN that made the link: our answer is known to have arrived.
+      if header.sequence == receiver.lastInOrder { return .nothing }
+      ended = .down(.restarted)
+      synchronizationSequence = sender.lastSent &+ 1
+    }
+    let own = settings.parameters
+    var answer = settings.deviceAnswer == .echo ? own.adoptingRecovery(of: offer) : own
+    if offer.isZeroAcknowledgement { answer = settings.acceptsZeroAcknowledgement ? own.withoutAcknowledgements : own }
+    answer.sessions = offer.sessions
+    stop()
+    phase = .answering(
+      offer: offer, answer: answer, peerSequence: header.sequence, attempts: 1,
+      next: now + settings.synchronizationPeriod)
+    pending.insert(.synchronization)
+    return ended
+  }
+
+  /// In `answering`: any packet that acknowledges our SYN|ACK brings the link up.
+  mutating func completeAnswer(_ header: PacketHeader) -> Reaction {
+    guard case .answering(let offer, let answer, let peerSequence, _, _) = phase,
+      header.control.contains(.ack), header.acknowledgement == synchronizationSequence
+    else { return .nothing }
+    // What the accessory acknowledged is our answer, recovery values included.
+    return establish(LinkAgreement(ours: answer, theirs: offer.adoptingRecovery(of: answer)), peerSequence)
+  }
+
+  // MARK: The accessory's side
+
+  private mutating func handleAnswer(_ answer: LinkParameters, _ header: PacketHeader, now: WireTime) -> Reaction {
+    if case .established = phase {
+      // Our acknowledgement of the SYN|ACK was lost.
+      if header.control.contains(.ack) { pending.insert(.acknowledgement) }
+      return .nothing
+    }
+    guard case .synchronizing(let offer, _, _) = phase, header.control.contains(.ack),
+      header.acknowledgement == synchronizationSequence
+    else { return .nothing }
+    if offer.isZeroAcknowledgement, !answer.isZeroAcknowledgement, let fallback = settings.fallbackParameters {
+      synchronizationSequence &+= 1
+      synchronize(fallback, now: now)
+      return .nothing
+    }
+    if settings.settling == .offerAgain, !offer.agreesOnRecovery(with: answer), settlingRoundsLeft > 0 {
+      synchronizationSequence &+= 1
+      receiver.restart(after: header.sequence)
+      settlingRoundsLeft -= 1
+      phase = .synchronizing(
+        offer: offer.adoptingRecovery(of: answer), attempts: 1, next: now + settings.synchronizationPeriod)
+      pending.insert(.synchronization)
+      return .nothing
+    }
+    let reaction = establish(LinkAgreement(ours: offer, theirs: answer), header.sequence)
+    pending.insert(.acknowledgement)
+    return reaction
+  }
+
+  // MARK: Both
+
+  private mutating func establish(_ agreement: LinkAgreement, _ peerSequence: UInt8) -> Reaction {
+    phase = .established(agreement)
+    pending = []
+    sender.restart(after: synchronizationSequence)
+    receiver.restart(after: peerSequence)
+    isStalled = false
+    counters.establishments += 1
+    timing = Timing(
+      isUp: true, isZeroAcknowledgement: agreement.isZeroAcknowledgement,
+      sendWindow: agreement.isZeroAcknowledgement ? .max : Int(agreement.peerMaximumOutstandingPackets),
+      receiveWindow: agreement.maximumOutstandingPackets, maximumPayload: agreement.maximumPayload,
+      cumulativeLimit: max(1, Int(agreement.maximumCumulativeAcknowledgements)),
+      retransmissionLimit: agreement.maximumRetransmissions,
+      retransmissionTimeout: agreement.retransmissionTimeout,
+      acknowledgementTimeout: agreement.cumulativeAcknowledgementTimeout)
+    return .established(agreement)
+  }
+
+  /// The link cannot go on: back to the beginning, with a number the other end has not seen.
+  mutating func fail(_ end: LinkEnd, now: WireTime) -> Reaction {
+    synchronizationSequence = timing.isUp ? sender.lastSent &+ 1 : synchronizationSequence &+ 1
+    restart(now: now)
+    return .down(end)
+  }
+
+  mutating func handlePhaseTimeout(now: WireTime) -> Reaction {
+    switch phase {
+    case .detecting(let attempts, let next) where next <= now:
+      if let limit = settings.detectionLimit, attempts >= limit {
+        stop()
+        return .down(.undetected(attempts: attempts))
+      }
+      detect(attempts: attempts, now: now)
+    case .synchronizing(let offer, let attempts, let next) where next <= now:
+      // Repeated as it was: a new number would be a new SYN.
+      if attempts >= settings.synchronizationLimit { return fail(.unsynchronized(attempts: attempts), now: now) }
+      phase = .synchronizing(offer: offer, attempts: attempts + 1, next: now + settings.synchronizationPeriod)
+      pending.insert(.synchronization)
+    case .answering(let offer, let answer, let sequence, let attempts, let next) where next <= now:
+      if attempts >= settings.synchronizationLimit { return fail(.unsynchronized(attempts: attempts), now: now) }
+      phase = .answering(
+        offer: offer, answer: answer, peerSequence: sequence, attempts: attempts + 1,
+        next: now + settings.synchronizationPeriod)
+      pending.insert(.synchronization)
+    default:
+      break
+    }
+    return .nothing
+  }
+
+  var phaseDeadline: WireTime? {
+    switch phase {
+    case .detecting(_, let next): next
+    case .synchronizing(_, _, let next): next
+    case .answering(_, _, _, _, let next): next
+    default: nil
+    }
+  }
+}

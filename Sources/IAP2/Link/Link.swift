@@ -1,0 +1,242 @@
+/// iAP2's reliable packet link, for either role: detection, synchronisation, numbered and acknowledged packets.
+///
+/// What the wire shows in each phase:
+///
+/// ```
+///   accessory                                     device
+///   detecting      FF 55 02 00 EE 10 ──────────▶  listening
+///                  ◀────────── FF 55 02 00 EE 10
+///   synchronizing  SYN ─────────────────────────▶
+///                  ◀───────────────────── SYN|ACK  answering
+///   established    ACK ─────────────────────────▶  established
+///                  ◀──────── data, ACK, EAK ────▶
+/// ```
+///
+/// A link is given whole packets (see ``PacketScanner``), the time, and room for what it sends; it decides which
+/// payloads are delivered, in which order, and when to speak. It knows sessions by number only.
+///
+/// Invariants: each payload is delivered once and in order, or the link ends with a reason; never more packets in
+/// flight than the other end announced, none longer; an idle link has no deadline.
+public struct Link: ~Copyable {
+  /// Who is who on the wire.
+  public enum Role: Hashable, Sendable {
+    /// The MFi accessory: begins detection and synchronisation.
+    case accessory
+    /// The Apple device: answers both, then speaks first.
+    case device
+  }
+
+  /// The phases of a link, as in the picture above.
+  public enum Phase: Equatable, Sendable {
+    /// Not started, asleep, or given up for good.
+    case stopped
+    /// Accessory: the detection sequence goes out at `next`, after `attempts` already.
+    case detecting(attempts: Int, next: WireTime)
+    /// Device: waits for detection or a SYN.
+    case listening
+    /// Accessory: `offer` went out `attempts` times.
+    case synchronizing(offer: LinkParameters, attempts: Int, next: WireTime)
+    /// Device: `answer` went out `attempts` times in reply to `offer`, whose number was `peerSequence`.
+    case answering(offer: LinkParameters, answer: LinkParameters, peerSequence: UInt8, attempts: Int, next: WireTime)
+    /// Data flows.
+    case established(LinkAgreement)
+  }
+
+  /// What the owner of the link has to do after an event.
+  public enum Reaction: Equatable, Sendable {
+    /// Nothing.
+    case nothing
+    /// The packet's payload belongs to this session now; there may be successors, see ``Link/takeSuccessor(now:)``.
+    case deliver(session: UInt8)
+    /// The link is up.
+    case established(LinkAgreement)
+    /// The link is down; what it does next is up to its phase.
+    case down(LinkEnd)
+  }
+
+  /// What waits to be sent besides data.
+  struct Pending: OptionSet {
+    let rawValue: UInt8
+    static let detection = Pending(rawValue: 1)
+    static let synchronization = Pending(rawValue: 2)
+    static let acknowledgement = Pending(rawValue: 4)
+    static let extendedAcknowledgement = Pending(rawValue: 8)
+    static let reset = Pending(rawValue: 16)
+    static let sleep = Pending(rawValue: 32)
+    static let legacyAnswer = Pending(rawValue: 64)
+  }
+
+  /// Which end this is.
+  public let role: Role
+  /// The choices this link was made with.
+  public let settings: LinkSettings
+  /// Where the link stands.
+  public internal(set) var phase: Phase = .stopped
+  /// What it has done.
+  public internal(set) var counters = LinkCounters()
+
+  var sender = SendQueue()
+  var receiver = ReceiveWindow()
+  var pending: Pending = []
+  /// The number of the SYN that this link was, or is being, made with.
+  var synchronizationSequence: UInt8
+  /// How many more recovery values are exchanged before the device's are simply taken.
+  var settlingRoundsLeft = 0
+  var isStalled = false
+  /// The agreement's numbers that every packet needs, beside the phase so that a packet touches no array.
+  var timing = Timing()
+
+  /// The part of the agreement that every packet needs.
+  struct Timing {
+    var isUp = false
+    var isZeroAcknowledgement = false
+    var sendWindow = 0
+    var receiveWindow: UInt8 = 0
+    var maximumPayload = 0
+    var cumulativeLimit = 1
+    var retransmissionLimit: UInt8 = 0
+    var retransmissionTimeout: Milliseconds = 0
+    var acknowledgementTimeout: Milliseconds = 0
+  }
+
+  /// A link that has not started.
+  public init(role: Role, settings: LinkSettings) {
+    self.role = role
+    self.settings = settings
+    synchronizationSequence = settings.initialSequence
+  }
+
+  /// Begins: the accessory with detection, the device by listening.
+  public mutating func start(now: WireTime) {
+    precondition(phase == .stopped, "a link is started once, or again after it stopped")
+    restart(now: now)
+  }
+
+  /// Whether data may be queued.
+  public var isEstablished: Bool { timing.isUp }
+
+  /// The most payload one packet may carry to the other end; 0 while the link is down.
+  public var maximumPayload: Int { timing.maximumPayload }
+
+  // MARK: Sending
+
+  /// Queues control bytes as one packet; they must fit, see ``maximumPayload``.
+  public mutating func send(_ payload: RawSpan, session: UInt8) {
+    precondition(timing.isUp, "nothing can be sent while the link is down")
+    precondition(payload.byteCount <= timing.maximumPayload, "one message is one packet, and this one does not fit")
+    _ = sender.append(
+      session: session, owner: SendQueue.linkItself, prefix: nil, bytes: payload, maximumPayload: timing.maximumPayload)
+  }
+
+  /// Queues as many of `bytes` as the bound for one External Accessory session allows, in as many packets as needed;
+  /// returns how many it took.
+  public mutating func send(_ bytes: RawSpan, externalAccessory id: UInt16, session: UInt8) -> Int {
+    guard timing.isUp else { return 0 }
+    let owner = SendQueue.Owner(id)
+    let total = min(bytes.byteCount, settings.sessionSendBound - sender.balance(of: owner))
+    var taken = 0
+    while taken < total {
+      taken += sender.append(
+        session: session, owner: owner, prefix: id, bytes: bytes.extracting(taken..<total),
+        maximumPayload: timing.maximumPayload)
+    }
+    return max(0, taken)
+  }
+
+  /// Bytes of an External Accessory session that wait to be sent or acknowledged.
+  public func unacknowledged(externalAccessory id: UInt16) -> Int {
+    sender.balance(of: SendQueue.Owner(id))
+  }
+
+  /// Appends the next packet to `bytes`; false when there is nothing to send now.
+  public mutating func nextTransmit(into bytes: inout [UInt8], now: WireTime) -> Bool {
+    if timing.isUp, sender.canTransmit(window: timing.sendWindow), pending.isDisjoint(with: [.synchronization, .reset])
+    {
+      let isFirst = sender.transmit(
+        into: &bytes, acknowledgement: receiver.acknowledgement, isAcknowledged: timing.isZeroAcknowledgement, now: now)
+      if isFirst, sender.lastSent == 0 { counters.sequenceWraps += 1 }
+      receiver.settle()
+      pending.remove(.acknowledgement)
+      counters.packetsSent += 1
+      noteStall()
+      return true
+    }
+    if pending.isEmpty { return false }
+    return transmitPending(into: &bytes)
+  }
+
+  private mutating func noteStall() {
+    let stalled = sender.waiting > 0 && !sender.canTransmit(window: timing.sendWindow)
+    if stalled, !isStalled { counters.windowStalls += 1 }
+    isStalled = stalled
+  }
+
+  private mutating func transmitPending(into bytes: inout [UInt8]) -> Bool {
+    func take(_ one: Pending) -> Bool { pending.remove(one) != nil }
+    if take(.legacyAnswer) {
+      bytes += settings.legacyAnswer == .requestIdentify ? Self.legacyRequestIdentify : Self.legacyRefusal
+      return true
+    }
+    if take(.detection) {
+      bytes += PacketWriter.detection
+      return true
+    }
+    counters.packetsSent += 1
+    if take(.reset) {
+      append(.rst, to: &bytes)
+    } else if take(.sleep) {
+      append(.slp, to: &bytes)
+    } else if take(.synchronization) {
+      appendSynchronization(to: &bytes)
+    } else if take(.extendedAcknowledgement) {
+      pending.remove(.acknowledgement)
+      let list = receiver.extendedAcknowledgement(settings.extendedAcknowledgement)
+      append(list.isEmpty ? .ack : [.eak, .ack], payload: list, to: &bytes)
+      receiver.settle()
+    } else if take(.acknowledgement) {
+      counters.acknowledgementsSent += 1
+      append(.ack, to: &bytes)
+      receiver.settle()
+    }
+    return true
+  }
+
+  /// A packet of the link's own: it takes no number of its own but repeats the last one sent.
+  private func append(_ control: ControlBits, payload: [UInt8] = [], to bytes: inout [UInt8]) {
+    let header = PacketHeader(
+      control: control, sequence: sender.lastSent, acknowledgement: receiver.acknowledgement,
+      payloadCount: payload.count)
+    PacketWriter.append(header, payload: payload.span.bytes, to: &bytes)
+  }
+
+  private func appendSynchronization(to bytes: inout [UInt8]) {
+    let parameters: LinkParameters
+    var control: ControlBits = .syn
+    var acknowledgement: UInt8 = 0
+    switch phase {
+    case .synchronizing(let offer, _, _):
+      parameters = offer
+      // A second round answers the device's SYN|ACK and so acknowledges it.
+      if settlingRoundsLeft < Self.settlingRounds {
+        control = [.syn, .ack]
+        acknowledgement = receiver.lastInOrder
+      }
+    case .answering(_, let answer, let peerSequence, _, _):
+      parameters = answer
+      control = [.syn, .ack]
+      acknowledgement = peerSequence
+    default: preconditionFailure("only a link that is synchronising sends a SYN")
+    }
+    let payload = parameters.encoded
+    let header = PacketHeader(
+      control: control, sequence: synchronizationSequence, acknowledgement: acknowledgement,
+      payloadCount: payload.count)
+    PacketWriter.append(header, payload: payload.span.bytes, to: &bytes)
+  }
+
+  /// iAP1: general lingo, acknowledgement with status 4 (bad parameter) for command EE.
+  public static let legacyRefusal: [UInt8] = [0xFF, 0x55, 0x04, 0x00, 0x02, 0x04, 0xEE, 0x08]
+  /// iAP1: RequestIdentify.
+  public static let legacyRequestIdentify: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0x00, 0xFE]
+  static let settlingRounds = 4
+}

@@ -1,0 +1,34 @@
+/// What a link has done since it was made: for reports, and for tests that ask whether a seed reached a corner at all.
+public struct LinkCounters: Hashable, Sendable {
+  /// Packets sent, repetitions and bare acknowledgements included.
+  public var packetsSent = 0
+  /// Packets received whose checksums were right.
+  public var packetsReceived = 0
+  /// Packets sent again after a timeout.
+  public var retransmissions = 0
+  /// Packets sent again because of an extended acknowledgement.
+  public var hastened = 0
+  /// Packets received that had been delivered before.
+  public var duplicates = 0
+  /// Packets received ahead of a gap.
+  public var ahead = 0
+  /// Packets received outside the window.
+  public var outside = 0
+  /// Packets received with a wrong payload checksum.
+  public var spoiled = 0
+  /// Packets dropped because a session had no room.
+  public var refused = 0
+  /// Bytes that belonged to no packet.
+  public var skippedBytes = 0
+  /// Bare acknowledgements sent.
+  public var acknowledgementsSent = 0
+  /// How often a packet had to wait for the window.
+  public var windowStalls = 0
+  /// How often a sequence number went from 255 to 0.
+  public var sequenceWraps = 0
+  /// Links established.
+  public var establishments = 0
+
+  /// Nothing counted.
+  public init() {}
+}

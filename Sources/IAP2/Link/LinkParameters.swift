@@ -1,0 +1,174 @@
+/// The payload of a SYN: what one end can take, how the link recovers losses, and its sessions.
+///
+/// The first two values are announcements: they limit what the *other* end sends. The other four must end up equal at
+/// both ends, and the device normally repeats what the accessory offers.
+public struct LinkParameters: Hashable, Sendable {
+  /// Link version; 1 is the only one in use.
+  public var version: UInt8 = 1
+  /// How many unacknowledged packets this end can take, 1–127.
+  public var maximumOutstandingPackets: UInt8
+  /// The longest packet this end can take, whole, 24–65,535.
+  public var maximumPacketLength: UInt16
+  /// When an unacknowledged packet is sent again, 20–65,535 ms.
+  public var retransmissionTimeout: UInt16
+  /// How long an acknowledgement may be held back, 10–32,767 ms.
+  public var cumulativeAcknowledgementTimeout: UInt16
+  /// How often a packet is sent again before the link is given up, 1–30.
+  public var maximumRetransmissions: UInt8
+  /// How many packets one acknowledgement may cover, 0–127.
+  public var maximumCumulativeAcknowledgements: UInt8
+  /// The sessions of the link, at least one.
+  public var sessions: [LinkSession]
+
+  /// Parameters with every value given; the defaults are middling ones among the real accessories known.
+  public init(
+    maximumOutstandingPackets: UInt8 = 32, maximumPacketLength: UInt16 = 65_535,
+    retransmissionTimeout: UInt16 = 2_000, cumulativeAcknowledgementTimeout: UInt16 = 22,
+    maximumRetransmissions: UInt8 = 30, maximumCumulativeAcknowledgements: UInt8 = 3,
+    sessions: [LinkSession] = [LinkSession(id: 1, kind: .control), LinkSession(id: 2, kind: .externalAccessory)]
+  ) {
+    self.maximumOutstandingPackets = maximumOutstandingPackets
+    self.maximumPacketLength = maximumPacketLength
+    self.retransmissionTimeout = retransmissionTimeout
+    self.cumulativeAcknowledgementTimeout = cumulativeAcknowledgementTimeout
+    self.maximumRetransmissions = maximumRetransmissions
+    self.maximumCumulativeAcknowledgements = maximumCumulativeAcknowledgements
+    self.sessions = sessions
+  }
+
+  /// Whether these ask for a link without acknowledgements and repetitions: all four recovery values are zero.
+  public var isZeroAcknowledgement: Bool {
+    retransmissionTimeout == 0 && cumulativeAcknowledgementTimeout == 0 && maximumRetransmissions == 0
+      && maximumCumulativeAcknowledgements == 0
+  }
+
+  /// The same parameters with the four recovery values at zero.
+  public var withoutAcknowledgements: LinkParameters {
+    var zero = self
+    zero.retransmissionTimeout = 0
+    zero.cumulativeAcknowledgementTimeout = 0
+    zero.maximumRetransmissions = 0
+    zero.maximumCumulativeAcknowledgements = 0
+    return zero
+  }
+
+  /// Whether the four values that must be equal at both ends are.
+  public func agreesOnRecovery(with other: LinkParameters) -> Bool {
+    retransmissionTimeout == other.retransmissionTimeout
+      && cumulativeAcknowledgementTimeout == other.cumulativeAcknowledgementTimeout
+      && maximumRetransmissions == other.maximumRetransmissions
+      && maximumCumulativeAcknowledgements == other.maximumCumulativeAcknowledgements
+  }
+
+  /// These parameters with the four recovery values of `other`.
+  public func adoptingRecovery(of other: LinkParameters) -> LinkParameters {
+    var adopted = self
+    adopted.retransmissionTimeout = other.retransmissionTimeout
+    adopted.cumulativeAcknowledgementTimeout = other.cumulativeAcknowledgementTimeout
+    adopted.maximumRetransmissions = other.maximumRetransmissions
+    adopted.maximumCumulativeAcknowledgements = other.maximumCumulativeAcknowledgements
+    return adopted
+  }
+}
+
+extension LinkParameters {
+  /// The payload as on the wire.
+  public var encoded: [UInt8] {
+    var bytes: [UInt8] = [version, maximumOutstandingPackets]
+    for value in [maximumPacketLength, retransmissionTimeout, cumulativeAcknowledgementTimeout] {
+      bytes.append(UInt8(value >> 8))
+      bytes.append(UInt8(truncatingIfNeeded: value))
+    }
+    bytes.append(maximumRetransmissions)
+    bytes.append(maximumCumulativeAcknowledgements)
+    for session in sessions { bytes += [session.id, session.kind.rawValue, session.version] }
+    return bytes
+  }
+
+  /// Reads a SYN's payload. Values out of range are an error, except where a link without acknowledgements sends zeros.
+  public init(decoding payload: RawSpan) throws(LinkParametersError) {
+    let bytes = payload.withUnsafeBytes { [UInt8]($0) }
+    func refuse(_ problem: LinkParametersError.Problem) -> LinkParametersError { .init(problem: problem, bytes: bytes) }
+    guard bytes.count >= 10 else { throw refuse(.tooShort) }
+    func word(_ at: Int) -> UInt16 { UInt16(bytes[at]) << 8 | UInt16(bytes[at + 1]) }
+    let table = bytes[10...]
+    guard table.count % 3 == 0 else { throw refuse(.cutTable) }
+    self.init(
+      maximumOutstandingPackets: bytes[1], maximumPacketLength: word(2), retransmissionTimeout: word(4),
+      cumulativeAcknowledgementTimeout: word(6), maximumRetransmissions: bytes[8],
+      maximumCumulativeAcknowledgements: bytes[9],
+      sessions: stride(from: 10, to: bytes.count, by: 3).map {
+        LinkSession(id: bytes[$0], kind: .init(rawValue: bytes[$0 + 1]), version: bytes[$0 + 2])
+      })
+    version = bytes[0]
+    if let problem { throw refuse(problem) }
+  }
+
+  /// What is wrong with these values by the sheet's ranges; nil when nothing is.
+  public var problem: LinkParametersError.Problem? {
+    func range(_ name: String, _ value: some BinaryInteger, _ allowed: ClosedRange<Int>) -> LinkParametersError.Problem?
+    {
+      allowed.contains(Int(value)) ? nil : .outOfRange(name, value: Int(value), allowed: allowed)
+    }
+    if version != 1 { return .outOfRange("link version", value: Int(version), allowed: 1...1) }
+    let zero = isZeroAcknowledgement
+    let found =
+      range("maximum outstanding packets", maximumOutstandingPackets, (zero ? 0 : 1)...127)
+      ?? range("maximum packet length", maximumPacketLength, 24...65_535)
+      ?? (zero ? nil : range("retransmission timeout", retransmissionTimeout, 20...65_535))
+      ?? (zero ? nil : range("cumulative acknowledgement timeout", cumulativeAcknowledgementTimeout, 10...32_767))
+      ?? (zero ? nil : range("maximum retransmissions", maximumRetransmissions, 1...30))
+      ?? range("maximum cumulative acknowledgements", maximumCumulativeAcknowledgements, 0...127)
+    if let found { return found }
+    if sessions.isEmpty { return .noSessions }
+    var seen: Set<UInt8> = []
+    for session in sessions {
+      if session.id == 0 { return .sessionZero }
+      if !seen.insert(session.id).inserted { return .duplicateSession(session.id) }
+    }
+    if sessions.count(where: { $0.kind == .control }) != 1 { return .notOneControlSession }
+    return nil
+  }
+}
+
+/// Why a SYN cannot be used, with the payload that proves it.
+public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// What is wrong.
+  public enum Problem: Equatable, Sendable {
+    /// Fewer than ten bytes.
+    case tooShort
+    /// The session table is not a multiple of three bytes.
+    case cutTable
+    /// A value outside what the sheet allows.
+    case outOfRange(String, value: Int, allowed: ClosedRange<Int>)
+    /// The table is empty.
+    case noSessions
+    /// A session has the number 0, which is the link's own; an iPhone resets the link then.
+    case sessionZero
+    /// Two sessions share a number.
+    case duplicateSession(UInt8)
+    /// None, or more than one, session is a control session.
+    case notOneControlSession
+  }
+
+  /// What is wrong.
+  public var problem: Problem
+  /// The payload.
+  public var bytes: [UInt8]
+
+  /// A sentence with the bytes.
+  public var description: String {
+    let what =
+      switch problem {
+      case .tooShort: "it has \(bytes.count) bytes and needs at least 13"
+      case .cutTable: "its session table has \(bytes.count - 10) bytes, not a multiple of 3"
+      case .outOfRange(let name, let value, let allowed):
+        "\(name) is \(value), allowed are \(allowed.lowerBound) to \(allowed.upperBound)"
+      case .noSessions: "its session table is empty"
+      case .sessionZero: "a session has the number 0, which belongs to the link itself"
+      case .duplicateSession(let id): "two sessions have the number \(id)"
+      case .notOneControlSession: "it needs exactly one control session"
+      }
+    return "the SYN cannot be used: \(what) (payload: \(Hex.spaced(bytes.prefix(64))))"
+  }
+}

@@ -1,0 +1,127 @@
+/// The numbers one end has received, what it owes the other in acknowledgements, and packets that came ahead of a gap.
+///
+/// Invariants: every number is delivered once and in order; `lastInOrder` moves by one; nothing outside the announced
+/// window is kept, so at most that many packets wait for a gap to fill.
+struct ReceiveWindow {
+  /// What a sequence number means here and now.
+  enum Verdict: Equatable {
+    /// The next one: deliver it.
+    case next
+    /// Delivered before: the other end missed our acknowledgement.
+    case duplicate
+    /// Later than the next, inside the window.
+    case ahead
+    /// Nothing this end said it could take.
+    case outside
+  }
+
+  private struct Stored {
+    var sequence: UInt8
+    var session: UInt8
+    var payload: [UInt8]
+  }
+
+  private(set) var lastInOrder: UInt8 = 0
+  /// Delivered packets that no acknowledgement has covered.
+  private(set) var owed = 0
+  /// When an acknowledgement must go out at the latest.
+  private(set) var deadline: WireTime?
+  /// While a session is full: the number that acknowledgements stay at.
+  private var heldAt: UInt8?
+  private var stored: [Stored] = []
+
+  /// The number to put into every outgoing packet.
+  var acknowledgement: UInt8 { heldAt ?? lastInOrder }
+
+  /// Whether a full session keeps acknowledgements back.
+  var isHolding: Bool { heldAt != nil }
+
+  /// Forgets everything; the other end's SYN had the number `sequence`.
+  mutating func restart(after sequence: UInt8) {
+    lastInOrder = sequence
+    owed = 0
+    deadline = nil
+    heldAt = nil
+    stored.removeAll(keepingCapacity: true)
+  }
+
+  /// What `sequence` means, when the other end may have `window` packets in flight.
+  func judge(_ sequence: UInt8, window: UInt8) -> Verdict {
+    let distance = sequence &- lastInOrder
+    switch distance {
+    case 1: return .next
+    case 0, 128...: return .duplicate
+    case ...window: return .ahead
+    default: return .outside
+    }
+  }
+
+  /// Counts the next packet as delivered.
+  mutating func advance(now: WireTime, timeout: Milliseconds, _ timer: LinkSettings.AcknowledgementTimer) {
+    lastInOrder &+= 1
+    owed += 1
+    if heldAt == nil, deadline == nil || timer == .fromEach { deadline = now + timeout }
+  }
+
+  /// Counts the next packet as delivered on a link without acknowledgements.
+  mutating func advanceSilently(to sequence: UInt8) {
+    lastInOrder = sequence
+  }
+
+  /// Keeps a packet that came ahead of a gap; whether it was new.
+  mutating func store(_ sequence: UInt8, session: UInt8, payload: RawSpan) -> Bool {
+    if stored.contains(where: { $0.sequence == sequence }) { return false }
+    stored.append(Stored(sequence: sequence, session: session, payload: payload.withUnsafeBytes { [UInt8]($0) }))
+    return true
+  }
+
+  /// The session of the packet that now follows in order, when it was kept.
+  var successor: UInt8? {
+    if stored.isEmpty { return nil }
+    let next = lastInOrder &+ 1
+    return stored.first { $0.sequence == next }?.session
+  }
+
+  /// Takes out the packet that ``successor`` spoke of.
+  mutating func takeSuccessor() -> [UInt8]? {
+    let next = lastInOrder &+ 1
+    guard let index = stored.firstIndex(where: { $0.sequence == next }) else { return nil }
+    return stored.remove(at: index).payload
+  }
+
+  /// The list for an extended acknowledgement, in the meaning asked for.
+  func extendedAcknowledgement(_ meaning: LinkSettings.ExtendedAcknowledgement) -> [UInt8] {
+    let base = lastInOrder
+    let ahead = stored.map(\.sequence).sorted { $0 &- base < $1 &- base }
+    guard meaning == .missing, let highest = ahead.last else { return ahead }
+    return (1..<(highest &- base)).map { base &+ $0 }.filter { !ahead.contains($0) }
+  }
+
+  /// An acknowledgement went out, on its own or with data.
+  mutating func settle() {
+    guard heldAt == nil else { return }
+    owed = 0
+    deadline = nil
+  }
+
+  /// The deadline passed; an acknowledgement is on its way.
+  mutating func forgetDeadline() {
+    deadline = nil
+  }
+
+  /// Keeps acknowledgements at the number they have now.
+  mutating func hold() {
+    // What was owed before the session was full is not withheld.
+    if heldAt == nil {
+      heldAt = lastInOrder
+      deadline = nil
+    }
+  }
+
+  /// Lets acknowledgements go on; whether one is due at once.
+  mutating func release() -> Bool {
+    guard let held = heldAt else { return false }
+    heldAt = nil
+    return held != lastInOrder
+  }
+}

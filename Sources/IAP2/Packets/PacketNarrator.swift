@@ -1,0 +1,111 @@
+/// Tells what passes on a wire, one line per packet, in the words that transcripts, `easim decode` and test failures
+/// share.
+///
+/// ```
+/// SYN seq=0 ack=0 window=5 length=1024 timeout=5000 hold=255 repeats=30 acks=3 sessions=1:control,2:accessory
+/// DATA seq=65 ack=1 session=1 1D00 StartIdentification
+/// DATA seq=12 ack=70 session=2 accessory-session=1 10000 bytes 00 01 02 03 04 05 06 07 …
+/// ACK seq=65 ack=2
+/// ```
+///
+/// It learns from the SYN packets it sees which session carries what; a capture that begins later shows payloads as hex.
+public struct PacketNarrator: Sendable {
+  private var kinds: [UInt8: LinkSession.Kind] = [:]
+  /// How many bytes of a payload are shown.
+  private let shownBytes: Int
+
+  /// A narrator that has seen nothing yet.
+  public init(shownBytes: Int = 8) {
+    self.shownBytes = shownBytes
+  }
+
+  /// The line for a packet; `packet` is all of it, header included.
+  public mutating func line(for header: PacketHeader, packet: RawSpan) -> String {
+    let payload = packet.extracting(PacketHeader.size..<PacketHeader.size + header.payloadCount)
+    let numbers = "seq=\(header.sequence) ack=\(header.acknowledgement)"
+    if header.control.contains(.syn) { return "\(name(header)) \(numbers) \(synchronization(payload))" }
+    if header.control.contains(.eak) {
+      return "\(name(header)) \(numbers) list=\(bytes(payload).map(String.init).joined(separator: ","))"
+    }
+    if header.payloadCount == 0 { return "\(name(header)) \(numbers)" }
+    return "\(name(header)) \(numbers) session=\(header.session) \(content(payload, of: header.session))"
+  }
+
+  /// The line for a packet whose payload checksum is wrong.
+  public func spoiledLine(for header: PacketHeader) -> String {
+    "SPOILED seq=\(header.sequence) ack=\(header.acknowledgement) session=\(header.session) "
+      + "\(header.payloadCount) bytes with a wrong checksum"
+  }
+
+  /// The line for a frame of iAP1.
+  public func legacyLine(_ frame: RawSpan) -> String {
+    "IAP1 \(Hex.spaced(bytes(frame)))"
+  }
+
+  private func name(_ header: PacketHeader) -> String {
+    if header.control == .ack { return header.payloadCount > 0 ? "DATA" : "ACK" }
+    return header.control.description
+  }
+
+  private func bytes(_ span: RawSpan) -> [UInt8] {
+    span.withUnsafeBytes { [UInt8]($0) }
+  }
+
+  private mutating func synchronization(_ payload: RawSpan) -> String {
+    do {
+      let parameters = try LinkParameters(decoding: payload)
+      for session in parameters.sessions { kinds[session.id] = session.kind }
+      let table = parameters.sessions.map { session in
+        "\(session.id):\(session.kind.shortName)\(session.version == 1 ? "" : "/\(session.version)")"
+      }
+      return "window=\(parameters.maximumOutstandingPackets) length=\(parameters.maximumPacketLength) "
+        + "timeout=\(parameters.retransmissionTimeout) hold=\(parameters.cumulativeAcknowledgementTimeout) "
+        + "repeats=\(parameters.maximumRetransmissions) acks=\(parameters.maximumCumulativeAcknowledgements) "
+        + "sessions=\(table.joined(separator: ","))"
+    } catch {
+      return error.description
+    }
+  }
+
+  private func content(_ payload: RawSpan, of session: UInt8) -> String {
+    let payload = bytes(payload)
+    switch kinds[session] {
+    case .control?: return control(payload)
+    case .externalAccessory? where payload.count >= 2:
+      let id = UInt16(payload[0]) << 8 | UInt16(payload[1])
+      return "accessory-session=\(id) \(shown(payload.dropFirst(2)))"
+    case .fileTransfer?: return "file-transfer \(shown(payload[...]))"
+    default: return payload.starts(with: [0x40, 0x40]) ? control(payload) : shown(payload[...])
+    }
+  }
+
+  private func shown(_ bytes: ArraySlice<UInt8>) -> String {
+    let more = bytes.count > shownBytes ? " …" : ""
+    return "\(bytes.count) \(bytes.count == 1 ? "byte" : "bytes") \(Hex.spaced(bytes.prefix(shownBytes)))\(more)"
+  }
+
+  private func control(_ payload: [UInt8]) -> String {
+    var stream = ControlStream()
+    stream.append(payload.span.bytes)
+    var parts: [String] = []
+    while let item = stream.next() {
+      switch item {
+      case .message(let message): parts.append(MessageText.line(message, shownBytes: shownBytes))
+      case .garbage(let bytes): parts.append("no message: \(shown(bytes[...]))")
+      }
+    }
+    return parts.isEmpty ? "part of a message: \(shown(payload[...]))" : parts.joined(separator: " + ")
+  }
+}
+
+extension LinkSession.Kind {
+  /// The word for the kind in a line of a transcript.
+  var shortName: String {
+    switch self {
+    case .control: "control"
+    case .fileTransfer: "file"
+    case .externalAccessory: "accessory"
+    case .unknown(let value): "type\(value)"
+    }
+  }
+}

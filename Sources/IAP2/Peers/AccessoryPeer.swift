@@ -1,0 +1,184 @@
+/// The accessory's end of the protocol.
+///
+/// It begins with detection and SYN; from then on the device asks and the accessory answers, in whichever order the
+/// device likes: certificate and challenge before identification or after, both in one read, or twice. What to answer
+/// to a challenge and to a session request is the owner's to say, and it may say nothing.
+public struct AccessoryPeer: Peer, ~Copyable {
+  /// The parts both roles share.
+  public var core: PeerCore
+  /// Who the accessory says it is when it is asked next.
+  public var identification: Identification
+  /// Sessions asked for and not answered yet: silence is an answer too, and then data for them is stray.
+  private var requested: [UInt16: UInt8] = [:]
+
+  /// An accessory that has not started.
+  public init(identification: Identification, settings: LinkSettings = LinkSettings()) {
+    core = PeerCore(role: .accessory, settings: settings)
+    self.identification = identification
+  }
+
+  /// Begins with detection.
+  public mutating func start(now: WireTime) {
+    core.link.start(now: now)
+  }
+
+  /// Bytes arrived.
+  public mutating func receive(_ bytes: RawSpan, now: WireTime) {
+    var offset = 0
+    while let message = core.advance(bytes, at: &offset, now: now) { handle(message) }
+    if !core.link.isEstablished, !requested.isEmpty { requested.removeAll() }
+    core.announceRoom()
+  }
+
+  /// The time of ``deadline`` has come.
+  public mutating func handleTimeout(now: WireTime) {
+    core.handleTimeout(now: now)
+  }
+
+  /// When ``handleTimeout(now:)`` wants to be called.
+  public var deadline: WireTime? { core.deadline }
+
+  // MARK: Answers
+
+  /// Answers the device's request for the certificate.
+  public mutating func provideCertificate(_ bytes: [UInt8]) {
+    core.send(.certificate(bytes))
+  }
+
+  /// Answers the device's challenge.
+  public mutating func provideResponse(_ bytes: [UInt8]) {
+    core.send(.response(bytes))
+  }
+
+  /// Opens a session that the device asked for. The status is reported only by accessories that declare it (EA03).
+  public mutating func acceptSession(_ id: UInt16, reportingStatus: Bool) {
+    guard let protocolID = requested.removeValue(forKey: id) else { return }
+    core.sessions.open(id, protocolID: protocolID)
+    if reportingStatus { sendStatus(id, close: false) }
+  }
+
+  /// Refuses a session that the device asked for.
+  public mutating func refuseSession(_ id: UInt16) {
+    guard requested.removeValue(forKey: id) != nil else { return }
+    sendStatus(id, close: true)
+  }
+
+  /// Closes an open session from this side.
+  public mutating func closeSession(_ id: UInt16) {
+    guard core.sessions.isOpen(id) else { return }
+    sendStatus(id, close: true)
+    core.endSession(id, .closedByAccessory)
+  }
+
+  /// Sends the identification again after the device refused it.
+  public mutating func identifyAgain(_ identification: Identification) {
+    self.identification = identification
+    core.send(identification.message)
+    core.events.append(.identificationSent)
+  }
+
+  /// Takes the identification back.
+  public mutating func cancelIdentification() {
+    core.send(ControlMessage(.cancelIdentification))
+  }
+
+  /// Tells the device new names and versions; the rest of an identification cannot change.
+  public mutating func updateIdentification(_ identification: Identification) {
+    self.identification = identification
+    core.send(
+      ControlMessage(.identificationInformationUpdate) {
+        let texts = [
+          identification.name, identification.model, identification.manufacturer, identification.serialNumber,
+          identification.firmwareVersion, identification.hardwareVersion, identification.currentLanguage,
+        ]
+        for (id, text) in texts.enumerated() { $0.text(UInt16(id), text) }
+      })
+  }
+
+  /// Asks the device to launch an app.
+  public mutating func requestAppLaunch(bundleID: String, withAlert: Bool) {
+    core.send(
+      ControlMessage(.requestAppLaunch) {
+        $0.text(0, bundleID)
+        $0.u8(1, withAlert ? 0 : 1)
+      })
+  }
+
+  private mutating func sendStatus(_ id: UInt16, close: Bool) {
+    core.send(
+      ControlMessage(.externalAccessorySessionStatus) {
+        $0.u16(0, id)
+        $0.u8(1, close ? 1 : 0)
+      })
+  }
+
+  // MARK: Requests
+
+  private mutating func handle(_ message: ControlMessage) {
+    switch message.id {
+    case .startIdentification:
+      core.send(identification.message)
+      core.events.append(.identificationSent)
+    case .identificationAccepted: core.events.append(.identificationAccepted)
+    case .identificationRejected: handleRejection(message)
+    case .requestAuthenticationCertificate: core.events.append(.certificateRequested)
+    case .requestAuthenticationChallengeResponse:
+      if let challenge = decode(message, { p throws(ParameterError) in try p.authenticationBlob() }) {
+        core.events.append(.challenged(challenge))
+      }
+    case .authenticationSucceeded: core.events.append(.authenticationSucceeded)
+    case .authenticationFailed: core.events.append(.authenticationFailed)
+    case .startExternalAccessorySession: handleSessionRequest(message)
+    case .stopExternalAccessorySession: handleSessionStop(message)
+    default: core.events.append(.message(message))
+    }
+  }
+
+  private mutating func handleRejection(_ message: ControlMessage) {
+    let refused = decode(message) { parameters throws(ParameterError) in
+      var refused: [UInt16: [MessageID]] = [:]
+      for parameter in parameters {
+        let isList = parameter.id == 6 || parameter.id == 7
+        refused[parameter.id] = isList ? try parameter.list().map(MessageID.init) : []
+      }
+      return refused
+    }
+    if let refused { core.events.append(.identificationRejected(refused)) }
+  }
+
+  private mutating func handleSessionRequest(_ message: ControlMessage) {
+    let request = decode(message) { parameters throws(ParameterError) in
+      (
+        try parameters.only(0, "protocol").number(as: UInt8.self),
+        try parameters.only(1, "session").number(as: UInt16.self)
+      )
+    }
+    guard let (protocolID, id) = request else { return }
+    if core.sessions.isOpen(id) || requested[id] != nil {
+      core.events.append(.malformed("\(message.id) asks for session \(id), which is open already"))
+      return
+    }
+    // Bounded: numbers have two bytes, and a device that asks for thousands at once gets no more answers than that.
+    guard requested.count + core.sessions.entries.count < Self.sessionLimit else {
+      core.events.append(.malformed("\(message.id) asks for more than \(Self.sessionLimit) sessions at once"))
+      return
+    }
+    requested[id] = protocolID
+    core.events.append(.sessionRequested(id: id, protocolID: protocolID))
+  }
+
+  private static let sessionLimit = 256
+
+  private mutating func handleSessionStop(_ message: ControlMessage) {
+    let id = decode(message) { parameters throws(ParameterError) in
+      try parameters.only(0, "session").number(as: UInt16.self)
+    }
+    guard let id else { return }
+    if requested.removeValue(forKey: id) != nil { return }
+    guard core.sessions.isOpen(id) else {
+      core.events.append(.malformed("\(message.id) closes session \(id), which is not open"))
+      return
+    }
+    core.endSession(id, .closedByDevice)
+  }
+}

@@ -1,0 +1,294 @@
+/// The Apple device's end of the protocol: it answers detection, then asks.
+///
+/// Once the link is up it takes the accessory through identification and authentication in the order of its settings,
+/// and says ``PeerEvent/ready`` when both are done. Sessions may be opened from then on.
+public struct DevicePeer: Peer, ~Copyable {
+  /// The choices of a device.
+  public struct Settings: Hashable, Sendable {
+    /// Which of the two comes first. Both are seen; publishing an accessory early needs its name before its certificate.
+    public enum Order: Hashable, Sendable {
+      /// AA00 … AA05, then 1D00.
+      case authenticationFirst
+      /// 1D00, 1D01, 1D02, then AA00.
+      case identificationFirst
+    }
+
+    /// The link's choices.
+    public var link = LinkSettings.device
+    /// Which comes first.
+    public var order = Order.authenticationFirst
+    /// How identifications are judged.
+    public var judge = IdentificationJudge()
+    /// How long the accessory may take for each answer. iOS's own limit is not public; a field report has 30 s.
+    public var answerTimeout: Milliseconds = 30_000
+    /// How many refused identifications end the link: after the second a device was seen to stop.
+    public var rejectionLimit = 2
+    /// The number of the first session; the device chooses, and 1 is the commonest.
+    public var firstSession: UInt16 = 1
+
+    /// Every choice at its default.
+    public init() {}
+  }
+
+  /// What the accessory is asked for.
+  public enum Step: Hashable, Sendable {
+    /// The certificate or the response to the challenge.
+    case authentication
+    /// The identification.
+    case identification
+  }
+
+  /// The way to a ready accessory, as far as it has come.
+  private enum Progress: Equatable {
+    case linkDown
+    case asking(Step, remaining: Step?, deadline: WireTime?)
+    case ready
+    case refused
+  }
+
+  /// How a session reaches the accessory.
+  public enum SessionRoute: Equatable, Sendable {
+    /// Over the link; the session's number.
+    case link(UInt16)
+    /// Over the cable's side channel of this transport component.
+    case side(component: UInt16)
+  }
+
+  /// The parts both roles share.
+  public var core: PeerCore
+  /// The choices this device was made with.
+  public let settings: Settings
+  /// What the accessory said it is, once accepted.
+  public private(set) var identification: Identification?
+
+  private var progress = Progress.linkDown
+  /// Which link `progress` is about: one may go down and another come up within a single read.
+  private var followedLink = 0
+  private var authentication = DeviceAuthentication()
+  private var rejections = 0
+  private var nextSession: UInt16
+
+  /// A device that has not started.
+  public init(settings: Settings = Settings()) {
+    core = PeerCore(role: .device, settings: settings.link)
+    self.settings = settings
+    nextSession = settings.firstSession
+  }
+
+  /// Begins by listening.
+  public mutating func start(now: WireTime) {
+    core.link.start(now: now)
+  }
+
+  /// Bytes arrived.
+  public mutating func receive(_ bytes: RawSpan, now: WireTime) {
+    var offset = 0
+    while true {
+      let message = core.advance(bytes, at: &offset, now: now)
+      followLink(now: now)
+      guard let message else { break }
+      handle(message, now: now)
+    }
+    core.announceRoom()
+  }
+
+  /// The time of ``deadline`` has come.
+  public mutating func handleTimeout(now: WireTime) {
+    core.handleTimeout(now: now)
+    followLink(now: now)
+    if case .asking(let step, let remaining, let due?) = progress, due <= now {
+      progress = .asking(step, remaining: remaining, deadline: nil)
+      core.events.append(.answerTimedOut(step))
+    }
+  }
+
+  /// When ``handleTimeout(now:)`` wants to be called.
+  public var deadline: WireTime? {
+    if case .asking(_, _, let due) = progress { return WireTime.earlier(core.deadline, due) }
+    return core.deadline
+  }
+
+  /// Whether the accessory is identified and authenticated.
+  public var isReady: Bool { progress == .ready }
+
+  // MARK: The way to ready
+
+  /// Notices that the link came up or went down while bytes were worked through.
+  private mutating func followLink(now: WireTime) {
+    let isUp = core.link.isEstablished
+    if !isUp || core.link.counters.establishments != followedLink {
+      progress = .linkDown
+      identification = nil
+    }
+    switch (isUp, progress) {
+    case (true, .linkDown):
+      followedLink = core.link.counters.establishments
+      authentication = DeviceAuthentication()
+      rejections = 0
+      switch settings.order {
+      case .authenticationFirst: ask(.authentication, then: .identification, now: now)
+      case .identificationFirst: ask(.identification, then: .authentication, now: now)
+      }
+    default: break
+    }
+  }
+
+  private mutating func ask(_ step: Step, then remaining: Step?, now: WireTime) {
+    progress = .asking(step, remaining: remaining, deadline: now + settings.answerTimeout)
+    switch step {
+    case .authentication: perform(authentication.begin())
+    case .identification: core.send(ControlMessage(.startIdentification))
+    }
+  }
+
+  private mutating func finish(_ step: Step, now: WireTime) {
+    guard case .asking(step, let remaining, _) = progress else { return }
+    if let remaining {
+      ask(remaining, then: nil, now: now)
+    } else {
+      progress = .ready
+      core.events.append(.ready)
+    }
+  }
+
+  private mutating func perform(_ action: DeviceAuthentication.Action) {
+    switch action {
+    case .send(let message): core.send(message)
+    case .tell(let event): core.events.append(event)
+    case .unexpected: core.events.append(.malformed("the accessory sent an answer that nobody had asked for"))
+    }
+  }
+
+  /// Sends the challenge made for the accessory's certificate.
+  public mutating func challenge(_ bytes: [UInt8], now: WireTime) {
+    guard authentication.state == .awaitingChallenge else { return }
+    perform(authentication.challenge(bytes))
+    if case .asking(let step, let remaining, _) = progress {
+      progress = .asking(step, remaining: remaining, deadline: now + settings.answerTimeout)
+    }
+  }
+
+  /// Concludes authentication as the owner judged it.
+  public mutating func concludeAuthentication(accepted: Bool, now: WireTime) {
+    guard authentication.state == .awaitingVerdict || (authentication.state == .awaitingChallenge && !accepted)
+    else { return }
+    perform(authentication.conclude(accepted: accepted))
+    core.events.append(accepted ? .authenticationSucceeded : .authenticationFailed)
+    if accepted { finish(.authentication, now: now) } else { progress = .refused }
+  }
+
+  // MARK: Sessions
+
+  /// Opens a session on a declared protocol. Live at once: most accessories never confirm. Nil when the accessory is
+  /// not ready or has no such protocol.
+  public mutating func openSession(protocolNamed name: String) -> SessionRoute? {
+    guard isReady, let found = identification?.externalAccessoryProtocol(named: name) else { return nil }
+    if let component = found.nativeTransportComponent { return .side(component: component) }
+    while core.sessions.entries.contains(where: { $0.id == nextSession }) { nextSession &+= 1 }
+    let id = nextSession
+    nextSession &+= 1
+    core.sessions.open(id, protocolID: found.id)
+    core.send(
+      ControlMessage(.startExternalAccessorySession) {
+        $0.u8(0, found.id)
+        $0.u16(1, id)
+      })
+    return .link(id)
+  }
+
+  /// Closes an open session from this side.
+  public mutating func closeSession(_ id: UInt16) {
+    guard core.sessions.isOpen(id) else { return }
+    core.send(ControlMessage(.stopExternalAccessorySession) { $0.u16(0, id) })
+    core.endSession(id, .closedByDevice)
+  }
+
+  /// Ends the link with a reset; the accessory begins anew.
+  public mutating func resetLink(now: WireTime) {
+    core.endAllSessions(.linkDown(.reset))
+    core.link.reset(now: now)
+    followLink(now: now)
+  }
+
+  // MARK: Answers
+
+  private mutating func handle(_ message: ControlMessage, now: WireTime) {
+    switch message.id {
+    case .authenticationCertificate:
+      if let bytes = decode(message, { p throws(ParameterError) in try p.authenticationBlob() }) {
+        perform(authentication.receive(certificate: bytes))
+      }
+    case .authenticationResponse:
+      if let bytes = decode(message, { p throws(ParameterError) in try p.authenticationBlob() }) {
+        perform(authentication.receive(response: bytes))
+      }
+    case .identificationInformation: handleIdentification(message, now: now)
+    case .identificationInformationUpdate: handleUpdate(message)
+    case .cancelIdentification: core.events.append(.identificationCancelled)
+    case .externalAccessorySessionStatus: handleStatus(message)
+    default: core.events.append(.message(message))
+    }
+  }
+
+  private mutating func handleIdentification(_ message: ControlMessage, now: WireTime) {
+    guard case .asking(.identification, let remaining, _) = progress else {
+      core.events.append(.malformed("\(message.id) came unasked"))
+      return
+    }
+    let reading = IdentificationReading(message)
+    let verdict = settings.judge.judge(reading)
+    core.events.append(.identified(reading.identification, verdict))
+    if verdict.isAccepted {
+      identification = reading.identification
+      core.send(ControlMessage(.identificationAccepted))
+      finish(.identification, now: now)
+      return
+    }
+    rejections += 1
+    core.send(verdict.rejection)
+    progress =
+      rejections >= settings.rejectionLimit
+      ? .refused : .asking(.identification, remaining: remaining, deadline: now + settings.answerTimeout)
+  }
+
+  private mutating func handleUpdate(_ message: ControlMessage) {
+    guard var updated = identification else {
+      core.events.append(.malformed("\(message.id) came before an identification was accepted"))
+      return
+    }
+    let texts = decode(message) { parameters throws(ParameterError) in
+      var texts: [UInt16: String] = [:]
+      for parameter in parameters where parameter.id <= 6 { texts[parameter.id] = try parameter.text() }
+      return texts
+    }
+    guard let texts else { return }
+    updated.name = texts[0] ?? updated.name
+    updated.model = texts[1] ?? updated.model
+    updated.manufacturer = texts[2] ?? updated.manufacturer
+    updated.serialNumber = texts[3] ?? updated.serialNumber
+    updated.firmwareVersion = texts[4] ?? updated.firmwareVersion
+    updated.hardwareVersion = texts[5] ?? updated.hardwareVersion
+    updated.currentLanguage = texts[6] ?? updated.currentLanguage
+    identification = updated
+    core.events.append(.identificationUpdated(updated))
+  }
+
+  private mutating func handleStatus(_ message: ControlMessage) {
+    let status = decode(message) { parameters throws(ParameterError) in
+      (
+        try parameters.only(0, "session").number(as: UInt16.self),
+        try parameters.only(1, "status").number(as: UInt8.self)
+      )
+    }
+    guard let (id, value) = status else { return }
+    guard let index = core.sessions.index(of: id) else {
+      // The answer to a session that this side closed meanwhile.
+      return
+    }
+    switch value {
+    case 0: core.events.append(.sessionConfirmed(id))
+    case 1: core.endSession(id, core.sessions.entries[index].hasSpoken ? .closedByAccessory : .refused)
+    default: core.events.append(.malformed("\(message.id) has status \(value), known are 0 (in order) and 1 (close)"))
+    }
+  }
+}

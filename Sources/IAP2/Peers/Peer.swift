@@ -1,0 +1,91 @@
+/// One end of the protocol as its owner sees it: bytes and time go in, bytes and events come out.
+///
+/// After every call the owner drains, in this order: ``nextEvent()`` until nil, ``nextTransmit(into:now:)`` until
+/// false, then looks at ``deadline``. `AccessorySessions.Connection` is the owner everywhere but in tests.
+public protocol Peer: ~Copyable {
+  /// The parts both roles share.
+  var core: PeerCore { get set }
+
+  /// Begins: the accessory with detection, the device by listening.
+  mutating func start(now: WireTime)
+
+  /// Bytes arrived.
+  mutating func receive(_ bytes: RawSpan, now: WireTime)
+
+  /// The time of ``deadline`` has come.
+  mutating func handleTimeout(now: WireTime)
+
+  /// When ``handleTimeout(now:)`` wants to be called; nil while nothing is due.
+  var deadline: WireTime? { get }
+
+  /// Closes an open session from this side.
+  mutating func closeSession(_ id: UInt16)
+}
+
+extension Peer where Self: ~Copyable {
+  /// The next thing to tell.
+  public mutating func nextEvent() -> PeerEvent? {
+    core.events.next()
+  }
+
+  /// Appends the next packet to `bytes`; false when there is nothing to send now.
+  public mutating func nextTransmit(into bytes: inout [UInt8], now: WireTime) -> Bool {
+    core.link.nextTransmit(into: &bytes, now: now)
+  }
+
+  /// The channel is gone: every session ends with `reason`.
+  public mutating func stop(_ reason: String) {
+    core.stop(reason)
+  }
+
+  /// Sends as much of `bytes` as the session's bound allows and returns how much that was. After a short write
+  /// ``PeerEvent/sessionWritable(_:)`` tells when there is room.
+  public mutating func write(_ bytes: RawSpan, to session: UInt16) -> Int {
+    core.write(bytes, to: session)
+  }
+
+  /// Hands over what arrived for a session, for an empty buffer. Bytes count as unread until
+  /// ``consume(_:of:)``.
+  public mutating func exchangeInbox(_ session: UInt16, _ buffer: inout [UInt8]) {
+    core.sessions.exchange(session, &buffer)
+  }
+
+  /// The reader is done with `count` bytes of a session.
+  public mutating func consume(_ count: Int, of session: UInt16) {
+    core.consume(count, of: session)
+  }
+
+  /// Whether a session is open.
+  public func isOpen(_ session: UInt16) -> Bool {
+    core.sessions.isOpen(session)
+  }
+
+  /// Bytes of a session that the other end has not acknowledged.
+  public func unacknowledged(_ session: UInt16) -> Int {
+    core.link.unacknowledged(externalAccessory: session)
+  }
+
+  /// Sends a control message of the owner's making.
+  public mutating func send(_ message: ControlMessage) {
+    core.send(message)
+  }
+
+  /// What the link has done.
+  public var counters: LinkCounters { core.link.counters }
+
+  /// Whether the link is up.
+  public var isLinkUp: Bool { core.link.isEstablished }
+
+  /// Reads the session number and whatever else `read` wants from a message; a message that cannot be read is told as
+  /// malformed, and nil returned.
+  mutating func decode<Value>(
+    _ message: ControlMessage, _ read: ([Parameter]) throws(ParameterError) -> Value
+  ) -> Value? {
+    do throws(ParameterError) {
+      return try read(try ParameterReader.read(message.body))
+    } catch {
+      core.events.append(.malformed("\(message.id): \(error)"))
+      return nil
+    }
+  }
+}

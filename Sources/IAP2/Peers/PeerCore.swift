@@ -1,0 +1,245 @@
+/// What both roles are built from: scanner, link, control stream, sessions, and the events for the owner.
+///
+/// The core moves bytes; it does not know what a message means. Whole control messages come out of
+/// ``advance(_:at:now:)`` one at a time and in order with everything else on the wire, so that data right behind the
+/// message that opens its session finds it open.
+public struct PeerCore: ~Copyable {
+  var link: Link
+  var sessions = SessionTable()
+  var events = EventQueue()
+  private var scanner: PacketScanner
+  private var control = ControlStream()
+  /// Since when acknowledgements are held back for a session that does not read.
+  private var holdingSince: WireTime?
+  /// The numbers of the sessions of a link that is up.
+  private var controlSession: UInt8?
+  private var externalAccessorySession: UInt8?
+  private var fileSession: UInt8?
+
+  init(role: Link.Role, settings: LinkSettings) {
+    link = Link(role: role, settings: settings)
+    scanner = PacketScanner(maximumLength: max(settings.parameters.maximumPacketLength, 128))
+  }
+
+  // MARK: In
+
+  /// Works through `bytes` from `offset` on, until a control message is whole or the bytes are used up.
+  mutating func advance(_ bytes: RawSpan, at offset: inout Int, now: WireTime) -> ControlMessage? {
+    while true {
+      if let message = nextMessage() { return message }
+      if let (session, payload) = link.takeSuccessor(now: now) {
+        deliver(payload.span.bytes, to: session, now: now)
+        continue
+      }
+      guard let piece = scanner.next(in: bytes, at: &offset) else { return nil }
+      switch piece {
+      case .packet(let header, .input(let range)): handle(header, packet: bytes.extracting(range), now: now)
+      case .packet(let header, .carry(let range)):
+        let carry = scanner.lendCarry()
+        handle(header, packet: carry.span.bytes.extracting(range), now: now)
+        scanner.returnCarry(carry)
+      case .spoiled: link.handleSpoiled()
+      case .detection: react(link.handleDetection(now: now))
+      case .legacy(.input(let range)): react(link.handleLegacy(bytes.extracting(range)))
+      case .legacy(.carry(let range)):
+        let carry = scanner.lendCarry()
+        react(link.handleLegacy(carry.span.bytes.extracting(range)))
+        scanner.returnCarry(carry)
+      case .skipped(let skipped):
+        link.counters.skippedBytes += skipped.count
+        events.append(.skipped(skipped))
+      }
+    }
+  }
+
+  private mutating func nextMessage() -> ControlMessage? {
+    while let item = control.next() {
+      switch item {
+      case .message(let message): return message
+      case .garbage(let bytes):
+        events.append(
+          .malformed("the control session carries bytes that begin no message: \(Hex.spaced(bytes.prefix(32)))"))
+      }
+    }
+    return nil
+  }
+
+  private mutating func handle(_ header: PacketHeader, packet: RawSpan, now: WireTime) {
+    let payload = packet.extracting(PacketHeader.size..<PacketHeader.size + header.payloadCount)
+    let reaction = link.handle(header, payload: payload, hasRoom: hasRoom(header, payload), now: now)
+    switch reaction {
+    case .nothing: return
+    case .deliver(let session): deliver(payload, to: session, now: now)
+    case .established:
+      react(reaction)
+      // The packet that completed a handshake may carry data already.
+      if payload.byteCount > 0, !header.control.contains(.syn) { handle(header, packet: packet, now: now) }
+    case .down: react(reaction)
+    }
+  }
+
+  mutating func react(_ reaction: Link.Reaction) {
+    switch reaction {
+    case .established(let agreement):
+      controlSession = agreement.session(.control)
+      externalAccessorySession = agreement.session(.externalAccessory)
+      fileSession = agreement.session(.fileTransfer)
+      control.forget()
+      holdingSince = nil
+      events.append(.linkUp(agreement))
+    case .down(let end):
+      controlSession = nil
+      externalAccessorySession = nil
+      fileSession = nil
+      control.forget()
+      holdingSince = nil
+      endAllSessions(.linkDown(end))
+      events.append(.linkDown(end))
+    case .nothing, .deliver: break
+    }
+  }
+
+  // MARK: Sessions
+
+  /// Bytes a session may have unread before its packets are dropped instead of only not acknowledged.
+  private var hardBound: Int { 2 * link.settings.sessionReceiveBound }
+
+  /// The session that `payload` is for, when it is External Accessory data.
+  private func sessionID(_ session: UInt8, _ payload: RawSpan) -> UInt16? {
+    guard session == externalAccessorySession, payload.byteCount >= 2 else { return nil }
+    return UInt16(payload.unsafeLoad(fromByteOffset: 0, as: UInt8.self)) << 8
+      | UInt16(payload.unsafeLoad(fromByteOffset: 1, as: UInt8.self))
+  }
+
+  private func hasRoom(_ header: PacketHeader, _ payload: RawSpan) -> Bool {
+    guard link.isHoldingAcknowledgements, let id = sessionID(header.session, payload),
+      let index = sessions.index(of: id)
+    else { return true }
+    return sessions.entries[index].unread < hardBound
+  }
+
+  private mutating func deliver(_ payload: RawSpan, to session: UInt8, now: WireTime) {
+    if session == externalAccessorySession {
+      deliverData(payload, now: now)
+    } else if session == controlSession {
+      control.append(payload)
+    } else if session == fileSession {
+      events.append(.fileTransfer(payload.withUnsafeBytes { [UInt8]($0) }))
+    } else {
+      events.append(.malformed("a packet came for link session \(session), which nobody declared"))
+    }
+  }
+
+  private mutating func deliverData(_ payload: RawSpan, now: WireTime) {
+    guard let link = externalAccessorySession, let id = sessionID(link, payload) else {
+      let bytes = payload.withUnsafeBytes { [UInt8]($0) }
+      events.append(.malformed("External Accessory data needs 2 bytes of session number: \(Hex.spaced(bytes))"))
+      return
+    }
+    let data = payload.extracting(2..<payload.byteCount)
+    guard let index = sessions.index(of: id) else {
+      events.append(.strayData(session: id, bytes: data.byteCount))
+      return
+    }
+    if data.byteCount > 0, sessions.deliver(data, at: index) { events.append(.sessionReadable(id)) }
+    if sessions.entries[index].unread >= self.link.settings.sessionReceiveBound { sessionIsFull(index, now: now) }
+  }
+
+  private mutating func sessionIsFull(_ index: Int, now: WireTime) {
+    if link.isZeroAcknowledgement {
+      // Nothing holds the other end back on such a link.
+      endSession(sessions.entries[index].id, .notRead(bytes: sessions.entries[index].unread))
+    } else if holdingSince == nil {
+      holdingSince = now
+      link.holdAcknowledgements()
+    }
+  }
+
+  /// The reader of a session is done with `count` bytes.
+  mutating func consume(_ count: Int, of id: UInt16) {
+    sessions.consume(count, of: id)
+    releaseIfPossible()
+  }
+
+  private mutating func releaseIfPossible() {
+    guard holdingSince != nil, !sessions.isAnyFull(link.settings.sessionReceiveBound) else { return }
+    holdingSince = nil
+    link.releaseAcknowledgements()
+  }
+
+  /// Takes as much of `bytes` as the session's bound allows.
+  mutating func write(_ bytes: RawSpan, to id: UInt16) -> Int {
+    guard let index = sessions.index(of: id), let session = externalAccessorySession else { return 0 }
+    let taken = link.send(bytes, externalAccessory: id, session: session)
+    if taken < bytes.byteCount { sessions.setWantsRoom(true, at: index) }
+    return taken
+  }
+
+  mutating func endSession(_ id: UInt16, _ end: SessionEnd) {
+    guard sessions.end(id) else { return }
+    events.append(.sessionEnded(id, end))
+    releaseIfPossible()
+  }
+
+  mutating func endAllSessions(_ end: SessionEnd) {
+    for id in sessions.entries.filter({ !$0.isEnded }).map(\.id) { endSession(id, end) }
+  }
+
+  /// Tells the writers that found no room, now that there is some.
+  mutating func announceRoom() {
+    guard sessions.waitingWriters > 0 else { return }
+    for index in sessions.entries.indices where sessions.entries[index].wantsRoom {
+      let id = sessions.entries[index].id
+      guard link.unacknowledged(externalAccessory: id) <= link.settings.sessionSendBound / 2 else { continue }
+      sessions.setWantsRoom(false, at: index)
+      events.append(.sessionWritable(id))
+    }
+  }
+
+  // MARK: Control messages
+
+  /// Sends a control message; one that does not fit the other end's packets is reported and not sent.
+  mutating func send(_ message: ControlMessage) {
+    guard let session = controlSession else { return }
+    let bytes = message.encoded
+    guard bytes.count <= link.maximumPayload else {
+      events.append(
+        .malformed(
+          "\(message.id) needs \(bytes.count) bytes and the other end takes \(link.maximumPayload) in a packet: not sent"
+        ))
+      return
+    }
+    link.send(bytes.span.bytes, session: session)
+  }
+
+  // MARK: Time
+
+  /// When a session that does not read is ended: well before the other end gives the whole link up.
+  private var holdDeadline: WireTime? {
+    holdingSince.map { $0 + Milliseconds(link.patience.count * 3 / 4) }
+  }
+
+  var deadline: WireTime? { WireTime.earlier(link.deadline, holdDeadline) }
+
+  mutating func handleTimeout(now: WireTime) {
+    if let due = holdDeadline, due <= now {
+      let bound = link.settings.sessionReceiveBound
+      for entry in sessions.entries.filter({ $0.unread >= bound && !$0.isEnded }) {
+        endSession(entry.id, .notRead(bytes: entry.unread))
+      }
+    }
+    react(link.handleTimeout(now: now))
+  }
+
+  /// The channel is gone.
+  mutating func stop(_ reason: String) {
+    endAllSessions(.channelEnded(reason))
+    link.stop()
+    scanner.forget()
+    control.forget()
+    controlSession = nil
+    externalAccessorySession = nil
+    fileSession = nil
+    holdingSince = nil
+  }
+}

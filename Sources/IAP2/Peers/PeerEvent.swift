@@ -1,0 +1,85 @@
+/// What a peer tells its owner, drained with ``Peer/nextEvent()`` after each call.
+public enum PeerEvent: Equatable, Sendable {
+  // MARK: Both roles
+
+  /// The link is up, on these terms.
+  case linkUp(LinkAgreement)
+  /// The link is down; sessions have ended, each with an event of its own before this one.
+  case linkDown(LinkEnd)
+  /// Bytes that belong to no packet were stepped over.
+  case skipped(SkippedBytes)
+  /// The other side sent something that cannot be understood, with the bytes that prove it. The link goes on.
+  case malformed(String)
+  /// A control message that no machine here handles.
+  case message(ControlMessage)
+  /// A packet of a file transfer: acknowledged, not interpreted.
+  case fileTransfer([UInt8])
+  /// So many bytes came for a session that is not open; they were dropped.
+  case strayData(session: UInt16, bytes: Int)
+  /// Bytes arrived for a session whose reader had read everything.
+  case sessionReadable(UInt16)
+  /// There is room again in a session whose write was cut short.
+  case sessionWritable(UInt16)
+  /// A session is over.
+  case sessionEnded(UInt16, SessionEnd)
+  /// The accessory is authenticated.
+  case authenticationSucceeded
+  /// The accessory is not authenticated.
+  case authenticationFailed
+
+  // MARK: The accessory's
+
+  /// The device asks for the certificate: answer with ``AccessoryPeer/provideCertificate(_:now:)``, or never.
+  case certificateRequested
+  /// The device sent a challenge: answer with ``AccessoryPeer/provideResponse(_:now:)``, or never.
+  case challenged([UInt8])
+  /// The identification went out.
+  case identificationSent
+  /// The device accepted the identification.
+  case identificationAccepted
+  /// The device refused the identification, naming these parameters, with the message numbers it objects to.
+  case identificationRejected([UInt16: [MessageID]])
+  /// The device opens a session: answer with ``AccessoryPeer/acceptSession(_:reportingStatus:)``,
+  /// ``AccessoryPeer/refuseSession(_:)``, or never.
+  case sessionRequested(id: UInt16, protocolID: UInt8)
+
+  // MARK: The device's
+
+  /// The accessory's certificate: answer with ``DevicePeer/challenge(_:now:)`` or ``DevicePeer/concludeAuthentication(accepted:now:)``.
+  case certificateReceived([UInt8])
+  /// The accessory's response: answer with ``DevicePeer/concludeAuthentication(accepted:now:)``.
+  case responseReceived([UInt8])
+  /// The accessory's identification, judged; refused when there are errors.
+  case identified(Identification, IdentificationJudge.Verdict)
+  /// The accessory changed its names or versions.
+  case identificationUpdated(Identification)
+  /// The accessory took its identification back.
+  case identificationCancelled
+  /// Identification and authentication are both done: sessions may be opened.
+  case ready
+  /// The accessory did not answer in time.
+  case answerTimedOut(DevicePeer.Step)
+  /// The accessory said that a session is in order.
+  case sessionConfirmed(UInt16)
+}
+
+/// The events waiting to be drained.
+struct EventQueue {
+  private var events: [PeerEvent] = []
+  private var head = 0
+
+  mutating func append(_ event: PeerEvent) {
+    events.append(event)
+  }
+
+  mutating func next() -> PeerEvent? {
+    guard head < events.count else { return nil }
+    let event = events[head]
+    head += 1
+    if head == events.count {
+      events.removeAll(keepingCapacity: true)
+      head = 0
+    }
+    return event
+  }
+}

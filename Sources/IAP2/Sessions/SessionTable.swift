@@ -1,0 +1,84 @@
+/// The External Accessory sessions of one link, and the bytes that arrived for each and nobody has read.
+///
+/// A linear list: an accessory has a handful. Bytes are handed over by swapping buffers, so that reading copies nothing
+/// and a session in a steady state allocates nothing.
+///
+/// Invariant: `unread` counts every byte from its arrival until the reader says that it is done with it, wherever it
+/// lies meanwhile.
+struct SessionTable {
+  struct Entry {
+    var id: UInt16
+    var protocolID: UInt8
+    /// Arrived and not yet handed over.
+    var inbox: [UInt8] = []
+    /// Arrived and not yet consumed, handed over or not.
+    var unread = 0
+    /// Whether the reader was told and has not looked since.
+    var isAnnounced = false
+    /// Whether a write was cut short and its writer waits for room.
+    var wantsRoom = false
+    /// Over; stays until the rest of the inbox is handed over.
+    var isEnded = false
+    /// Whether anything came from the other end: an EA03 "close" before that is a refusal.
+    var hasSpoken = false
+  }
+
+  private(set) var entries: [Entry] = []
+  /// How many writers wait for room, so that asking costs nothing when none does.
+  private(set) var waitingWriters = 0
+
+  func index(of id: UInt16) -> Int? {
+    for index in entries.indices where entries[index].id == id && !entries[index].isEnded { return index }
+    return nil
+  }
+
+  func isOpen(_ id: UInt16) -> Bool { index(of: id) != nil }
+
+  mutating func open(_ id: UInt16, protocolID: UInt8) {
+    precondition(!isOpen(id), "a session number is open once")
+    entries.append(Entry(id: id, protocolID: protocolID))
+  }
+
+  /// Takes bytes for a session; whether its reader must be told.
+  mutating func deliver(_ bytes: RawSpan, at index: Int) -> Bool {
+    bytes.withUnsafeBytes { entries[index].inbox.append(contentsOf: $0) }
+    entries[index].unread += bytes.byteCount
+    entries[index].hasSpoken = true
+    if entries[index].isAnnounced { return false }
+    entries[index].isAnnounced = true
+    return true
+  }
+
+  /// Hands the inbox over for an empty buffer. An ended session is forgotten with it.
+  mutating func exchange(_ id: UInt16, _ buffer: inout [UInt8]) {
+    guard let index = entries.firstIndex(where: { $0.id == id }) else { return }
+    swap(&entries[index].inbox, &buffer)
+    entries[index].isAnnounced = false
+    if entries[index].isEnded { entries.remove(at: index) }
+  }
+
+  /// The reader is done with `count` bytes.
+  mutating func consume(_ count: Int, of id: UInt16) {
+    guard let index = index(of: id) else { return }
+    entries[index].unread -= count
+  }
+
+  /// A session is over. It stays for its inbox, if it has one.
+  mutating func end(_ id: UInt16) -> Bool {
+    guard let index = index(of: id) else { return false }
+    setWantsRoom(false, at: index)
+    if entries[index].inbox.isEmpty { entries.remove(at: index) } else { entries[index].isEnded = true }
+    return true
+  }
+
+  mutating func setWantsRoom(_ wants: Bool, at index: Int) {
+    if entries[index].wantsRoom != wants { waitingWriters += wants ? 1 : -1 }
+    entries[index].wantsRoom = wants
+  }
+
+  /// Whether any open session has `bound` bytes unread or more.
+  func isAnyFull(_ bound: Int) -> Bool {
+    for entry in entries where entry.unread >= bound && !entry.isEnded { return true }
+    return false
+  }
+}

@@ -1,0 +1,111 @@
+import IAP2
+
+/// Both peers and nothing between them: what one sends the other receives in the same instant, and time jumps to the
+/// next deadline. Writes down every packet, as the wire would show it.
+struct Wire: ~Copyable {
+  var accessory: AccessoryPeer
+  var device: DevicePeer
+  var now = WireTime(nanoseconds: 0)
+  /// One line per packet: "A SYN …" from the accessory, "D …" from the device.
+  var lines: [String] = []
+  var accessoryEvents: [PeerEvent] = []
+  var deviceEvents: [PeerEvent] = []
+  /// Answers authentication with these, as an authenticator of the right sizes would.
+  var certificate = [UInt8](repeating: 0xCE, count: 607)
+  private var narrator = PacketNarrator()
+
+  init(
+    identification: Identification = .example, accessory: LinkSettings = LinkSettings(),
+    device: DevicePeer.Settings = DevicePeer.Settings()
+  ) {
+    self.accessory = AccessoryPeer(identification: identification, settings: accessory)
+    self.device = DevicePeer(settings: device)
+  }
+
+  /// Starts both and runs until neither has anything more to say without time passing.
+  mutating func start() {
+    device.start(now: now)
+    accessory.start(now: now)
+    settle()
+  }
+
+  /// Exchanges packets until both are quiet.
+  mutating func settle() {
+    for _ in 0..<10_000 {
+      drainEvents()
+      var bytes: [UInt8] = []
+      if accessory.nextTransmit(into: &bytes, now: now) {
+        record("A", bytes)
+        device.receive(bytes.span.bytes, now: now)
+      } else if device.nextTransmit(into: &bytes, now: now) {
+        record("D", bytes)
+        accessory.receive(bytes.span.bytes, now: now)
+      } else {
+        return
+      }
+    }
+    fatalError("the peers never fall silent")
+  }
+
+  /// Jumps to the next deadline and settles; false when neither has one.
+  mutating func step() -> Bool {
+    let next = [accessory.deadline, device.deadline].compactMap { $0 }.min()
+    guard let next else { return false }
+    now = max(now, next)
+    if let due = accessory.deadline, due <= now { accessory.handleTimeout(now: now) }
+    if let due = device.deadline, due <= now { device.handleTimeout(now: now) }
+    settle()
+    return true
+  }
+
+  private mutating func drainEvents() {
+    while let event = accessory.nextEvent() {
+      accessoryEvents.append(event)
+      switch event {
+      case .certificateRequested: accessory.provideCertificate(certificate)
+      case .challenged(let challenge): accessory.provideResponse(challenge + challenge)
+      case .sessionRequested(let id, _): accessory.acceptSession(id, reportingStatus: true)
+      default: break
+      }
+    }
+    while let event = device.nextEvent() {
+      deviceEvents.append(event)
+      switch event {
+      case .certificateReceived: device.challenge([UInt8](repeating: 0x42, count: 32), now: now)
+      case .responseReceived(let response): device.concludeAuthentication(accepted: response.count == 64, now: now)
+      default: break
+      }
+    }
+  }
+
+  private mutating func record(_ side: String, _ bytes: [UInt8]) {
+    var scanner = PacketScanner()
+    var offset = 0
+    while let piece = scanner.next(in: bytes.span.bytes, at: &offset) {
+      switch piece {
+      case .packet(let header, .input(let range)):
+        lines.append("\(side) \(narrator.line(for: header, packet: bytes.span.bytes.extracting(range)))")
+      case .detection: lines.append("\(side) DETECT")
+      case .legacy: lines.append("\(side) IAP1 \(Hex.spaced(bytes))")
+      default: lines.append("\(side) ? \(piece)")
+      }
+    }
+  }
+}
+
+extension Identification {
+  static var example: Identification {
+    var it = Identification()
+    it.name = "Example"
+    it.model = "E1"
+    it.manufacturer = "Nobody"
+    it.serialNumber = "0001"
+    it.firmwareVersion = "1"
+    it.hardwareVersion = "1"
+    it.messagesSent = [.externalAccessorySessionStatus]
+    it.messagesReceived = [.startExternalAccessorySession, .stopExternalAccessorySession]
+    it.protocols = [ExternalAccessoryProtocol(id: 1, name: "com.example.echo")]
+    it.transports = [TransportComponent(kind: .usbHost, id: 0, name: "USB")]
+    return it
+  }
+}
