@@ -25,6 +25,9 @@ let package = Package(
 
     // Floor 1: channels and loops; certificates; what an accessory is.
 
+    // Floor 2: the shared session layer.
+    room("AccessorySessions", floor: 2, ["AccessoryCore", "IAP2"]),
+
     tests("AccessoryCoreTests", ["AccessoryCore"]),
     tests("IAP2Tests", ["IAP2"]),
   ],

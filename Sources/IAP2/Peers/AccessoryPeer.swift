@@ -8,6 +8,9 @@ public struct AccessoryPeer: Peer, ~Copyable {
   public var core: PeerCore
   /// Who the accessory says it is when it is asked next.
   public var identification: Identification
+  /// Whether the identification goes out as soon as it is asked for; otherwise the owner is told
+  /// ``PeerEvent/identificationRequested`` and answers with ``identify(as:)``, or never.
+  public var identifiesAtOnce = true
   /// Sessions asked for and not answered yet: silence is an answer too, and then data for them is stray.
   private var requested: [UInt16: UInt8] = [:]
 
@@ -70,8 +73,8 @@ public struct AccessoryPeer: Peer, ~Copyable {
     core.endSession(id, .closedByAccessory)
   }
 
-  /// Sends the identification again after the device refused it.
-  public mutating func identifyAgain(_ identification: Identification) {
+  /// Sends an identification: late, or again after the device refused one.
+  public mutating func identify(as identification: Identification) {
     self.identification = identification
     core.send(identification.message)
     core.events.append(.identificationSent)
@@ -117,8 +120,7 @@ public struct AccessoryPeer: Peer, ~Copyable {
   private mutating func handle(_ message: ControlMessage) {
     switch message.id {
     case .startIdentification:
-      core.send(identification.message)
-      core.events.append(.identificationSent)
+      if identifiesAtOnce { identify(as: identification) } else { core.events.append(.identificationRequested) }
     case .identificationAccepted: core.events.append(.identificationAccepted)
     case .identificationRejected: handleRejection(message)
     case .requestAuthenticationCertificate: core.events.append(.certificateRequested)

@@ -33,6 +33,8 @@ public enum PeerEvent: Equatable, Sendable {
   case certificateRequested
   /// The device sent a challenge: answer with ``AccessoryPeer/provideResponse(_:now:)``, or never.
   case challenged([UInt8])
+  /// The device asks who the accessory is, and the accessory does not answer by itself.
+  case identificationRequested
   /// The identification went out.
   case identificationSent
   /// The device accepted the identification.

@@ -1,0 +1,87 @@
+/// Writes one object of JSON on one line, keys in the order they are added.
+///
+/// ```swift
+/// var object = JSONObject()
+/// object.add("name", "李未可")
+/// object.add("protocols", ["com.lawaken.iap2"])
+/// print(object.text)   // {"name":"李未可","protocols":["com.lawaken.iap2"]}
+/// ```
+public struct JSONObject: Equatable, Sendable {
+  private var members = ""
+
+  /// An object without members.
+  public init() {}
+
+  /// The object as text.
+  public var text: String { "{\(members)}" }
+
+  /// Adds a text.
+  public mutating func add(_ key: String, _ value: String) {
+    add(key, raw: Self.quoted(value))
+  }
+
+  /// Adds a number.
+  public mutating func add(_ key: String, _ value: Int) {
+    add(key, raw: String(value))
+  }
+
+  /// Adds a number; one that is not finite has no form in JSON and becomes null.
+  public mutating func add(_ key: String, _ value: Double) {
+    add(key, raw: value.isFinite ? "\(value)" : "null")
+  }
+
+  /// Adds a truth value.
+  public mutating func add(_ key: String, _ value: Bool) {
+    add(key, raw: value ? "true" : "false")
+  }
+
+  /// Adds a list of texts.
+  public mutating func add(_ key: String, _ values: [String]) {
+    add(key, raw: "[\(values.map(Self.quoted).joined(separator: ","))]")
+  }
+
+  /// Adds an object.
+  public mutating func add(_ key: String, _ value: JSONObject) {
+    add(key, raw: value.text)
+  }
+
+  /// Adds a time in seconds with six places.
+  public mutating func add(_ key: String, seconds time: Instant) {
+    add(key, raw: time.secondsText)
+  }
+
+  /// Adds a member whose value is JSON already.
+  public mutating func add(_ key: String, raw value: String) {
+    if !members.isEmpty { members += "," }
+    members += "\(Self.quoted(key)):\(value)"
+  }
+
+  /// A text as JSON writes it: quotation marks, backslashes and control characters escaped, the rest as it is.
+  public static func quoted(_ text: String) -> String {
+    var out = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": out += "\\\""
+      case "\\": out += "\\\\"
+      case "\n": out += "\\n"
+      case "\r": out += "\\r"
+      case "\t": out += "\\t"
+      case "\u{0}"..."\u{1F}", "\u{7F}":
+        let hex = String(scalar.value, radix: 16)
+        out += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+      default: out.unicodeScalars.append(scalar)
+      }
+    }
+    return out + "\""
+  }
+}
+
+extension Instant {
+  /// Seconds with six places: "0.250113".
+  public var secondsText: String {
+    let microseconds = abs(nanoseconds) / 1_000
+    let fraction = String(microseconds % 1_000_000)
+    let sign = nanoseconds < 0 ? "-" : ""
+    return "\(sign)\(microseconds / 1_000_000).\(String(repeating: "0", count: 6 - fraction.count))\(fraction)"
+  }
+}

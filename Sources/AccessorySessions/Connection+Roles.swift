@@ -1,0 +1,55 @@
+import AccessoryCore
+import IAP2
+
+extension Connection where P == AccessoryPeer {
+  /// Opens the session that the device asked for.
+  public func acceptSession(_ id: UInt16, protocolName: String, reportingStatus: Bool) -> Session {
+    // Adopted first: data may lie right behind the request and is told in the turn that accepts it.
+    let session = adopt(id, protocolName)
+    perform { peer, _ in peer.acceptSession(id, reportingStatus: reportingStatus) }
+    return session
+  }
+
+  /// Refuses the session that the device asked for.
+  public func refuseSession(_ id: UInt16) {
+    perform { peer, _ in peer.refuseSession(id) }
+  }
+}
+
+/// Why a session could not be opened.
+public enum SessionRefusal: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The accessory is not identified and authenticated, or has no such protocol.
+  case notAvailable(protocolName: String)
+  /// The protocol's sessions bypass the link, and the cable has no such side channel.
+  case noSideChannel(component: UInt16)
+
+  /// A sentence fragment for messages.
+  public var description: String {
+    switch self {
+    case .notAvailable(let name): "the accessory offers no protocol \(name) now"
+    case .noSideChannel(let component):
+      "its bytes travel over transport component \(component), which this cable does not have"
+    }
+  }
+}
+
+extension Connection where P == DevicePeer {
+  /// Opens a session for an app; live at once.
+  public func openSession(_ protocolName: String) throws(SessionRefusal) -> Session {
+    var session: Session?
+    let route = perform { peer, _ in
+      let route = peer.openSession(protocolNamed: protocolName)
+      if case .link(let id) = route { session = adopt(id, protocolName) }
+      return route
+    }
+    switch route {
+    case .link:
+      guard let session else { preconditionFailure("a session over the link is adopted with its number") }
+      return session
+    case .side(let component):
+      throw .noSideChannel(component: component)
+    case nil:
+      throw .notAvailable(protocolName: protocolName)
+    }
+  }
+}

@@ -1,0 +1,201 @@
+import AccessoryCore
+import IAP2
+
+/// One peer machine, one cable, one loop: the only place where what a machine says becomes input and output.
+///
+/// ```
+///   Channel ── received ──▶ peer.receive ──▶ events ──▶ owner, sessions
+///   Channel ◀── send ────── outbox ◀── peer.nextTransmit
+///   loop timer ◀──▶ peer.deadline
+/// ```
+///
+/// Every way in (bytes, time, room, a call from the owner) ends in the same turn: drain the events, send what there is
+/// to send, arm the timer. Nothing here allocates per packet.
+public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarrier {
+  /// The loop that all of this happens on.
+  public let loop: any EventLoop
+  /// The cable between the two ends.
+  public let cable: Cable
+
+  private var peer: P
+  private var owner: (any ConnectionOwner)?
+  private var timer: LoopTimer?
+  private var outbox: [UInt8] = []
+  private var outboxHead = 0
+  private var sessions: [Session] = []
+  private var isInTurn = false
+  private var isOver = false
+
+  /// Packets are gathered into one send up to this size, where the medium does not keep transfers apart.
+  private static var gatherLimit: Int { 64 * 1024 }
+
+  /// A connection that has not started.
+  public init(peer: consuming P, cable: Cable, on loop: any EventLoop) {
+    self.peer = peer
+    self.cable = cable
+    self.loop = loop
+  }
+
+  /// Begins. The owner is held until the connection is over.
+  public func start(_ owner: any ConnectionOwner) {
+    self.owner = owner
+    timer = loop.makeTimer { [unowned self] in deadlineCame() }
+    cable.main.start(self)
+    perform { $0.start(now: $1) }
+  }
+
+  /// Lets the machine do something of the owner's wish, and then whatever follows from it.
+  public func perform<Result>(_ body: (inout P, WireTime) -> Result) -> Result {
+    let result = body(&peer, now)
+    turn()
+    return result
+  }
+
+  /// Ends the connection from this side: sessions end with `reason`, the cable is closed.
+  public func close(_ reason: String) {
+    guard !isOver else { return }
+    turn()
+    cable.main.close()
+    finish(reason)
+  }
+
+  /// Looks at the machine without disturbing it.
+  public func inspect<Result>(_ body: (borrowing P) -> Result) -> Result {
+    body(peer)
+  }
+
+  private var now: WireTime { WireTime(nanoseconds: loop.now.nanoseconds) }
+
+  private func finish(_ reason: String) {
+    isOver = true
+    timer?.cancel()
+    peer.stop(reason)
+    drainEvents()
+    owner = nil
+    timer = nil
+  }
+
+  // MARK: The turn
+
+  private func turn() {
+    // A handler called from within a turn may write; what it leads to is done by the turn in progress.
+    guard !isInTurn, !isOver else { return }
+    isInTurn = true
+    defer { isInTurn = false }
+    repeat {
+      drainEvents()
+      if isOver { return }
+    } while flush()
+    if let deadline = peer.deadline {
+      timer?.arm(at: Instant(nanoseconds: deadline.nanoseconds))
+    } else {
+      timer?.cancel()
+    }
+  }
+
+  /// Sends until there is nothing more to send or no room; whether new events may have come of it.
+  private func flush() -> Bool {
+    while true {
+      if outboxHead < outbox.count {
+        outboxHead += cable.main.send(outbox.span.bytes.extracting(outboxHead..<outbox.count))
+        if outboxHead < outbox.count { return false }
+      }
+      outbox.removeAll(keepingCapacity: true)
+      outboxHead = 0
+      let limit = cable.main.keepsTransfersApart ? 1 : Self.gatherLimit
+      while outbox.count < limit, peer.nextTransmit(into: &outbox, now: now) {}
+      if outbox.isEmpty { return false }
+    }
+  }
+
+  private func drainEvents() {
+    while let event = peer.nextEvent() {
+      switch event {
+      case .sessionReadable(let id): session(id)?.becameReadable()
+      case .sessionWritable(let id): session(id)?.becameWritable()
+      case .sessionEnded(let id, let end): finishSession(id, end)
+      default: owner?.connectionTold(event)
+      }
+    }
+  }
+
+  private func deadlineCame() {
+    perform { $0.handleTimeout(now: $1) }
+  }
+
+  // MARK: The channel
+
+  /// Bytes arrived.
+  public func channel(_ channel: any Channel, received bytes: RawSpan) {
+    peer.receive(bytes, now: now)
+    turn()
+  }
+
+  /// There is room to send again.
+  public func channelIsWritable(_ channel: any Channel) {
+    turn()
+  }
+
+  /// The cable is gone.
+  public func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
+    guard !isOver else { return }
+    let told = owner
+    finish(end.description)
+    told?.connectionEnded(end)
+  }
+
+  // MARK: Sessions
+
+  private func session(_ id: UInt16) -> Session? {
+    for session in sessions where session.id == id { return session }
+    return nil
+  }
+
+  func adopt(_ id: UInt16, _ protocolName: String) -> Session {
+    let session = Session(id: id, protocolName: protocolName, carrier: self)
+    sessions.append(session)
+    return session
+  }
+
+  private func finishSession(_ id: UInt16, _ end: SessionEnd) {
+    var rest: [UInt8] = []
+    peer.exchangeInbox(id, &rest)
+    guard let index = sessions.firstIndex(where: { $0.id == id }) else { return }
+    let session = sessions.remove(at: index)
+    session.finish(end, rest: rest)
+    owner?.connectionSessionEnded(session, end)
+  }
+
+  func write(_ bytes: RawSpan, to session: Session) -> Int {
+    let taken = peer.write(bytes, to: session.id)
+    turn()
+    return taken
+  }
+
+  func exchangeInbox(of session: Session, _ buffer: inout [UInt8]) {
+    peer.exchangeInbox(session.id, &buffer)
+  }
+
+  func consume(_ count: Int, of session: Session) {
+    peer.consume(count, of: session.id)
+    turn()
+  }
+
+  func close(_ session: Session) {
+    perform { peer, _ in peer.closeSession(session.id) }
+  }
+
+  func unacknowledged(_ session: Session) -> Int {
+    peer.unacknowledged(session.id)
+  }
+}
+
+/// Who hears from a connection, on its loop.
+public protocol ConnectionOwner: AnyObject {
+  /// The machine said something that is not about an open session.
+  func connectionTold(_ event: PeerEvent)
+  /// A session is over; its own handler was told before.
+  func connectionSessionEnded(_ session: Session, _ end: SessionEnd)
+  /// The cable is gone; every session was ended before.
+  func connectionEnded(_ end: ChannelEnd)
+}

@@ -1,0 +1,55 @@
+import AccessoryCore
+
+extension TimelineEvent {
+  /// The version of the shape that ``json`` has.
+  public static let jsonVersion = 1
+
+  /// The event as one line of JSON, in the one shape that all of `--json` has.
+  ///
+  /// ```json
+  /// {"v":1,"t":0.250113,"side":"device","event":"connect","accessory":{"name":"…","serial":"…","protocols":[],"connectionID":33685633}}
+  /// ```
+  public var json: String {
+    var object = JSONObject()
+    object.add("v", Self.jsonVersion)
+    object.add("t", seconds: time)
+    object.add("side", side.rawValue)
+    object.add("event", kind.name)
+    if let subject { object.add("accessory", subject.json) }
+    switch kind {
+    case .attach(let place): object.add("on", place)
+    case .detach(let reason): object.add("reason", reason)
+    case .link(let isUp, let text):
+      object.add("up", isUp)
+      object.add("text", text)
+    case .identification(let text), .authentication(let text), .fault(let text), .warning(let text), .note(let text):
+      object.add("text", text)
+    case .connect, .disconnect: break
+    case .sessionOpen(let id, let name):
+      object.add("session", id)
+      object.add("protocol", name)
+    case .sessionClose(let id, let name, let reason, let read, let written):
+      object.add("session", id)
+      object.add("protocol", name)
+      object.add("reason", reason)
+      object.add("bytesRead", read)
+      object.add("bytesWritten", written)
+    case .result(let passed, let text):
+      object.add("passed", passed)
+      object.add("text", text)
+    }
+    return object.text
+  }
+}
+
+extension TimelineEvent.Subject {
+  /// The subject as an object of JSON.
+  public var json: JSONObject {
+    var object = JSONObject()
+    object.add("name", name)
+    object.add("serial", serial)
+    object.add("protocols", protocols)
+    if let connectionID { object.add("connectionID", connectionID) }
+    return object
+  }
+}

@@ -1,0 +1,107 @@
+import AccessoryCore
+
+/// One thing that happened to an accessory, at either end of its cable: what timelines show, `--json` prints, and
+/// scenarios compare.
+///
+/// Nothing is ever told that was not played: `connect` and `disconnect` come from the publication machine alone.
+public struct TimelineEvent: Equatable, Sendable {
+  /// Where it happened.
+  public enum Side: String, Equatable, Sendable {
+    /// In the accessory.
+    case accessory
+    /// On the cable.
+    case cable
+    /// In the Apple device.
+    case device
+    /// In an app.
+    case app
+  }
+
+  /// Which accessory, as far as it is known there and then.
+  public struct Subject: Equatable, Sendable {
+    /// The name people see.
+    public var name: String
+    /// The serial number.
+    public var serial: String
+    /// The protocols it offers now: empty in the first half of a flicker.
+    public var protocols: [String]
+    /// The number of its publication, where there is one.
+    public var connectionID: Int?
+
+    /// A subject.
+    public init(name: String, serial: String, protocols: [String], connectionID: Int? = nil) {
+      self.name = name
+      self.serial = serial
+      self.protocols = protocols
+      self.connectionID = connectionID
+    }
+  }
+
+  /// What happened.
+  public enum Kind: Equatable, Sendable {
+    /// Plugged in; where.
+    case attach(String)
+    /// Unplugged, or gone; why.
+    case detach(String)
+    /// The link came up or went down.
+    case link(isUp: Bool, String)
+    /// A step of identification.
+    case identification(String)
+    /// A step of authentication.
+    case authentication(String)
+    /// Published to apps.
+    case connect
+    /// Withdrawn from apps.
+    case disconnect
+    /// A session was opened.
+    case sessionOpen(id: Int, protocolName: String)
+    /// A session is over.
+    case sessionClose(id: Int, protocolName: String, reason: String, read: Int, written: Int)
+    /// Something was done to a channel on purpose.
+    case fault(String)
+    /// Something went wrong that nobody asked for.
+    case warning(String)
+    /// Something worth a line: "10,000 bytes sent".
+    case note(String)
+    /// Something that was expected came out so.
+    case result(passed: Bool, String)
+  }
+
+  /// When, on the loop's clock.
+  public var time: Instant
+  /// Where.
+  public var side: Side
+  /// What.
+  public var kind: Kind
+  /// To which accessory.
+  public var subject: Subject?
+
+  /// An event.
+  public init(time: Instant, side: Side, kind: Kind, subject: Subject? = nil) {
+    self.time = time
+    self.side = side
+    self.kind = kind
+    self.subject = subject
+  }
+}
+
+extension TimelineEvent.Kind {
+  /// The event's name in JSON and in scenarios.
+  public var name: String {
+    switch self {
+    case .attach: "attach"
+    case .detach: "detach"
+    case .link: "link"
+    case .identification: "identification"
+    case .authentication: "authentication"
+    case .connect: "connect"
+    case .disconnect: "disconnect"
+    case .sessionOpen: "session.open"
+    case .sessionClose: "session.close"
+    case .fault: "fault"
+    case .warning: "warning"
+    case .note: "note"
+    case .result: "result"
+    }
+  }
+}

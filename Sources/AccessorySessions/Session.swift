@@ -1,0 +1,125 @@
+import AccessoryCore
+import IAP2
+
+/// One External Accessory session: a two-way byte stream, on either side of the cable.
+///
+/// Whoever uses a session does not know how its bytes travel: over the link or over a side channel of the cable.
+///
+/// ```swift
+/// session.write(bytes.span.bytes)                       // takes what fits now
+/// session.read { span in handle(span); return span.byteCount }
+/// ```
+public final class Session {
+  /// The number the device gave it; 0 on a side channel.
+  public let id: UInt16
+  /// The protocol it was opened for.
+  public let protocolName: String
+  /// Who hears of bytes, room and the end. Held until the end.
+  public var handler: (any SessionHandler)?
+  /// Why it is over; nil while it is open.
+  public private(set) var end: SessionEnd?
+  /// Bytes that were read from it.
+  public private(set) var bytesRead = 0
+  /// Bytes that it took to send.
+  public private(set) var bytesWritten = 0
+
+  private unowned let carrier: any SessionCarrier
+  /// What was handed over and not all read yet.
+  private var buffer: [UInt8] = []
+  private var head = 0
+
+  init(id: UInt16, protocolName: String, carrier: any SessionCarrier) {
+    self.id = id
+    self.protocolName = protocolName
+    self.carrier = carrier
+  }
+
+  /// Whether bytes can be written.
+  public var isOpen: Bool { end == nil }
+
+  /// Bytes written that the other end has not acknowledged.
+  public var unacknowledged: Int { isOpen ? carrier.unacknowledged(self) : 0 }
+
+  /// Offers everything unread to `body`, which says how much of it is done with; the rest is offered again. What was
+  /// received before the end can be read after it. Returns how much was read.
+  @discardableResult
+  public func read(_ body: (RawSpan) -> Int) -> Int {
+    if head == buffer.count { refill() }
+    guard head < buffer.count else { return 0 }
+    // Moved out for the call, because the body may write to this very session.
+    var lent: [UInt8] = []
+    swap(&lent, &buffer)
+    let count = body(lent.span.bytes.extracting(head..<lent.count))
+    precondition(count >= 0 && count <= lent.count - head, "a reader cannot be done with more than it was offered")
+    swap(&lent, &buffer)
+    head += count
+    bytesRead += count
+    if isOpen { carrier.consume(count, of: self) }
+    return count
+  }
+
+  /// Takes as much of `bytes` as there is room for and returns how much; after a short write the handler is told when
+  /// there is room again.
+  @discardableResult
+  public func write(_ bytes: RawSpan) -> Int {
+    guard isOpen, bytes.byteCount > 0 else { return 0 }
+    let taken = carrier.write(bytes, to: self)
+    bytesWritten += taken
+    return taken
+  }
+
+  /// Closes the session from this side. What was written still goes out; the handler hears of the end.
+  public func close() {
+    if isOpen { carrier.close(self) }
+  }
+
+  private func refill() {
+    buffer.removeAll(keepingCapacity: true)
+    head = 0
+    if isOpen { carrier.exchangeInbox(of: self, &buffer) }
+  }
+
+  // MARK: From the carrier
+
+  func becameReadable() {
+    handler?.sessionIsReadable(self)
+  }
+
+  func becameWritable() {
+    handler?.sessionIsWritable(self)
+  }
+
+  /// The session is over; `rest` arrived before that and was not handed over.
+  func finish(_ end: SessionEnd, rest: [UInt8]) {
+    guard isOpen else { return }
+    self.end = end
+    if !rest.isEmpty {
+      buffer.removeFirst(head)
+      head = 0
+      buffer += rest
+      handler?.sessionIsReadable(self)
+    }
+    let told = handler
+    handler = nil
+    told?.session(self, endedWith: end)
+  }
+}
+
+/// Who hears from a session, on its loop.
+public protocol SessionHandler: AnyObject {
+  /// Bytes arrived; told again only after they were read.
+  func sessionIsReadable(_ session: Session)
+  /// There is room again after a short write.
+  func sessionIsWritable(_ session: Session)
+  /// The session is over. What had arrived can still be read.
+  func session(_ session: Session, endedWith end: SessionEnd)
+}
+
+/// What carries sessions: a connection's link, or a side channel.
+protocol SessionCarrier: AnyObject {
+  func write(_ bytes: RawSpan, to session: Session) -> Int
+  func exchangeInbox(of session: Session, _ buffer: inout [UInt8])
+  func consume(_ count: Int, of session: Session)
+  func close(_ session: Session)
+  func unacknowledged(_ session: Session) -> Int
+}
