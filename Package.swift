@@ -5,8 +5,11 @@ import PackageDescription
 let settings: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny")]
 
 /// A library target of the house. `floor` is read by the floor test, not by SwiftPM.
-func room(_ name: String, floor: Int, _ dependencies: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+func room(
+  _ name: String, floor: Int, _ dependencies: [Target.Dependency] = [], exclude: [String] = [],
+  resources: [Resource] = []
+) -> Target {
+  .target(name: name, dependencies: dependencies, exclude: exclude, resources: resources, swiftSettings: settings)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
@@ -24,9 +27,13 @@ let package = Package(
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
     // Floor 1: channels and loops; certificates; what an accessory is.
-    room("AccessoryProfiles", floor: 1, ["AccessoryCore"]),
+    // Library is a link to profiles/, whose files are compiled into the code.
+    room(
+      "AccessoryProfiles", floor: 1, ["AccessoryCore"],
+      resources: [.embedInCode("Library")]),
 
     tests("AccessoryCoreTests", ["AccessoryCore"]),
+    tests("AccessoryProfilesTests", ["AccessoryProfiles"]),
   ],
   swiftLanguageModes: [.v6]
 )
