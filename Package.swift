@@ -5,8 +5,11 @@ import PackageDescription
 let settings: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny")]
 
 /// A library target of the house. `floor` is read by the floor test, not by SwiftPM.
-func room(_ name: String, floor: Int, _ dependencies: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+func room(
+  _ name: String, floor: Int, _ dependencies: [Target.Dependency] = [], exclude: [String] = [],
+  resources: [Resource] = []
+) -> Target {
+  .target(name: name, dependencies: dependencies, exclude: exclude, resources: resources, swiftSettings: settings)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
@@ -24,12 +27,17 @@ let package = Package(
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
     // Floor 1: channels and loops; certificates; what an accessory is.
+    // Library is a link to profiles/, whose files are compiled into the code.
+    room(
+      "AccessoryProfiles", floor: 1, ["AccessoryCore"],
+      resources: [.embedInCode("Library")]),
 
     // Floor 2: the shared session layer.
     room("AccessorySessions", floor: 2, ["AccessoryCore", "IAP2"]),
 
     tests("AccessoryCoreTests", ["AccessoryCore"]),
     tests("IAP2Tests", ["IAP2"]),
+    tests("AccessoryProfilesTests", ["AccessoryProfiles"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,53 @@
+/// Finds what somebody probably meant: the nearest of the names that exist, or nothing when none is near.
+///
+/// Every "unknown ..., did you mean ...?" of the house comes from here.
+///
+/// ```swift
+/// Suggestion.nearest(to: "lawkview", in: ["echo", "lawk-view"])   // "lawk-view"
+/// Suggestion.nearest(to: "printer", in: ["echo", "lawk-view"])    // nil
+/// ```
+public enum Suggestion {
+  /// Words longer than this are nobody's slip of the finger, and comparing them would take long.
+  private static let longestWord = 64
+
+  /// The candidate with the fewest slips (a letter missing, added, wrong, or two swapped) from `word`, capitals aside;
+  /// the first of several equally near. Nil when even the nearest needs more than a third of the letters changed.
+  public static func nearest(to word: String, in candidates: [String]) -> String? {
+    let letters = Array(word.lowercased())
+    guard !letters.isEmpty, letters.count <= longestWord else { return nil }
+    var best: (candidate: String, slips: Int)?
+    for candidate in candidates {
+      let other = Array(candidate.lowercased())
+      let allowed = max(1, min(letters.count, other.count) / 3)
+      guard other.count <= longestWord, abs(other.count - letters.count) <= allowed else { continue }
+      let slips = distance(letters, other)
+      if slips <= allowed, slips < best?.slips ?? .max { best = (candidate, slips) }
+    }
+    return best?.candidate ?? unfinished(letters, in: candidates)
+  }
+
+  /// The only candidate that begins with a word of three letters or more: somebody stopped typing.
+  private static func unfinished(_ letters: [Character], in candidates: [String]) -> String? {
+    guard letters.count >= 3 else { return nil }
+    let longer = candidates.filter { $0.lowercased().starts(with: letters) }
+    return longer.count == 1 ? longer.first : nil
+  }
+
+  /// The optimal string alignment distance of two words.
+  static func distance(_ from: [Character], _ to: [Character]) -> Int {
+    var beforeLast = [Int](repeating: 0, count: to.count + 1)
+    var last = Array(0...to.count)
+    for row in 0..<from.count {
+      var current = [row + 1] + [Int](repeating: 0, count: to.count)
+      for column in 0..<to.count {
+        let substituted = last[column] + (from[row] == to[column] ? 0 : 1)
+        current[column + 1] = min(substituted, last[column + 1] + 1, current[column] + 1)
+        if row > 0, column > 0, from[row] == to[column - 1], from[row - 1] == to[column] {
+          current[column + 1] = min(current[column + 1], beforeLast[column - 1] + 1)
+        }
+      }
+      (beforeLast, last) = (last, current)
+    }
+    return last[to.count]
+  }
+}

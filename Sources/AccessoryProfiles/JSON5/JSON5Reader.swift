@@ -1,0 +1,145 @@
+/// Reads JSON5 (the ES5.1 dialect of json5.org): comments, trailing commas, single quotes, keys without quotes,
+/// hexadecimal numbers, and everything that JSON has.
+///
+/// A reader of ours because every value must know its line and column, and because no third-party package can be had.
+/// It reads from outside the house, so it is bounded: a limit on the size and on the depth, no recursion past the
+/// depth, memory in proportion to the size, and every wrong byte an error, never a trap. The first error ends it; the
+/// many mistakes of one file that is well-formed are collected later, by ``ObjectReader``.
+///
+/// ```swift
+/// let tree = try JSON5.read(bytes, file: "mine.json5")
+/// tree["accessory"]?.position.line
+/// ```
+public enum JSON5 {
+  /// What a document may cost.
+  public struct Limits: Equatable, Sendable {
+    /// The longest document in bytes.
+    public var bytes: Int
+    /// How deep lists and objects may be nested.
+    public var depth: Int
+
+    /// Limits; the defaults are far above any profile or scenario a person writes.
+    public init(bytes: Int = 1 << 20, depth: Int = 64) {
+      self.bytes = bytes
+      self.depth = depth
+    }
+  }
+
+  /// Reads one document.
+  public static func read(
+    _ bytes: [UInt8], file: String, limits: Limits = Limits()
+  ) throws(SourceProblem) -> JSON5Value {
+    let start = SourcePosition(file: file, line: 1, column: 1)
+    guard bytes.count <= limits.bytes else {
+      throw SourceProblem(at: start, "the file has \(bytes.count) bytes, and at most \(limits.bytes) are read")
+    }
+    var scanner = JSON5Scanner(bytes, file: file)
+    try scanner.checkEncoding()
+    return try JSON5Parser(scanner: scanner, depthLimit: limits.depth).document()
+  }
+
+  /// Reads one document from a text.
+  public static func read(_ text: String, file: String, limits: Limits = Limits()) throws(SourceProblem) -> JSON5Value {
+    try read(Array(text.utf8), file: file, limits: limits)
+  }
+}
+
+/// The grammar: values, lists, objects. Tokens come from the scanner.
+struct JSON5Parser {
+  private var scanner: JSON5Scanner
+  private let depthLimit: Int
+  private var depth = 0
+
+  init(scanner: JSON5Scanner, depthLimit: Int) {
+    self.scanner = scanner
+    self.depthLimit = depthLimit
+  }
+
+  consuming func document() throws(SourceProblem) -> JSON5Value {
+    try scanner.skipBlanks()
+    if scanner.atEnd { throw scanner.problem("the file is empty: expected a value") }
+    let value = try self.value()
+    try scanner.skipBlanks()
+    guard scanner.atEnd else { throw scanner.expected("nothing after the document's value") }
+    return value
+  }
+
+  private mutating func value() throws(SourceProblem) -> JSON5Value {
+    let position = scanner.position
+    switch scanner.peek {
+    case UInt8(ascii: "{"): return JSON5Value(.object(try object()), at: position)
+    case UInt8(ascii: "["): return JSON5Value(.array(try array()), at: position)
+    case UInt8(ascii: "\""), UInt8(ascii: "'"): return JSON5Value(.text(try scanner.string()), at: position)
+    case let byte? where JSON5Scanner.startsNumber(byte): return JSON5Value(.number(try scanner.number()), at: position)
+    default: return JSON5Value(try word(), at: position)
+    }
+  }
+
+  private mutating func word() throws(SourceProblem) -> JSON5Value.Content {
+    var ahead = scanner
+    switch try ahead.identifier() {
+    case "null"?: scanner = ahead; return .null
+    case "true"?: scanner = ahead; return .boolean(true)
+    case "false"?: scanner = ahead; return .boolean(false)
+    case "NaN"?, "Infinity"?: return .number(try scanner.number())
+    case let word?:
+      throw scanner.problem("expected a value, found the word '\(Excerpt.of(word))': a text stands in quotes")
+    case nil: throw scanner.expected("a value")
+    }
+  }
+
+  private mutating func array() throws(SourceProblem) -> [JSON5Value] {
+    var values: [JSON5Value] = []
+    let opening = try open()
+    while true {
+      try scanner.skipBlanks()
+      if scanner.take(UInt8(ascii: "]")) { break }
+      values.append(try value())
+      try scanner.skipBlanks()
+      if scanner.take(UInt8(ascii: ",")) { continue }
+      if scanner.take(UInt8(ascii: "]")) { break }
+      throw scanner.expected("',' or ']' in the list that opens at line \(opening.line), column \(opening.column)")
+    }
+    depth -= 1
+    return values
+  }
+
+  private mutating func object() throws(SourceProblem) -> [JSON5Member] {
+    var members: [JSON5Member] = []
+    let opening = try open()
+    let place = "in the object that opens at line \(opening.line), column \(opening.column)"
+    while true {
+      try scanner.skipBlanks()
+      if scanner.take(UInt8(ascii: "}")) { break }
+      let position = scanner.position
+      guard let key = try key() else { throw scanner.expected("a key or '}' \(place)") }
+      try scanner.skipBlanks()
+      guard scanner.take(UInt8(ascii: ":")) else { throw scanner.expected("':' after the key '\(Excerpt.of(key))'") }
+      try scanner.skipBlanks()
+      members.append(JSON5Member(key, try value(), at: position))
+      try scanner.skipBlanks()
+      if scanner.take(UInt8(ascii: ",")) { continue }
+      if scanner.take(UInt8(ascii: "}")) { break }
+      throw scanner.expected("',' or '}' \(place)")
+    }
+    depth -= 1
+    return members
+  }
+
+  private mutating func key() throws(SourceProblem) -> String? {
+    switch scanner.peek {
+    case UInt8(ascii: "\""), UInt8(ascii: "'"): try scanner.string()
+    default: try scanner.identifier()
+    }
+  }
+
+  private mutating func open() throws(SourceProblem) -> SourcePosition {
+    let position = scanner.position
+    guard depth < depthLimit else {
+      throw scanner.problem("lists and objects are nested deeper than \(depthLimit)")
+    }
+    depth += 1
+    scanner.advance()
+    return position
+  }
+}

@@ -1,0 +1,124 @@
+/// A JSON5 document as a tree in which every value and every key knows where it was written.
+///
+/// Nothing is thrown away that an error message could want: members keep their order and their duplicates, numbers
+/// their spelling.
+public struct JSON5Value: Equatable, Sendable {
+  /// What the value is.
+  public var content: Content
+  /// Where its first character stands.
+  public var position: SourcePosition
+
+  /// The kinds of values.
+  public enum Content: Equatable, Sendable {
+    /// `null`.
+    case null
+    /// `true` or `false`.
+    case boolean(Bool)
+    /// A number.
+    case number(JSON5Number)
+    /// A string.
+    case text(String)
+    /// A list.
+    case array([JSON5Value])
+    /// Keys and values in the order they were written; a key may occur twice.
+    case object([JSON5Member])
+  }
+
+  /// A value; without a position, one that was made rather than read.
+  public init(_ content: Content, at position: SourcePosition = .made) {
+    self.content = content
+    self.position = position
+  }
+
+  /// The first member of that name, when this is an object that has one.
+  public subscript(key: String) -> JSON5Value? {
+    guard case .object(let members) = content else { return nil }
+    return members.first { $0.key == key }?.value
+  }
+
+  /// What the value is, for "expected text, found number 5".
+  public var summary: String {
+    switch content {
+    case .null: "null"
+    case .boolean(let value): "\(value)"
+    case .number(let number): "number \(number.spelling)"
+    case .text(let text): "text '\(Excerpt.of(text))'"
+    case .array: "a list"
+    case .object: "an object"
+    }
+  }
+
+  /// The same tree with all positions forgotten, for comparing what two documents say.
+  public var withoutPositions: JSON5Value {
+    switch content {
+    case .array(let values): JSON5Value(.array(values.map(\.withoutPositions)))
+    case .object(let members):
+      JSON5Value(.object(members.map { JSON5Member($0.key, $0.value.withoutPositions) }))
+    default: JSON5Value(content)
+    }
+  }
+}
+
+/// One `key: value` of an object.
+public struct JSON5Member: Equatable, Sendable {
+  /// The key, unescaped.
+  public var key: String
+  /// Where the key stands.
+  public var keyPosition: SourcePosition
+  /// The value.
+  public var value: JSON5Value
+
+  /// A member; without a position, one that was made rather than read.
+  public init(_ key: String, _ value: JSON5Value, at keyPosition: SourcePosition = .made) {
+    self.key = key
+    self.keyPosition = keyPosition
+    self.value = value
+  }
+}
+
+/// A number, with the spelling it had in the file.
+public struct JSON5Number: Equatable, Sendable {
+  /// As written: `0x1209`, `1e3`, `+5`.
+  public var spelling: String
+  /// The value, as near as a double can be.
+  public var value: Double
+  /// The value when it is whole and fits; `5.0` and `1e3` count as whole, as they do in JSON Schema.
+  public var integer: Int64?
+
+  /// A number read from its spelling.
+  public init(spelling: String, value: Double, integer: Int64?) {
+    self.spelling = spelling
+    self.value = value
+    self.integer = integer
+  }
+
+  /// A whole number.
+  public init(_ integer: Int64) {
+    self.init(spelling: "\(integer)", value: Double(integer), integer: integer)
+  }
+}
+
+/// Cuts what is quoted in messages, so that no file can fill the screen.
+enum Excerpt {
+  static let longest = 40
+
+  /// The text on one line, at most 40 characters of it.
+  static func of(_ text: String) -> String {
+    var shown = ""
+    for scalar in text.unicodeScalars.prefix(longest) {
+      switch scalar {
+      case "\n": shown += "\\n"
+      case "\r": shown += "\\r"
+      case "\t": shown += "\\t"
+      case _ where scalar.value < 0x20 || scalar.value == 0x7F: shown += "\\x" + hex(scalar.value, digits: 2)
+      default: shown.unicodeScalars.append(scalar)
+      }
+    }
+    return text.unicodeScalars.count > longest ? shown + "…" : shown
+  }
+
+  static func hex(_ value: UInt32, digits: Int) -> String {
+    let text = String(value, radix: 16, uppercase: true)
+    return String(repeating: "0", count: max(0, digits - text.count)) + text
+  }
+}

@@ -1,0 +1,10 @@
+/// The profiles that ship, embedded when the program is built, so that a binary carried elsewhere still knows them.
+///
+/// The files in `profiles/` are the source; the build turns each into `PackageResources.NAME_json5`. The list here is
+/// the only thing to add to for a new one, and a test compares it with the directory.
+enum BuiltInProfiles {
+  static let files: [(name: String, bytes: [UInt8])] = [
+    ("echo", PackageResources.echo_json5),
+    ("lawk-view", PackageResources.lawk_view_json5),
+  ]
+}

@@ -1,0 +1,150 @@
+/// Finds profiles: in the user's folder, among those that ship, or at a path.
+///
+/// A reference with a `/` or with the ending `.json5` or `.json` is a path. Anything else is a name: `NAME.json5` in
+/// the user's folder if it is there, otherwise the profile of that name that ships. A user's file may extend the
+/// shipped profile whose name it took.
+///
+/// ```swift
+/// let library = ProfileLibrary(userFolder: "/home/me/.config/easim/profiles")
+/// let accessory = try library.profile("lawk-view")
+/// let three = try library.template("sensor").instances(3)
+/// ```
+public struct ProfileLibrary: Sendable {
+  /// Where the user's own profiles are; nil for nowhere.
+  public let userFolder: String?
+
+  /// A library of the shipped profiles and, where given, of a user's folder.
+  public init(userFolder: String? = nil) {
+    self.userFolder = userFolder
+  }
+
+  /// The names that need no path, sorted, each once; the user's are those whose file is in the folder.
+  public var names: [(name: String, isUsers: Bool)] {
+    let own = ownNames
+    let shipped = BuiltInProfiles.files.map(\.name).filter { !own.contains($0) }
+    return (own.map { ($0, true) } + shipped.map { ($0, false) }).sorted { $0.0 < $1.0 }
+  }
+
+  /// The accessory that a reference names: the first instance of its template.
+  public func profile(_ reference: String) throws(SourceProblems) -> Profile {
+    try template(reference).instance()
+  }
+
+  /// The profile that a reference names, ready to be numbered.
+  public func template(_ reference: String) throws(SourceProblems) -> ProfileTemplate {
+    let source = try find(reference)
+    let tree = try wholeTree(source, chain: [])
+    return try Self.template(tree, name: source.name)
+  }
+
+  /// A profile from a text that is not in a file, such as standard input; it may extend profiles by name.
+  public func template(text: [UInt8], file: String, name: String) throws(SourceProblems) -> ProfileTemplate {
+    let tree = try wholeTree(Source(name: name, label: file, origin: .text, bytes: text), chain: [])
+    return try Self.template(tree, name: name)
+  }
+
+  /// The text of a profile's file, as it was written, with its comments.
+  public func text(_ reference: String) throws(SourceProblems) -> String {
+    String(decoding: try find(reference).bytes, as: UTF8.self)
+  }
+
+  private static func template(_ tree: JSON5Value, name: String) throws(SourceProblems) -> ProfileTemplate {
+    let profile = try ProfileReader.read(tree, name: name)
+    return ProfileTemplate(profile)
+  }
+
+  // MARK: Finding
+
+  /// Where a profile's text comes from.
+  private struct Source {
+    enum Origin: Equatable {
+      case shipped
+      case file(String)
+      case text
+    }
+
+    /// The profile's name.
+    var name: String
+    /// What messages call the file.
+    var label: String
+    var origin: Origin
+    var bytes: [UInt8]
+  }
+
+  private var ownNames: [String] {
+    guard let userFolder else { return [] }
+    return TextFile.names(in: userFolder).filter { $0.hasSuffix(".json5") }.map { String($0.dropLast(".json5".count)) }
+  }
+
+  private static func isPath(_ reference: String) -> Bool {
+    reference.contains("/") || reference.hasSuffix(".json5") || reference.hasSuffix(".json")
+  }
+
+  /// `asking` is the file that extends the reference, if one does.
+  private func find(_ reference: String, asking: Source? = nil) throws(SourceProblems) -> Source {
+    if Self.isPath(reference) {
+      var path = reference
+      if !reference.hasPrefix("/"), case .file(let own) = asking?.origin, let slash = own.lastIndex(of: "/") {
+        path = own[...slash] + reference
+      }
+      return try read(path)
+    }
+    if let userFolder {
+      let path = "\(userFolder)/\(reference).json5"
+      if asking?.origin != .file(path), ownNames.contains(reference) { return try read(path) }
+    }
+    if let shipped = BuiltInProfiles.files.first(where: { $0.name == reference }) {
+      return Source(name: shipped.name, label: "\(shipped.name).json5", origin: .shipped, bytes: shipped.bytes)
+    }
+    let known = names.map(\.name)
+    let hint = ObjectReader.nearest(to: reference, in: known)
+    let folder = userFolder.map { "\($0) and " } ?? ""
+    let message =
+      "no profile '\(Excerpt.of(reference))'\(hint); looked in \(folder)the shipped profiles "
+      + "\(BuiltInProfiles.files.map(\.name).joined(separator: ", "))"
+    throw SourceProblems([SourceProblem(at: nil, message)])
+  }
+
+  private func read(_ path: String) throws(SourceProblems) -> Source {
+    let file = path.split(separator: "/").last.map(String.init) ?? path
+    let name = file.hasSuffix(".json5") ? file.dropLast(6) : file.hasSuffix(".json") ? file.dropLast(5) : file[...]
+    do {
+      let bytes = try TextFile.read(path, limit: JSON5.Limits().bytes)
+      return Source(name: String(name), label: path, origin: .file(path), bytes: bytes)
+    } catch {
+      throw SourceProblems([SourceProblem(at: nil, error.description)])
+    }
+  }
+
+  // MARK: Extending
+
+  /// The tree of a file laid over those it extends; `chain` is how one got here.
+  private func wholeTree(_ source: Source, chain: [Source]) throws(SourceProblems) -> JSON5Value {
+    let tree: JSON5Value
+    do {
+      tree = try JSON5.read(source.bytes, file: source.label)
+    } catch {
+      throw SourceProblems([error])
+    }
+    guard let base = tree["extends"] else { return tree }
+    guard case .text(let reference) = base.content else {
+      let found = "expected a profile's name or path, found \(base.summary)"
+      throw SourceProblems([SourceProblem(at: base.position, path: "extends", found)])
+    }
+    let below: Source
+    do {
+      below = try find(reference, asking: source)
+    } catch {
+      let moved = error.problems.map { SourceProblem(at: base.position, path: "extends", $0.message) }
+      throw SourceProblems(moved)
+    }
+    let links = chain + [source]
+    if links.contains(where: { $0.origin == below.origin && $0.label == below.label }) {
+      let names = (links + [below]).map(\.label).joined(separator: " → ")
+      throw SourceProblems([
+        SourceProblem(at: base.position, path: "extends", "profiles extend each other in a circle: \(names)")
+      ])
+    }
+    return ProfileMerge.lay(tree, over: try wholeTree(below, chain: links))
+  }
+}

@@ -1,0 +1,57 @@
+import Glibc
+
+/// The only place of this room that touches the file system.
+enum TextFile {
+  /// Reads a file of at most `limit` bytes; the error says what the system said.
+  static func read(_ path: String, limit: Int) throws(TextFileError) -> [UInt8] {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { throw TextFileError(path, errno) }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw TextFileError(path, errno) }
+    if status.st_mode & S_IFMT == S_IFDIR { throw TextFileError(path, EISDIR) }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while bytes.count <= limit {
+      let count = chunk.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
+      if count == 0 { return bytes }
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw TextFileError(path, errno)
+      }
+      bytes += chunk[..<count]
+    }
+    throw TextFileError("\(path) has more than \(limit) bytes, the most a profile may have", isMissing: false)
+  }
+
+  /// The names in a directory, sorted; empty when it is not there or not readable.
+  static func names(in directory: String) -> [String] {
+    guard let stream = opendir(directory) else { return [] }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      names.append(name)
+    }
+    return names.sorted()
+  }
+}
+
+/// Why a file could not be read.
+struct TextFileError: Error, Equatable, CustomStringConvertible {
+  let description: String
+  /// Whether there is no such file, as opposed to one that cannot be read.
+  let isMissing: Bool
+
+  init(_ description: String, isMissing: Bool) {
+    self.description = description
+    self.isMissing = isMissing
+  }
+
+  init(_ path: String, _ code: Int32) {
+    description = "\(path) cannot be read: \(String(cString: strerror(code)))"
+    isMissing = code == ENOENT || code == ENOTDIR
+  }
+}

@@ -1,0 +1,67 @@
+extension Profile {
+  /// An External Accessory protocol that an accessory offers.
+  public struct SessionProtocol: Equatable, Sendable {
+    /// The name, in reverse DNS: `com.lawaken.iap2`.
+    public var name: String
+    /// The number that stands for it on the wire; different for each protocol of an accessory.
+    public var id: UInt8
+    /// What the device does when no app for it is installed.
+    public var matchAction: MatchAction
+    /// What the accessory does with this protocol's bytes; nil for what the profile does.
+    public var behavior: Behavior?
+    /// The transport component whose side channel carries the sessions, instead of the link.
+    public var nativeTransportComponent: UInt16?
+
+    /// A protocol.
+    public init(
+      _ name: String, id: UInt8, matchAction: MatchAction = .optional, behavior: Behavior? = nil,
+      nativeTransportComponent: UInt16? = nil
+    ) {
+      self.name = name
+      self.id = id
+      self.matchAction = matchAction
+      self.behavior = behavior
+      self.nativeTransportComponent = nativeTransportComponent
+    }
+
+    /// What is wrong with a protocol's name; nil when it is reverse DNS: two parts or more, joined by points, of letters
+    /// (of any script), digits, `-` and `_`.
+    public static func fault(inName name: String) -> String? {
+      let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+      let isValid = parts.count >= 2 && parts.allSatisfy { !$0.isEmpty && $0.unicodeScalars.allSatisfy(mayStand) }
+      if isValid { return nil }
+      return "'\(Excerpt.of(name))' is not a protocol name: expected reverse DNS, such as 'com.example.echo'"
+    }
+
+    private static func mayStand(_ scalar: Unicode.Scalar) -> Bool {
+      switch scalar {
+      case "a"..."z", "A"..."Z", "0"..."9", "-", "_": true
+      default: scalar.value > 0xA0
+      }
+    }
+  }
+
+  /// What the device does when an accessory's protocol has no app. Higher numbers than the three known ones have been
+  /// seen on the wire, so any is carried.
+  public struct MatchAction: RawRepresentable, Equatable, Hashable, Sendable {
+    /// The number on the wire.
+    public var rawValue: UInt8
+
+    /// A match action by its number.
+    public init(rawValue: UInt8) {
+      self.rawValue = rawValue
+    }
+
+    /// Nothing.
+    public static let none = MatchAction(rawValue: 0)
+    /// The user is asked whether to look for an app.
+    public static let optional = MatchAction(rawValue: 1)
+    /// An app is looked for without an alert.
+    public static let noAlert = MatchAction(rawValue: 2)
+
+    /// The names that profiles use.
+    static let names: [(name: String, action: MatchAction)] = [
+      ("none", .none), ("optional", .optional), ("no-alert", .noAlert),
+    ]
+  }
+}
