@@ -24,6 +24,7 @@ let package = Package(
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
     // Floor 1: channels and loops; certificates; what an accessory is.
+    room("AccessoryTransports", floor: 1, ["AccessoryCore", "CLinux"]),
 
     tests("AccessoryCoreTests", ["AccessoryCore"]),
   ],
