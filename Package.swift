@@ -26,7 +26,13 @@ let package = Package(
     // Floor 1: channels and loops; certificates; what an accessory is.
     room("AccessoryTransports", floor: 1, ["AccessoryCore", "CLinux"]),
 
+    // What several test targets share.
+    .target(
+      name: "ChannelSuite", dependencies: ["AccessoryCore"], path: "Tests/Support/ChannelSuite", swiftSettings: settings
+    ),
+
     tests("AccessoryCoreTests", ["AccessoryCore"]),
+    tests("AccessoryTransportsTests", ["AccessoryCore", "AccessoryTransports", "ChannelSuite"]),
   ],
   swiftLanguageModes: [.v6]
 )
