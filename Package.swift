@@ -31,13 +31,20 @@ let package = Package(
     room(
       "AccessoryProfiles", floor: 1, ["AccessoryCore"],
       resources: [.embedInCode("Library")]),
+    room("AccessoryTransports", floor: 1, ["AccessoryCore", "CLinux"]),
 
     // Floor 2: the shared session layer.
     room("AccessorySessions", floor: 2, ["AccessoryCore", "IAP2"]),
 
+    // What several test targets share.
+    .target(
+      name: "ChannelSuite", dependencies: ["AccessoryCore"], path: "Tests/Support/ChannelSuite", swiftSettings: settings
+    ),
+
     tests("AccessoryCoreTests", ["AccessoryCore"]),
     tests("IAP2Tests", ["IAP2"]),
     tests("AccessoryProfilesTests", ["AccessoryProfiles"]),
+    tests("AccessoryTransportsTests", ["AccessoryCore", "AccessoryTransports", "ChannelSuite"]),
   ],
   swiftLanguageModes: [.v6]
 )

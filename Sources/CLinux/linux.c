@@ -25,3 +25,7 @@ int clinux_peer_credentials(int socket, int32_t *pid, uint32_t *uid) {
   *uid = who.uid;
   return 0;
 }
+
+int clinux_accept(int listener, struct sockaddr *address, socklen_t *length) {
+  return accept4(listener, address, length, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}

@@ -54,6 +54,21 @@ import Testing
     timer = nil
   }
 
+  @Test func whatAFiringTimerArmsForNowIsLeftToTheNextTurn() {
+    var fired: [String] = []
+    let second = queue.makeTimer { fired.append("second") }
+    let first = queue.makeTimer {
+      fired.append("first")
+      second.arm(at: .origin)
+    }
+    first.arm(at: .origin)
+    let mark = queue.mark
+    while let work = queue.popDue(at: .origin, armedBefore: mark) { work() }
+    #expect(fired == ["first"])
+    fire(at: 0)
+    #expect(fired == ["first", "second"])
+  }
+
   @Test func manyMovesKeepTheOrderOfASortedList() {
     var random = SeededRandom(seed: 11)
     let timers = (0..<500).map { _ in queue.makeTimer {} }

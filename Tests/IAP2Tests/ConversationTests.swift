@@ -40,6 +40,6 @@ import Testing
     var inbox: [UInt8] = []
     wire.accessory.exchangeInbox(1, &inbox)
     #expect(inbox == hello)
-    #expect(wire.lines.contains("D DATA seq=7 ack=3 session=2 accessory-session=1 5 bytes 68 65 6c 6c 6f"))
+    #expect(wire.lines.contains("D DATA seq=7 ack=4 session=2 accessory-session=1 5 bytes 68 65 6c 6c 6f"))
   }
 }

@@ -28,12 +28,17 @@ public final class TimerQueue {
     return heap.first?.deadline
   }
 
+  /// Parts the timers armed up to now from those armed later, for ``popDue(at:armedBefore:)``.
+  public var mark: UInt64 { nextOrder }
+
   /// Takes the next timer due at `now` and returns its work; nil when none is due.
   ///
-  /// One at a time, because the work may arm, move or cancel others.
-  public func popDue(at now: Instant) -> (() -> Void)? {
+  /// One at a time, because the work may arm, move or cancel others. A loop gives the mark that it took when its turn
+  /// began to fire timers; what they arm for now is then left to the next turn, and timers that arm each other keep
+  /// nothing else from its turn.
+  public func popDue(at now: Instant, armedBefore mark: UInt64 = .max) -> (() -> Void)? {
     settle()
-    guard let first = heap.first, first.deadline <= now else { return nil }
+    guard let first = heap.first, first.deadline <= now, first.order < mark else { return nil }
     removeFirst()
     first.timer.disarmForFiring()
     return first.timer.work

@@ -15,3 +15,6 @@ int clinux_epoll_wait(int epoll, struct epoll_event *events, int count, int64_t 
 
 /// The process id at the other end of a unix socket, or -1 with errno.
 int clinux_peer_credentials(int socket, int32_t *pid, uint32_t *uid);
+
+/// accept4 with close-on-exec and non-blocking, or -1 with errno.
+int clinux_accept(int listener, struct sockaddr *address, socklen_t *length);

@@ -1,0 +1,102 @@
+/// Where an accessory can be reached, or where a simulated one shall appear: the one grammar used everywhere.
+///
+/// | written | a host connects to | a simulator appears on |
+/// |---|---|---|
+/// | `bench:` `bench:SERIAL` `bench:DIR#SERIAL` | every or one accessory on the bench | the bench |
+/// | `unix:PATH` `tcp:HOST:PORT` | a listening accessory | listens there |
+/// | `pty:PATH` `serial:PATH[,BAUD]` | opens it raw | makes a pty linked from PATH; opens it raw |
+/// | `usb:` `usb:VID:PID` `usb:serial=S` `usb:BUS-PORT` | real USB accessories | – |
+/// | `usbip:HOST:PORT` | – | a USB/IP server |
+/// | `gadget:UDC` | – | a FunctionFS gadget |
+///
+/// ```swift
+/// let address = try Address(parsing: "tcp:[::1]:7000")
+/// print(address)   // tcp:[::1]:7000
+/// ```
+///
+/// ``description`` writes what ``init(parsing:)`` reads back to the same value.
+public enum Address: Hashable, Sendable {
+  /// Accessories on a bench: the default directory when nil, every accessory when no serial is given.
+  case bench(directory: String?, serial: String?)
+  /// A unix socket.
+  case unix(path: String)
+  /// A TCP port. Port 0 listens on a free one.
+  case tcp(host: String, port: UInt16)
+  /// A pseudo terminal: the simulator links `path` to it.
+  case pty(path: String)
+  /// A serial line; the usual rate when no baud rate is given.
+  case serial(path: String, baud: Int?)
+  /// Real accessories on USB.
+  case usb(USBSelector)
+  /// A USB/IP server, for a simulated accessory as a USB device of another kernel.
+  case usbip(host: String, port: UInt16)
+  /// A USB device controller of this kernel, for a simulated accessory as a real USB device.
+  case gadget(controller: String)
+
+  /// Which accessories on USB are meant.
+  public enum USBSelector: Hashable, Sendable {
+    /// Any accessory.
+    case any
+    /// By vendor and product number.
+    case product(vendor: UInt16, product: UInt16)
+    /// By the serial number in the device descriptor.
+    case serial(String)
+    /// By the place it is plugged in: bus 1, port 2 of the root, port 4 of the hub there is `1-2.4`.
+    case port(bus: Int, path: [Int])
+  }
+
+  /// The most bytes a unix socket path may have: the kernel's field holds 108 and ends in zero.
+  public static let longestUnixPath = 107
+
+  /// The word before the colon.
+  public var kind: String {
+    switch self {
+    case .bench: "bench"
+    case .unix: "unix"
+    case .tcp: "tcp"
+    case .pty: "pty"
+    case .serial: "serial"
+    case .usb: "usb"
+    case .usbip: "usbip"
+    case .gadget: "gadget"
+    }
+  }
+}
+
+extension Address: CustomStringConvertible {
+  /// The address as it is written.
+  public var description: String {
+    switch self {
+    case .bench(let directory?, let serial): "bench:\(directory)#\(serial ?? "")"
+    case .bench(nil, let serial): "bench:\(serial ?? "")"
+    case .unix(let path): "unix:\(path)"
+    case .tcp(let host, let port): "tcp:\(Self.bracketed(host)):\(port)"
+    case .pty(let path): "pty:\(path)"
+    case .serial(let path, let baud): "serial:\(path)" + (baud.map { ",\($0)" } ?? "")
+    case .usb(let selector): "usb:\(selector)"
+    case .usbip(let host, let port): "usbip:\(Self.bracketed(host)):\(port)"
+    case .gadget(let controller): "gadget:\(controller)"
+    }
+  }
+
+  private static func bracketed(_ host: String) -> String {
+    host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
+  }
+}
+
+extension Address.USBSelector: CustomStringConvertible {
+  /// The selector as it is written after `usb:`.
+  public var description: String {
+    switch self {
+    case .any: ""
+    case .product(let vendor, let product): "\(Self.hex(vendor)):\(Self.hex(product))"
+    case .serial(let serial): "serial=\(serial)"
+    case .port(let bus, let path): "\(bus)-" + path.map(String.init).joined(separator: ".")
+    }
+  }
+
+  private static func hex(_ number: UInt16) -> String {
+    let digits = String(number, radix: 16)
+    return String(repeating: "0", count: 4 - digits.count) + digits
+  }
+}

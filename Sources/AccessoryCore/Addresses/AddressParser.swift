@@ -1,0 +1,189 @@
+extension Address {
+  /// Reads an address.
+  ///
+  /// ```swift
+  /// try Address(parsing: "serial:/dev/ttyUSB0,115200")
+  /// ```
+  ///
+  /// - Throws: ``AddressError``, which names the wrong part and the nearest right form.
+  public init(parsing text: String) throws(AddressError) {
+    self = try AddressParser(text: text).parse()
+  }
+}
+
+/// The grammar of addresses. The parts are slices of the text that was written, so that an error knows where it stands.
+struct AddressParser {
+  let text: String
+
+  /// Every kind with the form to show when nothing follows it.
+  private static let forms = [
+    "bench": "bench:", "unix": "unix:PATH", "tcp": "tcp:HOST:PORT", "pty": "pty:PATH",
+    "serial": "serial:PATH,BAUD", "usb": "usb:VID:PID", "usbip": "usbip:HOST:PORT", "gadget": "gadget:UDC",
+  ]
+  /// The same kinds in the order in which they are listed and suggested.
+  private static let kinds = ["bench", "unix", "tcp", "pty", "serial", "usb", "usbip", "gadget"]
+
+  func parse() throws(AddressError) -> Address {
+    if let zero = text.firstIndex(of: "\0") {
+      throw error(text[zero...zero], "a zero byte stands", nil)
+    }
+    guard let colon = text.firstIndex(of: ":") else { throw wrongKind(text[...], rest: "") }
+    let kind = text[..<colon]
+    let rest = text[text.index(after: colon)...]
+    switch kind {
+    case "bench": return try bench(rest)
+    case "unix": return try unix(rest)
+    case "tcp":
+      let (host, port) = try hostAndPort(rest, form: "tcp")
+      return .tcp(host: host, port: port)
+    case "pty": return .pty(path: try path(rest, kind: "pty"))
+    case "serial": return try serial(rest)
+    case "usb": return .usb(try USBSelectorParser(parser: self).parse(rest))
+    case "usbip":
+      let (host, port) = try hostAndPort(rest, form: "usbip")
+      return .usbip(host: host, port: port)
+    case "gadget":
+      guard !rest.isEmpty, !rest.contains("/") else {
+        let problem = rest.isEmpty ? "the name of the USB device controller is missing" : "'\(rest)' is a path"
+        throw error(rest, problem, "gadget:" + (rest.split(separator: "/").last ?? "UDC"))
+      }
+      return .gadget(controller: String(rest))
+    default: throw wrongKind(kind, rest: rest)
+    }
+  }
+
+  /// An error about a part, which is a slice of the text and so carries its place.
+  func error(_ part: Substring, _ problem: String, _ suggestion: String?) -> AddressError {
+    AddressError(
+      text: text, part: String(part), offset: text.utf8.distance(from: text.startIndex, to: part.startIndex),
+      problem: problem, suggestion: suggestion)
+  }
+}
+
+// MARK: - Kinds
+
+extension AddressParser {
+  private func wrongKind(_ kind: Substring, rest: Substring) -> AddressError {
+    if text.isEmpty { return error(kind, "nothing stands", "bench:") }
+    if let guess = guessFromPath() ?? guess(as: "usb") { return error(text[...], "the kind is missing", guess) }
+    if let near = Suggestion.nearest(to: String(kind), in: Self.kinds) {
+      return error(kind, "unknown kind '\(kind)'", rest.isEmpty ? Self.forms[near] : "\(near):\(rest)")
+    }
+    if let guess = guess(as: "tcp") { return error(text[...], "the kind is missing", guess) }
+    return error(kind, "unknown kind '\(kind)' (the kinds are \(Self.kinds.joined(separator: ", ")))", nil)
+  }
+
+  /// What a path without a kind is by its place or its ending.
+  private func guessFromPath() -> String? {
+    if text.hasPrefix("/dev/tty") || text.hasPrefix("/dev/serial/") { return "serial:\(text)" }
+    if text.hasPrefix("/dev/pts/") { return "pty:\(text)" }
+    let isPath = ["/", "./", "../", "~/"].contains { text.hasPrefix($0) }
+    return isPath || (!text.contains(":") && text.hasSuffix(".sock")) ? "unix:\(text)" : nil
+  }
+
+  /// The text read as what follows `kind`, if it is right there and says something: `localhost:7000`, `1-2.4`.
+  private func guess(as kind: String) -> String? {
+    guard let address = try? AddressParser(text: "\(kind):\(text)").parse() else { return nil }
+    if case .usb(.serial) = address { return nil }
+    return address.description
+  }
+
+  private func bench(_ rest: Substring) throws(AddressError) -> Address {
+    if let hash = rest.lastIndex(of: "#") {
+      let serial = rest[rest.index(after: hash)...]
+      let directory = try path(rest[..<hash], kind: "bench", form: "bench:DIR#\(serial.isEmpty ? "SERIAL" : serial)")
+      return .bench(directory: directory, serial: serial.isEmpty ? nil : String(serial))
+    }
+    if rest.contains("/") { throw error(rest, "'\(rest)' is a directory without a '#' after it", "bench:\(rest)#") }
+    return .bench(directory: nil, serial: rest.isEmpty ? nil : String(rest))
+  }
+
+  private func unix(_ rest: Substring) throws(AddressError) -> Address {
+    let path = try path(rest, kind: "unix")
+    guard path.utf8.count <= Address.longestUnixPath else {
+      let limit = Address.longestUnixPath
+      throw error(
+        rest, "the socket path has \(path.utf8.count) bytes and a socket's may have \(limit)", "unix:/tmp/NAME.sock")
+    }
+    return .unix(path: path)
+  }
+
+  private func serial(_ rest: Substring) throws(AddressError) -> Address {
+    // A comma in a directory's name is no baud rate.
+    guard let comma = rest.lastIndex(of: ","), !rest[comma...].contains("/") else {
+      return .serial(path: try path(rest, kind: "serial"), baud: nil)
+    }
+    let line = try path(rest[..<comma], kind: "serial", form: "serial:PATH,BAUD")
+    let digits = rest[rest.index(after: comma)...]
+    guard let baud = Self.number(digits), 1...10_000_000 ~= baud else {
+      throw error(digits, "the baud rate '\(digits)' is not a number from 1 to 10000000", "serial:\(line),115200")
+    }
+    return .serial(path: line, baud: baud)
+  }
+
+  private func path(_ part: Substring, kind: String, form: String? = nil) throws(AddressError) -> String {
+    guard !part.isEmpty else { throw error(part, "the path is missing", form ?? "\(kind):PATH") }
+    // A shell expands '~' at the beginning of a word only, and here the kind is the beginning.
+    if part.hasPrefix("~/") { throw error(part, "'~' is not expanded", "\(kind):$HOME\(part.dropFirst())") }
+    return String(part)
+  }
+}
+
+// MARK: - Hosts and numbers
+
+extension AddressParser {
+  private func hostAndPort(_ rest: Substring, form kind: String) throws(AddressError) -> (String, UInt16) {
+    let form = "\(kind):HOST:PORT"
+    if rest.hasPrefix("[") {
+      guard let close = rest.firstIndex(of: "]") else {
+        throw error(rest, "the ']' after the IPv6 address is missing", "\(kind):[::1]:PORT")
+      }
+      let host = rest[rest.index(after: rest.startIndex)..<close]
+      let isIPv6 = host.contains(":") && host.utf8.allSatisfy { Self.isNameByte($0) || $0 == 0x3A || $0 == 0x25 }
+      guard isIPv6 else { throw error(host, "'\(host)' is no IPv6 address", "\(kind):[::1]:PORT") }
+      let after = rest[rest.index(after: close)...]
+      guard after.hasPrefix(":") else { throw error(after, "the port is missing", "\(kind):[\(host)]:PORT") }
+      return (String(host), try port(after.dropFirst(), before: "\(kind):[\(host)]:"))
+    }
+    guard let colon = rest.lastIndex(of: ":") else {
+      guard !rest.isEmpty else { throw error(rest, "the host is missing", form) }
+      if Self.number(rest) != nil {
+        throw error(rest, "the host is missing before '\(rest)'", "\(kind):127.0.0.1:\(rest)")
+      }
+      throw error(rest[rest.endIndex...], "the port is missing", "\(kind):\(rest):PORT")
+    }
+    let host = rest[..<colon]
+    let digits = rest[rest.index(after: colon)...]
+    guard !host.contains(":") else {
+      throw error(host, "the IPv6 address '\(host)' stands without brackets", "\(kind):[\(host)]:\(digits)")
+    }
+    guard !host.isEmpty else { throw error(host, "the host is missing", "\(kind):127.0.0.1:\(digits)") }
+    guard host.utf8.allSatisfy(Self.isNameByte) else { throw error(host, "'\(host)' is no host name", form) }
+    return (String(host), try port(digits, before: "\(kind):\(host):"))
+  }
+
+  private func port(_ digits: Substring, before: String) throws(AddressError) -> UInt16 {
+    guard !digits.isEmpty else { throw error(digits, "the port is missing", before + "PORT") }
+    guard let number = Self.number(digits) else {
+      throw error(digits, "the port '\(digits)' is not a number", before + "PORT")
+    }
+    guard let port = UInt16(exactly: number) else {
+      throw error(digits, "the port '\(digits)' is above 65535", before + "PORT")
+    }
+    return port
+  }
+
+  private static func isNameByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+      true
+    default: false
+    }
+  }
+
+  /// A number of decimal digits and nothing else: no sign, no space.
+  static func number(_ digits: Substring) -> Int? {
+    digits.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 } ? Int(digits) : nil
+  }
+}

@@ -1,0 +1,270 @@
+import AccessoryCore
+import Glibc
+
+/// A channel over a descriptor that carries a stream: a connected socket, an end of a pty, a serial line.
+///
+/// It holds no bytes of its own. What `send` takes is in the kernel; what arrives is read into the loop's buffer, once
+/// per turn, so that a peer that never stops cannot starve its neighbours. Room to write is waited for only after a
+/// `send` fell short.
+///
+/// **The end.** The reading side decides it, so that everything the other end sent before it left is delivered first:
+/// a broken pipe found by `send` only stops sending. Then the end of the file is ``ChannelEnd/closedByPeer``, unless a
+/// reset was seen; a reset is ``ChannelEnd/lost(_:)``; a terminal that hangs up gives what its maker says. While reading
+/// is paused the end is reported as soon as nothing is left to read.
+///
+/// **Closing.** What was taken still goes out. A socket that is closed with bytes unread would tell the other end
+/// "reset" in place of "closed", so a closed socket stays open for a moment, reading and dropping, until the other end
+/// closes too. A serial line stays open until its last bytes have left, for at most the same moment.
+public final class DescriptorChannel: Channel, DescriptorHandler {
+  /// What kind of stream the descriptor is.
+  public enum Medium: Sendable {
+    /// A connected stream socket.
+    case socket
+    /// A terminal, with what its hang-up means.
+    case terminal(hangUp: ChannelEnd)
+  }
+
+  private enum State {
+    case made
+    case started(any ChannelHandler, any DescriptorWatch)
+    /// Closed by its owner: a socket with its watch, or a terminal without.
+    case closing((any DescriptorWatch)?)
+    case over
+  }
+
+  /// How long a closed channel waits for the other end, or for its last bytes to leave.
+  private static let closingTime = Duration.seconds(2)
+  /// How often a closed terminal looks whether its last bytes have left.
+  private static let drainingTick = Duration.milliseconds(5)
+
+  /// Never: a stream joins and splits.
+  public let keepsTransfersApart = false
+
+  private let loop: any PollingLoop
+  private let medium: Medium
+  private var descriptor: Int32
+  private var state = State.made
+  private var isPaused = false
+  private var senderWaits = false
+  /// Set when nothing can be sent any more; the end follows from the reading side.
+  private var sendFailure: Int32?
+  private var interest: Readiness = []
+  private var closingTimer: LoopTimer?
+
+  /// Makes a channel of a non-blocking descriptor, which the channel closes at its end.
+  public init(taking descriptor: Int32, as medium: Medium, on loop: any PollingLoop) {
+    self.descriptor = descriptor
+    self.medium = medium
+    self.loop = loop
+  }
+
+  deinit {
+    if descriptor >= 0 { Glibc.close(descriptor) }
+  }
+
+  // MARK: - Channel
+
+  /// Begins to receive.
+  public func start(_ handler: any ChannelHandler) {
+    loop.preconditionCurrent()
+    switch state {
+    case .made: break
+    case .started: preconditionFailure("a channel is started once")
+    case .closing, .over: return
+    }
+    interest = wantedInterest
+    do {
+      state = .started(handler, try loop.watch(descriptor, for: interest, self))
+    } catch {
+      state = .over
+      let end = ChannelEnd.failed("\(error)")
+      loop.schedule(after: .zero) {
+        self.closeDescriptor()
+        handler.channel(self, endedWith: end)
+      }
+    }
+  }
+
+  /// Gives the system what it takes now.
+  public func send(_ bytes: RawSpan) -> Int {
+    loop.preconditionCurrent()
+    switch state {
+    case .made, .started: break
+    case .closing, .over: return 0
+    }
+    guard sendFailure == nil, !bytes.isEmpty else { return 0 }
+    let count = bytes.withUnsafeBytes { write($0) }
+    if count == bytes.byteCount { return count }
+    if count >= 0 || errno == EAGAIN || errno == EINTR {
+      senderWaits = true
+    } else {
+      sendFailure = errno
+    }
+    updateInterest()
+    return max(0, count)
+  }
+
+  /// Leaves what arrives in the kernel, whose buffers fill up until the other end cannot send.
+  public func pauseReading() {
+    loop.preconditionCurrent()
+    isPaused = true
+    updateInterest()
+  }
+
+  /// Goes on.
+  public func resumeReading() {
+    loop.preconditionCurrent()
+    isPaused = false
+    updateInterest()
+  }
+
+  /// Closes the channel in order.
+  public func close() {
+    loop.preconditionCurrent()
+    switch state {
+    case .made: over()
+    case .started(_, let watch):
+      switch medium {
+      case .socket: waitForTheOtherEnd(watch)
+      case .terminal:
+        watch.cancel()
+        state = .closing(nil)
+        drainTerminal(until: loop.now + Self.closingTime)
+      }
+    case .closing, .over: return
+    }
+  }
+
+  /// Ends the channel without ceremony, as a machine that loses power: nothing more goes out, and over TCP the other
+  /// end hears of a reset. The handler hears nothing more.
+  public func abort() {
+    loop.preconditionCurrent()
+    if case .over = state { return }
+    if case .socket = medium {
+      var reset = Glibc.linger(l_onoff: 1, l_linger: 0)
+      setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &reset, socklen_t(MemoryLayout<Glibc.linger>.size))
+    }
+    over()
+  }
+
+  // MARK: - Readiness
+
+  /// Called by the loop.
+  public func descriptorReady(_ readiness: Readiness) {
+    switch state {
+    case .made, .over: return
+    case .closing: dropUnread()
+    case .started(let handler, _):
+      if readiness.contains(.hangup), sendFailure == nil { sendFailure = EPIPE }
+      if !isPaused, !readiness.isDisjoint(with: [.readable, .hangup]) {
+        receive(handler)
+      } else if readiness.contains(.hangup), unreadCount == 0 {
+        receive(handler)
+      }
+      guard case .started = state else { return }
+      if readiness.contains(.writable), senderWaits {
+        senderWaits = false
+        handler.channelIsWritable(self)
+      }
+      updateInterest()
+    }
+  }
+
+  private func receive(_ handler: any ChannelHandler) {
+    let count = loop.withReadBuffer { buffer -> Int in
+      let count = read(buffer)
+      if count > 0 { handler.channel(self, received: UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes) }
+      return count
+    }
+    if count > 0 { return }
+    let code = count == 0 ? 0 : errno
+    if code == EAGAIN || code == EINTR { return }
+    over()
+    handler.channel(self, endedWith: end(code))
+  }
+
+  /// What the end is called, from what reading said: 0 for the end of the file, or an error.
+  private func end(_ code: Int32) -> ChannelEnd {
+    if case .terminal(let hangUp) = medium, code == 0 || code == EIO { return hangUp }
+    // A reset that `send` was told of is not told a second time.
+    let code = code == 0 && sendFailure == ECONNRESET ? ECONNRESET : code
+    switch code {
+    case 0: return .closedByPeer
+    case ECONNRESET, EPIPE, ETIMEDOUT, EHOSTUNREACH, ENETUNREACH, ENETDOWN, ENODEV, ENXIO:
+      return .lost(SystemError.reason(code))
+    default: return .failed(SystemError.reason(code))
+    }
+  }
+
+  private var wantedInterest: Readiness {
+    var wanted: Readiness = isPaused ? [] : .readable
+    if senderWaits, sendFailure == nil { wanted.insert(.writable) }
+    return wanted
+  }
+
+  private func updateInterest() {
+    guard case .started(_, let watch) = state, wantedInterest != interest else { return }
+    interest = wantedInterest
+    watch.change(to: interest)
+  }
+
+  // MARK: - Closing
+
+  private func waitForTheOtherEnd(_ watch: any DescriptorWatch) {
+    shutdown(descriptor, Int32(SHUT_WR))
+    state = .closing(watch)
+    watch.change(to: .readable)
+    // The loop keeps the channel by its watch until the other end closes, or until this.
+    closingTimer = loop.schedule(after: Self.closingTime) { [weak self] in self?.over() }
+  }
+
+  private func dropUnread() {
+    let count = loop.withReadBuffer { read($0) }
+    if count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR) { over() }
+  }
+
+  private func drainTerminal(until limit: Instant) {
+    guard case .closing = state else { return }
+    var unsent: Int32 = 0
+    let isKnown = ioctl(descriptor, UInt(TIOCOUTQ), &unsent) == 0
+    guard isKnown, unsent > 0, loop.now < limit else { return over() }
+    closingTimer = loop.schedule(after: Self.drainingTick) { self.drainTerminal(until: limit) }
+  }
+
+  private func over() {
+    switch state {
+    case .started(_, let watch), .closing(let watch?): watch.cancel()
+    case .made, .closing(nil), .over: break
+    }
+    state = .over
+    closingTimer?.cancel()
+    closeDescriptor()
+  }
+
+  private func closeDescriptor() {
+    guard descriptor >= 0 else { return }
+    Glibc.close(descriptor)
+    descriptor = -1
+  }
+
+  // MARK: - System calls
+
+  private func read(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+    switch medium {
+    case .socket: recv(descriptor, buffer.baseAddress, buffer.count, 0)
+    case .terminal: Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+    }
+  }
+
+  private func write(_ bytes: UnsafeRawBufferPointer) -> Int {
+    switch medium {
+    case .socket: Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+    case .terminal: Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+    }
+  }
+
+  private var unreadCount: Int32 {
+    var count: Int32 = 0
+    return ioctl(descriptor, UInt(FIONREAD), &count) == 0 ? count : 0
+  }
+}

@@ -1,0 +1,163 @@
+import AccessoryCore
+
+/// One direction of a loopback cable: what was sent and not yet received, and when each part of it arrives.
+///
+/// Bytes are appended to one buffer and delivered from another; they change places when the second is empty. So a span
+/// that a receiver holds stays where it is while its own handler sends more into the same pipe, and nothing is moved or
+/// allocated once the buffers have grown to what the traffic needs.
+final class LoopbackPipe {
+  /// Bytes that arrive together.
+  private struct Segment {
+    var arrival: Instant
+    var count: Int
+  }
+
+  private let capacity: Int
+  private let latency: Duration
+  private let bytesPerSecond: Int?
+  private let keepsTransfersApart: Bool
+
+  private var filling = ByteTank()
+  private var draining = ByteTank()
+  private var drained = 0
+  private var segments: [Segment] = []
+  private var firstSegment = 0
+  /// When the last byte that was sent has left the sender.
+  private var lineIsFree = Instant.origin
+  private var ending: (end: ChannelEnd, arrival: Instant)?
+
+  /// Whether the sender was told "no room" and waits to hear of some.
+  var senderWaits = false
+
+  init(capacity: Int, latency: Duration, bytesPerSecond: Int?, keepsTransfersApart: Bool) {
+    self.capacity = capacity
+    self.latency = latency
+    self.bytesPerSecond = bytesPerSecond
+    self.keepsTransfersApart = keepsTransfersApart
+  }
+
+  /// Whether the pipe takes anything: it does not once either side has ended it.
+  var isOpen: Bool { ending == nil }
+
+  var hasRoom: Bool { held < capacity }
+
+  private var held: Int { filling.count + draining.count - drained }
+
+  // MARK: - Sending
+
+  /// Takes from the front of `bytes` what there is room for, and returns how much that is.
+  func take(_ bytes: RawSpan, now: Instant) -> Int {
+    let count = min(bytes.byteCount, capacity - held)
+    guard count > 0 else { return 0 }
+    filling.append(bytes.extracting(first: count))
+    if let bytesPerSecond {
+      lineIsFree = max(lineIsFree, now) + .nanoseconds(count * 1_000_000_000 / bytesPerSecond)
+    } else {
+      lineIsFree = now
+    }
+    let arrival = lineIsFree + latency
+    if !keepsTransfersApart, firstSegment < segments.count, segments[segments.count - 1].arrival == arrival {
+      segments[segments.count - 1].count += count
+    } else {
+      segments.append(Segment(arrival: arrival, count: count))
+    }
+    return count
+  }
+
+  /// Ends the pipe in order: what was taken arrives, and then the end.
+  func finish(_ end: ChannelEnd, now: Instant) {
+    if ending == nil { ending = (end, max(lineIsFree, now) + latency) }
+  }
+
+  /// Ends the pipe at once: what has not arrived is lost.
+  func cut(_ end: ChannelEnd, now: Instant) {
+    filling.count = 0
+    draining.count = 0
+    drained = 0
+    segments.removeAll(keepingCapacity: true)
+    firstSegment = 0
+    ending = (end, now)
+  }
+
+  // MARK: - Receiving
+
+  /// When the next thing happens to the receiver: bytes if it wants them, or the end if there are none.
+  func nextArrival(wantsBytes: Bool) -> Instant? {
+    if firstSegment < segments.count { return wantsBytes ? segments[firstSegment].arrival : nil }
+    return ending?.arrival
+  }
+
+  /// How many bytes have arrived and were not received.
+  func arrived(at now: Instant) -> Int {
+    var count = 0
+    var index = firstSegment
+    while index < segments.count, segments[index].arrival <= now {
+      count += segments[index].count
+      index += 1
+    }
+    return count
+  }
+
+  /// The bytes to deliver next, of at most `limit` that have arrived. They stay valid until ``received(_:)``.
+  func nextBlock(limit: Int) -> UnsafeRawBufferPointer {
+    if drained == draining.count {
+      draining.count = 0
+      drained = 0
+      swap(&filling, &draining)
+    }
+    let most = keepsTransfersApart ? min(limit, segments[firstSegment].count) : limit
+    return draining.bytes(from: drained, most: most)
+  }
+
+  /// Takes note that a block was delivered. Does nothing when the receiver's handler cut the pipe meanwhile.
+  func received(_ count: Int) {
+    guard drained + count <= draining.count else { return }
+    drained += count
+    var left = count
+    while left > 0, firstSegment < segments.count {
+      let step = min(left, segments[firstSegment].count)
+      segments[firstSegment].count -= step
+      left -= step
+      if segments[firstSegment].count == 0 { firstSegment += 1 }
+    }
+    if firstSegment == segments.count {
+      segments.removeAll(keepingCapacity: true)
+      firstSegment = 0
+    } else if firstSegment >= 256, firstSegment * 2 >= segments.count {
+      segments.removeFirst(firstSegment)
+      firstSegment = 0
+    }
+  }
+
+  /// The end, once it has arrived and nothing is left before it.
+  func arrivedEnd(at now: Instant) -> ChannelEnd? {
+    guard firstSegment == segments.count, let ending, ending.arrival <= now else { return nil }
+    return ending.end
+  }
+}
+
+/// Memory that grows and is never moved while somebody reads it: it only grows when it is being filled.
+private struct ByteTank: ~Copyable {
+  var count = 0
+  private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+
+  deinit { memory.deallocate() }
+
+  mutating func append(_ bytes: RawSpan) {
+    let needed = count + bytes.byteCount
+    if needed > memory.count {
+      let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: max(needed, 2 * memory.count, 4096), alignment: 64)
+      larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<count]))
+      memory.deallocate()
+      memory = larger
+    }
+    bytes.withUnsafeBytes {
+      UnsafeMutableRawBufferPointer(rebasing: memory[count..<needed]).copyMemory(from: $0)
+    }
+    count = needed
+  }
+
+  func bytes(from start: Int, most: Int) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: memory[start..<min(count, start + most)])
+  }
+}

@@ -1,0 +1,137 @@
+import AccessoryCore
+import CLinux
+import Glibc
+
+/// The descriptors of one ``EpollLoop``: the epoll instance, the watches, and the way around it for what epoll refuses.
+///
+/// Readiness is reported again every turn for as long as it lasts and is asked for. A hang-up, which epoll reports
+/// unasked, would keep a loop turning on a descriptor nobody wants to hear about now (a paused channel); so a watch
+/// without interest hears of it once, and again only after a change of interest.
+final class EpollRegistry {
+  /// The token of the loop's own wake-up.
+  private static let wakeUp = WatchTable.Token.max
+  /// Events taken from the kernel in one turn. What does not fit comes with the next; the kernel takes turns fairly.
+  private static let eventsPerTurn = 256
+
+  private let epoll: Int32
+  private let wakeUpDescriptor: Int32
+  private let events: UnsafeMutablePointer<epoll_event>
+  private var table = WatchTable()
+  private let polled: PolledDescriptors
+
+  init(polled: PolledDescriptors) throws(SystemError) {
+    let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+    guard epoll >= 0 else { throw .last("make an epoll instance") }
+    let wakeUp = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+    var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(u64: Self.wakeUp))
+    guard wakeUp >= 0, epoll_ctl(epoll, EPOLL_CTL_ADD, wakeUp, &event) == 0 else {
+      let error = SystemError.last("make an eventfd")
+      if wakeUp >= 0 { close(wakeUp) }
+      close(epoll)
+      throw error
+    }
+    self.polled = polled
+    self.epoll = epoll
+    wakeUpDescriptor = wakeUp
+    events = .allocate(capacity: Self.eventsPerTurn)
+  }
+
+  deinit {
+    events.deallocate()
+    close(epoll)
+    close(wakeUpDescriptor)
+  }
+
+  // MARK: - Watches
+
+  func add(
+    _ descriptor: Int32, interest: Readiness, handler: any DescriptorHandler
+  ) throws(SystemError) -> EpollWatch {
+    let token = table.reserve()
+    if control(EPOLL_CTL_ADD, descriptor, Self.mask(interest), token) {
+      let watch = EpollWatch(
+        descriptor: descriptor, interest: interest, means: .epoll(token: token), handler: handler, registry: self)
+      table.put(watch, at: token)
+      return watch
+    }
+    let code = errno
+    table.release(token)
+    // Regular files, and the descriptors that umockdev gives in place of a USB device's.
+    guard code == EPERM else { throw SystemError("watch descriptor \(descriptor)", code: code) }
+    let watch = EpollWatch(
+      descriptor: descriptor, interest: interest, means: .polling, handler: handler, registry: self)
+    polled.add(watch)
+    return watch
+  }
+
+  func interestChanged(_ watch: EpollWatch) {
+    switch watch.means {
+    case .polling: polled.interestChanged()
+    case .epoll(let token):
+      let done = control(EPOLL_CTL_MOD, watch.descriptor, Self.mask(watch.interest), token)
+      precondition(done, "a descriptor was closed before its watch was cancelled: \(SystemError.reason(errno))")
+    }
+  }
+
+  func remove(_ watch: EpollWatch) {
+    switch watch.means {
+    case .polling: polled.remove(watch)
+    case .epoll(let token):
+      table.release(token)
+      let done = control(EPOLL_CTL_DEL, watch.descriptor, 0, token)
+      precondition(done, "a descriptor was closed before its watch was cancelled: \(SystemError.reason(errno))")
+    }
+  }
+
+  // MARK: - Turns
+
+  /// Waits until a descriptor is ready, ``wake()`` is called or `timeout` nanoseconds are over (negative: no limit),
+  /// and returns how many events there are for ``dispatch(_:)``.
+  func wait(timeout: Int64) -> Int {
+    let count = clinux_epoll_wait(epoll, events, Int32(Self.eventsPerTurn), timeout)
+    if count >= 0 { return Int(count) }
+    precondition(errno == EINTR, "epoll cannot wait: \(SystemError.reason(errno))")
+    return 0
+  }
+
+  func dispatch(_ count: Int) {
+    for index in 0..<count {
+      let token = events[index].data.u64
+      if token == Self.wakeUp {
+        var signals: UInt64 = 0
+        _ = read(wakeUpDescriptor, &signals, 8)
+      } else if let watch = table[token] {
+        watch.handler?.descriptorReady(Self.readiness(events[index].events))
+      }
+    }
+  }
+
+  /// Ends a ``wait(timeout:)`` that is in progress, or makes the next one short. From any thread.
+  func wake() {
+    var signal: UInt64 = 1
+    _ = write(wakeUpDescriptor, &signal, 8)
+  }
+
+  // MARK: - What epoll understands
+
+  private func control(_ operation: Int32, _ descriptor: Int32, _ mask: UInt32, _ token: WatchTable.Token) -> Bool {
+    var event = epoll_event(events: mask, data: epoll_data_t(u64: token))
+    return epoll_ctl(epoll, operation, descriptor, &event) == 0
+  }
+
+  private static func mask(_ interest: Readiness) -> UInt32 {
+    if interest.isEmpty { return EPOLLONESHOT.rawValue }
+    var mask: UInt32 = 0
+    if interest.contains(.readable) { mask |= EPOLLIN.rawValue | EPOLLRDHUP.rawValue }
+    if interest.contains(.writable) { mask |= EPOLLOUT.rawValue }
+    return mask
+  }
+
+  private static func readiness(_ events: UInt32) -> Readiness {
+    var readiness: Readiness = []
+    if events & (EPOLLIN.rawValue | EPOLLRDHUP.rawValue) != 0 { readiness.insert(.readable) }
+    if events & EPOLLOUT.rawValue != 0 { readiness.insert(.writable) }
+    if events & (EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 { readiness.insert(.hangup) }
+    return readiness
+  }
+}

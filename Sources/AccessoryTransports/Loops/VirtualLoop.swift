@@ -1,0 +1,143 @@
+import AccessoryCore
+import Glibc
+import Synchronization
+
+/// The loop of invented time: no thread and no descriptors; it jumps from deadline to deadline.
+///
+/// Nothing happens unless it is told to go on, and then everything happens in the order in which it was asked for, so
+/// two runs of one seed are the same to the byte. A world in which nobody computes much gets a day done in a second.
+///
+/// ```swift
+/// let loop = VirtualLoop(seed: 7)
+/// loop.schedule(after: .seconds(3600)) { print("an hour later") }
+/// try loop.runUntilQuiet()
+/// ```
+///
+/// One turn: run the work that ``execute(_:)`` brought, then the timers due now; when there is neither, jump to the next
+/// deadline first. It is used by one thread at a time; only ``execute(_:)`` may come from others.
+public final class VirtualLoop: EventLoop, @unchecked Sendable {
+  /// Two machines that answer each other without letting time pass: found out instead of hanging.
+  public struct Livelock: Error, Equatable, CustomStringConvertible {
+    /// The time that would not pass.
+    public let instant: Instant
+    /// How many turns were made at it.
+    public let turns: Int
+
+    /// One line.
+    public var description: String {
+      "virtual time stands still: \(turns) turns at \(instant.seconds) s, and there is still work for the same instant"
+    }
+  }
+
+  /// The virtual time, 0 at first.
+  public private(set) var now = Instant.origin
+  /// The loop's chance.
+  public var random: SeededRandom
+
+  private let timers = TimerQueue()
+  private let inbox = Inbox<@Sendable () -> Void>()
+  private let turnsPerInstant: Int
+  private var turnsNow = 0
+  /// The thread that is inside ``step()``; 0 between steps.
+  private let runner = Atomic<UInt>(0)
+
+  /// Makes a loop at time 0.
+  ///
+  /// - Parameters:
+  ///   - seed: what ``random`` begins with.
+  ///   - turnsPerInstant: how many turns may pass at one instant before it counts as a ``Livelock``.
+  public init(seed: UInt64 = 1, turnsPerInstant: Int = 100_000) {
+    random = SeededRandom(seed: seed)
+    self.turnsPerInstant = turnsPerInstant
+  }
+
+  // MARK: - EventLoop
+
+  /// Whether the caller runs on this loop, or nobody does.
+  public var isCurrent: Bool {
+    let runner = runner.load(ordering: .acquiring)
+    return runner == 0 || runner == pthread_self()
+  }
+
+  /// Makes a timer of this loop.
+  public func makeTimer(_ work: @escaping () -> Void) -> LoopTimer {
+    timers.makeTimer(work)
+  }
+
+  /// Runs `work` in the next turn. From any thread.
+  public func execute(_ work: @escaping @Sendable () -> Void) {
+    _ = inbox.add(work)
+  }
+
+  // MARK: - Letting time pass
+
+  /// When there is something to do next; nil when nothing will ever happen unless it is asked for.
+  public var nextDeadline: Instant? {
+    inbox.isEmpty ? timers.earliest.map { max($0, now) } : now
+  }
+
+  /// Makes one turn, jumping to the next deadline if nothing is to be done before.
+  ///
+  /// - Returns: false when there was nothing to do.
+  @discardableResult
+  public func step() throws(Livelock) -> Bool {
+    guard let next = nextDeadline else { return false }
+    let (begun, _) = runner.compareExchange(expected: 0, desired: pthread_self(), ordering: .acquiringAndReleasing)
+    precondition(begun, "a VirtualLoop is being run already, by another thread or by a turn of its own")
+    defer { runner.store(0, ordering: .releasing) }
+    try move(to: next)
+    inbox.takeAll { $0() }
+    let mark = timers.mark
+    while let work = timers.popDue(at: now, armedBefore: mark) { work() }
+    return true
+  }
+
+  /// Goes on until `condition` holds, which is looked at before the first turn and after each.
+  ///
+  /// - Parameter limit: how much virtual time may pass; no limit when left out.
+  /// - Returns: false when nothing was left to do or the limit came first; the time is then the limit.
+  @discardableResult
+  public func run(until condition: () -> Bool, limit: Duration? = nil) throws(Livelock) -> Bool {
+    let end = limit.map { now + $0 } ?? .distantFuture
+    while !condition() {
+      guard let next = nextDeadline, next <= end else {
+        if end != .distantFuture { try move(to: end) }
+        return false
+      }
+      try step()
+    }
+    return true
+  }
+
+  /// Does all that is due within `duration` and leaves the time exactly that much later.
+  public func advance(by duration: Duration) throws(Livelock) {
+    try run(until: { false }, limit: duration)
+  }
+
+  /// Goes on until nothing is left to do.
+  ///
+  /// - Parameter limit: how much virtual time may pass. A peer that keeps a timer for ever (a watchdog) never gets
+  ///   quiet.
+  /// - Returns: false when the limit came first.
+  @discardableResult
+  public func runUntilQuiet(limit: Duration = .seconds(86_400)) throws(Livelock) -> Bool {
+    let end = now + limit
+    while let next = nextDeadline {
+      if next > end {
+        try move(to: end)
+        return false
+      }
+      try step()
+    }
+    return true
+  }
+
+  private func move(to instant: Instant) throws(Livelock) {
+    if instant > now {
+      now = instant
+      turnsNow = 0
+    }
+    turnsNow += 1
+    if turnsNow > turnsPerInstant { throw Livelock(instant: now, turns: turnsPerInstant) }
+  }
+}

@@ -1,0 +1,112 @@
+import AccessoryCore
+import Glibc
+
+/// A stream socket on its way to being connected: tries each address in turn, never blocks, and tells once.
+final class SocketConnector: Connecting, DescriptorHandler {
+  typealias Completion = (Result<(cable: Cable, peer: PeerDescription), TransportError>) -> Void
+
+  /// How long to wait when a unix listener's backlog is full; the kernel tells of no end to it.
+  private static let retryPause = Duration.milliseconds(10)
+
+  private enum State {
+    /// About to try the first of the addresses that are left.
+    case waiting
+    case connecting(Int32, any DescriptorWatch)
+    case over
+  }
+
+  private let address: Address
+  private let loop: any PollingLoop
+  private let options: TransportOptions
+  private let timeout: Duration
+  private let completion: Completion
+  private var candidates: [SocketAddress]
+  private var state = State.waiting
+  private var attempt: LoopTimer?
+  private var limit: LoopTimer?
+
+  /// Begins; the completion comes in a later turn.
+  init(
+    to candidates: [SocketAddress], address: Address, on loop: any PollingLoop, options: TransportOptions,
+    timeout: Duration, completion: @escaping Completion
+  ) {
+    self.candidates = candidates
+    self.address = address
+    self.loop = loop
+    self.options = options
+    self.timeout = timeout
+    self.completion = completion
+    // The timers keep the attempt alive, as the watch does later.
+    attempt = loop.schedule(after: .zero) { self.connectNext() }
+    limit = loop.schedule(after: timeout) { self.finish(.failure(.timedOut(address, after: timeout))) }
+  }
+
+  func cancel() {
+    loop.preconditionCurrent()
+    abandon()
+  }
+
+  func descriptorReady(_ readiness: Readiness) {
+    guard case .connecting(let socket, let watch) = state else { return }
+    watch.cancel()
+    state = .waiting
+    let code = SocketOptions.pendingError(of: socket)
+    if code == 0 { return succeed(socket) }
+    close(socket)
+    failed(code)
+  }
+
+  private func connectNext() {
+    guard case .waiting = state, let candidate = candidates.first else { return }
+    do {
+      let socket = try OwnedDescriptor(
+        socket(candidate.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0),
+        "make a socket")
+      let code = candidate.with { connect(socket.number, $0, $1) } == 0 ? 0 : errno
+      switch code {
+      case 0: succeed(socket.release())
+      case EINPROGRESS:
+        let watch = try loop.watch(socket.number, for: .writable, self)
+        state = .connecting(socket.release(), watch)
+      case EAGAIN, EINTR:
+        attempt = loop.schedule(after: Self.retryPause) { self.connectNext() }
+      default: failed(code)
+      }
+    } catch let error as SystemError {
+      finish(.failure(.system(address, error)))
+    } catch {
+      finish(.failure(.unusable(address, "\(error)")))
+    }
+  }
+
+  private func failed(_ code: Int32) {
+    candidates.removeFirst()
+    if candidates.isEmpty {
+      finish(.failure(TransportError(connecting: SystemError("connect", code: code), to: address)))
+    } else {
+      connectNext()
+    }
+  }
+
+  private func succeed(_ socket: Int32) {
+    SocketOptions.apply(options, to: socket)
+    let peer = PeerDescription(address: address, process: PeerProcess(ofUnixSocket: socket))
+    finish(.success((Cable(main: DescriptorChannel(taking: socket, as: .socket, on: loop)), peer)))
+  }
+
+  private func finish(_ result: Result<(cable: Cable, peer: PeerDescription), TransportError>) {
+    if case .over = state { return }
+    abandon()
+    completion(result)
+  }
+
+  private func abandon() {
+    if case .connecting(let socket, let watch) = state {
+      watch.cancel()
+      close(socket)
+    }
+    state = .over
+    attempt?.cancel()
+    limit?.cancel()
+  }
+}

@@ -1,0 +1,112 @@
+import AccessoryCore
+import CLinux
+import Glibc
+
+/// A listening stream socket, of whatever family: accepts, asks who it is, and hands on or turns away.
+final class SocketListener: Listener, DescriptorHandler {
+  /// What differs between families.
+  struct Family {
+    /// Who connected, and why they are turned away if they are.
+    var examine: (_ accepted: Int32, _ from: SocketAddress) -> (peer: PeerDescription, refusal: String?)
+    /// What is undone when the listener closes.
+    var cleanUp: () -> Void
+  }
+
+  /// Connections accepted in one turn, so that a flood of them leaves time for those that are there.
+  private static let acceptsPerTurn = 32
+  /// How long to wait for descriptors when there are none.
+  private static let pause = Duration.milliseconds(100)
+
+  let address: Address
+  private let loop: any PollingLoop
+  private let options: TransportOptions
+  private let family: Family
+  private let hear: (ListenerEvent) -> Void
+  private var descriptor: Int32
+  private var watch: (any DescriptorWatch)?
+  private var isHindered = false
+
+  /// Listens on a bound, non-blocking socket.
+  init(
+    _ socket: consuming OwnedDescriptor, address: Address, on loop: any PollingLoop, options: TransportOptions,
+    family: Family, hear: @escaping (ListenerEvent) -> Void
+  ) throws {
+    guard listen(socket.number, SOMAXCONN) == 0 else { throw SystemError.last("listen") }
+    self.address = address
+    self.loop = loop
+    self.options = options
+    self.family = family
+    self.hear = hear
+    descriptor = socket.release()
+    watch = try loop.watch(descriptor, for: .readable, self)
+  }
+
+  deinit {
+    if descriptor >= 0 {
+      Glibc.close(descriptor)
+      family.cleanUp()
+    }
+  }
+
+  func close() {
+    loop.preconditionCurrent()
+    guard descriptor >= 0 else { return }
+    watch?.cancel()
+    watch = nil
+    Glibc.close(descriptor)
+    descriptor = -1
+    family.cleanUp()
+  }
+
+  func descriptorReady(_ readiness: Readiness) {
+    for _ in 0..<Self.acceptsPerTurn where descriptor >= 0 {
+      let (accepted, from) = SocketAddress.filled { clinux_accept(descriptor, $0, $1) }
+      guard accepted >= 0 else { return acceptFailed(errno) }
+      isHindered = false
+      let (peer, refusal) = family.examine(accepted, from)
+      if let refusal {
+        Glibc.close(accepted)
+        hear(.refused(peer, reason: refusal))
+      } else {
+        SocketOptions.apply(options, to: accepted)
+        hear(.accepted(Cable(main: DescriptorChannel(taking: accepted, as: .socket, on: loop)), peer))
+      }
+    }
+  }
+
+  private func acceptFailed(_ code: Int32) {
+    switch code {
+    case EAGAIN, EINTR, ECONNABORTED: return
+    default:
+      // The connection stays in the backlog and would be reported at once, so listening rests for a moment.
+      watch?.change(to: [])
+      loop.schedule(after: Self.pause) { [weak self] in self?.watch?.change(to: .readable) }
+      if !isHindered { hear(.hindered(SystemError("accept at \(address)", code: code))) }
+      isHindered = true
+    }
+  }
+}
+
+/// What is set on every connected socket.
+enum SocketOptions {
+  static func apply(_ options: TransportOptions, to socket: Int32) {
+    if let size = options.socketBuffers {
+      set(SO_SNDBUF, of: SOL_SOCKET, to: Int32(clamping: size), on: socket)
+      set(SO_RCVBUF, of: SOL_SOCKET, to: Int32(clamping: size), on: socket)
+    }
+    // Fails, and does not matter, on unix sockets. The link has its own idea of when to gather.
+    set(TCP_NODELAY, of: Int32(IPPROTO_TCP), to: 1, on: socket)
+  }
+
+  static func set(_ option: Int32, of level: Int32, to value: Int32, on socket: Int32) {
+    var value = value
+    setsockopt(socket, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+  }
+
+  /// The error a socket has kept, and clears by telling.
+  static func pendingError(of socket: Int32) -> Int32 {
+    var code: Int32 = 0
+    var length = socklen_t(MemoryLayout<Int32>.size)
+    return getsockopt(socket, SOL_SOCKET, SO_ERROR, &code, &length) == 0 ? code : errno
+  }
+}

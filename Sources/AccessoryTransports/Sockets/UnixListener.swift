@@ -1,0 +1,101 @@
+import AccessoryCore
+import CLinux
+import Glibc
+
+/// Listening on a unix socket: for the user's own processes, in a file of mode 0600.
+///
+/// The socket file of a dead process is replaced; one that is listened on is not. Whether it is, a datagram socket that
+/// tries to connect finds out without being noticed: "wrong type" from a live one, "refused" from a dead one.
+enum UnixListener {
+  static func open(
+    path: String, on loop: any PollingLoop, options: TransportOptions, hear: @escaping (ListenerEvent) -> Void
+  ) throws -> any Listener {
+    let address = Address.unix(path: path)
+    guard let name = SocketAddress(unixPath: path) else {
+      throw TransportError.unusable(address, "a socket path has at most \(Address.longestUnixPath) bytes")
+    }
+    do {
+      let socket = try OwnedDescriptor(
+        socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0),
+        "make a unix socket")
+      // The file gets this mode when it is made, so that it is never open to others, not even for a moment.
+      fchmod(socket.number, 0o600)
+      try bind(socket.number, to: name, path: path, address: address)
+      let family = family(address: address, file: FileIdentity(path: path), options: options)
+      return try SocketListener(socket, address: address, on: loop, options: options, family: family, hear: hear)
+    } catch let error as SystemError {
+      throw TransportError(listening: error, at: address)
+    }
+  }
+
+  private static func bind(_ socket: Int32, to name: SocketAddress, path: String, address: Address) throws {
+    func attempt() -> Int32 { name.with { Glibc.bind(socket, $0, $1) } == 0 ? 0 : errno }
+    var code = attempt()
+    if code == EADDRINUSE {
+      switch try occupant(of: name, path: path) {
+      case .live: throw TransportError.inUse(address, pid: SocketOwner.find(path: path))
+      case .dead:
+        unlink(path)
+        code = attempt()
+      case .other: throw TransportError.unusable(address, "a file that is no socket is in the way")
+      }
+    }
+    if code != 0 { throw SystemError("make the socket", code: code) }
+  }
+
+  private enum Occupant { case live, dead, other }
+
+  private static func occupant(of name: SocketAddress, path: String) throws(SystemError) -> Occupant {
+    let probe = try OwnedDescriptor(
+      socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0), "make a unix socket")
+    if name.with({ connect(probe.number, $0, $1) }) == 0 { return .live }
+    switch errno {
+    case EPROTOTYPE: return .live
+    case ENOENT: return .dead
+    case ECONNREFUSED: return FileIdentity(path: path)?.isSocket == true ? .dead : .other
+    default: throw SystemError("ask whether the socket is in use", code: errno)
+    }
+  }
+
+  private static func family(
+    address: Address, file: FileIdentity?, options: TransportOptions
+  ) -> SocketListener.Family {
+    SocketListener.Family(
+      examine: { accepted, _ in
+        let process = PeerProcess(ofUnixSocket: accepted)
+        let peer = PeerDescription(address: address, process: process)
+        guard !options.allowsOtherUsers else { return (peer, nil) }
+        guard let process else { return (peer, "the system does not say which user it is") }
+        return (peer, [0, geteuid()].contains(process.user) ? nil : "user \(process.user) is not user \(geteuid())")
+      },
+      // Only our own file: somebody may have replaced it.
+      cleanUp: { if let file, FileIdentity(path: file.path) == file { unlink(file.path) } })
+  }
+}
+
+/// Which file a path meant at one time.
+struct FileIdentity: Equatable {
+  let path: String
+  let isSocket: Bool
+  private let device: UInt
+  private let inode: UInt
+
+  init?(path: String) {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return nil }
+    self.path = path
+    isSocket = status.st_mode & S_IFMT == S_IFSOCK
+    device = UInt(status.st_dev)
+    inode = UInt(status.st_ino)
+  }
+}
+
+extension PeerProcess {
+  /// The process at the other end of a connected unix socket.
+  init?(ofUnixSocket socket: Int32) {
+    var pid: Int32 = 0
+    var user: UInt32 = 0
+    guard clinux_peer_credentials(socket, &pid, &user) == 0 else { return nil }
+    self.init(pid: pid, user: user)
+  }
+}

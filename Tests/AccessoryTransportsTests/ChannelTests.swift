@@ -1,0 +1,101 @@
+import AccessoryCore
+import AccessoryTransports
+import ChannelSuite
+import Glibc
+import Testing
+
+/// The suite that every channel passes unchanged, on every channel that needs nothing but this machine.
+@Suite struct ChannelTests {
+  @Test(arguments: ChannelSuite.cases(for: ChannelFactories.all))
+  func behavesAsEveryChannel(example: ChannelSuite.Case) throws {
+    try example.run()
+  }
+}
+
+/// The kinds of channels of this room.
+enum ChannelFactories {
+  static let all = [loopback, slowLoopback, loopbackOfTransfers, realTimeLoopback, unix]
+
+  static let loopback = virtual("loopback") { LoopbackChannel.makePair(on: $0) }
+
+  static let slowLoopback = virtual("slow loopback") {
+    LoopbackChannel.makePair(on: $0, latency: .milliseconds(3), bytesPerSecond: 1_000_000, capacity: 20_000)
+  }
+
+  static let loopbackOfTransfers = virtual("loopback of transfers") {
+    LoopbackChannel.makePair(on: $0, latency: .microseconds(125), keepsTransfersApart: true)
+  }
+
+  static let realTimeLoopback = ChannelFactory("loopback in real time", traits: .all) {
+    let loop = try EpollLoop()
+    let cable = LoopbackChannel.makePair(on: loop, capacity: 100_000)
+    return ChannelRig(
+      left: cable.left, right: cable.right, cut: { cable.cut() }, run: { loop.run(until: $0, limit: hangLimit) })
+  }
+
+  static let unix = ChannelFactory(
+    "unix socket", traits: [.leftCloseDelivers, .rightCloseDelivers, .closesInOrderUnread]
+  ) {
+    let directory = TemporaryDirectory()
+    return try connected(at: .unix(path: directory.path + "/channel.sock"), keeping: directory)
+  }
+
+  private static func virtual(
+    _ name: String, _ make: @escaping @Sendable (VirtualLoop) -> LoopbackCable
+  ) -> ChannelFactory {
+    ChannelFactory(name, traits: .all) {
+      let loop = VirtualLoop()
+      let cable = make(loop)
+      return ChannelRig(
+        left: cable.left, right: cable.right, cut: { cable.cut() },
+        run: { (try? loop.run(until: $0, limit: .seconds(3600))) ?? false })
+    }
+  }
+
+  /// Both ends of a cable from the front door: the right end listened, the left end connected.
+  static func connected(at address: Address, keeping: AnyObject? = nil) throws -> ChannelRig {
+    let loop = try EpollLoop()
+    var accepted: (any Channel)?
+    var made: Result<(cable: Cable, peer: PeerDescription), TransportError>?
+    let listener = try Transports.listen(at: address, on: loop) {
+      if case .accepted(let cable, _) = $0 { accepted = cable.main }
+    }
+    Transports.connect(to: listener.address, on: loop) { made = $0 }
+    loop.run(until: { accepted != nil && made != nil }, limit: hangLimit)
+    let left = try #require(try made?.get().cable.main)
+    let right = try #require(accepted)
+    return ChannelRig(
+      left: left, right: right, run: { loop.run(until: $0, limit: hangLimit) },
+      tearDown: {
+        listener.close()
+        withExtendedLifetime(keeping) {}
+      })
+  }
+}
+
+/// How long a test waits before it calls a thing hung.
+let hangLimit = Duration.seconds(30)
+
+/// A directory of its own for one test, gone with the last reference.
+final class TemporaryDirectory {
+  let path: String
+
+  init() {
+    var template = Array("/tmp/easim-test-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { fatalError("no temporary directory: \(String(cString: strerror(errno)))") }
+    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  deinit {
+    if let stream = opendir(path) {
+      while let entry = readdir(stream) {
+        withUnsafeBytes(of: &entry.pointee.d_name) { name in
+          let name = String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
+          if name != ".", name != ".." { unlink("\(path)/\(name)") }
+        }
+      }
+      closedir(stream)
+    }
+    rmdir(path)
+  }
+}

@@ -1,0 +1,74 @@
+import AccessoryCore
+
+/// What every channel does, whatever it is made of: the same checks for memory, sockets, ptys, USB/IP and FunctionFS.
+///
+/// A check is a plain function that throws a sentence, so that a program without a test library (inside a virtual
+/// machine) can run the suite as well:
+///
+/// ```swift
+/// for example in ChannelSuite.cases(for: [factory]) { try example.run() }
+/// ```
+public enum ChannelSuite {
+  /// One check of one kind of channel.
+  public struct Case: Sendable, CustomStringConvertible {
+    /// What is checked.
+    public let check: ChannelCheck
+    /// On what.
+    public let factory: ChannelFactory
+
+    /// "unix socket: everyByteArrivesOnceAndInOrderBothWays".
+    public var description: String { "\(factory.name): \(check.name)" }
+
+    /// Makes a channel, checks it, and throws a ``CheckFailure`` if it does something else.
+    public func run() throws {
+      let rig = try factory.make()
+      defer { rig.dispose() }
+      let guardian = CallGuardian()
+      let left = Probe("left", rig.left, guardian)
+      let right = Probe("right", rig.right, guardian)
+      try check.body(Bench(rig: rig, left: left, right: right))
+      for probe in [left, right] {
+        if let violation = probe.violation { throw CheckFailure(violation) }
+      }
+    }
+  }
+
+  /// Every check with every factory whose medium promises what the check needs.
+  public static func cases(for factories: [ChannelFactory]) -> [Case] {
+    factories.flatMap { factory in
+      checks.filter { factory.traits.contains($0.needs) }.map { Case(check: $0, factory: factory) }
+    }
+  }
+
+  /// All checks.
+  public static let checks: [ChannelCheck] = transferChecks + pressureChecks + endChecks
+}
+
+/// One named property of every channel.
+public struct ChannelCheck: Sendable {
+  /// The property, as a sentence in camel case.
+  public let name: String
+  /// What the medium must promise for it.
+  public let needs: ChannelFactory.Traits
+  let body: @Sendable (Bench) throws -> Void
+
+  init(
+    _ name: String, needs: ChannelFactory.Traits = [], _ body: @escaping @Sendable (Bench) throws -> Void
+  ) {
+    self.name = name
+    self.needs = needs
+    self.body = body
+  }
+}
+
+/// What a check works on.
+struct Bench {
+  let rig: ChannelRig
+  let left: Probe
+  let right: Probe
+
+  func start() {
+    left.start()
+    right.start()
+  }
+}
