@@ -1,4 +1,7 @@
 // libcrypto as Swift sees it. If this header is missing: apt-get install libssl-dev
+// Choosing the nonce of an ECDSA signature has no call that OpenSSL 3.0 does not call deprecated, and its successor came
+// with 3.2; the library's own switch keeps those calls usable where warnings are errors.
+#define OPENSSL_SUPPRESS_DEPRECATED
 #if __has_include(<openssl/evp.h>)
 #include <openssl/asn1.h>
 #include <openssl/bn.h>
@@ -7,9 +10,11 @@
 #include <openssl/ecdsa.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/param_build.h>
 #include <openssl/pem.h>
 #include <openssl/pkcs7.h>
+#include <openssl/rand.h>
 #include <openssl/rsa.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
