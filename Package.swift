@@ -32,6 +32,7 @@ let package = Package(
       "AccessoryProfiles", floor: 1, ["AccessoryCore"],
       resources: [.embedInCode("Library")]),
     room("AccessoryTransports", floor: 1, ["AccessoryCore", "CLinux"]),
+    room("Certificates", floor: 1, ["AccessoryCore", "CCrypto"]),
 
     // Floor 2: the shared session layer.
     room("AccessorySessions", floor: 2, ["AccessoryCore", "IAP2"]),
@@ -45,6 +46,7 @@ let package = Package(
     tests("IAP2Tests", ["IAP2"]),
     tests("AccessoryProfilesTests", ["AccessoryProfiles"]),
     tests("AccessoryTransportsTests", ["AccessoryCore", "AccessoryTransports", "ChannelSuite"]),
+    tests("CertificatesTests", ["Certificates"]),
   ],
   swiftLanguageModes: [.v6]
 )

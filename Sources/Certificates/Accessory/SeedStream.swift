@@ -1,0 +1,24 @@
+/// Bytes that a seed decides, apart for each purpose: where simulated keys and serials come from.
+///
+/// A hash and not `SeededRandom`, so that two labels or two seeds never share anything and any process in any version
+/// finds the same key for the same seed.
+struct SeedStream {
+  private let prefix: [UInt8]
+
+  /// The stream of one thing that is made from a seed, such as "coprocessor 3.0".
+  init(_ thing: String, seed: UInt64) {
+    prefix = Array("easim simulation\0\(thing)\0".utf8) + withUnsafeBytes(of: seed.bigEndian) { Array($0) }
+  }
+
+  /// `count` bytes for one purpose. Another attempt gives other bytes, where the first ones were no use.
+  func bytes(_ purpose: String, attempt: UInt8 = 0, count: Int) -> [UInt8] {
+    Digests.stretched(prefix + Array("\(purpose)\0".utf8) + [attempt], to: count)
+  }
+
+  /// A certificate's serial: of a fixed size whatever the seed, so positive and without a zero at the front.
+  func serial(byteCount: Int) -> [UInt8] {
+    var serial = bytes("serial", count: byteCount)
+    serial[0] = serial[0] & 0x3F | 0x40
+    return serial
+  }
+}

@@ -1,0 +1,43 @@
+/// What an accessory answers authentication with: its coprocessor, simulated, recorded or a stub.
+///
+/// The accessory role asks it twice per attachment: for the certificate (message AA01) and for the response to the
+/// device's challenge (AA02 to AA03). It may be asked from any thread.
+///
+/// ```swift
+/// let coprocessor: any AccessoryAuthenticator = SimulatedCoprocessor(seed: 7)
+/// send(.authenticationCertificate(coprocessor.certificate))
+/// ```
+public protocol AccessoryAuthenticator: Sendable {
+  /// The bytes of AA01: a PKCS#7 envelope in DER, whole.
+  var certificate: [UInt8] { get }
+
+  /// The response to a challenge: the bytes of AA03.
+  func respond(to challenge: [UInt8]) throws(AuthenticatorError) -> [UInt8]
+}
+
+/// What a device judges accessories with. It may be asked from any thread.
+///
+/// ```swift
+/// let verifier: any DeviceAuthenticator = AccessoryVerifier()
+/// let challenge = try verifier.challenge(for: certificate)
+/// let verdict = verifier.judge(response: response, to: challenge, certificate: certificate)
+/// ```
+public protocol DeviceAuthenticator: Sendable {
+  /// The challenge to send (AA02) to the accessory that presented this certificate; an error refuses the certificate,
+  /// and then there is nothing to challenge (AA04).
+  func challenge(for certificate: [UInt8]) throws(AuthenticatorError) -> [UInt8]
+
+  /// Judges the response to one challenge: AA05 or AA04.
+  func judge(response: [UInt8], to challenge: [UInt8], certificate: [UInt8]) -> AuthenticationVerdict
+
+  /// The serial in a certificate, as a device shows it to its apps; nil when it cannot be read.
+  func certificateSerial(of certificate: [UInt8]) -> [UInt8]?
+}
+
+/// What a device makes of an accessory's response.
+public enum AuthenticationVerdict: Equatable, Sendable {
+  /// The response is right (AA05). The warnings name what a stricter device would have refused.
+  case accepted(warnings: [String])
+  /// The accessory is refused (AA04), for this reason.
+  case refused(reason: String)
+}

@@ -1,0 +1,42 @@
+import CCrypto
+
+/// The hashes that authentication uses, each one call into libcrypto.
+enum Digests {
+  /// 20 bytes: what the older coprocessor signs.
+  static func sha1(_ bytes: [UInt8]) -> [UInt8] {
+    digest(bytes, EVP_sha1(), count: 20)
+  }
+
+  /// 32 bytes.
+  static func sha256(_ bytes: [UInt8]) -> [UInt8] {
+    digest(bytes, EVP_sha256(), count: 32)
+  }
+
+  /// 32 bytes, keyed.
+  static func hmacSHA256(key: [UInt8], _ bytes: [UInt8]) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: 32) { output, count in
+      var written: UInt32 = 0
+      let made = HMAC(EVP_sha256(), key, Int32(key.count), bytes, bytes.count, output.baseAddress, &written)
+      precondition(made != nil && written == 32, "libcrypto made no HMAC: \(LibraryReasons.take())")
+      count = 32
+    }
+  }
+
+  /// As many bytes as asked for, all of them decided by `bytes` (SHAKE256).
+  static func stretched(_ bytes: [UInt8], to length: Int) -> [UInt8] {
+    let context = Owned(EVP_MD_CTX_new(), EVP_MD_CTX_free)
+    LibraryReasons.must(EVP_DigestInit_ex(context.pointer, EVP_shake256(), nil), "SHAKE256")
+    LibraryReasons.must(EVP_DigestUpdate(context.pointer, bytes, bytes.count), "SHAKE256")
+    return [UInt8](unsafeUninitializedCapacity: length) { output, count in
+      LibraryReasons.must(EVP_DigestFinalXOF(context.pointer, output.baseAddress, length), "SHAKE256")
+      count = length
+    }
+  }
+
+  private static func digest(_ bytes: [UInt8], _ kind: OpaquePointer?, count size: Int) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: size) { output, count in
+      LibraryReasons.must(EVP_Digest(bytes, bytes.count, output.baseAddress, nil, kind, nil), "digest")
+      count = size
+    }
+  }
+}
