@@ -1,0 +1,109 @@
+import AccessoryCore
+import Synchronization
+
+/// Authentication without cryptography, for worlds that are about something else: the same messages in the same sizes,
+/// at the cost of a few hundred additions.
+///
+/// One type plays both ends. As an accessory its certificate and its responses follow from its seed. As a device it
+/// accepts exactly what a stub answers, of any seed, and refuses everything else: a flipped bit anywhere in
+/// certificate, challenge or response is noticed. Its seed then decides only its challenges.
+///
+/// ```swift
+/// let accessory = StubAuthenticator(seed: 1), device = StubAuthenticator(seed: 2)
+/// let challenge = try device.challenge(for: accessory.certificate)
+/// device.judge(response: try accessory.respond(to: challenge), to: challenge, certificate: accessory.certificate)
+/// ```
+public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticator {
+  /// The generation whose sizes it has as an accessory.
+  public let generation: CoprocessorGeneration
+
+  /// As long as a real certificate, and readable in a hex dump: "easim stub certificate".
+  public let certificate: [UInt8]
+
+  private let seed: UInt64
+  private let challengesMade = Atomic<UInt64>(0)
+
+  private static let mark = Array("easim stub certificate\0".utf8)
+
+  /// The stub of a seed.
+  public init(seed: UInt64, generation: CoprocessorGeneration = .current) {
+    self.seed = seed
+    self.generation = generation
+    certificate = Self.certificate(seed: seed, generation)
+  }
+
+  /// As long as a real serial.
+  public var certificateSerial: [UInt8] { Self.serial(seed: seed, generation) }
+
+  /// Answers a challenge of this generation's size.
+  public func respond(to challenge: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
+    guard challenge.count == generation.challengeByteCount else {
+      throw .wrongChallengeSize(expected: generation.challengeByteCount, actual: challenge.count)
+    }
+    return Self.response(seed: seed, generation, to: challenge)
+  }
+
+  /// The next challenge of this stub's seed.
+  public func challenge(for certificate: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
+    guard let (_, generation) = Self.read(certificate) else { throw .foreignCertificate(Self.foreign(certificate)) }
+    let number = challengesMade.add(1, ordering: .relaxed).oldValue
+    var random = Self.chance("challenge", seed: seed, mixing: withUnsafeBytes(of: number) { Array($0) })
+    return random.bytes(generation.challengeByteCount)
+  }
+
+  /// Accepts what the stub of this certificate answers to this challenge.
+  public func judge(response: [UInt8], to challenge: [UInt8], certificate: [UInt8]) -> AuthenticationVerdict {
+    guard let (seed, generation) = Self.read(certificate) else { return .refused(reason: Self.foreign(certificate)) }
+    guard response == Self.response(seed: seed, generation, to: challenge) else {
+      return .refused(reason: "the response is not what the stub coprocessor of seed \(seed) answers to this challenge")
+    }
+    return .accepted(warnings: [])
+  }
+
+  /// The serial that belongs to a stub's certificate.
+  public func certificateSerial(of certificate: [UInt8]) -> [UInt8]? {
+    Self.read(certificate).map { Self.serial(seed: $0.seed, $0.generation) }
+  }
+
+  /// Whether bytes begin like a stub's certificate.
+  static func isStub(_ certificate: [UInt8]) -> Bool { certificate.starts(with: mark) }
+
+  private static func certificate(seed: UInt64, _ generation: CoprocessorGeneration) -> [UInt8] {
+    let head = mark + withUnsafeBytes(of: seed.bigEndian) { Array($0) }
+    var random = chance("certificate", seed: seed, mixing: [])
+    return head + random.bytes(generation.certificateByteCount - head.count)
+  }
+
+  /// The seed and generation of a certificate; nil unless every byte is as the stub of that seed has it.
+  private static func read(_ certificate: [UInt8]) -> (seed: UInt64, generation: CoprocessorGeneration)? {
+    let generation = CoprocessorGeneration.allCases.first { $0.certificateByteCount == certificate.count }
+    guard isStub(certificate), let generation else { return nil }
+    let seed = certificate.dropFirst(mark.count).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    return certificate == Self.certificate(seed: seed, generation) ? (seed, generation) : nil
+  }
+
+  private static func response(seed: UInt64, _ generation: CoprocessorGeneration, to challenge: [UInt8]) -> [UInt8] {
+    var random = chance("response", seed: seed, mixing: challenge)
+    return random.bytes(generation.responseByteCount)
+  }
+
+  private static func serial(seed: UInt64, _ generation: CoprocessorGeneration) -> [UInt8] {
+    var random = chance("serial", seed: seed, mixing: [])
+    return random.bytes(generation.serialByteCount)
+  }
+
+  private static func foreign(_ certificate: [UInt8]) -> String {
+    "a stub judges stub certificates only, and this one (\(certificate.count) bytes) begins "
+      + hexadecimal(certificate.prefix(16))
+  }
+
+  private static func chance(_ purpose: StaticString, seed: UInt64, mixing input: [UInt8]) -> SeededRandom {
+    var random = SeededRandom(seed: seed).derived(purpose)
+    // Eight bytes at a time, each into a generator seeded by the last: every byte decides everything after it.
+    for start in stride(from: 0, to: input.count, by: 8) {
+      let word = input[start...].prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+      random = SeededRandom(seed: random.next() ^ word)
+    }
+    return random
+  }
+}
