@@ -1,0 +1,105 @@
+import CCrypto
+
+/// An authentication coprocessor made of software: the certificate and the signatures of a real one, in a real one's
+/// sizes, under an authority that no Apple device trusts.
+///
+/// A seed decides everything: the same seed and generation give the same certificate and the same responses in every
+/// process. Making one costs nothing; its key and certificate are made when first asked for, and kept: about half a
+/// millisecond for the current generation, some fifteen for the older one, whose primes must be searched.
+///
+/// ```swift
+/// let coprocessor = SimulatedCoprocessor(seed: 7)
+/// coprocessor.certificate.count            // 607
+/// try coprocessor.respond(to: challenge)   // 64 bytes
+/// ```
+public final class SimulatedCoprocessor: AccessoryAuthenticator {
+  /// Which coprocessor it plays.
+  public let generation: CoprocessorGeneration
+
+  /// What it signs of a challenge.
+  public let reading: ChallengeReading
+
+  private let seed: SeedStream
+  private let seedNumber: UInt64
+  private let authority: CertificateAuthority
+  private let made = Locked<Identity?>(nil)
+
+  /// The coprocessor of a seed. Another authority than the simulation's makes an accessory whose chain is unknown.
+  public init(
+    seed: UInt64, generation: CoprocessorGeneration = .current, reading: ChallengeReading = .digest,
+    authority: CertificateAuthority = .simulation
+  ) {
+    self.generation = generation
+    self.reading = reading
+    self.authority = authority
+    self.seed = SeedStream("coprocessor \(generation.keyName)", seed: seed)
+    seedNumber = seed
+  }
+
+  /// The bytes of AA01: 607 for every seed, or 908 for the older generation.
+  public var certificate: [UInt8] { identity.certificate }
+
+  /// The serial in the certificate: 16 bytes, or 15 for the older generation.
+  public var certificateSerial: [UInt8] { seed.serial(byteCount: generation.serialByteCount) }
+
+  /// Signs a challenge of this generation's size.
+  public func respond(to challenge: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
+    guard challenge.count == generation.challengeByteCount else {
+      throw .wrongChallengeSize(expected: generation.challengeByteCount, actual: challenge.count)
+    }
+    return try identity.key.response(signing: reading.digest(of: challenge, for: generation))
+  }
+
+  private var identity: Identity {
+    made.withLock { made in
+      if let made { return made }
+      let identity = Identity(seed, number: seedNumber, generation: generation, authority: authority)
+      made = identity
+      return identity
+    }
+  }
+}
+
+/// What a coprocessor keeps inside: its key, and the certificate that vouches for it.
+private struct Identity: Sendable {
+  let key: any SigningKey
+  let certificate: [UInt8]
+
+  init(_ seed: SeedStream, number: UInt64, generation: CoprocessorGeneration, authority: CertificateAuthority) {
+    switch generation {
+    case .current: key = P256Key.derived(from: seed)
+    case .older: key = RSAKey(derivedFrom: seed)
+    }
+    let draft = CertificateDraft(
+      serial: seed.serial(byteCount: generation.serialByteCount),
+      subject: .init(organisation: "easim", commonName: Self.commonName(number)),
+      issuer: CertificateAuthority.distinguishedName, publicKey: key.key,
+      extensions: [
+        (NID_basic_constraints, "critical,CA:FALSE"), (NID_key_usage, "critical,digitalSignature"),
+        (NID_authority_key_identifier, "keyid:always"), (NID_netscape_comment, Self.comment(for: generation)),
+      ], authority: authority.parsed)
+    certificate = Envelope.around(draft.signed(by: authority.key))
+    precondition(
+      certificate.count == generation.certificateByteCount,
+      "a certificate of \(generation) is \(certificate.count) bytes; change the length of its comment to make it "
+        + "\(generation.certificateByteCount)")
+  }
+
+  /// Real subjects have the form IPA_ and digits; these have the seed in theirs.
+  private static func commonName(_ seed: UInt64) -> String {
+    let digits = String(seed, radix: 16, uppercase: true)
+    return "IPA_EASIM_" + String(repeating: "0", count: 16 - digits.count) + digits
+  }
+
+  /// A comment for whoever opens the certificate, filled up to the length that makes the whole exactly as long as a
+  /// real one.
+  private static func comment(for generation: CoprocessorGeneration) -> String {
+    let text = "Simulated by easim. Not Apple's, and no Apple device accepts it. "
+    let length =
+      switch generation {
+      case .current: 72
+      case .older: 295
+      }
+    return text + String(repeating: "-", count: length - text.utf8.count)
+  }
+}

@@ -1,0 +1,91 @@
+import CCrypto
+
+/// The certificates of one envelope, held by libcrypto.
+final class ParsedCertificates: @unchecked Sendable {
+  /// More than any accessory sends: itself and whom it needs to reach a root.
+  static let limit = 8
+
+  /// The accessory's own.
+  let leaf: OpaquePointer
+  /// Every certificate of the envelope, the leaf among them.
+  let all: [OpaquePointer]
+
+  /// Takes ownership of certificates. The leaf is the first that is no authority.
+  private init(owning certificates: [OpaquePointer], leaf: OpaquePointer) {
+    all = certificates
+    self.leaf = leaf
+  }
+
+  deinit {
+    all.forEach { X509_free($0) }
+  }
+
+  /// Parses an envelope, and nothing after it.
+  static func envelope(_ bytes: [UInt8]) throws(CertificateError) -> ParsedCertificates {
+    let (parsed, consumed) = parse(bytes, d2i_PKCS7)
+    guard let envelope = Owned(parsed: parsed, PKCS7_free) else { throw refusal(of: bytes) }
+    try checkEnd(bytes, consumed)
+    let kind = OBJ_obj2nid(envelope.pointer.pointee.type)
+    guard kind == NID_pkcs7_signed, let content = envelope.pointer.pointee.d.sign else {
+      let name = OBJ_nid2ln(kind).map { String(cString: $0) } ?? "of an unknown kind"
+      throw .notAnEnvelope(reason: "the content is \(name)", first: Array(bytes.prefix(16)))
+    }
+    let stack = content.pointee.cert
+    let count = stack == nil ? 0 : Int(OPENSSL_sk_num(stack))
+    guard (1...limit).contains(count) else { throw .wrongNumber(of: count, limit: limit) }
+    let certificates = (0..<count).compactMap { index in
+      OPENSSL_sk_value(stack, Int32(index)).map { OpaquePointer($0) }
+    }
+    guard let leaf = certificates.first(where: { X509_check_ca($0) == 0 }) ?? certificates.first else {
+      throw .wrongNumber(of: 0, limit: limit)
+    }
+    certificates.forEach { X509_up_ref($0) }
+    return ParsedCertificates(owning: certificates, leaf: leaf)
+  }
+
+  /// Parses one X.509 certificate; nil when the bytes are none.
+  static func bare(_ bytes: [UInt8]) -> ParsedCertificates? {
+    let (parsed, consumed) = parse(bytes, d2i_X509)
+    guard let parsed else {
+      LibraryReasons.take()
+      return nil
+    }
+    guard consumed == bytes.count else {
+      X509_free(parsed)
+      return nil
+    }
+    return ParsedCertificates(owning: [parsed], leaf: parsed)
+  }
+
+  private typealias Parser<Pointer> = (
+    UnsafeMutablePointer<Pointer?>?, UnsafeMutablePointer<UnsafePointer<UInt8>?>?, Int
+  ) -> Pointer?
+
+  private static func parse<Pointer>(_ bytes: [UInt8], _ parser: Parser<Pointer>) -> (Pointer?, consumed: Int) {
+    bytes.withUnsafeBufferPointer { buffer in
+      guard let start = buffer.baseAddress else { return (nil, 0) }
+      var position: UnsafePointer<UInt8>? = start
+      let parsed = parser(nil, &position, buffer.count)
+      return (parsed, position.map { $0 - start } ?? 0)
+    }
+  }
+
+  private static func checkEnd(_ bytes: [UInt8], _ end: Int) throws(CertificateError) {
+    if end < bytes.count { throw .trailingBytes(offset: end, bytes: Array(bytes[end...].prefix(16))) }
+  }
+
+  /// Why the bytes are no envelope, as exactly as can be said.
+  private static func refusal(of bytes: [UInt8]) -> CertificateError {
+    let reason = LibraryReasons.take()
+    let first = Array(bytes.prefix(16))
+    if bytes.isEmpty { return .empty }
+    if StubAuthenticator.isStub(bytes) { return .stub }
+    if bytes.starts(with: Array("-----BEGIN".utf8)) { return .pemText }
+    if bytes[0] != 0x30 { return .notDER(first: first, byteCount: bytes.count) }
+    if let fault = DERFault.first(in: bytes) {
+      let shown = Array(bytes.dropFirst(fault.offset).prefix(16))
+      return .damaged(offset: fault.offset, what: fault.what, bytes: shown)
+    }
+    return .notAnEnvelope(reason: reason, first: first)
+  }
+}

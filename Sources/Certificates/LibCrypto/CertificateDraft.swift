@@ -1,0 +1,83 @@
+import CCrypto
+
+/// An X.509 certificate before it is signed, and its making.
+///
+/// Everything in it has a size of its own that no seed changes, and it is signed again with another nonce until its
+/// signature has the commonest length; so certificates of the same draft but for key and serial are equally long.
+struct CertificateDraft {
+  /// A distinguished name: what it is of, and the name itself.
+  struct Name {
+    var organisation: String
+    var commonName: String
+  }
+
+  /// Three lengths are common, 70 to 72; half of all signatures are this long.
+  static let signatureByteCount = 71
+
+  var serial: [UInt8]
+  var subject: Name
+  var issuer: Name
+  /// libcrypto's key; the draft borrows it.
+  var publicKey: OpaquePointer
+  /// Extensions in libcrypto's configuration language, by their number.
+  var extensions: [(kind: Int32, text: String)]
+  /// The authority's certificate, for extensions that point to it.
+  var authority: ParsedCertificates?
+
+  /// The certificate in DER, signed with ECDSA over SHA-256, the same every time.
+  func signed(by authority: P256Key) -> [UInt8] {
+    let certificate = Owned(X509_new(), X509_free)
+    fill(certificate.pointer)
+    // Signed once in the ordinary way, with a nonce by chance, for the names of the algorithms it puts in; then the
+    // signature is replaced by one that is the same every time.
+    LibraryReasons.must(X509_sign(certificate.pointer, authority.key, EVP_sha256()) > 0 ? 1 : 0, "signing")
+    let body = encoded { i2d_re_X509_tbs(certificate.pointer, $0) }
+    let signature = Self.signatureOfFixedLength(Digests.sha256(body), by: authority)
+    var place: UnsafePointer<ASN1_BIT_STRING>?
+    X509_get0_signature(&place, nil, certificate.pointer)
+    LibraryReasons.must(
+      ASN1_STRING_set(UnsafeMutablePointer(mutating: place), signature, Int32(signature.count)), "signature")
+    return encoded { i2d_X509(certificate.pointer, $0) }
+  }
+
+  private static func signatureOfFixedLength(_ digest: [UInt8], by authority: P256Key) -> [UInt8] {
+    for attempt in UInt8.min...UInt8.max {
+      let signature = authority.sign(digest: digest, extra: attempt == 0 ? [] : [attempt]).der
+      if signature.count == signatureByteCount { return signature }
+    }
+    preconditionFailure("256 signatures in a row of another length than \(signatureByteCount)")
+  }
+
+  private func fill(_ certificate: OpaquePointer) {
+    LibraryReasons.must(X509_set_version(certificate, 2), "version 3")
+    let number = Owned(BN_bin2bn(serial, Int32(serial.count), nil), BN_free)
+    let integer = Owned(BN_to_ASN1_INTEGER(number.pointer, nil), ASN1_INTEGER_free)
+    LibraryReasons.must(X509_set_serialNumber(certificate, integer.pointer), "serial")
+    // No year matters to a simulation, and none shall end it: the second date is X.509's way to say "no end".
+    LibraryReasons.must(
+      ASN1_TIME_set_string_X509(X509_getm_notBefore(certificate), "20200101000000Z"), "first day")
+    LibraryReasons.must(
+      ASN1_TIME_set_string_X509(X509_getm_notAfter(certificate), "99991231235959Z"), "last day")
+    let subjectName = Self.encodedName(subject)
+    let issuerName = Self.encodedName(issuer)
+    LibraryReasons.must(X509_set_subject_name(certificate, subjectName.pointer), "subject")
+    LibraryReasons.must(X509_set_issuer_name(certificate, issuerName.pointer), "issuer")
+    LibraryReasons.must(X509_set_pubkey(certificate, publicKey), "public key")
+    var context = X509V3_CTX()
+    X509V3_set_ctx(&context, authority?.leaf, certificate, nil, nil, 0)
+    for (kind, text) in extensions {
+      let made = Owned(X509V3_EXT_nconf_nid(nil, &context, kind, text), X509_EXTENSION_free)
+      LibraryReasons.must(X509_add_ext(certificate, made.pointer, -1), "extension")
+    }
+  }
+
+  private static func encodedName(_ name: Name) -> Owned<OpaquePointer> {
+    let made = Owned(X509_NAME_new(), X509_NAME_free)
+    for (kind, text) in [(NID_organizationName, name.organisation), (NID_commonName, name.commonName)] {
+      // The type is said outright: left to choose, libcrypto asks a process-wide setting.
+      LibraryReasons.must(
+        X509_NAME_add_entry_by_NID(made.pointer, kind, V_ASN1_UTF8STRING, text, Int32(text.utf8.count), -1, 0), "name")
+    }
+    return made
+  }
+}

@@ -1,0 +1,95 @@
+import CCrypto
+
+/// A private RSA-1024 key of the older coprocessor, found from a seed.
+///
+/// libcrypto's own key generation takes its chance from the system and cannot be told otherwise, so the two primes are
+/// searched from hashed bytes upwards with libcrypto's primality test. 1024 bits have been too few for a real secret
+/// for a long time; this key is none.
+final class RSAKey: SigningKey, @unchecked Sendable {
+  let key: OpaquePointer
+
+  private static let publicExponent: UInt = 65_537
+
+  /// The key that a seed decides. Takes some milliseconds.
+  init(derivedFrom seed: SeedStream) {
+    let arithmetic = Owned(BN_CTX_new(), BN_CTX_free)
+    let p = Self.prime(seed.bytes("RSA prime p", count: 64), arithmetic.pointer)
+    let q = Self.prime(seed.bytes("RSA prime q", count: 64), arithmetic.pointer)
+    key = Self.assembled(p.pointer, q.pointer, arithmetic.pointer)
+  }
+
+  deinit {
+    EVP_PKEY_free(key)
+  }
+
+  /// Signs a SHA-1 digest: 128 bytes, PKCS#1 1.5.
+  func response(signing digest: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
+    let context = Owned(EVP_PKEY_CTX_new_from_pkey(nil, key, nil), EVP_PKEY_CTX_free)
+    var signature = [UInt8](repeating: 0, count: 128)
+    var length = signature.count
+    // Some systems forbid SHA-1 signatures by policy, so this may fail through nobody's mistake.
+    guard EVP_PKEY_sign_init(context.pointer) == 1,
+      EVP_PKEY_CTX_set_rsa_padding(context.pointer, RSA_PKCS1_PADDING) == 1,
+      EVP_PKEY_CTX_set_signature_md(context.pointer, EVP_sha1()) == 1,
+      EVP_PKEY_sign(context.pointer, &signature, &length, digest, digest.count) == 1, length == signature.count
+    else { throw .librarySaidNo(LibraryReasons.take()) }
+    return signature
+  }
+
+  /// The first prime at or above `start` (with its two top bits and its lowest set, so that two primes make 1024 bits)
+  /// that suits the public exponent.
+  private static func prime(_ start: [UInt8], _ arithmetic: OpaquePointer) -> Owned<OpaquePointer> {
+    var start = start
+    start[0] |= 0xC0
+    start[start.count - 1] |= 1
+    let candidate = Owned(BN_bin2bn(start, Int32(start.count), nil), BN_free)
+    while true {
+      let isPrime = BN_check_prime(candidate.pointer, arithmetic, nil)
+      precondition(isPrime >= 0, "libcrypto could not test a prime: \(LibraryReasons.take())")
+      if isPrime == 1, BN_mod_word(candidate.pointer, publicExponent) != 1 { return candidate }
+      LibraryReasons.must(BN_add_word(candidate.pointer, 2), "next candidate")
+    }
+  }
+
+  private static func assembled(_ p: OpaquePointer, _ q: OpaquePointer, _ arithmetic: OpaquePointer) -> OpaquePointer {
+    let one = Owned(BN_new(), BN_free)
+    let e = Owned(BN_new(), BN_free)
+    let n = Owned(BN_new(), BN_free)
+    let pLess1 = Owned(BN_new(), BN_free)
+    let qLess1 = Owned(BN_new(), BN_free)
+    let totient = Owned(BN_new(), BN_free)
+    let dP = Owned(BN_new(), BN_free)
+    let dQ = Owned(BN_new(), BN_free)
+    LibraryReasons.must(BN_set_word(one.pointer, 1), "1")
+    LibraryReasons.must(BN_set_word(e.pointer, publicExponent), "e")
+    LibraryReasons.must(BN_mul(n.pointer, p, q, arithmetic), "n")
+    LibraryReasons.must(BN_sub(pLess1.pointer, p, one.pointer), "p - 1")
+    LibraryReasons.must(BN_sub(qLess1.pointer, q, one.pointer), "q - 1")
+    LibraryReasons.must(BN_mul(totient.pointer, pLess1.pointer, qLess1.pointer, arithmetic), "totient")
+    let d = Owned(BN_mod_inverse(nil, e.pointer, totient.pointer, arithmetic), BN_free)
+    LibraryReasons.must(BN_nnmod(dP.pointer, d.pointer, pLess1.pointer, arithmetic), "d mod p - 1")
+    LibraryReasons.must(BN_nnmod(dQ.pointer, d.pointer, qLess1.pointer, arithmetic), "d mod q - 1")
+    let coefficient = Owned(BN_mod_inverse(nil, q, p, arithmetic), BN_free)
+
+    let builder = Owned(OSSL_PARAM_BLD_new(), OSSL_PARAM_BLD_free)
+    let parts: [(StaticString, OpaquePointer)] = [
+      ("n", n.pointer), ("e", e.pointer), ("d", d.pointer), ("rsa-factor1", p), ("rsa-factor2", q),
+      ("rsa-exponent1", dP.pointer), ("rsa-exponent2", dQ.pointer), ("rsa-coefficient1", coefficient.pointer),
+    ]
+    for (name, number) in parts {
+      // The builder and the parameters keep the pointer; a static string's lives for ever and ends in a zero.
+      let key = UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
+      LibraryReasons.must(OSSL_PARAM_BLD_push_BN(builder.pointer, key, number), "RSA part")
+    }
+    let parameters = Owned(OSSL_PARAM_BLD_to_param(builder.pointer), OSSL_PARAM_free)
+    let context = Owned(EVP_PKEY_CTX_new_from_name(nil, "RSA", nil), EVP_PKEY_CTX_free)
+    LibraryReasons.must(EVP_PKEY_fromdata_init(context.pointer), "RSA key")
+    var key: OpaquePointer?
+    // The header's EVP_PKEY_KEYPAIR, spelled out: it is a macro of a kind that is not imported.
+    let keyPair =
+      OSSL_KEYMGMT_SELECT_ALL_PARAMETERS | OSSL_KEYMGMT_SELECT_PUBLIC_KEY | OSSL_KEYMGMT_SELECT_PRIVATE_KEY
+    LibraryReasons.must(EVP_PKEY_fromdata(context.pointer, &key, keyPair, parameters.pointer), "RSA key")
+    guard let key else { preconditionFailure("libcrypto made no RSA key and did not say so") }
+    return key
+  }
+}

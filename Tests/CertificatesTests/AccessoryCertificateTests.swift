@@ -1,0 +1,116 @@
+import Testing
+
+@testable import Certificates
+
+@Suite struct AccessoryCertificateTests {
+  @Test(arguments: CoprocessorGeneration.allCases)
+  func aBareCertificateIsRecognisedAndRefused(_ generation: CoprocessorGeneration) {
+    let bare = Sample.bare(generation)
+    #expect(throws: CertificateError.bareX509(byteCount: bare.count)) { try AccessoryCertificate(bare) }
+  }
+
+  @Test func aBareCertificateIsReadWhereThatIsAllowed() throws {
+    let certificate = try AccessoryCertificate(Sample.bare(.current), envelope: .bareAllowed)
+    #expect(certificate.isBare && certificate.serial == Sample.current.certificateSerial)
+    #expect(try !AccessoryCertificate(Sample.current.certificate, envelope: .bareAllowed).isBare)
+  }
+
+  @Test func bytesOfOtherKindsAreNamed() {
+    #expect(throws: CertificateError.empty) { try AccessoryCertificate([]) }
+    #expect(throws: CertificateError.stub) { try AccessoryCertificate(StubAuthenticator(seed: 1).certificate) }
+    #expect(throws: CertificateError.pemText) {
+      try AccessoryCertificate(Array(CertificateAuthority.simulation.pem.utf8))
+    }
+    let noise = (0..<200).map { UInt8($0) }
+    #expect(throws: CertificateError.notDER(first: Array(noise.prefix(16)), byteCount: 200)) {
+      try AccessoryCertificate(noise)
+    }
+  }
+
+  @Test func soundDEROfAnotherKindIsNoEnvelope() {
+    // SEQUENCE { INTEGER 1 }
+    #expect(throws: CertificateError.self) { try AccessoryCertificate([0x30, 3, 2, 1, 1]) }
+    // ContentInfo of type data: PKCS#7, but nothing signed.
+    let data = bytes("300f06092a864886f70d010701a0020400")
+    #expect(throws: CertificateError.notAnEnvelope(reason: "the content is pkcs7-data", first: Array(data.prefix(16))))
+    {
+      try AccessoryCertificate(data)
+    }
+  }
+
+  @Test func anEnvelopeWithoutACertificateIsNamed() {
+    // SignedData, version 1, no algorithms, data, no certificates, no signers.
+    let empty = bytes("302306092a864886f70d010702a0163014020101" + "3100300b06092a864886f70d010701" + "3100")
+    #expect(throws: CertificateError.wrongNumber(of: 0, limit: 8)) { try AccessoryCertificate(empty) }
+  }
+
+  @Test func whatFollowsTheEnvelopeIsShown() {
+    #expect(throws: CertificateError.trailingBytes(offset: 607, bytes: [0xDE, 0xAD])) {
+      try AccessoryCertificate(Sample.current.certificate + [0xDE, 0xAD])
+    }
+  }
+
+  @Test func everyTruncationSaysHowMuchIsMissing() {
+    let whole = Sample.current.certificate
+    for count in 5..<whole.count {
+      let cut = Array(whole.prefix(count))
+      #expect(
+        throws: CertificateError.damaged(
+          offset: 0, what: "a value of 603 bytes where only \(count - 4) are left", bytes: Array(cut.prefix(16)))
+      ) { try AccessoryCertificate(cut) }
+    }
+    for count in 1...4 {
+      #expect(
+        throws: CertificateError.damaged(offset: 0, what: "no whole tag and length", bytes: Array(whole.prefix(count)))
+      ) { try AccessoryCertificate(Array(whole.prefix(count))) }
+    }
+  }
+
+  @Test func aWrongLengthDeepInsideIsFoundWhereItStands() {
+    var damaged = Sample.current.certificate
+    // The serial: at byte 58 its tag, at 59 its length.
+    #expect(Array(damaged[58..<60]) == [0x02, 0x10])
+    damaged[59] = 0xFF
+    #expect(
+      throws: CertificateError.damaged(
+        offset: 58, what: "no whole tag and length", bytes: Array(damaged[58..<74]))
+    ) { try AccessoryCertificate(damaged) }
+  }
+
+  @Test func errorsNeverShowMoreThanSixteenBytes() {
+    let text = CertificateError.notDER(first: [UInt8](repeating: 7, count: 500), byteCount: 500).description
+    #expect(text.contains("07 07 …") && text.utf8.count < 150)
+  }
+
+  @Test func keysThatNoCoprocessorHasAreNamed() throws {
+    let authority = CertificateAuthority.simulation.key
+    func refusal(_ key: OpaquePointer) -> CertificateError? {
+      do throws(CertificateError) {
+        _ = try AccessoryCertificate(Envelope.around(Draft.leaf(key).signed(by: authority)))
+        return nil
+      } catch {
+        return error
+      }
+    }
+    let ed25519 = try #require(ForeignKey.ed25519())
+    #expect(refusal(ed25519.key) == .unusableKey("ED25519 of 256 bits"))
+    let p384 = try #require(ForeignKey.named("EC", group: "secp384r1"))
+    #expect(refusal(p384.key) == .unusableKey("on the curve secp384r1"))
+    let rsa = try #require(ForeignKey.named("RSA", bits: 2048))
+    #expect(refusal(rsa.key) == .unusableKey("RSA-2048"))
+    #expect(refusal(authority.key) == nil)
+  }
+
+  @Test func namesAreShownEscapedAndCut() throws {
+    let authority = CertificateAuthority.simulation.key
+    var draft = Draft.leaf(authority.key)
+    draft.subject = .init(organisation: "a,b\u{1B}[31mé", commonName: "x")
+    let certificate = try AccessoryCertificate(Envelope.around(draft.signed(by: authority)))
+    #expect(certificate.subject == #"O=a\,b\1B[31m\C3\A9, CN=x"#)
+  }
+
+  @Test func theDescriptionIsOneLineForAPerson() throws {
+    let text = try AccessoryCertificate(Sample.current.certificate).description
+    #expect(text.hasPrefix("607 bytes, P-256, serial 55 55 af 7c e6 73 cb cb de 31 3c b0 40 36 f2 4b, O=easim"))
+  }
+}

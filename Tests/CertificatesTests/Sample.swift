@@ -1,0 +1,33 @@
+@testable import Certificates
+
+enum Draft {
+  /// A certificate that no coprocessor has, for whatever a test needs.
+  static func leaf(_ key: OpaquePointer) -> CertificateDraft {
+    CertificateDraft(
+      serial: [0x41, 2, 3], subject: .init(organisation: "tests", commonName: "leaf"),
+      issuer: CertificateAuthority.distinguishedName, publicKey: key, extensions: [])
+  }
+}
+
+/// One coprocessor of each generation, made once.
+enum Sample {
+  static let current = SimulatedCoprocessor(seed: 7)
+  static let older = SimulatedCoprocessor(seed: 7, generation: .older)
+
+  static func of(_ generation: CoprocessorGeneration) -> SimulatedCoprocessor {
+    switch generation {
+    case .current: current
+    case .older: older
+    }
+  }
+
+  /// Where the X.509 certificate stands in an envelope of ours: after 45 bytes of heads, before an empty SET.
+  static func bareRange(_ generation: CoprocessorGeneration) -> Range<Int> {
+    45..<generation.certificateByteCount - 2
+  }
+
+  /// The X.509 certificate without its envelope.
+  static func bare(_ generation: CoprocessorGeneration) -> [UInt8] {
+    Array(of(generation).certificate[bareRange(generation)])
+  }
+}
