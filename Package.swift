@@ -46,7 +46,7 @@ let package = Package(
     tests("IAP2Tests", ["IAP2"]),
     tests("AccessoryProfilesTests", ["AccessoryProfiles"]),
     tests("AccessoryTransportsTests", ["AccessoryCore", "AccessoryTransports", "ChannelSuite"]),
-    tests("CertificatesTests", ["Certificates", "CCrypto"]),
+    tests("CertificatesTests", ["Certificates", "AccessoryCore", "CCrypto", "CLinux"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,5 +1,6 @@
 // The system calls that Swift's Glibc module does not show, and the variadic ones Swift cannot import.
 #pragma once
+#include <malloc.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

@@ -1,0 +1,211 @@
+import Testing
+
+@testable import Certificates
+
+@Suite struct AccessoryVerifierTests {
+  let verifier = AccessoryVerifier()
+
+  /// A certificate, a challenge made for it, and the right response.
+  func exchange(
+    _ generation: CoprocessorGeneration, reading: ChallengeReading = .digest
+  ) throws -> (certificate: AccessoryCertificate, challenge: [UInt8], response: [UInt8]) {
+    let coprocessor = SimulatedCoprocessor(seed: 7, generation: generation, reading: reading)
+    let certificate = try verifier.read(coprocessor.certificate)
+    let challenge = verifier.makeChallenge(for: certificate)
+    return (certificate, challenge, try coprocessor.respond(to: challenge))
+  }
+
+  @Test(arguments: CoprocessorGeneration.allCases)
+  func theRightResponseIsAcceptedWithoutWarnings(_ generation: CoprocessorGeneration) throws {
+    let (certificate, challenge, response) = try exchange(generation)
+    #expect(
+      verifier.judge(response: response, to: challenge, certificate: certificate.bytes) == .accepted(warnings: []))
+    let verification = try verifier.verify(response: response, challenge: challenge, certificate: certificate)
+    #expect(verification == Verification(reading: .digest, chain: .trusted))
+  }
+
+  @Test func theChallengeIs20BytesForACertificateAbove800BytesAnd32Otherwise() throws {
+    #expect(try verifier.challenge(for: Sample.current.certificate).count == 32)
+    #expect(try verifier.challenge(for: Sample.older.certificate).count == 20)
+  }
+
+  @Test(arguments: CoprocessorGeneration.allCases)
+  func aFlippedBitAnywhereInTheResponseIsRefused(_ generation: CoprocessorGeneration) throws {
+    let (certificate, challenge, response) = try exchange(generation)
+    for bit in 0..<response.count * 8 {
+      #expect(throws: VerificationError.wrongSignature(tried: [.digest, .hashed]), "bit \(bit)") {
+        try verifier.verify(response: response.flipped(bit: bit), challenge: challenge, certificate: certificate)
+      }
+    }
+  }
+
+  @Test(arguments: CoprocessorGeneration.allCases)
+  func aFlippedBitAnywhereInTheChallengeIsRefused(_ generation: CoprocessorGeneration) throws {
+    let (certificate, challenge, response) = try exchange(generation)
+    for bit in 0..<challenge.count * 8 {
+      #expect(throws: VerificationError.wrongSignature(tried: [.digest, .hashed]), "bit \(bit)") {
+        try verifier.verify(response: response, challenge: challenge.flipped(bit: bit), certificate: certificate)
+      }
+    }
+  }
+
+  @Test(arguments: CoprocessorGeneration.allCases, [ChallengeReading.digest, .hashed])
+  func theReadingThatMatchedIsTold(_ generation: CoprocessorGeneration, _ reading: ChallengeReading) throws {
+    let (certificate, challenge, response) = try exchange(generation, reading: reading)
+    let verification = try verifier.verify(response: response, challenge: challenge, certificate: certificate)
+    #expect(verification.reading == reading)
+  }
+
+  @Test(arguments: CoprocessorGeneration.allCases, [ChallengeReading.digest, .hashed])
+  func aVerifierOfOneReadingRefusesTheOther(_ generation: CoprocessorGeneration, _ reading: ChallengeReading) throws {
+    let (certificate, challenge, response) = try exchange(generation, reading: reading)
+    let other: ChallengeReading = reading == .digest ? .hashed : .digest
+    let same = AccessoryVerifier(.init(readings: [reading]))
+    #expect(try same.verify(response: response, challenge: challenge, certificate: certificate).reading == reading)
+    #expect(throws: VerificationError.wrongSignature(tried: [other])) {
+      try AccessoryVerifier(.init(readings: [other]))
+        .verify(response: response, challenge: challenge, certificate: certificate)
+    }
+  }
+
+  @Test(arguments: CoprocessorGeneration.allCases)
+  func anotherCoprocessorsResponseIsRefused(_ generation: CoprocessorGeneration) throws {
+    let (certificate, challenge, _) = try exchange(generation)
+    let response = try SimulatedCoprocessor(seed: 8, generation: generation).respond(to: challenge)
+    #expect(
+      verifier.judge(response: response, to: challenge, certificate: certificate.bytes)
+        == .refused(reason: "the response signs neither the challenge nor its hash with the certificate's key"))
+  }
+
+  @Test func wrongSizesAreErrorsByName() throws {
+    let (certificate, challenge, response) = try exchange(.current)
+    for count in [0, 63, 65, 128] {
+      #expect(throws: VerificationError.wrongResponseSize(expected: 64, actual: count)) {
+        try verifier.verify(
+          response: [UInt8](repeating: 1, count: count), challenge: challenge, certificate: certificate)
+      }
+    }
+    for count in [0, 20, 33] {
+      #expect(throws: VerificationError.wrongChallengeSize(expected: 32, actual: count)) {
+        try verifier.verify(
+          response: response, challenge: [UInt8](repeating: 1, count: count), certificate: certificate)
+      }
+    }
+    let older = try exchange(.older)
+    #expect(throws: VerificationError.wrongResponseSize(expected: 128, actual: 64)) {
+      try verifier.verify(response: response, challenge: older.challenge, certificate: older.certificate)
+    }
+    #expect(throws: VerificationError.wrongChallengeSize(expected: 20, actual: 32)) {
+      try verifier.verify(response: older.response, challenge: challenge, certificate: older.certificate)
+    }
+  }
+
+  @Test func responsesOfNumbersThatAreNoSignatureAreRefused() throws {
+    let (certificate, challenge, response) = try exchange(.current)
+    let zeros = [UInt8](repeating: 0, count: 32)
+    let ones = [UInt8](repeating: 0xFF, count: 32)
+    let (r, s) = (Array(response.prefix(32)), Array(response.suffix(32)))
+    for wrong in [zeros + s, r + zeros, zeros + zeros, ones + s, r + ones, ones + ones, P256Key.order + s, s + r] {
+      #expect(throws: VerificationError.wrongSignature(tried: [.digest, .hashed])) {
+        try verifier.verify(response: wrong, challenge: challenge, certificate: certificate)
+      }
+    }
+  }
+
+  @Test func aCertificateThatCannotBeReadIsRefusedAndNamed() throws {
+    let garbage: [UInt8] = [0x47, 0x45, 0x54]
+    #expect(throws: AuthenticatorError.certificate(.notDER(first: garbage, byteCount: 3))) {
+      try verifier.challenge(for: garbage)
+    }
+    #expect(
+      verifier.judge(response: [], to: [], certificate: garbage)
+        == .refused(reason: "3 bytes that are no certificate: they begin 47 45 54, and DER begins 30"))
+    #expect(verifier.certificateSerial(of: garbage) == nil)
+    #expect(verifier.certificateSerial(of: Sample.current.certificate) == Sample.current.certificateSerial)
+  }
+
+  @Test func challengesFromTheSystemNeverRepeat() throws {
+    let made = try (0..<100).map { _ in try verifier.challenge(for: Sample.current.certificate) }
+    #expect(Set(made).count == 100)
+  }
+
+  @Test func challengesFromASeedRepeatWithTheSeedAndNotWithinIt() throws {
+    func five(_ seed: UInt64) throws -> [[UInt8]] {
+      let verifier = AccessoryVerifier(.init(challenges: .seeded(seed)))
+      return try (0..<5).map { _ in try verifier.challenge(for: Sample.current.certificate) }
+    }
+    #expect(try five(1) == five(1))
+    #expect(try five(1) != five(2))
+    #expect(Set(try five(1)).count == 5)
+  }
+
+  @Test func secureBytesComeInTheNumberAskedFor() {
+    #expect(SecureRandom.bytes(0).isEmpty)
+    #expect(SecureRandom.bytes(32).count == 32)
+    #expect(SecureRandom.bytes(32) != SecureRandom.bytes(32))
+  }
+
+  @Test(arguments: DeterministicSignatureTests.vectors) func aVerifierAcceptsTheSignaturesOfTheStandard(
+    _ vector: DeterministicSignatureTests.Vector
+  ) throws {
+    let key = try #require(P256Key(scalar: DeterministicSignatureTests.scalar))
+    let certificate = try AccessoryCertificate(Envelope.around(Draft.leaf(key.key).signed(by: key)))
+    let verification = try verifier.verify(
+      response: bytes(vector.r) + bytes(vector.s), challenge: Digests.sha256(Array(vector.message.utf8)),
+      certificate: certificate)
+    #expect(verification.reading == .digest)
+  }
+
+  @Test func aSignatureMadeWithExtraInputIsAsGoodAsAnyOther() throws {
+    let key = try #require(P256Key(scalar: DeterministicSignatureTests.scalar))
+    let certificate = try AccessoryCertificate(Envelope.around(Draft.leaf(key.key).signed(by: key)))
+    let challenge = Digests.sha256([1, 2, 3])
+    for extra: [UInt8] in [[], [1], [2]] {
+      let response = key.sign(digest: challenge, extra: extra).raw
+      let verification = try verifier.verify(response: response, challenge: challenge, certificate: certificate)
+      #expect(verification.reading == .digest)
+    }
+  }
+
+  @Test func stubsAndRealOnesDoNotMixAndSaySo() throws {
+    let device = StubAuthenticator(seed: 2)
+    let real = Sample.current.certificate
+    let message =
+      "a stub judges stub certificates only, and this one (607 bytes) begins "
+      + "30 82 02 5b 06 09 2a 86 48 86 f7 0d 01 07 02 a0"
+    #expect(throws: AuthenticatorError.foreignCertificate(message)) { try device.challenge(for: real) }
+    #expect(device.judge(response: [], to: [], certificate: real) == .refused(reason: message))
+    #expect(device.certificateSerial(of: real) == nil)
+    #expect(throws: AuthenticatorError.certificate(.stub)) {
+      try AccessoryVerifier().challenge(for: StubAuthenticator(seed: 1).certificate)
+    }
+  }
+
+  @Test func aBareCertificateIsAcceptedWithAWarningWhereThatIsAllowed() throws {
+    let bare = Sample.bare(.current)
+    let verifier = AccessoryVerifier(.init(envelope: .bareAllowed))
+    let challenge = try verifier.challenge(for: bare)
+    let verdict = verifier.judge(response: try Sample.current.respond(to: challenge), to: challenge, certificate: bare)
+    #expect(verdict == .accepted(warnings: [CertificateError.bareX509(byteCount: bare.count).description]))
+    #expect(throws: AuthenticatorError.certificate(.bareX509(byteCount: bare.count))) {
+      try self.verifier.challenge(for: bare)
+    }
+  }
+
+  @Test func manyThreadsMayUseOneCoprocessorAndOneVerifierAtOnce() async throws {
+    let coprocessor = SimulatedCoprocessor(seed: 99)
+    let challenge = [UInt8](repeating: 5, count: 32)
+    let expected = try SimulatedCoprocessor(seed: 99).respond(to: challenge)
+    let verifier = verifier
+    await withTaskGroup(of: Bool.self) { group in
+      for _ in 0..<16 {
+        group.addTask {
+          let certificate = coprocessor.certificate
+          guard let response = try? coprocessor.respond(to: challenge), response == expected else { return false }
+          return verifier.judge(response: response, to: challenge, certificate: certificate) == .accepted(warnings: [])
+        }
+      }
+      for await isRight in group { #expect(isRight) }
+    }
+  }
+}
