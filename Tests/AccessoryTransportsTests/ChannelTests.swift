@@ -1,7 +1,6 @@
 import AccessoryCore
 import AccessoryTransports
 import ChannelSuite
-import Glibc
 import Testing
 
 /// The suite that every channel passes unchanged, on every channel that needs nothing but this machine.
@@ -70,32 +69,5 @@ enum ChannelFactories {
         listener.close()
         withExtendedLifetime(keeping) {}
       })
-  }
-}
-
-/// How long a test waits before it calls a thing hung.
-let hangLimit = Duration.seconds(30)
-
-/// A directory of its own for one test, gone with the last reference.
-final class TemporaryDirectory {
-  let path: String
-
-  init() {
-    var template = Array("/tmp/easim-test-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { fatalError("no temporary directory: \(String(cString: strerror(errno)))") }
-    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-
-  deinit {
-    if let stream = opendir(path) {
-      while let entry = readdir(stream) {
-        withUnsafeBytes(of: &entry.pointee.d_name) { name in
-          let name = String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
-          if name != ".", name != ".." { unlink("\(path)/\(name)") }
-        }
-      }
-      closedir(stream)
-    }
-    rmdir(path)
   }
 }
