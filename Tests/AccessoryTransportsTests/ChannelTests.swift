@@ -13,7 +13,7 @@ import Testing
 
 /// The kinds of channels of this room.
 enum ChannelFactories {
-  static let all = [loopback, slowLoopback, loopbackOfTransfers, realTimeLoopback, unix]
+  static let all = [loopback, slowLoopback, loopbackOfTransfers, realTimeLoopback, unix, tcp, tcp6, pty]
 
   static let loopback = virtual("loopback") { LoopbackChannel.makePair(on: $0) }
 
@@ -37,6 +37,23 @@ enum ChannelFactories {
   ) {
     let directory = TemporaryDirectory()
     return try connected(at: .unix(path: directory.path + "/channel.sock"), keeping: directory)
+  }
+
+  static let tcp = ChannelFactory("TCP", traits: [.leftCloseDelivers, .rightCloseDelivers, .closesInOrderUnread]) {
+    try connected(at: .tcp(host: "127.0.0.1", port: 0))
+  }
+
+  static let tcp6 = ChannelFactory(
+    "TCP over IPv6", traits: [.leftCloseDelivers, .rightCloseDelivers, .closesInOrderUnread]
+  ) {
+    try connected(at: .tcp(host: "::1", port: 0))
+  }
+
+  /// The left end is the host's. What the right end, the simulator's, has sent when it closes is the kernel's to throw
+  /// away: a terminal that hangs up forgets what was not read.
+  static let pty = ChannelFactory("pty", traits: [.leftCloseDelivers, .closesInOrderUnread]) {
+    let directory = TemporaryDirectory()
+    return try connected(at: .pty(path: directory.path + "/line"), keeping: directory)
   }
 
   private static func virtual(
