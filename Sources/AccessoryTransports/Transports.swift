@@ -10,8 +10,12 @@ import AccessoryCore
 ///
 /// Everything is on the loop, and every callback comes in a later turn.
 public enum Transports {
+  /// A cable, with its channel not started, or why there is none.
+  public typealias Answer = Result<(cable: Cable, peer: PeerDescription), TransportError>
+
   /// Waits at `address` for the other end of a cable, which is what an accessory that is plugged in does.
   ///
+  /// - Parameter hear: called for every cable, and for everybody who was turned away.
   /// - Throws: ``TransportError``.
   public static func listen(
     at address: Address, on loop: any PollingLoop, options: TransportOptions = TransportOptions(),
@@ -19,8 +23,15 @@ public enum Transports {
   ) throws -> any Listener {
     loop.preconditionCurrent()
     switch address {
-    case .unix(let path): return try UnixListener.open(path: path, on: loop, options: options, hear: hear)
-    case .tcp, .pty, .serial, .bench, .usb, .usbip, .gadget: throw TransportError.notAStream(address)
+    case .unix(let path):
+      return try UnixListener.open(path: path, on: loop, options: options, hear: hear)
+    case .tcp(let host, let port):
+      return try TCPListener.open(host: host, port: port, on: loop, options: options, hear: hear)
+    case .pty(let path):
+      return try PtyListener(path: path, on: loop, hear: hear)
+    case .serial(let path, let baud):
+      return try SerialListener(path: path, baud: baud, on: loop, hear: hear)
+    case .bench, .usb, .usbip, .gadget: throw TransportError.notAStream(address)
     }
   }
 
@@ -28,39 +39,77 @@ public enum Transports {
   ///
   /// - Parameters:
   ///   - timeout: how long to wait for an answer.
-  ///   - completion: called once with the cable, whose channel is not started, or with what went wrong.
+  ///   - completion: called once, with the cable or with what went wrong.
   /// - Returns: what can cancel it.
   @discardableResult
   public static func connect(
     to address: Address, on loop: any PollingLoop, options: TransportOptions = TransportOptions(),
-    timeout: Duration = .seconds(10),
-    completion: @escaping (Result<(cable: Cable, peer: PeerDescription), TransportError>) -> Void
+    timeout: Duration = .seconds(10), completion: @escaping (Answer) -> Void
   ) -> any Connecting {
     loop.preconditionCurrent()
+    do throws(TransportError) {
+      switch address {
+      case .unix, .tcp:
+        return SocketConnector(
+          to: try destination(address, options: options), address: address, on: loop, options: options,
+          timeout: timeout, completion: completion)
+      case .pty(let path):
+        let terminal = try RawTerminal.open(path, baud: nil, at: address)
+        let channel = DescriptorChannel(
+          taking: terminal.release(), as: .terminal(hangUp: .closedByPeer), on: loop)
+        return DelayedAnswer(channel, from: address, on: loop, completion: completion)
+      case .serial(let path, let baud):
+        let channel = try SerialLine.open(path: path, baud: baud, on: loop)
+        return DelayedAnswer(channel, from: address, on: loop, completion: completion)
+      case .bench, .usb, .usbip, .gadget: throw .notAStream(address)
+      }
+    } catch {
+      return DelayedAnswer(error, on: loop, completion: completion)
+    }
+  }
+
+  private static func destination(
+    _ address: Address, options: TransportOptions
+  ) throws(TransportError) -> SocketConnector.Destination {
     switch address {
     case .unix(let path):
       guard let name = SocketAddress(unixPath: path) else {
-        let reason = "a socket path has at most \(Address.longestUnixPath) bytes"
-        return DelayedAnswer(.failure(.unusable(address, reason)), on: loop, completion: completion)
+        throw .unusable(address, "a socket path has at most \(Address.longestUnixPath) bytes")
       }
-      return SocketConnector(
-        to: [name], address: address, on: loop, options: options, timeout: timeout, completion: completion)
-    case .tcp, .pty, .serial, .bench, .usb, .usbip, .gadget:
-      return DelayedAnswer(.failure(.notAStream(address)), on: loop, completion: completion)
+      return .known([name])
+    case .tcp(_, 0): throw .unusable(address, "port 0 is for listening on a free port; connect to the port it became")
+    case .tcp(let host, let port):
+      let known = NameResolver.known(host, port: port)
+      guard options.allowsRemote || known?.allSatisfy(\.isLoopback) ?? false else { throw .remoteNotAllowed(address) }
+      return known.map { .known($0) } ?? .name(host, port: port)
+    case .bench, .pty, .serial, .usb, .usbip, .gadget: throw .notAStream(address)
     }
   }
 }
 
 /// An answer that is known at once and still comes in a later turn, as all others do.
 final class DelayedAnswer: Connecting {
-  private let timer: LoopTimer
+  private var channel: DescriptorChannel?
+  private var timer: LoopTimer?
 
   init(
-    _ answer: Result<(cable: Cable, peer: PeerDescription), TransportError>, on loop: any EventLoop,
-    completion: @escaping (Result<(cable: Cable, peer: PeerDescription), TransportError>) -> Void
+    _ channel: DescriptorChannel, from address: Address, on loop: any EventLoop,
+    completion: @escaping (Transports.Answer) -> Void
   ) {
-    timer = loop.schedule(after: .zero) { completion(answer) }
+    self.channel = channel
+    timer = loop.schedule(after: .zero) {
+      self.channel = nil
+      completion(.success((Cable(main: channel), PeerDescription(address: address))))
+    }
   }
 
-  func cancel() { timer.cancel() }
+  init(_ error: TransportError, on loop: any EventLoop, completion: @escaping (Transports.Answer) -> Void) {
+    timer = loop.schedule(after: .zero) { completion(.failure(error)) }
+  }
+
+  func cancel() {
+    timer?.cancel()
+    channel?.close()
+    channel = nil
+  }
 }

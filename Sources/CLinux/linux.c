@@ -1,8 +1,11 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static atomic_int without_pwait2;
 
@@ -28,4 +31,14 @@ int clinux_peer_credentials(int socket, int32_t *pid, uint32_t *uid) {
 
 int clinux_accept(int listener, struct sockaddr *address, socklen_t *length) {
   return accept4(listener, address, length, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+int clinux_open_pty(char *name, size_t room) {
+  int master = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+  if (master < 0) return -1;
+  if (grantpt(master) == 0 && unlockpt(master) == 0 && ptsname_r(master, name, room) == 0) return master;
+  int code = errno;
+  close(master);
+  errno = code;
+  return -1;
 }

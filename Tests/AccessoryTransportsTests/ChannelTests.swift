@@ -1,7 +1,6 @@
 import AccessoryCore
 import AccessoryTransports
 import ChannelSuite
-import Glibc
 import Testing
 
 /// The suite that every channel passes unchanged, on every channel that needs nothing but this machine.
@@ -14,7 +13,7 @@ import Testing
 
 /// The kinds of channels of this room.
 enum ChannelFactories {
-  static let all = [loopback, slowLoopback, loopbackOfTransfers, realTimeLoopback, unix]
+  static let all = [loopback, slowLoopback, loopbackOfTransfers, realTimeLoopback, unix, tcp, tcp6, pty]
 
   static let loopback = virtual("loopback") { LoopbackChannel.makePair(on: $0) }
 
@@ -38,6 +37,23 @@ enum ChannelFactories {
   ) {
     let directory = TemporaryDirectory()
     return try connected(at: .unix(path: directory.path + "/channel.sock"), keeping: directory)
+  }
+
+  static let tcp = ChannelFactory("TCP", traits: [.leftCloseDelivers, .rightCloseDelivers, .closesInOrderUnread]) {
+    try connected(at: .tcp(host: "127.0.0.1", port: 0))
+  }
+
+  static let tcp6 = ChannelFactory(
+    "TCP over IPv6", traits: [.leftCloseDelivers, .rightCloseDelivers, .closesInOrderUnread]
+  ) {
+    try connected(at: .tcp(host: "::1", port: 0))
+  }
+
+  /// The left end is the host's. What the right end, the simulator's, has sent when it closes is the kernel's to throw
+  /// away: a terminal that hangs up forgets what was not read.
+  static let pty = ChannelFactory("pty", traits: [.leftCloseDelivers, .closesInOrderUnread]) {
+    let directory = TemporaryDirectory()
+    return try connected(at: .pty(path: directory.path + "/line"), keeping: directory)
   }
 
   private static func virtual(
@@ -70,32 +86,5 @@ enum ChannelFactories {
         listener.close()
         withExtendedLifetime(keeping) {}
       })
-  }
-}
-
-/// How long a test waits before it calls a thing hung.
-let hangLimit = Duration.seconds(30)
-
-/// A directory of its own for one test, gone with the last reference.
-final class TemporaryDirectory {
-  let path: String
-
-  init() {
-    var template = Array("/tmp/easim-test-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { fatalError("no temporary directory: \(String(cString: strerror(errno)))") }
-    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-
-  deinit {
-    if let stream = opendir(path) {
-      while let entry = readdir(stream) {
-        withUnsafeBytes(of: &entry.pointee.d_name) { name in
-          let name = String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
-          if name != ".", name != ".." { unlink("\(path)/\(name)") }
-        }
-      }
-      closedir(stream)
-    }
-    rmdir(path)
   }
 }

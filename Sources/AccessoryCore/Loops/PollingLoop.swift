@@ -6,8 +6,8 @@ public protocol PollingLoop: EventLoop {
     _ descriptor: Int32, for interest: Readiness, _ handler: any DescriptorHandler
   ) throws -> any DescriptorWatch
 
-  /// Lends the loop's one read buffer: what is read lives there until the turn ends, and is copied by whoever needs it
-  /// longer.
+  /// Lends the loop's one read buffer. What is read lives there until `body` returns, because the next reader gets the
+  /// same; whoever needs it longer copies it. Not to be borrowed twice at once.
   func withReadBuffer<Result>(_ body: (UnsafeMutableRawBufferPointer) -> Result) -> Result
 }
 

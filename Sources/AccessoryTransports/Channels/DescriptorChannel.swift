@@ -32,8 +32,6 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     case over
   }
 
-  /// How long a closed channel waits for the other end, or for its last bytes to leave.
-  private static let closingTime = Duration.seconds(2)
   /// How often a closed terminal looks whether its last bytes have left.
   private static let drainingTick = Duration.milliseconds(5)
 
@@ -42,6 +40,8 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
 
   private let loop: any PollingLoop
   private let medium: Medium
+  /// How long a closed channel waits for the other end, or for its last bytes to leave.
+  private let closingTime: Duration
   private var descriptor: Int32
   private var state = State.made
   private var isPaused = false
@@ -52,10 +52,15 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   private var closingTimer: LoopTimer?
 
   /// Makes a channel of a non-blocking descriptor, which the channel closes at its end.
-  public init(taking descriptor: Int32, as medium: Medium, on loop: any PollingLoop) {
+  ///
+  /// - Parameter closingTime: how long it may stay open after ``close()`` to end in order.
+  public init(
+    taking descriptor: Int32, as medium: Medium, on loop: any PollingLoop, closingTime: Duration = .seconds(2)
+  ) {
     self.descriptor = descriptor
     self.medium = medium
     self.loop = loop
+    self.closingTime = closingTime
   }
 
   deinit {
@@ -129,7 +134,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
       case .terminal:
         watch.cancel()
         state = .closing(nil)
-        drainTerminal(until: loop.now + Self.closingTime)
+        drainTerminal(until: loop.now + closingTime)
       }
     case .closing, .over: return
     }
@@ -215,7 +220,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     state = .closing(watch)
     watch.change(to: .readable)
     // The loop keeps the channel by its watch until the other end closes, or until this.
-    closingTimer = loop.schedule(after: Self.closingTime) { [weak self] in self?.over() }
+    closingTimer = loop.schedule(after: closingTime) { [weak self] in self?.over() }
   }
 
   private func dropUnread() {

@@ -33,7 +33,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   /// How many turns were made: what a test looks at to see that an idle loop sleeps.
   public private(set) var turns = 0
 
-  let inbox = Inbox<LoopWork>()
+  private let inbox = Inbox<LoopWork>()
   private let registry: EpollRegistry
   private let timers = TimerQueue()
   private let clock = MonotonicClock()
@@ -87,8 +87,11 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
 
   func add(_ work: LoopWork) {
     // On the loop's own thread the turn in progress sees the work before it waits.
-    if inbox.add(work), runner.load(ordering: .acquiring) != pthread_self() { registry.wake() }
+    if inbox.add(work), !runsHere { registry.wake() }
   }
+
+  /// Whether the caller is inside a turn of this loop; unlike ``isCurrent``, never true between runs.
+  var runsHere: Bool { runner.load(ordering: .acquiring) == pthread_self() }
 
   // MARK: - PollingLoop
 
@@ -200,6 +203,8 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   private func run(_ work: LoopWork) {
     switch work {
     case .call(let work): work()
+    case .job(let job):
+      job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
     }
   }
 }
@@ -207,6 +212,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
 /// What a loop can be given from other threads.
 enum LoopWork {
   case call(@Sendable () -> Void)
+  case job(UnownedJob)
 }
 
 /// CLOCK_MONOTONIC, counted from when it was made, so that instants stay small enough to be read.

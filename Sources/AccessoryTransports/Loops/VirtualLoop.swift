@@ -23,6 +23,12 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     /// How many turns were made at it.
     public let turns: Int
 
+    /// Makes an error about one instant.
+    public init(instant: Instant, turns: Int) {
+      self.instant = instant
+      self.turns = turns
+    }
+
     /// One line.
     public var description: String {
       "virtual time stands still: \(turns) turns at \(instant.seconds) s, and there is still work for the same instant"

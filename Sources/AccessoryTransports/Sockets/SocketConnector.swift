@@ -1,15 +1,22 @@
 import AccessoryCore
 import Glibc
 
-/// A stream socket on its way to being connected: tries each address in turn, never blocks, and tells once.
+/// A stream socket on its way to being connected: looks the name up if it must, tries each address in turn, never
+/// blocks, and tells once.
 final class SocketConnector: Connecting, DescriptorHandler {
-  typealias Completion = (Result<(cable: Cable, peer: PeerDescription), TransportError>) -> Void
+  typealias Completion = (Transports.Answer) -> Void
 
   /// How long to wait when a unix listener's backlog is full; the kernel tells of no end to it.
   private static let retryPause = Duration.milliseconds(10)
 
+  /// Where to connect to.
+  enum Destination {
+    case known([SocketAddress])
+    case name(String, port: UInt16)
+  }
+
   private enum State {
-    /// About to try the first of the addresses that are left.
+    /// About to try the first of the addresses that are left, once they are known.
     case waiting
     case connecting(Int32, any DescriptorWatch)
     case over
@@ -20,25 +27,24 @@ final class SocketConnector: Connecting, DescriptorHandler {
   private let options: TransportOptions
   private let timeout: Duration
   private let completion: Completion
-  private var candidates: [SocketAddress]
+  private var candidates: [SocketAddress] = []
   private var state = State.waiting
   private var attempt: LoopTimer?
   private var limit: LoopTimer?
 
   /// Begins; the completion comes in a later turn.
   init(
-    to candidates: [SocketAddress], address: Address, on loop: any PollingLoop, options: TransportOptions,
+    to destination: Destination, address: Address, on loop: any PollingLoop, options: TransportOptions,
     timeout: Duration, completion: @escaping Completion
   ) {
-    self.candidates = candidates
     self.address = address
     self.loop = loop
     self.options = options
     self.timeout = timeout
     self.completion = completion
-    // The timers keep the attempt alive, as the watch does later.
-    attempt = loop.schedule(after: .zero) { self.connectNext() }
-    limit = loop.schedule(after: timeout) { self.finish(.failure(.timedOut(address, after: timeout))) }
+    // What is going on keeps the attempt alive: this timer, the look-up, the watch.
+    attempt = loop.schedule(after: .zero) { self.begin(destination) }
+    limit = loop.schedule(after: timeout) { [weak self] in self?.finish(.failure(.timedOut(address, after: timeout))) }
   }
 
   func cancel() {
@@ -54,6 +60,33 @@ final class SocketConnector: Connecting, DescriptorHandler {
     if code == 0 { return succeed(socket) }
     close(socket)
     failed(code)
+  }
+
+  private func begin(_ destination: Destination) {
+    switch destination {
+    case .known(let addresses):
+      candidates = addresses
+      connectNext()
+    case .name(let host, let port):
+      let this = LoopBound(self, on: loop)
+      do {
+        try NameResolver.resolve(host, port: port, on: loop) { result in
+          this.value.resolved(result, host: host)
+        }
+      } catch {
+        finish(.failure(.system(address, error)))
+      }
+    }
+  }
+
+  private func resolved(_ result: Result<[SocketAddress], NameResolver.Failure>, host: String) {
+    switch result {
+    case .success(let addresses):
+      candidates = addresses
+      connectNext()
+    case .failure(let failure):
+      finish(.failure(.nobodyThere(address, "'\(host)' has no address (\(failure.reason))")))
+    }
   }
 
   private func connectNext() {
@@ -94,7 +127,7 @@ final class SocketConnector: Connecting, DescriptorHandler {
     finish(.success((Cable(main: DescriptorChannel(taking: socket, as: .socket, on: loop)), peer)))
   }
 
-  private func finish(_ result: Result<(cable: Cable, peer: PeerDescription), TransportError>) {
+  private func finish(_ result: Transports.Answer) {
     if case .over = state { return }
     abandon()
     completion(result)

@@ -6,7 +6,7 @@ import Glibc
 ///
 /// The socket file of a dead process is replaced; one that is listened on is not. Whether it is, a datagram socket that
 /// tries to connect finds out without being noticed: "wrong type" from a live one, "refused" from a dead one.
-enum UnixListener {
+package enum UnixListener {
   static func open(
     path: String, on loop: any PollingLoop, options: TransportOptions, hear: @escaping (ListenerEvent) -> Void
   ) throws -> any Listener {
@@ -33,7 +33,7 @@ enum UnixListener {
     var code = attempt()
     if code == EADDRINUSE {
       switch try occupant(of: name, path: path) {
-      case .live: throw TransportError.inUse(address, pid: SocketOwner.find(path: path))
+      case .live: throw TransportError.inUse(address, pid: ProcessTable.listener(onUnixPath: path))
       case .dead:
         unlink(path)
         code = attempt()
@@ -64,12 +64,19 @@ enum UnixListener {
       examine: { accepted, _ in
         let process = PeerProcess(ofUnixSocket: accepted)
         let peer = PeerDescription(address: address, process: process)
-        guard !options.allowsOtherUsers else { return (peer, nil) }
-        guard let process else { return (peer, "the system does not say which user it is") }
-        return (peer, [0, geteuid()].contains(process.user) ? nil : "user \(process.user) is not user \(geteuid())")
+        return (peer, refusal(of: process, by: geteuid(), options: options))
       },
       // Only our own file: somebody may have replaced it.
       cleanUp: { if let file, FileIdentity(path: file.path) == file { unlink(file.path) } })
+  }
+}
+
+extension UnixListener {
+  /// Why a process is turned away; nil when it may come in.
+  package static func refusal(of process: PeerProcess?, by owner: UInt32, options: TransportOptions) -> String? {
+    if options.allowsOtherUsers { return nil }
+    guard let process else { return "the system does not say which user it is" }
+    return [0, owner].contains(process.user) ? nil : "user \(process.user) is not user \(owner)"
   }
 }
 

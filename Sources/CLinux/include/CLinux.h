@@ -1,6 +1,7 @@
 // The system calls that Swift's Glibc module does not show, and the variadic ones Swift cannot import.
 #pragma once
 #include <malloc.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -19,3 +20,7 @@ int clinux_peer_credentials(int socket, int32_t *pid, uint32_t *uid);
 
 /// accept4 with close-on-exec and non-blocking, or -1 with errno.
 int clinux_accept(int listener, struct sockaddr *address, socklen_t *length);
+
+/// Makes a pseudo terminal: returns its master, close-on-exec and non-blocking, and writes the name of the terminal
+/// proper; or -1 with errno.
+int clinux_open_pty(char *name, size_t room);

@@ -21,13 +21,12 @@ extension ChannelSuite {
       try require(bench.right.received == 3_000, "only \(bench.right.received) of 3000 bytes came before the end")
     },
 
-    ChannelCheck("aCloseIsHeardAsOneByEitherEnd") { bench in
-      bench.start()
-      bench.right.stream(100, chunk: 100)
-      try bench.rig.run("the channel works") { bench.left.received == 100 }
-      bench.left.close()
-      try bench.rig.run("the close was heard") { bench.right.end != nil }
-      try require(bench.right.end == .closedByPeer, "a close was heard as '\(String(describing: bench.right.end))'")
+    ChannelCheck("aCloseOfTheLeftIsHeardAsOne") { bench in
+      try closeIsHeard(bench, closer: bench.left, other: bench.right)
+    },
+
+    ChannelCheck("aCloseOfTheRightIsHeardAsOne") { bench in
+      try closeIsHeard(bench, closer: bench.right, other: bench.left)
     },
 
     ChannelCheck("aCloseWithBytesUnreadIsStillHeardAsAClose", needs: .closesInOrderUnread) { bench in
@@ -125,6 +124,16 @@ extension ChannelSuite {
     closer.close()
     try bench.rig.run("the close was heard") { other.end != nil }
     try require(other.received == 300_000, "only \(other.received) of 300000 bytes came before the end")
+    try require(other.end == .closedByPeer, "a close was heard as '\(String(describing: other.end))'")
+  }
+
+  private static func closeIsHeard(_ bench: Bench, closer: Probe, other: Probe) throws {
+    bench.start()
+    closer.stream(100, chunk: 100)
+    other.stream(100, chunk: 100)
+    try bench.rig.run("the channel works") { closer.received == 100 && other.received == 100 }
+    closer.close()
+    try bench.rig.run("the close was heard") { other.end != nil }
     try require(other.end == .closedByPeer, "a close was heard as '\(String(describing: other.end))'")
   }
 }

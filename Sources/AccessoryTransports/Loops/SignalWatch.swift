@@ -1,0 +1,50 @@
+import AccessoryCore
+import CLinux
+import Glibc
+
+/// Signals as events of a loop: what turns Ctrl-C into an orderly end.
+///
+/// ```swift
+/// let watch = try SignalWatch([SIGINT, SIGTERM], on: loop) { signal in simulator.detach() }
+/// ```
+///
+/// The signals are blocked on the calling thread from here on, and on every thread it starts later. A thread that was
+/// started before would still be interrupted by them, so a program makes its watch before it starts threads.
+public final class SignalWatch: DescriptorHandler {
+  private let hear: (Int32) -> Void
+  private var descriptor: Int32
+  private var watch: (any DescriptorWatch)?
+
+  /// Watches for `signals` and calls `hear` on the loop with the number of each that arrives.
+  public init(_ signals: [Int32], on loop: any PollingLoop, _ hear: @escaping (Int32) -> Void) throws {
+    var set = sigset_t()
+    sigemptyset(&set)
+    for signal in signals { sigaddset(&set, signal) }
+    let code = pthread_sigmask(SIG_BLOCK, &set, nil)
+    if code != 0 { throw SystemError("block signals", code: code) }
+    let source = try OwnedDescriptor(signalfd(-1, &set, Int32(SFD_NONBLOCK | SFD_CLOEXEC)), "watch for signals")
+    self.hear = hear
+    descriptor = source.release()
+    watch = try loop.watch(descriptor, for: .readable, self)
+  }
+
+  deinit {
+    if descriptor >= 0 { Glibc.close(descriptor) }
+  }
+
+  /// Hears no more. The signals stay blocked: one that is on its way must not end the process now.
+  public func close() {
+    guard descriptor >= 0 else { return }
+    watch?.cancel()
+    watch = nil
+    Glibc.close(descriptor)
+    descriptor = -1
+  }
+
+  /// Called by the loop.
+  public func descriptorReady(_ readiness: Readiness) {
+    var info = signalfd_siginfo()
+    let size = MemoryLayout<signalfd_siginfo>.size
+    while descriptor >= 0, read(descriptor, &info, size) == size { hear(Int32(info.ssi_signo)) }
+  }
+}

@@ -1,0 +1,65 @@
+import AccessoryCore
+import CLinux
+import Glibc
+
+/// A pseudo terminal: the simulator's end, and the name under which the other end is opened.
+///
+/// It is raw from the start, so that nothing a host sends before it has set the terminal up comes back as an echo.
+struct PseudoTerminal: ~Copyable {
+  let end: OwnedDescriptor
+  /// `/dev/pts/N`.
+  let name: String
+
+  init() throws(SystemError) {
+    var buffer = [CChar](repeating: 0, count: 64)
+    let end = try OwnedDescriptor(clinux_open_pty(&buffer, buffer.count), "make a pseudo terminal")
+    try RawTerminal.makeRaw(end.number)
+    name = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    self.end = end
+  }
+
+  /// The simulator's end, to be kept; the rest of the value is gone.
+  consuming func takeEnd() -> Int32 {
+    end.release()
+  }
+}
+
+/// The symbolic link by which people find a pseudo terminal whose number changes.
+struct TerminalLink {
+  let path: String
+
+  /// Whether the path may be made a link of ours: nothing is there, or a link to a terminal that is gone.
+  func checkFree(for address: Address) throws(TransportError) {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return }
+    guard status.st_mode & S_IFMT == S_IFLNK, let target, target.hasPrefix("/dev/pts/") else {
+      throw .unusable(address, "a file that is no link to a terminal is in the way")
+    }
+    guard stat(path, &status) == 0 else { return }
+    let number = Int(target.dropFirst("/dev/pts/".count))
+    throw .inUse(address, pid: number.flatMap(ProcessTable.maker))
+  }
+
+  /// Points the link at a terminal. There is no moment at which the path leads nowhere.
+  func point(to terminal: String) throws(SystemError) {
+    let new = "\(path).\(getpid())"
+    unlink(new)
+    guard symlink(terminal, new) == 0 else { throw .last("make the link \(path)") }
+    guard rename(new, path) == 0 else {
+      let error = SystemError.last("make the link \(path)")
+      unlink(new)
+      throw error
+    }
+  }
+
+  /// Removes the link if it still leads to `terminal`.
+  func remove(from terminal: String) {
+    if target == terminal { unlink(path) }
+  }
+
+  private var target: String? {
+    var buffer = [CChar](repeating: 0, count: 256)
+    let count = readlink(path, &buffer, buffer.count)
+    return count >= 0 ? String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
+  }
+}

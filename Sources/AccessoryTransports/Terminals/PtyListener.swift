@@ -1,0 +1,105 @@
+import AccessoryCore
+import Glibc
+
+/// An accessory on a pseudo terminal, for any program that can open a serial line.
+///
+/// A pty says nothing when its other end is opened, but the file system does: an inotify watch on the terminal tells of
+/// the first opening, and that is the cable being plugged in. The next host gets a terminal of its own: as soon as one
+/// is opened, the path leads to a fresh one, without the bytes and settings that the last host left behind.
+///
+/// When the host closes the terminal, the simulator's end hangs up, which is ``ChannelEnd/closedByPeer``: closing is
+/// all that a terminal's user can do. When the simulator closes its end, the host hears the end of the file; what the
+/// host has not read by then the kernel throws away, as with a cable that is pulled.
+final class PtyListener: Listener, DescriptorHandler {
+  /// The terminal that waits to be opened.
+  private struct Waiting {
+    let end: Int32
+    let name: String
+    let watch: Int32
+  }
+
+  let address: Address
+  private let link: TerminalLink
+  private let loop: any PollingLoop
+  private let hear: (ListenerEvent) -> Void
+  private var notifications: Int32
+  private var watch: (any DescriptorWatch)?
+  private var waiting: Waiting?
+
+  init(path: String, on loop: any PollingLoop, hear: @escaping (ListenerEvent) -> Void) throws {
+    address = .pty(path: path)
+    link = TerminalLink(path: path)
+    self.loop = loop
+    self.hear = hear
+    notifications = -1
+    try link.checkFree(for: address)
+    do {
+      notifications = try OwnedDescriptor(
+        inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC)), "watch for the terminal to be opened"
+      ).release()
+      try makeTerminal()
+      watch = try loop.watch(notifications, for: .readable, self)
+    } catch let error as SystemError {
+      throw TransportError(listening: error, at: address)
+    }
+  }
+
+  deinit {
+    tidyUp()
+  }
+
+  func close() {
+    loop.preconditionCurrent()
+    watch?.cancel()
+    watch = nil
+    tidyUp()
+  }
+
+  func descriptorReady(_ readiness: Readiness) {
+    guard isOpened(), let opened = waiting else { return }
+    waiting = nil
+    do {
+      try makeTerminal()
+    } catch {
+      close()
+      hear(.ended(TransportError(listening: error, at: address)))
+    }
+    let channel = DescriptorChannel(taking: opened.end, as: .terminal(hangUp: .closedByPeer), on: loop)
+    hear(.accepted(Cable(main: channel), PeerDescription(address: address)))
+  }
+
+  private func makeTerminal() throws(SystemError) {
+    let terminal = try PseudoTerminal()
+    let name = terminal.name
+    let watch = inotify_add_watch(notifications, name, UInt32(IN_OPEN))
+    guard watch >= 0 else { throw .last("watch for \(name) to be opened") }
+    try link.point(to: name)
+    waiting = Waiting(end: terminal.takeEnd(), name: name, watch: watch)
+  }
+
+  /// Reads what inotify has to say, and whether it is about the terminal that waits.
+  private func isOpened() -> Bool {
+    var opened = false
+    withUnsafeTemporaryAllocation(byteCount: 4096, alignment: MemoryLayout<inotify_event>.alignment) { buffer in
+      let count = read(notifications, buffer.baseAddress, buffer.count)
+      var offset = 0
+      while offset + MemoryLayout<inotify_event>.size <= count {
+        let event = buffer.load(fromByteOffset: offset, as: inotify_event.self)
+        if event.wd == waiting?.watch, event.mask & UInt32(IN_OPEN) != 0 { opened = true }
+        offset += MemoryLayout<inotify_event>.size + Int(event.len)
+      }
+    }
+    if opened, let waiting { inotify_rm_watch(notifications, waiting.watch) }
+    return opened
+  }
+
+  private func tidyUp() {
+    if let waiting {
+      link.remove(from: waiting.name)
+      Glibc.close(waiting.end)
+    }
+    waiting = nil
+    if notifications >= 0 { Glibc.close(notifications) }
+    notifications = -1
+  }
+}

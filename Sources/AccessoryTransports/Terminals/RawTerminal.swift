@@ -1,0 +1,75 @@
+import AccessoryCore
+import Glibc
+
+/// Opening a terminal as a plain pipe of bytes: no echo, no line editing, no translation, no signals, no flow control.
+enum RawTerminal {
+  /// Opens the terminal at `path` for this process alone.
+  ///
+  /// - Parameter baud: the rate to set; the terminal's own when nil.
+  static func open(_ path: String, baud: Int?, at address: Address) throws(TransportError) -> OwnedDescriptor {
+    let terminal: OwnedDescriptor
+    do {
+      terminal = try OwnedDescriptor(
+        Glibc.open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC), "open \(path)")
+    } catch {
+      throw openError(error, path: path, address: address)
+    }
+    guard isatty(terminal.number) == 1 else { throw .unusable(address, "\(path) is no terminal") }
+    // Refused to those who come later, so that two hosts do not tear each other's bytes apart.
+    _ = ioctl(terminal.number, UInt(TIOCEXCL), 0)
+    do {
+      try makeRaw(terminal.number, baud: try baud.map { (rate) throws(BaudRate.Unknown) in try BaudRate.code(rate) })
+    } catch let error as BaudRate.Unknown {
+      throw .unusable(address, error.description)
+    } catch let error as SystemError {
+      throw .system(address, error)
+    } catch {
+      throw .unusable(address, "\(error)")
+    }
+    return terminal
+  }
+
+  /// Makes a terminal raw. On the simulator's end of a pty this reaches the other end, which is the terminal proper.
+  static func makeRaw(_ descriptor: Int32, baud: speed_t? = nil) throws(SystemError) {
+    var settings = termios()
+    guard tcgetattr(descriptor, &settings) == 0 else { throw .last("read the settings of the terminal") }
+    cfmakeraw(&settings)
+    settings.c_cflag |= tcflag_t(CLOCAL | CREAD)
+    settings.c_cflag &= ~tcflag_t(CSTOPB) & ~hardwareFlowControl
+    if let baud, cfsetspeed(&settings, baud) != 0 { throw .last("set the baud rate") }
+    // At once: waiting for output could block, and flushing input would lose what has arrived already.
+    guard tcsetattr(descriptor, TCSANOW, &settings) == 0 else { throw .last("make the terminal raw") }
+    guard let baud else { return }
+    // The call reports success if it could do anything at all.
+    var result = termios()
+    guard tcgetattr(descriptor, &result) == 0, cfgetospeed(&result) == baud else {
+      throw SystemError("set the baud rate", code: EINVAL)
+    }
+  }
+
+  /// CRTSCTS, which the C library's macro hides from Swift.
+  private static let hardwareFlowControl: tcflag_t = 0o20_000_000_000
+
+  private static func openError(_ error: SystemError, path: String, address: Address) -> TransportError {
+    switch error.code {
+    case ENOENT, ENXIO, ENODEV, EIO: return .nobodyThere(address, error.reason)
+    case EBUSY: return .inUse(address, pid: ProcessTable.holder(ofFile: path))
+    case EACCES, EPERM:
+      guard let group = groupName(of: path) else { return .notPermitted(address, error.description) }
+      return .notPermitted(
+        address, "\(path) belongs to the group '\(group)'; join it with 'sudo adduser $USER \(group)' and log in again")
+    default: return .system(address, error)
+    }
+  }
+
+  private static func groupName(of path: String) -> String? {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    var entry = group()
+    var found: UnsafeMutablePointer<group>?
+    var buffer = [CChar](repeating: 0, count: 4096)
+    guard getgrgid_r(status.st_gid, &entry, &buffer, buffer.count, &found) == 0, let name = found?.pointee.gr_name
+    else { return nil }
+    return String(cString: name)
+  }
+}

@@ -1,0 +1,37 @@
+import AccessoryCore
+import Glibc
+
+/// A serial line has no other end to wait for: whoever opens it is connected, on either side.
+enum SerialLine {
+  static func open(path: String, baud: Int?, on loop: any PollingLoop) throws(TransportError) -> DescriptorChannel {
+    let address = Address.serial(path: path, baud: baud)
+    let terminal = try RawTerminal.open(path, baud: baud ?? BaudRate.usual, at: address)
+    // A converter that was pulled out hangs up; nobody closed it in order.
+    return DescriptorChannel(
+      taking: terminal.release(), as: .terminal(hangUp: .lost("the serial line hung up")), on: loop)
+  }
+}
+
+/// A simulator on a serial line: opened at once, accepted in the next turn, and then the listener's work is done.
+final class SerialListener: Listener {
+  let address: Address
+  private var channel: DescriptorChannel?
+  private var announcement: LoopTimer?
+
+  init(path: String, baud: Int?, on loop: any PollingLoop, hear: @escaping (ListenerEvent) -> Void) throws {
+    let address = Address.serial(path: path, baud: baud)
+    self.address = address
+    channel = try SerialLine.open(path: path, baud: baud, on: loop)
+    announcement = loop.schedule(after: .zero) {
+      guard let channel = self.channel else { return }
+      self.channel = nil
+      hear(.accepted(Cable(main: channel), PeerDescription(address: address)))
+    }
+  }
+
+  func close() {
+    announcement?.cancel()
+    channel?.close()
+    channel = nil
+  }
+}

@@ -1,0 +1,182 @@
+import AccessoryCore
+import AccessoryTransports
+import Glibc
+import Testing
+
+/// What a channel over a descriptor does beyond the suite, with a bare socket as the other end.
+@Suite struct DescriptorChannelTests {
+  let loop: EpollLoop
+  let channel: DescriptorChannel
+  let other: RawSocket
+
+  init() throws {
+    loop = try EpollLoop()
+    let pair = try RawSocket.pair()
+    channel = DescriptorChannel(
+      taking: pair.nonBlocking, as: .socket, on: loop, closingTime: .milliseconds(10))
+    other = pair.other
+  }
+
+  @Test func oneReceptionPerTurnIsAllAPeerGets() throws {
+    let recorder = channel.startRecording()
+    var turns: [Int] = []
+    recorder.onReceived = { [loop] in turns.append(loop.turns) }
+    // More than the loop's buffer holds at once.
+    let flood = try detachedFlood(400_000)
+    loop.run(until: { recorder.bytes.count == 400_000 }, limit: hangLimit)
+    flood.wait()
+    #expect(Set(turns).count == turns.count)
+    channel.close()
+  }
+
+  private func detachedFlood(_ count: Int) throws -> Flag {
+    let done = Flag()
+    let socket = other
+    try detachThread {
+      socket.writeAll(count)
+      done.raise()
+    }
+    return done
+  }
+
+  @Test func aPausedChannelHearsOfAHangUpWhenNothingIsLeftToRead() {
+    let recorder = channel.startRecording()
+    channel.pauseReading()
+    other.close()
+    #expect(loop.run(until: { recorder.end != nil }, limit: hangLimit))
+    #expect(recorder.end == .closedByPeer)
+  }
+
+  @Test func aPausedChannelWithBytesLeftSleepsThroughTheHangUp() {
+    let recorder = channel.startRecording()
+    channel.pauseReading()
+    other.write("last words")
+    other.close()
+    let before = loop.turns
+    #expect(!loop.run(until: { recorder.end != nil }, limit: .milliseconds(10)))
+    #expect(loop.turns - before <= 2)
+    channel.resumeReading()
+    #expect(loop.run(until: { recorder.end != nil }, limit: hangLimit))
+    #expect(recorder.text == "last words")
+    #expect(recorder.end == .closedByPeer)
+  }
+
+  @Test func aPausedChannelThatWaitsForRoomSleepsThroughAHangUp() {
+    let recorder = channel.startRecording()
+    while channel.send([UInt8](repeating: 0, count: 100_000)) == 100_000 {}
+    channel.pauseReading()
+    other.write("last words")
+    other.close()
+    let before = loop.turns
+    #expect(!loop.run(until: { recorder.end != nil }, limit: .milliseconds(10)))
+    #expect(loop.turns - before <= 3)
+    channel.resumeReading()
+    #expect(loop.run(until: { recorder.end != nil }, limit: hangLimit))
+    #expect(recorder.text == "last words")
+  }
+
+  @Test func aSendIntoABrokenPipeTakesNothingAndLeavesTheLastWordsReadable() {
+    let recorder = channel.startRecording()
+    other.write("last words")
+    other.close()
+    #expect(channel.send("too late") == 0)
+    #expect(recorder.end == nil)
+    #expect(loop.run(until: { recorder.end != nil }, limit: hangLimit))
+    #expect(recorder.text == "last words")
+    #expect(recorder.end == .closedByPeer)
+  }
+
+  @Test func aClosedChannelIsClosedForGoodWhenTheOtherEndNeverAnswers() {
+    _ = channel.startRecording()
+    channel.send("good-bye")
+    channel.close()
+    other.write("I did not hear that")
+    #expect(other.read() == "good-bye")
+    #expect(other.read() == "")
+    // The channel reads and drops until its time is over; then writing to it fails.
+    #expect(loop.run(until: { other.isBroken }, limit: hangLimit))
+  }
+
+  @Test func aClosedChannelWaitsNoLongerThanTheOtherEnd() {
+    weak var held: DescriptorChannel?
+    do {
+      guard let pair = try? RawSocket.pair() else { return }
+      let channel = DescriptorChannel(taking: pair.nonBlocking, as: .socket, on: loop, closingTime: .seconds(3_600))
+      held = channel
+      _ = channel.startRecording()
+      channel.close()
+      pair.other.close()
+    }
+    #expect(held != nil)
+    #expect(loop.run(until: { held == nil }, limit: hangLimit))
+  }
+
+  @Test func aChannelThatCannotBeWatchedEndsInALaterTurn() {
+    let broken = DescriptorChannel(taking: 1_000_000, as: .socket, on: loop)
+    let recorder = broken.startRecording()
+    #expect(recorder.end == nil)
+    #expect(loop.run(until: { recorder.end != nil }, limit: hangLimit))
+    guard case .failed = recorder.end else {
+      Issue.record("ended with \(String(describing: recorder.end))")
+      return
+    }
+  }
+
+  @Test func aChannelThatWasNeverStartedClosesItsDescriptor() throws {
+    let pair = try RawSocket.pair()
+    do { _ = DescriptorChannel(taking: pair.nonBlocking, as: .socket, on: loop) }
+    #expect(pair.other.read() == "")
+  }
+}
+
+/// The other end of a socket, in plain blocking calls.
+final class RawSocket: @unchecked Sendable {
+  private var descriptor: Int32
+
+  init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+  deinit { close() }
+
+  /// A non-blocking end for a channel, and the other.
+  static func pair() throws -> (nonBlocking: Int32, other: RawSocket) {
+    var ends: [Int32] = [0, 0]
+    guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+      throw SystemError("make a pair of sockets", code: errno)
+    }
+    _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
+    return (ends[0], RawSocket(ends[1]))
+  }
+
+  func write(_ text: String) {
+    let bytes = Array(text.utf8)
+    _ = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+  }
+
+  func writeAll(_ count: Int) {
+    let bytes = [UInt8](repeating: 7, count: count)
+    var sent = 0
+    while sent < count {
+      let taken = bytes[sent...].withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+      guard taken > 0 else { return }
+      sent += taken
+    }
+  }
+
+  /// What arrives next; empty at the end.
+  func read() -> String {
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let count = recv(descriptor, &bytes, bytes.count, 0)
+    return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+  }
+
+  /// Whether writing fails because nobody holds the other end.
+  var isBroken: Bool {
+    var byte: UInt8 = 0
+    return send(descriptor, &byte, 1, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) < 0 && errno == EPIPE
+  }
+
+  func close() {
+    if descriptor >= 0 { Glibc.close(descriptor) }
+    descriptor = -1
+  }
+}
