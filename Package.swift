@@ -18,7 +18,7 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Reso
 
 let package = Package(
   name: "easim",
-  products: [],
+  products: [.executable(name: "easim", targets: ["easim"])],
   targets: [
     // Floor 0: the protocol, and the words everything else is written in.
     room("IAP2", floor: 0),
@@ -31,11 +31,35 @@ let package = Package(
     room(
       "AccessoryProfiles", floor: 1, ["AccessoryCore"],
       resources: [.embedInCode("Library")]),
-    room("AccessoryTransports", floor: 1, ["AccessoryCore", "CLinux"]),
+    room("AccessoryTransports", floor: 1, ["AccessoryCore", "CLinux", "IAP2"]),
     room("Certificates", floor: 1, ["AccessoryCore", "CCrypto"]),
 
     // Floor 2: the shared session layer.
     room("AccessorySessions", floor: 2, ["AccessoryCore", "IAP2"]),
+
+    // Floor 3: the two roles, as a user thinks of them.
+    room(
+      "AccessorySimulator", floor: 3,
+      ["AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2"]),
+    room(
+      "AccessoryHost", floor: 3,
+      ["AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2"]),
+
+    // Floor 4: both ends in one process.
+    room(
+      "AccessoryWorlds", floor: 4,
+      [
+        "AccessorySimulator", "AccessoryHost", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports",
+        "Certificates", "AccessoryCore", "IAP2",
+      ]),
+
+    // Floor 7: the command line.
+    .executableTarget(
+      name: "easim",
+      dependencies: [
+        "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions", "AccessoryProfiles",
+        "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2",
+      ], swiftSettings: settings),
 
     // What several test targets share.
     .target(
@@ -47,6 +71,9 @@ let package = Package(
     tests("AccessoryProfilesTests", ["AccessoryProfiles"]),
     tests("AccessoryTransportsTests", ["AccessoryCore", "AccessoryTransports", "ChannelSuite"]),
     tests("CertificatesTests", ["Certificates", "AccessoryCore", "CCrypto", "CLinux"]),
+    tests(
+      "AccessoryWorldsTests",
+      ["AccessoryWorlds", "AccessoryProfiles", "AccessorySessions", "AccessoryTransports", "AccessoryCore"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -10,6 +10,11 @@ extension Connection where P == AccessoryPeer {
     return session
   }
 
+  /// Leaves the session that the device asked for without an answer.
+  public func ignoreSession(_ id: UInt16) {
+    perform { peer, _ in peer.ignoreSession(id) }
+  }
+
   /// Refuses the session that the device asked for.
   public func refuseSession(_ id: UInt16) {
     perform { peer, _ in peer.refuseSession(id) }

@@ -11,8 +11,6 @@ public struct AccessoryPeer: Peer, ~Copyable {
   /// Whether the identification goes out as soon as it is asked for; otherwise the owner is told
   /// ``PeerEvent/identificationRequested`` and answers with ``identify(as:)``, or never.
   public var identifiesAtOnce = true
-  /// Sessions asked for and not answered yet: silence is an answer too, and then data for them is stray.
-  private var requested: [UInt16: UInt8] = [:]
 
   /// An accessory that has not started.
   public init(identification: Identification, settings: LinkSettings = LinkSettings()) {
@@ -29,7 +27,6 @@ public struct AccessoryPeer: Peer, ~Copyable {
   public mutating func receive(_ bytes: RawSpan, now: WireTime) {
     var offset = 0
     while let message = core.advance(bytes, at: &offset, now: now) { handle(message) }
-    if !core.link.isEstablished, !requested.isEmpty { requested.removeAll() }
     core.announceRoom()
   }
 
@@ -53,17 +50,26 @@ public struct AccessoryPeer: Peer, ~Copyable {
     core.send(.response(bytes))
   }
 
-  /// Opens a session that the device asked for. The status is reported only by accessories that declare it (EA03).
+  /// Opens a session that the device asked for; what came for it meanwhile is told. The status is reported only by
+  /// accessories that declare it (EA03).
   public mutating func acceptSession(_ id: UInt16, reportingStatus: Bool) {
-    guard let protocolID = requested.removeValue(forKey: id) else { return }
-    core.sessions.open(id, protocolID: protocolID)
+    guard core.sessions.isPending(id) else { return }
+    let hasBytes = core.sessions.accept(id)
     if reportingStatus { sendStatus(id, close: false) }
+    if hasBytes { core.events.append(.sessionReadable(id)) }
   }
 
   /// Refuses a session that the device asked for.
   public mutating func refuseSession(_ id: UInt16) {
-    guard requested.removeValue(forKey: id) != nil else { return }
+    guard core.sessions.isPending(id) else { return }
+    core.dropPending(id)
     sendStatus(id, close: true)
+  }
+
+  /// Leaves a session that the device asked for without an answer, as some accessories do when they are busy; what
+  /// comes for it is stray.
+  public mutating func ignoreSession(_ id: UInt16) {
+    if core.sessions.isPending(id) { core.dropPending(id) }
   }
 
   /// Closes an open session from this side.
@@ -156,16 +162,16 @@ public struct AccessoryPeer: Peer, ~Copyable {
       )
     }
     guard let (protocolID, id) = request else { return }
-    if core.sessions.isOpen(id) || requested[id] != nil {
+    if core.sessions.index(of: id) != nil {
       core.events.append(.malformed("\(message.id) asks for session \(id), which is open already"))
       return
     }
     // Bounded: numbers have two bytes, and a device that asks for thousands at once gets no more answers than that.
-    guard requested.count + core.sessions.entries.count < Self.sessionLimit else {
+    guard core.sessions.entries.count < Self.sessionLimit else {
       core.events.append(.malformed("\(message.id) asks for more than \(Self.sessionLimit) sessions at once"))
       return
     }
-    requested[id] = protocolID
+    core.sessions.open(id, protocolID: protocolID, isPending: true)
     core.events.append(.sessionRequested(id: id, protocolID: protocolID))
   }
 
@@ -176,8 +182,7 @@ public struct AccessoryPeer: Peer, ~Copyable {
       try parameters.only(0, "session").number(as: UInt16.self)
     }
     guard let id else { return }
-    if requested.removeValue(forKey: id) != nil { return }
-    guard core.sessions.isOpen(id) else {
+    guard core.sessions.index(of: id) != nil else {
       core.events.append(.malformed("\(message.id) closes session \(id), which is not open"))
       return
     }

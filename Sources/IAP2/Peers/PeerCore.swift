@@ -169,13 +169,23 @@ public struct PeerCore: ~Copyable {
 
   /// Takes as much of `bytes` as the session's bound allows.
   mutating func write(_ bytes: RawSpan, to id: UInt16) -> Int {
-    guard let index = sessions.index(of: id), let session = externalAccessorySession else { return 0 }
+    guard let index = sessions.index(of: id), !sessions.entries[index].isPending,
+      let session = externalAccessorySession
+    else { return 0 }
     let taken = link.send(bytes, externalAccessory: id, session: session)
     if taken < bytes.byteCount { sessions.setWantsRoom(true, at: index) }
     return taken
   }
 
+  /// A session that was asked for is not wanted: what came for it is dropped, and told.
+  mutating func dropPending(_ id: UInt16) {
+    let bytes = sessions.drop(id)
+    if bytes > 0 { events.append(.strayData(session: id, bytes: bytes)) }
+    releaseIfPossible()
+  }
+
   mutating func endSession(_ id: UInt16, _ end: SessionEnd) {
+    if sessions.isPending(id) { return dropPending(id) }
     guard sessions.end(id) else { return }
     events.append(.sessionEnded(id, end))
     releaseIfPossible()

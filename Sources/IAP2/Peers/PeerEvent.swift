@@ -42,7 +42,7 @@ public enum PeerEvent: Equatable, Sendable {
   /// The device refused the identification, naming these parameters, with the message numbers it objects to.
   case identificationRejected([UInt16: [MessageID]])
   /// The device opens a session: answer with ``AccessoryPeer/acceptSession(_:reportingStatus:)``,
-  /// ``AccessoryPeer/refuseSession(_:)``, or never.
+  /// ``AccessoryPeer/refuseSession(_:)`` or ``AccessoryPeer/ignoreSession(_:)``.
   case sessionRequested(id: UInt16, protocolID: UInt8)
 
   // MARK: The device's

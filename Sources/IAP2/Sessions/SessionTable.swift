@@ -17,6 +17,8 @@ struct SessionTable {
     var isAnnounced = false
     /// Whether a write was cut short and its writer waits for room.
     var wantsRoom = false
+    /// Asked for by the device and not answered yet: what arrives is kept for the answer, and nobody is told.
+    var isPending = false
     /// Over; stays until the rest of the inbox is handed over.
     var isEnded = false
     /// Whether anything came from the other end: an EA03 "close" before that is a refusal.
@@ -32,11 +34,28 @@ struct SessionTable {
     return nil
   }
 
-  func isOpen(_ id: UInt16) -> Bool { index(of: id) != nil }
+  func isOpen(_ id: UInt16) -> Bool { index(of: id).map { !entries[$0].isPending } ?? false }
 
-  mutating func open(_ id: UInt16, protocolID: UInt8) {
-    precondition(!isOpen(id), "a session number is open once")
-    entries.append(Entry(id: id, protocolID: protocolID))
+  /// The session is asked for, and not answered yet.
+  func isPending(_ id: UInt16) -> Bool { index(of: id).map { entries[$0].isPending } ?? false }
+
+  mutating func open(_ id: UInt16, protocolID: UInt8, isPending: Bool = false) {
+    precondition(index(of: id) == nil, "a session number is open once")
+    entries.append(Entry(id: id, protocolID: protocolID, isPending: isPending))
+  }
+
+  /// A pending session is accepted; whether bytes wait for its reader.
+  mutating func accept(_ id: UInt16) -> Bool {
+    guard let index = index(of: id) else { return false }
+    entries[index].isPending = false
+    entries[index].isAnnounced = !entries[index].inbox.isEmpty
+    return entries[index].isAnnounced
+  }
+
+  /// A pending session is not wanted; how many bytes had come for it.
+  mutating func drop(_ id: UInt16) -> Int {
+    guard let index = index(of: id) else { return 0 }
+    return entries.remove(at: index).inbox.count
   }
 
   /// Takes bytes for a session; whether its reader must be told.
@@ -44,7 +63,7 @@ struct SessionTable {
     bytes.withUnsafeBytes { entries[index].inbox.append(contentsOf: $0) }
     entries[index].unread += bytes.byteCount
     entries[index].hasSpoken = true
-    if entries[index].isAnnounced { return false }
+    if entries[index].isAnnounced || entries[index].isPending { return false }
     entries[index].isAnnounced = true
     return true
   }

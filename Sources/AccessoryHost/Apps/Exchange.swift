@@ -1,0 +1,152 @@
+import AccessoryCore
+import AccessorySessions
+import IAP2
+
+/// One thing sent over a session, and what is expected to come back: what `easim send` and the demo do.
+///
+/// An echo is compared byte for byte as it arrives, so that the first difference is known by its place.
+public final class Exchange: SessionHandler {
+  /// What should come back.
+  public enum Expectation: Equatable, Sendable {
+    /// Nothing is waited for: done when everything is acknowledged.
+    case none
+    /// The very bytes that were sent.
+    case echo
+    /// These bytes.
+    case bytes([UInt8])
+  }
+
+  /// How it went.
+  public enum Outcome: Equatable, Sendable {
+    /// Everything was sent, and what was expected came.
+    case verified(sent: Int, received: Int)
+    /// Something else came.
+    case different(at: Int, expected: UInt8, got: UInt8, window: String)
+    /// More came than was expected.
+    case excess(received: Int, expected: Int)
+    /// The session ended before everything had come.
+    case ended(SessionEnd, sent: Int, received: Int)
+  }
+
+  private let payload: [UInt8]
+  private let expected: [UInt8]
+  private let expectation: Expectation
+  private let done: (Outcome) -> Void
+  private var sent = 0
+  private var received = 0
+  private var isOver = false
+
+  /// Sends `payload` and calls `done` once.
+  public init(_ payload: [UInt8], expecting expectation: Expectation, done: @escaping (Outcome) -> Void) {
+    self.payload = payload
+    self.expectation = expectation
+    switch expectation {
+    case .none: expected = []
+    case .echo: expected = payload
+    case .bytes(let bytes): expected = bytes
+    }
+    self.done = done
+  }
+
+  /// Begins on an open session, whose handler it becomes.
+  public func start(on session: Session) {
+    session.handler = self
+    send(session)
+    sessionIsReadable(session)
+  }
+
+  /// How far it has come: for a message when time runs out.
+  public var progress: (sent: Int, received: Int) { (sent, received) }
+
+  private func send(_ session: Session) {
+    let payload = payload
+    while sent < payload.count {
+      let taken = session.write(payload.span.bytes.extracting(sent..<payload.count))
+      if taken == 0 { return }
+      sent += taken
+    }
+    finishIfComplete()
+  }
+
+  private func finishIfComplete() {
+    guard sent == payload.count, received == expected.count else { return }
+    finish(.verified(sent: sent, received: received))
+  }
+
+  private func finish(_ outcome: Outcome) {
+    guard !isOver else { return }
+    isOver = true
+    done(outcome)
+  }
+
+  /// Bytes came.
+  public func sessionIsReadable(_ session: Session) {
+    session.read { bytes in
+      if expectation != .none, !isOver { compare(bytes) }
+      return bytes.byteCount
+    }
+  }
+
+  private func compare(_ bytes: RawSpan) {
+    for offset in 0..<min(bytes.byteCount, expected.count - received) {
+      let got = bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+      if got != expected[received + offset] {
+        return finish(different(at: received + offset, got: got))
+      }
+    }
+    received += bytes.byteCount
+    if received > expected.count {
+      finish(.excess(received: received, expected: expected.count))
+    } else {
+      finishIfComplete()
+    }
+  }
+
+  private func different(at place: Int, got: UInt8) -> Outcome {
+    let start = max(0, place - 4)
+    let window = Hex.spaced(expected[start..<min(expected.count, place + 5)])
+    return .different(at: place, expected: expected[place], got: got, window: window)
+  }
+
+  /// There is room to send more.
+  public func sessionIsWritable(_ session: Session) {
+    send(session)
+  }
+
+  /// The session is over.
+  public func session(_ session: Session, endedWith end: SessionEnd) {
+    finish(.ended(end, sent: sent, received: received))
+  }
+}
+
+extension Exchange.Outcome {
+  /// Whether everything came out as expected.
+  public var isVerified: Bool {
+    if case .verified = self { return true }
+    return false
+  }
+}
+
+extension Exchange.Outcome: CustomStringConvertible {
+  /// A sentence.
+  public var description: String {
+    switch self {
+    case .verified(let sent, let received):
+      received == 0 ? "\(sent) bytes sent" : "\(sent) bytes sent, \(received) bytes came back as expected"
+    case .different(let place, let expected, let got, let window):
+      "byte \(place) is \(Hex.plain([got])) and should be \(Hex.plain([expected])); around it should be \(window)"
+    case .excess(let received, let expected):
+      "\(received) bytes came back and only \(expected) were expected"
+    case .ended(let end, let sent, let received):
+      "the session ended after \(sent) bytes sent and \(received) received: \(end)"
+    }
+  }
+}
+
+/// EADemo's "Send 10K": 10,000 bytes that count 0 to 255 over and over.
+public enum CountingPattern {
+  /// So many bytes of it.
+  public static func bytes(_ count: Int) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: $0) }
+  }
+}

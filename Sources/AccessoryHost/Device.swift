@@ -1,0 +1,124 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
+import Certificates
+import IAP2
+
+/// The Apple device: takes cables, identifies and authenticates what is at their other end, and publishes it to apps.
+///
+/// ```swift
+/// let device = Device(settings: DeviceSettings(), on: loop) { print($0.json) }
+/// let app = device.makeApp(handler)
+/// device.plugIn(cable, at: "unix:/tmp/glasses.sock")
+/// ```
+///
+/// Several apps may look at one device; each is an ``AppView``.
+public final class Device {
+  /// The choices this device was made with.
+  public let settings: DeviceSettings
+  /// The loop that all of this happens on.
+  public let loop: any EventLoop
+  private let report: (TimelineEvent) -> Void
+
+  private var attachments: [DeviceAttachment] = []
+  private var apps: [AppView] = []
+  var ids: ConnectionIDs
+  var random: SeededRandom
+
+  /// A device without cables. `report` hears everything that happens to it, on the loop.
+  public init(settings: DeviceSettings, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void) {
+    self.settings = settings
+    self.loop = loop
+    self.report = report
+    random = loop.random.derived("device")
+    ids = ConnectionIDs(using: &random)
+  }
+
+  /// What is published now, in the order of publication.
+  public var published: [PublishedAccessory] {
+    attachments.compactMap(\.published).sorted { $0.connectionID < $1.connectionID }
+  }
+
+  /// How many cables are plugged in.
+  public var cableCount: Int { attachments.count }
+
+  /// Plugs a cable in. The device holds it until its other end leaves or ``unplugAll(_:)``.
+  public func plugIn(_ cable: Cable, at place: String, ended: @escaping (String) -> Void = { _ in }) {
+    let attachment = DeviceAttachment(cable: cable, place: place, device: self, ended: ended)
+    attachments.append(attachment)
+    attachment.start()
+  }
+
+  /// Pulls every cable out from this side.
+  public func unplugAll(_ reason: String = "unplugged") {
+    for attachment in attachments { attachment.close(reason) }
+  }
+
+  /// An app that looks at this device from now on. It is not told of what is published already: see
+  /// ``AppView/accessories``.
+  public func makeApp(_ handler: any AppHandler) -> AppView {
+    let app = AppView(device: self, handler: handler)
+    apps.append(app)
+    return app
+  }
+
+  func attachment(publishing connectionID: Int) -> DeviceAttachment? {
+    attachments.first { $0.published?.connectionID == connectionID }
+  }
+
+  func forget(_ attachment: DeviceAttachment) {
+    attachments.removeAll { $0 === attachment }
+  }
+
+  func forget(_ app: AppView) {
+    apps.removeAll { $0 === app }
+  }
+
+  func tell(_ kind: TimelineEvent.Kind, side: TimelineEvent.Side = .device, _ subject: TimelineEvent.Subject?) {
+    report(TimelineEvent(time: loop.now, side: side, kind: kind, subject: subject))
+  }
+
+  /// Tells the apps what the publication machine said.
+  func perform(_ action: PublicationMachine.Action) {
+    switch action {
+    case .connect(let accessory):
+      tell(.connect, .init(accessory))
+      for app in apps { app.appeared(accessory) }
+    case .disconnect(let accessory):
+      tell(.disconnect, .init(accessory))
+      for app in apps { app.disappeared(accessory) }
+    }
+  }
+}
+
+/// The choices of a device.
+public struct DeviceSettings {
+  /// The wire's choices.
+  public var peer = DevicePeer.Settings()
+  /// When accessories are shown to apps.
+  public var policy = PublicationMachine.Policy.ready
+  /// A flicker that the device makes by itself.
+  public var flicker: Flicker?
+  /// What accessories are judged with.
+  public var authenticator: any DeviceAuthenticator
+
+  /// The choices at their defaults, and what to judge accessories with.
+  public init(authenticator: any DeviceAuthenticator) {
+    self.authenticator = authenticator
+  }
+
+  /// The wire's choices, in the order that the publication needs: before identification there is no name to show.
+  var peerSettings: DevicePeer.Settings {
+    var settings = peer
+    if policy == .early || flicker?.maker == .device { settings.order = .identificationFirst }
+    return settings
+  }
+}
+
+extension TimelineEvent.Subject {
+  init(_ accessory: PublishedAccessory) {
+    self.init(
+      name: accessory.name, serial: accessory.serialNumber, protocols: accessory.protocols,
+      connectionID: accessory.connectionID)
+  }
+}

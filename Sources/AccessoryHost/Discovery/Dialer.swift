@@ -1,0 +1,68 @@
+import AccessoryCore
+import AccessoryTransports
+
+/// Keeps a device connected to one fixed address: connects as soon as somebody listens there, and again whenever the
+/// accessory comes back. Between appearances it asks again and again, because most media do not tell of arrivals.
+public final class Dialer {
+  private let address: Address
+  private let device: Device
+  private let loop: any PollingLoop
+  private let options: TransportOptions
+  private let wrap: (any Channel) -> any Channel
+  private var attempt: (any Connecting)?
+  private var timer: LoopTimer?
+  private var isStopped = false
+  /// Why the last attempt failed: for a message when time runs out.
+  public private(set) var lastError: TransportError?
+
+  /// How long to wait between two attempts.
+  public static let period = Duration.milliseconds(20)
+
+  /// A dialer that has not begun. `wrap` puts transcripts and faults around the channels.
+  public init(
+    _ address: Address, for device: Device, on loop: any PollingLoop, options: TransportOptions = TransportOptions(),
+    wrap: @escaping (any Channel) -> any Channel = { $0 }
+  ) {
+    self.address = address
+    self.device = device
+    self.loop = loop
+    self.options = options
+    self.wrap = wrap
+    timer = loop.makeTimer { [unowned self] in dial() }
+  }
+
+  /// Begins.
+  public func start() {
+    dial()
+  }
+
+  /// Stops dialling; a cable that is plugged in stays.
+  public func stop() {
+    isStopped = true
+    attempt?.cancel()
+    attempt = nil
+    timer?.cancel()
+  }
+
+  private func dial() {
+    guard !isStopped else { return }
+    attempt = Transports.connect(to: address, on: loop, options: options, timeout: .seconds(5)) {
+      [unowned self] result in
+      attempt = nil
+      switch result {
+      case .success(let found):
+        lastError = nil
+        let cable = Cable(main: wrap(found.cable.main), side: { found.cable.side($0) })
+        device.plugIn(cable, at: address.description) { [weak self] _ in self?.dialLater() }
+      case .failure(let error):
+        lastError = error
+        dialLater()
+      }
+    }
+  }
+
+  private func dialLater() {
+    guard !isStopped else { return }
+    timer?.arm(at: loop.now + Self.period)
+  }
+}

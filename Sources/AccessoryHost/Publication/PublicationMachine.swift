@@ -1,0 +1,150 @@
+import AccessoryCore
+import AccessoryProfiles
+import IAP2
+
+/// When an accessory is shown to apps, and as what: the only source of connect and disconnect.
+///
+/// ```
+///   attached ──ready──────────────────────────────────▶ published
+///      │ identified, policy early or flicker made here      │ gone
+///      ▼                                                    ▼
+///   early (no protocols) ──ready, and `empty` has passed──▶ withdrawn ──`gap` has passed──▶ published, or early again
+/// ```
+///
+/// With the policy `early` alone the early publication is withdrawn as soon as the accessory is ready and published
+/// anew in the same instant. With a flicker made by the device both lengths are the flicker's.
+///
+/// Invariants: each connect has its disconnect; nothing with protocols is published before authentication; a number is
+/// issued once.
+public struct PublicationMachine {
+  /// When accessories are shown.
+  public enum Policy: Hashable, Sendable {
+    /// Once they are identified and authenticated.
+    case ready
+    /// As soon as they are identified, with no protocols until they are authenticated.
+    case early
+  }
+
+  /// What apps are told.
+  public enum Action: Equatable, Sendable {
+    /// The accessory appeared.
+    case connect(PublishedAccessory)
+    /// The accessory disappeared; as it was last shown.
+    case disconnect(PublishedAccessory)
+  }
+
+  private enum State: Equatable {
+    case attached
+    case early(PublishedAccessory, since: Instant, cycle: Int)
+    /// Ready, and the empty appearance has not lasted long enough.
+    case ending(PublishedAccessory, at: Instant, cycle: Int)
+    case withdrawn(until: Instant, cycle: Int)
+    case published(PublishedAccessory)
+  }
+
+  private var state = State.attached
+  private let policy: Policy
+  private let flicker: Flicker?
+  private var identification: Identification?
+  private var certificate = CertificateSizes()
+
+  /// A machine for one attachment. A flicker that the wire makes is none of its business.
+  public init(policy: Policy = .ready, flicker: Flicker? = nil) {
+    self.policy = policy
+    self.flicker = flicker?.maker == .device && (flicker?.cycles ?? 0) > 0 ? flicker : nil
+  }
+
+  /// What is shown now.
+  public var current: PublishedAccessory? {
+    switch state {
+    case .early(let shown, _, _), .ending(let shown, _, _), .published(let shown): shown
+    case .attached, .withdrawn: nil
+    }
+  }
+
+  /// When ``handleTimeout(now:ids:random:)`` wants to be called.
+  public var deadline: Instant? {
+    switch state {
+    case .ending(_, let at, _): at
+    case .withdrawn(let until, _): until
+    case .attached, .early, .published: nil
+    }
+  }
+
+  /// The accessory said who it is, and was accepted.
+  public mutating func identified(
+    _ identification: Identification, now: Instant, ids: inout ConnectionIDs
+  ) -> Action? {
+    self.identification = identification
+    guard state == .attached, policy == .early || flicker != nil else { return nil }
+    return showEarly(now: now, cycle: 1, ids: &ids)
+  }
+
+  /// The accessory showed a certificate.
+  public mutating func certificateCame(_ sizes: CertificateSizes) {
+    certificate = sizes
+  }
+
+  /// The accessory is identified and authenticated.
+  public mutating func ready(
+    now: Instant, ids: inout ConnectionIDs, random: inout SeededRandom
+  ) -> [Action] {
+    switch state {
+    case .attached:
+      return [publish(ids: &ids)].compactMap(\.self)
+    case .early(let shown, let since, let cycle):
+      guard let flicker else { return [.disconnect(shown)] + [publish(ids: &ids)].compactMap(\.self) }
+      let end = since + flicker.jittered(flicker.empty, using: &random)
+      state = .ending(shown, at: max(end, now), cycle: cycle)
+      return end <= now ? handleTimeout(now: now, ids: &ids, random: &random) : []
+    case .ending, .withdrawn, .published: return []
+    }
+  }
+
+  /// The accessory is gone, or no longer ready: detached, its link down, its authentication refused.
+  public mutating func gone() -> Action? {
+    defer {
+      state = .attached
+      identification = nil
+      certificate = CertificateSizes()
+    }
+    return current.map(Action.disconnect)
+  }
+
+  /// The time of ``deadline`` has come.
+  public mutating func handleTimeout(
+    now: Instant, ids: inout ConnectionIDs, random: inout SeededRandom
+  ) -> [Action] {
+    guard let flicker, let deadline, deadline <= now else { return [] }
+    switch state {
+    case .ending(let shown, _, let cycle):
+      state = .withdrawn(until: now + flicker.jittered(flicker.gap, using: &random), cycle: cycle)
+      return [.disconnect(shown)]
+    case .withdrawn(_, let cycle) where cycle < flicker.cycles:
+      guard let early = showEarly(now: now, cycle: cycle + 1, ids: &ids), case .connect(let shown) = early else {
+        return []
+      }
+      // The accessory is long ready: only the length of the empty appearance counts now.
+      state = .ending(shown, at: now + flicker.jittered(flicker.empty, using: &random), cycle: cycle + 1)
+      return [early]
+    case .withdrawn: return [publish(ids: &ids)].compactMap(\.self)
+    case .attached, .early, .published: return []
+    }
+  }
+
+  private mutating func showEarly(now: Instant, cycle: Int, ids: inout ConnectionIDs) -> Action? {
+    guard let identification else { return nil }
+    let shown = PublishedAccessory(
+      identification, connectionID: ids.issue(), offersProtocols: false, certificate: certificate)
+    state = .early(shown, since: now, cycle: cycle)
+    return .connect(shown)
+  }
+
+  private mutating func publish(ids: inout ConnectionIDs) -> Action? {
+    guard let identification else { preconditionFailure("an accessory is ready only after it identified itself") }
+    let shown = PublishedAccessory(
+      identification, connectionID: ids.issue(), offersProtocols: true, certificate: certificate)
+    state = .published(shown)
+    return .connect(shown)
+  }
+}

@@ -1,0 +1,223 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
+import Certificates
+import IAP2
+
+/// One device at the other end of one cable, from the accessory's side: answers authentication and sessions as the
+/// profile and its quirks say.
+final class AccessoryAttachment: ConnectionOwner {
+  /// What the accessory that owns this needs to know.
+  enum News {
+    /// The device has all it will get: identification and authentication are through, or stuck by a quirk.
+    case deviceIsDone
+    /// A session's fate is that the whole accessory detaches.
+    case wantsToDetach
+    /// The cable is gone.
+    case ended(String)
+  }
+
+  private let profile: Profile
+  private let isWhole: Bool
+  private let authenticator: any AccessoryAuthenticator
+  private let behavior: (Profile.SessionProtocol) -> any AccessoryBehavior
+  private let connection: Connection<AccessoryPeer>
+  private let tell: (TimelineEvent.Kind) -> Void
+  private let hear: (News) -> Void
+  private let sessionsTroubled: SessionTrouble
+  private var isIdentified = false
+  private var isAuthenticated = false
+  private let answersAuthentication: Bool
+  private var timers: [LoopTimer] = []
+
+  init(
+    cable: Cable, profile: Profile, isWhole: Bool, answersAuthentication: Bool,
+    authenticator: any AccessoryAuthenticator, sessionTrouble: SessionTrouble,
+    behavior: @escaping (Profile.SessionProtocol) -> any AccessoryBehavior, on loop: any EventLoop,
+    tell: @escaping (TimelineEvent.Kind) -> Void, hear: @escaping (News) -> Void
+  ) {
+    self.profile = profile
+    self.isWhole = isWhole
+    self.answersAuthentication = answersAuthentication
+    self.authenticator = authenticator
+    self.behavior = behavior
+    self.tell = tell
+    self.hear = hear
+    sessionsTroubled = sessionTrouble
+    var peer = AccessoryPeer(
+      identification: profile.identification(isWhole: isWhole), settings: profile.linkSettings)
+    peer.identifiesAtOnce = profile.quirk(QuirkDefinition.identification.name) == nil
+    connection = Connection(peer: peer, cable: cable, on: loop)
+  }
+
+  func start() {
+    connection.start(self)
+  }
+
+  /// Pulls the cable out from this side.
+  func close(_ reason: String) {
+    timers.forEach { $0.cancel() }
+    connection.close(reason)
+  }
+
+  private func later(_ delay: Duration, _ work: @escaping () -> Void) {
+    timers.removeAll { $0.deadline == nil }
+    timers.append(connection.loop.schedule(after: delay, work))
+  }
+
+  // MARK: The connection
+
+  func connectionTold(_ event: PeerEvent) {
+    switch event {
+    case .linkUp: tell(.link(isUp: true, "up"))
+    case .linkDown(let end):
+      (isIdentified, isAuthenticated) = (false, false)
+      tell(.link(isUp: false, end.description))
+    case .certificateRequested: answerAuthentication { $0.provideCertificate(self.authenticator.certificate) }
+    case .challenged(let challenge): answerChallenge(challenge)
+    case .authenticationSucceeded:
+      isAuthenticated = true
+      tell(.authentication("accepted by the device"))
+      noteProgress()
+    case .authenticationFailed: tell(.authentication("refused by the device"))
+    case .identificationRequested: identifyLate()
+    case .identificationAccepted:
+      isIdentified = true
+      tell(.identification("accepted by the device"))
+      noteProgress()
+    case .identificationRejected(let refused):
+      let list = refused.keys.sorted().map(String.init).joined(separator: ", ")
+      tell(.warning("the device refused the identification: parameters \(list)"))
+    case .sessionRequested(let id, let protocolID): openSession(id, protocolID)
+    case .skipped(let skipped): tell(.warning(skipped.description))
+    case .malformed(let text): tell(.warning(text))
+    case .strayData(let session, let bytes):
+      tell(.warning("\(bytes) bytes came for session \(session), which is not open: dropped"))
+    default: break
+    }
+  }
+
+  func connectionSessionEnded(_ session: Session, _ end: SessionEnd) {
+    tell(
+      .sessionClose(
+        id: Int(session.id), protocolName: session.protocolName, reason: end.description, read: session.bytesRead,
+        written: session.bytesWritten))
+  }
+
+  func connectionEnded(_ end: ChannelEnd) {
+    timers.forEach { $0.cancel() }
+    hear(.ended(end.description))
+  }
+
+  private func noteProgress() {
+    if isIdentified, isAuthenticated || !answersAuthentication { hear(.deviceIsDone) }
+  }
+
+  // MARK: Authentication and identification
+
+  private func answerAuthentication(_ answer: @escaping (inout AccessoryPeer) -> Void) {
+    guard answersAuthentication else {
+      // A device that authenticates first will get no further than this.
+      tell(.authentication("left unanswered"))
+      hear(.deviceIsDone)
+      return
+    }
+    guard let quirk = profile.quirk(QuirkDefinition.authentication.name) else {
+      return connection.perform { peer, _ in answer(&peer) }
+    }
+    switch quirk.choice("answer") {
+    case "never": tell(.authentication("left unanswered"))
+    case "slow": later(quirk.duration("delay")) { self.connection.perform { peer, _ in answer(&peer) } }
+    default: connection.perform { peer, _ in answer(&peer) }
+    }
+  }
+
+  private func answerChallenge(_ challenge: [UInt8]) {
+    do throws(AuthenticatorError) {
+      var response = try authenticator.respond(to: challenge)
+      if profile.quirk(QuirkDefinition.authentication.name)?.choice("answer") == "wrong", !response.isEmpty {
+        response[response.count - 1] ^= 1
+      }
+      answerAuthentication { $0.provideResponse(response) }
+    } catch {
+      tell(.warning("the challenge cannot be answered: \(error)"))
+    }
+  }
+
+  private func identifyLate() {
+    guard let quirk = profile.quirk(QuirkDefinition.identification.name), quirk.choice("answer") == "slow" else {
+      tell(.identification("left unanswered"))
+      return
+    }
+    later(quirk.duration("delay")) {
+      self.connection.perform { peer, _ in peer.identify(as: peer.identification) }
+    }
+  }
+
+  // MARK: Sessions
+
+  private func openSession(_ id: UInt16, _ protocolID: UInt8) {
+    guard isWhole, let entry = profile.protocols.first(where: { $0.id == protocolID }) else {
+      tell(.warning("the device asked for session \(id) on protocol \(protocolID), which is not offered: refused"))
+      connection.refuseSession(id)
+      return
+    }
+    let trouble = sessionsTroubled.next()
+    switch trouble {
+    case .refuse:
+      tell(.warning("session \(id) on \(entry.name) is refused, as the session quirk says"))
+      return connection.refuseSession(id)
+    case .ignore:
+      tell(.warning("session \(id) on \(entry.name) is ignored, as the session quirk says"))
+      return connection.ignoreSession(id)
+    default: break
+    }
+    let reports = profile.declaresSessionStatus && profile.quirk(QuirkDefinition.noStatus.name) == nil
+    let session = connection.acceptSession(id, protocolName: entry.name, reportingStatus: reports)
+    tell(.sessionOpen(id: Int(id), protocolName: entry.name))
+    guard session.isOpen else { return }
+    if trouble == .silent {
+      session.handler = SinkBehavior().makeHandler(for: session, on: connection.loop)
+    } else {
+      session.handler = behavior(entry).makeHandler(for: session, on: connection.loop)
+    }
+    switch trouble {
+    case .close(let delay): later(delay) { session.close() }
+    case .detach(let delay): later(delay) { self.hear(.wantsToDetach) }
+    default: break
+    }
+  }
+}
+
+/// What the session quirk does to the next session, counted over the accessory's whole life.
+final class SessionTrouble {
+  enum Kind: Equatable {
+    case none
+    case refuse
+    case ignore
+    case silent
+    case close(after: Duration)
+    case detach(after: Duration)
+  }
+
+  private let quirk: Quirk?
+  private var treated = 0
+
+  init(_ quirk: Quirk?) {
+    self.quirk = quirk
+  }
+
+  func next() -> Kind {
+    guard let quirk else { return .none }
+    let limit = quirk.count("times")
+    if limit > 0, treated >= limit { return .none }
+    treated += 1
+    switch quirk.choice("answer") {
+    case "refuse": return .refuse
+    case "ignore": return .ignore
+    case "silent": return .silent
+    case "close": return .close(after: quirk.duration("delay"))
+    default: return .detach(after: quirk.duration("delay"))
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import AccessoryCore
+import AccessoryProfiles
+
+/// When a simulated accessory is plugged in, and as what: the wire flicker, as a machine.
+///
+/// ```
+///              plugIn                 the device is done      after `empty`     after `gap`
+///   unplugged ───────▶ empty(1) ─────────────────────▶ empty(1) ─────────▶ away(1) ──┐
+///       ▲                 ▲                                                          │
+///       └── unplug ──     └──────────── more cycles to come ─────────────────────────┤
+///                                                                  last cycle: whole ◀┘
+/// ```
+///
+/// The empty phase is counted from when the device knows all there is to know about the empty accessory, not from the
+/// attachment: a host that connects late, or takes its time, still sees the whole flicker. A device that goes away and
+/// comes back is a cable plugged into it anew, and so sees it again.
+struct PlugProgram {
+  enum State: Equatable {
+    case unplugged
+    /// Attached without protocols; leaves at `leavesAt` once the device is done.
+    case empty(cycle: Int, leavesAt: Instant?)
+    /// Detached between two appearances.
+    case away(cycle: Int, until: Instant)
+    /// Attached as the profile says.
+    case whole
+  }
+
+  /// What follows from an event.
+  enum Action: Equatable {
+    case nothing
+    case attach(isWhole: Bool)
+    case detach
+  }
+
+  private(set) var state = State.unplugged
+  let flicker: Flicker?
+
+  init(flicker: Flicker?) {
+    // What the device role makes by itself needs nothing of the accessory.
+    self.flicker = flicker?.maker == .wire ? flicker : nil
+  }
+
+  var deadline: Instant? {
+    switch state {
+    case .empty(_, let leavesAt): leavesAt
+    case .away(_, let until): until
+    case .unplugged, .whole: nil
+    }
+  }
+
+  /// Whether it is attached without protocols.
+  var isEmpty: Bool {
+    if case .empty = state { return true }
+    return false
+  }
+
+  mutating func plugIn() -> Action {
+    guard state == .unplugged else { return .nothing }
+    return attach(cycle: 1)
+  }
+
+  mutating func unplug() -> Action {
+    defer { state = .unplugged }
+    switch state {
+    case .empty, .whole: return .detach
+    case .unplugged, .away: return .nothing
+    }
+  }
+
+  private mutating func attach(cycle: Int) -> Action {
+    if let flicker, cycle <= flicker.cycles {
+      state = .empty(cycle: cycle, leavesAt: nil)
+      return .attach(isWhole: false)
+    }
+    state = .whole
+    return .attach(isWhole: true)
+  }
+
+  /// The device has all it will get of the empty accessory.
+  mutating func deviceIsDone(now: Instant, random: inout SeededRandom) {
+    guard let flicker, case .empty(let cycle, nil) = state else { return }
+    state = .empty(cycle: cycle, leavesAt: now + flicker.jittered(flicker.empty, using: &random))
+  }
+
+  /// The device left by itself. The accessory stays where it is for the next one, which sees everything from the
+  /// beginning.
+  mutating func deviceLeft() {
+    switch state {
+    case .unplugged, .away: break
+    case .empty, .whole: _ = attach(cycle: 1)
+    }
+  }
+
+  mutating func handleTimeout(now: Instant, random: inout SeededRandom) -> Action {
+    guard let flicker, let deadline, deadline <= now else { return .nothing }
+    switch state {
+    case .empty(let cycle, _):
+      state = .away(cycle: cycle, until: now + flicker.jittered(flicker.gap, using: &random))
+      return .detach
+    case .away(let cycle, _): return attach(cycle: cycle + 1)
+    case .unplugged, .whole: return .nothing
+    }
+  }
+}

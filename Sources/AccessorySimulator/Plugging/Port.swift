@@ -1,0 +1,62 @@
+import AccessoryCore
+import AccessoryTransports
+
+/// Where an accessory can be plugged in: an address that it listens on, or one end of a cable in memory.
+///
+/// Opening a port is plugging in, and closing it is unplugging; a device at the other end is a cable.
+public protocol Port: AnyObject {
+  /// Where it is, for people.
+  var place: String { get }
+
+  /// Plugs in. `hear` is told of every device that comes, in a later turn.
+  func open(_ hear: @escaping (PortEvent) -> Void) throws
+
+  /// Unplugs: nobody can come any more. The cable that is in use is closed by whoever uses it.
+  func close()
+}
+
+/// What a port has to tell.
+public enum PortEvent {
+  /// A device is at the other end of this cable.
+  case cable(Cable, from: String)
+  /// Something that does not keep the port from working.
+  case warning(String)
+  /// The port is over without having been closed.
+  case ended(String)
+}
+
+/// A port at an address that devices connect to.
+public final class ListeningPort: Port {
+  private let address: Address
+  private let loop: any PollingLoop
+  private let options: TransportOptions
+  private var listener: (any Listener)?
+
+  /// A port at `address`.
+  public init(at address: Address, on loop: any PollingLoop, options: TransportOptions = TransportOptions()) {
+    self.address = address
+    self.loop = loop
+    self.options = options
+  }
+
+  /// The address, with what the system chose filled in once it is open.
+  public var place: String { (listener?.address ?? address).description }
+
+  /// Listens.
+  public func open(_ hear: @escaping (PortEvent) -> Void) throws {
+    listener = try Transports.listen(at: address, on: loop, options: options) { event in
+      switch event {
+      case .accepted(let cable, let peer): hear(.cable(cable, from: peer.description))
+      case .refused(let peer, let reason): hear(.warning("\(peer) was turned away: \(reason)"))
+      case .hindered(let error): hear(.warning("nobody can be accepted now: \(error)"))
+      case .ended(let error): hear(.ended(error.description))
+      }
+    }
+  }
+
+  /// Stops listening.
+  public func close() {
+    listener?.close()
+    listener = nil
+  }
+}

@@ -1,0 +1,152 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
+import Certificates
+import IAP2
+
+/// A simulated accessory at one port: plugs in and out as its quirks say, and plays its profile to whatever device is
+/// at the other end.
+///
+/// ```swift
+/// let glasses = SimulatedAccessory(profile, at: port, authenticator: coprocessor, on: loop) { print($0.json) }
+/// try glasses.plugIn()
+/// ```
+public final class SimulatedAccessory {
+  /// What it plays.
+  public let profile: Profile
+  private let port: any Port
+  private let authenticator: any AccessoryAuthenticator
+  private let makeBehavior: (Behavior) -> any AccessoryBehavior
+  private let loop: any EventLoop
+  private let report: (TimelineEvent) -> Void
+  private let sessionTrouble: SessionTrouble
+
+  private var program: PlugProgram
+  private var random: SeededRandom
+  private var attachment: AccessoryAttachment?
+  private var timer: LoopTimer?
+  /// What it offers in its present appearance, or offered in the last.
+  private var protocols: [String] = []
+
+  /// An accessory that is not plugged in. `report` hears everything that happens to it, on the loop.
+  public init(
+    _ profile: Profile, at port: any Port, authenticator: any AccessoryAuthenticator, on loop: any EventLoop,
+    behavior: ((Behavior) -> any AccessoryBehavior)? = nil, report: @escaping (TimelineEvent) -> Void
+  ) {
+    self.profile = profile
+    self.port = port
+    self.authenticator = authenticator
+    self.loop = loop
+    self.report = report
+    makeBehavior = behavior ?? BuiltInBehaviors(report: { _ in }).behavior
+    sessionTrouble = SessionTrouble(profile.quirk(QuirkDefinition.session.name))
+    program = PlugProgram(flicker: Flicker(profile.quirk(QuirkDefinition.flicker.name)))
+    random = loop.random.derived("accessory")
+    timer = loop.makeTimer { [unowned self] in deadlineCame() }
+  }
+
+  /// Whether it is plugged in, be it without protocols.
+  public var isAttached: Bool {
+    switch program.state {
+    case .empty, .whole: true
+    case .unplugged, .away: false
+    }
+  }
+
+  /// Whether it is plugged in as the profile says, any flicker being over.
+  public var isWhole: Bool { program.state == .whole }
+
+  /// Plugs in. A port that cannot be opened is an error here and a warning later.
+  public func plugIn() throws {
+    try perform(program.plugIn())
+  }
+
+  /// Unplugs, whatever it is doing.
+  public func unplug(_ reason: String = "unplugged") {
+    do { try perform(program.unplug(), reason) } catch { preconditionFailure("unplugging opens no port") }
+  }
+
+  // MARK: Doing what the program says
+
+  private func perform(_ action: PlugProgram.Action, _ reason: String = "unplugged") throws {
+    switch action {
+    case .nothing: break
+    case .attach(let isWhole):
+      protocols = isWhole ? profile.protocols.map(\.name) : []
+      try port.open { [unowned self] event in hear(event) }
+      tell(.attach(port.place))
+    case .detach: detach(reason)
+    }
+    armTimer()
+  }
+
+  private func detach(_ reason: String) {
+    let leaving = attachment
+    attachment = nil
+    leaving?.close("the accessory detached: \(reason)")
+    port.close()
+    tell(.detach(reason))
+  }
+
+  private func armTimer() {
+    if let deadline = program.deadline { timer?.arm(at: deadline) } else { timer?.cancel() }
+  }
+
+  private func deadlineCame() {
+    let action = program.handleTimeout(now: loop.now, random: &random)
+    do { try perform(action, "the flicker") } catch { tell(.warning("cannot be plugged in again: \(error)")) }
+  }
+
+  // MARK: The port and the attachment
+
+  private func hear(_ event: PortEvent) {
+    switch event {
+    case .cable(let cable, let device): attach(cable, device)
+    case .warning(let text): tell(.warning(text))
+    case .ended(let why):
+      tell(.warning("\(port.place) is over: \(why)"))
+      unplug(why)
+    }
+  }
+
+  private func attach(_ cable: Cable, _ device: String) {
+    guard attachment == nil else {
+      // One cable at a time, as with any plug.
+      tell(.warning("\(device) was turned away: another device is on the cable"))
+      cable.main.close()
+      return
+    }
+    tell(.note("a device is on the cable: \(device)"))
+    let next = AccessoryAttachment(
+      cable: cable, profile: profile, isWhole: !program.isEmpty,
+      answersAuthentication: !program.isEmpty || program.flicker?.answersAuthentication ?? true,
+      authenticator: authenticator, sessionTrouble: sessionTrouble,
+      behavior: { [unowned self] entry in makeBehavior(profile.behavior(of: entry)) }, on: loop,
+      tell: { [unowned self] kind in tell(kind) }, hear: { [unowned self] news in hear(news) })
+    attachment = next
+    next.start()
+  }
+
+  private func hear(_ news: AccessoryAttachment.News) {
+    switch news {
+    case .deviceIsDone:
+      program.deviceIsDone(now: loop.now, random: &random)
+      armTimer()
+    case .wantsToDetach: unplug("as the session quirk says")
+    case .ended(let why):
+      attachment = nil
+      tell(.note("the device left: \(why)"))
+      // Still plugged in for the next device, which finds the accessory as the first one did.
+      program.deviceLeft()
+      protocols = program.isEmpty ? [] : profile.protocols.map(\.name)
+      armTimer()
+    }
+  }
+
+  private func tell(_ kind: TimelineEvent.Kind) {
+    report(
+      TimelineEvent(
+        time: loop.now, side: .accessory, kind: kind,
+        subject: .init(name: profile.identity.name, serial: profile.identity.serialNumber, protocols: protocols)))
+  }
+}

@@ -1,0 +1,75 @@
+import AccessoryCore
+import IAP2
+
+/// A channel around a channel that writes down what passes, one line per packet.
+///
+/// ```
+/// 0.000000 A DETECT
+/// 0.000213 D DATA seq=1 ack=0 session=1 AA00 RequestAuthenticationCertificate
+/// ```
+///
+/// The time is the loop's, `A` and `D` are the accessory and the device. A packet is written when its last byte passes,
+/// so both ends of a cable without delay write the same lines.
+public final class TranscriptChannel: Channel, ChannelHandler {
+  private let inner: any Channel
+  private let loop: any EventLoop
+  private let transcript: Transcript
+  private let end: Transcript.End
+  private var handler: (any ChannelHandler)?
+
+  /// Writes to `transcript` what passes at this end of a cable.
+  public init(around inner: any Channel, at end: Transcript.End, _ transcript: Transcript, on loop: any EventLoop) {
+    self.inner = inner
+    self.end = end
+    self.transcript = transcript
+    self.loop = loop
+  }
+
+  /// As the channel inside.
+  public var keepsTransfersApart: Bool { inner.keepsTransfersApart }
+
+  /// Begins to receive.
+  public func start(_ handler: any ChannelHandler) {
+    self.handler = handler
+    inner.start(self)
+  }
+
+  /// Sends, and writes down what was taken.
+  public func send(_ bytes: RawSpan) -> Int {
+    let taken = inner.send(bytes)
+    if taken > 0 { transcript.record(bytes.extracting(0..<taken), from: end, at: loop.now) }
+    return taken
+  }
+
+  /// As the channel inside.
+  public func pauseReading() { inner.pauseReading() }
+
+  /// As the channel inside.
+  public func resumeReading() { inner.resumeReading() }
+
+  /// Closes, and writes that down.
+  public func close() {
+    if handler != nil { transcript.note("\(end.rawValue) closed", at: loop.now) }
+    handler = nil
+    inner.close()
+  }
+
+  /// Bytes came from the other end.
+  public func channel(_ channel: any Channel, received bytes: RawSpan) {
+    transcript.record(bytes, from: end.other, at: loop.now)
+    handler?.channel(self, received: bytes)
+  }
+
+  /// There is room again.
+  public func channelIsWritable(_ channel: any Channel) {
+    handler?.channelIsWritable(self)
+  }
+
+  /// The channel inside is over.
+  public func channel(_ channel: any Channel, endedWith ending: ChannelEnd) {
+    transcript.note("\(end.rawValue) sees that \(ending)", at: loop.now)
+    let told = handler
+    handler = nil
+    told?.channel(self, endedWith: ending)
+  }
+}

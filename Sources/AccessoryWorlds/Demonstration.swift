@@ -1,0 +1,104 @@
+import AccessoryCore
+import AccessoryHost
+import AccessoryProfiles
+import AccessorySessions
+import AccessorySimulator
+
+/// What `easim demo` plays: an accessory with a wire flicker, and an app that does everything right.
+///
+/// The app waits for its protocol, opens a session, sends a string and EADemo's 10K, verifies both echoes, and then the
+/// accessory is unplugged. The same object runs in real time for people and in virtual time for tests.
+public final class Demonstration: AppHandler {
+  /// The world it plays in.
+  public let world: World
+  /// Whether everything came out as expected; nil while it runs.
+  public private(set) var passed: Bool?
+
+  private let accessory: SimulatedAccessory
+  private let protocolName: String
+  private let report: (TimelineEvent) -> Void
+  private var app: AppView?
+  private var exchange: Exchange?
+  private var appearances: [Bool] = []
+
+  /// A demonstration with `profile`, which gets the flicker of `quirk` or the default one.
+  public init(_ profile: Profile, settings: World.Settings, on loop: any EventLoop) throws(DemonstrationError) {
+    guard let first = profile.protocols.first else { throw .noProtocol(profile: profile.name) }
+    protocolName = first.name
+    report = settings.report
+    var profile = profile
+    if profile.quirk(QuirkDefinition.flicker.name) == nil { profile.apply(Quirk(.flicker)) }
+    world = World(settings, on: loop)
+    accessory = world.add(profile)
+    app = world.device.makeApp(self)
+  }
+
+  /// Plugs the accessory in; everything else follows from that.
+  public func start() {
+    do { try accessory.plugIn() } catch { finish(false, "the accessory cannot be plugged in: \(error)") }
+  }
+
+  /// An accessory appeared.
+  public func accessoryDidConnect(_ shown: PublishedAccessory, _ app: AppView) {
+    appearances.append(!shown.protocols.isEmpty)
+    guard shown.protocols.contains(protocolName) else {
+      tell(.note("no protocols yet: the app waits, as Apple's EADemo says it must"))
+      return
+    }
+    do {
+      let session = try app.openSession(with: shown, protocolName: protocolName)
+      send("a string", Array("Hello, \(shown.name)!".utf8), on: session) { [unowned self] in
+        send("EADemo's 10K", CountingPattern.bytes(10_000), on: session) { [unowned self] in
+          session.close()
+          // Long enough for the accessory to hear of the close, and for a person to see which came first.
+          world.loop.schedule(after: .milliseconds(100)) { [unowned self] in accessory.unplug() }
+        }
+      }
+    } catch {
+      finish(false, error.description)
+    }
+  }
+
+  private func send(_ what: String, _ payload: [UInt8], on session: Session, then next: @escaping () -> Void) {
+    tell(.note("the app sends \(what): \(payload.count) bytes"))
+    let exchange = Exchange(payload, expecting: .echo) { [unowned self] outcome in
+      tell(.result(passed: outcome.isVerified, "\(what): \(outcome)"))
+      // In a later turn, because this one is still inside the session.
+      if outcome.isVerified { world.loop.schedule(after: .zero, next) } else { finish(false, outcome.description) }
+    }
+    self.exchange = exchange
+    exchange.start(on: session)
+  }
+
+  /// An accessory disappeared.
+  public func accessoryDidDisconnect(_ shown: PublishedAccessory, _ app: AppView) {
+    guard !shown.protocols.isEmpty else { return }
+    let sawFlicker = appearances.first == false && appearances.last == true
+    finish(sawFlicker, sawFlicker ? "flicker seen, session opened, both echoes verified" : "the flicker was not seen")
+  }
+
+  private func finish(_ passed: Bool, _ text: String) {
+    guard self.passed == nil else { return }
+    self.passed = passed
+    tell(.result(passed: passed, text))
+    app?.close()
+    app = nil
+  }
+
+  private func tell(_ kind: TimelineEvent.Kind) {
+    report(TimelineEvent(time: world.loop.now, side: .app, kind: kind))
+  }
+}
+
+/// Why a demonstration cannot begin.
+public enum DemonstrationError: Error, Equatable, CustomStringConvertible {
+  /// The profile offers no protocol to open a session on.
+  case noProtocol(profile: String)
+
+  /// A sentence.
+  public var description: String {
+    switch self {
+    case .noProtocol(let profile): "profile '\(profile)' offers no protocol, so there is no session to show"
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import AccessoryCore
+import AccessorySimulator
+import AccessoryTransports
+
+/// A port whose other end is a device in the same process: plugging in makes a cable in memory.
+final class LoopbackPort: Port {
+  let place = "the world's cable"
+  private let loop: any EventLoop
+  private let wrap: (any Channel, Transcript.End) -> any Channel
+  private let deviceEnd: (Cable) -> Void
+  private var plugging: LoopTimer?
+  private var cable: LoopbackCable?
+
+  /// `deviceEnd` takes the device's end of each cable; `wrap` puts transcripts and faults around both.
+  init(
+    on loop: any EventLoop, wrap: @escaping (any Channel, Transcript.End) -> any Channel,
+    deviceEnd: @escaping (Cable) -> Void
+  ) {
+    self.loop = loop
+    self.wrap = wrap
+    self.deviceEnd = deviceEnd
+  }
+
+  func open(_ hear: @escaping (PortEvent) -> Void) {
+    plugging = loop.schedule(after: .zero) { [unowned self] in
+      let made = LoopbackChannel.makePair(on: loop)
+      cable = made
+      hear(.cable(Cable(main: wrap(made.left, .accessory)), from: "the world's device"))
+      deviceEnd(Cable(main: wrap(made.right, .device)))
+    }
+  }
+
+  /// The plug is out: closing the accessory's end ends the device's.
+  func close() {
+    plugging?.cancel()
+    plugging = nil
+    cable = nil
+  }
+
+  /// Pulls the cable: what is under way is lost, and both ends hear of it.
+  func pull() {
+    cable?.cut()
+  }
+}

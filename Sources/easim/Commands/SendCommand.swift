@@ -1,0 +1,124 @@
+import AccessoryCore
+import AccessoryHost
+import AccessorySessions
+import AccessoryTransports
+import Certificates
+import Glibc
+import IAP2
+
+extension CommandSpec {
+  /// `easim send`.
+  static let send = CommandSpec(
+    name: "send", summary: "be the device: open a session with an accessory, send bytes, check what comes back",
+    arguments: "ADDR", argumentCount: 1...1,
+    details: """
+      Connects to the accessory at ADDR as an Apple device would, identifies and authenticates it, waits for its
+      protocol (through a flicker, if there is one), opens a session and sends. The exit code says how it went:
+      0 verified, 1 something else came back, 3 nobody there, 4 timed out, 5 the accessory went away.
+      """,
+    options: [
+      OptionSpec(name: "--text", value: "S", summary: "send this text"),
+      OptionSpec(name: "--hex", value: "H", summary: "send these bytes, such as \"01 02 ff\""),
+      OptionSpec(name: "--file", value: "F", summary: "send what is in this file"),
+      OptionSpec(name: "--10k", summary: "send EADemo's 10,000 bytes counting 0 to 255"),
+      OptionSpec(name: "--protocol", value: "P", summary: "the protocol; may be left out when the accessory has one"),
+      OptionSpec(name: "--expect", value: "echo|none|HEX", summary: "what must come back (default none)"),
+      OptionSpec(name: "--early", summary: "show the accessory before it is authenticated, as older systems did"),
+      .timeout, .json, .transcript,
+    ],
+    examples: ["easim send unix:/tmp/glasses.sock --10k --expect echo"], run: runSend)
+}
+
+private func runSend(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+  console.isJSON = arguments.has("--json")
+  let address = try arguments.address(arguments.words[0])
+  let payload = try payload(arguments)
+  let timeout = try arguments.duration("--timeout") ?? .seconds(10)
+  let transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
+  let stage = try Stage()
+  var settings = DeviceSettings(authenticator: AccessoryVerifier())
+  if arguments.has("--early") { settings.policy = .early }
+  let device = Device(settings: settings, on: stage.loop, report: console.show)
+  let sender = Sender(
+    payload, expecting: try expectation(arguments), protocolName: arguments.value("--protocol"), on: stage.loop,
+    report: console.show)
+  let dialer = Dialer(address, for: device, on: stage.loop) { channel in
+    guard let transcript else { return channel }
+    return TranscriptChannel(around: channel, at: .device, Transcript(write: transcript.write), on: stage.loop)
+  }
+  let app = device.makeApp(sender)
+  dialer.start()
+  let ended = stage.run(until: { sender.verdict != nil }, limit: timeout)
+  dialer.stop()
+  sender.close()
+  app.close()
+  device.unplugAll("done")
+  stage.settle(until: { device.cableCount == 0 })
+  if let verdict = sender.verdict { return verdict }
+  if stage.signal != nil {
+    console.err("easim: stopped by \(stage.signalName); \(sender.progress)")
+    return .checkFailed
+  }
+  guard !ended else { return .checkFailed }
+  return explainTimeout(sender, dialer, address, timeout, console)
+}
+
+/// Nobody there, or somebody who did not get as far as was asked: two different ends.
+private func explainTimeout(
+  _ sender: Sender, _ dialer: Dialer, _ address: Address, _ timeout: Duration, _ console: Console
+) -> ExitCode {
+  if !sender.sawAccessory, let error = dialer.lastError {
+    console.err("easim: no accessory at \(address) within \(timeout): \(error)")
+    return .unreachable
+  }
+  console.err("easim: timed out after \(timeout); \(sender.progress)")
+  return .timedOut
+}
+
+private func payload(_ arguments: ParsedArguments) throws -> [UInt8] {
+  let given = ["--text", "--hex", "--file", "--10k"].filter(arguments.has)
+  guard given.count == 1 else {
+    throw UsageError(
+      given.isEmpty
+        ? "nothing to send: give --text S, --hex H, --file F or --10k"
+        : "\(given.joined(separator: " and ")) exclude each other",
+      arguments.command)
+  }
+  if let text = arguments.value("--text") { return Array(text.utf8) }
+  if let hex = arguments.value("--hex") {
+    guard let bytes = Hex.bytes(hex) else {
+      throw UsageError("--hex '\(hex)': expected pairs of hex digits, such as \"01 02 ff\"", arguments.command)
+    }
+    return bytes
+  }
+  if let path = arguments.value("--file") { return try readFile(path, arguments.command) }
+  return CountingPattern.bytes(10_000)
+}
+
+private func expectation(_ arguments: ParsedArguments) throws -> Exchange.Expectation {
+  switch arguments.value("--expect") {
+  case nil, "none"?: return .none
+  case "echo"?: return .echo
+  case let hex?:
+    guard let bytes = Hex.bytes(hex) else {
+      throw UsageError("--expect '\(hex)': expected echo, none, or pairs of hex digits", arguments.command)
+    }
+    return .bytes(bytes)
+  }
+}
+
+private func readFile(_ path: String, _ command: CommandSpec) throws -> [UInt8] {
+  guard let file = fopen(path, "r") else {
+    throw UsageError("--file \(path): \(String(cString: strerror(errno)))", command)
+  }
+  defer { fclose(file) }
+  var bytes: [UInt8] = []
+  var block = [UInt8](repeating: 0, count: 65_536)
+  while true {
+    let count = fread(&block, 1, block.count, file)
+    if count == 0 { break }
+    bytes += block[..<count]
+  }
+  if ferror(file) != 0 { throw UsageError("--file \(path): it cannot be read", command) }
+  return bytes
+}

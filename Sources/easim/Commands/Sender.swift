@@ -1,0 +1,112 @@
+import AccessoryCore
+import AccessoryHost
+import AccessorySessions
+import IAP2
+
+/// The app inside `easim send`: waits for its protocol, sends once, and judges what comes back.
+final class Sender: AppHandler {
+  /// How it ended; nil while it goes on.
+  private(set) var verdict: ExitCode?
+  /// Whether any accessory appeared at all.
+  private(set) var sawAccessory = false
+
+  private let payload: [UInt8]
+  private let expectation: Exchange.Expectation
+  private let wanted: String?
+  private let loop: any EventLoop
+  private let report: (TimelineEvent) -> Void
+  private var exchange: Exchange?
+  private var session: Session?
+  private var publication: Int?
+
+  init(
+    _ payload: [UInt8], expecting expectation: Exchange.Expectation, protocolName: String?, on loop: any EventLoop,
+    report: @escaping (TimelineEvent) -> Void
+  ) {
+    self.payload = payload
+    self.expectation = expectation
+    wanted = protocolName
+    self.loop = loop
+    self.report = report
+  }
+
+  /// Closes the session, if there is one, so that the accessory hears of it before the cable goes.
+  func close() {
+    session?.close()
+  }
+
+  /// How far it has come, for a message when it has to stop.
+  var progress: String {
+    guard sawAccessory else { return "no accessory appeared" }
+    guard let exchange else { return "the accessory offered no protocol to open a session on" }
+    let (sent, received) = exchange.progress
+    return "\(sent) of \(payload.count) bytes were sent and \(received) came back"
+  }
+
+  func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
+    sawAccessory = true
+    // During the first half of a flicker there is nothing to open: the next connect brings the protocols.
+    guard !accessory.protocols.isEmpty, exchange == nil else { return }
+    guard let name = choose(from: accessory.protocols) else { return }
+    do {
+      let session = try app.openSession(with: accessory, protocolName: name)
+      self.session = session
+      publication = accessory.connectionID
+      let exchange = Exchange(payload, expecting: expectation) { [unowned self] outcome in finish(outcome) }
+      self.exchange = exchange
+      exchange.start(on: session)
+    } catch {
+      end(.checkFailed, error.description)
+    }
+  }
+
+  private func choose(from offered: [String]) -> String? {
+    if let wanted {
+      if offered.contains(wanted) { return wanted }
+      let near = Suggestion.nearest(to: wanted, in: offered).map { ", did you mean \($0)?" } ?? ""
+      end(.usage, "the accessory does not offer \(wanted); it offers \(offered.joined(separator: ", "))\(near)")
+      return nil
+    }
+    if offered.count > 1 {
+      end(.usage, "several protocols are offered, choose one with --protocol: \(offered.joined(separator: ", "))")
+      return nil
+    }
+    return offered.first
+  }
+
+  func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
+    guard verdict == nil, accessory.connectionID == publication else { return }
+    end(.gone, "the accessory went away; \(progress)")
+  }
+
+  private func finish(_ outcome: Exchange.Outcome) {
+    switch outcome {
+    case .verified where expectation == .none:
+      // Sent is not delivered: done when the accessory has acknowledged all of it.
+      waitForAcknowledgement(outcome.description)
+    case .verified: end(.done, outcome.description)
+    case .different, .excess: end(.checkFailed, outcome.description)
+    case .ended(let end, _, _):
+      self.end(isGone(end) ? .gone : .checkFailed, outcome.description)
+    }
+  }
+
+  private func isGone(_ end: SessionEnd) -> Bool {
+    switch end {
+    case .channelEnded, .linkDown: true
+    default: false
+    }
+  }
+
+  private func waitForAcknowledgement(_ text: String) {
+    guard verdict == nil, let session, session.isOpen else { return }
+    if session.unacknowledged == 0 { return end(.done, "\(text), all acknowledged") }
+    loop.schedule(after: .milliseconds(1)) { [weak self] in self?.waitForAcknowledgement(text) }
+  }
+
+  private func end(_ code: ExitCode, _ text: String) {
+    guard verdict == nil else { return }
+    verdict = code
+    report(TimelineEvent(time: loop.now, side: .app, kind: .result(passed: code == .done, text)))
+  }
+}

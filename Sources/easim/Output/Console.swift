@@ -1,0 +1,40 @@
+import AccessorySessions
+import Glibc
+
+/// Where easim speaks: the result on stdout, progress and complaints on stderr.
+final class Console {
+  /// Whether stdout carries JSON lines instead of text.
+  var isJSON = false
+  private let colors: Bool
+
+  init() {
+    colors = isatty(STDOUT_FILENO) == 1 && getenv("NO_COLOR") == nil
+  }
+
+  /// A line of the result.
+  func out(_ line: String) {
+    Self.write(line + "\n", to: STDOUT_FILENO)
+  }
+
+  /// A line of progress or complaint.
+  func err(_ line: String) {
+    Self.write(line + "\n", to: STDERR_FILENO)
+  }
+
+  /// An event, in the form asked for.
+  func show(_ event: TimelineEvent) {
+    out(isJSON ? event.json : TimelineText.line(event, colors: colors))
+  }
+
+  /// Every line goes out whole and at once, so that a pipe sees it when it happens.
+  static func write(_ text: String, to descriptor: Int32) {
+    var bytes = Array(text.utf8)[...]
+    while !bytes.isEmpty {
+      let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if count < 0, errno == EINTR || errno == EAGAIN { continue }
+      // Nobody reads: there is nobody to complain to either.
+      guard count > 0 else { return }
+      bytes = bytes.dropFirst(count)
+    }
+  }
+}

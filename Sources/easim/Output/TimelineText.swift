@@ -1,0 +1,57 @@
+import AccessoryCore
+import AccessorySessions
+
+/// Events as lines for people: the time, who, and what, in columns.
+enum TimelineText {
+  static func line(_ event: TimelineEvent, colors: Bool) -> String {
+    let (mark, text, style) = content(event)
+    let time = pad(event.time.shortSeconds, 8)
+    let body = "\(mark) \(text)"
+    return "\(time)  \(pad(event.side.rawValue, 9, right: true))  \(colors ? "\(style)\(body)\u{1B}[0m" : body)"
+  }
+
+  private enum Style {
+    static let plain = ""
+    static let good = "\u{1B}[32m"
+    static let bad = "\u{1B}[31m"
+    static let strong = "\u{1B}[1m"
+    static let quiet = "\u{1B}[2m"
+  }
+
+  private static func content(_ event: TimelineEvent) -> (mark: String, text: String, style: String) {
+    let name = event.subject?.name ?? ""
+    let protocols = event.subject?.protocols ?? []
+    let offer = protocols.isEmpty ? "no protocols" : protocols.joined(separator: ", ")
+    let id = event.subject?.connectionID.map { "  connectionID \($0)" } ?? ""
+    switch event.kind {
+    case .attach(let place):
+      return event.side == .accessory
+        ? ("+", "plugged in at \(place), offering \(offer)", Style.plain) : ("+", "cable at \(place)", Style.quiet)
+    case .detach(let reason): return ("-", "unplugged: \(reason)", event.side == .accessory ? Style.plain : Style.quiet)
+    case .link(let isUp, let text): return (" ", isUp ? "link \(text)" : "link down: \(text)", Style.quiet)
+    case .identification(let text): return (" ", "identification: \(text)", Style.quiet)
+    case .authentication(let text): return (" ", "authentication: \(text)", Style.quiet)
+    case .connect: return ("●", "connect     \(name)  [\(offer)]\(id)", Style.strong)
+    case .disconnect: return ("○", "disconnect  \(name)  [\(offer)]\(id)", Style.strong)
+    case .sessionOpen(let number, let name): return (" ", "session \(number) open on \(name)", Style.plain)
+    case .sessionClose(let number, _, let reason, let read, let written):
+      return (" ", "session \(number) over: \(reason) (read \(read), written \(written))", Style.plain)
+    case .fault(let text): return ("!", "fault: \(text)", Style.bad)
+    case .warning(let text): return ("!", text, Style.bad)
+    case .note(let text): return (" ", text, Style.plain)
+    case .result(let passed, let text): return (passed ? "✓" : "✗", text, passed ? Style.good : Style.bad)
+    }
+  }
+
+  private static func pad(_ text: String, _ width: Int, right: Bool = false) -> String {
+    let space = String(repeating: " ", count: max(0, width - text.count))
+    return right ? text + space : space + text
+  }
+}
+
+extension Instant {
+  /// Seconds with three places: "0.250 s" is as much as a person reads.
+  fileprivate var shortSeconds: String {
+    String(secondsText.dropLast(3))
+  }
+}

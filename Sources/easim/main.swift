@@ -1,0 +1,37 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessoryTransports
+import Glibc
+
+/// Parses, calls, and turns whatever went wrong into a sentence and an exit code.
+func easim(_ words: [String]) -> ExitCode {
+  let console = Console()
+  guard let name = words.first, name != "--help", name != "-h", name != "help" else {
+    console.out(HelpText.overview(CommandSpec.all))
+    return words.isEmpty ? .usage : .done
+  }
+  guard let command = CommandSpec.all.first(where: { $0.name == name }) else {
+    let near = Suggestion.nearest(to: name, in: CommandSpec.all.map(\.name)).map { ", did you mean '\($0)'?" } ?? ""
+    console.err("easim: unknown command '\(name)'\(near)\n       easim --help lists them")
+    return .usage
+  }
+  do {
+    let arguments = try ParsedArguments(words.dropFirst(), for: command)
+    if arguments.has("--help") {
+      console.out(HelpText.text(for: command))
+      return .done
+    }
+    return try command.run(arguments, console)
+  } catch let error as UsageError {
+    console.err("easim \(command.name): \(error.message)\n       easim \(command.name) --help says more")
+    return .usage
+  } catch let error as SourceProblems {
+    console.err("\(error)")
+    return .usage
+  } catch {
+    console.err("easim \(command.name): \(error)")
+    return .usage
+  }
+}
+
+exit(easim(Array(CommandLine.arguments.dropFirst())).rawValue)
