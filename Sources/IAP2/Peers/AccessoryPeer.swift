@@ -105,12 +105,8 @@ public struct AccessoryPeer: Peer, ~Copyable {
   }
 
   /// Asks the device to launch an app.
-  public mutating func requestAppLaunch(bundleID: String, withAlert: Bool) {
-    core.send(
-      ControlMessage(.requestAppLaunch) {
-        $0.text(0, bundleID)
-        $0.u8(1, withAlert ? 0 : 1)
-      })
+  public mutating func requestAppLaunch(_ request: AppLaunchRequest) {
+    core.send(request.message)
   }
 
   private mutating func sendStatus(_ id: UInt16, close: Bool) {
@@ -138,6 +134,10 @@ public struct AccessoryPeer: Peer, ~Copyable {
     case .authenticationFailed: core.events.append(.authenticationFailed)
     case .startExternalAccessorySession: handleSessionRequest(message)
     case .stopExternalAccessorySession: handleSessionStop(message)
+    case .deviceInformationUpdate, .deviceLanguageUpdate, .deviceTimeUpdate, .deviceUUIDUpdate:
+      tell(message) { message throws(ParameterError) in try DeviceNews(message).map(PeerEvent.deviceNews) }
+    case .powerUpdate:
+      tell(message) { message throws(ParameterError) in try PowerUpdate(message).map(PeerEvent.powerUpdate) }
     default: core.events.append(.message(message))
     }
   }

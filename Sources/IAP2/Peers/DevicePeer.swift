@@ -23,6 +23,21 @@ public struct DevicePeer: Peer, ~Copyable {
     public var answerTimeout: Milliseconds = 30_000
     /// How many refused identifications end the link: after the second a device was seen to stop.
     public var rejectionLimit = 2
+    /// What an accessory that lists the messages as received is told once it is ready, as iPhones do.
+    public var news: [DeviceNews] = [
+      .uuid("00000000-0000-4000-8000-00000000EA51"), .language("en"), .name("easim"),
+    ]
+    /// What an accessory that asks for power news is told, as far as it asks.
+    public var power: PowerUpdate = {
+      var power = PowerUpdate()
+      power.maximumCurrentDrawn = 100
+      power.willCharge = false
+      power.accessoryPowerMode = 0
+      power.isExternalChargerConnected = false
+      power.charging = .no
+      power.batteryPercent = 80
+      return power
+    }()
     /// The number of the first session; the device chooses, and 1 is the commonest.
     public var firstSession: UInt16 = 1
 
@@ -148,6 +163,10 @@ public struct DevicePeer: Peer, ~Copyable {
     } else {
       progress = .ready
       core.events.append(.ready)
+      // Listing one of these as received is all the subscription there is.
+      for news in settings.news where identification?.messagesReceived.contains(news.messageID) == true {
+        core.send(news.message)
+      }
     }
   }
 
@@ -226,6 +245,12 @@ public struct DevicePeer: Peer, ~Copyable {
     case .identificationInformationUpdate: handleUpdate(message)
     case .cancelIdentification: core.events.append(.identificationCancelled)
     case .externalAccessorySessionStatus: handleStatus(message)
+    case .startPowerUpdates: handlePowerSubscription(message)
+    case .powerSourceUpdate:
+      tell(message) { message throws(ParameterError) in try PowerSource(message).map(PeerEvent.powerSource) }
+    case .requestAppLaunch:
+      tell(message) { message throws(ParameterError) in try AppLaunchRequest(message).map(PeerEvent.appLaunchRequested)
+      }
     default: core.events.append(.message(message))
     }
   }
@@ -249,6 +274,16 @@ public struct DevicePeer: Peer, ~Copyable {
     progress =
       rejections >= settings.rejectionLimit
       ? .refused : .asking(.identification, remaining: remaining, deadline: now + settings.answerTimeout)
+  }
+
+  private mutating func handlePowerSubscription(_ message: ControlMessage) {
+    do throws(ParameterError) {
+      guard let subscription = try PowerSubscription(message) else { return }
+      core.events.append(.powerSubscription(subscription))
+      core.send(settings.power.selecting(subscription.parameters).message)
+    } catch {
+      core.events.append(.malformed("\(message.id): \(error)"))
+    }
   }
 
   private mutating func handleUpdate(_ message: ControlMessage) {

@@ -76,6 +76,15 @@ extension Peer where Self: ~Copyable {
   /// Whether the link is up.
   public var isLinkUp: Bool { core.link.isEstablished }
 
+  /// Tells the event that `read` makes of a message; one that cannot be read is told as malformed.
+  mutating func tell(_ message: ControlMessage, _ read: (ControlMessage) throws(ParameterError) -> PeerEvent?) {
+    do throws(ParameterError) {
+      core.events.append(try read(message) ?? .message(message))
+    } catch {
+      core.events.append(.malformed("\(message.id): \(error)"))
+    }
+  }
+
   /// Reads the session number and whatever else `read` wants from a message; a message that cannot be read is told as
   /// malformed, and nil returned.
   mutating func decode<Value>(

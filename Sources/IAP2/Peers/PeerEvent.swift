@@ -45,7 +45,19 @@ public enum PeerEvent: Equatable, Sendable {
   /// ``AccessoryPeer/refuseSession(_:)`` or ``AccessoryPeer/ignoreSession(_:)``.
   case sessionRequested(id: UInt16, protocolID: UInt8)
 
+  /// The device told something that the accessory subscribed to.
+  case deviceNews(DeviceNews)
+  /// The device told of power.
+  case powerUpdate(PowerUpdate)
+
   // MARK: The device's
+
+  /// The accessory subscribed to power news; the device has answered with what its settings say.
+  case powerSubscription(PowerSubscription)
+  /// The accessory told what it can supply.
+  case powerSource(PowerSource)
+  /// The accessory wants an app launched.
+  case appLaunchRequested(AppLaunchRequest)
 
   /// The accessory's certificate: answer with ``DevicePeer/challenge(_:now:)`` or ``DevicePeer/concludeAuthentication(accepted:now:)``.
   case certificateReceived([UInt8])
