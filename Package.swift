@@ -18,7 +18,11 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Reso
 
 let package = Package(
   name: "easim",
-  products: [.executable(name: "easim", targets: ["easim"])],
+  products: [
+    .executable(name: "easim", targets: ["easim"]),
+    .library(name: "IAP2", targets: ["IAP2"]),
+    .library(name: "AccessoryProfiles", targets: ["AccessoryProfiles"]),
+  ],
   targets: [
     // Floor 0: the protocol, and the words everything else is written in.
     room("IAP2", floor: 0),
@@ -66,7 +70,12 @@ let package = Package(
       name: "ChannelSuite", dependencies: ["AccessoryCore"], path: "Tests/Support/ChannelSuite", swiftSettings: settings
     ),
 
+    .target(
+      name: "FuzzTargets", dependencies: ["IAP2", "AccessoryProfiles"], path: "Tests/Support/FuzzTargets",
+      swiftSettings: settings),
+
     tests("AccessoryCoreTests", ["AccessoryCore"]),
+    tests("FuzzReplayTests", ["FuzzTargets"]),
     tests("IAP2Tests", ["IAP2"]),
     tests("AccessoryProfilesTests", ["AccessoryProfiles"]),
     tests("AccessoryTransportsTests", ["AccessoryCore", "AccessoryTransports", "ChannelSuite"]),

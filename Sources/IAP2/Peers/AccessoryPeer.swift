@@ -38,6 +38,11 @@ public struct AccessoryPeer: Peer, ~Copyable {
   /// When ``handleTimeout(now:)`` wants to be called.
   public var deadline: WireTime? { core.deadline }
 
+  /// The channel is gone.
+  public mutating func stop(_ reason: String) {
+    core.stop(reason)
+  }
+
   // MARK: Answers
 
   /// Answers the device's request for the certificate.

@@ -123,6 +123,13 @@ public struct DevicePeer: Peer, ~Copyable {
     return core.deadline
   }
 
+  /// The channel is gone.
+  public mutating func stop(_ reason: String) {
+    core.stop(reason)
+    progress = .linkDown
+    identification = nil
+  }
+
   /// Whether the accessory is identified and authenticated.
   public var isReady: Bool { progress == .ready }
 

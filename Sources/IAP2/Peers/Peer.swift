@@ -20,6 +20,9 @@ public protocol Peer: ~Copyable {
 
   /// Closes an open session from this side.
   mutating func closeSession(_ id: UInt16)
+
+  /// The channel is gone: every session ends with `reason`, and nothing is waited for any more.
+  mutating func stop(_ reason: String)
 }
 
 extension Peer where Self: ~Copyable {
@@ -31,11 +34,6 @@ extension Peer where Self: ~Copyable {
   /// Appends the next packet to `bytes`; false when there is nothing to send now.
   public mutating func nextTransmit(into bytes: inout [UInt8], now: WireTime) -> Bool {
     core.link.nextTransmit(into: &bytes, now: now)
-  }
-
-  /// The channel is gone: every session ends with `reason`.
-  public mutating func stop(_ reason: String) {
-    core.stop(reason)
   }
 
   /// Sends as much of `bytes` as the session's bound allows and returns how much that was. After a short write

@@ -1,0 +1,25 @@
+import IAP2
+
+/// What the message fuzzer does with its bytes: a message number, then parameters, through every reader there is.
+public enum FuzzedMessage {
+  /// Reads `bytes` as a control message in every way.
+  public static func play(_ bytes: [UInt8]) {
+    guard bytes.count >= 2 else { return }
+    let message = ControlMessage(
+      MessageID(rawValue: UInt16(bytes[0]) << 8 | UInt16(bytes[1])), body: Array(bytes.dropFirst(2).prefix(65_529)))
+    _ = MessageText.line(message)
+    let reading = IdentificationReading(message)
+    let verdict = IdentificationJudge().judge(reading)
+    if verdict.isAccepted {
+      // What was accepted must survive being said again.
+      let again = IdentificationReading(reading.identification.message)
+      precondition(again.identification.protocols == reading.identification.protocols)
+    }
+    _ = try? DeviceNews(message)
+    _ = try? PowerUpdate(message)
+    _ = try? PowerSubscription(message)
+    _ = try? PowerSource(message)
+    _ = try? AppLaunchRequest(message)
+    _ = try? LinkParameters(decoding: bytes.span.bytes)
+  }
+}

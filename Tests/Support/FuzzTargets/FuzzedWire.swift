@@ -1,0 +1,113 @@
+import IAP2
+
+/// What the wire fuzzer does with its bytes: an accessory and a device, each hearing a stranger.
+///
+/// Raw bytes rarely get past a checksum, so the input is a program: each step is a byte that says what follows, and
+/// packets get right checksums and, if they like, the numbers that the peer waits for.
+public enum FuzzedWire {
+  /// Plays `bytes` to both roles; traps when something that must not happen does.
+  public static func play(_ bytes: [UInt8]) {
+    var accessory = AccessoryPeer(identification: identification)
+    play(bytes, to: &accessory) { peer, event in
+      switch event {
+      case .certificateRequested: peer.provideCertificate([1, 2, 3])
+      case .challenged(let challenge): peer.provideResponse(challenge)
+      case .sessionRequested(let id, _): peer.acceptSession(id, reportingStatus: id % 2 == 0)
+      default: break
+      }
+    }
+    var device = DevicePeer()
+    play(bytes, to: &device) { peer, event in
+      let now = WireTime(nanoseconds: 0)
+      switch event {
+      case .certificateReceived: peer.challenge([4, 5, 6], now: now)
+      case .responseReceived: peer.concludeAuthentication(accepted: true, now: now)
+      case .ready: _ = peer.openSession(protocolNamed: "com.example.fuzz")
+      default: break
+      }
+    }
+  }
+
+  private static let identification: Identification = {
+    var it = Identification()
+    it.protocols = [ExternalAccessoryProtocol(id: 0, name: "com.example.fuzz")]
+    return it
+  }()
+
+  private static func play<P: Peer & ~Copyable>(
+    _ program: [UInt8], to peer: inout P, answer: (inout P, PeerEvent) -> Void
+  ) {
+    var now = WireTime(nanoseconds: 0)
+    var rest = program[...]
+    var acknowledged: UInt8 = 0
+    var sequence: UInt8 = 0
+    peer.start(now: now)
+    settle(&peer, now, &acknowledged, answer)
+    while let step = rest.popFirst() {
+      let length = Int(rest.popFirst() ?? 0)
+      let taken = Array(rest.prefix(length))
+      rest = rest.dropFirst(length)
+      switch step & 7 {
+      case 0: peer.receive(taken.span.bytes, now: now)
+      case 1: now = now + Milliseconds(Int64(length) * 100)
+      case 2: feed(PacketWriter.detection, &peer, now)
+      case 3:
+        let parameters = LinkParameters(maximumPacketLength: UInt16(truncatingIfNeeded: 24 + length * 256)).encoded
+        feed(packet([.syn, step & 8 == 0 ? [] : .ack], sequence, acknowledged, 0, parameters), &peer, now)
+      case 4: feed(packet(ControlBits(rawValue: step & 0xF8), sequence, acknowledged, 0, taken), &peer, now)
+      default:
+        sequence &+= step & 0x80 == 0 ? 1 : step >> 3
+        feed(packet(.ack, sequence, acknowledged, step & 7 == 5 ? 1 : 2, content(step, taken)), &peer, now)
+      }
+      if let due = peer.deadline, due <= now { peer.handleTimeout(now: now) }
+      settle(&peer, now, &acknowledged, answer)
+    }
+    peer.stop("the program ends")
+    settle(&peer, now, &acknowledged, answer)
+    precondition(peer.deadline == nil, "a stopped peer waits for nothing")
+  }
+
+  /// A control message by number where the step says so, else the bytes as they are.
+  private static func content(_ step: UInt8, _ bytes: [UInt8]) -> [UInt8] {
+    guard step & 7 == 5, step & 8 == 0, bytes.count >= 2 else { return bytes }
+    return ControlMessage(
+      MessageID(rawValue: UInt16(bytes[0]) << 8 | UInt16(bytes[1])), body: Array(bytes.dropFirst(2))
+    ).encoded
+  }
+
+  private static func packet(
+    _ control: ControlBits, _ sequence: UInt8, _ acknowledgement: UInt8, _ session: UInt8, _ payload: [UInt8]
+  ) -> [UInt8] {
+    PacketWriter.packet(
+      PacketHeader(
+        control: control, sequence: sequence, acknowledgement: acknowledgement, session: session,
+        payloadCount: payload.count), payload: payload)
+  }
+
+  private static func feed<P: Peer & ~Copyable>(_ bytes: [UInt8], _ peer: inout P, _ now: WireTime) {
+    peer.receive(bytes.span.bytes, now: now)
+  }
+
+  /// Drains the peer, and learns the number that it waits to see acknowledged.
+  private static func settle<P: Peer & ~Copyable>(
+    _ peer: inout P, _ now: WireTime, _ acknowledged: inout UInt8, _ answer: (inout P, PeerEvent) -> Void
+  ) {
+    var inbox: [UInt8] = []
+    for _ in 0..<1_000 {
+      var bytes: [UInt8] = []
+      let event = peer.nextEvent()
+      if let event {
+        answer(&peer, event)
+        if case .sessionReadable(let id) = event {
+          peer.exchangeInbox(id, &inbox)
+          peer.consume(inbox.count, of: id)
+          inbox.removeAll()
+        }
+      }
+      let spoke = peer.nextTransmit(into: &bytes, now: now)
+      if spoke, bytes.count > 6 { acknowledged = bytes[5] }
+      if event == nil, !spoke { return }
+    }
+    preconditionFailure("the peer never falls silent")
+  }
+}
