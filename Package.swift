@@ -34,7 +34,7 @@ let package = Package(
     // Library is a link to profiles/, whose files are compiled into the code.
     room(
       "AccessoryProfiles", floor: 1, ["AccessoryCore"],
-      resources: [.embedInCode("Library")]),
+      exclude: ["Library/schema"], resources: [.embedInCode("Library")]),
     room("AccessoryTransports", floor: 1, ["AccessoryCore", "CLinux", "IAP2"]),
     room("Certificates", floor: 1, ["AccessoryCore", "CCrypto"]),
 

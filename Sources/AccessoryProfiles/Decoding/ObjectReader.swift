@@ -32,8 +32,10 @@ public struct ObjectReader {
     let place = path.isEmpty ? shape.name : path
     for member in list {
       if let earlier = first[member.key] {
-        let lines = "line \(earlier.keyPosition.line), column \(earlier.keyPosition.column)"
-        problems.error(at: member.keyPosition, "key '\(member.key)' occurs twice in \(place): first at \(lines)")
+        let (line, column) = (earlier.keyPosition.line, earlier.keyPosition.column)
+        // The parameters of a text all have the text's own place.
+        let first = earlier.keyPosition == member.keyPosition ? "" : ": first at line \(line), column \(column)"
+        problems.error(at: member.keyPosition, "key '\(Excerpt.of(member.key))' occurs twice in \(place)\(first)")
         continue
       }
       first[member.key] = member

@@ -54,23 +54,25 @@ public struct SourceProblems: Error, Equatable, Sendable, CustomStringConvertibl
 
 /// Collects the problems of one reading, so that a user mends a file in one go and not one error at a time.
 public final class ProblemCollector {
-  /// More than these are counted only: a file with a thousand mistakes has one cause.
+  /// Of either severity, more than these are counted only: a file with a thousand mistakes has one cause.
   public static let most = 50
 
-  /// The problems so far.
-  public private(set) var problems: [SourceProblem] = []
-  private var uncounted = 0
+  private var errors: [SourceProblem] = []
+  private var warnings: [SourceProblem] = []
+  private var uncountedErrors = 0
+  private var uncountedWarnings = 0
 
   /// A collector without problems.
   public init() {}
 
   /// Adds a problem.
   public func add(_ problem: SourceProblem) {
-    guard problems.count < Self.most else {
-      uncounted += 1
-      return
+    switch problem.severity {
+    case .error where errors.count < Self.most: errors.append(problem)
+    case .error: uncountedErrors += 1
+    case .warning where warnings.count < Self.most: warnings.append(problem)
+    case .warning: uncountedWarnings += 1
     }
-    problems.append(problem)
   }
 
   /// Adds an error.
@@ -78,20 +80,25 @@ public final class ProblemCollector {
     add(SourceProblem(.error, at: position, path: path, message))
   }
 
-  /// Whether an error, and not only warnings, was added.
-  public var hasErrors: Bool { problems.contains { $0.severity == .error } || uncounted > 0 }
+  /// How many errors there are so far.
+  public var errorCount: Int { errors.count + uncountedErrors }
 
-  /// Throws the errors, in the order of the file, if there are any.
-  public func throwErrors() throws(SourceProblems) {
-    guard hasErrors else { return }
-    var errors = problems.filter { $0.severity == .error }
-    errors.sort { left, right in
+  /// The problems in the order of the file, and last how many more there were than are kept.
+  public var problems: [SourceProblem] {
+    var all = errors + warnings
+    all.sort { left, right in
       guard let left = left.position, let right = right.position else {
         return left.position != nil && right.position == nil
       }
       return (left.file, left.line, left.column) < (right.file, right.line, right.column)
     }
-    if uncounted > 0 { errors.append(SourceProblem(at: nil, "and \(uncounted) more")) }
-    throw SourceProblems(errors)
+    if uncountedErrors > 0 { all.append(SourceProblem(.error, at: nil, "and \(uncountedErrors) more")) }
+    if uncountedWarnings > 0 { all.append(SourceProblem(.warning, at: nil, "and \(uncountedWarnings) more")) }
+    return all
+  }
+
+  /// Throws the errors, in the order of the file, if there are any.
+  public func throwErrors() throws(SourceProblems) {
+    if errorCount > 0 { throw SourceProblems(problems.filter { $0.severity == .error }) }
   }
 }

@@ -36,6 +36,21 @@ public struct JSON5Value: Equatable, Sendable {
     return members.first { $0.key == key }?.value
   }
 
+  /// Where the value at a path such as `protocols[1].name` stands; where there is none, the nearest value around it.
+  func position(at path: String) -> SourcePosition {
+    var value = self
+    for step in path.split(whereSeparator: { $0 == "." || $0 == "[" }) {
+      if step.hasSuffix("]"), let index = Int(step.dropLast()), case .array(let values) = value.content {
+        guard values.indices.contains(index) else { break }
+        value = values[index]
+      } else {
+        guard let member = value[String(step)] else { break }
+        value = member
+      }
+    }
+    return value.position
+  }
+
   /// What the value is, for "expected text, found number 5".
   public var summary: String {
     switch content {

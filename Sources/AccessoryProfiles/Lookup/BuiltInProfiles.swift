@@ -6,5 +6,11 @@ enum BuiltInProfiles {
   static let files: [(name: String, bytes: [UInt8])] = [
     ("echo", PackageResources.echo_json5),
     ("lawk-view", PackageResources.lawk_view_json5),
+    ("misbehaving", PackageResources.misbehaving_json5),
+    ("multi", PackageResources.multi_json5),
+    ("older-auth", PackageResources.older_auth_json5),
+    ("scripted", PackageResources.scripted_json5),
+    ("sensor", PackageResources.sensor_json5),
+    ("sink", PackageResources.sink_json5),
   ]
 }

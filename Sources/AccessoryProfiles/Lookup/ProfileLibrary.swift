@@ -33,14 +33,13 @@ public struct ProfileLibrary: Sendable {
   /// The profile that a reference names, ready to be numbered.
   public func template(_ reference: String) throws(SourceProblems) -> ProfileTemplate {
     let source = try find(reference)
-    let tree = try wholeTree(source, chain: [])
-    return try Self.template(tree, name: source.name)
+    return try ProfileReader.read(wholeTree(source, chain: []), name: source.name)
   }
 
   /// A profile from a text that is not in a file, such as standard input; it may extend profiles by name.
   public func template(text: [UInt8], file: String, name: String) throws(SourceProblems) -> ProfileTemplate {
-    let tree = try wholeTree(Source(name: name, label: file, origin: .text, bytes: text), chain: [])
-    return try Self.template(tree, name: name)
+    let source = Source(name: name, label: file, origin: .text, bytes: text)
+    return try ProfileReader.read(wholeTree(source, chain: []), name: name)
   }
 
   /// The text of a profile's file, as it was written, with its comments.
@@ -48,17 +47,13 @@ public struct ProfileLibrary: Sendable {
     String(decoding: try find(reference).bytes, as: UTF8.self)
   }
 
-  private static func template(_ tree: JSON5Value, name: String) throws(SourceProblems) -> ProfileTemplate {
-    let profile = try ProfileReader.read(tree, name: name)
-    return ProfileTemplate(profile)
-  }
-
   // MARK: Finding
 
   /// Where a profile's text comes from.
   private struct Source {
     enum Origin: Equatable {
-      case shipped
+      case shipped(String)
+      /// The file's real path, so that two ways to one file are one.
       case file(String)
       case text
     }
@@ -84,23 +79,26 @@ public struct ProfileLibrary: Sendable {
   private func find(_ reference: String, asking: Source? = nil) throws(SourceProblems) -> Source {
     if Self.isPath(reference) {
       var path = reference
-      if !reference.hasPrefix("/"), case .file(let own) = asking?.origin, let slash = own.lastIndex(of: "/") {
-        path = own[...slash] + reference
+      if !reference.hasPrefix("/"), let asking, case .file = asking.origin, let slash = asking.label.lastIndex(of: "/")
+      {
+        path = asking.label[...slash] + reference
       }
       return try read(path)
     }
     if let userFolder {
       let path = "\(userFolder)/\(reference).json5"
-      if asking?.origin != .file(path), ownNames.contains(reference) { return try read(path) }
+      if ownNames.contains(reference), asking?.origin != .file(TextFile.realPath(path)) { return try read(path) }
     }
     if let shipped = BuiltInProfiles.files.first(where: { $0.name == reference }) {
-      return Source(name: shipped.name, label: "\(shipped.name).json5", origin: .shipped, bytes: shipped.bytes)
+      return Source(
+        name: shipped.name, label: "\(shipped.name).json5", origin: .shipped(shipped.name), bytes: shipped.bytes)
     }
     let known = names.map(\.name)
     let hint = ObjectReader.nearest(to: reference, in: known)
     let folder = userFolder.map { "\($0) and " } ?? ""
+    let looked = hint.isEmpty ? ": looked" : "\(hint) Looked"
     let message =
-      "no profile '\(Excerpt.of(reference))'\(hint); looked in \(folder)the shipped profiles "
+      "no profile '\(Excerpt.of(reference))'\(looked) in \(folder)the shipped profiles "
       + "\(BuiltInProfiles.files.map(\.name).joined(separator: ", "))"
     throw SourceProblems([SourceProblem(at: nil, message)])
   }
@@ -110,13 +108,16 @@ public struct ProfileLibrary: Sendable {
     let name = file.hasSuffix(".json5") ? file.dropLast(6) : file.hasSuffix(".json") ? file.dropLast(5) : file[...]
     do {
       let bytes = try TextFile.read(path, limit: JSON5.Limits().bytes)
-      return Source(name: String(name), label: path, origin: .file(path), bytes: bytes)
+      return Source(name: String(name), label: path, origin: .file(TextFile.realPath(path)), bytes: bytes)
     } catch {
       throw SourceProblems([SourceProblem(at: nil, error.description)])
     }
   }
 
   // MARK: Extending
+
+  /// More files than anybody needs, and few enough to follow one by one.
+  private static let longestChain = 32
 
   /// The tree of a file laid over those it extends; `chain` is how one got here.
   private func wholeTree(_ source: Source, chain: [Source]) throws(SourceProblems) -> JSON5Value {
@@ -126,6 +127,7 @@ public struct ProfileLibrary: Sendable {
     } catch {
       throw SourceProblems([error])
     }
+    try ProfileReader.checkVersion(of: tree)
     guard let base = tree["extends"] else { return tree }
     guard case .text(let reference) = base.content else {
       let found = "expected a profile's name or path, found \(base.summary)"
@@ -139,11 +141,15 @@ public struct ProfileLibrary: Sendable {
       throw SourceProblems(moved)
     }
     let links = chain + [source]
-    if links.contains(where: { $0.origin == below.origin && $0.label == below.label }) {
+    if links.contains(where: { $0.origin == below.origin }) {
       let names = (links + [below]).map(\.label).joined(separator: " → ")
       throw SourceProblems([
         SourceProblem(at: base.position, path: "extends", "profiles extend each other in a circle: \(names)")
       ])
+    }
+    guard links.count < Self.longestChain else {
+      let message = "more than \(Self.longestChain) profiles extend each other"
+      throw SourceProblems([SourceProblem(at: base.position, path: "extends", message)])
     }
     return ProfileMerge.lay(tree, over: try wholeTree(below, chain: links))
   }

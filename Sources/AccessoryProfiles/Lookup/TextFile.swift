@@ -24,6 +24,13 @@ enum TextFile {
     throw TextFileError("\(path) has more than \(limit) bytes, the most a profile may have", isMissing: false)
   }
 
+  /// The path without links and detours; the path itself where the system knows none.
+  static func realPath(_ path: String) -> String {
+    guard let real = realpath(path, nil) else { return path }
+    defer { free(real) }
+    return String(cString: real)
+  }
+
   /// The names in a directory, sorted; empty when it is not there or not readable.
   static func names(in directory: String) -> [String] {
     guard let stream = opendir(directory) else { return [] }

@@ -39,7 +39,8 @@ extension Profile {
       certData = generation.certData
     }
 
-    static let certSerialRange = 1...64
-    static let certDataRange = 1...4096
+    /// Zero is what a dump shows before the accessory is authenticated.
+    static let certSerialRange = 0...64
+    static let certDataRange = 0...65_535
   }
 }

@@ -27,6 +27,11 @@ extension Profile {
     /// The defaults.
     public init() {}
 
+    /// The ids of the sessions, the file transfer's last and only where there is one.
+    public var sessionIDs: [UInt8] {
+      [controlSession, externalAccessorySession] + (fileTransferSession.map { [$0] } ?? [])
+    }
+
     static let outstandingRange = 1...127
     static let packetLengthRange = 24...65_535
     static let retransmissionTimeoutRange = Duration.milliseconds(20)...Duration.milliseconds(65_535)

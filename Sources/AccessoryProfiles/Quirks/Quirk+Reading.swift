@@ -18,7 +18,7 @@ extension Quirk {
 
   /// Reads either form; nil, with a problem, when it is no quirk.
   static func read(_ value: JSON5Value, path: String, _ problems: ProblemCollector) -> Quirk? {
-    let before = problems.problems.count
+    let before = problems.errorCount
     guard let name = name(of: value, path: path, problems) else { return nil }
     guard let definition = QuirkDefinition.named(name) else {
       let hint = ObjectReader.hint(for: name, in: QuirkDefinition.all.map(\.name))
@@ -39,7 +39,7 @@ extension Quirk {
         if let value = parameter.value(from: reader) { given.append(Argument(name: parameter.name, value: value)) }
       }
     }
-    return problems.problems.count == before ? Quirk(definition, given: given) : nil
+    return problems.errorCount == before ? Quirk(definition, given: given) : nil
   }
 
   private static func name(of value: JSON5Value, path: String, _ problems: ProblemCollector) -> String? {

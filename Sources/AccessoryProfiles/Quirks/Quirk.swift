@@ -13,7 +13,7 @@ import AccessoryCore
 public struct Quirk: Equatable, Sendable, CustomStringConvertible {
   /// What kind of quirk it is.
   public let definition: QuirkDefinition
-  /// The parameters that were given, in their order.
+  /// The parameters that were given, in the definition's order.
   public let given: [Argument]
 
   /// One parameter that was given.
@@ -36,6 +36,14 @@ public struct Quirk: Equatable, Sendable, CustomStringConvertible {
   init(_ definition: QuirkDefinition, given: [Argument]) {
     self.definition = definition
     self.given = given
+  }
+
+  /// The quirk with one parameter given; a parameter it does not have, or a value outside its domain, traps.
+  public func setting(_ parameter: String, to value: QuirkValue) -> Quirk {
+    let known = definition.parameters.first { $0.name == parameter }
+    precondition(known?.admits(value) == true, "the quirk '\(name)' takes no \(parameter)=\(value)")
+    let others = given.filter { $0.name != parameter } + [Argument(name: parameter, value: value)]
+    return Quirk(definition, given: definition.parameters.compactMap { one in others.first { $0.name == one.name } })
   }
 
   /// The value of a choice.
@@ -69,7 +77,7 @@ public struct Quirk: Equatable, Sendable, CustomStringConvertible {
     preconditionFailure("the parameter '\(parameter)' of the quirk '\(name)' is of another kind")
   }
 
-  /// The form that ``init(_:)-(String)`` reads, with the parameters that were given.
+  /// The form of the command line, with the parameters that were given.
   public var description: String {
     ([name] + given.map { "\($0.name)=\($0.value)" }).joined(separator: ",")
   }

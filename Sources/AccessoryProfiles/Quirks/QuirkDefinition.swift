@@ -19,6 +19,16 @@ public struct QuirkDefinition: Equatable, Sendable {
     public let domain: Domain
     /// The value when it is not given.
     public let standard: QuirkValue
+
+    /// Whether a value is one of those the parameter may have.
+    func admits(_ value: QuirkValue) -> Bool {
+      switch (domain, value) {
+      case (.choice(let words), .choice(let word)): words.contains(word)
+      case (.count(let range), .count(let count)): range.contains(count)
+      case (.duration(let range), .duration(let duration)): range.contains(duration)
+      default: false
+      }
+    }
   }
 
   /// What a parameter's values may be.

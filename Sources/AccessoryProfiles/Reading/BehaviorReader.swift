@@ -29,7 +29,12 @@ extension Behavior {
     switch value.content {
     case .text(let text):
       if text.hasPrefix("exec:") { return shellCommand(text, at: value.position, path: path, problems) }
-      object.content = .object(members(of: OptionText(text), at: value.position))
+      let options = OptionText(text)
+      if let advice = advice(for: options.name) {
+        problems.error(at: value.position, path: path, advice)
+        return nil
+      }
+      object.content = .object(members(of: options, at: value.position))
     case .object: break
     default:
       problems.error(
@@ -49,10 +54,10 @@ extension Behavior {
       problems.error(at: type.position, path: path, "unknown behavior '\(Excerpt.of(name))'\(hint)")
       return nil
     }
-    let before = problems.problems.count
+    let before = problems.errorCount
     guard let reader = ObjectReader(object, shape: shape, path: path, problems) else { return nil }
     let behavior = read(name, reader)
-    return problems.problems.count == before ? behavior : nil
+    return problems.errorCount == before ? behavior : nil
   }
 
   private static func read(_ name: String, _ reader: ObjectReader) -> Behavior? {
@@ -76,6 +81,15 @@ extension Behavior {
     return .exec(command: "/bin/sh", arguments: ["-c", command])
   }
 
+  /// What to write instead of the two behaviours that name and parameters cannot say.
+  private static func advice(for name: String) -> String? {
+    switch name {
+    case "script": "a script has rules: write it in a profile, as { type: 'script', rules: [ … ] }"
+    case "exec": "the command is missing: write 'exec:COMMAND'"
+    default: nil
+    }
+  }
+
   private static func members(of options: OptionText, at position: SourcePosition) -> [JSON5Member] {
     let type = JSON5Member("type", JSON5Value(.text(options.name), at: position), at: position)
     return [type]
@@ -97,7 +111,6 @@ extension Behavior {
     source.total = reader.integer("total", in: Source.totalRange)
     if let text = reader.text("text") {
       source.pattern = .text(text)
-      if text.isEmpty { reader.error("text", "an empty text cannot be sent over and over") }
       if reader.value("pattern") != nil {
         reader.error("pattern", "a source repeats a text or makes a pattern: leave out 'text' or 'pattern'")
       }
@@ -109,7 +122,6 @@ extension Behavior {
 
   private static func exec(_ reader: ObjectReader) -> Behavior? {
     guard reader.require("command"), let command = reader.text("command") else { return nil }
-    if command.isEmpty { reader.error("command", "the command is empty") }
     let arguments = (reader.array("arguments") ?? []).compactMap { reader.element($0) }
     return .exec(command: command, arguments: arguments)
   }
@@ -123,7 +135,6 @@ extension Behavior {
         return nil
       }
       guard rule.require("request"), let request = rule.bytes("request") else { return nil }
-      if request.isEmpty { rule.error("request", "an empty request is never received") }
       let delay = rule.duration("delay", in: .zero ... .seconds(3600))
       return Script.Rule(request: request, response: rule.bytes("response") ?? [], delay: delay ?? .zero)
     }
@@ -139,7 +150,6 @@ extension Behavior {
     }
     guard let framing = reader.object("framing", framingShape) else { return nil }
     if let delimiter = framing.bytes("delimiter"), framing.value("fixed") == nil {
-      if delimiter.isEmpty { framing.error("delimiter", "an empty delimiter ends nothing") }
       return .delimiter(delimiter)
     }
     if let fixed = framing.integer("fixed", in: Script.fixedRange), framing.value("delimiter") == nil {

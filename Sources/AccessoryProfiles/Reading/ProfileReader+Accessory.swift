@@ -2,82 +2,50 @@ import AccessoryCore
 
 /// The section `accessory`: the identity and the protocols.
 extension ProfileReader {
-  /// No field of identification holds more; the wire's own limit is far above.
-  static let longestText = 255
-
   static func identity(_ reader: ObjectReader) -> Profile.Identity {
     for key in ["name", "manufacturer", "modelNumber", "serialNumber", "firmwareRevision", "hardwareRevision"] {
       reader.require(key)
     }
     var identity = Profile.Identity(
-      name: field("name", reader) ?? "", manufacturer: field("manufacturer", reader) ?? "",
-      modelNumber: field("modelNumber", reader) ?? "", serialNumber: field("serialNumber", reader) ?? "",
-      firmwareRevision: field("firmwareRevision", reader) ?? "",
-      hardwareRevision: field("hardwareRevision", reader) ?? "")
+      name: reader.text("name") ?? "", manufacturer: reader.text("manufacturer") ?? "",
+      modelNumber: reader.text("modelNumber") ?? "", serialNumber: reader.text("serialNumber") ?? "",
+      firmwareRevision: reader.text("firmwareRevision") ?? "",
+      hardwareRevision: reader.text("hardwareRevision") ?? "")
     identity.productPlanUID = optionalField("ppid", reader)
     identity.regionCode = optionalField("regionCode", reader)
     identity.firmwareRevisionPending = optionalField("firmwareRevisionPending", reader)
-    if let dockType = field("dockType", reader) { identity.dockType = dockType }
-    if let language = field("currentLanguage", reader) { identity.currentLanguage = language }
+    if let dockType = reader.text("dockType") { identity.dockType = dockType }
+    if let language = reader.text("currentLanguage") { identity.currentLanguage = language }
     if let list = reader.array("supportedLanguages") {
       identity.supportedLanguages = list.compactMap { reader.element($0) }
-      if list.isEmpty { reader.error("supportedLanguages", "an accessory supports at least one language") }
     } else {
       identity.supportedLanguages = [identity.currentLanguage]
     }
     return identity
   }
 
-  /// A text of identification: not too long, without a NUL (which ends a text on the wire), its template well-formed.
-  private static func field(_ key: String, _ reader: ObjectReader) -> String? {
-    guard let text = reader.text(key) else { return nil }
-    if text.unicodeScalars.count > longestText {
-      reader.error(key, "a text has at most \(longestText) characters, and this one has \(text.unicodeScalars.count)")
-    }
-    if text.unicodeScalars.contains("\0") {
-      reader.error(key, "a NUL would end the text on the wire")
-    }
-    if let fault = TemplateText.fault(in: text) { reader.error(key, fault) }
-    return text
-  }
-
   /// A text that may be `null`, which is what Apple's dump prints as `(null)`.
   private static func optionalField(_ key: String, _ reader: ObjectReader) -> String? {
     if let value = reader.value(key), value.content == .null { return nil }
-    return field(key, reader)
+    return reader.text(key)
   }
 
-  static func protocols(_ reader: ObjectReader) -> [Profile.SessionProtocol] {
+  /// The protocols that can be read, each with its path. Their number is limited here because an id is a byte.
+  static func protocols(_ reader: ObjectReader) -> [(path: String, entry: Profile.SessionProtocol)] {
     let elements = reader.array("protocols") ?? []
-    if elements.count > 256 {
-      reader.error("protocols", "an accessory has at most 256 protocols, not \(elements.count)")
+    guard elements.count <= 256 else {
+      reader.error("protocols", "an accessory has at most 256 protocols, and this one has \(elements.count)")
+      return []
     }
-    var entries: [Profile.SessionProtocol] = []
-    for (index, element) in elements.enumerated().prefix(256) {
-      guard let entry = entry(element, defaultID: UInt8(index), reader) else { continue }
-      if let name = entries.first(where: { $0.id == entry.id })?.name {
-        reader.problems.error(
-          at: element.value.position, path: element.path,
-          "the protocols '\(name)' and '\(entry.name)' have the same id \(entry.id)")
-      }
-      if entries.contains(where: { $0.name == entry.name }) {
-        reader.problems.error(
-          at: element.value.position, path: element.path, "the protocol '\(entry.name)' is listed twice")
-      }
-      entries.append(entry)
+    return elements.enumerated().compactMap { index, element in
+      entry(element, defaultID: UInt8(index), reader).map { (element.path, $0) }
     }
-    return entries
   }
 
   private static func entry(
     _ element: (path: String, value: JSON5Value), defaultID: UInt8, _ reader: ObjectReader
   ) -> Profile.SessionProtocol? {
-    if case .text(let name) = element.value.content {
-      if let fault = Profile.SessionProtocol.fault(inName: name) {
-        reader.problems.error(at: element.value.position, path: element.path, fault)
-      }
-      return Profile.SessionProtocol(name, id: defaultID)
-    }
+    if case .text(let name) = element.value.content { return Profile.SessionProtocol(name, id: defaultID) }
     guard case .object = element.value.content else {
       reader.problems.error(
         at: element.value.position, path: element.path,
@@ -87,7 +55,6 @@ extension ProfileReader {
     guard let object = ObjectReader(element.value, shape: ProfileShapes.protocol, path: element.path, reader.problems),
       object.require("name"), let name = object.text("name")
     else { return nil }
-    if let fault = Profile.SessionProtocol.fault(inName: name) { object.error("name", fault) }
     let id = object.integer("id", in: 0...255).map { UInt8($0) }
     var entry = Profile.SessionProtocol(name, id: id ?? defaultID)
     if let action = matchAction(object) { entry.matchAction = action }

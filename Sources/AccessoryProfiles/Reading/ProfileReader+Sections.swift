@@ -22,16 +22,13 @@ extension ProfileReader {
     }
     if let count = reader.integer("maximumCumulativeAcknowledgements", in: Link.cumulativeRange) {
       link.maximumCumulativeAcknowledgements = UInt8(count)
+    } else {
+      // A small window alone must not break the rule that it bounds this count.
+      link.maximumCumulativeAcknowledgements = min(
+        link.maximumCumulativeAcknowledgements, link.maximumOutstandingPackets)
     }
     link.zeroAcknowledgement = reader.boolean("zeroAcknowledgement") ?? false
     if let sessions = reader.object("sessions", ProfileShapes.sessions) { read(sessions, into: &link) }
-    if link.maximumCumulativeAcknowledgements > link.maximumOutstandingPackets {
-      let key = "maximumCumulativeAcknowledgements"
-      reader.error(
-        reader.value(key) == nil ? "maximumOutstandingPackets" : key,
-        "\(link.maximumCumulativeAcknowledgements) cumulative acknowledgements are more than the "
-          + "\(link.maximumOutstandingPackets) outstanding packets")
-    }
     return link
   }
 
@@ -41,12 +38,6 @@ extension ProfileReader {
       link.externalAccessorySession = UInt8(id)
     }
     link.fileTransferSession = reader.integer("fileTransfer", in: Profile.Link.sessionRange).map { UInt8($0) }
-    let ids = [link.controlSession, link.externalAccessorySession] + (link.fileTransferSession.map { [$0] } ?? [])
-    if Set(ids).count < ids.count {
-      reader.problems.error(
-        at: reader.position, path: reader.path,
-        "the sessions have the same id: \(ids.map(String.init).joined(separator: ", "))")
-    }
   }
 
   static func authentication(_ reader: ObjectReader) -> Profile.Authentication {
@@ -84,22 +75,13 @@ extension ProfileReader {
     }
   }
 
-  static func transports(_ root: ObjectReader) -> [Profile.Transport]? {
-    guard let elements = root.array("transports") else { return nil }
-    if elements.isEmpty { root.error("transports", "an accessory declares at least one transport") }
-    var transports: [Profile.Transport] = []
-    for (index, element) in elements.enumerated() {
-      guard
-        let reader = ObjectReader(element.value, shape: ProfileShapes.transport, path: element.path, root.problems),
-        let transport = transport(reader, defaultID: index)
-      else { continue }
-      if transports.contains(where: { $0.id == transport.id }) {
-        root.problems.error(
-          at: element.value.position, path: element.path, "two transports have the id \(transport.id)")
-      }
-      transports.append(transport)
+  /// The transports that can be read, each with its path; nil when the profile does not list any.
+  static func transports(_ root: ObjectReader) -> [(path: String, entry: Profile.Transport)]? {
+    root.array("transports")?.enumerated().compactMap { index, element in
+      ObjectReader(element.value, shape: ProfileShapes.transport, path: element.path, root.problems)
+        .flatMap { transport($0, defaultID: index) }
+        .map { (element.path, $0) }
     }
-    return transports
   }
 
   private static func transport(_ reader: ObjectReader, defaultID: Int) -> Profile.Transport? {

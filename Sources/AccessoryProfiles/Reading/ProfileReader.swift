@@ -5,67 +5,67 @@ import AccessoryCore
 /// All mistakes of a file are reported at once, each with its place. The tree is whole: where the file extends
 /// another, ``ProfileMerge`` has already laid one over the other, and every value still knows the file it came from.
 enum ProfileReader {
-  static func read(_ tree: JSON5Value, name: String) throws(SourceProblems) -> Profile {
+  static func read(_ tree: JSON5Value, name: String) throws(SourceProblems) -> ProfileTemplate {
     let problems = ProblemCollector()
     let profile = read(tree, name: name, problems)
     try problems.throwErrors()
     guard let profile else { preconditionFailure("a profile that was not read has no reported problem") }
-    return profile
+    return ProfileTemplate(profile, warnings: problems.problems)
   }
 
   private static func read(_ tree: JSON5Value, name: String, _ problems: ProblemCollector) -> Profile? {
     guard let root = ObjectReader(tree, shape: ProfileShapes.profile, problems) else { return nil }
-    version(root)
-    if let schema = root.value("$schema"), case .text = schema.content {} else { _ = root.text("$schema") }
+    _ = root.text("$schema")
     guard root.require("accessory"), let accessory = root.object("accessory", ProfileShapes.accessory) else {
       return nil
     }
     var profile = Profile(name: name, identity: identity(accessory))
     profile.summary = root.text("description") ?? ""
-    profile.protocols = protocols(accessory)
+    let protocols = protocols(accessory)
+    profile.protocols = protocols.map(\.entry)
     root.object("link", ProfileShapes.link).map { profile.link = link($0) }
     root.object("authentication", ProfileShapes.authentication).map { profile.authentication = authentication($0) }
     root.object("power", ProfileShapes.power).map { profile.power = power($0) }
     root.object("messages", ProfileShapes.messages).map { profile.messages = messages($0) }
-    if let transports = transports(root) { profile.transports = transports }
+    let transports = transports(root)
+    if let transports { profile.transports = transports.map(\.entry) }
     root.object("usb", ProfileShapes.usb).map { profile.usb = usb($0) }
     if let value = root.value("behavior") {
       profile.behavior = Behavior.read(value, path: root.path(of: "behavior"), problems) ?? .echo
     }
     profile.quirks = quirks(root)
-    native(profile, accessory)
+    let check = ProfileCheck(
+      profile, protocolPaths: protocols.map(\.path), transportPaths: transports?.map(\.path))
+    add(check.run(), in: tree, to: problems)
     return profile
   }
 
-  private static func version(_ root: ObjectReader) {
-    guard root.require("version"), let value = root.value("version") else { return }
-    if case .number(let number) = value.content, number.integer == Int64(Profile.formatVersion) { return }
-    root.error("version", "expected \(Profile.formatVersion), the format this program reads, found \(value.summary)")
+  /// Adds the findings that do not rest on a value that could not be read, each with its place in the file.
+  private static func add(_ findings: [ProfileCheck.Finding], in tree: JSON5Value, to problems: ProblemCollector) {
+    let unreadable = problems.problems.map(\.path)
+    for finding in findings {
+      let isIdle = finding.reliesOn.contains { relied in unreadable.contains { $0.hasPrefix(relied) } }
+      if isIdle { continue }
+      problems.add(
+        SourceProblem(finding.severity, at: tree.position(at: finding.path), path: finding.path, finding.message))
+    }
+  }
+
+  /// Refuses a file of another format version. Each file of a chain says its version, and it comes first: the problems
+  /// of a format that this program does not know would mean nothing.
+  static func checkVersion(of tree: JSON5Value) throws(SourceProblems) {
+    guard case .object = tree.content else { return }
+    guard let version = tree["version"] else {
+      let message = "the key 'version' is missing: write 'version: \(Profile.formatVersion)'"
+      throw SourceProblems([SourceProblem(at: tree.position, message)])
+    }
+    if case .number(let number) = version.content, number.integer == Int64(Profile.formatVersion) { return }
+    let message = "expected \(Profile.formatVersion), the format this program reads, found \(version.summary)"
+    throw SourceProblems([SourceProblem(at: version.position, path: "version", message)])
   }
 
   private static func quirks(_ root: ObjectReader) -> [Quirk] {
-    var quirks: [Quirk] = []
-    for element in root.array("quirks") ?? [] {
-      guard let quirk = Quirk.read(element.value, path: element.path, root.problems) else { continue }
-      if quirks.contains(where: { $0.name == quirk.name }) {
-        root.problems.error(
-          at: element.value.position, path: element.path, "the quirk '\(quirk.name)' is given twice")
-      }
-      quirks.append(quirk)
-    }
-    return quirks
-  }
-
-  /// A protocol's side channel must be one of the declared transports.
-  private static func native(_ profile: Profile, _ accessory: ObjectReader) {
-    let declared = profile.transports.map(\.id)
-    for entry in profile.protocols {
-      guard let component = entry.nativeTransportComponent, !declared.contains(component) else { continue }
-      let ids = declared.map(String.init).joined(separator: ", ")
-      accessory.error(
-        "protocols",
-        "the protocol '\(entry.name)' names the transport component \(component), and the declared ones are \(ids)")
-    }
+    (root.array("quirks") ?? []).compactMap { Quirk.read($0.value, path: $0.path, root.problems) }
   }
 }
 

@@ -1,0 +1,83 @@
+/// An `EAAccessory` as Apple's own debug description prints it, byte for byte.
+///
+/// Three generations of the layout are known. They differ only in which lines there are; each field's line ends in a
+/// space, two fields have no space after the colon, what is missing prints as `(null)`, and the protocols are printed
+/// as Foundation prints an array.
+///
+/// ```swift
+/// var dump = AccessoryDescription(identity: glasses.identity, protocols: ["com.lawaken.iap2"])
+/// dump.connectionID = 33_685_633
+/// print(dump.text)    // <EAAccessory: 0x282afdab0> { …
+/// ```
+public struct AccessoryDescription: Equatable, Sendable {
+  /// The layouts, oldest first.
+  public enum Generation: Equatable, Sendable, CaseIterable {
+    /// Without a `regioncode`, with a `delegate`: iOS 12.
+    case a
+    /// With both: the layout of the glasses' dump.
+    case b
+    /// With a `regioncode`, without a `delegate`.
+    case c
+  }
+
+  /// What the accessory says of itself.
+  public var identity: Profile.Identity
+  /// The protocols it can be used with at the moment; none during the flicker.
+  public var protocols: [String]
+  /// The address of the object, which means nothing outside the process that printed it.
+  public var address: UInt64 = 0
+  /// Whether it is attached.
+  public var isConnected = true
+  /// The id of this connection.
+  public var connectionID: UInt64 = 0
+  /// The length of the certificate's serial number.
+  public var certSerial: Int
+  /// The length of the certificate.
+  public var certData: Int
+  /// The description of the delegate; nil for none.
+  public var delegate: String?
+  /// The layout.
+  public var generation: Generation = .b
+
+  /// A description with the sizes of current authentication, attached, as the current dumps print it.
+  public init(identity: Profile.Identity, protocols: [String]) {
+    self.identity = identity
+    self.protocols = protocols
+    certSerial = Profile.Authentication.Generation.current.certSerial
+    certData = Profile.Authentication.Generation.current.certData
+  }
+
+  /// A description of what a profile says.
+  public init(_ profile: Profile) {
+    self.init(identity: profile.identity, protocols: profile.protocols.map(\.name))
+    certSerial = profile.authentication.certSerial
+    certData = profile.authentication.certData
+  }
+
+  /// The description, without a line break at its end.
+  public var text: String {
+    var text = "<EAAccessory: 0x\(String(address, radix: 16))> { \n"
+    func line(_ field: String, _ value: String) { text += "  \(field):\(value) \n" }
+    line("connected", isConnected ? "YES" : "NO")
+    line("connectionID", "\(connectionID)")
+    for (field, value) in fields { line(field, " " + (value ?? "(null)")) }
+    line("certSerial", " \(certSerial) bytes")
+    line("certData", " \(certData) bytes")
+    line("protocols", " " + PropertyListText.array(protocols))
+    if generation != .c { line("delegate", " " + (delegate ?? "(null)")) }
+    return text + "}"
+  }
+
+  private var fields: [(String, String?)] {
+    var fields: [(String, String?)] = [
+      ("name", identity.name), ("manufacturer", identity.manufacturer), ("modelNumber", identity.modelNumber),
+      ("serialNumber", identity.serialNumber), ("ppid", identity.productPlanUID),
+    ]
+    if generation != .a { fields.append(("regioncode", identity.regionCode)) }
+    return fields + [
+      ("firmwareRevisionActive", identity.firmwareRevision),
+      ("firmwareRevisionPending", identity.firmwareRevisionPending), ("hardwareRevision", identity.hardwareRevision),
+      ("dockType", identity.dockType),
+    ]
+  }
+}

@@ -1,0 +1,107 @@
+import Testing
+
+@testable import AccessoryProfiles
+
+/// The dump of the glasses, line by line as the device printed it; `·` stands for the space that ends a line, because
+/// editors love to cut it.
+let glassesDump = """
+  <EAAccessory: 0x282afdab0> {·
+    connected:YES·
+    connectionID:33685633·
+    name: 李未可 View AI眼镜·
+    manufacturer: 李未可·
+    modelNumber: LAWK View·
+    serialNumber: 040025380108A000608·
+    ppid: cf9734dfae8b4078·
+    regioncode: (null)·
+    firmwareRevisionActive: 1·
+    firmwareRevisionPending: (null)·
+    hardwareRevision: 1·
+    dockType: ·
+    certSerial: 16 bytes·
+    certData: 607 bytes·
+    protocols: (
+      "com.lawaken.iap2"
+  )·
+    delegate: (null)·
+  }
+  """.withVisibleSpaces
+
+extension String {
+  /// `·` turned into the spaces it stands for.
+  var withVisibleSpaces: String { String(map { $0 == "·" ? " " : $0 }) }
+}
+
+@Suite struct AccessoryDescriptionTests {
+  @Test func theGlassesArePrintedAsTheDeviceDidByteForByte() throws {
+    var dump = AccessoryDescription(try ProfileLibrary().profile("lawk-view"))
+    dump.address = 0x2_82AF_DAB0
+    dump.connectionID = 33_685_633
+    #expect(Array(dump.text.utf8) == Array(glassesDump.utf8))
+    // The number of bytes of the dump in the guide, counted there.
+    #expect(dump.text.utf8.count == 453)
+  }
+
+  @Test func theOldestLayoutHasNoRegionAndTheNewestNoDelegate() throws {
+    var dump = AccessoryDescription(try ProfileLibrary().profile("lawk-view"))
+    dump.address = 0x2_82AF_DAB0
+    dump.connectionID = 33_685_633
+    dump.generation = .a
+    let lines = glassesDump.split(separator: "\n", omittingEmptySubsequences: false)
+    #expect(dump.text == lines.filter { !$0.hasPrefix("  regioncode:") }.joined(separator: "\n"))
+    dump.generation = .c
+    #expect(dump.text == lines.filter { !$0.hasPrefix("  delegate:") }.joined(separator: "\n"))
+  }
+
+  @Test func duringTheFlickerTheListIsEmpty() {
+    let identity = Profile.Identity(name: "N", manufacturer: "M", modelNumber: "X", serialNumber: "S")
+    var dump = AccessoryDescription(identity: identity, protocols: [])
+    dump.isConnected = false
+    dump.certSerial = 0
+    dump.delegate = "<Thing: 0x1>"
+    #expect(
+      dump.text
+        == """
+        <EAAccessory: 0x0> {·
+          connected:NO·
+          connectionID:0·
+          name: N·
+          manufacturer: M·
+          modelNumber: X·
+          serialNumber: S·
+          ppid: (null)·
+          regioncode: (null)·
+          firmwareRevisionActive: 1.0·
+          firmwareRevisionPending: (null)·
+          hardwareRevision: 1.0·
+          dockType: ·
+          certSerial: 0 bytes·
+          certData: 607 bytes·
+          protocols: (
+        )·
+          delegate: <Thing: 0x1>·
+        }
+        """.withVisibleSpaces)
+  }
+
+  @Test func theListIsPrintedAsFoundationPrintsAnArray() {
+    #expect(
+      PropertyListText.array(["com.a.b", "com.李未可.c", "plain", "q\"\\\n", "😀"]) == #"""
+        (
+            "com.a.b",
+            "com.\U674e\U672a\U53ef.c",
+            plain,
+            "q\"\\\n",
+            "\Ud83d\Ude00"
+        )
+        """#)
+  }
+
+  @Test func whatFoundationEscapesIsUnescaped() {
+    for text in ["com.a.b", "com.李未可.c", "q\"\\\n", "😀", "\\U12", "\\x"] {
+      let printed = PropertyListText.array([text]).split(separator: "\n")[1]
+      #expect(PropertyListText.unescaped(printed.dropFirst(5).dropLast()) == text)
+    }
+    #expect(PropertyListText.unescaped(#"a\U12 \Uzzzz \q \"#) == #"a\U12 \Uzzzz \q \"#)
+  }
+}

@@ -1,0 +1,172 @@
+import Testing
+
+@testable import AccessoryProfiles
+
+@Suite struct ProfileLibraryTests {
+  let folder: TemporaryFolder
+  let library: ProfileLibrary
+
+  init() throws {
+    folder = try TemporaryFolder()
+    library = ProfileLibrary(userFolder: folder.path)
+  }
+
+  func failure(_ reference: String) -> String? {
+    #expect(throws: SourceProblems.self) { try library.template(reference) }?.description
+  }
+
+  static let shipped = "echo, lawk-view, misbehaving, multi, older-auth, scripted, sensor, sink"
+
+  // MARK: Finding
+
+  @Test func anUnknownNameIsAnsweredWithTheNearestAndWithWhereOneLooked() {
+    #expect(
+      failure("lawkview")
+        == "no profile 'lawkview', did you mean 'lawk-view'? Looked in \(folder.path) and the shipped profiles "
+        + Self.shipped)
+    let error = #expect(throws: SourceProblems.self) { try ProfileLibrary().profile("printer") }
+    #expect(error?.description == "no profile 'printer': looked in the shipped profiles \(Self.shipped)")
+  }
+
+  @Test func theUsersProfileComesBeforeTheShippedOneAndIsListedOnce() throws {
+    try folder.write("echo.json5", document("description: 'mine'"))
+    try folder.write("own.json5", document())
+    try folder.write("notes.txt", "not a profile")
+    #expect(try library.profile("echo").summary == "mine")
+    #expect(try library.profile("own").name == "own")
+    #expect(
+      library.names.map(\.name)
+        == (Self.shipped.split(separator: ",").map { OptionText.trimmed($0) } + ["own"]).sorted())
+    #expect(library.names.filter(\.isUsers).map(\.name) == ["echo", "own"])
+  }
+
+  @Test func theUsersNamesAreSuggestedToo() throws {
+    try folder.write("kettle.json5", document())
+    #expect(failure("ketle")?.hasPrefix("no profile 'ketle', did you mean 'kettle'? Looked in") == true)
+  }
+
+  @Test func aPathIsReadWhereItIs() throws {
+    let path = try folder.write("some.thing.json5", document())
+    #expect(try library.profile(path).name == "some.thing")
+    let json = try folder.write("plain.json", "{\"version\": 1, \"extends\": \"echo\"}")
+    #expect(try library.profile(json).name == "plain")
+  }
+
+  @Test func aFileThatCannotBeReadSaysWhatTheSystemSays() throws {
+    #expect(failure("/nowhere/x.json5") == "/nowhere/x.json5 cannot be read: No such file or directory")
+    #expect(failure(folder.path + "/") == "\(folder.path)/ cannot be read: Is a directory")
+    #expect(failure("missing.json5") == "missing.json5 cannot be read: No such file or directory")
+    #expect(
+      failure("/dev/zero") == "/dev/zero has more than 1048576 bytes, the most a profile may have")
+  }
+
+  @Test func aMissingUserFolderIsNoMistake() throws {
+    #expect(try ProfileLibrary(userFolder: "/nowhere/at/all").profile("echo").name == "echo")
+  }
+
+  @Test func problemsNameTheFileTheyAreIn() throws {
+    let path = try folder.write("bad.json5", "{\n  version: 1,\n  accessory: { nam: 1 },\n}")
+    let text = failure("bad") ?? ""
+    #expect(text.contains("\(path):3:16: unknown key 'nam' in accessory, did you mean 'name'?"))
+    #expect(failure(path) == text)
+    try folder.write("broken.json5", "{\n  version 1 }")
+    #expect(failure("broken") == "\(folder.path)/broken.json5:2:11: expected ':' after the key 'version', found '1'")
+  }
+
+  @Test func theTextOfAProfileIsGivenAsItWasWritten() throws {
+    #expect(try library.text("lawk-view").hasPrefix("// 李未可 View AI眼镜"))
+  }
+
+  // MARK: Extending
+
+  @Test func aSectionIsMergedKeyByKeyAndAListIsReplaced() throws {
+    try folder.write(
+      "base.json5",
+      document(
+        accessory: "ppid: 'P', dockType: 'D'", protocols: "['a.a', 'b.b']",
+        """
+        link: { maximumOutstandingPackets: 9, maximumPacketLength: 100, sessions: { control: 5 } },
+        behavior: { type: 'source', rate: 5 },
+        quirks: ['no-status'],
+        """))
+    try folder.write(
+      "child.json5",
+      """
+      {
+        version: 1,
+        extends: "base",
+        accessory: { name: "Child", ppid: null, protocols: ["c.c"] },
+        link: { maximumPacketLength: 200, sessions: { externalAccessory: 6 } },
+        behavior: { type: "sink" },
+      }
+      """)
+    let child = try library.profile("child")
+    #expect(child.identity.name == "Child")
+    #expect(child.identity.manufacturer == "M")
+    #expect(child.identity.productPlanUID == nil)
+    #expect(child.identity.dockType == "D")
+    #expect(child.protocols.map(\.name) == ["c.c"])
+    #expect((child.link.maximumOutstandingPackets, child.link.maximumPacketLength) == (9, 200))
+    #expect(child.link.sessionIDs == [5, 6])
+    #expect(child.behavior == .sink(check: false))
+    #expect(child.quirks.map(\.name) == ["no-status"])
+  }
+
+  @Test func aPathInAFileIsRelativeToThatFile() throws {
+    try folder.write("base.json5", document("description: 'the base'"))
+    let path = try folder.write("child.json5", "{ version: 1, extends: './base.json5' }")
+    #expect(try ProfileLibrary().profile(path).summary == "the base")
+  }
+
+  @Test func aUsersProfileMayExtendTheShippedOneOfItsOwnName() throws {
+    try folder.write("echo.json5", "{ version: 1, extends: 'echo', accessory: { name: 'My Echo' } }")
+    let profile = try library.profile("echo")
+    #expect(profile.identity.name == "My Echo")
+    #expect(profile.identity.manufacturer == "Example Works")
+  }
+
+  @Test func aTextMayExtendByName() throws {
+    let profile = try readTemplate("{ version: 1, extends: 'lawk-view' }").instance()
+    #expect(profile.identity.manufacturer == "李未可")
+  }
+
+  @Test func aCircleIsNamedWithItsWholeChain() throws {
+    let (a, b) = ("\(folder.path)/a.json5", "\(folder.path)/b.json5")
+    try folder.write("a.json5", "{ version: 1, extends: 'b' }")
+    try folder.write(
+      "b.json5", "{ version: 1,\n  extends: '../\(folder.path.split(separator: "/").last ?? "")/a.json5' }")
+    let around = "\(folder.path)/../\(folder.path.split(separator: "/").last ?? "")/a.json5"
+    #expect(
+      failure("a") == "\(b):2:12: extends: profiles extend each other in a circle: \(a) → \(b) → \(around)")
+    let itself = try folder.write("self.json5", "{ version: 1, extends: './self.json5' }")
+    #expect(
+      failure("self")
+        == "\(itself):1:24: extends: profiles extend each other in a circle: \(itself) → \(folder.path)/./self.json5")
+  }
+
+  @Test func aChainHasAnEnd() throws {
+    for index in 0..<40 { try folder.write("c\(index).json5", "{ version: 1, extends: 'c\(index + 1)' }") }
+    #expect(failure("c0") == "\(folder.path)/c31.json5:1:24: extends: more than 32 profiles extend each other")
+  }
+
+  @Test func whatIsExtendedAndDoesNotExistIsNamedWhereItIsSaid() throws {
+    let path = try folder.write("child.json5", "{ version: 1,\n extends: 'ehco' }")
+    #expect(
+      failure("child")
+        == "\(path):2:11: extends: no profile 'ehco', did you mean 'echo'? Looked in \(folder.path) and the shipped "
+        + "profiles \(Self.shipped)")
+    let other = try folder.write("other.json5", "{ version: 1, extends: 'gone.json5' }")
+    #expect(
+      failure("other")
+        == "\(other):1:24: extends: \(folder.path)/gone.json5 cannot be read: No such file or directory")
+  }
+
+  @Test func mistakesOfTheExtendedFileAreNamedInThatFile() throws {
+    let base = try folder.write("base.json5", document(accessory: "dockType: 5"))
+    try folder.write("child.json5", "{ version: 1, extends: 'base' }")
+    #expect(failure("child") == "\(base):7:11: accessory.dockType: expected text, found number 5")
+    let old = try folder.write("old.json5", "{ version: 3 }")
+    try folder.write("young.json5", "{ version: 1, extends: 'old' }")
+    #expect(failure("young") == "\(old):1:12: version: expected 1, the format this program reads, found number 3")
+  }
+}

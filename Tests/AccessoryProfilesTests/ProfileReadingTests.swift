@@ -1,0 +1,233 @@
+import Testing
+
+@testable import AccessoryProfiles
+
+@Suite struct ProfileReadingTests {
+  func read(_ text: String) throws -> Profile {
+    try readTemplate(text).instance()
+  }
+
+  @Test func everyKeyReachesItsField() throws {
+    let profile = try read(everyKey)
+    var expected = Profile(
+      name: "test",
+      identity: Profile.Identity(
+        name: "N", manufacturer: "M", modelNumber: "X", serialNumber: "S", firmwareRevision: "1", hardwareRevision: "3")
+    )
+    expected.summary = "all of it"
+    expected.identity.productPlanUID = "P"
+    expected.identity.regionCode = "R"
+    expected.identity.firmwareRevisionPending = "2"
+    expected.identity.dockType = "D"
+    expected.identity.currentLanguage = "de"
+    expected.identity.supportedLanguages = ["en", "de"]
+    expected.protocols = [
+      .init("com.example.a", id: 0),
+      .init(
+        "com.example.b", id: 0xB1, matchAction: .noAlert, behavior: .sink(check: false), nativeTransportComponent: 9),
+      .init("com.example.c", id: 2, matchAction: .init(rawValue: 7)),
+    ]
+    expected.link.maximumOutstandingPackets = 127
+    expected.link.maximumPacketLength = 24
+    expected.link.retransmissionTimeout = .milliseconds(20)
+    expected.link.cumulativeAcknowledgementTimeout = .milliseconds(10)
+    expected.link.maximumRetransmissions = 1
+    expected.link.maximumCumulativeAcknowledgements = 0
+    (expected.link.controlSession, expected.link.externalAccessorySession) = (10, 11)
+    expected.link.fileTransferSession = 12
+    expected.link.zeroAcknowledgement = true
+    expected.authentication = .init(.older, challenge: .hashed)
+    (expected.authentication.certSerial, expected.authentication.certData) = (14, 900)
+    expected.power.capability = .advanced
+    expected.power.maximumCurrent = 500
+    expected.messages.sent = [.id(0xEA03), .name("RequestAppLaunch")]
+    expected.messages.received = [.id(0xEA00), .id(0xEA01)]
+    expected.transports = [
+      .init(.usbDevice, id: 9, name: "one", supportsIAP2: false),
+      .init(.bluetooth(.init(0x02_00_5E_10_00_0F)), id: 4, name: "two"), .init(.serial, id: 2, name: "serial"),
+    ]
+    (expected.usb.vendor, expected.usb.product, expected.usb.speed) = (0xABCD, 2, .super)
+    expected.usb.manufacturerString = "m"
+    expected.usb.productString = "p"
+    expected.usb.serialString = "s"
+    expected.behavior = .exec(command: "python3", arguments: ["-u", "x.py"])
+    expected.quirks = [try Quirk("no-status"), try Quirk("flicker,cycles=3,gap=1s")]
+    #expect(profile == expected)
+  }
+
+  @Test func whatIsLeftOutHasTheDefaults() throws {
+    let profile = try read(document(protocols: "[]"))
+    let identity = Profile.Identity(
+      name: "N", manufacturer: "M", modelNumber: "X", serialNumber: "S", firmwareRevision: "1", hardwareRevision: "1")
+    #expect(profile == Profile(name: "test", identity: identity))
+    #expect(profile.messages.received == [.id(0xEA00), .id(0xEA01)])
+    #expect(profile.authentication == .init(.current))
+  }
+
+  @Test func theSizesOfAuthenticationFollowTheGeneration() throws {
+    let profile = try read(document("authentication: { generation: 'older' }"))
+    #expect((profile.authentication.certSerial, profile.authentication.certData) == (15, 908))
+  }
+
+  @Test func aSmallWindowAloneLowersTheAcknowledgementsWithIt() throws {
+    let link = try read(document("link: { maximumOutstandingPackets: 4 }")).link
+    #expect((link.maximumOutstandingPackets, link.maximumCumulativeAcknowledgements) == (4, 4))
+  }
+
+  @Test func theLanguageSpokenIsSupportedWhenNoListSaysOtherwise() throws {
+    let identity = try read(document(accessory: "currentLanguage: 'fr'")).identity
+    #expect(identity.supportedLanguages == ["fr"])
+  }
+
+  static let behaviors: [(text: String, behavior: Behavior)] = [
+    ("'echo'", Behavior.echo), ("'sink'", .sink(check: false)), ("'sink,check'", .sink(check: true)),
+    ("'sink,check=no'", .sink(check: false)), ("{ type: 'sink', check: true }", .sink(check: true)),
+    ("'source'", .source(.init())), ("'source,rate=5,chunk=2,total=9'", .source(.init(rate: 5, chunk: 2, total: 9))),
+    ("'source,pattern=random'", .source(.init(pattern: .random))),
+    ("' source , text = 12 '", .source(.init(pattern: .text("12")))),
+    ("'exec:cat -n, 5'", .exec(command: "/bin/sh", arguments: ["-c", "cat -n, 5"])),
+    ("{ type: 'exec', command: 'cat' }", .exec(command: "cat", arguments: [])),
+    (
+      "{ type: 'script', rules: [{ request: 'é', response: { hex: 'ff 00' }, delay: '5ms' }, { request: 'b' }] }",
+      .script(
+        Script(
+          framing: .any,
+          rules: [
+            .init(request: [0xC3, 0xA9], response: [0xFF, 0], delay: .milliseconds(5)),
+            .init(request: [0x62], response: []),
+          ]))
+    ),
+    (
+      "{ type: 'script', framing: { delimiter: '\\r\\n' }, rules: [], otherwise: '?' }",
+      .script(Script(framing: .delimiter([13, 10]), rules: [], otherwise: [0x3F]))
+    ),
+    ("{ type: 'script', framing: { fixed: 8 }, rules: [] }", .script(Script(framing: .fixed(8), rules: []))),
+  ]
+
+  @Test(arguments: behaviors)
+  func aBehaviorIsANameWithParametersOrAnObject(text: String, behavior: Behavior) throws {
+    #expect(try read(document("behavior: \(text)")).behavior == behavior)
+  }
+
+  @Test func aProtocolsOwnBehaviorComesBeforeTheProfiles() throws {
+    let profile = try read(
+      document(protocols: "[{ name: 'a.b', behavior: 'sink' }, 'c.d']", "behavior: 'source'"))
+    #expect(profile.protocols.map(profile.behavior(of:)) == [.sink(check: false), .source(.init())])
+  }
+
+  @Test func theCommandLineReadsBehaviorsTheSameWay() throws {
+    #expect(try Behavior("source,rate=7") == .source(.init(rate: 7)))
+    let error = #expect(throws: SourceProblems.self) { try Behavior("source,rat=7") }
+    #expect(error?.description == "unknown key 'rat' in behavior, did you mean 'rate'?")
+  }
+}
+
+@Suite struct ProfileCheckTests {
+  static let warnings: [(text: String, warning: String)] = [
+    (document(protocols: "[]"), "f:5:1: warning: accessory.protocols: without a protocol no app can open a session"),
+    (
+      document(accessory: "dockType: 'a\\nb'"),
+      "f:7:11: warning: accessory.dockType: holds a line break or another control character"
+    ),
+    (
+      document(accessory: "currentLanguage: 'de', supportedLanguages: ['en']"),
+      "f:7:18: warning: accessory.currentLanguage: 'de' is not among the supported languages"
+    ),
+    (
+      document("link: { cumulativeAcknowledgementTimeout: '1.5s' }"),
+      "f:9:43: warning: link.cumulativeAcknowledgementTimeout: acknowledgements held back for more than half the "
+        + "retransmission timeout make the other side send again"
+    ),
+    (
+      document("messages: { received: [] }"),
+      "f:9:23: warning: messages.received: without StartExternalAccessoryProtocolSession (0xEA00) no device opens a "
+        + "session"
+    ),
+    (
+      document("transports: [{ kind: 'serial', supportsIAP2: false }]"),
+      "f:9:13: warning: transports: no transport supports iAP2"
+    ),
+    (
+      document("behavior: { type: 'script', rules: [] }"),
+      "f:9:36: warning: behavior.rules: without a rule and without 'otherwise' nothing is ever answered"
+    ),
+    (
+      document("behavior: { type: 'script', rules: [{ request: 'a' }, { request: 'a' }] }"),
+      "f:9:66: warning: behavior.rules[1].request: this rule never answers: a rule before it has the same request"
+    ),
+    (
+      document("behavior: { type: 'script', rules: [{ request: 'a' }, { request: 'ab' }] }"),
+      "f:9:66: warning: behavior.rules[1].request: this rule never answers: a rule before it is complete earlier"
+    ),
+    (
+      document("behavior: { type: 'script', rules: [{ request: '' }] }"),
+      "f:9:48: warning: behavior.rules[0].request: this rule never answers: its request is empty"
+    ),
+    (
+      document("behavior: { type: 'script', framing: { fixed: 2 }, rules: [{ request: 'abc' }] }"),
+      "f:9:71: warning: behavior.rules[0].request: this rule never answers: its request has 3 bytes, and every request "
+        + "has 2"
+    ),
+    (
+      document("behavior: { type: 'script', framing: { delimiter: 'bc' }, rules: [{ request: 'abcd' }] }"),
+      "f:9:78: warning: behavior.rules[0].request: this rule never answers: its request holds the delimiter, which is "
+        + "not part of a request"
+    ),
+  ]
+
+  @Test(arguments: warnings)
+  func whatIsAllowedAndProbablyNotMeantIsAWarningWithItsPlace(text: String, warning: String) {
+    #expect(complaints(text) == [warning])
+  }
+
+  @Test func aBlankSerialNumberIsAWarning() {
+    let identity = Profile.Identity(name: "N", manufacturer: "M", modelNumber: "X", serialNumber: " ")
+    let profile = Profile(name: "p", identity: identity, protocols: [.init("a.b", id: 0)])
+    #expect(profile.check().map(\.description) == ["warning: accessory.serialNumber: is blank"])
+  }
+
+  @Test func aProfileMadeInSwiftIsHeldToTheSameRules() {
+    var identity = Profile.Identity(name: "N", manufacturer: "M", modelNumber: "X", serialNumber: "S")
+    identity.supportedLanguages = []
+    identity.regionCode = "\0"
+    var profile = Profile(name: "p", identity: identity, protocols: [.init("a.b", id: 3), .init("nothing", id: 3)])
+    profile.link.maximumOutstandingPackets = 200
+    profile.link.maximumPacketLength = 10
+    profile.link.maximumRetransmissions = 0
+    profile.link.externalAccessorySession = 0
+    profile.link.fileTransferSession = 1
+    profile.link.retransmissionTimeout = .seconds(70)
+    profile.transports = []
+    profile.behavior = .source(.init(rate: 0, chunk: 0, pattern: .text(""), total: 0))
+    #expect(
+      profile.check().map(\.description) == [
+        "accessory.regionCode: a NUL would end the text on the wire",
+        "accessory.supportedLanguages: an accessory supports at least one language",
+        "accessory.protocols[1].name: 'nothing' is not a protocol name: expected reverse DNS, such as "
+          + "'com.example.echo'",
+        "accessory.protocols[1].id: the protocols 'a.b' and 'nothing' have the same id 3",
+        "link.maximumOutstandingPackets: 200 is not within 1 to 127",
+        "link.maximumPacketLength: 10 is not within 24 to 65535",
+        "link.maximumRetransmissions: 0 is not within 1 to 30",
+        "link.sessions.externalAccessory: 0 is not within 1 to 255",
+        "link.retransmissionTimeout: 70s is not within 20ms to 65.535s",
+        "link.sessions: two sessions have the same id: 1, 0, 1",
+        "transports: an accessory declares at least one transport",
+        "behavior.rate: 0 is not within 1 to 1000000000",
+        "behavior.chunk: 0 is not within 1 to 1048576",
+        "behavior.total: 0 is not within 1 to 1000000000000",
+        "behavior.text: an empty text cannot be sent over and over",
+      ])
+  }
+
+  @Test func twoQuirksOfAKindAreAnErrorAndApplyingReplacesInstead() throws {
+    var profile = try ProfileLibrary().profile("echo")
+    profile.quirks = [Quirk(.noStatus), Quirk(.noStatus)]
+    #expect(profile.check().map(\.description) == ["quirks[1]: the quirk 'no-status' is given twice"])
+    profile.quirks = [Quirk(.flicker)]
+    profile.apply(try Quirk("flicker,cycles=2"))
+    #expect(profile.quirks.map(\.description) == ["flicker,cycles=2"])
+    #expect(profile.quirk("flicker")?.count("cycles") == 2)
+    #expect(profile.quirk("session") == nil)
+  }
+}

@@ -1,0 +1,95 @@
+import AccessoryCore
+import Testing
+
+@testable import AccessoryProfiles
+
+/// What a file holds must never crash a reader, hang it, or fail without a message that names a place.
+@Suite struct RobustnessTests {
+  let library = ProfileLibrary()
+
+  /// Every profile that ships, as bytes.
+  static let texts = BuiltInProfiles.files.map(\.bytes)
+
+  func read(_ bytes: [UInt8]) {
+    do {
+      _ = try library.template(text: bytes, file: "f", name: "fuzzed")
+    } catch {
+      #expect(!error.problems.isEmpty)
+      for problem in error.problems {
+        #expect(!problem.message.isEmpty)
+        #expect(problem.description.utf8.count < 1_000)
+      }
+    }
+  }
+
+  @Test(arguments: texts.indices)
+  func aProfileCutAtAnyByteIsAnErrorOrAProfile(index: Int) {
+    for length in 0..<Self.texts[index].count { read(Array(Self.texts[index][..<length])) }
+  }
+
+  @Test(arguments: 0..<8)
+  func aProfileWithWrongBytesIsAnErrorOrAProfile(seed: Int) {
+    var random = SeededRandom(seed: UInt64(seed))
+    let tokens = [
+      "{", "}", "[", "]", ",", ":", "'", "\"", "\\", "\\u", "//", "/*", "null", "1e", "0x", "-", "\u{0}", "李",
+    ]
+    for _ in 0..<500 {
+      var bytes = Self.texts[Int.random(in: 0..<Self.texts.count, using: &random)]
+      for _ in 0..<Int.random(in: 1...6, using: &random) where !bytes.isEmpty {
+        let place = Int.random(in: 0..<bytes.count, using: &random)
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0: bytes[place] = UInt8.random(in: 0...255, using: &random)
+        case 1: bytes.remove(at: place)
+        case 2: bytes.insert(contentsOf: Array(tokens.randomElement(using: &random)?.utf8 ?? "".utf8), at: place)
+        case 3: bytes.removeSubrange(place..<min(place + 40, bytes.count))
+        default: bytes.insert(contentsOf: bytes[place..<min(place + 40, bytes.count)], at: place)
+        }
+      }
+      read(bytes)
+    }
+  }
+
+  @Test(arguments: 0..<4)
+  func aValueOfAnotherKindAnywhereIsAnErrorOrAProfile(seed: Int) throws {
+    var random = SeededRandom(seed: UInt64(seed))
+    for _ in 0..<500 {
+      let bytes = Self.texts[Int.random(in: 0..<Self.texts.count, using: &random)]
+      let tree = try JSON5.read(bytes, file: "f")
+      read(Array(JSON5Writer.write(mutated(tree, &random)).utf8))
+    }
+  }
+
+  private func mutated(_ value: JSON5Value, _ random: inout SeededRandom) -> JSON5Value {
+    if Int.random(in: 0..<12, using: &random) == 0 {
+      let others: [JSON5Value] = [
+        .null, .text(""), .text("a,b=,=,c"), .text("{index:"), .number(-1), .number(70_000), .array([]), .object([]),
+        .boolean(true), .array([.null]), .text("flicker,cycles"), .object([.init("type", .text("script"))]),
+        .object([.init("hex", .text("0"))]), .array([.object([.init("request", .null)])]),
+      ]
+      return others[Int.random(in: 0..<others.count, using: &random)]
+    }
+    switch value.content {
+    case .array(let values): return .array(values.map { mutated($0, &random) })
+    case .object(let members): return .object(members.map { JSON5Member($0.key, mutated($0.value, &random)) })
+    default: return value
+    }
+  }
+
+  @Test func aMegabyteOnOneLineIsReadInTimeThatGrowsWithItsLength() throws {
+    // Were columns counted from the start of the line each time, this would take minutes.
+    let list = "[" + String(repeating: "1,", count: 300_000) + "]"
+    let tree = try JSON5.read(list, file: "f")
+    guard case .array(let values) = tree.content else {
+      Issue.record("not a list")
+      return
+    }
+    #expect(values.last?.position.column == 600_000)
+  }
+
+  @Test func aThousandMistakesAreCountedAndNotAllShown() {
+    let keys = (0..<1_000).map { "zzz\($0): 1" }.joined(separator: ", ")
+    let found = complaints("{version: 1, \(keys)}")
+    #expect(found.count == 51)
+    #expect(found.last == "and 951 more")
+  }
+}

@@ -1,0 +1,164 @@
+import AccessoryCore
+import Testing
+
+@testable import AccessoryProfiles
+
+/// The published schema says what the reader does: the same keys, the same words, the same numbers, the same verdicts.
+@Suite struct SchemaTests {
+  let schema: SchemaValidator
+
+  init() throws {
+    let path = profilesFolder + "/schema/profile.schema.json"
+    let bytes = try TextFile.read(path, limit: JSON5.Limits().bytes)
+    schema = SchemaValidator(root: try JSON5.read(bytes, file: path))
+  }
+
+  /// Every kind of object that the reader knows.
+  static let shapes: [ObjectShape] =
+    [
+      ProfileShapes.profile, ProfileShapes.accessory, ProfileShapes.protocol, ProfileShapes.link,
+      ProfileShapes.sessions,
+      ProfileShapes.authentication, ProfileShapes.power, ProfileShapes.messages, ProfileShapes.transport,
+      ProfileShapes.usb, Behavior.framingShape, Behavior.ruleShape, Behavior.bytesShape,
+    ] + Behavior.shapes.values + QuirkDefinition.all.map(Quirk.shape)
+
+  // MARK: The same words
+
+  @Test func theReaderAndTheSchemaKnowTheSameKeys() throws {
+    var described: [String: [Set<String>]] = [:]
+    collect(schema.root, into: &described)
+    for shape in Self.shapes {
+      #expect(Set(described[shape.name] ?? []) == [Set(shape.keys)], "\(shape.name)")
+    }
+    #expect(Set(described.keys) == Set(Self.shapes.map(\.name)))
+  }
+
+  /// The keys of every schema of an object, by its title.
+  private func collect(_ schema: JSON5Value, into described: inout [String: [Set<String>]]) {
+    if let properties = schema["properties"], schema["type"]?.string == "object" {
+      described[schema["title"]?.string ?? "untitled", default: []].append(Set(properties.members.map(\.key)))
+    }
+    for member in schema.members { collect(member.value, into: &described) }
+    for element in schema.elements { collect(element, into: &described) }
+  }
+
+  @Test func theParametersOfQuirksHaveTheSameWordsAndRanges() throws {
+    for definition in QuirkDefinition.all {
+      let properties = try schema.definition("#/$defs/quirk-\(definition.name)")["properties"]
+      for parameter in definition.parameters {
+        let described = properties?[parameter.name]
+        switch parameter.domain {
+        case .choice(let words): #expect(described?["enum"]?.elements.map(\.string) == words)
+        case .count(let range):
+          #expect(described?["minimum"]?.integer == range.lowerBound)
+          #expect(described?["maximum"]?.integer == range.upperBound)
+        case .duration: #expect(described?["$ref"]?.string == "#/$defs/duration")
+        }
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ("link", "maximumOutstandingPackets", Profile.Link.outstandingRange),
+    ("link", "maximumPacketLength", Profile.Link.packetLengthRange),
+    ("link", "maximumRetransmissions", Profile.Link.retransmissionsRange),
+    ("link", "maximumCumulativeAcknowledgements", Profile.Link.cumulativeRange),
+    ("sessions", "control", Profile.Link.sessionRange), ("sessions", "externalAccessory", Profile.Link.sessionRange),
+    ("sessions", "fileTransfer", Profile.Link.sessionRange),
+    ("authentication", "certSerial", Profile.Authentication.certSerialRange),
+    ("authentication", "certData", Profile.Authentication.certDataRange),
+    ("behavior-source", "rate", Behavior.Source.rateRange), ("behavior-source", "chunk", Behavior.Source.chunkRange),
+    ("behavior-source", "total", Behavior.Source.totalRange), ("framing", "fixed", Script.fixedRange),
+  ])
+  func theNumbersHaveTheSameRanges(definition: String, key: String, range: ClosedRange<Int>) throws {
+    let described = try schema.definition("#/$defs/\(definition)")["properties"]?[key]
+    #expect(described?["minimum"]?.integer == range.lowerBound)
+    #expect(described?["maximum"]?.integer == range.upperBound)
+  }
+
+  @Test(arguments: [
+    ("authentication", "generation", Profile.Authentication.Generation.allCases.map(\.rawValue)),
+    ("authentication", "challenge", Profile.Authentication.Challenge.allCases.map(\.rawValue)),
+    ("power", "capability", Profile.Power.Capability.allCases.map(\.rawValue)),
+    ("usb", "speed", Profile.USB.Speed.allCases.map(\.rawValue)), ("transport", "kind", Profile.Transport.Kind.names),
+  ])
+  func theChoicesHaveTheSameWords(definition: String, key: String, words: [String]) throws {
+    let described = try schema.definition("#/$defs/\(definition)")["properties"]?[key]
+    #expect(described?["enum"]?.elements.map(\.string) == words)
+  }
+
+  // MARK: The same verdicts
+
+  /// The profiles that ship, and one with every key.
+  static let corpus = BuiltInProfiles.files.map(\.bytes) + [Array(everyKey.utf8)]
+
+  @Test func everyShippedProfilePasses() throws {
+    for bytes in Self.corpus {
+      let tree = try JSON5.read(bytes, file: "f")
+      #expect(try schema.accepts(tree), "\(String(decoding: bytes, as: UTF8.self))")
+    }
+  }
+
+  @Test func everyProfileThatIsWrittenPasses() throws {
+    for file in BuiltInProfiles.files {
+      #expect(try schema.accepts(ProfileLibrary().profile(file.name).tree), "\(file.name)")
+    }
+  }
+
+  /// What a schema cannot say: the reader alone refuses it.
+  static let beyondTheSchema = [
+    "listed twice", "the same id", "given twice", "there is no transport with the id", "two transports have the id",
+    "cumulative acknowledgements are more than", "expected a duration from", "is too long: at most", "no profile '",
+    "a template is written",
+  ]
+
+  @Test(arguments: 0..<5)
+  func onProfilesWithMistakesTheReaderAndTheSchemaAgree(seed: Int) throws {
+    var random = SeededRandom(seed: UInt64(seed))
+    var refused = 0
+    for _ in 0..<200 {
+      let bytes = Self.corpus[Int.random(in: 0..<Self.corpus.count, using: &random)]
+      let tree = mutated(try JSON5.read(bytes, file: "f"), &random)
+      let text = JSON5Writer.write(tree)
+      let isAccepted = try schema.accepts(tree)
+      var problems: [SourceProblem] = []
+      do {
+        _ = try ProfileLibrary().template(text: Array(text.utf8), file: "f", name: "mutant")
+      } catch {
+        problems = error.problems
+      }
+      if !problems.isEmpty { refused += 1 }
+      if isAccepted {
+        let known = problems.filter { problem in Self.beyondTheSchema.contains { problem.message.contains($0) } }
+        #expect(known == problems, "the schema accepts what the reader refuses:\n\(text)")
+      } else {
+        #expect(!problems.isEmpty, "the reader accepts what the schema refuses:\n\(text)")
+      }
+    }
+    #expect((50..<200).contains(refused), "the mutants are too tame or too wild to prove anything")
+  }
+
+  private func mutated(_ value: JSON5Value, _ random: inout SeededRandom) -> JSON5Value {
+    let replacements: [JSON5Value] = [
+      .null, .text(""), .text("x.y"), .text("250ms"), .text("0x10"), .text("Ü"), .text("a\0"), .number(-1), .number(0),
+      .number(256), .number(70_000), .boolean(true), .array([]), .object([]), .array([.text("x.y")]),
+      .text(String(repeating: "é", count: 256)), .object([.init("hex", .text("0 "))]), .text("12:34:56:78:9a:bC"),
+      .object([.init("hex", .text("00 ff"))]), .object([.init("name", .text("x.y"))]), .text("sink,check"),
+      .object([.init("name", .text("flicker")), .init("cycles", .number(0))]), .text("no-status"),
+      .object([.init("type", .text("echo"))]), .object([.init("delimiter", .text(""))]), .text("any"), .text("exec: "),
+      JSON5Value(.number(JSON5Number(spelling: "5.0", value: 5, integer: 5))),
+      JSON5Value(.number(JSON5Number(spelling: "5.5", value: 5.5, integer: nil))),
+    ]
+    if Int.random(in: 0..<40, using: &random) == 0 {
+      return replacements[Int.random(in: 0..<replacements.count, using: &random)]
+    }
+    switch value.content {
+    case .array(let values): return .array(values.map { mutated($0, &random) })
+    case .object(let members):
+      var kept = members.filter { _ in Int.random(in: 0..<40, using: &random) != 0 }
+      if Int.random(in: 0..<60, using: &random) == 0 { kept.append(.init("extra", .number(1))) }
+      return .object(kept.map { JSON5Member($0.key, mutated($0.value, &random)) })
+    default: return value
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import Glibc
+
+@testable import AccessoryProfiles
+
+/// A folder of its own for a test, removed with everything in it when the test is over.
+final class TemporaryFolder {
+  let path: String
+  private var files: [String] = []
+
+  init() throws {
+    var template = Array("/tmp/easim-profiles-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { throw Failure(code: errno) }
+    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  struct Failure: Error { let code: Int32 }
+
+  /// Writes a file and returns its path.
+  @discardableResult
+  func write(_ name: String, _ text: String) throws -> String {
+    let file = "\(path)/\(name)"
+    let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw Failure(code: errno) }
+    defer { close(descriptor) }
+    var bytes = Array(text.utf8)[...]
+    while !bytes.isEmpty {
+      let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      guard count > 0 else { throw Failure(code: errno) }
+      bytes = bytes.dropFirst(count)
+    }
+    files.append(file)
+    return file
+  }
+
+  deinit {
+    for file in files { unlink(file) }
+    rmdir(path)
+  }
+}
+
+/// The directory of the profiles in the source tree.
+let profilesFolder: String = {
+  var parts = #filePath.split(separator: "/", omittingEmptySubsequences: false)
+  parts.removeLast(3)
+  return parts.joined(separator: "/") + "/profiles"
+}()
+
+/// A whole profile's text with parts of it replaced. Each part begins a line of its own, at its first column: the
+/// protocols line 5, keys of the accessory line 7, other sections line 9.
+func document(
+  accessory: String = "", protocols: String = "['com.example.echo']", _ sections: String = ""
+) -> String {
+  """
+  { version: 1,
+  accessory: { name: 'N', manufacturer: 'M', modelNumber: 'X', serialNumber: 'S', firmwareRevision: '1',
+  hardwareRevision: '1',
+  protocols:
+  \(protocols)
+  ,
+  \(accessory)
+  },
+  \(sections)
+  }
+  """
+}
+
+/// A profile that uses every key there is, beside the behaviours.
+let everyKey = """
+  {
+    $schema: "schema/profile.schema.json",
+    version: 1,
+    description: "all of it",
+    accessory: {
+      name: "N", manufacturer: "M", modelNumber: "X", serialNumber: "S", ppid: "P", regionCode: "R",
+      firmwareRevision: "1", firmwareRevisionPending: "2", hardwareRevision: "3", dockType: "D",
+      currentLanguage: "de", supportedLanguages: ["en", "de"],
+      protocols: [
+        "com.example.a",
+        { name: "com.example.b", id: 0xb1, matchAction: "no-alert", behavior: "sink", nativeTransportComponent: 9 },
+        { name: "com.example.c", matchAction: 7 },
+      ],
+    },
+    link: {
+      maximumOutstandingPackets: 127, maximumPacketLength: 24, retransmissionTimeout: "20ms",
+      cumulativeAcknowledgementTimeout: "10ms", maximumRetransmissions: 1, maximumCumulativeAcknowledgements: 0,
+      sessions: { control: 10, externalAccessory: 11, fileTransfer: 12 }, zeroAcknowledgement: true,
+    },
+    authentication: { generation: "older", challenge: "hashed", certSerial: 14, certData: 900 },
+    power: { capability: "advanced", maximumCurrent: 500 },
+    messages: { sent: ["0xea03", "RequestAppLaunch"], received: [0xEA00, 59905] },
+    transports: [
+      { kind: "usbDevice", id: 9, name: "one", supportsIAP2: false },
+      { kind: "bluetooth", id: 4, name: "two", mac: "02:00:5e:10:00:0f" },
+      { kind: "serial" },
+    ],
+    usb: {
+      vendor: 0xabcd, product: 2, manufacturerString: "m", productString: "p", serialString: "s", speed: "super",
+    },
+    behavior: { type: "exec", command: "python3", arguments: ["-u", "x.py"] },
+    quirks: ["no-status", { name: "flicker", cycles: 3, gap: "1s" }],
+  }
+  """
+
+/// Reads a profile from a text.
+func readTemplate(
+  _ text: String, file: String = "f", library: ProfileLibrary = ProfileLibrary()
+) throws(SourceProblems)
+  -> ProfileTemplate
+{
+  try library.template(text: Array(text.utf8), file: file, name: "test")
+}
+
+/// What reading a profile complains of, one line per problem; empty for nothing.
+func complaints(_ text: String, library: ProfileLibrary = ProfileLibrary()) -> [String] {
+  do {
+    return try readTemplate(text, library: library).warnings.map(\.description)
+  } catch {
+    return error.problems.map(\.description)
+  }
+}
