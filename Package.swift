@@ -32,7 +32,7 @@ let package = Package(
     ),
 
     tests("AccessoryCoreTests", ["AccessoryCore"]),
-    tests("AccessoryTransportsTests", ["AccessoryCore", "AccessoryTransports", "ChannelSuite"]),
+    tests("AccessoryTransportsTests", ["AccessoryCore", "AccessoryTransports", "ChannelSuite", "CLinux"]),
   ],
   swiftLanguageModes: [.v6]
 )
