@@ -78,7 +78,7 @@ let package = Package(
     tests("FuzzReplayTests", ["FuzzTargets"]),
     tests("IAP2Tests", ["IAP2"]),
     tests("AccessoryProfilesTests", ["AccessoryProfiles"]),
-    tests("AccessoryTransportsTests", ["AccessoryCore", "AccessoryTransports", "ChannelSuite"]),
+    tests("AccessoryTransportsTests", ["AccessoryCore", "AccessoryTransports", "ChannelSuite", "CLinux"]),
     tests("CertificatesTests", ["Certificates", "AccessoryCore", "CCrypto", "CLinux"]),
     tests(
       "AccessoryWorldsTests",

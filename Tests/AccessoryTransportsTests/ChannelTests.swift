@@ -77,7 +77,7 @@ enum ChannelFactories {
       if case .accepted(let cable, _) = $0 { accepted = cable.main }
     }
     Transports.connect(to: listener.address, on: loop) { made = $0 }
-    loop.run(until: { accepted != nil && made != nil }, limit: hangLimit)
+    #expect(loop.run(until: { accepted != nil && made != nil }, limit: hangLimit))
     let left = try #require(try made?.get().cable.main)
     let right = try #require(accepted)
     return ChannelRig(

@@ -23,7 +23,7 @@ import Testing
     recorder.onReceived = { [loop] in turns.append(loop.turns) }
     // More than the loop's buffer holds at once.
     let flood = try detachedFlood(400_000)
-    loop.run(until: { recorder.bytes.count == 400_000 }, limit: hangLimit)
+    #expect(loop.run(until: { recorder.bytes.count == 400_000 }, limit: hangLimit))
     flood.wait()
     #expect(Set(turns).count == turns.count)
     channel.close()
@@ -126,57 +126,5 @@ import Testing
     let pair = try RawSocket.pair()
     do { _ = DescriptorChannel(taking: pair.nonBlocking, as: .socket, on: loop) }
     #expect(pair.other.read() == "")
-  }
-}
-
-/// The other end of a socket, in plain blocking calls.
-final class RawSocket: @unchecked Sendable {
-  private var descriptor: Int32
-
-  init(_ descriptor: Int32) { self.descriptor = descriptor }
-
-  deinit { close() }
-
-  /// A non-blocking end for a channel, and the other.
-  static func pair() throws -> (nonBlocking: Int32, other: RawSocket) {
-    var ends: [Int32] = [0, 0]
-    guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
-      throw SystemError("make a pair of sockets", code: errno)
-    }
-    _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
-    return (ends[0], RawSocket(ends[1]))
-  }
-
-  func write(_ text: String) {
-    let bytes = Array(text.utf8)
-    _ = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-  }
-
-  func writeAll(_ count: Int) {
-    let bytes = [UInt8](repeating: 7, count: count)
-    var sent = 0
-    while sent < count {
-      let taken = bytes[sent...].withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-      guard taken > 0 else { return }
-      sent += taken
-    }
-  }
-
-  /// What arrives next; empty at the end.
-  func read() -> String {
-    var bytes = [UInt8](repeating: 0, count: 4096)
-    let count = recv(descriptor, &bytes, bytes.count, 0)
-    return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
-  }
-
-  /// Whether writing fails because nobody holds the other end.
-  var isBroken: Bool {
-    var byte: UInt8 = 0
-    return send(descriptor, &byte, 1, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) < 0 && errno == EPIPE
-  }
-
-  func close() {
-    if descriptor >= 0 { Glibc.close(descriptor) }
-    descriptor = -1
   }
 }

@@ -15,7 +15,7 @@ import Testing
     #expect(loop.now.seconds < 1)
     var seen: [Instant] = []
     for _ in 0..<100 { loop.schedule(after: .zero) { [loop] in seen.append(loop.now) } }
-    loop.run(until: { seen.count == 100 }, limit: hangLimit)
+    #expect(loop.run(until: { seen.count == 100 }, limit: hangLimit))
     #expect(Set(seen).count == 1)
   }
 
@@ -25,7 +25,7 @@ import Testing
       let asked = loop.now + .microseconds(microseconds)
       loop.makeTimer { [loop] in fired.append((asked, loop.now)) }.arm(at: asked)
     }
-    loop.run(until: { fired.count == 5 }, limit: hangLimit)
+    #expect(loop.run(until: { fired.count == 5 }, limit: hangLimit))
     #expect(fired.map(\.asked) == fired.map(\.asked).sorted())
     for timer in fired { #expect(timer.came >= timer.asked) }
   }
@@ -76,7 +76,7 @@ import Testing
       turns.withLock { $0.append(loop.turns) }
       loop.execute { turns.withLock { $0.append(loop.turns) } }
     }
-    loop.run(until: { turns.withLock { $0.count == 2 } }, limit: hangLimit)
+    #expect(loop.run(until: { turns.withLock { $0.count == 2 } }, limit: hangLimit))
     #expect(turns.withLock { $0[1] == $0[0] + 1 })
   }
 

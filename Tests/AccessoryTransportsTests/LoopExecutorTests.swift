@@ -65,7 +65,7 @@ import Testing
         return counter.count
       }
     }
-    loop.run(until: { seen > 0 }, limit: hangLimit)
+    #expect(loop.run(until: { seen > 0 }, limit: hangLimit))
     #expect(seen == 1)
   }
 

@@ -1,0 +1,223 @@
+import AccessoryCore
+import AccessoryTransports
+import CLinux
+import Glibc
+import Testing
+
+@Suite struct PtyTests {
+  let directory = TemporaryDirectory()
+  var path: String { directory.path + "/line" }
+  var address: Address { .pty(path: path) }
+
+  @Test func theLinkLeadsToATerminalAndGoesWithTheListener() throws {
+    let meeting = try Meeting(at: address)
+    #expect(target?.hasPrefix("/dev/pts/") == true)
+    meeting.listener.close()
+    #expect(directory.names == [])
+  }
+
+  @Test func nobodyIsAcceptedUntilTheTerminalIsOpened() throws {
+    let meeting = try Meeting(at: address)
+    #expect(!meeting.loop.run(until: { !meeting.accepted.isEmpty }, limit: .milliseconds(5)))
+    let host = open(path, O_RDWR | O_NOCTTY)
+    #expect(meeting.loop.run(until: { meeting.accepted.count == 1 }, limit: hangLimit))
+    close(host)
+  }
+
+  /// What a program does that knows nothing of raw terminals: open, write, read.
+  @Test func bytesPassUntouchedEvenBeforeAHostSetsTheTerminalUp() throws {
+    let meeting = try Meeting(at: address)
+    let host = open(path, O_RDWR | O_NOCTTY)
+    defer { close(host) }
+    let bytes = [UInt8](0...255) + [0x0D, 0x0A, 0x03, 0x04, 0x11, 0x13, 0x1A, 0x7F]
+    #expect(write(host, bytes, bytes.count) == bytes.count)
+    #expect(meeting.loop.run(until: { meeting.accepted.count == 1 }, limit: hangLimit))
+    let channel = meeting.accepted[0].cable.main
+    let recorder = channel.startRecording()
+    #expect(meeting.loop.run(until: { recorder.bytes.count >= bytes.count }, limit: hangLimit))
+    #expect(recorder.bytes == bytes)
+    #expect(channel.send(bytes) == bytes.count)
+    var received: [UInt8] = []
+    while received.count < bytes.count {
+      var part = [UInt8](repeating: 0, count: 512)
+      let count = read(host, &part, part.count)
+      guard count > 0 else { break }
+      received += part[..<count]
+    }
+    // No echo of what the host wrote, and nothing translated.
+    #expect(received == bytes)
+    channel.close()
+  }
+
+  @Test func theNextHostGetsAFreshTerminal() throws {
+    let meeting = try Meeting(at: address)
+    let first = target
+    let one = try meeting.connect()
+    #expect(target != first)
+    // Bytes that the first host never read are not the second's.
+    one.accessory.send("for the first host")
+    let two = try meeting.connect()
+    let (hears, says) = (two.host.startRecording(), two.accessory.startRecording())
+    two.accessory.send("for the second")
+    two.host.send("answer")
+    #expect(meeting.loop.run(until: { hears.text.utf8.count >= 14 && says.text == "answer" }, limit: hangLimit))
+    #expect(hears.text == "for the second")
+    one.close()
+    two.close()
+  }
+
+  @Test func aHostThatClosesAndComesBackIsANewCable() throws {
+    let meeting = try Meeting(at: address)
+    for _ in 0..<3 {
+      let both = try meeting.connect()
+      let recorder = both.accessory.startRecording()
+      both.host.send("hello")
+      both.host.close()
+      #expect(meeting.loop.run(until: { recorder.end != nil }, limit: hangLimit))
+      #expect(recorder.text == "hello")
+      #expect(recorder.end == .closedByPeer)
+    }
+    #expect(meeting.accepted.count == 3)
+  }
+
+  @Test func aLinkInUseNamesWhoMadeItsTerminal() throws {
+    let meeting = try Meeting(at: address)
+    #expect(throws: TransportError.inUse(address, pid: getpid())) { try Meeting(at: address) }
+    try meeting.connect().close()
+  }
+
+  @Test func aLinkToATerminalThatIsGoneIsReplaced() throws {
+    symlink("/dev/pts/999999", path)
+    let meeting = try Meeting(at: address)
+    try meeting.connect().close()
+  }
+
+  @Test func aFileInTheWayStays() throws {
+    close(open(path, O_CREAT | O_WRONLY, 0o600))
+    #expect(throws: TransportError.unusable(address, "a file that is no link to a terminal is in the way")) {
+      try Meeting(at: address)
+    }
+    #expect(directory.names == ["line"])
+  }
+
+  @Test func aLinkThatTookTheListenersPlaceIsNotRemoved() throws {
+    let meeting = try Meeting(at: address)
+    unlink(path)
+    symlink("/dev/null", path)
+    meeting.listener.close()
+    #expect(target == "/dev/null")
+  }
+
+  @Test func aMissingDirectoryIsNamedAsSuch() {
+    let address = Address.pty(path: directory.path + "/none/line")
+    #expect(throws: TransportError.unusable(address, "the directory does not exist; make it first")) {
+      try Meeting(at: address)
+    }
+  }
+
+  @Test func aTerminalThatIsNotThereIsNobody() throws {
+    #expect(try EpollLoop().refusal(from: address) == .nobodyThere(address, "No such file or directory"))
+  }
+
+  private var target: String? {
+    var buffer = [CChar](repeating: 0, count: 256)
+    let count = readlink(path, &buffer, buffer.count)
+    return count >= 0 ? String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
+  }
+}
+
+/// A pty stands in for a serial line: the test holds the far end.
+@Suite struct SerialTests {
+  let loop: EpollLoop
+  let farEnd: DescriptorChannel
+  let line: String
+  private let farDescriptor: Int32
+
+  init() throws {
+    loop = try EpollLoop()
+    var name = [CChar](repeating: 0, count: 64)
+    farDescriptor = clinux_open_pty(&name, name.count)
+    guard farDescriptor >= 0 else { throw SystemError("make a pty", code: errno) }
+    line = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    farEnd = DescriptorChannel(taking: farDescriptor, as: .terminal(hangUp: .closedByPeer), on: loop)
+  }
+
+  @Test func theLineIsOpenedRawAtTheRateAndCarriesBytesBothWays() throws {
+    let address = Address.serial(path: line, baud: 57_600)
+    let (cable, peer) = try loop.connect(to: address).get()
+    #expect(peer == PeerDescription(address: address))
+    var settings = termios()
+    #expect(tcgetattr(farDescriptor, &settings) == 0)
+    #expect(cfgetospeed(&settings) == speed_t(B57600))
+    #expect(settings.c_lflag & tcflag_t(ECHO | ICANON | ISIG) == 0)
+    #expect(settings.c_iflag & tcflag_t(IXON | ICRNL) == 0)
+    #expect(settings.c_oflag & tcflag_t(OPOST) == 0)
+    let (near, far) = (cable.main.startRecording(), farEnd.startRecording())
+    cable.main.send("ping\r\n\u{3}")
+    farEnd.send("pong\r\n\u{3}")
+    #expect(loop.run(until: { near.bytes.count == 7 && far.bytes.count == 7 }, limit: hangLimit))
+    #expect(near.text == "pong\r\n\u{3}")
+    #expect(far.text == "ping\r\n\u{3}")
+    cable.main.close()
+    farEnd.close()
+  }
+
+  @Test func theUsualRateIs115200() throws {
+    try loop.connect(to: .serial(path: line, baud: nil)).get().cable.main.close()
+    var settings = termios()
+    tcgetattr(farDescriptor, &settings)
+    #expect(cfgetospeed(&settings) == speed_t(B115200))
+  }
+
+  @Test func aLineThatHangsUpIsLost() throws {
+    let channel = try loop.connect(to: .serial(path: line, baud: nil)).get().cable.main
+    let recorder = channel.startRecording()
+    _ = farEnd.startRecording()
+    farEnd.close()
+    #expect(loop.run(until: { recorder.end != nil }, limit: hangLimit))
+    #expect(recorder.end == .lost("the serial line hung up"))
+  }
+
+  @Test func aSimulatorOnALineIsConnectedInTheNextTurn() throws {
+    var accepted: [Cable] = []
+    let listener = try Transports.listen(at: .serial(path: line, baud: 9_600), on: loop) {
+      if case .accepted(let cable, _) = $0 { accepted.append(cable) }
+    }
+    #expect(accepted.isEmpty)
+    #expect(loop.run(until: { accepted.count == 1 }, limit: hangLimit))
+    listener.close()
+    let recorder = farEnd.startRecording()
+    accepted[0].main.send("still plugged in")
+    #expect(loop.run(until: { recorder.text == "still plugged in" }, limit: hangLimit))
+    accepted[0].main.close()
+  }
+
+  @Test func aListenerClosedBeforeThatAcceptsNobody() throws {
+    let listener = try Transports.listen(at: .serial(path: line, baud: 9_600), on: loop) { _ in
+      Issue.record("a closed listener spoke")
+    }
+    listener.close()
+    let far = farEnd.startRecording()
+    #expect(loop.run(until: { far.end != nil }, limit: hangLimit))
+  }
+
+  @Test func anUnknownRateIsAnsweredWithThoseNearIt() {
+    let address = Address.serial(path: line, baud: 115_000)
+    #expect(
+      loop.refusal(from: address)
+        == .unusable(address, "there is no baud rate 115000; near it: 57600 and 115200"))
+    let fastest = Address.serial(path: line, baud: 9_000_000)
+    #expect(
+      loop.refusal(from: fastest) == .unusable(fastest, "there is no baud rate 9000000; near it: 4000000"))
+  }
+
+  @Test func whatIsNoTerminalIsRefused() {
+    let address = Address.serial(path: "/dev/null", baud: nil)
+    #expect(loop.refusal(from: address) == .unusable(address, "/dev/null is no terminal"))
+  }
+
+  @Test func aLineThatIsNotThereIsNobody() {
+    let address = Address.serial(path: "/dev/ttyNONE", baud: nil)
+    #expect(loop.refusal(from: address) == .nobodyThere(address, "No such file or directory"))
+  }
+}

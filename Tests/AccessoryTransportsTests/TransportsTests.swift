@@ -1,0 +1,30 @@
+import AccessoryCore
+import AccessoryTransports
+import Testing
+
+@Suite struct TransportsTests {
+  @Test(arguments: ["bench:", "usb:", "usbip:127.0.0.1:3240", "gadget:dummy_udc.0"])
+  func whatIsNoStreamIsSentElsewhere(text: String) throws {
+    let address = try Address(parsing: text)
+    let loop = try EpollLoop()
+    #expect(throws: TransportError.notAStream(address)) { try Transports.listen(at: address, on: loop) { _ in } }
+    #expect(loop.refusal(from: address) == .notAStream(address))
+  }
+
+  @Test func aCancelledAnswerDoesNotCome() throws {
+    let loop = try EpollLoop()
+    Transports.connect(to: .usb(.any), on: loop) { _ in Issue.record("answered after cancel") }.cancel()
+    #expect(!loop.run(until: { false }, limit: .milliseconds(2)))
+  }
+
+  @Test func everyErrorNamesItsAddress() {
+    let address = Address.unix(path: "/tmp/a.sock")
+    let errors: [TransportError] = [
+      .notAStream(address), .nobodyThere(address, "x"), .inUse(address, pid: 1), .inUse(address, pid: nil),
+      .timedOut(address, after: .seconds(2)), .remoteNotAllowed(address), .notPermitted(address, "x"),
+      .unusable(address, "x"), .system(address, SystemError("connect", code: 5)),
+    ]
+    for error in errors { #expect(error.description.contains("unix:/tmp/a.sock")) }
+    #expect(Set(errors.map(\.description)).count == errors.count)
+  }
+}
