@@ -8,15 +8,14 @@ extension Link {
       synchronize(settings.parameters, now: now)
     case (.accessory, .established):
       // A device that was started anew on a cable that never went away.
-      restart(now: now)
-      return .down(.restarted)
+      return fail(.restarted, now: now)
     case (.device, .stopped), (.accessory, _):
       break
     case (.device, .established), (.device, .answering):
       // On a live link detection resets it at the device.
-      restart(now: now)
+      let reaction = fail(.restarted, now: now)
       pending.insert(.detection)
-      return .down(.restarted)
+      return reaction
     case (.device, _):
       pending.insert(settings.legacyAnswer == nil ? .detection : .legacyAnswer)
     }
@@ -33,7 +32,7 @@ extension Link {
   /// Ends the link from this side with a reset, which only a device sends.
   public mutating func reset(now: WireTime) {
     precondition(role == .device, "only the device sends a reset")
-    restart(now: now)
+    _ = fail(.reset, now: now)
     pending.insert(.reset)
   }
 
@@ -108,12 +107,12 @@ extension Link {
         pending.insert(.synchronization)
         return .nothing
       }
-      synchronizationSequence &+= 1
+      takeFreshSequence()
     case .established:
       // No data since, so this is a late copy of the SYN that made the link: our answer is known to have arrived.
       if header.sequence == receiver.lastInOrder { return .nothing }
       ended = .down(.restarted)
-      synchronizationSequence = sender.lastSent &+ 1
+      takeFreshSequence()
     }
     let own = settings.parameters
     var answer = settings.deviceAnswer == .echo ? own.adoptingRecovery(of: offer) : own
@@ -186,9 +185,15 @@ extension Link {
     return .established(agreement)
   }
 
-  /// The link cannot go on: back to the beginning, with a number the other end has not seen.
+  /// The next synchronisation gets a number that the other end has not seen, so that what is late from before it
+  /// cannot be taken for an answer.
+  mutating func takeFreshSequence() {
+    synchronizationSequence = (timing.isUp ? sender.lastSent : synchronizationSequence) &+ 1
+  }
+
+  /// The link cannot go on: back to the beginning.
   mutating func fail(_ end: LinkEnd, now: WireTime) -> Reaction {
-    synchronizationSequence = timing.isUp ? sender.lastSent &+ 1 : synchronizationSequence &+ 1
+    takeFreshSequence()
     restart(now: now)
     return .down(end)
   }
