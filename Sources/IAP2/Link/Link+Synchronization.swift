@@ -14,12 +14,17 @@ extension Link {
     case (.device, .established), (.device, .answering):
       // On a live link detection resets it at the device.
       let reaction = fail(.restarted, now: now)
-      pending.insert(.detection)
+      answerProbe()
       return reaction
     case (.device, _):
-      pending.insert(settings.legacyAnswer == nil ? .detection : .legacyAnswer)
+      answerProbe()
     }
     return .nothing
+  }
+
+  private mutating func answerProbe() {
+    unansweredProbes += 1
+    pending.insert(.probeAnswers)
   }
 
   /// A frame of iAP1 arrived: to an accessory that is detecting it says that the device knows nothing newer.
@@ -48,6 +53,7 @@ extension Link {
     phase = .stopped
     timing = Timing()
     pending = []
+    unansweredProbes = 0
   }
 
   mutating func restart(now: WireTime) {
@@ -170,6 +176,7 @@ extension Link {
   private mutating func establish(_ agreement: LinkAgreement, _ peerSequence: UInt8) -> Reaction {
     phase = .established(agreement)
     pending = []
+    unansweredProbes = 0
     sender.restart(after: synchronizationSequence)
     receiver.restart(after: peerSequence)
     isStalled = false
