@@ -106,9 +106,10 @@ extension Link {
       break
     case .answering(let known, let answer, let sequence, let attempts, _):
       if header.sequence == sequence, known == offer {
-        // The same SYN again: ours was lost.
+        // The same SYN again: ours was lost. It counts, for it also puts off our own repetition.
+        if attempts >= settings.synchronizationLimit { return fail(.unsynchronized(attempts: attempts), now: now) }
         phase = .answering(
-          offer: known, answer: answer, peerSequence: sequence, attempts: attempts,
+          offer: known, answer: answer, peerSequence: sequence, attempts: attempts + 1,
           next: now + settings.synchronizationPeriod)
         pending.insert(.synchronization)
         return .nothing
