@@ -146,8 +146,11 @@ extension Link {
 
   private mutating func handleAnswer(_ answer: LinkParameters, _ header: PacketHeader, now: WireTime) -> Reaction {
     if case .established = phase {
+      guard header.control.contains(.ack), header.acknowledgement == synchronizationSequence else { return .nothing }
+      // The device answered a late copy of our SYN as if it were new, and no longer knows this link.
+      if header.sequence != peerSynchronizationSequence { return fail(.restarted, now: now) }
       // Our acknowledgement of the SYN|ACK was lost.
-      if header.control.contains(.ack) { pending.insert(.acknowledgement) }
+      pending.insert(.acknowledgement)
       return .nothing
     }
     guard case .synchronizing(let offer, _, _) = phase, header.control.contains(.ack),
@@ -178,6 +181,7 @@ extension Link {
     phase = .established(agreement)
     pending = []
     unansweredProbes = 0
+    peerSynchronizationSequence = peerSequence
     sender.restart(after: synchronizationSequence)
     receiver.restart(after: peerSequence)
     isStalled = false

@@ -82,6 +82,8 @@ public struct Link: ~Copyable {
   var unansweredProbes = 0
   /// The number of the SYN that this link was, or is being, made with.
   var synchronizationSequence: UInt8
+  /// The number of the other end's SYN that this link was made with.
+  var peerSynchronizationSequence: UInt8 = 0
   /// How many more recovery values are exchanged before the device's are simply taken.
   var settlingRoundsLeft = 0
   var isStalled = false
