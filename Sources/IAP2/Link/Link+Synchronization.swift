@@ -85,7 +85,7 @@ extension Link {
       return isWaitingForSynchronization ? fail(.unusable(error), now: now) : .nothing
     }
     return role == .device
-      ? answer(parameters, header, now: now) : handleAnswer(parameters, header, now: now)
+      ? answer(parameters, header, now: now) : handleAnswer(parameters, header, payload, now: now)
   }
 
   private var isWaitingForSynchronization: Bool {
@@ -144,7 +144,9 @@ extension Link {
 
   // MARK: The accessory's side
 
-  private mutating func handleAnswer(_ answer: LinkParameters, _ header: PacketHeader, now: WireTime) -> Reaction {
+  private mutating func handleAnswer(
+    _ answer: LinkParameters, _ header: PacketHeader, _ payload: RawSpan, now: WireTime
+  ) -> Reaction {
     if case .established = phase {
       guard header.control.contains(.ack), header.acknowledgement == synchronizationSequence else { return .nothing }
       // The device answered a late copy of our SYN as if it were new, and no longer knows this link.
@@ -156,6 +158,10 @@ extension Link {
     guard case .synchronizing(let offer, _, _) = phase, header.control.contains(.ack),
       header.acknowledgement == synchronizationSequence
     else { return .nothing }
+    if let control = offer.controlSession, answer.controlSession != control {
+      let bytes = payload.withUnsafeBytes { [UInt8]($0) }
+      return fail(.unusable(.init(problem: .otherControlSession(offered: control), bytes: bytes)), now: now)
+    }
     if offer.isZeroAcknowledgement, !answer.isZeroAcknowledgement, let fallback = settings.fallbackParameters {
       synchronizationSequence &+= 1
       synchronize(fallback, now: now)

@@ -104,6 +104,9 @@ extension LinkParameters {
     if let problem { throw refuse(problem) }
   }
 
+  /// The number of the control session.
+  var controlSession: UInt8? { sessions.first { $0.kind == .control }?.id }
+
   /// What is wrong with these values by the sheet's ranges; nil when nothing is.
   public var problem: LinkParametersError.Problem? {
     func range(_ name: String, _ value: some BinaryInteger, _ allowed: ClosedRange<Int>) -> LinkParametersError.Problem?
@@ -149,6 +152,8 @@ public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConve
     case duplicateSession(UInt8)
     /// None, or more than one, session is a control session.
     case notOneControlSession
+    /// The device's control session is not the one it was offered.
+    case otherControlSession(offered: UInt8)
   }
 
   /// What is wrong.
@@ -168,6 +173,7 @@ public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConve
       case .sessionZero: "a session has the number 0, which belongs to the link itself"
       case .duplicateSession(let id): "two sessions have the number \(id)"
       case .notOneControlSession: "it needs exactly one control session"
+      case .otherControlSession(let id): "its control session is not number \(id), which was offered"
       }
     return "the SYN cannot be used: \(what) (payload: \(Hex.spaced(bytes.prefix(64))))"
   }
