@@ -79,8 +79,11 @@ extension Link {
   /// A packet with the SYN bit arrived.
   mutating func handleSynchronization(_ header: PacketHeader, _ payload: RawSpan, now: WireTime) -> Reaction {
     let parameters: LinkParameters
-    do {
+    do throws(LinkParametersError) {
       parameters = try LinkParameters(decoding: payload)
+      if role == .device, let problem = parameters.problemAsOffer {
+        throw LinkParametersError(problem: problem, bytes: payload.withUnsafeBytes { [UInt8]($0) })
+      }
     } catch {
       return isWaitingForSynchronization ? fail(.unusable(error), now: now) : .nothing
     }
@@ -196,7 +199,9 @@ extension Link {
       isUp: true, isZeroAcknowledgement: agreement.isZeroAcknowledgement,
       sendWindow: agreement.isZeroAcknowledgement ? .max : Int(agreement.peerMaximumOutstandingPackets),
       receiveWindow: agreement.maximumOutstandingPackets, maximumPayload: agreement.maximumPayload,
-      cumulativeLimit: max(1, Int(agreement.maximumCumulativeAcknowledgements)),
+      // Nobody waits for more packets than may be outstanding.
+      cumulativeLimit: max(
+        1, Int(min(agreement.maximumCumulativeAcknowledgements, agreement.maximumOutstandingPackets))),
       retransmissionLimit: agreement.maximumRetransmissions,
       retransmissionTimeout: agreement.retransmissionTimeout,
       acknowledgementTimeout: agreement.cumulativeAcknowledgementTimeout)

@@ -15,7 +15,7 @@ public struct LinkParameters: Hashable, Sendable {
   public var cumulativeAcknowledgementTimeout: UInt16
   /// How often a packet is sent again before the link is given up, 1–30.
   public var maximumRetransmissions: UInt8
-  /// How many packets one acknowledgement may cover, 0–127.
+  /// How many packets one acknowledgement may cover, 0–127; in an offer no more than may be outstanding.
   public var maximumCumulativeAcknowledgements: UInt8
   /// The sessions of the link, at least one.
   public var sessions: [LinkSession]
@@ -131,6 +131,16 @@ extension LinkParameters {
     }
     if sessions.count(where: { $0.kind == .control }) != 1 { return .notOneControlSession }
     return nil
+  }
+}
+
+extension LinkParameters {
+  /// What is wrong with these values as an accessory's offer. In a device's answer the window is its own and the rest
+  /// the accessory's, so they need not fit each other; in an offer both are the accessory's.
+  var problemAsOffer: LinkParametersError.Problem? {
+    let (acknowledgements, window) = (Int(maximumCumulativeAcknowledgements), Int(maximumOutstandingPackets))
+    guard acknowledgements > window else { return nil }
+    return .outOfRange("maximum cumulative acknowledgements", value: acknowledgements, allowed: 0...window)
   }
 }
 
