@@ -85,16 +85,26 @@ extension Link {
         throw LinkParametersError(problem: problem, bytes: payload.withUnsafeBytes { [UInt8]($0) })
       }
     } catch {
-      return isWaitingForSynchronization ? fail(.unusable(error), now: now) : .nothing
+      return refuse(error, now: now)
     }
     return role == .device
       ? answer(parameters, header, now: now) : handleAnswer(parameters, header, payload, now: now)
   }
 
-  private var isWaitingForSynchronization: Bool {
-    switch phase {
-    case .listening, .synchronizing, .answering: true
-    default: false
+  /// The other end's SYN cannot be used. An accessory waits a period before it tries again: two ends that disagree
+  /// would otherwise go round in circles as fast as the wire lets them.
+  private mutating func refuse(_ error: LinkParametersError, now: WireTime) -> Reaction {
+    switch (role, phase) {
+    case (.device, .listening), (.device, .answering), (.device, .established):
+      return fail(.unusable(error), now: now)
+    case (.accessory, .synchronizing):
+      let reaction = fail(.unusable(error), now: now)
+      phase = .detecting(attempts: 0, next: now + settings.detectionPeriod)
+      pending.remove(.detection)
+      return reaction
+    default:
+      // A late or invented one: the link that is up has been agreed on.
+      return .nothing
     }
   }
 
@@ -163,7 +173,7 @@ extension Link {
     else { return .nothing }
     if let control = offer.controlSession, answer.controlSession != control {
       let bytes = payload.withUnsafeBytes { [UInt8]($0) }
-      return fail(.unusable(.init(problem: .otherControlSession(offered: control), bytes: bytes)), now: now)
+      return refuse(.init(problem: .otherControlSession(offered: control), bytes: bytes), now: now)
     }
     if offer.isZeroAcknowledgement, !answer.isZeroAcknowledgement, let fallback = settings.fallbackParameters {
       synchronizationSequence &+= 1
