@@ -175,7 +175,9 @@ extension Link {
       let bytes = payload.withUnsafeBytes { [UInt8]($0) }
       return refuse(.init(problem: .otherControlSession(offered: control), bytes: bytes), now: now)
     }
-    if offer.isZeroAcknowledgement, !answer.isZeroAcknowledgement, let fallback = settings.fallbackParameters {
+    if offer.isZeroAcknowledgement, !answer.isZeroAcknowledgement, let fallback = settings.fallbackParameters,
+      !fallback.isZeroAcknowledgement
+    {
       synchronizationSequence &+= 1
       synchronize(fallback, now: now)
       return .nothing
