@@ -209,7 +209,8 @@ extension Link {
     counters.establishments += 1
     timing = Timing(
       isUp: true, isZeroAcknowledgement: agreement.isZeroAcknowledgement,
-      sendWindow: agreement.isZeroAcknowledgement ? .max : Int(agreement.peerMaximumOutstandingPackets),
+      // A window of 0 comes from an offer without acknowledgements that was declined: one packet is the least there is.
+      sendWindow: agreement.isZeroAcknowledgement ? .max : max(1, Int(agreement.peerMaximumOutstandingPackets)),
       receiveWindow: agreement.maximumOutstandingPackets, maximumPayload: agreement.maximumPayload,
       // Nobody waits for more packets than may be outstanding.
       cumulativeLimit: max(
