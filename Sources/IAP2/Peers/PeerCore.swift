@@ -38,7 +38,7 @@ public struct PeerCore: ~Copyable {
         let carry = scanner.lendCarry()
         handle(header, packet: carry.span.bytes.extracting(range), now: now)
         scanner.returnCarry(carry)
-      case .spoiled: link.handleSpoiled()
+      case .spoiled(let header, let place): handleSpoiled(header, place, bytes)
       case .detection: react(link.handleDetection(now: now))
       case .legacy(.input(let range)): react(link.handleLegacy(bytes.extracting(range)))
       case .legacy(.carry(let range)):
@@ -50,6 +50,30 @@ public struct PeerCore: ~Copyable {
         events.append(.skipped(skipped))
       }
     }
+  }
+
+  private mutating func handleSpoiled(_ header: PacketHeader, _ place: PacketScanner.Place, _ bytes: RawSpan) {
+    link.handleSpoiled()
+    guard link.isZeroAcknowledgement else { return }
+    // Elsewhere the other end repeats it; here that was the only chance.
+    let shown: [UInt8]
+    switch place {
+    case .input(let range): shown = Self.sample(bytes.extracting(range))
+    case .carry(let range):
+      let carry = scanner.lendCarry()
+      shown = Self.sample(carry.span.bytes.extracting(range))
+      scanner.returnCarry(carry)
+    }
+    events.append(
+      .malformed(
+        "a packet of \(header.payloadCount) bytes for link session \(header.session) came spoiled and will not come "
+          + "again: \(Hex.spaced(shown))"))
+  }
+
+  /// The beginning of a packet's payload, to be shown; the checksum is left out.
+  private static func sample(_ packet: RawSpan) -> [UInt8] {
+    let end = min(packet.byteCount - 1, PacketHeader.size + 32)
+    return packet.withUnsafeBytes { [UInt8]($0[PacketHeader.size..<max(PacketHeader.size, end)]) }
   }
 
   private mutating func nextMessage() -> ControlMessage? {
