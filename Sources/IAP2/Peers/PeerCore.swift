@@ -11,6 +11,8 @@ public struct PeerCore: ~Copyable {
   private var control = ControlStream()
   /// Since when acknowledgements are held back for a session that does not read.
   private var holdingSince: WireTime?
+  /// When sending made room that waiting writers are to be told of, by a timeout that is due at once.
+  private var roomSince: WireTime?
   /// The numbers of the sessions of a link that is up.
   private var controlSession: UInt8?
   private var externalAccessorySession: UInt8?
@@ -209,8 +211,17 @@ public struct PeerCore: ~Copyable {
     for id in sessions.entries.filter({ !$0.isEnded }).map(\.id) { endSession(id, end) }
   }
 
+  /// Appends the next packet to `bytes`; false when there is nothing to send now.
+  mutating func nextTransmit(into bytes: inout [UInt8], now: WireTime) -> Bool {
+    guard link.nextTransmit(into: &bytes, now: now) else { return false }
+    // Elsewhere acknowledgements make room, and are received; without them sending alone does.
+    if link.isZeroAcknowledgement, sessions.waitingWriters > 0, roomSince == nil { roomSince = now }
+    return true
+  }
+
   /// Tells the writers that found no room, now that there is some.
   mutating func announceRoom() {
+    roomSince = nil
     guard sessions.waitingWriters > 0 else { return }
     for index in sessions.entries.indices where sessions.entries[index].wantsRoom {
       let id = sessions.entries[index].id
@@ -243,7 +254,7 @@ public struct PeerCore: ~Copyable {
     holdingSince.map { $0 + Milliseconds(link.patience.count * 3 / 4) }
   }
 
-  var deadline: WireTime? { WireTime.earlier(link.deadline, holdDeadline) }
+  var deadline: WireTime? { WireTime.earlier(WireTime.earlier(link.deadline, holdDeadline), roomSince) }
 
   mutating func handleTimeout(now: WireTime) {
     if let due = holdDeadline, due <= now {
@@ -253,6 +264,7 @@ public struct PeerCore: ~Copyable {
       }
     }
     react(link.handleTimeout(now: now))
+    if roomSince != nil { announceRoom() }
   }
 
   /// The channel is gone.
