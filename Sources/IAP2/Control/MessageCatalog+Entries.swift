@@ -135,7 +135,7 @@ extension MessageCatalog {
     Entry(
       0x4E0B, "DeviceTimeUpdate", .device, 3,
       """
-      0 number seconds; 1 number zone minutes; 2 number DST minutes
+      0 number seconds; 1 signed zone minutes; 2 signed DST minutes
       """),
     Entry(
       0x4E0C, "DeviceUUIDUpdate", .device, 1,
@@ -214,7 +214,7 @@ extension MessageCatalog {
     Entry(
       0xA101, "VehicleStatusUpdate", .accessory, 25,
       """
-      3 u16 range; 4 number temperature; 6 u8 range warning
+      3 u16 range; 4 signed temperature; 6 u8 range warning
       """),
     Entry(0xA102, "StopVehicleStatusUpdates", .device, 0),
     Entry(0xAA00, "RequestAuthenticationCertificate", .device, 1),

@@ -33,6 +33,8 @@ public enum MessageCatalog {
     case u16
     /// A number as wide as its value.
     case number
+    /// A number as wide as its value that may be negative.
+    case signed
     /// Packed two-byte numbers.
     case list
     /// Bytes.

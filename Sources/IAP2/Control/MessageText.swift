@@ -28,6 +28,10 @@ public enum MessageText {
     case .utf8?: if let text = try? parameter.text() { return "\"\(text)\"" }
     case .u8?, .u16?, .number?:
       if (1...8).contains(bytes.count) { return "\(bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) })" }
+    case .signed?:
+      if let first = bytes.first, bytes.count <= 8 {
+        return "\(bytes.reduce(Int64(Int8(bitPattern: first)) >> 7) { $0 << 8 | Int64($1) })"
+      }
     case .list?: if let list = try? parameter.list() { return "[\(list.map(Hex.number).joined(separator: " "))]" }
     case .group?:
       if let group = try? parameter.group() {

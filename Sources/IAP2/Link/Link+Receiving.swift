@@ -76,10 +76,8 @@ extension Link {
   private mutating func handleEnd(_ end: LinkEnd, now: WireTime) -> Reaction {
     // Both are the device's words; an accessory that sends one is not believed.
     guard role == .accessory, phase != .stopped else { return .nothing }
-    let wasUp = timing.isUp
-    let next = wasUp ? sender.lastSent &+ 1 : synchronizationSequence &+ 1
+    takeFreshSequence()
     stop()
-    synchronizationSequence = next
     // After a reset the accessory starts with SYN, not with detection.
     if end == .reset { synchronize(settings.parameters, now: now) }
     return .down(end)

@@ -8,19 +8,23 @@ extension Link {
       synchronize(settings.parameters, now: now)
     case (.accessory, .established):
       // A device that was started anew on a cable that never went away.
-      restart(now: now)
-      return .down(.restarted)
+      return fail(.restarted, now: now)
     case (.device, .stopped), (.accessory, _):
       break
     case (.device, .established), (.device, .answering):
       // On a live link detection resets it at the device.
-      restart(now: now)
-      pending.insert(.detection)
-      return .down(.restarted)
+      let reaction = fail(.restarted, now: now)
+      answerProbe()
+      return reaction
     case (.device, _):
-      pending.insert(settings.legacyAnswer == nil ? .detection : .legacyAnswer)
+      answerProbe()
     }
     return .nothing
+  }
+
+  private mutating func answerProbe() {
+    unansweredProbes += 1
+    pending.insert(.probeAnswers)
   }
 
   /// A frame of iAP1 arrived: to an accessory that is detecting it says that the device knows nothing newer.
@@ -33,7 +37,7 @@ extension Link {
   /// Ends the link from this side with a reset, which only a device sends.
   public mutating func reset(now: WireTime) {
     precondition(role == .device, "only the device sends a reset")
-    restart(now: now)
+    _ = fail(.reset, now: now)
     pending.insert(.reset)
   }
 
@@ -49,6 +53,7 @@ extension Link {
     phase = .stopped
     timing = Timing()
     pending = []
+    unansweredProbes = 0
   }
 
   mutating func restart(now: WireTime) {
@@ -74,19 +79,32 @@ extension Link {
   /// A packet with the SYN bit arrived.
   mutating func handleSynchronization(_ header: PacketHeader, _ payload: RawSpan, now: WireTime) -> Reaction {
     let parameters: LinkParameters
-    do {
+    do throws(LinkParametersError) {
       parameters = try LinkParameters(decoding: payload)
+      if role == .device, let problem = parameters.problemAsOffer {
+        throw LinkParametersError(problem: problem, bytes: payload.withUnsafeBytes { [UInt8]($0) })
+      }
     } catch {
-      return isWaitingForSynchronization ? fail(.unusable(error), now: now) : .nothing
+      return refuse(error, now: now)
     }
     return role == .device
-      ? answer(parameters, header, now: now) : handleAnswer(parameters, header, now: now)
+      ? answer(parameters, header, now: now) : handleAnswer(parameters, header, payload, now: now)
   }
 
-  private var isWaitingForSynchronization: Bool {
-    switch phase {
-    case .listening, .synchronizing, .answering: true
-    default: false
+  /// The other end's SYN cannot be used. An accessory waits a period before it tries again: two ends that disagree
+  /// would otherwise go round in circles as fast as the wire lets them.
+  private mutating func refuse(_ error: LinkParametersError, now: WireTime) -> Reaction {
+    switch (role, phase) {
+    case (.device, .listening), (.device, .answering), (.device, .established):
+      return fail(.unusable(error), now: now)
+    case (.accessory, .synchronizing):
+      let reaction = fail(.unusable(error), now: now)
+      phase = .detecting(attempts: 0, next: now + settings.detectionPeriod)
+      pending.remove(.detection)
+      return reaction
+    default:
+      // A late or invented one: the link that is up has been agreed on.
+      return .nothing
     }
   }
 
@@ -101,19 +119,20 @@ extension Link {
       break
     case .answering(let known, let answer, let sequence, let attempts, _):
       if header.sequence == sequence, known == offer {
-        // The same SYN again: ours was lost.
+        // The same SYN again: ours was lost. It counts, for it also puts off our own repetition.
+        if attempts >= settings.synchronizationLimit { return fail(.unsynchronized(attempts: attempts), now: now) }
         phase = .answering(
-          offer: known, answer: answer, peerSequence: sequence, attempts: attempts,
+          offer: known, answer: answer, peerSequence: sequence, attempts: attempts + 1,
           next: now + settings.synchronizationPeriod)
         pending.insert(.synchronization)
         return .nothing
       }
-      synchronizationSequence &+= 1
+      takeFreshSequence()
     case .established:
       // No data since, so this is a late copy of the SYN that made the link: our answer is known to have arrived.
       if header.sequence == receiver.lastInOrder { return .nothing }
       ended = .down(.restarted)
-      synchronizationSequence = sender.lastSent &+ 1
+      takeFreshSequence()
     }
     let own = settings.parameters
     var answer = settings.deviceAnswer == .echo ? own.adoptingRecovery(of: offer) : own
@@ -138,16 +157,27 @@ extension Link {
 
   // MARK: The accessory's side
 
-  private mutating func handleAnswer(_ answer: LinkParameters, _ header: PacketHeader, now: WireTime) -> Reaction {
+  private mutating func handleAnswer(
+    _ answer: LinkParameters, _ header: PacketHeader, _ payload: RawSpan, now: WireTime
+  ) -> Reaction {
     if case .established = phase {
+      guard header.control.contains(.ack), header.acknowledgement == synchronizationSequence else { return .nothing }
+      // The device answered a late copy of our SYN as if it were new, and no longer knows this link.
+      if header.sequence != peerSynchronizationSequence { return fail(.restarted, now: now) }
       // Our acknowledgement of the SYN|ACK was lost.
-      if header.control.contains(.ack) { pending.insert(.acknowledgement) }
+      pending.insert(.acknowledgement)
       return .nothing
     }
     guard case .synchronizing(let offer, _, _) = phase, header.control.contains(.ack),
       header.acknowledgement == synchronizationSequence
     else { return .nothing }
-    if offer.isZeroAcknowledgement, !answer.isZeroAcknowledgement, let fallback = settings.fallbackParameters {
+    if let control = offer.controlSession, answer.controlSession != control {
+      let bytes = payload.withUnsafeBytes { [UInt8]($0) }
+      return refuse(.init(problem: .otherControlSession(offered: control), bytes: bytes), now: now)
+    }
+    if offer.isZeroAcknowledgement, !answer.isZeroAcknowledgement, let fallback = settings.fallbackParameters,
+      !fallback.isZeroAcknowledgement
+    {
       synchronizationSequence &+= 1
       synchronize(fallback, now: now)
       return .nothing
@@ -171,24 +201,35 @@ extension Link {
   private mutating func establish(_ agreement: LinkAgreement, _ peerSequence: UInt8) -> Reaction {
     phase = .established(agreement)
     pending = []
+    unansweredProbes = 0
+    peerSynchronizationSequence = peerSequence
     sender.restart(after: synchronizationSequence)
     receiver.restart(after: peerSequence)
     isStalled = false
     counters.establishments += 1
     timing = Timing(
       isUp: true, isZeroAcknowledgement: agreement.isZeroAcknowledgement,
-      sendWindow: agreement.isZeroAcknowledgement ? .max : Int(agreement.peerMaximumOutstandingPackets),
+      // A window of 0 comes from an offer without acknowledgements that was declined: one packet is the least there is.
+      sendWindow: agreement.isZeroAcknowledgement ? .max : max(1, Int(agreement.peerMaximumOutstandingPackets)),
       receiveWindow: agreement.maximumOutstandingPackets, maximumPayload: agreement.maximumPayload,
-      cumulativeLimit: max(1, Int(agreement.maximumCumulativeAcknowledgements)),
+      // Nobody waits for more packets than may be outstanding.
+      cumulativeLimit: max(
+        1, Int(min(agreement.maximumCumulativeAcknowledgements, agreement.maximumOutstandingPackets))),
       retransmissionLimit: agreement.maximumRetransmissions,
       retransmissionTimeout: agreement.retransmissionTimeout,
       acknowledgementTimeout: agreement.cumulativeAcknowledgementTimeout)
     return .established(agreement)
   }
 
-  /// The link cannot go on: back to the beginning, with a number the other end has not seen.
+  /// The next synchronisation gets a number that the other end has not seen, so that what is late from before it
+  /// cannot be taken for an answer.
+  mutating func takeFreshSequence() {
+    synchronizationSequence = (timing.isUp ? sender.lastSent : synchronizationSequence) &+ 1
+  }
+
+  /// The link cannot go on: back to the beginning.
   mutating func fail(_ end: LinkEnd, now: WireTime) -> Reaction {
-    synchronizationSequence = timing.isUp ? sender.lastSent &+ 1 : synchronizationSequence &+ 1
+    takeFreshSequence()
     restart(now: now)
     return .down(end)
   }

@@ -63,7 +63,7 @@ public struct Link: ~Copyable {
     static let extendedAcknowledgement = Pending(rawValue: 8)
     static let reset = Pending(rawValue: 16)
     static let sleep = Pending(rawValue: 32)
-    static let legacyAnswer = Pending(rawValue: 64)
+    static let probeAnswers = Pending(rawValue: 64)
   }
 
   /// Which end this is.
@@ -78,8 +78,12 @@ public struct Link: ~Copyable {
   var sender = SendQueue()
   var receiver = ReceiveWindow()
   var pending: Pending = []
+  /// Probes the device has not answered; each gets an answer of its own.
+  var unansweredProbes = 0
   /// The number of the SYN that this link was, or is being, made with.
   var synchronizationSequence: UInt8
+  /// The number of the other end's SYN that this link was made with.
+  var peerSynchronizationSequence: UInt8 = 0
   /// How many more recovery values are exchanged before the device's are simply taken.
   var settlingRoundsLeft = 0
   var isStalled = false
@@ -173,12 +177,18 @@ public struct Link: ~Copyable {
 
   private mutating func transmitPending(into bytes: inout [UInt8]) -> Bool {
     func take(_ one: Pending) -> Bool { pending.remove(one) != nil }
-    if take(.legacyAnswer) {
-      bytes += settings.legacyAnswer == .requestIdentify ? Self.legacyRequestIdentify : Self.legacyRefusal
-      return true
-    }
     if take(.detection) {
       bytes += PacketWriter.detection
+      return true
+    }
+    if pending.contains(.probeAnswers) {
+      unansweredProbes -= 1
+      if unansweredProbes == 0 { pending.remove(.probeAnswers) }
+      switch settings.legacyAnswer {
+      case nil: bytes += PacketWriter.detection
+      case .refusal?: bytes += Self.legacyRefusal
+      case .requestIdentify?: bytes += Self.legacyRequestIdentify
+      }
       return true
     }
     counters.packetsSent += 1

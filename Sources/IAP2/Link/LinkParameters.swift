@@ -15,7 +15,7 @@ public struct LinkParameters: Hashable, Sendable {
   public var cumulativeAcknowledgementTimeout: UInt16
   /// How often a packet is sent again before the link is given up, 1–30.
   public var maximumRetransmissions: UInt8
-  /// How many packets one acknowledgement may cover, 0–127.
+  /// How many packets one acknowledgement may cover, 0–127; in an offer no more than may be outstanding.
   public var maximumCumulativeAcknowledgements: UInt8
   /// The sessions of the link, at least one.
   public var sessions: [LinkSession]
@@ -104,6 +104,9 @@ extension LinkParameters {
     if let problem { throw refuse(problem) }
   }
 
+  /// The number of the control session.
+  var controlSession: UInt8? { sessions.first { $0.kind == .control }?.id }
+
   /// What is wrong with these values by the sheet's ranges; nil when nothing is.
   public var problem: LinkParametersError.Problem? {
     func range(_ name: String, _ value: some BinaryInteger, _ allowed: ClosedRange<Int>) -> LinkParametersError.Problem?
@@ -131,6 +134,16 @@ extension LinkParameters {
   }
 }
 
+extension LinkParameters {
+  /// What is wrong with these values as an accessory's offer. In a device's answer the window is its own and the rest
+  /// the accessory's, so they need not fit each other; in an offer both are the accessory's.
+  var problemAsOffer: LinkParametersError.Problem? {
+    let (acknowledgements, window) = (Int(maximumCumulativeAcknowledgements), Int(maximumOutstandingPackets))
+    guard acknowledgements > window else { return nil }
+    return .outOfRange("maximum cumulative acknowledgements", value: acknowledgements, allowed: 0...window)
+  }
+}
+
 /// Why a SYN cannot be used, with the payload that proves it.
 public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConvertible {
   /// What is wrong.
@@ -149,6 +162,8 @@ public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConve
     case duplicateSession(UInt8)
     /// None, or more than one, session is a control session.
     case notOneControlSession
+    /// The device's control session is not the one it was offered.
+    case otherControlSession(offered: UInt8)
   }
 
   /// What is wrong.
@@ -168,6 +183,7 @@ public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConve
       case .sessionZero: "a session has the number 0, which belongs to the link itself"
       case .duplicateSession(let id): "two sessions have the number \(id)"
       case .notOneControlSession: "it needs exactly one control session"
+      case .otherControlSession(let id): "its control session is not number \(id), which was offered"
       }
     return "the SYN cannot be used: \(what) (payload: \(Hex.spaced(bytes.prefix(64))))"
   }

@@ -41,6 +41,8 @@ public struct PacketScanner: ~Copyable {
   private var needed = 0
   private var skipped = SkippedBytes()
   private let maximumLength: UInt16
+  /// The two answers of an iAP1-only device have payloads of 2 and 4 bytes.
+  private static let longestLegacyPayload: UInt8 = 32
 
   /// A scanner that takes no packet longer than `maximumLength`.
   public init(maximumLength: UInt16 = .max) {
@@ -184,8 +186,9 @@ extension PacketScanner {
       return .piece(.packet(header, place(length)), length: length)
     case 0x55:
       guard bytes.count >= 3 else { return .needsMore(3) }
-      // Length 0 announces iAP1's long form, which nobody sends in this place.
-      guard bytes[2] != 0 else { return .nothing }
+      // Length 0 announces iAP1's long form, which nobody sends in this place. Nor does anybody send a long frame, and
+      // waiting for one would hide the real probes that pass meanwhile.
+      guard bytes[2] != 0, bytes[2] <= Self.longestLegacyPayload else { return .nothing }
       let length = Int(bytes[2]) + 4
       guard bytes.count >= length else { return .needsMore(length) }
       guard Checksum.sum(RawSpan(_unsafeBytes: .init(rebasing: bytes[2..<length]))) == 0 else { return .nothing }

@@ -33,7 +33,7 @@ extension Peer where Self: ~Copyable {
 
   /// Appends the next packet to `bytes`; false when there is nothing to send now.
   public mutating func nextTransmit(into bytes: inout [UInt8], now: WireTime) -> Bool {
-    core.link.nextTransmit(into: &bytes, now: now)
+    core.nextTransmit(into: &bytes, now: now)
   }
 
   /// Sends as much of `bytes` as the session's bound allows and returns how much that was. After a short write

@@ -11,6 +11,8 @@ public struct PeerCore: ~Copyable {
   private var control = ControlStream()
   /// Since when acknowledgements are held back for a session that does not read.
   private var holdingSince: WireTime?
+  /// When sending made room that waiting writers are to be told of, by a timeout that is due at once.
+  private var roomSince: WireTime?
   /// The numbers of the sessions of a link that is up.
   private var controlSession: UInt8?
   private var externalAccessorySession: UInt8?
@@ -38,7 +40,7 @@ public struct PeerCore: ~Copyable {
         let carry = scanner.lendCarry()
         handle(header, packet: carry.span.bytes.extracting(range), now: now)
         scanner.returnCarry(carry)
-      case .spoiled: link.handleSpoiled()
+      case .spoiled(let header, let place): handleSpoiled(header, place, bytes)
       case .detection: react(link.handleDetection(now: now))
       case .legacy(.input(let range)): react(link.handleLegacy(bytes.extracting(range)))
       case .legacy(.carry(let range)):
@@ -50,6 +52,30 @@ public struct PeerCore: ~Copyable {
         events.append(.skipped(skipped))
       }
     }
+  }
+
+  private mutating func handleSpoiled(_ header: PacketHeader, _ place: PacketScanner.Place, _ bytes: RawSpan) {
+    link.handleSpoiled()
+    guard link.isZeroAcknowledgement else { return }
+    // Elsewhere the other end repeats it; here that was the only chance.
+    let shown: [UInt8]
+    switch place {
+    case .input(let range): shown = Self.sample(bytes.extracting(range))
+    case .carry(let range):
+      let carry = scanner.lendCarry()
+      shown = Self.sample(carry.span.bytes.extracting(range))
+      scanner.returnCarry(carry)
+    }
+    events.append(
+      .malformed(
+        "a packet of \(header.payloadCount) bytes for link session \(header.session) came spoiled and will not come "
+          + "again: \(Hex.spaced(shown))"))
+  }
+
+  /// The beginning of a packet's payload, to be shown; the checksum is left out.
+  private static func sample(_ packet: RawSpan) -> [UInt8] {
+    let end = min(packet.byteCount - 1, PacketHeader.size + 32)
+    return packet.withUnsafeBytes { [UInt8]($0[PacketHeader.size..<max(PacketHeader.size, end)]) }
   }
 
   private mutating func nextMessage() -> ControlMessage? {
@@ -195,8 +221,17 @@ public struct PeerCore: ~Copyable {
     for id in sessions.entries.filter({ !$0.isEnded }).map(\.id) { endSession(id, end) }
   }
 
+  /// Appends the next packet to `bytes`; false when there is nothing to send now.
+  mutating func nextTransmit(into bytes: inout [UInt8], now: WireTime) -> Bool {
+    guard link.nextTransmit(into: &bytes, now: now) else { return false }
+    // Elsewhere acknowledgements make room, and are received; without them sending alone does.
+    if link.isZeroAcknowledgement, sessions.waitingWriters > 0, roomSince == nil { roomSince = now }
+    return true
+  }
+
   /// Tells the writers that found no room, now that there is some.
   mutating func announceRoom() {
+    roomSince = nil
     guard sessions.waitingWriters > 0 else { return }
     for index in sessions.entries.indices where sessions.entries[index].wantsRoom {
       let id = sessions.entries[index].id
@@ -229,7 +264,7 @@ public struct PeerCore: ~Copyable {
     holdingSince.map { $0 + Milliseconds(link.patience.count * 3 / 4) }
   }
 
-  var deadline: WireTime? { WireTime.earlier(link.deadline, holdDeadline) }
+  var deadline: WireTime? { WireTime.earlier(WireTime.earlier(link.deadline, holdDeadline), roomSince) }
 
   mutating func handleTimeout(now: WireTime) {
     if let due = holdDeadline, due <= now {
@@ -239,6 +274,7 @@ public struct PeerCore: ~Copyable {
       }
     }
     react(link.handleTimeout(now: now))
+    if roomSince != nil { announceRoom() }
   }
 
   /// The channel is gone.

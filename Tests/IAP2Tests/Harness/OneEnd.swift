@@ -1,0 +1,167 @@
+import IAP2
+
+/// One peer alone; the test is the other end and writes its bytes by hand.
+///
+/// ```swift
+/// var end = OneEnd(AccessoryPeer(identification: .example))
+/// end.start()                              // ["ff550200ee10"]
+/// end.hears(Sheet.detection)               // the packets it answers with
+/// end.passes(1_000)                        // "1000 …" for each packet sent meanwhile
+/// ```
+struct OneEnd<Role: Peer & ~Copyable>: ~Copyable {
+  var peer: Role
+  var now = WireTime(nanoseconds: 0)
+  /// Everything told and not yet taken by ``told()``.
+  private var events: [PeerEvent] = []
+
+  init(_ peer: consuming Role) {
+    self.peer = peer
+  }
+
+  @discardableResult mutating func start() -> [String] {
+    peer.start(now: now)
+    return says()
+  }
+
+  /// Feeds bytes in one read and returns what the peer sends at once, a packet each.
+  @discardableResult mutating func hears(_ hex: String...) -> [String] {
+    hears(bytes: hex.flatMap(Sheet.unhex))
+  }
+
+  @discardableResult mutating func hears(bytes: [UInt8]) -> [String] {
+    peer.receive(bytes.span.bytes, now: now)
+    return says()
+  }
+
+  /// What the peer has to send now.
+  @discardableResult mutating func says() -> [String] {
+    var packets: [String] = []
+    for _ in 0..<100_000 {
+      while let event = peer.nextEvent() { events.append(event) }
+      var bytes: [UInt8] = []
+      guard peer.nextTransmit(into: &bytes, now: now) else { return packets }
+      packets.append(Sheet.hex(bytes))
+    }
+    fatalError("the peer never falls silent")
+  }
+
+  /// Lets time pass, with a call at each deadline; what is sent meanwhile, each with its time in milliseconds.
+  @discardableResult mutating func passes(_ milliseconds: Int64) -> [String] {
+    let end = WireTime(nanoseconds: now.nanoseconds + milliseconds * 1_000_000)
+    var packets: [String] = []
+    var calls = 0
+    while let due = peer.deadline, due <= end {
+      calls += 1
+      precondition(calls < 100_000, "a deadline that its own timeout does not clear")
+      now = max(now, due)
+      peer.handleTimeout(now: now)
+      packets += says().map { "\(now.nanoseconds / 1_000_000) \($0)" }
+    }
+    now = end
+    return packets
+  }
+
+  /// What the peer told its owner since the last time.
+  mutating func told() -> [PeerEvent] {
+    while let event = peer.nextEvent() { events.append(event) }
+    defer { events = [] }
+    return events
+  }
+
+  /// Writes bytes to a session; how many were taken.
+  mutating func writes(_ bytes: [UInt8], to session: UInt16) -> Int {
+    peer.write(bytes.span.bytes, to: session)
+  }
+
+  /// Reads everything that arrived for a session, and is done with it.
+  mutating func reads(_ session: UInt16) -> [UInt8] {
+    var inbox: [UInt8] = []
+    peer.exchangeInbox(session, &inbox)
+    peer.consume(inbox.count, of: session)
+    return inbox
+  }
+}
+
+extension OneEnd where Role == AccessoryPeer {
+  /// An accessory with its link up: its own numbers begin at `settings.initialSequence`, the device's at `device`.
+  static func accessory(
+    _ settings: LinkSettings = LinkSettings(), identification: Identification = .example, device: UInt8 = 0x40,
+    answer: String? = nil
+  ) -> OneEnd {
+    var end = OneEnd(AccessoryPeer(identification: identification, settings: settings))
+    end.start()
+    end.hears(Sheet.detection)
+    let offered = Sheet.hex(settings.parameters.encoded)
+    end.hears(
+      Sheet.packet(Sheet.syn | Sheet.ack, device, settings.initialSequence, answer ?? "017fffff" + offered.dropFirst(8))
+    )
+    _ = end.told()
+    return end
+  }
+
+  /// Opens session `id` on protocol 1 as the device does, by the packet numbered `sequence`, and accepts it.
+  mutating func opens(_ id: UInt16, sequence: UInt8, reportingStatus: Bool = false) {
+    hears(Sheet.packet(Sheet.ack, sequence, 0, session: 1, Sheet.startSession(protocolID: 1, session: id)))
+    peer.acceptSession(id, reportingStatus: reportingStatus)
+    says()
+    _ = told()
+  }
+}
+
+extension OneEnd where Role == DevicePeer {
+  /// A device with its link up and its first question asked: the accessory's numbers begin at `accessory`.
+  static func device(
+    _ settings: DevicePeer.Settings = DevicePeer.Settings(), accessory: UInt8 = 0,
+    offer: String = Sheet.parameters()
+  ) -> OneEnd {
+    var end = OneEnd(DevicePeer(settings: settings))
+    end.start()
+    end.hears(Sheet.detection)
+    end.hears(Sheet.packet(Sheet.syn, accessory, 0, offer))
+    end.hears(Sheet.packet(Sheet.ack, accessory, settings.link.initialSequence))
+    return end
+  }
+
+  /// A device that has identified and authenticated its accessory; the accessory's next number is 4, and the device
+  /// has sent its own up to 5 (AA00, AA02, AA05, 1D00, 1D02 after a SYN numbered 0), acknowledged.
+  static func readyDevice(
+    _ settings: DevicePeer.Settings = DevicePeer.Settings(), identification: String = Sheet.identification,
+    offer: String = Sheet.parameters()
+  ) -> OneEnd {
+    var end = device(settings, offer: offer)
+    end.hears(Sheet.packet(Sheet.ack, 1, 1, session: 1, Sheet.message(0xAA01, Sheet.parameter(0, "ce"))))
+    end.peer.challenge([0x42], now: end.now)
+    end.says()
+    end.hears(Sheet.packet(Sheet.ack, 2, 2, session: 1, Sheet.message(0xAA03, Sheet.parameter(0, "42"))))
+    end.peer.concludeAuthentication(accepted: true, now: end.now)
+    end.says()
+    end.hears(Sheet.packet(Sheet.ack, 3, 4, session: 1, Sheet.message(0x1D01, identification)))
+    end.hears(Sheet.packet(Sheet.ack, 3, 5))
+    _ = end.told()
+    return end
+  }
+}
+
+extension Sheet {
+  static func startSession(protocolID: UInt8, session: UInt16) -> String {
+    message(0xEA00, parameter(0, hex([protocolID])) + parameter(1, hex([UInt8(session / 256), UInt8(session % 256)])))
+  }
+
+  static func stopSession(_ session: UInt16) -> String {
+    message(0xEA01, parameter(0, hex([UInt8(session / 256), UInt8(session % 256)])))
+  }
+
+  static func status(_ session: UInt16, _ status: UInt8) -> String {
+    message(
+      0xEA03, parameter(0, hex([UInt8(session / 256), UInt8(session % 256)])) + parameter(1, hex([status])))
+  }
+
+  /// The parameters of a 1D01 that nobody objects to, with one protocol, number 1: `com.example.echo`.
+  static let identification =
+    parameter(0, text("Example")) + parameter(1, text("E1")) + parameter(2, text("Nobody"))
+    + parameter(3, text("0001")) + parameter(4, text("1")) + parameter(5, text("1")) + parameter(6, "ea03")
+    + parameter(7, "ea00ea01") + parameter(8, "00") + parameter(9, "0000")
+    + parameter(10, parameter(0, "01") + parameter(1, text("com.example.echo")) + parameter(2, "01"))
+    + parameter(12, text("en")) + parameter(13, text("en"))
+    + parameter(16, parameter(0, "0000") + parameter(1, text("USB")) + parameter(2))
+}

@@ -1,0 +1,89 @@
+import IAP2
+
+/// Packets and messages as the sheet describes them, put together byte by byte without the code under test.
+///
+/// Hex text is the currency of these tests: it is what the sheet prints, and what a failure shows.
+enum Sheet {
+  static let detection = "ff550200ee10"
+  static let syn: UInt8 = 0x80
+  static let ack: UInt8 = 0x40
+  static let eak: UInt8 = 0x20
+  static let rst: UInt8 = 0x10
+  static let slp: UInt8 = 0x08
+
+  /// FF 5A, length, control, sequence, acknowledgement, session, checksum; then the payload and its checksum.
+  static func packet(
+    _ control: UInt8, _ sequence: UInt8, _ acknowledgement: UInt8, session: UInt8 = 0, _ payload: String = ""
+  ) -> String {
+    hex(bytes(control, sequence, acknowledgement, session: session, unhex(payload)))
+  }
+
+  static func bytes(
+    _ control: UInt8, _ sequence: UInt8, _ acknowledgement: UInt8, session: UInt8 = 0, _ payload: [UInt8] = []
+  ) -> [UInt8] {
+    let length = payload.isEmpty ? 9 : payload.count + 10
+    var packet: [UInt8] = [
+      0xFF, 0x5A, UInt8(length / 256), UInt8(length % 256), control, sequence, acknowledgement, session,
+    ]
+    packet.append(checksum(packet))
+    if !payload.isEmpty { packet += payload + [checksum(payload)] }
+    return packet
+  }
+
+  /// "The byte that makes the 8-bit sum zero."
+  static func checksum(_ bytes: [UInt8]) -> UInt8 {
+    UInt8((256 - bytes.reduce(0) { ($0 + Int($1)) % 256 }) % 256)
+  }
+
+  /// The payload of a SYN, section 2.2; without values: what an accessory with default settings offers.
+  static func parameters(
+    version: Int = 1, window: Int = 32, length: Int = 65_535, timeout: Int = 2_000, hold: Int = 22, repeats: Int = 30,
+    acks: Int = 3, sessions: String = "010001 020201"
+  ) -> String {
+    func word(_ value: Int) -> [UInt8] { [UInt8(value / 256), UInt8(value % 256)] }
+    let bytes =
+      [UInt8(version), UInt8(window)] + word(length) + word(timeout) + word(hold) + [UInt8(repeats), UInt8(acks)]
+    return hex(bytes + unhex(sessions))
+  }
+
+  /// 40 40, length, number, parameters.
+  static func message(_ number: UInt16, _ parameters: String = "") -> String {
+    let body = unhex(parameters)
+    let length = body.count + 6
+    return hex(
+      [0x40, 0x40, UInt8(length / 256), UInt8(length % 256), UInt8(number / 256), UInt8(number % 256)] + body)
+  }
+
+  /// Length, number, value.
+  static func parameter(_ id: UInt16, _ value: String = "") -> String {
+    let bytes = unhex(value)
+    let length = bytes.count + 4
+    return hex([UInt8(length / 256), UInt8(length % 256), UInt8(id / 256), UInt8(id % 256)] + bytes)
+  }
+
+  /// Text with the zero byte that ends it.
+  static func text(_ text: String) -> String {
+    hex(Array(text.utf8) + [0])
+  }
+
+  static func hex(_ bytes: [UInt8]) -> String {
+    let digits = Array("0123456789abcdef")
+    var text = ""
+    for byte in bytes { text += "\(digits[Int(byte / 16)])\(digits[Int(byte % 16)])" }
+    return text
+  }
+
+  /// Reads hex with spaces anywhere. A test with a typing error in its hex stops here.
+  static func unhex(_ text: String) -> [UInt8] {
+    let digits = text.filter { !$0.isWhitespace }.map { digit in
+      guard let value = digit.hexDigitValue else { fatalError("no hex digit: \(digit) in \(text)") }
+      return UInt8(value)
+    }
+    precondition(digits.count % 2 == 0, "half a byte: \(text)")
+    return stride(from: 0, to: digits.count, by: 2).map { digits[$0] * 16 + digits[$0 + 1] }
+  }
+}
+
+extension WireTime {
+  static func milliseconds(_ count: Int64) -> WireTime { WireTime(nanoseconds: count * 1_000_000) }
+}

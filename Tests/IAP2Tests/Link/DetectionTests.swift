@@ -1,0 +1,154 @@
+import IAP2
+import Testing
+
+/// Section 1: how both ends find out that the other speaks iAP2.
+@Suite struct DetectionTests {
+  private func accessory(_ change: (inout LinkSettings) -> Void = { _ in }) -> OneEnd<AccessoryPeer> {
+    var settings = LinkSettings()
+    change(&settings)
+    return OneEnd(AccessoryPeer(identification: .example, settings: settings))
+  }
+
+  private func device(_ change: (inout DevicePeer.Settings) -> Void = { _ in }) -> OneEnd<DevicePeer> {
+    var settings = DevicePeer.Settings()
+    change(&settings)
+    return OneEnd(DevicePeer(settings: settings))
+  }
+
+  // MARK: The accessory
+
+  @Test func theAccessoryProbesOncePerSecondUntilItIsAnswered() {
+    var end = accessory()
+    #expect(end.start() == [Sheet.detection])
+    #expect(end.passes(3_500) == ["1000 \(Sheet.detection)", "2000 \(Sheet.detection)", "3000 \(Sheet.detection)"])
+    let answers = end.hears(Sheet.detection)
+    #expect(answers == ["ff5a001a800000000d0120ffff07d000161e03010001020201cc"])
+    #expect(end.peer.deadline == .milliseconds(4_500))
+  }
+
+  @Test func theAccessoryGivesUpAfterItsLimitAndStaysSilent() {
+    var end = accessory { $0.detectionLimit = 3 }
+    end.start()
+    #expect(end.passes(60_000) == ["1000 \(Sheet.detection)", "2000 \(Sheet.detection)"])
+    #expect(end.told() == [.linkDown(.undetected(attempts: 3))])
+    #expect(end.peer.deadline == nil)
+    #expect(LinkEnd.undetected(attempts: 3).description == "nobody answered 3 detection sequences")
+    #expect(end.hears(Sheet.detection) == [])
+  }
+
+  @Test func anAccessoryThatGaveUpCanBeStartedAgain() {
+    var end = accessory { $0.detectionLimit = 1 }
+    end.start()
+    end.passes(1_000)
+    #expect(end.start() == [Sheet.detection])
+  }
+
+  @Test func moreDetectionBeforeTheAnswerToSynIsIgnored() {
+    var end = accessory()
+    end.start()
+    let first = end.hears(Sheet.detection)
+    #expect(first.count == 1)
+    #expect(end.hears(Sheet.detection, Sheet.detection) == [])
+    #expect(end.peer.deadline == .milliseconds(1_000))
+    #expect(end.told() == [])
+  }
+
+  @Test func detectionBytesInFrontOfTheFirstPacketAreAccepted() {
+    var end = accessory()
+    end.start()
+    end.hears(Sheet.detection)
+    let answers = end.hears(
+      Sheet.detection, "00 00", Sheet.packet(Sheet.syn | Sheet.ack, 0x40, 0, Sheet.parameters(window: 127)))
+    #expect(answers == [Sheet.packet(Sheet.ack, 0, 0x40)])
+    #expect(end.peer.isLinkUp == true)
+  }
+
+  @Test func aDeviceThatProbesUnaskedIsAsGoodAsOneThatAnswers() {
+    var end = accessory()
+    #expect(end.start() == [Sheet.detection])
+    #expect(end.hears(Sheet.detection).first?.hasPrefix("ff5a001a80") == true)
+  }
+
+  @Test(arguments: ["ff5504000204ee08", "ff55020000fe"])
+  func anAccessoryAnsweredInIAP1GivesUpAndSaysWithWhat(_ frame: String) {
+    var end = accessory()
+    end.start()
+    #expect(end.hears(frame) == [])
+    #expect(end.told() == [.linkDown(.legacyDevice(frame: Sheet.unhex(frame)))])
+    #expect(end.peer.deadline == nil)
+  }
+
+  @Test func theEndOfALegacyDeviceShowsItsBytes() {
+    #expect(
+      LinkEnd.legacyDevice(frame: Sheet.unhex("ff55020000fe")).description
+        == "the device speaks iAP1 only (it answered ff 55 02 00 00 fe)")
+  }
+
+  @Test func detectionOnALiveLinkBringsTheAccessoryBackToTheBeginning() {
+    var end = OneEnd.accessory()
+    #expect(end.hears(Sheet.detection) == [Sheet.detection])
+    #expect(end.told() == [.linkDown(.restarted)])
+    #expect(end.peer.isLinkUp == false)
+  }
+
+  // MARK: The device
+
+  @Test func theDeviceSaysNothingUntilItIsProbed() {
+    var end = device()
+    #expect(end.start() == [])
+    #expect(end.peer.deadline == nil)
+    #expect(end.passes(100_000) == [])
+  }
+
+  @Test func theDeviceAnswersEachProbeOnce() {
+    var end = device()
+    end.start()
+    #expect(end.hears(Sheet.detection) == [Sheet.detection])
+    #expect(end.passes(5_000) == [])
+    #expect(end.hears(Sheet.detection) == [Sheet.detection])
+  }
+
+  @Test func probesThatArriveTogetherAreAnsweredOneByOne() {
+    var end = device()
+    end.start()
+    #expect(
+      end.hears(Sheet.detection, Sheet.detection, Sheet.detection)
+        == [Sheet.detection, Sheet.detection, Sheet.detection])
+  }
+
+  @Test(arguments: [
+    (LinkSettings.LegacyAnswer.refusal, "ff5504000204ee08"), (.requestIdentify, "ff55020000fe"),
+  ])
+  func aDeviceFromBeforeIAP2AnswersInIAP1(_ answer: LinkSettings.LegacyAnswer, _ frame: String) {
+    var end = device { $0.link.legacyAnswer = answer }
+    end.start()
+    #expect(end.hears(Sheet.detection) == [frame])
+    #expect(end.hears(Sheet.detection) == [frame])
+  }
+
+  @Test func detectionOnALiveLinkResetsItAtTheDevice() {
+    var end = OneEnd.device()
+    _ = end.told()
+    #expect(end.hears(Sheet.detection) == [Sheet.detection])
+    #expect(end.told() == [.linkDown(.restarted)])
+    // And from there the way is open again, with a number that the accessory has not seen.
+    let answer = end.hears(Sheet.packet(Sheet.syn, 0x10, 0, Sheet.parameters()))
+    #expect(answer == [Sheet.packet(Sheet.syn | Sheet.ack, 2, 0x10, Sheet.parameters(window: 127))])
+  }
+
+  @Test func zerosAndGarbageBeforeTheProbeDoNotHideIt() {
+    var end = device()
+    end.start()
+    #expect(end.hears("00 00 00 55 ff", Sheet.detection) == [Sheet.detection])
+    #expect(end.told().map { "\($0)" }.count == 1)
+  }
+
+  /// A bit of the length that flips must not make the scanner wait for a frame of iAP1 that long while real probes pass.
+  @Test func aSpoiledProbeHidesAtMostAFewThatFollow() {
+    var end = device()
+    end.start()
+    var answers: [String] = end.hears("ff558200ee10")
+    for _ in 0..<6 { answers += end.hears(Sheet.detection) }
+    #expect(answers.count >= 6)
+  }
+}

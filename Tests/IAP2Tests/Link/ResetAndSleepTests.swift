@@ -1,0 +1,138 @@
+import IAP2
+import Testing
+
+/// Section 2.5, the last two lines: RST and SLP, which only a device says.
+@Suite struct ResetAndSleepTests {
+  @Test func aResetBringsTheAccessoryBackToSynWithAFreshNumber() {
+    var end = OneEnd.accessory()
+    end.peer.send(ControlMessage(MessageID(rawValue: 0x4E01)))
+    #expect(end.says().count == 1)
+    // The SYN had the number 0 and the message 1.
+    #expect(end.hears(Sheet.packet(0x10, 0x40, 0)) == [Sheet.packet(0x80, 2, 0, Sheet.parameters())])
+    #expect(end.told() == [.linkDown(.reset)])
+    #expect(
+      end.hears(Sheet.packet(0xC0, 0x50, 2, Sheet.parameters(window: 127))) == [Sheet.packet(0x40, 2, 0x50)])
+    #expect(end.told().count == 1)
+  }
+
+  @Test func aResetWithTheAckBitIsOneToo() {
+    var end = OneEnd.accessory()
+    #expect(end.hears(Sheet.packet(0x50, 0x40, 0)).count == 1)
+    #expect(end.told() == [.linkDown(.reset)])
+  }
+
+  @Test func sessionsEndBeforeTheLinkDoes() {
+    var end = OneEnd.accessory()
+    end.opens(1, sequence: 0x41)
+    end.hears(Sheet.packet(0x10, 0x41, 0))
+    #expect(end.told() == [.sessionEnded(1, .linkDown(.reset)), .linkDown(.reset)])
+  }
+
+  /// A device that answers every SYN with a reset (an iPhone does when the control session has the number 0) must not
+  /// be asked again as fast as the wire allows.
+  @Test func aDeviceThatResetsEachSynIsAskedOncePerPeriodAndThenGivenUp() {
+    var settings = LinkSettings()
+    settings.synchronizationLimit = 3
+    var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
+    end.start()
+    #expect(end.hears(Sheet.detection).count == 1)
+    #expect(end.hears(Sheet.packet(0x10, 0x40, 0)) == [])
+    #expect(end.told() == [.linkDown(.reset)])
+    #expect(end.passes(1_000) == ["1000 \(Sheet.packet(0x80, 1, 0, Sheet.parameters()))"])
+    #expect(end.hears(Sheet.packet(0x10, 0x40, 0)) == [])
+    #expect(end.passes(1_000) == ["2000 \(Sheet.packet(0x80, 2, 0, Sheet.parameters()))"])
+    #expect(end.hears(Sheet.packet(0x10, 0x40, 0)) == [])
+    #expect(end.passes(1_000) == ["3000 \(Sheet.detection)"])
+    #expect(end.told().last == .linkDown(.unsynchronized(attempts: 3)))
+  }
+
+  @Test func aResetBeforeTheDeviceIsDetectedIsIgnored() {
+    var end = OneEnd(AccessoryPeer(identification: .example))
+    end.start()
+    #expect(end.hears(Sheet.packet(0x10, 0x40, 0)) == [])
+    #expect(end.told() == [])
+    #expect(end.peer.deadline == .milliseconds(1_000))
+  }
+
+  @Test func sleepSilencesTheAccessoryUntilItIsStartedAgain() {
+    var end = OneEnd.accessory()
+    #expect(end.hears(Sheet.packet(0x08, 0x40, 0)) == [])
+    #expect(end.told() == [.linkDown(.asleep)])
+    #expect(end.peer.deadline == nil)
+    #expect(end.hears(Sheet.detection, Sheet.packet(0xC0, 0x40, 0, Sheet.parameters())) == [])
+    #expect(end.start() == [Sheet.detection])
+  }
+
+  @Test func anAccessorysResetAndSleepAreNotBelieved() {
+    var end = OneEnd.device()
+    _ = end.told()
+    end.hears(Sheet.packet(0x10, 1, 1), Sheet.packet(0x08, 1, 1))
+    #expect(end.told() == [])
+    #expect(end.peer.isLinkUp == true)
+  }
+
+  @Test func aDeviceThatResetListensAgain() {
+    var end = OneEnd.readyDevice()
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == .link(1))
+    end.says()
+    end.peer.resetLink(now: end.now)
+    #expect(end.says() == [Sheet.packet(0x10, 6, 3)])
+    #expect(end.told() == [.sessionEnded(1, .linkDown(.reset))])
+    #expect(end.peer.isReady == false)
+    #expect(end.peer.deadline == nil)
+    #expect(end.hears(Sheet.packet(0x80, 4, 0, Sheet.parameters())).count == 1)
+  }
+
+  @Test func nothingCanBeSentAfterAResetAndNothingTraps() {
+    var end = OneEnd.readyDevice()
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == .link(1))
+    end.says()
+    end.peer.resetLink(now: end.now)
+    end.peer.send(ControlMessage(.deviceLanguageUpdate) { $0.text(0, "en") })
+    end.peer.closeSession(1)
+    #expect(end.writes([1], to: 1) == 0)
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == nil)
+    end.peer.challenge([1], now: end.now)
+    end.peer.concludeAuthentication(accepted: true, now: end.now)
+    #expect(end.says() == [Sheet.packet(0x10, 6, 3)])
+  }
+
+  @Test func resettingALinkThatWasNeverStartedDoesNothing() {
+    var end = OneEnd(DevicePeer())
+    end.peer.resetLink(now: end.now)
+    #expect(end.says() == [])
+    #expect(end.start() == [])
+    #expect(end.hears(Sheet.detection) == [Sheet.detection])
+  }
+
+  @Test func aResetGoesOutBeforeTheAnswerToAProbeBehindIt() {
+    var end = OneEnd.device()
+    end.peer.resetLink(now: end.now)
+    let bytes = Sheet.unhex(Sheet.detection)
+    end.peer.receive(bytes.span.bytes, now: end.now)
+    #expect(end.says() == [Sheet.packet(0x10, 1, 0), Sheet.detection])
+  }
+
+  @Test func aStoppedDeviceIsNeitherReadyNorWaiting() {
+    var end = OneEnd.readyDevice()
+    end.peer.stop("unplugged")
+    #expect(end.peer.isReady == false)
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == nil)
+    #expect(end.peer.deadline == nil)
+    var waiting = OneEnd.device()
+    waiting.peer.stop("unplugged")
+    #expect(waiting.peer.deadline == nil)
+    #expect(waiting.passes(100_000) == [])
+  }
+
+  @Test func whatWasNotAcknowledgedIsForgottenWithTheLink() {
+    var end = OneEnd.accessory()
+    end.opens(1, sequence: 0x41)
+    #expect(end.writes([UInt8](repeating: 1, count: 1_000), to: 1) == 1_000)
+    #expect(end.peer.unacknowledged(1) == 1_000)
+    end.peer.stop("unplugged")
+    #expect(end.peer.unacknowledged(1) == 0)
+    #expect(end.says() == [])
+    #expect(end.told() == [.sessionEnded(1, .channelEnded("unplugged"))])
+  }
+}

@@ -1,0 +1,152 @@
+import IAP2
+import Testing
+
+/// Section 2.2: each field of a SYN at the ends of its range and beyond them.
+@Suite struct SynParameterTests {
+  struct Case: Sendable, CustomTestStringConvertible {
+    let payload: String
+    let problem: String
+    var testDescription: String { problem.isEmpty ? payload : problem }
+  }
+
+  static let accepted = [
+    Sheet.parameters(window: 1, acks: 1), Sheet.parameters(window: 127, acks: 127), Sheet.parameters(acks: 0),
+    Sheet.parameters(length: 24), Sheet.parameters(length: 65_535), Sheet.parameters(timeout: 20),
+    Sheet.parameters(timeout: 65_535), Sheet.parameters(hold: 10), Sheet.parameters(hold: 32_767),
+    Sheet.parameters(repeats: 1), Sheet.parameters(repeats: 30), Sheet.parameters(sessions: "ff0001"),
+    Sheet.parameters(sessions: "010002 020102 030201 040901"),
+    // Longer than half the retransmission timeout, as the Canon Ivy has it: one source refuses that, devices do not.
+    Sheet.parameters(timeout: 1_500, hold: 4_169),
+    Sheet.parameters(window: 0, timeout: 0, hold: 0, repeats: 0, acks: 0),
+  ]
+
+  static let refused = [
+    Case(payload: "", problem: "it has 0 bytes and needs at least 13"),
+    Case(payload: "01 20 ffff 07d0 0016 1e", problem: "it has 9 bytes and needs at least 13"),
+    Case(
+      payload: Sheet.parameters(sessions: "010001 02"),
+      problem: "its session table has 4 bytes, not a multiple of 3"),
+    Case(payload: Sheet.parameters(version: 2), problem: "link version is 2, allowed are 1 to 1"),
+    Case(payload: Sheet.parameters(version: 0), problem: "link version is 0, allowed are 1 to 1"),
+    Case(payload: Sheet.parameters(window: 0), problem: "maximum outstanding packets is 0, allowed are 1 to 127"),
+    Case(payload: Sheet.parameters(window: 128), problem: "maximum outstanding packets is 128, allowed are 1 to 127"),
+    Case(
+      payload: Sheet.parameters(window: 128, timeout: 0, hold: 0, repeats: 0, acks: 0),
+      problem: "maximum outstanding packets is 128, allowed are 0 to 127"),
+    Case(payload: Sheet.parameters(length: 23), problem: "maximum packet length is 23, allowed are 24 to 65535"),
+    Case(payload: Sheet.parameters(timeout: 19), problem: "retransmission timeout is 19, allowed are 20 to 65535"),
+    Case(payload: Sheet.parameters(timeout: 0), problem: "retransmission timeout is 0, allowed are 20 to 65535"),
+    Case(
+      payload: Sheet.parameters(hold: 9),
+      problem: "cumulative acknowledgement timeout is 9, allowed are 10 to 32767"),
+    Case(
+      payload: Sheet.parameters(hold: 32_768),
+      problem: "cumulative acknowledgement timeout is 32768, allowed are 10 to 32767"),
+    Case(payload: Sheet.parameters(repeats: 0), problem: "maximum retransmissions is 0, allowed are 1 to 30"),
+    Case(payload: Sheet.parameters(repeats: 31), problem: "maximum retransmissions is 31, allowed are 1 to 30"),
+    Case(
+      payload: Sheet.parameters(window: 127, acks: 128),
+      problem: "maximum cumulative acknowledgements is 128, allowed are 0 to 127"),
+    Case(payload: Sheet.parameters(sessions: ""), problem: "its session table is empty"),
+    Case(
+      payload: Sheet.parameters(sessions: "000001"),
+      problem: "a session has the number 0, which belongs to the link itself"),
+    Case(payload: Sheet.parameters(sessions: "010001 010201"), problem: "two sessions have the number 1"),
+    Case(payload: Sheet.parameters(sessions: "010201"), problem: "it needs exactly one control session"),
+    Case(payload: Sheet.parameters(sessions: "010001 020001"), problem: "it needs exactly one control session"),
+  ]
+
+  private func text(_ one: Case) -> String {
+    let shown = Sheet.unhex(one.payload).map { Sheet.hex([$0]) }.joined(separator: " ")
+    return "the SYN cannot be used: \(one.problem) (payload: \(shown))"
+  }
+
+  @Test(arguments: accepted)
+  func theDeviceTakes(_ payload: String) {
+    var end = OneEnd.device(offer: payload)
+    #expect(end.peer.isLinkUp == true)
+    #expect(end.told().count == 1)
+  }
+
+  /// More than may be outstanding could only be acknowledged by the timer.
+  static let refusedAsOffer = Case(
+    payload: Sheet.parameters(window: 5, acks: 6),
+    problem: "maximum cumulative acknowledgements is 6, allowed are 0 to 5")
+
+  @Test(arguments: refused + [refusedAsOffer])
+  func theDeviceRefusesAndShowsTheBytes(_ one: Case) {
+    var end = OneEnd(DevicePeer())
+    end.start()
+    #expect(end.hears(Sheet.packet(0x80, 0, 0, one.payload)) == [])
+    guard case .linkDown(let reason)? = end.told().first else {
+      Issue.record("the reason is told")
+      return
+    }
+    #expect(reason.description == text(one))
+    // And it listens on: a good SYN is answered.
+    #expect(end.hears(Sheet.packet(0x80, 1, 0, Sheet.parameters())).count == 1)
+  }
+
+  @Test(arguments: refused)
+  func theAccessoryRefusesAndShowsTheBytes(_ one: Case) {
+    var end = OneEnd(AccessoryPeer(identification: .example))
+    end.start()
+    end.hears(Sheet.detection)
+    end.hears(Sheet.packet(0xC0, 0x40, 0, one.payload))
+    guard case .linkDown(let reason)? = end.told().first else {
+      Issue.record("the reason is told")
+      return
+    }
+    #expect(reason.description == text(one))
+    #expect(end.peer.isLinkUp == false)
+  }
+
+  /// In an answer the window is the device's own and the rest the accessory's: they need not fit each other.
+  @Test func anAnswerMayHaveASmallerWindowThanCumulativeAcknowledgements() {
+    let end = OneEnd.accessory(answer: Sheet.parameters(window: 1, acks: 3))
+    #expect(end.peer.isLinkUp == true)
+  }
+
+  /// Waiting for a third packet where only one may be outstanding would cost the timer with each.
+  @Test func noMorePacketsAreWaitedForThanMayBeOutstanding() {
+    var settings = LinkSettings()
+    settings.parameters.maximumOutstandingPackets = 1
+    settings.parameters.maximumCumulativeAcknowledgements = 1
+    var end = OneEnd.accessory(settings, answer: Sheet.parameters(window: 127, acks: 3))
+    #expect(end.hears(Sheet.packet(0x40, 0x41, 0, session: 2, "000161")) == [Sheet.packet(0x40, 0, 0x41)])
+  }
+
+  /// Begun anew at once, two such ends would go round in circles as fast as the wire lets them.
+  @Test func anAccessoryWaitsAPeriodBeforeItTriesSuchADeviceAgain() {
+    var end = OneEnd(AccessoryPeer(identification: .example))
+    end.start()
+    end.hears(Sheet.detection)
+    #expect(end.hears(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(version: 2))) == [])
+    #expect(end.passes(2_500) == ["1000 \(Sheet.detection)", "2000 \(Sheet.detection)"])
+  }
+
+  /// An accessory that begins anew with a SYN that cannot be used hears nothing; at least the reason is told.
+  @Test func aSynThatCannotBeUsedEndsALiveLinkOfTheDeviceToo() {
+    var end = OneEnd.device()
+    _ = end.told()
+    end.hears(Sheet.packet(0x80, 0x30, 0, Sheet.parameters(window: 0)))
+    guard case .linkDown(.unusable)? = end.told().first else {
+      Issue.record("the reason is told")
+      return
+    }
+    #expect(end.peer.isLinkUp == false)
+  }
+
+  @Test func anErrorShowsAtMostSixtyFourBytes() {
+    let long = Sheet.parameters(version: 9, sessions: String(repeating: "010001", count: 100))
+    var end = OneEnd(DevicePeer())
+    end.start()
+    end.hears(Sheet.packet(0x80, 0, 0, long))
+    guard case .linkDown(.unusable(let error))? = end.told().first else {
+      Issue.record("the reason is told")
+      return
+    }
+    #expect(error.bytes.count == 310)
+    #expect(error.description.count < 300)
+  }
+}

@@ -1,0 +1,148 @@
+import IAP2
+import Testing
+
+/// Section 2.6: links without acknowledgements, repetitions and window.
+@Suite struct ZeroAcknowledgementTests {
+  private static let zero = Sheet.parameters(window: 127, timeout: 0, hold: 0, repeats: 0, acks: 0)
+
+  private static var offer: LinkSettings {
+    var settings = LinkSettings(parameters: LinkParameters(maximumOutstandingPackets: 127).withoutAcknowledgements)
+    settings.fallbackParameters = LinkParameters()
+    return settings
+  }
+
+  private func device(_ change: (inout DevicePeer.Settings) -> Void = { _ in }) -> OneEnd<DevicePeer> {
+    var settings = DevicePeer.Settings()
+    change(&settings)
+    return OneEnd.device(settings, offer: Self.zero)
+  }
+
+  @Test func theDeviceAgreesByZerosOfItsOwn() {
+    var end = OneEnd(DevicePeer())
+    end.start()
+    let answer = Sheet.parameters(window: 127, timeout: 0, hold: 0, repeats: 0, acks: 0)
+    #expect(end.hears(Sheet.packet(0x80, 0, 0, Self.zero)) == [Sheet.packet(0xC0, 0, 0, answer)])
+  }
+
+  @Test func theAccessoryOffersZerosAndAcknowledgesTheAgreementOnce() {
+    var end = OneEnd(AccessoryPeer(identification: .example, settings: Self.offer))
+    end.start()
+    #expect(end.hears(Sheet.detection) == [Sheet.packet(0x80, 0, 0, Self.zero)])
+    #expect(end.hears(Sheet.packet(0xC0, 0x40, 0, Self.zero)) == [Sheet.packet(0x40, 0, 0x40)])
+    #expect(end.peer.deadline == nil)
+  }
+
+  @Test func nothingIsEverAcknowledgedByAPacketOfItsOwn() {
+    var end = OneEnd.accessory(Self.offer)
+    for sequence: UInt8 in 0x41...0xF0 {
+      #expect(end.hears(Sheet.packet(0x40, sequence, 0, session: 1, Sheet.message(0x4E09))) == [])
+    }
+    #expect(end.peer.deadline == nil)
+    #expect(end.passes(1_000_000) == [])
+    #expect(end.told().count == 0xF0 - 0x40)
+  }
+
+  @Test func neitherAWindowNorARepetitionHoldsAnythingUp() {
+    var end = device()
+    _ = end.told()
+    for _ in 0..<300 { end.peer.send(ControlMessage(.deviceLanguageUpdate) { $0.text(0, "en") }) }
+    let sent = end.says()
+    #expect(sent.count == 300)
+    #expect(sent.first == Sheet.packet(0x40, 2, 0, session: 1, "4040000d4e0a00070000656e00"))
+    // AA00 was the first after the SYN; numbers go round.
+    #expect(sent[254] == Sheet.packet(0x40, 0, 0, session: 1, "4040000d4e0a00070000656e00"))
+    #expect(end.peer.isLinkUp == true)
+    #expect(end.passes(20_000) == [])
+  }
+
+  @Test func aBareAckOnSuchALinkIsNoMatter() {
+    var end = device()
+    _ = end.told()
+    #expect(end.hears(Sheet.packet(0x40, 0, 1), Sheet.packet(0x60, 0, 1, "0102")) == [])
+    #expect(end.told() == [])
+    #expect(end.peer.isLinkUp == true)
+  }
+
+  @Test func aDeviceThatDeclinesGetsASecondOfferWithNormalValues() {
+    var end = OneEnd(AccessoryPeer(identification: .example, settings: Self.offer))
+    end.start()
+    end.hears(Sheet.detection)
+    #expect(
+      end.hears(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(window: 127, timeout: 1500, hold: 73)))
+        == [Sheet.packet(0x80, 1, 0, Sheet.parameters())])
+    #expect(end.peer.isLinkUp == false)
+    #expect(
+      end.hears(Sheet.packet(0xC0, 0x41, 1, Sheet.parameters(window: 127))) == [Sheet.packet(0x40, 1, 0x41)])
+    #expect(end.peer.isLinkUp == true)
+  }
+
+  @Test func aFallbackThatAlsoAsksForZerosIsNotOfferedForEver() {
+    var settings = Self.offer
+    settings.fallbackParameters = settings.parameters
+    var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
+    end.start()
+    end.hears(Sheet.detection)
+    #expect(end.hears(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(window: 127))) == [Sheet.packet(0x40, 0, 0x40)])
+  }
+
+  @Test func withoutAFallbackTheDevicesValuesAreTaken() {
+    var settings = Self.offer
+    settings.fallbackParameters = nil
+    var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
+    end.start()
+    end.hears(Sheet.detection)
+    #expect(end.hears(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(window: 127))) == [Sheet.packet(0x40, 0, 0x40)])
+    // Three packets and an acknowledgement: this is a link of the usual kind.
+    let data = (0x41...0x43).map { Sheet.packet(0x40, $0, 0, session: 2, "000161") }
+    #expect(end.hears(data[0], data[1], data[2]) == [Sheet.packet(0x40, 0, 0x43)])
+  }
+
+  @Test func aDeviceMayDecline() {
+    var end = OneEnd.device(
+      {
+        var settings = DevicePeer.Settings()
+        settings.link.acceptsZeroAcknowledgement = false
+        return settings
+      }(), offer: Self.zero)
+    #expect(end.peer.isLinkUp == true)
+    // An unanswered AA00 is repeated after the device's own two seconds.
+    #expect(end.passes(2_000) == ["2000 \(Sheet.packet(0x40, 1, 0, session: 1, "40400006aa00"))"])
+  }
+
+  /// A window of 0 is allowed where there is none. Declined, the link would be up and nothing could ever be sent.
+  @Test func aWindowOfZeroCountsAsOneWhenTheDeviceDeclines() {
+    var settings = DevicePeer.Settings()
+    settings.link.acceptsZeroAcknowledgement = false
+    var end = OneEnd(DevicePeer(settings: settings))
+    end.start()
+    end.hears(Sheet.packet(0x80, 0, 0, Sheet.parameters(window: 0, timeout: 0, hold: 0, repeats: 0, acks: 0)))
+    #expect(end.hears(Sheet.packet(0x40, 0, 0)) == [Sheet.packet(0x40, 1, 0, session: 1, "40400006aa00")])
+  }
+
+  @Test func aSpoiledPacketIsToldBecauseItWillNotComeAgain() {
+    var end = OneEnd.accessory(Self.offer)
+    var packet = Sheet.bytes(0x40, 0x41, 0, session: 2, [0, 1, 0x61])
+    packet[11] ^= 1
+    end.hears(bytes: packet)
+    guard case .malformed(let text)? = end.told().first else {
+      Issue.record("the loss is told")
+      return
+    }
+    #expect(text == "a packet of 3 bytes for link session 2 came spoiled and will not come again: 00 01 60")
+  }
+
+  @Test func aWriterThatFoundNoRoomIsToldOnceItsBytesHaveGone() {
+    var settings = DevicePeer.Settings()
+    settings.link.sessionSendBound = 100
+    var end = OneEnd.readyDevice(settings, offer: Self.zero)
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == .link(1))
+    #expect(end.writes([UInt8](repeating: 7, count: 250), to: 1) == 100)
+    #expect(end.says().count == 2)
+    #expect(end.peer.unacknowledged(1) == 0)
+    // Nothing will be received to tell it by; the peer asks for a call of its own.
+    #expect(end.peer.deadline == end.now)
+    end.passes(0)
+    #expect(end.told() == [.sessionWritable(1)])
+    #expect(end.peer.deadline == nil)
+  }
+}

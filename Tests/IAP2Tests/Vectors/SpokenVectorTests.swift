@@ -1,0 +1,119 @@
+import IAP2
+import Testing
+
+/// Section 11 again, this time out of the mouths of the two peers: brought into the situation of the capture, they
+/// send exactly its bytes.
+@Suite struct SpokenVectorTests {
+  @Test(arguments: LinkVector.synchronizations.filter { $0.header.control == .syn && $0.header.acknowledgement == 0 })
+  func anAccessoryWithTheseParametersOffersThem(_ vector: LinkVector) throws {
+    let payload = Array(vector.bytes[9..<vector.bytes.count - 1])
+    var settings = LinkSettings(parameters: try LinkParameters(decoding: payload.span.bytes))
+    settings.initialSequence = vector.header.sequence
+    var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
+    end.start()
+    #expect(end.hears(Sheet.detection) == [Sheet.hex(vector.bytes)])
+  }
+
+  /// V05, BOYA's SYN; then V07, its acknowledgement; and V08, which the host says to it.
+  @Test func v08IsWhatADeviceSaysToBoya() {
+    var settings = DevicePeer.Settings()
+    settings.link.initialSequence = 0x40
+    settings.order = .identificationFirst
+    var end = OneEnd(DevicePeer(settings: settings))
+    end.start()
+    let answer = end.hears("ff5a001a80011000fc01050400138800ff1e0301000102020134")
+    // V06 but for the window and the length, which the sheet has a device announce as its own: 7F and FFFF.
+    #expect(
+      answer == [Sheet.packet(0xC0, 0x40, 0x01, "01 7f ffff 1388 00ff 1e 03 010001 020201")])
+    #expect(end.hears("ff5a0009400140001d") == ["ff5a00104041010114404000061d005d"])
+  }
+
+  @Test func v07IsHowBoyaAcknowledges() throws {
+    let offer = Sheet.unhex("01050400138800ff1e03010001020201")
+    var settings = LinkSettings(parameters: try LinkParameters(decoding: offer.span.bytes))
+    settings.initialSequence = 1
+    var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
+    end.start()
+    end.hears(Sheet.detection)
+    // V06, in which the host mirrors the accessory's own values.
+    #expect(end.hears("ff5a001ac04001008c01050400138800ff1e0301000102020134") == ["ff5a0009400140001d"])
+    #expect(end.peer.isLinkUp == true)
+  }
+
+  @Test func v12IsWhatADeviceAnswersToThatAccessory() {
+    var settings = DevicePeer.Settings()
+    settings.link.initialSequence = 0x6C
+    var end = OneEnd(DevicePeer(settings: settings))
+    end.start()
+    let offer = Sheet.parameters(
+      window: 4, length: 512, timeout: 0x05DC, hold: 0x49, repeats: 0x1E, acks: 3, sessions: "010001")
+    #expect(end.hears(Sheet.packet(0x80, 0x19, 0, offer)) == ["ff5a0017c06c19004b017fffff05dc00491e0301000135"])
+  }
+
+  @Test func v19IsHowADeviceBeginsAuthentication() {
+    var settings = DevicePeer.Settings()
+    settings.link.initialSequence = 0x4C
+    var end = OneEnd(DevicePeer(settings: settings))
+    end.start()
+    end.hears(Sheet.packet(0x80, 0, 0, Sheet.parameters()))
+    #expect(end.hears(Sheet.packet(0x40, 0, 0x4C)) == ["ff5a0010404d00010940400006aa00d0"])
+  }
+
+  @Test func d2IsHowAnAccessoryListsWhatCameAheadOfAGap() {
+    var settings = LinkSettings()
+    settings.initialSequence = 5
+    settings.extendedAcknowledgement = .received
+    var end = OneEnd.accessory(settings, device: 0x45)
+    let one = Sheet.packet(0x40, 0x47, 5, session: 2, "000161")
+    let two = Sheet.packet(0x40, 0x48, 5, session: 2, "000162")
+    #expect(end.hears(one, two) == ["ff5a000c60054500f1474871"])
+  }
+
+  @Test func d3IsHowADeviceResets() {
+    var settings = DevicePeer.Settings()
+    settings.link.initialSequence = 0x45
+    var end = OneEnd.device(settings, accessory: 5)
+    end.peer.resetLink(now: end.now)
+    #expect(end.says() == ["ff5a00091046050043"])
+  }
+
+  @Test func d4IsHowADeviceGoesToSleep() {
+    var link = Link(role: .device, settings: .device)
+    link.start(now: .milliseconds(0))
+    link.sleep()
+    var bytes: [UInt8] = []
+    #expect(link.nextTransmit(into: &bytes, now: .milliseconds(0)) == true)
+    #expect(Sheet.hex(bytes) == Sheet.packet(0x08, 0, 0))
+    #expect(link.phase == .stopped)
+    #expect(link.deadline == nil)
+  }
+
+  @Test func d5IsHowAnAccessoryConfirmsASession() {
+    var settings = LinkSettings()
+    settings.initialSequence = 5
+    var end = OneEnd.accessory(settings, device: 0x44)
+    end.hears(Sheet.packet(0x40, 0x45, 5, session: 1, "40400011ea000005000001000600010001"))
+    end.peer.acceptSession(1, reportingStatus: true)
+    #expect(end.says() == ["ff5a001b400645010040400011ea03000600000001000500010075"])
+  }
+
+  @Test func d6IsHowADeviceClosesASession() {
+    var end = OneEnd.readyDevice()
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == .link(1))
+    end.says()
+    end.peer.closeSession(1)
+    let ours = end.says()
+    #expect(ours == [Sheet.packet(0x40, 7, 3, session: 1, "4040000cea01000600000001")])
+  }
+
+  @Test func d7IsHowADeviceAgreesToALinkWithoutAcknowledgements() {
+    var settings = DevicePeer.Settings()
+    settings.link.initialSequence = 0x10
+    settings.link.parameters.maximumOutstandingPackets = 32
+    var end = OneEnd(DevicePeer(settings: settings))
+    end.start()
+    let offer = Sheet.parameters(window: 127, timeout: 0, hold: 0, repeats: 0, acks: 0, sessions: "010001 020101")
+    #expect(
+      end.hears(Sheet.packet(0x80, 0x63, 0, offer)) == ["ff5a001ac01063005a0120ffff000000000000010001020101db"])
+  }
+}
