@@ -65,6 +65,14 @@ let package = Package(
         "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2",
       ], swiftSettings: settings),
 
+    // Above all floors: figures, each beside its floor in C. Built for release: Scripts/bench.
+    .target(name: "BenchmarkFloors"),
+    .executableTarget(
+      name: "Benchmarks",
+      dependencies: [
+        "BenchmarkFloors", "AccessorySimulator", "AccessorySessions", "AccessoryTransports", "AccessoryCore", "IAP2",
+      ], swiftSettings: settings),
+
     // What several test targets share.
     .target(
       name: "ChannelSuite", dependencies: ["AccessoryCore"], path: "Tests/Support/ChannelSuite", swiftSettings: settings

@@ -1,0 +1,106 @@
+// An echo and its load over one stream socket, as little as it can be: the shape of easim's loop without a protocol.
+#define _GNU_SOURCE
+#include "BenchmarkFloors.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+// What EpollLoop reads into.
+enum { READ_SIZE = 128 * 1024 };
+
+struct end {
+  int socket;
+  int epoll;
+  uint8_t *bytes;
+};
+
+static int open_end(struct end *end, int socket, size_t room) {
+  end->socket = socket;
+  end->epoll = epoll_create1(EPOLL_CLOEXEC);
+  end->bytes = aligned_alloc(64, (room + 63) / 64 * 64);
+  if (end->epoll < 0 || end->bytes == NULL) return errno;
+  struct epoll_event event = {.events = EPOLLIN, .data.u64 = 0};
+  return epoll_ctl(end->epoll, EPOLL_CTL_ADD, socket, &event) == 0 ? 0 : errno;
+}
+
+static void close_end(struct end *end) {
+  if (end->epoll >= 0) close(end->epoll);
+  free(end->bytes);
+}
+
+static int wait_for(struct end *end, uint32_t interest) {
+  struct epoll_event event = {.events = interest, .data.u64 = 0};
+  if (interest != EPOLLIN && epoll_ctl(end->epoll, EPOLL_CTL_MOD, end->socket, &event) != 0) return errno;
+  while (epoll_wait(end->epoll, &event, 1, -1) < 0) {
+    if (errno != EINTR) return errno;
+  }
+  if (interest == EPOLLIN) return 0;
+  event = (struct epoll_event){.events = EPOLLIN, .data.u64 = 0};
+  return epoll_ctl(end->epoll, EPOLL_CTL_MOD, end->socket, &event) == 0 ? 0 : errno;
+}
+
+int floor_echo_serve(int socket) {
+  struct end end = {.epoll = -1};
+  int code = open_end(&end, socket, READ_SIZE);
+  while (code == 0) {
+    if ((code = wait_for(&end, EPOLLIN)) != 0) break;
+    ssize_t count = recv(socket, end.bytes, READ_SIZE, 0);
+    if (count == 0) break;
+    if (count < 0) {
+      code = errno == EAGAIN || errno == EINTR ? 0 : errno;
+      continue;
+    }
+    // The load never has more under way than the sockets hold, so waiting here cannot lock up.
+    for (ssize_t sent = 0; sent < count && code == 0;) {
+      ssize_t taken = send(socket, end.bytes + sent, (size_t)(count - sent), MSG_NOSIGNAL);
+      if (taken >= 0) {
+        sent += taken;
+      } else if (errno == EAGAIN) {
+        code = wait_for(&end, EPOLLOUT);
+      } else if (errno != EINTR) {
+        code = errno;
+      }
+    }
+  }
+  close_end(&end);
+  return code;
+}
+
+int floor_echo_drive(int socket, size_t size, size_t bursts, size_t in_flight) {
+  struct end end = {.epoll = -1};
+  size_t room = size * in_flight;
+  int code = open_end(&end, socket, room + READ_SIZE);
+  uint8_t *inbox = end.bytes + room;
+  for (size_t index = 0; code == 0 && index < room; index++) end.bytes[index] = (uint8_t)index;
+
+  size_t total = size * bursts, sent = 0, received = 0;
+  while (code == 0 && received < total) {
+    // Whole bursts only, as many as are allowed.
+    size_t allowed = (received / size + in_flight) * size;
+    if (allowed > total) allowed = total;
+    uint32_t interest = EPOLLIN;
+    if (sent < allowed) {
+      ssize_t taken = send(socket, end.bytes, allowed - sent, MSG_NOSIGNAL);
+      if (taken >= 0) {
+        sent += (size_t)taken;
+      } else if (errno != EAGAIN && errno != EINTR) {
+        code = errno;
+        break;
+      }
+      if (sent < allowed) interest = EPOLLIN | EPOLLOUT;
+    }
+    if ((code = wait_for(&end, interest)) != 0) break;
+    ssize_t count = recv(socket, inbox, READ_SIZE, 0);
+    if (count > 0) {
+      received += (size_t)count;
+    } else if (count == 0) {
+      code = EPIPE;
+    } else if (errno != EAGAIN && errno != EINTR) {
+      code = errno;
+    }
+  }
+  close_end(&end);
+  return code;
+}

@@ -1,0 +1,67 @@
+import AccessoryCore
+import AccessorySessions
+import AccessorySimulator
+import IAP2
+
+/// The accessory's end of a measurement: identifies, authenticates with bytes of the right sizes, and echoes.
+final class EchoAccessory: ConnectionOwner {
+  /// The one protocol it offers.
+  static let protocolName = "com.example.echo"
+
+  private let connection: Connection<AccessoryPeer>
+  /// Whether its cable is gone.
+  private(set) var isOver = false
+
+  /// An accessory that takes packets of up to `maximumPacket` bytes.
+  init(maximumPacket: UInt16, cable: Cable, on loop: any EventLoop) {
+    connection = Connection(
+      peer: AccessoryPeer(identification: .echo, settings: LinkSettings(parameters: .echo(maximumPacket))),
+      cable: cable, on: loop)
+  }
+
+  func start() {
+    connection.start(self)
+  }
+
+  func connectionTold(_ event: PeerEvent) {
+    switch event {
+    case .certificateRequested:
+      connection.perform { peer, _ in peer.provideCertificate([UInt8](repeating: 0xCE, count: 607)) }
+    case .challenged: connection.perform { peer, _ in peer.provideResponse([UInt8](repeating: 0x5A, count: 64)) }
+    case .sessionRequested(let id, _):
+      let session = connection.acceptSession(id, protocolName: Self.protocolName, reportingStatus: false)
+      session.handler = EchoBehavior().makeHandler(for: session, on: connection.loop)
+    default: break
+    }
+  }
+
+  func connectionSessionEnded(_ session: Session, _ end: SessionEnd) {}
+
+  func connectionEnded(_ end: ChannelEnd) {
+    isOver = true
+  }
+}
+
+extension LinkParameters {
+  /// Packets of up to `maximumPacket` bytes and the widest window, so that 16 bursts fit it in small packets too.
+  static func echo(_ maximumPacket: UInt16) -> LinkParameters {
+    LinkParameters(maximumOutstandingPackets: 127, maximumPacketLength: maximumPacket)
+  }
+}
+
+extension Identification {
+  /// An accessory with one protocol.
+  static var echo: Identification {
+    var identification = Identification()
+    identification.name = "Echo"
+    identification.model = "E1"
+    identification.manufacturer = "Nobody"
+    identification.serialNumber = "0001"
+    identification.firmwareVersion = "1"
+    identification.hardwareVersion = "1"
+    identification.messagesReceived = [.startExternalAccessorySession, .stopExternalAccessorySession]
+    identification.protocols = [ExternalAccessoryProtocol(id: 1, name: EchoAccessory.protocolName)]
+    identification.transports = [TransportComponent(kind: .usbHost, id: 0, name: "USB")]
+    return identification
+  }
+}

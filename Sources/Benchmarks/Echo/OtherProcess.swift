@@ -1,0 +1,62 @@
+import Glibc
+
+/// A second process of this very executable, at the other end of a unix socketpair.
+final class OtherProcess {
+  /// What makes an executable play a part instead of measuring: the first word of its command line.
+  static let flag = "--part"
+  /// Where the other process finds its end of the pair.
+  static let socket: Int32 = 3
+
+  /// This end of the pair, non-blocking.
+  let socket: Int32
+  private let process: pid_t
+
+  /// Starts the executable with `--part` and `words`.
+  init(_ words: [String]) throws(MeasuringError) {
+    var pair: [Int32] = [-1, -1]
+    let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+    guard socketpair(AF_UNIX, type, 0, &pair) == 0 else { throw .system("make a pair of sockets", code: errno) }
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    posix_spawn_file_actions_adddup2(&actions, pair[1], Self.socket)
+    defer {
+      posix_spawn_file_actions_destroy(&actions)
+      close(pair[1])
+    }
+    var arguments = ([CommandLine.arguments[0], Self.flag] + words).map { strdup($0) } + [nil]
+    defer { arguments.forEach { free($0) } }
+    var process: pid_t = 0
+    let code = posix_spawn(&process, "/proc/self/exe", &actions, nil, &arguments, environ)
+    guard code == 0 else {
+      close(pair[0])
+      throw .system("start a second process", code: code)
+    }
+    self.process = process
+    socket = pair[0]
+  }
+
+  /// Seconds of processor time it has used.
+  var processorTime: Double { Stopwatch.processorTime(of: process) }
+
+  /// Waits until it has ended, which it does when its socket is closed, and says how.
+  func wait() throws(MeasuringError) {
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0 {
+      if errno != EINTR { throw .system("wait for the second process", code: errno) }
+    }
+    if status != 0 { throw .failed("the second process ended with status \(status)") }
+  }
+}
+
+/// Why a figure could not be measured.
+enum MeasuringError: Error, CustomStringConvertible {
+  case system(String, code: Int32)
+  case failed(String)
+
+  var description: String {
+    switch self {
+    case .system(let what, let code): "cannot \(what): \(String(cString: strerror(code)))"
+    case .failed(let what): what
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import AccessoryCore
+
+/// What a measured figure looks like, for people and for machines.
+struct Report {
+  let figure: Figure
+  let measurement: Measurement
+
+  /// Several lines, the last of which measures it again.
+  var text: String {
+    var lines = ["\(figure.name)  \(figure.summary)"]
+    var result = "  ours \(Number.text(measurement.ours.median)) \(figure.unit)"
+    if let floor = measurement.floor, let ratio = measurement.ratio {
+      result += "   floor \(Number.text(floor.median))   ratio \(Self.ratio(ratio))"
+    } else {
+      result += " (\(Number.text(measurement.ours.lowest)) – \(Number.text(measurement.ours.highest)))"
+    }
+    lines.append(result + "   \(measurement.pairs) \(measurement.floor == nil ? "times" : "pairs")")
+    for note in measurement.notes { lines.append("  \(note.name) \(Self.ratio(note.series))") }
+    if let target = figure.target.text(unit: figure.unit), let isMet = figure.target.isMet(by: measurement) {
+      lines.append("  target \(target): \(isMet ? "met" : "MISSED")")
+    }
+    lines.append("  floor: \(figure.floor)")
+    lines.append("  again: \(figure.command)")
+    return lines.joined(separator: "\n")
+  }
+
+  private static func ratio(_ series: Measurement.Series) -> String {
+    "\(Number.fixed(series.median, places: 3)) (\(Number.fixed(series.lowest, places: 3)) – "
+      + "\(Number.fixed(series.highest, places: 3)))"
+  }
+
+  /// One object on one line.
+  var json: String {
+    var object = JSONObject()
+    object.add("v", 1)
+    object.add("figure", figure.name)
+    object.add("summary", figure.summary)
+    object.add("unit", figure.unit)
+    object.add("ours", Self.object(measurement.ours))
+    if let floor = measurement.floor { object.add("floor", Self.object(floor)) }
+    if let ratio = measurement.ratio { object.add("ratio", Self.object(ratio)) }
+    for note in measurement.notes { object.add(note.name, Self.object(note.series)) }
+    object.add("pairs", measurement.pairs)
+    if let target = figure.target.text(unit: figure.unit) { object.add("target", target) }
+    if let isMet = figure.target.isMet(by: measurement) { object.add("met", isMet) }
+    object.add("floorIs", figure.floor)
+    object.add("command", figure.command)
+    return object.text
+  }
+
+  private static func object(_ series: Measurement.Series) -> JSONObject {
+    var object = JSONObject()
+    object.add("median", series.median)
+    object.add("lowest", series.lowest)
+    object.add("highest", series.highest)
+    return object
+  }
+}

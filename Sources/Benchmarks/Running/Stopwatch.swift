@@ -1,0 +1,43 @@
+import Glibc
+
+/// Time as measurements need it.
+enum Stopwatch {
+  /// Seconds of the wall, from any origin.
+  static var now: Double {
+    seconds(of: CLOCK_MONOTONIC)
+  }
+
+  /// Seconds of processor time that this process has used.
+  static var processorTime: Double {
+    seconds(of: CLOCK_PROCESS_CPUTIME_ID)
+  }
+
+  /// Seconds of processor time that another process has used.
+  static func processorTime(of process: pid_t) -> Double {
+    var clock = clockid_t()
+    return clock_getcpuclockid(process, &clock) == 0 ? seconds(of: clock) : .nan
+  }
+
+  /// How long `work` takes.
+  static func time(_ work: () throws -> Void) rethrows -> Double {
+    let start = now
+    try work()
+    return now - start
+  }
+
+  /// How often to repeat something so that one measurement takes `seconds`; found by doubling.
+  static func repetitions(for seconds: Double, _ work: (Int) throws -> Void) rethrows -> Int {
+    var count = 1
+    while true {
+      let taken = try time { try work(count) }
+      if taken >= seconds / 4 { return max(1, Int(Double(count) * seconds / taken)) }
+      count *= 2
+    }
+  }
+
+  private static func seconds(of clock: clockid_t) -> Double {
+    var time = timespec()
+    clock_gettime(clock, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
+  }
+}

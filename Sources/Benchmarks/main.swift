@@ -1,0 +1,87 @@
+import Glibc
+
+/// Every figure there is, in the order in which they are measured.
+let allFigures: [Figure] = Figure.echoes
+
+let usage = """
+  Scripts/bench [NAME…] [--json] [--list] [--pairs N] [--seconds S]
+
+  Measures every figure, or those named: a whole name, or the first part of several (echo, echo.2048).
+  Each stands beside its floor, measured in turns within the same run; the number to look at is the ratio.
+
+    --list       the figures and what is asked of them
+    --json       one object per figure and line
+    --pairs N    pairs per figure (at least 7; 11 when left out)
+    --seconds S  how long one measurement takes, about (0.15 when left out)
+
+  Exit code: 0 when every target is met, 1 when one is missed, 2 for a wrong command line.
+  """
+
+/// Writes at once and whole: a figure takes seconds, and its line should not wait for the next.
+func write(_ text: String, to descriptor: Int32) {
+  var left = Array("\(text)\n".utf8)[...]
+  while !left.isEmpty {
+    let count = left.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    if count < 0, errno != EINTR { return }
+    left = left.dropFirst(max(0, count))
+  }
+}
+
+func fail(_ text: String, code: Int32) -> Never {
+  write("bench: \(text)", to: STDERR_FILENO)
+  exit(code)
+}
+
+var words = Array(CommandLine.arguments.dropFirst())
+if words.first == OtherProcess.flag {
+  guard words.count >= 2, let part = EchoPart(rawValue: words[1]) else { fail("no such part", code: 2) }
+  do { try part.play(Array(words.dropFirst(2))) } catch { fail("\(error)", code: 1) }
+  exit(0)
+}
+
+var plan = MeasuringPlan()
+var isJSON = false
+var isList = false
+var names: [String] = []
+while !words.isEmpty {
+  let word = words.removeFirst()
+  switch word {
+  case "--help", "-h":
+    write(usage, to: STDOUT_FILENO)
+    exit(0)
+  case "--json": isJSON = true
+  case "--list": isList = true
+  case "--pairs":
+    guard let value = words.first.flatMap(Int.init), value >= 7 else { fail("--pairs needs a number from 7", code: 2) }
+    plan.pairs = value
+    words.removeFirst()
+  case "--seconds":
+    guard let value = words.first.flatMap(Double.init), value > 0 else { fail("--seconds needs a time", code: 2) }
+    plan.seconds = value
+    words.removeFirst()
+  default:
+    guard allFigures.contains(where: { $0.isMeant(by: word) }) else {
+      fail("no figure '\(word)'; Scripts/bench --list shows them", code: 2)
+    }
+    names.append(word)
+  }
+}
+
+signal(SIGPIPE, SIG_IGN)
+var allMet = true
+for figure in allFigures where names.isEmpty || names.contains(where: figure.isMeant) {
+  if isList {
+    let target = figure.target.text(unit: figure.unit).map { "  (target: \($0))" } ?? ""
+    write("\(figure.name)  \(figure.summary)\(target)", to: STDOUT_FILENO)
+    continue
+  }
+  do {
+    let measurement = try figure.measure(plan)
+    let report = Report(figure: figure, measurement: measurement)
+    write(isJSON ? report.json : report.text + "\n", to: STDOUT_FILENO)
+    if figure.target.isMet(by: measurement) == false { allMet = false }
+  } catch {
+    fail("\(figure.name): \(error)", code: 1)
+  }
+}
+exit(allMet ? 0 : 1)
