@@ -34,7 +34,7 @@ let package = Package(
     // Library is a link to profiles/, whose files are compiled into the code.
     room(
       "AccessoryProfiles", floor: 1, ["AccessoryCore"],
-      exclude: ["Library/schema"], resources: [.embedInCode("Library")]),
+      exclude: ["Library/schema", "Library/scenarios"], resources: [.embedInCode("Library")]),
     room("AccessoryTransports", floor: 1, ["AccessoryCore", "CLinux", "IAP2"]),
     room("Certificates", floor: 1, ["AccessoryCore", "CCrypto"]),
 
@@ -55,7 +55,7 @@ let package = Package(
       [
         "AccessorySimulator", "AccessoryHost", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports",
         "Certificates", "AccessoryCore", "IAP2",
-      ]),
+      ], resources: [.embedInCode("Library")]),
 
     // Floor 7: the command line.
     .executableTarget(

@@ -62,6 +62,11 @@ public final class Device {
     return app
   }
 
+  /// Resets the link of every accessory with this serial number; each starts anew.
+  public func resetLinks(serial: String) {
+    for attachment in attachments { attachment.resetLink(ifSerialIs: serial) }
+  }
+
   func attachment(publishing connectionID: Int) -> DeviceAttachment? {
     attachments.first { $0.published?.connectionID == connectionID }
   }

@@ -38,6 +38,14 @@ final class DeviceAttachment: ConnectionOwner {
     finish(reason)
   }
 
+  /// Resets the link if the accessory has this serial number.
+  func resetLink(ifSerialIs serial: String) {
+    guard identification?.serialNumber == serial else { return }
+    tell(.fault("the device resets the link"))
+    connection.perform { $0.resetLink(now: $1) }
+    withdraw()
+  }
+
   func openSession(_ protocolName: String) throws(SessionRefusal) -> Session {
     let session = try connection.openSession(protocolName)
     tell(.sessionOpen(id: Int(session.id), protocolName: protocolName))

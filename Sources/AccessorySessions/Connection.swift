@@ -59,6 +59,11 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
     finish(reason)
   }
 
+  /// Closes every open session from this side, and stays.
+  public func closeSessions() {
+    for session in sessions { session.close() }
+  }
+
   /// Looks at the machine without disturbing it.
   public func inspect<Result>(_ body: (borrowing P) -> Result) -> Result {
     body(peer)

@@ -60,6 +60,11 @@ final class AccessoryAttachment: ConnectionOwner {
     connection.close(reason)
   }
 
+  /// Closes every session and stays attached.
+  func closeSessions() {
+    connection.closeSessions()
+  }
+
   private func later(_ delay: Duration, _ work: @escaping () -> Void) {
     timers.removeAll { $0.deadline == nil }
     timers.append(connection.loop.schedule(after: delay, work))

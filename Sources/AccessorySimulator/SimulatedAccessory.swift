@@ -66,6 +66,11 @@ public final class SimulatedAccessory {
     do { try perform(program.unplug(), reason) } catch { preconditionFailure("unplugging opens no port") }
   }
 
+  /// Closes every session of the device that is on the cable, and stays attached.
+  public func closeSessions() {
+    attachment?.closeSessions()
+  }
+
   // MARK: Doing what the program says
 
   private func perform(_ action: PlugProgram.Action, _ reason: String = "unplugged") throws {

@@ -6,6 +6,7 @@ import AccessoryTransports
 final class LoopbackPort: Port {
   let place = "the world's cable"
   private let loop: any EventLoop
+  private let line: World.Settings.Line
   private let wrap: (any Channel, Transcript.End) -> any Channel
   private let deviceEnd: (Cable) -> Void
   private var plugging: LoopTimer?
@@ -13,17 +14,18 @@ final class LoopbackPort: Port {
 
   /// `deviceEnd` takes the device's end of each cable; `wrap` puts transcripts and faults around both.
   init(
-    on loop: any EventLoop, wrap: @escaping (any Channel, Transcript.End) -> any Channel,
+    on loop: any EventLoop, line: World.Settings.Line, wrap: @escaping (any Channel, Transcript.End) -> any Channel,
     deviceEnd: @escaping (Cable) -> Void
   ) {
     self.loop = loop
+    self.line = line
     self.wrap = wrap
     self.deviceEnd = deviceEnd
   }
 
   func open(_ hear: @escaping (PortEvent) -> Void) {
     plugging = loop.schedule(after: .zero) { [unowned self] in
-      let made = LoopbackChannel.makePair(on: loop)
+      let made = LoopbackChannel.makePair(on: loop, latency: line.latency, bytesPerSecond: line.bytesPerSecond)
       cable = made
       hear(.cable(Cable(main: wrap(made.left, .accessory)), from: "the world's device"))
       deviceEnd(Cable(main: wrap(made.right, .device)))

@@ -30,8 +30,21 @@ public final class World {
       case real
     }
 
+    /// How a cable carries bytes.
+    public struct Line: Equatable, Sendable {
+      /// How long a byte travels.
+      public var latency = Duration.zero
+      /// How many bytes a second it takes each way; as many as are sent, when nil.
+      public var bytesPerSecond: Int?
+
+      /// A line without delay.
+      public init() {}
+    }
+
     /// What authenticates.
     public var authentication = Authentication.stub
+    /// How cables carry bytes.
+    public var line = Line()
     /// When the device shows accessories.
     public var policy = PublicationMachine.Policy.ready
     /// A flicker that the device makes by itself.
@@ -60,7 +73,7 @@ public final class World {
 
   private let settings: Settings
   private let log: Log
-  private var accessories: [SimulatedAccessory] = []
+  private var accessories: [(accessory: SimulatedAccessory, port: LoopbackPort)] = []
 
   /// What both ends write to.
   private final class Log {
@@ -90,19 +103,33 @@ public final class World {
   public func add(_ profile: Profile) -> SimulatedAccessory {
     let number = UInt64(accessories.count)
     let (log, report) = (log, settings.report)
+    let port = makePort()
     let accessory = SimulatedAccessory(
-      profile, at: makePort(), authenticator: authenticator(for: profile, settings.seed &+ number), on: loop
+      profile, at: port, authenticator: authenticator(for: profile, settings.seed &+ number), on: loop
     ) { event in
       log.events.append(event)
       report(event)
     }
-    accessories.append(accessory)
+    accessories.append((accessory, port))
     return accessory
+  }
+
+  /// Pulls an accessory's cable without a word: what is under way is lost, and both ends hear of it at once.
+  public func pull(_ accessory: SimulatedAccessory) {
+    guard let entry = accessories.first(where: { $0.accessory === accessory }) else {
+      preconditionFailure("an accessory is pulled out of the world it was added to")
+    }
+    log.events.append(
+      TimelineEvent(
+        time: loop.now, side: .cable, kind: .fault("the cable of \(accessory.profile.identity.name) is pulled")))
+    entry.port.pull()
+    // The accessory notices that it is out only when its channel ends, and then it is.
+    loop.schedule(after: .zero) { accessory.unplug("the cable was pulled") }
   }
 
   /// Unplugs everything; the loop must still run a little for both ends to hear of it.
   public func tearDown() {
-    for accessory in accessories { accessory.unplug("the world ends") }
+    for entry in accessories { entry.accessory.unplug("the world ends") }
     device.unplugAll("the world ends")
   }
 
@@ -119,7 +146,7 @@ public final class World {
   private func makePort() -> LoopbackPort {
     let (loop, log, keeps, reportLine) = (loop, log, settings.keepsTranscript, settings.reportLine)
     return LoopbackPort(
-      on: loop,
+      on: loop, line: settings.line,
       wrap: { channel, end in
         // One side is enough: the cable changes nothing.
         guard keeps, end == .device else { return channel }

@@ -1,0 +1,110 @@
+import AccessoryCore
+import AccessoryHost
+import AccessoryProfiles
+
+/// A timeline of steps, each on a side of the cable, and what an app must see of it.
+///
+/// A scenario reproduces one thing that goes wrong in the field. It says what the world does; what an app does in it is
+/// a ``ScenarioClient``, so that one scenario can be played with an app that breaks and one that does not.
+public struct Scenario: Equatable, Sendable {
+  /// The version of the file format that this code reads.
+  public static let formatVersion = 1
+
+  /// The file's name without its ending.
+  public var name: String
+  /// One sentence: what it reproduces.
+  public var summary: String
+  /// The numbers of the behaviours or failures it reproduces, such as F1 or W3.
+  public var reproduces: [String]
+  /// Where that is known from.
+  public var source: String
+  /// The client that it breaks, by its type's name; see ``ScenarioClients``.
+  public var naiveClient: String?
+  /// How the cables carry bytes.
+  public var line = World.Settings.Line()
+  /// The accessories, by the name that steps use.
+  public var accessories: [Part]
+  /// When the device shows accessories.
+  public var policy: PublicationMachine.Policy
+  /// A flicker that the device makes by itself.
+  public var deviceFlicker: Flicker?
+  /// What happens, in the order of time.
+  public var steps: [Step]
+  /// How long the world goes on after the last step, if it does not fall silent before.
+  public var tail: Duration
+  /// What apps must see, in order.
+  public var expectations: [Expectation]
+
+  /// One accessory of a scenario.
+  public struct Part: Equatable, Sendable {
+    /// What steps call it.
+    public var name: String
+    /// What it is.
+    public var profile: Profile
+
+    /// A part.
+    public init(name: String, profile: Profile) {
+      self.name = name
+      self.profile = profile
+    }
+  }
+
+  /// One step.
+  public struct Step: Equatable, Sendable {
+    /// When, counted from the start.
+    public var at: Duration
+    /// What.
+    public var action: Action
+
+    /// A step.
+    public init(at: Duration, _ action: Action) {
+      self.at = at
+      self.action = action
+    }
+  }
+
+  /// What a step does. The first word says on which side.
+  public enum Action: Equatable, Sendable {
+    /// The accessory plugs in, or is plugged in.
+    case accessoryPlugsIn(String)
+    /// The accessory unplugs in order.
+    case accessoryUnplugs(String)
+    /// The accessory closes its sessions and stays.
+    case accessoryClosesSessions(String)
+    /// The cable is pulled out without a word: what is under way is lost.
+    case cablePulled(String)
+    /// The device resets the link.
+    case deviceResetsLink(String)
+  }
+
+  /// One thing that apps must see.
+  public struct Expectation: Equatable, Sendable {
+    /// The event's name, as in JSON: `connect`, `disconnect`, `session.open`, `session.close`.
+    public var event: String
+    /// Which accessory; any when nil.
+    public var accessory: String?
+    /// The protocols it offers; any when nil.
+    public var protocols: [String]?
+    /// Not before this time; any when nil.
+    public var after: Duration?
+    /// Not after this time; any when nil.
+    public var before: Duration?
+
+    /// An expectation.
+    public init(
+      _ event: String, accessory: String? = nil, protocols: [String]? = nil, after: Duration? = nil,
+      before: Duration? = nil
+    ) {
+      self.event = event
+      self.accessory = accessory
+      self.protocols = protocols
+      self.after = after
+      self.before = before
+    }
+  }
+}
+
+extension Scenario {
+  /// The events that expectations are about: what an app sees.
+  public static let expectedEvents = ["connect", "disconnect", "session.open", "session.close"]
+}

@@ -1,0 +1,61 @@
+import AccessoryProfiles
+import Glibc
+
+/// Finds scenarios: those that ship, or at a path.
+///
+/// The files in `profiles/scenarios/` are the source; the build embeds each as `PackageResources.NAME_json5`. The list
+/// here is the only thing to add to for a new one, and a test compares it with the directory.
+public struct ScenarioLibrary: Sendable {
+  private let profiles: ProfileLibrary
+
+  private static let files: [(name: String, bytes: [UInt8])] = [
+    ("early-publication", PackageResources.early_publication_json5),
+    ("flicker", PackageResources.flicker_json5),
+    ("late-authentication", PackageResources.late_authentication_json5),
+    ("pulled-in-the-open-delay", PackageResources.pulled_in_the_open_delay_json5),
+    ("pulled-mid-upload", PackageResources.pulled_mid_upload_json5),
+    ("session-closed-by-the-accessory", PackageResources.session_closed_by_the_accessory_json5),
+    ("transport-switch", PackageResources.transport_switch_json5),
+  ]
+
+  /// A library whose scenarios find their accessories in `profiles`.
+  public init(profiles: ProfileLibrary = ProfileLibrary()) {
+    self.profiles = profiles
+  }
+
+  /// The names of those that ship.
+  public var names: [String] { Self.files.map(\.name) }
+
+  /// The scenario that a reference names: a name, or a path when it has a `/` or an ending.
+  public func scenario(_ reference: String) throws(SourceProblems) -> Scenario {
+    if reference.contains("/") || reference.hasSuffix(".json5") || reference.hasSuffix(".json") {
+      let file = reference.split(separator: "/").last.map(String.init) ?? reference
+      let name = file.split(separator: ".").first.map(String.init) ?? file
+      return try ScenarioReader.read(Self.read(reference), file: reference, name: name, profiles: profiles)
+    }
+    guard let found = Self.files.first(where: { $0.name == reference }) else {
+      throw SourceProblems([
+        SourceProblem(at: nil, "no scenario '\(reference)'\(ObjectReader.hint(for: reference, in: names))")
+      ])
+    }
+    return try ScenarioReader.read(found.bytes, file: "\(found.name).json5", name: found.name, profiles: profiles)
+  }
+
+  /// The text of a scenario that ships, as it was written, with its comments.
+  public func text(_ name: String) -> String? {
+    Self.files.first { $0.name == name }.map { String(decoding: $0.bytes, as: UTF8.self) }
+  }
+
+  private static let sizeLimit = 1 << 20
+
+  private static func read(_ path: String) throws(SourceProblems) -> [UInt8] {
+    func fail(_ what: String) -> SourceProblems { SourceProblems([SourceProblem(at: nil, "\(path): \(what)")]) }
+    guard let file = fopen(path, "r") else { throw fail(String(cString: strerror(errno))) }
+    defer { fclose(file) }
+    var bytes = [UInt8](repeating: 0, count: sizeLimit + 1)
+    let count = fread(&bytes, 1, bytes.count, file)
+    if ferror(file) != 0 { throw fail("it cannot be read") }
+    if count > sizeLimit { throw fail("it is larger than 1 MiB") }
+    return Array(bytes[..<count])
+  }
+}
