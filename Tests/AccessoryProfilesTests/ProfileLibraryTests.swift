@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import AccessoryProfiles
@@ -58,6 +59,18 @@ import Testing
     #expect(failure("missing.json5") == "missing.json5 cannot be read: No such file or directory")
     #expect(
       failure("/dev/zero") == "/dev/zero has more than 1048576 bytes, the most a profile may have")
+  }
+
+  @Test func aPipeIsWaitedFor() async throws {
+    var ends: [Int32] = [0, 0]
+    #expect(pipe(&ends) == 0)
+    let (source, sink) = (ends[0], ends[1])
+    defer { close(source) }
+    let text = Array(document("description: 'piped'").utf8)
+    let reading = Task.detached { try ProfileLibrary().profile("/dev/fd/\(source)").summary }
+    for byte in text { #expect(withUnsafeBytes(of: byte) { write(sink, $0.baseAddress, 1) } == 1) }
+    close(sink)
+    #expect(try await reading.value == "piped")
   }
 
   @Test func aMissingUserFolderIsNoMistake() throws {

@@ -75,6 +75,28 @@ import Testing
     }
   }
 
+  @Test(arguments: 0..<4)
+  func aQuirkOrBehaviorOfTheCommandLineIsAnErrorOrOne(seed: Int) {
+    var random = SeededRandom(seed: UInt64(seed))
+    let words = [
+      "flicker", "authentication", "session", "stale-bytes", "echo", "sink", "source", "script", "exec", "exec:", ",",
+      "=",
+      "cycles", "auth", "never", "rate", "text", "check", "-1", "99999999999999999999", "1s", "", " ", "{", "李", "\0",
+    ]
+    for _ in 0..<500 {
+      let text = (0..<Int.random(in: 0...6, using: &random)).map { _ in
+        words[Int.random(in: 0..<words.count, using: &random)]
+      }.joined(separator: Bool.random(using: &random) ? "," : "")
+      do {
+        let quirk = try Quirk(text)
+        #expect((try Quirk(quirk.description)) == quirk)
+      } catch {
+        #expect(!"\(error)".isEmpty)
+      }
+      do { _ = try Behavior(text) } catch { #expect(!error.problems.isEmpty) }
+    }
+  }
+
   @Test func aMegabyteOnOneLineIsReadInTimeThatGrowsWithItsLength() throws {
     // Were columns counted from the start of the line each time, this would take minutes.
     let list = "[" + String(repeating: "1,", count: 300_000) + "]"

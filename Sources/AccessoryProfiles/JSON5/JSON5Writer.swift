@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// Writes a tree for people: two spaces a level, one member a line, and on one line what is short and flat.
 ///
 /// ```swift
@@ -79,7 +81,7 @@ public struct JSON5Writer {
     switch value.content {
     case .boolean(let boolean): "\(boolean)"
     case .number(let number): spelling(number)
-    case .text(let text): quoted(text)
+    case .text(let text): JSONObject.quoted(text)
     default: "null"
     }
   }
@@ -95,25 +97,7 @@ public struct JSON5Writer {
     let isName =
       scalars.next().map { JSON5Scanner.mayStand($0, first: true) } ?? false
       && IteratorSequence(scalars).allSatisfy { JSON5Scanner.mayStand($0, first: false) }
-    return style == .json5 && isName ? key : quoted(key)
-  }
-
-  private func quoted(_ text: String) -> String {
-    var result = "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": result += "\\\""
-      case "\\": result += "\\\\"
-      case "\n": result += "\\n"
-      case "\r": result += "\\r"
-      case "\t": result += "\\t"
-      case "\u{2028}", "\u{2029}",
-        _ where scalar.value < 0x20 || scalar.value == 0x7F:
-        result += "\\u" + Excerpt.hex(scalar.value, digits: 4)
-      default: result.unicodeScalars.append(scalar)
-      }
-    }
-    return result + "\""
+    return style == .json5 && isName ? key : JSONObject.quoted(key)
   }
 }
 

@@ -2,7 +2,11 @@ import Glibc
 
 /// The only place of this room that touches the file system.
 enum TextFile {
-  /// Reads a file of at most `limit` bytes; the error says what the system said.
+  /// How long a pipe may keep its reader waiting.
+  private static let patience: Int32 = 10_000
+
+  /// Reads a file of at most `limit` bytes; the error says what the system said. A pipe, such as a shell's `<(…)`, is
+  /// waited for, but not for ever.
   static func read(_ path: String, limit: Int) throws(TextFileError) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw TextFileError(path, errno) }
@@ -17,11 +21,16 @@ enum TextFile {
       if count == 0 { return bytes }
       if count < 0 {
         if errno == EINTR { continue }
+        if errno == EAGAIN {
+          var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+          if poll(&waiting, 1, patience) != 0 { continue }
+          throw TextFileError("\(path) gave nothing for \(patience / 1000) s")
+        }
         throw TextFileError(path, errno)
       }
       bytes += chunk[..<count]
     }
-    throw TextFileError("\(path) has more than \(limit) bytes, the most a profile may have", isMissing: false)
+    throw TextFileError("\(path) has more than \(limit) bytes, the most a profile may have")
   }
 
   /// The path without links and detours; the path itself where the system knows none.
@@ -49,16 +58,12 @@ enum TextFile {
 /// Why a file could not be read.
 struct TextFileError: Error, Equatable, CustomStringConvertible {
   let description: String
-  /// Whether there is no such file, as opposed to one that cannot be read.
-  let isMissing: Bool
 
-  init(_ description: String, isMissing: Bool) {
+  init(_ description: String) {
     self.description = description
-    self.isMissing = isMissing
   }
 
   init(_ path: String, _ code: Int32) {
     description = "\(path) cannot be read: \(String(cString: strerror(code)))"
-    isMissing = code == ENOENT || code == ENOTDIR
   }
 }

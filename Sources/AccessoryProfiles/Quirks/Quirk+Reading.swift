@@ -33,11 +33,8 @@ extension Quirk {
       object.content = .object(members)
     }
     guard let reader = ObjectReader(object, shape: shape(of: definition), path: path, problems) else { return nil }
-    var given: [Argument] = []
-    if case .object(let members) = object.content {
-      for parameter in definition.parameters where members.contains(where: { $0.key == parameter.name }) {
-        if let value = parameter.value(from: reader) { given.append(Argument(name: parameter.name, value: value)) }
-      }
+    let given = definition.parameters.compactMap { parameter in
+      parameter.value(from: reader).map { Argument(name: parameter.name, value: $0) }
     }
     return problems.errorCount == before ? Quirk(definition, given: given) : nil
   }
