@@ -114,15 +114,27 @@ public struct PeerCore: ~Copyable {
       holdingSince = nil
       events.append(.linkUp(agreement))
     case .down(let end):
-      controlSession = nil
-      externalAccessorySession = nil
-      fileSession = nil
-      control.forget()
-      holdingSince = nil
-      endAllSessions(.linkDown(end))
+      leaveLink(.linkDown(end))
       events.append(.linkDown(end))
     case .nothing, .deliver: break
     }
+  }
+
+  /// The link is no more: its sessions end with `end`, and nothing can be sent until the next.
+  private mutating func leaveLink(_ end: SessionEnd) {
+    endAllSessions(end)
+    controlSession = nil
+    externalAccessorySession = nil
+    fileSession = nil
+    control.forget()
+    holdingSince = nil
+    roomSince = nil
+  }
+
+  /// Ends the link with a reset, as a device may.
+  mutating func resetLink(now: WireTime) {
+    leaveLink(.linkDown(.reset))
+    link.reset(now: now)
   }
 
   // MARK: Sessions
@@ -279,13 +291,8 @@ public struct PeerCore: ~Copyable {
 
   /// The channel is gone.
   mutating func stop(_ reason: String) {
-    endAllSessions(.channelEnded(reason))
+    leaveLink(.channelEnded(reason))
     link.stop()
     scanner.forget()
-    control.forget()
-    controlSession = nil
-    externalAccessorySession = nil
-    fileSession = nil
-    holdingSince = nil
   }
 }
