@@ -61,13 +61,11 @@ struct SendQueue {
   mutating func append(
     session: UInt8, owner: Owner, prefix: UInt16?, bytes: RawSpan, maximumPayload: Int
   ) -> Int {
-    let taken: Int
     if owner != SendQueue.linkItself, waiting > 0, packets[packets.count - 1].owner == owner {
       let last = packets.count - 1
-      taken = min(bytes.byteCount, maximumPayload + PacketHeader.overhead - packets[last].bytes.count)
-      if taken > 0 { extend(last, with: bytes.extracting(0..<taken)) }
-      if taken == bytes.byteCount { return taken }
+      let taken = min(bytes.byteCount, maximumPayload + PacketHeader.overhead - packets[last].bytes.count)
       if taken > 0 {
+        extend(last, with: bytes.extracting(0..<taken))
         credit(owner, taken)
         return taken
       }
