@@ -255,18 +255,19 @@ public struct PeerCore: ~Copyable {
 
   // MARK: Control messages
 
-  /// Sends a control message; one that does not fit the other end's packets is reported and not sent.
-  mutating func send(_ message: ControlMessage) {
-    guard let session = controlSession else { return }
-    let bytes = message.encoded
-    guard bytes.count <= link.maximumPayload else {
+  /// Sends a control message; one that does not fit the other end's packets is reported and not sent. Whether it went.
+  @discardableResult
+  mutating func send(_ message: ControlMessage) -> Bool {
+    guard let session = controlSession else { return false }
+    let count = message.body.count + ControlMessage.headerSize
+    guard count <= link.maximumPayload else {
       events.append(
         .malformed(
-          "\(message.id) needs \(bytes.count) bytes and the other end takes \(link.maximumPayload) in a packet: not sent"
-        ))
-      return
+          "\(message.id) needs \(count) bytes and the other end takes \(link.maximumPayload) in a packet: not sent"))
+      return false
     }
-    link.send(bytes.span.bytes, session: session)
+    link.send(message.encoded.span.bytes, session: session)
+    return true
   }
 
   // MARK: Time
