@@ -124,7 +124,7 @@ import Testing
     #expect(end.writes(bytes(70_000), to: 1) == 70_000)
     let packets = end.says()
     #expect(packets.count == 2)
-    #expect(packets[0].hasPrefix("ff5affff4001410200"))
+    #expect(packets[0].hasPrefix("ff5affff4001410225"))
     #expect(packets[0] == data(1, Array(bytes(70_000)[..<65_523])))
     #expect(packets[1] == data(2, Array(bytes(70_000)[65_523...])))
   }
