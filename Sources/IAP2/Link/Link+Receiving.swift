@@ -123,7 +123,8 @@ extension Link {
   public var deadline: WireTime? {
     guard timing.isUp else { return phaseDeadline }
     if timing.isZeroAcknowledgement { return nil }
-    return WireTime.earlier(sender.deadline(timeout: timing.retransmissionTimeout), receiver.deadline)
+    return WireTime.earlier(
+      sender.deadline(timeout: timing.retransmissionTimeout, settings.retransmission), receiver.deadline)
   }
 
   /// The time has come to `now`.
