@@ -164,7 +164,9 @@ public struct PeerCore: ~Copyable {
     } else if session == fileSession {
       events.append(.fileTransfer(payload.withUnsafeBytes { [UInt8]($0) }))
     } else {
-      events.append(.malformed("a packet came for link session \(session), which nobody declared"))
+      let shown = payload.withUnsafeBytes { Hex.spaced($0.prefix(32)) }
+      events.append(
+        .malformed("\(payload.byteCount) bytes came for link session \(session), which nobody declared: \(shown)"))
     }
   }
 
