@@ -75,11 +75,21 @@ extension Link {
 
   private mutating func handleEnd(_ end: LinkEnd, now: WireTime) -> Reaction {
     // Both are the device's words; an accessory that sends one is not believed.
-    guard role == .accessory, phase != .stopped else { return .nothing }
-    takeFreshSequence()
-    stop()
-    // After a reset the accessory starts with SYN, not with detection.
-    if end == .reset { synchronize(settings.parameters, now: now) }
+    guard role == .accessory else { return .nothing }
+    switch phase {
+    case .synchronizing where end == .reset:
+      // The device does not want this SYN: the next has another number and comes when it is due, not at once.
+      takeFreshSequence()
+      settlingRoundsLeft = Self.settlingRounds
+      pending.remove(.synchronization)
+    case .synchronizing, .established:
+      takeFreshSequence()
+      stop()
+      // After a reset the accessory starts with SYN, not with detection.
+      if end == .reset { synchronize(settings.parameters, now: now) }
+    case .stopped, .detecting, .listening, .answering:
+      return .nothing
+    }
     return .down(end)
   }
 
@@ -113,7 +123,8 @@ extension Link {
   public var deadline: WireTime? {
     guard timing.isUp else { return phaseDeadline }
     if timing.isZeroAcknowledgement { return nil }
-    return WireTime.earlier(sender.deadline(timeout: timing.retransmissionTimeout), receiver.deadline)
+    return WireTime.earlier(
+      sender.deadline(timeout: timing.retransmissionTimeout, settings.retransmission), receiver.deadline)
   }
 
   /// The time has come to `now`.

@@ -37,6 +37,7 @@ extension Link {
   /// Ends the link from this side with a reset, which only a device sends.
   public mutating func reset(now: WireTime) {
     precondition(role == .device, "only the device sends a reset")
+    guard phase != .stopped else { return }
     _ = fail(.reset, now: now)
     pending.insert(.reset)
   }
@@ -48,12 +49,15 @@ extension Link {
     pending.insert(.sleep)
   }
 
-  /// Stops without a word: the cable is gone.
+  /// Stops without a word: the cable is gone. What was not acknowledged is forgotten; the numbers stay, since a reset
+  /// still carries them.
   public mutating func stop() {
     phase = .stopped
     timing = Timing()
     pending = []
     unansweredProbes = 0
+    sender.restart(after: sender.lastSent)
+    receiver.restart(after: receiver.lastInOrder)
   }
 
   mutating func restart(now: WireTime) {

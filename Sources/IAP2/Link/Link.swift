@@ -177,6 +177,11 @@ public struct Link: ~Copyable {
 
   private mutating func transmitPending(into bytes: inout [UInt8]) -> Bool {
     func take(_ one: Pending) -> Bool { pending.remove(one) != nil }
+    if take(.reset) {
+      counters.packetsSent += 1
+      append(.rst, to: &bytes)
+      return true
+    }
     if take(.detection) {
       bytes += PacketWriter.detection
       return true
@@ -192,9 +197,7 @@ public struct Link: ~Copyable {
       return true
     }
     counters.packetsSent += 1
-    if take(.reset) {
-      append(.rst, to: &bytes)
-    } else if take(.sleep) {
+    if take(.sleep) {
       append(.slp, to: &bytes)
     } else if take(.synchronization) {
       appendSynchronization(to: &bytes)

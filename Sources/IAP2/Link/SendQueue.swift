@@ -18,7 +18,8 @@ struct SendQueue {
     var session: UInt8 = 0
     var owner: Owner = SendQueue.linkItself
     var sentAt = WireTime(nanoseconds: 0)
-    var sends: UInt8 = 0
+    /// How often its timeout passed; only that counts towards giving up.
+    var timeouts: UInt8 = 0
     var needsResend = false
     /// Sent again because of an extended acknowledgement, once per timeout at most: such lists come in bursts.
     var wasHastened = false
@@ -31,6 +32,8 @@ struct SendQueue {
   private var first = 0
   private(set) var inFlight = 0
   private var resends = 0
+  /// Whether something in flight was sent again, so that the oldest need not be the one due first.
+  private var isShuffled = false
   private var spare: [[UInt8]] = []
   private var balances: [(owner: Owner, bytes: Int)] = []
   /// The number of the last packet sent for the first time; header-only packets repeat it.
@@ -45,6 +48,7 @@ struct SendQueue {
     while first < packets.count { dropFirst() }
     inFlight = 0
     resends = 0
+    isShuffled = false
     balances.removeAll(keepingCapacity: true)
     lastSent = sequence
     lastNumbered = sequence
@@ -61,13 +65,11 @@ struct SendQueue {
   mutating func append(
     session: UInt8, owner: Owner, prefix: UInt16?, bytes: RawSpan, maximumPayload: Int
   ) -> Int {
-    let taken: Int
     if owner != SendQueue.linkItself, waiting > 0, packets[packets.count - 1].owner == owner {
       let last = packets.count - 1
-      taken = min(bytes.byteCount, maximumPayload + PacketHeader.overhead - packets[last].bytes.count)
-      if taken > 0 { extend(last, with: bytes.extracting(0..<taken)) }
-      if taken == bytes.byteCount { return taken }
+      let taken = min(bytes.byteCount, maximumPayload + PacketHeader.overhead - packets[last].bytes.count)
       if taken > 0 {
+        extend(last, with: bytes.extracting(0..<taken))
         credit(owner, taken)
         return taken
       }
@@ -160,9 +162,9 @@ struct SendQueue {
       while !packets[index].needsResend { index += 1 }
       packets[index].needsResend = false
       resends -= 1
+      isShuffled = true
     }
     packets[index].sentAt = now
-    packets[index].sends &+= 1
     let header = PacketHeader(
       control: .ack, sequence: packets[index].sequence, acknowledgement: acknowledgement,
       session: packets[index].session, payloadCount: packets[index].bytes.count - PacketHeader.overhead)
@@ -187,6 +189,7 @@ struct SendQueue {
     guard count <= inFlight else { return 0 }
     for _ in 0..<count { dropFirst() }
     inFlight -= count
+    if inFlight == 0 { isShuffled = false }
     return count
   }
 
@@ -213,9 +216,14 @@ struct SendQueue {
 
   // MARK: Time
 
-  /// When the oldest packet in flight is due to be sent again; nil when nothing is in flight or a repetition waits.
-  func deadline(timeout: Milliseconds) -> WireTime? {
-    inFlight > 0 && resends == 0 ? packets[first].sentAt + timeout : nil
+  /// When the next packet in flight is due to be sent again; nil when nothing is in flight or a repetition waits.
+  func deadline(timeout: Milliseconds, _ scope: LinkSettings.Retransmission) -> WireTime? {
+    guard inFlight > 0, resends == 0 else { return nil }
+    var earliest = packets[first].sentAt
+    if isShuffled, scope == .everyExpired {
+      for index in first..<first + inFlight { earliest = min(earliest, packets[index].sentAt) }
+    }
+    return earliest + timeout
   }
 
   /// What a passing of the deadline means.
@@ -229,11 +237,12 @@ struct SendQueue {
   mutating func expire(
     now: WireTime, timeout: Milliseconds, limit: UInt8, _ scope: LinkSettings.Retransmission
   ) -> Expiry {
-    guard let deadline = deadline(timeout: timeout), deadline <= now else { return .nothing }
+    guard let deadline = deadline(timeout: timeout, scope), deadline <= now else { return .nothing }
     let last = scope == .oldestOnly ? first : first + inFlight - 1
     var count = 0
     for index in first...last where packets[index].sentAt + timeout <= now {
-      if packets[index].sends > limit { return .giveUp(sequence: packets[index].sequence) }
+      if packets[index].timeouts >= limit { return .giveUp(sequence: packets[index].sequence) }
+      packets[index].timeouts += 1
       packets[index].needsResend = true
       packets[index].wasHastened = false
       count += 1

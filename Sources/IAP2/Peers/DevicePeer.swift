@@ -119,7 +119,7 @@ public struct DevicePeer: Peer, ~Copyable {
 
   /// When ``handleTimeout(now:)`` wants to be called.
   public var deadline: WireTime? {
-    if case .asking(_, _, let due) = progress { return WireTime.earlier(core.deadline, due) }
+    if core.link.isEstablished, case .asking(_, _, let due) = progress { return WireTime.earlier(core.deadline, due) }
     return core.deadline
   }
 
@@ -131,7 +131,7 @@ public struct DevicePeer: Peer, ~Copyable {
   }
 
   /// Whether the accessory is identified and authenticated.
-  public var isReady: Bool { progress == .ready }
+  public var isReady: Bool { core.link.isEstablished && progress == .ready }
 
   // MARK: The way to ready
 
@@ -187,7 +187,7 @@ public struct DevicePeer: Peer, ~Copyable {
 
   /// Sends the challenge made for the accessory's certificate.
   public mutating func challenge(_ bytes: [UInt8], now: WireTime) {
-    guard authentication.state == .awaitingChallenge else { return }
+    guard core.link.isEstablished, authentication.state == .awaitingChallenge else { return }
     perform(authentication.challenge(bytes))
     if case .asking(let step, let remaining, _) = progress {
       progress = .asking(step, remaining: remaining, deadline: now + settings.answerTimeout)
@@ -196,7 +196,8 @@ public struct DevicePeer: Peer, ~Copyable {
 
   /// Concludes authentication as the owner judged it.
   public mutating func concludeAuthentication(accepted: Bool, now: WireTime) {
-    guard authentication.state == .awaitingVerdict || (authentication.state == .awaitingChallenge && !accepted)
+    guard core.link.isEstablished,
+      authentication.state == .awaitingVerdict || (authentication.state == .awaitingChallenge && !accepted)
     else { return }
     perform(authentication.conclude(accepted: accepted))
     core.events.append(accepted ? .authenticationSucceeded : .authenticationFailed)
@@ -231,8 +232,7 @@ public struct DevicePeer: Peer, ~Copyable {
 
   /// Ends the link with a reset; the accessory begins anew.
   public mutating func resetLink(now: WireTime) {
-    core.endAllSessions(.linkDown(.reset))
-    core.link.reset(now: now)
+    core.resetLink(now: now)
     followLink(now: now)
   }
 

@@ -114,15 +114,27 @@ public struct PeerCore: ~Copyable {
       holdingSince = nil
       events.append(.linkUp(agreement))
     case .down(let end):
-      controlSession = nil
-      externalAccessorySession = nil
-      fileSession = nil
-      control.forget()
-      holdingSince = nil
-      endAllSessions(.linkDown(end))
+      leaveLink(.linkDown(end))
       events.append(.linkDown(end))
     case .nothing, .deliver: break
     }
+  }
+
+  /// The link is no more: its sessions end with `end`, and nothing can be sent until the next.
+  private mutating func leaveLink(_ end: SessionEnd) {
+    endAllSessions(end)
+    controlSession = nil
+    externalAccessorySession = nil
+    fileSession = nil
+    control.forget()
+    holdingSince = nil
+    roomSince = nil
+  }
+
+  /// Ends the link with a reset, as a device may.
+  mutating func resetLink(now: WireTime) {
+    leaveLink(.linkDown(.reset))
+    link.reset(now: now)
   }
 
   // MARK: Sessions
@@ -152,7 +164,9 @@ public struct PeerCore: ~Copyable {
     } else if session == fileSession {
       events.append(.fileTransfer(payload.withUnsafeBytes { [UInt8]($0) }))
     } else {
-      events.append(.malformed("a packet came for link session \(session), which nobody declared"))
+      let shown = payload.withUnsafeBytes { Hex.spaced($0.prefix(32)) }
+      events.append(
+        .malformed("\(payload.byteCount) bytes came for link session \(session), which nobody declared: \(shown)"))
     }
   }
 
@@ -243,18 +257,19 @@ public struct PeerCore: ~Copyable {
 
   // MARK: Control messages
 
-  /// Sends a control message; one that does not fit the other end's packets is reported and not sent.
-  mutating func send(_ message: ControlMessage) {
-    guard let session = controlSession else { return }
-    let bytes = message.encoded
-    guard bytes.count <= link.maximumPayload else {
+  /// Sends a control message; one that does not fit the other end's packets is reported and not sent. Whether it went.
+  @discardableResult
+  mutating func send(_ message: ControlMessage) -> Bool {
+    guard let session = controlSession else { return false }
+    let count = message.body.count + ControlMessage.headerSize
+    guard count <= link.maximumPayload else {
       events.append(
         .malformed(
-          "\(message.id) needs \(bytes.count) bytes and the other end takes \(link.maximumPayload) in a packet: not sent"
-        ))
-      return
+          "\(message.id) needs \(count) bytes and the other end takes \(link.maximumPayload) in a packet: not sent"))
+      return false
     }
-    link.send(bytes.span.bytes, session: session)
+    link.send(message.encoded.span.bytes, session: session)
+    return true
   }
 
   // MARK: Time
@@ -279,13 +294,8 @@ public struct PeerCore: ~Copyable {
 
   /// The channel is gone.
   mutating func stop(_ reason: String) {
-    endAllSessions(.channelEnded(reason))
+    leaveLink(.channelEnded(reason))
     link.stop()
     scanner.forget()
-    control.forget()
-    controlSession = nil
-    externalAccessorySession = nil
-    fileSession = nil
-    holdingSince = nil
   }
 }

@@ -1,0 +1,99 @@
+import IAP2
+import Testing
+
+/// Section 2.5, the open disagreement: an EAK that lists what was received, or what is missing. Received ones are taken
+/// in both meanings at once; duplicates do no harm.
+@Suite struct ExtendedAcknowledgementTests {
+  /// An accessory with the packets 1 to 4 in flight.
+  private func waiting() -> OneEnd<AccessoryPeer> {
+    var end = OneEnd.accessory()
+    for _ in 0..<4 { end.peer.send(ControlMessage(MessageID(rawValue: 0x4E01))) }
+    end.says()
+    return end
+  }
+
+  private func message(_ sequence: UInt8) -> String {
+    Sheet.packet(0x40, sequence, 0x40, session: 1, "404000064e01")
+  }
+
+  @Test(arguments: [UInt8(0x60), 0x20])
+  func everythingUpToTheHighestNumberNamedIsSentAgain(_ control: UInt8) {
+    // Received out of order: 3. Missing: 1 and 2, by the one meaning; only 3, by the other.
+    var end = waiting()
+    #expect(end.hears(Sheet.packet(control, 0x40, 0, "03")) == [message(1), message(2), message(3)])
+    #expect(end.peer.counters.hastened == 3)
+  }
+
+  @Test func theOrderOfTheListDoesNotMatter() {
+    var end = waiting()
+    #expect(end.hears(Sheet.packet(0x60, 0x40, 0, "0201")) == [message(1), message(2)])
+  }
+
+  @Test func theAckInItCountsFirst() {
+    var end = waiting()
+    #expect(end.hears(Sheet.packet(0x60, 0x40, 1, "03")) == [message(2), message(3)])
+    // Without the bit the number beside it says nothing.
+    var other = waiting()
+    #expect(other.hears(Sheet.packet(0x20, 0x40, 1, "02")) == [message(1), message(2)])
+  }
+
+  @Test func numbersThatAreNotInFlightMeanNothing() {
+    var end = waiting()
+    #expect(end.hears(Sheet.packet(0x60, 0x40, 0, "0005ff80")) == [])
+    #expect(end.hears(Sheet.packet(0x60, 0x40, 0)) == [])
+  }
+
+  @Test func aBurstOfListsRepeatsEachPacketOncePerTimeout() {
+    var end = waiting()
+    #expect(end.hears(Sheet.packet(0x60, 0x40, 0, "02")).count == 2)
+    #expect(end.hears(Sheet.packet(0x60, 0x40, 0, "02"), Sheet.packet(0x60, 0x40, 0, "0102")) == [])
+    #expect(end.hears(Sheet.packet(0x60, 0x40, 0, "03")) == [message(3)])
+    #expect(end.passes(2_000).count == 4)
+    #expect(end.hears(Sheet.packet(0x60, 0x40, 0, "02")).count == 2)
+  }
+
+  @Test func whatWasSentAgainAndThenAcknowledgedIsNotSentAThirdTime() {
+    var end = waiting()
+    let bytes = Sheet.unhex(Sheet.packet(0x60, 0x40, 0, "03") + Sheet.packet(0x40, 0x40, 4))
+    #expect(end.hears(bytes: bytes) == [])
+    #expect(end.peer.deadline == nil)
+    #expect(end.passes(100_000) == [])
+  }
+
+  @Test func theDeviceTakesThemToo() {
+    var end = OneEnd.device()
+    #expect(end.hears(Sheet.packet(0x60, 0, 0, "01")) == [Sheet.packet(0x40, 1, 0, session: 1, "40400006aa00")])
+  }
+
+  /// Whatever an end sends and in whichever meaning, an end of ours repairs the gap without waiting for a timeout.
+  @Test(arguments: [LinkSettings.ExtendedAcknowledgement.received, .missing])
+  func aGapIsRepairedAtOnceInEitherMeaning(_ meaning: LinkSettings.ExtendedAcknowledgement) {
+    var settings = DevicePeer.Settings()
+    settings.link.extendedAcknowledgement = meaning
+    var device = OneEnd.readyDevice(settings)
+    #expect(device.peer.openSession(protocolNamed: "com.example.echo") == .link(1))
+    device.says()
+    var accessory = OneEnd.accessory(LinkSettings(), device: 0x40)
+    accessory.opens(1, sequence: 0x41)
+    accessory.passes(100)
+    var packets: [String] = []
+    for byte: UInt8 in 1...3 {
+      #expect(accessory.writes([byte], to: 1) == 1)
+      packets += accessory.says()
+    }
+    // The device's count of the accessory's packets stands at 3: give it 4, 5, 6 and lose 4.
+    let renumbered = (0..<3).map { index in Sheet.packet(0x40, UInt8(4 + index), 5, session: 2, "00010\(index + 1)") }
+    var lists: [String] = device.hears(renumbered[1])
+    lists += device.hears(renumbered[2])
+    #expect(lists.count == 2)
+    #expect(lists.allSatisfy { $0.hasPrefix("ff5a000") && Sheet.unhex($0)[4] == 0x60 })
+    let listed = Sheet.unhex(lists[1])
+    #expect(Array(listed[9..<listed.count - 1]) == (meaning == .received ? [5, 6] : [4]))
+    // The same list, in the accessory's numbers, brings back what is missing.
+    let own = listed[9..<listed.count - 1].map { $0 - 3 }
+    let again = accessory.hears(Sheet.packet(0x60, 0x41, 0, Sheet.hex(own)))
+    #expect(again.first == packets[0])
+    device.hears(renumbered[0])
+    #expect(device.reads(1) == [1, 2, 3])
+  }
+}

@@ -1,0 +1,155 @@
+import IAP2
+import Testing
+
+/// Section 2.4: the peer's announcements limit what is sent, and small writes share packets up to them.
+@Suite struct WindowTests {
+  private func accessory(window: Int = 127, length: Int = 65_535, bound: Int = 1 << 20) -> OneEnd<AccessoryPeer> {
+    var settings = LinkSettings()
+    settings.sessionSendBound = bound
+    var end = OneEnd.accessory(settings, answer: Sheet.parameters(window: window, length: length))
+    end.opens(1, sequence: 0x41)
+    end.passes(22)
+    return end
+  }
+
+  private func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8($0 % 251) } }
+
+  private func data(_ sequence: UInt8, _ bytes: [UInt8], ack: UInt8 = 0x41) -> String {
+    Sheet.packet(0x40, sequence, ack, session: 2, "0001" + Sheet.hex(bytes))
+  }
+
+  @Test func noMorePacketsAreInFlightThanThePeerCanTake() {
+    var end = accessory(window: 3, length: 24)
+    #expect(end.writes(bytes(120), to: 1) == 120)
+    // 24 bytes of packet, 10 around the payload, 2 for the session's number: 12 of data.
+    let all = bytes(120)
+    let expected = [data(1, Array(all[0..<12])), data(2, Array(all[12..<24])), data(3, Array(all[24..<36]))]
+    #expect(end.says() == expected)
+    #expect(end.hears(Sheet.packet(0x40, 0x41, 1)) == [data(4, Array(bytes(120)[36..<48]))])
+    #expect(end.hears(Sheet.packet(0x40, 0x41, 4)).count == 3)
+    #expect(end.hears(Sheet.packet(0x40, 0x41, 7)).count == 3)
+    #expect(end.hears(Sheet.packet(0x40, 0x41, 10)) == [])
+    #expect(end.peer.deadline == nil)
+    #expect(end.peer.counters.windowStalls > 0)
+  }
+
+  @Test func theWholeWindowIsUsed() {
+    var end = accessory(window: 127, length: 24)
+    #expect(end.writes(bytes(12 * 200), to: 1) == 2_400)
+    #expect(end.says().count == 127)
+    #expect(end.hears(Sheet.packet(0x40, 0x41, 127)).count == 73)
+  }
+
+  @Test func controlMessagesWaitForTheWindowToo() {
+    var end = accessory(window: 1)
+    for _ in 0..<3 { end.peer.send(ControlMessage(MessageID(rawValue: 0x4E01))) }
+    #expect(end.says().count == 1)
+    #expect(end.hears(Sheet.packet(0x40, 0x41, 1)).count == 1)
+    #expect(end.hears(Sheet.packet(0x40, 0x41, 2)).count == 1)
+  }
+
+  @Test func smallWritesThatWaitShareAPacketUpToThePeersLength() {
+    var end = accessory(window: 1, length: 34)
+    #expect(end.writes(bytes(1), to: 1) == 1)
+    #expect(end.says().count == 1)
+    for byte in bytes(50) { #expect(end.writes([byte], to: 1) == 1) }
+    var packets: [String] = []
+    for sequence: UInt8 in 1...3 { packets += end.hears(Sheet.packet(0x40, 0x41, sequence)) }
+    #expect(
+      packets == [
+        data(2, Array(bytes(50)[0..<22])), data(3, Array(bytes(50)[22..<44])), data(4, Array(bytes(50)[44..<50])),
+      ])
+    #expect(packets.allSatisfy { $0.count / 2 <= 34 })
+  }
+
+  @Test func whatWasSentOnceIsNeverAddedTo() {
+    var end = accessory(window: 127, length: 34)
+    #expect(end.writes([1, 2, 3], to: 1) == 3)
+    let first = end.says()
+    #expect(end.writes([4], to: 1) == 1)
+    #expect(end.says() == [data(2, [4])])
+    #expect(end.passes(2_000).first == "2022 \(first[0])")
+  }
+
+  @Test func writesOfDifferentSessionsDoNotShareAPacket() {
+    var end = accessory(window: 1)
+    end.opens(2, sequence: 0x42)
+    end.passes(22)
+    #expect(end.writes([0], to: 1) == 1)
+    end.says()
+    #expect(end.writes([1], to: 1) == 1)
+    #expect(end.writes([2], to: 2) == 1)
+    #expect(end.writes([3], to: 1) == 1)
+    #expect(end.hears(Sheet.packet(0x40, 0x42, 1)) == [data(2, [1], ack: 0x42)])
+    #expect(
+      end.hears(Sheet.packet(0x40, 0x42, 2)) == [Sheet.packet(0x40, 3, 0x42, session: 2, "000202")])
+    #expect(end.hears(Sheet.packet(0x40, 0x42, 3)) == [data(4, [3], ack: 0x42)])
+  }
+
+  @Test func aWriteTakesWhatTheBoundAllowsHoweverItIsCut() {
+    var end = accessory(window: 1, length: 34, bound: 100)
+    #expect(end.writes([0], to: 1) == 1)
+    end.says()
+    var taken = 1
+    for _ in 0..<200 { taken += end.writes([1], to: 1) }
+    #expect(taken == 100)
+    #expect(end.peer.unacknowledged(1) == 100)
+    #expect(end.writes(bytes(10), to: 1) == 0)
+  }
+
+  @Test func theCountOfUnacknowledgedBytesComesBackToZero() {
+    var end = accessory(window: 2, length: 34, bound: 1_000)
+    var sent = 0
+    for count in 1...20 { sent += end.writes(bytes(count), to: 1) }
+    #expect(end.peer.unacknowledged(1) == sent)
+    for sequence: UInt8 in 1...40 { end.hears(Sheet.packet(0x40, 0x41, sequence)) }
+    #expect(end.peer.unacknowledged(1) == 0)
+    #expect(end.peer.deadline == nil)
+  }
+
+  @Test func aWriterIsToldOfRoomAtHalfTheBound() {
+    var end = accessory(window: 127, length: 34, bound: 88)
+    #expect(end.writes(bytes(200), to: 1) == 88)
+    #expect(end.says().count == 4)
+    end.hears(Sheet.packet(0x40, 0x41, 1))
+    #expect(end.told() == [])
+    end.hears(Sheet.packet(0x40, 0x41, 2))
+    #expect(end.told() == [.sessionWritable(1)])
+    end.hears(Sheet.packet(0x40, 0x41, 4))
+    #expect(end.told() == [])
+  }
+
+  @Test func theLongestPacketThereIs() {
+    var end = accessory()
+    #expect(end.writes(bytes(70_000), to: 1) == 70_000)
+    let packets = end.says()
+    #expect(packets.count == 2)
+    #expect(packets[0].hasPrefix("ff5affff4001410225"))
+    #expect(packets[0] == data(1, Array(bytes(70_000)[..<65_523])))
+    #expect(packets[1] == data(2, Array(bytes(70_000)[65_523...])))
+  }
+
+  @Test func aControlMessageThatDoesNotFitIsToldAndNotSent() {
+    var end = accessory(length: 24)
+    end.peer.send(ControlMessage(.deviceLanguageUpdate) { $0.text(0, "abcd") })
+    #expect(end.says() == [])
+    #expect(
+      end.told() == [
+        .malformed(
+          "4E0A DeviceLanguageUpdate needs 15 bytes and the other end takes 14 in a packet: not sent")
+      ])
+    end.peer.send(ControlMessage(.deviceLanguageUpdate) { $0.text(0, "abc") })
+    #expect(end.says().count == 1)
+  }
+
+  @Test func aControlMessageNoPacketCouldHoldIsToldToo() {
+    var end = accessory()
+    end.peer.send(ControlMessage(MessageID(rawValue: 0x4E01), body: bytes(65_530)))
+    #expect(end.says() == [])
+    #expect(
+      end.told() == [
+        .malformed(
+          "4E01 BluetoothComponentInformation needs 65536 bytes and the other end takes 65525 in a packet: not sent")
+      ])
+  }
+}
