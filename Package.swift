@@ -66,11 +66,12 @@ let package = Package(
       ], swiftSettings: settings),
 
     // Above all floors: figures, each beside its floor in C. Built for release: Scripts/bench.
-    .target(name: "BenchmarkFloors"),
+    .target(name: "BenchmarkFloors", dependencies: ["CCrypto"]),
     .executableTarget(
       name: "Benchmarks",
       dependencies: [
-        "BenchmarkFloors", "AccessorySimulator", "AccessorySessions", "AccessoryTransports", "AccessoryCore", "IAP2",
+        "BenchmarkFloors", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
+        "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
       ], swiftSettings: settings),
 
     // What several test targets share.

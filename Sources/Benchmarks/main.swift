@@ -1,7 +1,9 @@
 import Glibc
 
 /// Every figure there is, in the order in which they are measured.
-let allFigures: [Figure] = Figure.echoes
+let allFigures: [Figure] =
+  Figure.echoes + [.packet, .receiveStep, .buildStep] + Figure.carries + Figure.allocations + Figure.splits
+  + Figure.idles + Figure.flickers
 
 let usage = """
   Scripts/bench [NAME…] [--json] [--list] [--pairs N] [--seconds S]
@@ -34,8 +36,14 @@ func fail(_ text: String, code: Int32) -> Never {
 
 var words = Array(CommandLine.arguments.dropFirst())
 if words.first == OtherProcess.flag {
-  guard words.count >= 2, let part = EchoPart(rawValue: words[1]) else { fail("no such part", code: 2) }
-  do { try part.play(Array(words.dropFirst(2))) } catch { fail("\(error)", code: 1) }
+  let part = words.count > 1 ? words[1] : ""
+  let rest = Array(words.dropFirst(2))
+  do {
+    if let echo = EchoPart(rawValue: part) { try echo.play(rest) }
+    if let idle = IdlePart(rawValue: part) { try idle.play(rest) }
+  } catch {
+    fail("\(part): \(error)", code: 1)
+  }
   exit(0)
 }
 

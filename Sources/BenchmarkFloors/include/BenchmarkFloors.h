@@ -10,3 +10,31 @@ int floor_echo_serve(int socket);
 /// Sends `bursts` bursts of `size` bytes with at most `in_flight` of them not yet echoed, and waits for the last echo:
 /// epoll, one read, one write for as many bursts as the read completed. Returns 0, or an errno.
 int floor_echo_drive(int socket, size_t size, size_t bursts, size_t in_flight);
+
+/// Builds and parses `count` packets with `size` bytes of payload: one copy, one sum when it is built, one when it is
+/// parsed, and the sums of the header. Returns how many were found right.
+size_t floor_packets(size_t size, size_t count);
+
+/// Carries `count` packets with `size` bytes of payload into a buffer at the other end: as `floor_packets`, and a
+/// second copy. Returns how many bytes arrived.
+size_t floor_carry(size_t size, size_t count);
+
+/// Takes `count` data packets with `size` bytes of payload, built before and laid one behind the other in `packets`:
+/// both sums, the number against the expected one, the decision whether to acknowledge, and the copy into an inbox.
+/// Returns how many bytes the inbox holds.
+size_t floor_receive(const uint8_t *packets, size_t size, size_t count);
+
+/// Builds `count` data packets with `size` bytes of payload one behind the other. Returns their length.
+size_t floor_build(uint8_t *packets, size_t size, size_t count);
+
+/// Signs `count` digests of 32 bytes on P-256 and verifies each signature. Returns how many were right.
+size_t floor_signatures(size_t count);
+
+/// Begins to count calls of malloc, calloc, realloc and aligned allocation, from any thread and any library.
+void allocations_start(void);
+
+/// Ends the count and returns it. Always 0 under a sanitizer, which needs the allocator for itself.
+size_t allocations_stop(void);
+
+/// Whether allocations are counted in this build.
+int allocations_are_counted(void);

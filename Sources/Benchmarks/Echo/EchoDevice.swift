@@ -6,19 +6,23 @@ import IAP2
 final class EchoDevice: ConnectionOwner, SessionHandler {
   private let connection: Connection<DevicePeer>
   private let burst: [UInt8]
+  private let opensSession: Bool
   private var session: Session?
   private var allowed = 0
   private var inFlight = 0
   private var sent = 0
   private var received = 0
+  /// Whether it can begin: its session is open, or the accessory is ready and no session is wanted.
+  private(set) var isReady = false
   /// Why it cannot go on.
   private(set) var failure: String?
 
   /// A device that announces packets of up to `maximumPacket` bytes and sends bursts of `burst` bytes.
-  init(maximumPacket: UInt16, burst: Int, cable: Cable, on loop: any EventLoop) {
+  init(maximumPacket: UInt16, burst: Int, opensSession: Bool = true, cable: Cable, on loop: any EventLoop) {
     var settings = DevicePeer.Settings()
     settings.link = LinkSettings(parameters: .echo(maximumPacket))
     connection = Connection(peer: DevicePeer(settings: settings), cable: cable, on: loop)
+    self.opensSession = opensSession
     self.burst = (0..<burst).map { UInt8(truncatingIfNeeded: $0) }
   }
 
@@ -26,11 +30,11 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
     connection.start(self)
   }
 
-  /// Whether a session is open.
-  var isReady: Bool { session != nil || failure != nil }
-
   /// Whether every burst came back.
   var isDone: Bool { received == allowed || failure != nil }
+
+  /// How many packets it has sent and received.
+  var packets: Int { connection.inspect { $0.counters.packetsSent + $0.counters.packetsReceived } }
 
   /// Sends `bursts` bursts, `inFlight` of them under way at a time.
   func drive(bursts: Int, inFlight: Int) {
@@ -81,7 +85,9 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
     case .certificateReceived:
       connection.perform { $0.challenge([UInt8](repeating: 0x42, count: 32), now: $1) }
     case .responseReceived: connection.perform { $0.concludeAuthentication(accepted: true, now: $1) }
-    case .ready: openSession()
+    case .ready:
+      if opensSession { openSession() }
+      isReady = true
     case .malformed(let what): failure = what
     case .linkDown(let end): failure = "the link went down: \(end)"
     default: break

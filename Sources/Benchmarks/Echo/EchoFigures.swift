@@ -67,7 +67,7 @@ private final class OurEcho {
     let channel = DescriptorChannel(taking: other.socket, as: .socket, on: loop)
     device = EchoDevice(maximumPacket: packet, burst: burst, cable: Cable(main: channel), on: loop)
     device.start()
-    try run { device.isReady }
+    try run { device.isReady || device.failure != nil }
   }
 
   func run(bursts: Int, inFlight: Int) throws {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A second process of this very executable, at the other end of a unix socketpair.
+/// Another process of this very executable, at the other end of a unix socketpair.
 final class OtherProcess {
   /// What makes an executable play a part instead of measuring: the first word of its command line.
   static let flag = "--part"
@@ -9,7 +9,8 @@ final class OtherProcess {
 
   /// This end of the pair, non-blocking.
   let socket: Int32
-  private let process: pid_t
+  /// Its number.
+  let process: pid_t
 
   /// Starts the executable with `--part` and `words`.
   init(_ words: [String]) throws(MeasuringError) {
@@ -37,6 +38,25 @@ final class OtherProcess {
 
   /// Seconds of processor time it has used.
   var processorTime: Double { Stopwatch.processorTime(of: process) }
+
+  /// Waits for a word from it; empty when it ended without one.
+  func hear() throws(MeasuringError) -> String {
+    var question = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+    while poll(&question, 1, -1) < 0 {
+      if errno != EINTR { throw .system("wait for a word from another process", code: errno) }
+    }
+    var text = [UInt8](repeating: 0, count: 256)
+    let count = recv(socket, &text, text.count, 0)
+    return String(decoding: text.prefix(max(0, count)), as: UTF8.self)
+  }
+
+  /// In the other process: says a word to the one that started it.
+  static func tell(_ word: String) throws(MeasuringError) {
+    let text = Array(word.utf8)
+    guard send(socket, text, text.count, Int32(MSG_NOSIGNAL)) == text.count else {
+      throw .system("tell the process that measures", code: errno)
+    }
+  }
 
   /// Waits until it has ended, which it does when its socket is closed, and says how.
   func wait() throws(MeasuringError) {

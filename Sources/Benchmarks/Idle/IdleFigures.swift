@@ -1,0 +1,50 @@
+import Glibc
+
+extension Figure {
+  static var idles: [Figure] { [1_000, 10_000].map { idleMemory($0) } + [idleWakeUps] }
+
+  private static func idleMemory(_ connections: Int) -> Figure {
+    Figure(
+      name: "idle.memory.\(connections)",
+      summary: "resident memory per idle connection, device's end and accessory's end together, two processes with "
+        + "\(connections) connections over unix sockets, each identified and authenticated",
+      unit: "bytes", floor: "none: the number itself is asked for", target: .valueAtMost(10_000)
+    ) { plan in
+      Measurement(try (0..<plan.pairs).map { _ in try idle(connections, seconds: 0).bytesPerConnection })
+    }
+  }
+
+  private static var idleWakeUps: Figure {
+    Figure(
+      name: "idle.wakeups",
+      summary: "turns of the devices' loop and wake-ups of the accessories' process in 10 s, 1,000 idle connections",
+      unit: "wake-ups", floor: "none: the number itself is asked for", target: .valueAtMost(0)
+    ) { _ in
+      Measurement([Double(try idle(1_000, seconds: 10).wakeUps)])
+    }
+  }
+
+  /// Measured in processes of their own, whose memory nothing else has touched.
+  private static func idle(_ connections: Int, seconds: Int) throws -> IdleResult {
+    try DescriptorLimit.raise(to: connections + 1_000)
+    let other = try OtherProcess([IdlePart.devices.rawValue, String(connections), String(seconds)])
+    let result = try IdleResult(from: other)
+    close(other.socket)
+    try other.wait()
+    return result
+  }
+}
+
+/// How many descriptors this process and those it starts may have.
+private enum DescriptorLimit {
+  static func raise(to wanted: Int) throws(MeasuringError) {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    if limit.rlim_cur >= wanted { return }
+    limit.rlim_cur = min(limit.rlim_max, rlim_t(wanted))
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    if limit.rlim_cur < wanted {
+      throw .failed("this needs \(wanted) descriptors per process, and the system allows \(limit.rlim_max): ulimit -Hn")
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import AccessoryCore
+import AccessoryTransports
+import Glibc
+
+/// What the processes of the idle figures play: accessories in one, devices in another, connected by a unix socket and
+/// each ready, with nothing to say.
+enum IdlePart: String {
+  /// Listens at a path and takes every cable for an accessory. Ends when its parent's socket is closed.
+  case accessories = "idle-accessories"
+  /// Connects, measures both processes, and writes what it found to its parent.
+  case devices = "idle-devices"
+
+  /// Connections made before the first look at memory, so that code, loop and first growth are not counted.
+  private static let warmUp = 64
+  /// How many wait to be accepted at a time; a listener's backlog is bounded.
+  private static let batch = 32
+
+  func play(_ words: [String]) throws {
+    switch self {
+    case .accessories: try Self.playAccessories(words)
+    case .devices: try Self.playDevices(words)
+    }
+  }
+
+  private static func playAccessories(_ words: [String]) throws {
+    guard let path = words.first else { throw MeasuringError.failed("the accessories need a path to listen at") }
+    let loop = try EpollLoop(seed: 1)
+    var accessories: [EchoAccessory] = []
+    let listener = try Transports.listen(at: .unix(path: path), on: loop) { event in
+      guard case .accepted(let cable, _) = event else { return }
+      let accessory = EchoAccessory(maximumPacket: 65_535, cable: cable, on: loop)
+      accessories.append(accessory)
+      accessory.start()
+    }
+    defer { listener.close() }
+    // A socket's file is there before it is listened on: the other process waits for this.
+    try OtherProcess.tell("ready")
+    let parent = ParentWatch(on: loop)
+    try parent.begin(OtherProcess.socket)
+    loop.run(until: { parent.isGone })
+  }
+
+  private static func playDevices(_ words: [String]) throws {
+    guard words.count == 2, let count = Int(words[0]), let seconds = Int(words[1]) else {
+      throw MeasuringError.failed("the devices need a number of connections and of seconds")
+    }
+    let path = "/tmp/easim-bench-\(getpid()).sock"
+    let accessories = try OtherProcess([IdlePart.accessories.rawValue, path])
+    let loop = try EpollLoop(seed: 2)
+    var devices: [EchoDevice] = []
+    func connect(_ wanted: Int) throws {
+      while devices.count < wanted {
+        let goal = min(devices.count + batch, wanted)
+        var refused: TransportError?
+        for _ in devices.count..<goal {
+          Transports.connect(to: .unix(path: path), on: loop) { answer in
+            switch answer {
+            case .success((let cable, _)):
+              let device = EchoDevice(maximumPacket: 65_535, burst: 1, opensSession: false, cable: cable, on: loop)
+              devices.append(device)
+              device.start()
+            case .failure(let error): refused = error
+            }
+          }
+        }
+        let reached = loop.run(
+          until: { refused != nil || (devices.count == goal && devices.allSatisfy(\.isReady)) }, limit: .seconds(60))
+        if let refused { throw MeasuringError.failed("\(refused)") }
+        if let failure = devices.lazy.compactMap(\.failure).first { throw MeasuringError.failed(failure) }
+        guard reached else { throw MeasuringError.failed("the accessories did not get ready within a minute") }
+      }
+      // The last acknowledgements, and what the accessories hear of being ready.
+      loop.run(limit: .milliseconds(300))
+    }
+    guard try accessories.hear() == "ready" else { throw MeasuringError.failed("the accessories do not listen") }
+    try connect(warmUp)
+    let before = (try ProcessFacts(), try ProcessFacts(of: accessories.process))
+    try connect(warmUp + count)
+    let after = (try ProcessFacts(), try ProcessFacts(of: accessories.process))
+    let turns = loop.turns
+    if seconds > 0 { loop.run(limit: .seconds(seconds)) }
+    // The turn that ends the run by its limit is the measurement's own.
+    let ownTurns = seconds > 0 ? loop.turns - turns - 1 : 0
+    let others = try ProcessFacts(of: accessories.process).wakeUps - after.1.wakeUps
+    let bytes = after.0.residentBytes - before.0.residentBytes + after.1.residentBytes - before.1.residentBytes
+    try IdleResult(bytesPerConnection: Double(bytes) / Double(count), wakeUps: ownTurns + others).tell()
+    devices.forEach { $0.close() }
+    close(accessories.socket)
+    try accessories.wait()
+  }
+}
+
+/// Notices that the parent closed its end.
+private final class ParentWatch: DescriptorHandler {
+  private let loop: EpollLoop
+  private var watch: (any DescriptorWatch)?
+  private(set) var isGone = false
+
+  init(on loop: EpollLoop) {
+    self.loop = loop
+  }
+
+  func begin(_ socket: Int32) throws {
+    watch = try loop.watch(socket, for: .readable, self)
+  }
+
+  func descriptorReady(_ readiness: Readiness) {
+    watch?.cancel()
+    isGone = true
+  }
+}
+
+/// What the devices' process tells the process that measures.
+struct IdleResult {
+  var bytesPerConnection: Double
+  var wakeUps: Int
+
+  init(bytesPerConnection: Double, wakeUps: Int) {
+    self.bytesPerConnection = bytesPerConnection
+    self.wakeUps = wakeUps
+  }
+
+  /// Tells it to the process that started this one.
+  func tell() throws(MeasuringError) {
+    try OtherProcess.tell("\(bytesPerConnection) \(wakeUps)")
+  }
+
+  /// Waits for the result of another process.
+  init(from other: OtherProcess) throws(MeasuringError) {
+    let words = try other.hear().split(separator: " ")
+    guard words.count == 2, let bytes = Double(words[0]), let wakeUps = Int(words[1]) else {
+      throw .failed("the process with the devices ended without a result")
+    }
+    (bytesPerConnection, self.wakeUps) = (bytes, wakeUps)
+  }
+}

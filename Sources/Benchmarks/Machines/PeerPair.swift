@@ -1,0 +1,114 @@
+import IAP2
+
+/// Both peers with nothing between them: ready, with one session open, in an instant that does not pass.
+///
+/// What one sends is handed to the other through one reused buffer, so that what is measured is the machines alone.
+struct PeerPair: ~Copyable {
+  var accessory: AccessoryPeer
+  var device: DevicePeer
+  /// The one open session.
+  private(set) var session: UInt16 = 0
+  let now = WireTime(nanoseconds: 0)
+  /// The bytes on their way from one to the other.
+  private var wire: [UInt8] = []
+  private var inbox: [UInt8] = []
+
+  /// Peers that announce packets of up to `maximumPacket` bytes.
+  init(maximumPacket: UInt16) throws(MeasuringError) {
+    let parameters = LinkParameters.echo(maximumPacket)
+    accessory = AccessoryPeer(identification: .echo, settings: LinkSettings(parameters: parameters))
+    var settings = DevicePeer.Settings()
+    settings.link = LinkSettings(parameters: parameters)
+    device = DevicePeer(settings: settings)
+    device.start(now: now)
+    accessory.start(now: now)
+    settle()
+    guard case .link(let id) = device.openSession(protocolNamed: EchoAccessory.protocolName) else {
+      throw .failed("the accessory did not get ready")
+    }
+    session = id
+    settle()
+    guard accessory.isOpen(id) else { throw .failed("the session did not open") }
+  }
+
+  /// Exchanges packets until both are quiet.
+  mutating func settle() {
+    repeat {
+      drainAccessory()
+      drainDevice()
+    } while sendFromAccessory() || sendFromDevice()
+  }
+
+  /// Sends `bytes` from the device to the accessory's reader, acknowledgements included; returns how many arrived.
+  mutating func carry(_ bytes: [UInt8]) -> Int {
+    var sent = 0
+    var arrived = 0
+    while sent < bytes.count {
+      sent += device.write(bytes.span.bytes.extracting(sent..<bytes.count), to: session)
+      while sendFromDevice() {}
+      while let event = accessory.nextEvent() {
+        if case .sessionReadable(session) = event { arrived += read() }
+      }
+      while sendFromAccessory() {}
+      drainDevice()
+    }
+    return arrived
+  }
+
+  /// Takes what arrived at the accessory.
+  private mutating func read() -> Int {
+    inbox.removeAll(keepingCapacity: true)
+    accessory.exchangeInbox(session, &inbox)
+    accessory.consume(inbox.count, of: session)
+    return inbox.count
+  }
+
+  /// Hands everything that the device has to send to the accessory; whether there was anything.
+  mutating func sendFromDevice() -> Bool {
+    // Moved out, because a span of it would borrow the whole pair.
+    var bytes: [UInt8] = []
+    swap(&bytes, &wire)
+    defer { swap(&bytes, &wire) }
+    bytes.removeAll(keepingCapacity: true)
+    while bytes.count < 64 * 1024, device.nextTransmit(into: &bytes, now: now) {}
+    if bytes.isEmpty { return false }
+    accessory.receive(bytes.span.bytes, now: now)
+    return true
+  }
+
+  /// Hands everything that the accessory has to send to the device; whether there was anything.
+  mutating func sendFromAccessory() -> Bool {
+    // Moved out, because a span of it would borrow the whole pair.
+    var bytes: [UInt8] = []
+    swap(&bytes, &wire)
+    defer { swap(&bytes, &wire) }
+    bytes.removeAll(keepingCapacity: true)
+    while bytes.count < 64 * 1024, accessory.nextTransmit(into: &bytes, now: now) {}
+    if bytes.isEmpty { return false }
+    device.receive(bytes.span.bytes, now: now)
+    return true
+  }
+
+  /// Forgets the accessory's events but for reading what they speak of.
+  mutating func drainAccessory() {
+    while let event = accessory.nextEvent() {
+      switch event {
+      case .certificateRequested: accessory.provideCertificate([UInt8](repeating: 0xCE, count: 607))
+      case .challenged: accessory.provideResponse([UInt8](repeating: 0x5A, count: 64))
+      case .sessionRequested(let id, _): accessory.acceptSession(id, reportingStatus: false)
+      case .sessionReadable: _ = read()
+      default: break
+      }
+    }
+  }
+
+  private mutating func drainDevice() {
+    while let event = device.nextEvent() {
+      switch event {
+      case .certificateReceived: device.challenge([UInt8](repeating: 0x42, count: 32), now: now)
+      case .responseReceived: device.concludeAuthentication(accepted: true, now: now)
+      default: break
+      }
+    }
+  }
+}
