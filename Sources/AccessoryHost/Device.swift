@@ -1,6 +1,7 @@
 import AccessoryCore
 import AccessoryProfiles
 import AccessorySessions
+import AccessoryTransports
 import Certificates
 import IAP2
 
@@ -42,9 +43,13 @@ public final class Device {
   /// How many cables are plugged in.
   public var cableCount: Int { attachments.count }
 
-  /// Plugs a cable in. The device holds it until its other end leaves or ``unplugAll(_:)``.
-  public func plugIn(_ cable: Cable, at place: String, ended: @escaping (String) -> Void = { _ in }) {
-    let attachment = DeviceAttachment(cable: cable, place: place, device: self, ended: ended)
+  /// Plugs a cable in. The device holds it until its other end leaves or ``unplugAll(_:)``. Where something was said
+  /// about the accessory before, and its identification says otherwise, that is a warning.
+  public func plugIn(
+    _ cable: Cable, at place: String, announced: BenchCard? = nil, ended: @escaping (String) -> Void = { _ in }
+  ) {
+    let attachment = DeviceAttachment(
+      cable: cable, place: place, announced: announced, device: self, ended: ended)
     attachments.append(attachment)
     attachment.start()
   }

@@ -1,5 +1,6 @@
 import AccessoryCore
 import AccessorySessions
+import AccessoryTransports
 import Certificates
 import IAP2
 
@@ -8,6 +9,7 @@ import IAP2
 final class DeviceAttachment: ConnectionOwner {
   private unowned let device: Device
   private let place: String
+  private let announced: BenchCard?
   private let ended: (String) -> Void
   private let connection: Connection<DevicePeer>
   private var publication: PublicationMachine
@@ -16,9 +18,10 @@ final class DeviceAttachment: ConnectionOwner {
   private var certificate: [UInt8] = []
   private var challenge: [UInt8] = []
 
-  init(cable: Cable, place: String, device: Device, ended: @escaping (String) -> Void) {
+  init(cable: Cable, place: String, announced: BenchCard?, device: Device, ended: @escaping (String) -> Void) {
     self.device = device
     self.place = place
+    self.announced = announced
     self.ended = ended
     connection = Connection(peer: DevicePeer(settings: device.settings.peerSettings), cable: cable, on: device.loop)
     publication = PublicationMachine(policy: device.settings.policy, flicker: device.settings.flicker)
@@ -141,6 +144,7 @@ final class DeviceAttachment: ConnectionOwner {
     self.identification = identification
     let names = identification.protocols.map(\.name).joined(separator: ", ")
     tell(.identification(names.isEmpty ? "no protocols" : names))
+    for difference in announced?.differences(from: identification) ?? [] { tell(.warning(difference)) }
     if let action = publication.identified(identification, now: device.loop.now, ids: &device.ids) {
       device.perform(action)
     }
@@ -172,5 +176,23 @@ final class DeviceAttachment: ConnectionOwner {
         .init(name: $0.name, serial: $0.serialNumber, protocols: $0.protocols.map(\.name))
       }
     device.tell(kind, subject)
+  }
+}
+
+extension BenchCard {
+  /// Where an identification says something else than this card: a sentence for each.
+  func differences(from identification: Identification) -> [String] {
+    func difference(_ what: String, _ said: String, _ is: String) -> String? {
+      said == `is` ? nil : "its card says \(what) '\(said)', its identification '\(`is`)': the identification counts"
+    }
+    return [
+      difference("name", name, identification.name),
+      difference("serial number", serial, identification.serialNumber),
+      difference("manufacturer", manufacturer, identification.manufacturer),
+      difference("model", model, identification.model),
+      difference(
+        "protocols", protocols.joined(separator: ", "),
+        identification.protocols.map(\.name).joined(separator: ", ")),
+    ].compactMap(\.self)
   }
 }

@@ -77,12 +77,17 @@ public final class SimulatedAccessory {
     switch action {
     case .nothing: break
     case .attach(let isWhole):
-      protocols = isWhole ? profile.protocols.map(\.name) : []
+      offer(isWhole: isWhole)
       try port.open { [unowned self] event in hear(event) }
       tell(.attach(port.place))
     case .detach: detach(reason)
     }
     armTimer()
+  }
+
+  private func offer(isWhole: Bool) {
+    protocols = isWhole ? profile.protocols.map(\.name) : []
+    port.show(PortAppearance(profile, offering: protocols))
   }
 
   private func detach(_ reason: String) {
@@ -143,7 +148,7 @@ public final class SimulatedAccessory {
       tell(.note("the device left: \(why)"))
       // Still plugged in for the next device, which finds the accessory as the first one did.
       program.deviceLeft()
-      protocols = program.isEmpty ? [] : profile.protocols.map(\.name)
+      offer(isWhole: !program.isEmpty)
       armTimer()
     }
   }

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static atomic_int without_pwait2;
@@ -41,4 +42,14 @@ int clinux_open_pty(char *name, size_t room) {
   close(master);
   errno = code;
   return -1;
+}
+
+int clinux_open_process(int32_t pid) {
+#ifdef SYS_pidfd_open
+  return (int)syscall(SYS_pidfd_open, pid, 0);
+#else
+  (void)pid;
+  errno = ENOSYS;
+  return -1;
+#endif
 }

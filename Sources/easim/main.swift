@@ -25,6 +25,9 @@ func easim(_ words: [String]) -> ExitCode {
   } catch let error as UsageError {
     console.err("easim \(command.name): \(error.message)\n       easim \(command.name) --help says more")
     return .usage
+  } catch let refusal as Reach.Refusal {
+    console.err("easim \(command.name): \(refusal.message)")
+    return refusal.code
   } catch let error as SourceProblems {
     console.err("\(error)")
     return .usage

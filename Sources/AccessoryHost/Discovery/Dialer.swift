@@ -1,9 +1,21 @@
 import AccessoryCore
 import AccessoryTransports
 
+/// What keeps a device connected to whatever an address means.
+public protocol Dialing: AnyObject {
+  /// Begins.
+  ///
+  /// - Throws: when it can never succeed, such as a bench that cannot be trusted.
+  func start() throws
+  /// Stops dialling; a cable that is plugged in stays.
+  func stop()
+  /// Why there is no cable, as far as that is known: for a message when time runs out.
+  var trouble: String? { get }
+}
+
 /// Keeps a device connected to one fixed address: connects as soon as somebody listens there, and again whenever the
 /// accessory comes back. Between appearances it asks again and again, because most media do not tell of arrivals.
-public final class Dialer {
+public final class Dialer: Dialing {
   private let address: Address
   private let device: Device
   private let loop: any PollingLoop
@@ -14,6 +26,9 @@ public final class Dialer {
   private var isStopped = false
   /// Why the last attempt failed: for a message when time runs out.
   public private(set) var lastError: TransportError?
+
+  /// What the last attempt said.
+  public var trouble: String? { lastError?.description }
 
   /// How long to wait between two attempts.
   public static let period = Duration.milliseconds(20)

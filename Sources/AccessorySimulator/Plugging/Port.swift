@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryProfiles
 import AccessoryTransports
 
 /// Where an accessory can be plugged in: an address that it listens on, or one end of a cable in memory.
@@ -8,11 +9,42 @@ public protocol Port: AnyObject {
   /// Where it is, for people.
   var place: String { get }
 
+  /// What the accessory looks like from now on: told before it is plugged in, and whenever it changes while it is. A
+  /// port that has nowhere to show it does nothing.
+  func show(_ appearance: PortAppearance)
+
   /// Plugs in. `hear` is told of every device that comes, in a later turn.
   func open(_ hear: @escaping (PortEvent) -> Void) throws
 
   /// Unplugs: nobody can come any more. The cable that is in use is closed by whoever uses it.
   func close()
+}
+
+extension Port {
+  /// Shows it nowhere.
+  public func show(_ appearance: PortAppearance) {}
+}
+
+/// What can be known of an accessory without taking its cable, where a port has a place to show it.
+public struct PortAppearance: Equatable, Sendable {
+  /// The name people see.
+  public var name: String
+  /// The serial number.
+  public var serial: String
+  /// The manufacturer.
+  public var manufacturer: String
+  /// The model number.
+  public var model: String
+  /// The protocols it offers now.
+  public var protocols: [String]
+
+  init(_ profile: Profile, offering protocols: [String]) {
+    name = profile.identity.name
+    serial = profile.identity.serialNumber
+    manufacturer = profile.identity.manufacturer
+    model = profile.identity.modelNumber
+    self.protocols = protocols
+  }
 }
 
 /// What a port has to tell.
@@ -23,6 +55,17 @@ public enum PortEvent {
   case warning(String)
   /// The port is over without having been closed.
   case ended(String)
+}
+
+extension PortEvent {
+  init(_ event: ListenerEvent) {
+    switch event {
+    case .accepted(let cable, let peer): self = .cable(cable, from: peer.description)
+    case .refused(let peer, let reason): self = .warning("\(peer) was turned away: \(reason)")
+    case .hindered(let error): self = .warning("nobody can be accepted now: \(error)")
+    case .ended(let error): self = .ended(error.description)
+    }
+  }
 }
 
 /// A port at an address that devices connect to.
@@ -45,12 +88,7 @@ public final class ListeningPort: Port {
   /// Listens.
   public func open(_ hear: @escaping (PortEvent) -> Void) throws {
     listener = try Transports.listen(at: address, on: loop, options: options) { event in
-      switch event {
-      case .accepted(let cable, let peer): hear(.cable(cable, from: peer.description))
-      case .refused(let peer, let reason): hear(.warning("\(peer) was turned away: \(reason)"))
-      case .hindered(let error): hear(.warning("nobody can be accepted now: \(error)"))
-      case .ended(let error): hear(.ended(error.description))
-      }
+      hear(PortEvent(event))
     }
   }
 

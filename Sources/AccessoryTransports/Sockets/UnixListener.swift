@@ -43,9 +43,17 @@ package enum UnixListener {
     if code != 0 { throw SystemError("make the socket", code: code) }
   }
 
-  private enum Occupant { case live, dead, other }
+  /// What a path is to somebody who wants to listen there.
+  enum Occupant {
+    /// A socket that a process listens on.
+    case live
+    /// The socket of a process that is gone, or nothing.
+    case dead
+    /// A file of another kind.
+    case other
+  }
 
-  private static func occupant(of name: SocketAddress, path: String) throws(SystemError) -> Occupant {
+  static func occupant(of name: SocketAddress, path: String) throws(SystemError) -> Occupant {
     let probe = try OwnedDescriptor(
       socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0), "make a unix socket")
     if name.with({ connect(probe.number, $0, $1) }) == 0 { return .live }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -24,3 +25,7 @@ int clinux_accept(int listener, struct sockaddr *address, socklen_t *length);
 /// Makes a pseudo terminal: returns its master, close-on-exec and non-blocking, and writes the name of the terminal
 /// proper; or -1 with errno.
 int clinux_open_pty(char *name, size_t room);
+
+/// A descriptor that becomes readable when the process ends, close-on-exec; or -1 with errno: ESRCH when there is no
+/// such process, ENOSYS where the kernel lacks the call (before 5.3).
+int clinux_open_process(int32_t pid);

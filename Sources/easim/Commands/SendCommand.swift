@@ -10,11 +10,13 @@ extension CommandSpec {
   /// `easim send`.
   static let send = CommandSpec(
     name: "send", summary: "be the device: open a session with an accessory, send bytes, check what comes back",
-    arguments: "ADDR", argumentCount: 1...1,
+    arguments: "[ADDR]", argumentCount: 0...1,
     details: """
-      Connects to the accessory at ADDR as an Apple device would, identifies and authenticates it, waits for its
-      protocol (through a flicker, if there is one), opens a session and sends. The exit code says how it went:
-      0 verified, 1 something else came back, 3 nobody there, 4 timed out, 5 the accessory went away.
+      Connects to the accessory at ADDR (default: the only one on the bench that fits) as an Apple device would,
+      identifies and authenticates it, waits for its protocol (through a flicker, if there is one), opens a session and
+      sends. The exit code says how it went:
+      0 verified, 1 something else came back, 2 several accessories or protocols fit, 3 nobody there, 4 timed out,
+      5 the accessory went away.
       """,
     options: [
       OptionSpec(name: "--text", value: "S", summary: "send this text"),
@@ -26,12 +28,12 @@ extension CommandSpec {
       OptionSpec(name: "--early", summary: "show the accessory before it is authenticated, as older systems did"),
       .timeout, .json, .transcript,
     ],
-    examples: ["easim send unix:/tmp/glasses.sock --10k --expect echo"], run: runSend)
+    examples: ["easim send --10k --expect echo", "easim send unix:/tmp/glasses.sock --hex \"01 02\" --expect 0102"],
+    run: runSend)
 }
 
 private func runSend(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
   console.isJSON = arguments.has("--json")
-  let address = try arguments.address(arguments.words[0])
   let payload = try payload(arguments)
   let timeout = try arguments.duration("--timeout") ?? .seconds(10)
   let transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
@@ -42,14 +44,18 @@ private func runSend(_ arguments: ParsedArguments, _ console: Console) throws ->
   let sender = Sender(
     payload, expecting: try expectation(arguments), protocolName: arguments.value("--protocol"), on: stage.loop,
     report: console.show)
-  let dialer = Dialer(address, for: device, on: stage.loop) { channel in
+  let reach = try Reach(
+    arguments.words.first, protocolName: arguments.value("--protocol"), for: device, on: stage.loop,
+    arguments: arguments, console: console
+  ) { channel in
     guard let transcript else { return channel }
     return TranscriptChannel(around: channel, at: .device, Transcript(write: transcript.write), on: stage.loop)
   }
   let app = device.makeApp(sender)
-  dialer.start()
+  try reach.dialer.start()
   let ended = stage.run(until: { sender.verdict != nil }, limit: timeout)
-  dialer.stop()
+  reach.dialer.stop()
+  let hadCable = device.cableCount > 0
   sender.close()
   app.close()
   device.unplugAll("done")
@@ -60,15 +66,15 @@ private func runSend(_ arguments: ParsedArguments, _ console: Console) throws ->
     return .checkFailed
   }
   guard !ended else { return .checkFailed }
-  return explainTimeout(sender, dialer, address, timeout, console)
+  return explainTimeout(sender, reach, hadCable: hadCable, timeout, console)
 }
 
 /// Nobody there, or somebody who did not get as far as was asked: two different ends.
 private func explainTimeout(
-  _ sender: Sender, _ dialer: Dialer, _ address: Address, _ timeout: Duration, _ console: Console
+  _ sender: Sender, _ reach: Reach, hadCable: Bool, _ timeout: Duration, _ console: Console
 ) -> ExitCode {
-  if !sender.sawAccessory, let error = dialer.lastError {
-    console.err("easim: no accessory at \(address) within \(timeout): \(error)")
+  if !sender.sawAccessory, !hadCable {
+    console.err("easim: \(reach.explanation(within: timeout))")
     return .unreachable
   }
   console.err("easim: timed out after \(timeout); \(sender.progress)")

@@ -10,9 +10,18 @@ final class Stage {
 
   init(seed: UInt64? = nil) throws {
     loop = try EpollLoop(seed: seed ?? .random(in: .min ... .max))
+    Self.raiseDescriptorLimit()
     // A peer that goes away is an error of its write, not the end of the process.
     Glibc.signal(SIGPIPE, SIG_IGN)
     watch = try SignalWatch([SIGINT, SIGTERM, SIGHUP], on: loop) { [unowned self] in signal = $0 }
+  }
+
+  /// A thousand accessories need more descriptors than a shell allows a program at first.
+  private static func raiseDescriptorLimit() {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = limit.rlim_max
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 
   /// The name of the signal for people.

@@ -1,0 +1,124 @@
+import AccessoryCore
+import AccessoryTransports
+import Glibc
+
+/// The bench as the simulators of one process use it: made if it was not there, checked, and rid of what dead
+/// processes left.
+///
+/// ```swift
+/// let bench = try Bench(BenchDirectory.standard())
+/// let accessory = SimulatedAccessory(profile, at: bench.makePort(on: loop), …)
+/// ```
+public final class Bench {
+  /// Where it is.
+  public let directory: BenchDirectory
+  /// The attachments of dead processes that were found and removed.
+  public let swept: [String]
+
+  /// Makes the bench ready.
+  public init(_ directory: BenchDirectory) throws(BenchError) {
+    self.directory = directory
+    try directory.make()
+    swept = directory.sweep().map(\.name)
+  }
+
+  /// A place to plug one accessory in.
+  public func makePort(on loop: any PollingLoop) -> BenchPort {
+    BenchPort(directory, on: loop)
+  }
+}
+
+/// A place on the bench: each attachment is a socket, a lock and a card of one new name.
+///
+/// The socket is made first and the card last, and they go in the opposite order, so that whoever reads a card finds
+/// what it promises.
+public final class BenchPort: Port {
+  private let directory: BenchDirectory
+  private let loop: any PollingLoop
+  private let process = ProcessIdentity.current
+  private var letters = BenchEntry.freshAccessoryName()
+  private var attachments = 0
+  private var appearance: PortAppearance?
+  private var plugged: Plugged?
+
+  private struct Plugged {
+    let entry: BenchEntry
+    let listener: any Listener
+    let attachedAt: Int
+    let hear: (PortEvent) -> Void
+  }
+
+  init(_ directory: BenchDirectory, on loop: any PollingLoop) {
+    self.directory = directory
+    self.loop = loop
+  }
+
+  /// The bench, and the accessory on it.
+  public var place: String { directory.address(of: appearance?.serial).description }
+
+  /// Writes the card anew, if the accessory is plugged in.
+  public func show(_ appearance: PortAppearance) {
+    guard appearance != self.appearance else { return }
+    self.appearance = appearance
+    guard let plugged else { return }
+    do { try plugged.entry.write(card(appearance, since: plugged.attachedAt)) } catch {
+      plugged.hear(.warning("its card on the bench is out of date: \(error)"))
+    }
+  }
+
+  /// Appears on the bench.
+  public func open(_ hear: @escaping (PortEvent) -> Void) throws {
+    guard let appearance else { preconditionFailure("a port on the bench is told what to show before it is opened") }
+    // Again at every attachment: somebody may have cleared it away during a flicker.
+    try directory.make()
+    let (entry, listener) = try listen(hear)
+    let plugged = Plugged(entry: entry, listener: listener, attachedAt: Self.milliseconds(), hear: hear)
+    do {
+      try entry.makeLock()
+      try entry.write(card(appearance, since: plugged.attachedAt))
+    } catch {
+      remove(plugged)
+      throw error
+    }
+    self.plugged = plugged
+  }
+
+  /// Disappears from the bench.
+  public func close() {
+    guard let plugged else { return }
+    self.plugged = nil
+    remove(plugged)
+  }
+
+  private func remove(_ plugged: Plugged) {
+    plugged.entry.remove()
+    plugged.listener.close()
+  }
+
+  private func listen(_ hear: @escaping (PortEvent) -> Void) throws -> (BenchEntry, any Listener) {
+    attachments += 1
+    for _ in 0..<8 {
+      guard let entry = BenchEntry("\(letters)-\(attachments)", in: directory) else {
+        preconditionFailure("six letters and a count are a name")
+      }
+      do {
+        return (entry, try Transports.listen(at: .unix(path: entry.socketPath), on: loop) { hear(PortEvent($0)) })
+      } catch TransportError.inUse {
+        letters = BenchEntry.freshAccessoryName()
+      }
+    }
+    throw TransportError.unusable(directory.address(of: nil), "every name that was tried is taken")
+  }
+
+  private func card(_ appearance: PortAppearance, since attachedAt: Int) -> BenchCard {
+    BenchCard(
+      name: appearance.name, serial: appearance.serial, manufacturer: appearance.manufacturer,
+      model: appearance.model, protocols: appearance.protocols, process: process, attachedAt: attachedAt)
+  }
+
+  private static func milliseconds() -> Int {
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    return now.tv_sec * 1_000 + now.tv_nsec / 1_000_000
+  }
+}

@@ -1,0 +1,122 @@
+import AccessoryCore
+import Glibc
+
+/// What one attached accessory has on the bench: three files of one short random name, all gone when it detaches.
+///
+/// | file | what it is |
+/// |---|---|
+/// | `NAME.sock` | the socket of the cable: there first, gone last |
+/// | `NAME.lock` | what the one host locks that has the cable |
+/// | `NAME.json` | the card, which always appears whole |
+///
+/// An attachment is alive while a process listens on its socket, whatever becomes of process numbers: so leavings are
+/// told from the living without trusting the card.
+///
+/// A name is six letters for the accessory and a count of its attachments: `k3x9qa-2`. No name is used twice.
+public struct BenchEntry: Hashable, Sendable {
+  /// The directory it is in.
+  public let directory: BenchDirectory
+  /// Its name, without a suffix.
+  public let name: String
+
+  static let longestName = 6 + 1 + 9
+  static let longestSuffix = ".sock".utf8.count
+  private static let suffixes = ["sock", "lock", "json", "tmp"]
+  /// A socket younger than this, without a card yet, may be about to be listened on.
+  private static let youth: Int = 2
+
+  /// An entry by its name; nil when it can be none.
+  public init?(_ name: String, in directory: BenchDirectory) {
+    let isName = name.utf8.allSatisfy {
+      UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 || UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || $0 == 0x2D
+    }
+    guard isName, !name.isEmpty, name.utf8.count <= Self.longestName, !name.hasPrefix("-") else { return nil }
+    self.name = name
+    self.directory = directory
+  }
+
+  /// The entry whose card has this file name; nil for every other file.
+  public init?(card file: String, in directory: BenchDirectory) {
+    guard file.hasSuffix(".json") else { return nil }
+    self.init(String(file.dropLast(".json".count)), in: directory)
+  }
+
+  /// The socket's file name.
+  public var socketFile: String { "\(name).sock" }
+  /// The lock's path.
+  public var lockPath: String { "\(directory.path)/\(name).lock" }
+  /// The socket's path.
+  public var socketPath: String { "\(directory.path)/\(socketFile)" }
+  /// The card's path.
+  public var cardPath: String { "\(directory.path)/\(name).json" }
+  /// Where the card is written before it is moved into place.
+  var draftPath: String { "\(directory.path)/\(name).tmp" }
+
+  /// The letters that all attachments of one accessory have in common.
+  public var accessoryName: Substring { name.prefix { $0 != "-" } }
+
+  /// Letters for an accessory, by the system's chance: a world's own chance would give two processes with one seed one
+  /// name.
+  public static func freshAccessoryName() -> String {
+    String((0..<6).map { _ in "abcdefghijkmnpqrstuvwxyz23456789".randomElement() ?? "a" })
+  }
+
+  // MARK: Life and death
+
+  /// Whether a process listens on the socket.
+  public var isAlive: Bool {
+    guard let address = SocketAddress(unixPath: socketPath) else { return false }
+    // What cannot be found out is left alone.
+    return ((try? UnixListener.occupant(of: address, path: socketPath)) ?? .live) != .dead
+  }
+
+  /// Removes the files in an order in which no host is led astray: the card first.
+  public func remove() {
+    for path in [cardPath, draftPath, lockPath, socketPath] { unlink(path) }
+  }
+
+  static func isSuffix(_ suffix: Substring) -> Bool { suffixes.contains { $0 == suffix } }
+
+  var isYoung: Bool {
+    var status = stat()
+    guard lstat(socketPath, &status) == 0 else { return false }
+    return time(nil) - status.st_ctim.tv_sec < Self.youth
+  }
+}
+
+extension BenchDirectory {
+  /// Every entry that has a card, by name.
+  public func entries() -> [BenchEntry] {
+    fileNames().compactMap { BenchEntry(card: $0, in: self) }.sorted { $0.name < $1.name }
+  }
+
+  /// Removes what processes left that are gone, and returns what that was.
+  @discardableResult
+  public func sweep() -> [BenchEntry] {
+    var suffixes: [String: Set<Substring>] = [:]
+    for file in fileNames() {
+      guard let dot = file.lastIndex(of: ".") else { continue }
+      let suffix = file[file.index(after: dot)...]
+      guard BenchEntry.isSuffix(suffix) else { continue }
+      suffixes[String(file[..<dot]), default: []].insert(suffix)
+    }
+    return suffixes.compactMap { name, found -> BenchEntry? in
+      guard let entry = BenchEntry(name, in: self), !entry.isAlive else { return nil }
+      // The socket is listened on before anything else is made, so with another file it is dead for certain.
+      guard found != ["sock"] || !entry.isYoung else { return nil }
+      entry.remove()
+      return entry
+    }.sorted { $0.name < $1.name }
+  }
+
+  private func fileNames() -> [String] {
+    guard let stream = opendir(path) else { return [] }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      names.append(
+        withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) })
+    }
+    return names
+  }
+}

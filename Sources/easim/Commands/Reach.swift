@@ -1,0 +1,100 @@
+import AccessoryCore
+import AccessoryHost
+import AccessoryTransports
+
+/// How a command gets to the one accessory it is about: the accessory at a fixed address, or the only one on the bench
+/// that fits.
+final class Reach {
+  /// Why there is nothing to connect to, and how easim ends for it.
+  struct Refusal: Error {
+    let code: ExitCode
+    let message: String
+  }
+
+  /// Keeps the device connected.
+  let dialer: any Dialing
+  private let address: Address
+  private let directory: BenchDirectory?
+
+  /// Decides what is meant.
+  ///
+  /// - Parameters:
+  ///   - text: the address as it was typed; the standard bench when left out.
+  ///   - protocolName: what the accessory must offer, where that is known.
+  init(
+    _ text: String?, protocolName: String?, for device: Device, on loop: any PollingLoop,
+    arguments: ParsedArguments, console: Console, wrap: @escaping (any Channel) -> any Channel
+  ) throws {
+    address = try text.map { try arguments.address($0) } ?? .bench(directory: nil, serial: nil)
+    guard case .bench(let path, let serial) = address else {
+      if case .usb = address { throw UsageError("\(address): real USB accessories cannot be reached yet", nil) }
+      directory = nil
+      dialer = Dialer(address, for: device, on: loop, wrap: wrap)
+      return
+    }
+    let bench = BenchDirectory(path)
+    directory = bench
+    let (found, problems) = try bench.look()
+    for problem in problems { console.err("easim: a card is left aside: \(problem)") }
+    let wanted = try Self.choose(among: found, serial: serial, protocolName, bench, console)
+    var pinned = wanted
+    dialer = BenchDialer(
+      bench, for: device, on: loop, wrap: wrap,
+      isWanted: { card in
+        let fits = protocolName.map { card.protocols.isEmpty || card.protocols.contains($0) } ?? true
+        if pinned == nil, fits { pinned = card.serial }
+        return card.serial == pinned
+      })
+  }
+
+  /// The serial number of what is meant; nil when it is not there yet.
+  private static func choose(
+    among found: [BenchAccessory], serial: String?, _ protocolName: String?, _ bench: BenchDirectory, _ console: Console
+  ) throws -> String? {
+    switch BenchChoice(among: found, serial: serial, protocolName: protocolName) {
+    case .one(let accessory): return accessory.card.serial
+    case .nothing:
+      console.err("easim: \(nothing(on: bench, serial)), waiting")
+      return serial
+    case .several(let list):
+      let which = protocolName.map { " offer \($0)" } ?? " are connected"
+      throw Refusal(code: .usage, message: "\(list.count) accessories\(which), choose one:\n\(BenchList.text(list))")
+    case .unfit(let list):
+      let offered = list.flatMap(\.card.protocols)
+      let near = Suggestion.nearest(to: protocolName ?? "", in: offered).map { ", did you mean \($0)?" } ?? ""
+      throw Refusal(
+        code: .usage,
+        message: "no accessory offers \(protocolName ?? "a protocol")\(near) There are:\n\(BenchList.text(list))")
+    }
+  }
+
+  private static func nothing(on bench: BenchDirectory, _ serial: String?) -> String {
+    serial.map { "no accessory \($0) on the bench \(bench)" } ?? "No Accessories Connected on the bench \(bench)"
+  }
+
+  /// What to say when time ran out and no accessory had appeared.
+  func explanation(within timeout: Duration) -> String {
+    if let trouble = dialer.trouble { return "no accessory at \(address) within \(timeout): \(trouble)" }
+    guard let directory, case .bench(_, let serial) = address else {
+      return "no accessory at \(address) within \(timeout)"
+    }
+    return "\(Self.nothing(on: directory, serial)) within \(timeout)"
+  }
+}
+
+/// Accessories on a bench, one line each.
+enum BenchList {
+  /// Indented lines, for the end of a message.
+  static func text(_ accessories: [BenchAccessory]) -> String {
+    TextTable.lines(rows(accessories)).joined(separator: "\n")
+  }
+
+  static func rows(_ accessories: [BenchAccessory]) -> [[String]] {
+    accessories.map { accessory in
+      let card = accessory.card
+      let offer = card.protocols.isEmpty ? "(no protocols)" : card.protocols.joined(separator: " ")
+      let address = accessory.address.description
+      return [address, card.name, card.manufacturer, card.model, offer, "pid \(card.process.pid)"]
+    }
+  }
+}
