@@ -33,10 +33,10 @@ extension Quirk {
       object.content = .object(members)
     }
     guard let reader = ObjectReader(object, shape: shape(of: definition), path: path, problems) else { return nil }
-    var given: [Argument] = []
+    var given: [OptionArguments.Argument] = []
     if case .object(let members) = object.content {
       for parameter in definition.parameters where members.contains(where: { $0.key == parameter.name }) {
-        if let value = parameter.value(from: reader) { given.append(Argument(name: parameter.name, value: value)) }
+        if let value = parameter.value(from: reader) { given.append(.init(name: parameter.name, value: value)) }
       }
     }
     return problems.errorCount == before ? Quirk(definition, given: given) : nil
@@ -65,8 +65,9 @@ extension Quirk {
     _ problems: ProblemCollector
   ) -> [JSON5Member]? {
     var members = [JSON5Member("name", JSON5Value(.text(options.name), at: position), at: position)]
-    for (word, value) in options.parameters {
-      if let value {
+    for part in options.parameters {
+      let word = part.name
+      if let value = part.value {
         members.append(JSON5Member(word, OptionText.value(value, at: position), at: position))
       } else if let parameter = definition.parameters.first(where: { $0.words.contains(word) }) {
         members.append(JSON5Member(parameter.name, JSON5Value(.text(word), at: position), at: position))
@@ -82,17 +83,19 @@ extension Quirk {
   }
 }
 
-extension QuirkDefinition.Parameter {
-  /// The words of a choice; none for other kinds.
-  var words: [String] {
-    if case .choice(let words) = domain { words } else { [] }
+extension OptionParameter {
+  func value(from reader: ObjectReader) -> OptionValue? {
+    switch domain {
+    case .choice(let words): reader.choice(name, of: words).map(OptionValue.choice)
+    case .count(let range): reader.integer(name, in: range).map(OptionValue.count)
+    case .duration(let range): reader.duration(name, in: range).map(OptionValue.duration)
+    case .chance: chance(from: reader).map(OptionValue.chance)
+    }
   }
 
-  func value(from reader: ObjectReader) -> QuirkValue? {
-    switch domain {
-    case .choice(let words): reader.choice(name, of: words).map(QuirkValue.choice)
-    case .count(let range): reader.integer(name, in: range).map(QuirkValue.count)
-    case .duration(let range): reader.duration(name, in: range).map(QuirkValue.duration)
-    }
+  private func chance(from reader: ObjectReader) -> Chance? {
+    guard let text = reader.text(name) else { return nil }
+    do { return try Chance(text) } catch { reader.error(name, error.description) }
+    return nil
   }
 }
