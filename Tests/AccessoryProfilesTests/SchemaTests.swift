@@ -53,6 +53,7 @@ import Testing
           #expect(described?["minimum"]?.integer == range.lowerBound)
           #expect(described?["maximum"]?.integer == range.upperBound)
         case .duration: #expect(described?["$ref"]?.string == "#/$defs/duration")
+        case .chance: #expect(described?["$ref"]?.string == "#/$defs/chance")
         }
       }
     }

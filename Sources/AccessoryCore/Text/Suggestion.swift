@@ -26,6 +26,12 @@ public enum Suggestion {
     return best?.candidate ?? unfinished(letters, in: candidates)
   }
 
+  /// What follows "unknown …": `, did you mean 'x'?`, or the list of what there is when nothing is near.
+  public static func hint(for word: String, in names: [String]) -> String {
+    if let near = nearest(to: word, in: names) { return ", did you mean '\(near)'?" }
+    return names.isEmpty ? "" : ": expected \(names.map { "'\($0)'" }.joined(separator: ", "))"
+  }
+
   /// The only candidate that begins with a word of three letters or more: somebody stopped typing.
   private static func unfinished(_ letters: [Character], in candidates: [String]) -> String? {
     guard letters.count >= 3 else { return nil }

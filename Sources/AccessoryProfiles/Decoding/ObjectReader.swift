@@ -53,9 +53,7 @@ public struct ObjectReader {
 
   /// ", did you mean 'x'?", or the list of what there is when nothing is near.
   public static func hint(for word: String, in names: [String]) -> String {
-    let nearest = nearest(to: word, in: names)
-    return nearest.isEmpty && !names.isEmpty
-      ? ": expected \(names.map { "'\($0)'" }.joined(separator: ", "))" : nearest
+    Suggestion.hint(for: word, in: names)
   }
 
   /// ", did you mean 'x'?", or nothing.

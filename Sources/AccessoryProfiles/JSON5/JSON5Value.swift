@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// A JSON5 document as a tree in which every value and every key knows where it was written.
 ///
 /// Nothing is thrown away that an error message could want: members keep their order and their duplicates, numbers
@@ -113,27 +115,5 @@ public struct JSON5Number: Equatable, Sendable {
   }
 }
 
-/// Cuts what is quoted in messages, so that no file can fill the screen.
-enum Excerpt {
-  static let longest = 40
-
-  /// The text on one line, at most 40 characters of it.
-  static func of(_ text: String) -> String {
-    var shown = ""
-    for scalar in text.unicodeScalars.prefix(longest) {
-      switch scalar {
-      case "\n": shown += "\\n"
-      case "\r": shown += "\\r"
-      case "\t": shown += "\\t"
-      case _ where scalar.value < 0x20 || scalar.value == 0x7F: shown += "\\x" + hex(scalar.value, digits: 2)
-      default: shown.unicodeScalars.append(scalar)
-      }
-    }
-    return text.unicodeScalars.count > longest ? shown + "…" : shown
-  }
-
-  static func hex(_ value: UInt32, digits: Int) -> String {
-    let text = String(value, radix: 16, uppercase: true)
-    return String(repeating: "0", count: max(0, digits - text.count)) + text
-  }
-}
+/// Under its short name throughout the room.
+typealias Excerpt = AccessoryCore.Excerpt

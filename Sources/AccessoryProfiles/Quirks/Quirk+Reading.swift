@@ -34,7 +34,7 @@ extension Quirk {
     }
     guard let reader = ObjectReader(object, shape: shape(of: definition), path: path, problems) else { return nil }
     let given = definition.parameters.compactMap { parameter in
-      parameter.value(from: reader).map { Argument(name: parameter.name, value: $0) }
+      parameter.value(from: reader).map { OptionArguments.Argument(name: parameter.name, value: $0) }
     }
     return problems.errorCount == before ? Quirk(definition, given: given) : nil
   }
@@ -62,8 +62,9 @@ extension Quirk {
     _ problems: ProblemCollector
   ) -> [JSON5Member]? {
     var members = [JSON5Member("name", JSON5Value(.text(options.name), at: position), at: position)]
-    for (word, value) in options.parameters {
-      if let value {
+    for part in options.parameters {
+      let word = part.name
+      if let value = part.value {
         members.append(JSON5Member(word, OptionText.value(value, at: position), at: position))
       } else if let parameter = definition.parameters.first(where: { $0.words.contains(word) }) {
         members.append(JSON5Member(parameter.name, JSON5Value(.text(word), at: position), at: position))
@@ -79,17 +80,19 @@ extension Quirk {
   }
 }
 
-extension QuirkDefinition.Parameter {
-  /// The words of a choice; none for other kinds.
-  var words: [String] {
-    if case .choice(let words) = domain { words } else { [] }
+extension OptionParameter {
+  func value(from reader: ObjectReader) -> OptionValue? {
+    switch domain {
+    case .choice(let words): reader.choice(name, of: words).map(OptionValue.choice)
+    case .count(let range): reader.integer(name, in: range).map(OptionValue.count)
+    case .duration(let range): reader.duration(name, in: range).map(OptionValue.duration)
+    case .chance: chance(from: reader).map(OptionValue.chance)
+    }
   }
 
-  func value(from reader: ObjectReader) -> QuirkValue? {
-    switch domain {
-    case .choice(let words): reader.choice(name, of: words).map(QuirkValue.choice)
-    case .count(let range): reader.integer(name, in: range).map(QuirkValue.count)
-    case .duration(let range): reader.duration(name, in: range).map(QuirkValue.duration)
-    }
+  private func chance(from reader: ObjectReader) -> Chance? {
+    guard let text = reader.text(name) else { return nil }
+    do { return try Chance(text) } catch { reader.error(name, error.description) }
+    return nil
   }
 }

@@ -7,39 +7,7 @@ public struct QuirkDefinition: Equatable, Sendable {
   /// What it does, in a sentence for `easim run --help`.
   public let summary: String
   /// Its parameters.
-  public let parameters: [Parameter]
-
-  /// One parameter of a quirk.
-  public struct Parameter: Equatable, Sendable {
-    /// The name.
-    public let name: String
-    /// What it changes.
-    public let summary: String
-    /// What its values may be.
-    public let domain: Domain
-    /// The value when it is not given.
-    public let standard: QuirkValue
-
-    /// Whether a value is one of those the parameter may have.
-    func admits(_ value: QuirkValue) -> Bool {
-      switch (domain, value) {
-      case (.choice(let words), .choice(let word)): words.contains(word)
-      case (.count(let range), .count(let count)): range.contains(count)
-      case (.duration(let range), .duration(let duration)): range.contains(duration)
-      default: false
-      }
-    }
-  }
-
-  /// What a parameter's values may be.
-  public enum Domain: Equatable, Sendable {
-    /// One of these words.
-    case choice([String])
-    /// A whole number within a range.
-    case count(ClosedRange<Int>)
-    /// A duration within a range.
-    case duration(ClosedRange<Duration>)
-  }
+  public let parameters: [OptionParameter]
 
   /// The definition of that name.
   public static func named(_ name: String) -> QuirkDefinition? {
@@ -109,21 +77,4 @@ extension QuirkDefinition {
     name: "stale-bytes",
     summary: "begins each session but the first with bytes of the one before",
     parameters: [.count("count", 1...65_536, 64, "at most how many bytes")])
-}
-
-extension QuirkDefinition.Parameter {
-  /// A choice; the first word is the default.
-  static func choice(_ name: String, _ words: [String], _ summary: String) -> Self {
-    Self(name: name, summary: summary, domain: .choice(words), standard: .choice(words.first ?? ""))
-  }
-
-  static func count(_ name: String, _ range: ClosedRange<Int>, _ standard: Int, _ summary: String) -> Self {
-    Self(name: name, summary: summary, domain: .count(range), standard: .count(standard))
-  }
-
-  static func duration(
-    _ name: String, _ range: ClosedRange<Duration>, _ standard: Duration, _ summary: String
-  ) -> Self {
-    Self(name: name, summary: summary, domain: .duration(range), standard: .duration(standard))
-  }
 }

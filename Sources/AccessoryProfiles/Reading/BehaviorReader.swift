@@ -93,14 +93,14 @@ extension Behavior {
   private static func members(of options: OptionText, at position: SourcePosition) -> [JSON5Member] {
     let type = JSON5Member("type", JSON5Value(.text(options.name), at: position), at: position)
     return [type]
-      + options.parameters.map { word, value in
+      + options.parameters.map { part in
         let content: JSON5Value =
-          switch value {
+          switch part.value {
           case nil: JSON5Value(.boolean(true), at: position)
-          case let value? where word == "text": JSON5Value(.text(value), at: position)
+          case let value? where part.name == "text": JSON5Value(.text(value), at: position)
           case let value?: OptionText.value(value, at: position)
           }
-        return JSON5Member(word, content, at: position)
+        return JSON5Member(part.name, content, at: position)
       }
   }
 

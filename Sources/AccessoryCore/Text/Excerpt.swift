@@ -1,0 +1,26 @@
+/// Cuts what is quoted in messages, so that no file and no argument can fill the screen.
+public enum Excerpt {
+  /// More characters than these are not shown.
+  public static let longest = 40
+
+  /// The text on one line, at most 40 characters of it.
+  public static func of(_ text: some StringProtocol) -> String {
+    var shown = ""
+    for scalar in text.unicodeScalars.prefix(longest) {
+      switch scalar {
+      case "\n": shown += "\\n"
+      case "\r": shown += "\\r"
+      case "\t": shown += "\\t"
+      case _ where scalar.value < 0x20 || scalar.value == 0x7F: shown += "\\x" + hex(scalar.value, digits: 2)
+      default: shown.unicodeScalars.append(scalar)
+      }
+    }
+    return text.unicodeScalars.count > longest ? shown + "…" : shown
+  }
+
+  /// A number in upper-case hex, filled with zeros to so many digits.
+  public static func hex(_ value: UInt32, digits: Int) -> String {
+    let text = String(value, radix: 16, uppercase: true)
+    return String(repeating: "0", count: max(0, digits - text.count)) + text
+  }
+}
