@@ -97,7 +97,7 @@ private func payload(_ arguments: ParsedArguments) throws -> [UInt8] {
     }
     return bytes
   }
-  if let path = arguments.value("--file") { return try readFile(path, arguments.command) }
+  if let path = arguments.value("--file") { return try InputFile.read(path, arguments.command) }
   return CountingPattern.bytes(10_000)
 }
 
@@ -111,20 +111,4 @@ private func expectation(_ arguments: ParsedArguments) throws -> Exchange.Expect
     }
     return .bytes(bytes)
   }
-}
-
-private func readFile(_ path: String, _ command: CommandSpec) throws -> [UInt8] {
-  guard let file = fopen(path, "r") else {
-    throw UsageError("--file \(path): \(String(cString: strerror(errno)))", command)
-  }
-  defer { fclose(file) }
-  var bytes: [UInt8] = []
-  var block = [UInt8](repeating: 0, count: 65_536)
-  while true {
-    let count = fread(&block, 1, block.count, file)
-    if count == 0 { break }
-    bytes += block[..<count]
-  }
-  if ferror(file) != 0 { throw UsageError("--file \(path): it cannot be read", command) }
-  return bytes
 }

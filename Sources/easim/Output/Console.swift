@@ -11,9 +11,9 @@ final class Console {
     colors = isatty(STDOUT_FILENO) == 1 && getenv("NO_COLOR") == nil
   }
 
-  /// A line of the result.
-  func out(_ line: String) {
-    Self.write(line + "\n", to: STDOUT_FILENO)
+  /// A line of the result; a text that ends in a line end already is given with an empty `ending`.
+  func out(_ line: String, ending: String = "\n") {
+    Self.write(line + ending, to: STDOUT_FILENO)
   }
 
   /// A line of progress or complaint.

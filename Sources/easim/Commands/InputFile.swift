@@ -1,0 +1,24 @@
+import Glibc
+
+/// A file that the user named, or stdin with `-`, read whole.
+enum InputFile {
+  /// More than this is nobody's profile, capture or payload.
+  static let sizeLimit = 256 << 20
+
+  static func read(_ path: String, _ command: CommandSpec) throws -> [UInt8] {
+    let name = path == "-" ? "stdin" : path
+    let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw UsageError("\(name): \(String(cString: strerror(errno)))", command) }
+    defer { if descriptor != STDIN_FILENO { close(descriptor) } }
+    var bytes: [UInt8] = []
+    var block = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = Glibc.read(descriptor, &block, block.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw UsageError("\(name): \(String(cString: strerror(errno)))", command) }
+      if count == 0 { return bytes }
+      bytes += block[..<count]
+      if bytes.count > sizeLimit { throw UsageError("\(name) is larger than 256 MiB", command) }
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import AccessoryCore
+import AccessoryProfiles
+import Glibc
+
+extension CommandSpec {
+  /// `easim profile`.
+  static let profile = CommandSpec(
+    name: "profile", summary: "list, show, check, make and import profiles",
+    arguments: "list|show|check|new|import [PROFILE|FILE]", argumentCount: 1...2,
+    details: """
+      list            what there is: the shipped ones, and yours in ~/.config/easim/profiles
+      show PROFILE    its text, comments included
+      check PROFILE   everything that is wrong with it, each with file:line:column
+      new NAME        a profile to begin with, on stdout
+      import [FILE]   profiles from EAAccessory debug descriptions pasted from a log (FILE, or - for stdin), on stdout
+      """,
+    options: [.json],
+    examples: ["easim profile list", "easim profile show lawk-view", "easim profile new my-accessory"],
+    run: runProfile)
+}
+
+private func runProfile(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+  console.isJSON = arguments.has("--json")
+  let verb = arguments.words[0]
+  let subject = arguments.words.count > 1 ? arguments.words[1] : nil
+  switch verb {
+  case "list": return try list(console)
+  case "show":
+    console.out(try Profiles.library.text(needed(subject, verb, arguments)), ending: "")
+    return .done
+  case "check": return try check(needed(subject, verb, arguments), console)
+  case "new": return try make(needed(subject, verb, arguments), arguments, console)
+  case "import": return try importProfiles(subject ?? "-", arguments, console)
+  default:
+    let verbs = ["list", "show", "check", "new", "import"]
+    throw UsageError(
+      "'\(verb)' is none of the things to do with profiles\(ObjectReader.hint(for: verb, in: verbs))", arguments.command
+    )
+  }
+}
+
+private func needed(_ subject: String?, _ verb: String, _ arguments: ParsedArguments) throws -> String {
+  guard let subject else { throw UsageError("profile \(verb) needs a name, such as lawk-view", arguments.command) }
+  return subject
+}
+
+private func list(_ console: Console) throws -> ExitCode {
+  let names = Profiles.library.names
+  let width = names.map(\.name.count).max() ?? 0
+  for (name, isUsers) in names {
+    // A profile of the user's that is wrong is listed with what is wrong, not left out.
+    var summary: String
+    do { summary = try Profiles.library.profile(name).summary } catch {
+      summary = "cannot be used: \(error.problems[0])"
+    }
+    if console.isJSON {
+      var object = JSONObject()
+      object.add("v", 1)
+      object.add("profile", name)
+      object.add("summary", summary)
+      object.add("yours", isUsers)
+      console.out(object.text)
+    } else {
+      let space = String(repeating: " ", count: width - name.count)
+      console.out("\(name)\(space)  \(summary)\(isUsers ? "  (yours)" : "")")
+    }
+  }
+  return .done
+}
+
+private func check(_ reference: String, _ console: Console) throws -> ExitCode {
+  let template = try Profiles.library.template(reference)
+  for warning in template.warnings { console.err(warning.description) }
+  let warnings = template.warnings.count
+  console.out(
+    "\(template.profile.name) is in order"
+      + (warnings == 0 ? "" : ", with \(warnings) \(warnings == 1 ? "warning" : "warnings")"))
+  return .done
+}
+
+private func make(_ name: String, _ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+  let allowed = name.allSatisfy { $0.isLetter || $0.isNumber || $0 == "-" || $0 == "_" }
+  guard allowed, !name.isEmpty else {
+    throw UsageError("'\(name)' is no name for a profile: letters, digits, - and _ are allowed", arguments.command)
+  }
+  var profile = try Profiles.library.profile("echo")
+  profile.name = name
+  profile.identity.name = name
+  profile.summary = "say here in one sentence what this accessory is for"
+  profile.protocols = [Profile.SessionProtocol("com.example.\(name)", id: 0)]
+  let comment = "\(name): change what differs. easim profile check ./\(name).json5 says what is wrong with it."
+  console.out(profile.text(comment: comment), ending: "")
+  return .done
+}
+
+private func importProfiles(_ path: String, _ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+  let bytes = try InputFile.read(path, arguments.command)
+  let result = AccessoryImport.read(bytes, file: path == "-" ? "stdin" : path)
+  for problem in result.problems { console.err(problem.description) }
+  guard !result.accessories.isEmpty else {
+    throw UsageError(
+      "no EAAccessory description in \(path == "-" ? "what was pasted" : path): it begins with <EAAccessory: 0x…> {",
+      arguments.command)
+  }
+  for accessory in result.accessories {
+    let comment = "Imported from the description at line \(accessory.line)."
+    console.out(accessory.profile.text(comment: comment), ending: "")
+  }
+  return result.problems.contains { $0.severity == .error } ? .checkFailed : .done
+}

@@ -1,0 +1,118 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
+import AccessoryTransports
+import AccessoryWorlds
+
+extension CommandSpec {
+  /// `easim scenario`.
+  static let scenario = CommandSpec(
+    name: "scenario", summary: "list, show and run scenarios: things that go wrong in the field, reproduced",
+    arguments: "list|show|run [SCENARIO]", argumentCount: 1...2,
+    details: """
+      list            what there is, with what each reproduces
+      show SCENARIO   its text, comments included
+      run SCENARIO    plays it (a name, or a path) in virtual time and compares what apps saw with what is expected:
+                      exit code 0 as expected, 1 not, with the timeline and the first difference
+      """,
+    options: [
+      OptionSpec(
+        name: "--client", value: "C", summary: "the app in it (default SoundClient; naive plays the one it breaks)"),
+      OptionSpec(name: "--real-time", summary: "play it in real time, with real authentication"),
+      .json, .seed, .transcript,
+    ],
+    examples: [
+      "easim scenario list", "easim scenario run flicker", "easim scenario run transport-switch --client naive",
+    ],
+    run: runScenario)
+}
+
+private func runScenario(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+  console.isJSON = arguments.has("--json")
+  let library = ScenarioLibrary(profiles: Profiles.library)
+  let verb = arguments.words[0]
+  if verb == "list" { return try list(library, console) }
+  guard ["show", "run"].contains(verb) else {
+    throw UsageError(
+      "'\(verb)' is none of the things to do with scenarios\(ObjectReader.hint(for: verb, in: ["list", "show", "run"]))",
+      arguments.command)
+  }
+  guard arguments.words.count > 1 else {
+    throw UsageError("scenario \(verb) needs a scenario: \(library.names.joined(separator: ", "))", arguments.command)
+  }
+  let reference = arguments.words[1]
+  let scenario = try library.scenario(reference)
+  if verb == "show", let text = library.text(reference) {
+    console.out(text, ending: "")
+    return .done
+  }
+  return try play(scenario, arguments, console)
+}
+
+private func list(_ library: ScenarioLibrary, _ console: Console) throws -> ExitCode {
+  let width = library.names.map(\.count).max() ?? 0
+  for name in library.names {
+    let scenario = try library.scenario(name)
+    if console.isJSON {
+      var object = JSONObject()
+      object.add("v", 1)
+      object.add("scenario", name)
+      object.add("summary", scenario.summary)
+      object.add("reproduces", scenario.reproduces)
+      object.add("source", scenario.source)
+      console.out(object.text)
+    } else {
+      let space = String(repeating: " ", count: width - name.count)
+      console.out("\(name)\(space)  \(scenario.summary) (\(scenario.reproduces.joined(separator: ", ")))")
+    }
+  }
+  return .done
+}
+
+private func client(_ scenario: Scenario, _ arguments: ParsedArguments) throws -> ScenarioClient.Type {
+  let name = arguments.value("--client") ?? ScenarioClients.sound.name
+  let wanted = name == "naive" ? scenario.naiveClient ?? ScenarioClients.sound.name : name
+  guard let found = ScenarioClients.named(wanted) else {
+    let names = ["naive", ScenarioClients.sound.name] + ScenarioClients.naive.map(\.name)
+    throw UsageError(
+      "--client \(wanted): there is no such client\(ObjectReader.hint(for: wanted, in: names))", arguments.command)
+  }
+  return found
+}
+
+private func play(_ scenario: Scenario, _ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+  let transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
+  let seed = try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) }
+  var settings = World.Settings()
+  settings.report = console.show
+  settings.keepsTranscript = transcript != nil
+  settings.reportLine = { transcript?.write($0) }
+  let type = try client(scenario, arguments)
+  guard arguments.has("--real-time") else {
+    let loop = VirtualLoop(seed: seed ?? 1)
+    let player = ScenarioPlayer(scenario, client: type, settings: settings, on: loop)
+    player.start()
+    _ = try loop.run(until: { player.isOver })
+    return judge(player, console)
+  }
+  settings.authentication = .real
+  let stage = try Stage(seed: seed)
+  let player = ScenarioPlayer(scenario, client: type, settings: settings, on: stage.loop)
+  player.start()
+  guard stage.run(until: { player.isOver }) else {
+    console.err("easim: stopped by \(stage.signalName) before the scenario was over")
+    return .checkFailed
+  }
+  return judge(player, console)
+}
+
+private func judge(_ player: ScenarioPlayer, _ console: Console) -> ExitCode {
+  let report = player.client.report
+  let fared =
+    "the app verified \(report.verified) echoes and is \(report.isServing ? "" : "not ")being served at the end"
+  let difference = player.comparison.difference
+  let passed = difference == nil && report.isServing
+  let text = difference.map { "\($0); \(fared)" } ?? fared
+  console.show(TimelineEvent(time: player.world.loop.now, side: .app, kind: .result(passed: passed, text)))
+  return passed ? .done : .checkFailed
+}
