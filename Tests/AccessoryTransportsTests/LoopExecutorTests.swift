@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryTransports
 import Testing
 
-@Suite struct LoopExecutorTests {
+@Suite(.timeLimit(.minutes(1))) struct LoopExecutorTests {
   /// An actor that lives on a loop.
   actor Counter {
     nonisolated let loop: EpollLoop

@@ -80,6 +80,25 @@ import Testing
     #expect(meeting.accepted.count == 3)
   }
 
+  @Test func aPausedEndThatWaitsForRoomSleepsThroughAHangUp() throws {
+    let meeting = try Meeting(at: address)
+    let host = open(path, O_RDWR | O_NOCTTY)
+    #expect(meeting.loop.run(until: { meeting.accepted.count == 1 }, limit: hangLimit))
+    let channel = meeting.accepted[0].cable.main
+    let recorder = channel.startRecording()
+    while channel.send([UInt8](repeating: 0, count: 10_000)) == 10_000 {}
+    channel.pauseReading()
+    #expect(write(host, "last words", 10) == 10)
+    close(host)
+    let before = meeting.loop.turns
+    #expect(!meeting.loop.run(until: { recorder.end != nil }, limit: .milliseconds(10)))
+    #expect(meeting.loop.turns - before <= 4)
+    channel.resumeReading()
+    #expect(meeting.loop.run(until: { recorder.end != nil }, limit: hangLimit))
+    #expect(recorder.text == "last words")
+    #expect(recorder.end == .closedByPeer)
+  }
+
   @Test func aLinkInUseNamesWhoMadeItsTerminal() throws {
     let meeting = try Meeting(at: address)
     #expect(throws: TransportError.inUse(address, pid: getpid())) { try Meeting(at: address) }
