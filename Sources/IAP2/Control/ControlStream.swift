@@ -9,7 +9,7 @@ struct ControlStream {
   /// What comes next in the stream.
   enum Item: Equatable {
     case message(ControlMessage)
-    /// Bytes that do not begin a message: everything up to the next 40 40, or all there is.
+    /// Bytes that do not begin a message: everything up to the next that may, or all there is.
     case garbage([UInt8])
   }
 
@@ -24,15 +24,20 @@ struct ControlStream {
   mutating func next() -> Item? {
     let left = buffer.count - head
     guard left > 0 else { return nil }
-    guard buffer[head] == 0x40, left < 2 || buffer[head + 1] == 0x40 else { return .garbage(takeGarbage()) }
+    guard canBeginMessage(head) else { return .garbage(takeGarbage()) }
     guard left >= ControlMessage.headerSize else { return nil }
     let length = Int(word(head + 2))
-    guard length >= ControlMessage.headerSize else { return .garbage(takeGarbage()) }
     guard left >= length else { return nil }
     let message = ControlMessage(
       MessageID(rawValue: word(head + 4)), body: Array(buffer[head + ControlMessage.headerSize..<head + length]))
     head += length
     return .message(message)
+  }
+
+  /// Whether a message may begin here: 40 40 and a possible length, as far as they have arrived.
+  private func canBeginMessage(_ at: Int) -> Bool {
+    guard buffer[at] == 0x40, at + 1 == buffer.count || buffer[at + 1] == 0x40 else { return false }
+    return at + 4 > buffer.count || word(at + 2) >= UInt16(ControlMessage.headerSize)
   }
 
   mutating func forget() {
@@ -47,7 +52,7 @@ struct ControlStream {
   private mutating func takeGarbage() -> [UInt8] {
     let start = head
     head += 1
-    while head < buffer.count, buffer[head] != 0x40 { head += 1 }
+    while head < buffer.count, !canBeginMessage(head) { head += 1 }
     return Array(buffer[start..<head])
   }
 }

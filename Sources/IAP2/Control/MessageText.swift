@@ -25,7 +25,7 @@ public enum MessageText {
   ) -> String {
     let bytes = parameter.value
     switch kind {
-    case .utf8?: if let text = try? parameter.text() { return "\"\(text)\"" }
+    case .utf8?: if let text = try? parameter.text() { return text.quoted }
     case .u8?, .u16?, .number?:
       if (1...8).contains(bytes.count) { return "\(bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) })" }
     case .signed?:
@@ -41,13 +41,29 @@ public enum MessageText {
     case .blob?, nil: break
     }
     if bytes.isEmpty { return "yes" }
-    if kind == nil, let text = try? parameter.text(), text.count > 1 { return "\"\(text)\"" }
+    if kind == nil, let text = try? parameter.text(), text.count > 1 { return text.quoted }
     let more = bytes.count > shownBytes ? "…(\(bytes.count))" : ""
     return Hex.plain(bytes.prefix(shownBytes)) + more
   }
 }
 
 extension String {
+  /// In quotation marks, with everything written out that could end a line, a quotation, or speak to a terminal: the
+  /// text comes from the other end.
+  fileprivate var quoted: String {
+    var text = "\""
+    for scalar in unicodeScalars {
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator:
+        text += "\\u{\(String(scalar.value, radix: 16))}"
+      default:
+        if scalar == "\"" || scalar == "\\" { text += "\\" }
+        text.unicodeScalars.append(scalar)
+      }
+    }
+    return text + "\""
+  }
+
   fileprivate var replacingSpaces: String {
     String(map { $0 == " " ? "-" : $0 })
   }

@@ -68,7 +68,7 @@ public struct PacketScanner: ~Copyable {
 
   /// Ends the stream: what was skipped last, an unfinished packet included; nil when nothing was left over.
   public mutating func finish() -> SkippedBytes? {
-    carry.withUnsafeBytes { skipped.add(.init(rebasing: $0[head...])) }
+    _ = carry.withUnsafeBytes { skipped.add(.init(rebasing: $0[head...]), isEnd: true) }
     forget()
     return skipped.take()
   }
@@ -104,19 +104,20 @@ extension PacketScanner {
 
   private mutating func search(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int) -> Piece? {
     while true {
+      if skipped.isDue { return skipped.take().map(Piece.skipped) }
       if head == carry.count, head > 0 { forget() }
       let verdict: Verdict
       if carry.isEmpty {
-        skipToMark(bytes, &offset)
-        if offset == bytes.count { return skipped.isDue ? skipped.take().map(Piece.skipped) : nil }
+        offset += skipped.addUpToMark(.init(rebasing: bytes[offset...]))
+        if skipped.isDue { continue }
+        if offset == bytes.count { return nil }
         verdict = judge(.init(rebasing: bytes[offset...])) { .input(offset..<offset + $0) }
         switch verdict {
         case .needsMore(let count):
           keep(bytes, &offset, upTo: count)
-          return skipped.isDue ? skipped.take().map(Piece.skipped) : nil
+          return nil
         case .nothing:
-          skipped.add(.init(rebasing: bytes[offset..<offset + 1]))
-          offset += 1
+          offset += skipped.add(.init(rebasing: bytes[offset..<offset + 1]))
         case .piece(let piece, let length):
           // What was skipped comes before what ended the skipping; the piece is then found again.
           if let skip = skipped.take() { return .skipped(skip) }
@@ -134,9 +135,8 @@ extension PacketScanner {
           }
           keep(bytes, &offset, upTo: count)
         case .nothing:
-          carry.withUnsafeBytes { skipped.add(.init(rebasing: $0[start..<start + 1])) }
-          head += 1
-          skipToMarkInCarry()
+          head += carry.withUnsafeBytes { skipped.add(.init(rebasing: $0[start..<start + 1])) }
+          head += carry.withUnsafeBytes { skipped.addUpToMark(.init(rebasing: $0[(start + 1)...])) }
         case .piece(let piece, let length):
           if let skip = skipped.take() { return .skipped(skip) }
           head += length
@@ -157,18 +157,6 @@ extension PacketScanner {
     let taken = min(count - carry.count, bytes.count - offset)
     carry.append(contentsOf: bytes[offset..<offset + taken])
     offset += taken
-  }
-
-  private mutating func skipToMark(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int) {
-    let start = offset
-    while offset < bytes.count, bytes[offset] != 0xFF { offset += 1 }
-    if offset > start { skipped.add(.init(rebasing: bytes[start..<offset])) }
-  }
-
-  private mutating func skipToMarkInCarry() {
-    let start = head
-    while head < carry.count, carry[head] != 0xFF { head += 1 }
-    if head > start { carry.withUnsafeBytes { skipped.add(.init(rebasing: $0[start..<head])) } }
   }
 
   /// Says what `bytes`, which start with FF, are. `place` turns a length into where those bytes lie.

@@ -12,11 +12,31 @@ public struct SkippedBytes: Equatable, Sendable {
   /// Whether enough has gathered to be reported without waiting for the next packet.
   var isDue: Bool { count >= Self.reportSize }
 
-  mutating func add(_ bytes: UnsafeRawBufferPointer) {
-    var bytes = bytes[...]
-    if sample.isEmpty { bytes = bytes.drop { $0 == 0 } }
-    count += bytes.count
-    if sample.count < Self.sampleSize { sample.append(contentsOf: bytes.prefix(Self.sampleSize - sample.count)) }
+  /// Takes bytes until a report is due, or whatever there is at the end of the stream; returns how many it took, the
+  /// padding in front included. Where the steps fall so depends on the bytes alone, not on how they were cut.
+  mutating func add(_ bytes: UnsafeRawBufferPointer, isEnd: Bool = false) -> Int {
+    var start = 0
+    if sample.isEmpty {
+      while start < bytes.count, bytes[start] == 0 { start += 1 }
+    }
+    let taken = isEnd ? bytes.count - start : min(bytes.count - start, Self.reportSize - count)
+    if sample.count < Self.sampleSize {
+      sample.append(contentsOf: bytes[start..<start + min(taken, Self.sampleSize - sample.count)])
+    }
+    count += taken
+    return start + taken
+  }
+
+  /// Takes what cannot begin a piece, as far as the next report.
+  mutating func addUpToMark(_ bytes: UnsafeRawBufferPointer) -> Int {
+    var offset = 0
+    while offset < bytes.count, bytes[offset] != 0xFF, !isDue {
+      let limit = min(bytes.count, offset + Self.reportSize)
+      var end = offset + 1
+      while end < limit, bytes[end] != 0xFF { end += 1 }
+      offset += add(.init(rebasing: bytes[offset..<end]))
+    }
+    return offset
   }
 
   /// What gathered, and starts anew; nil when there was nothing but padding.

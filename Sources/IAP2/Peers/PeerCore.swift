@@ -84,7 +84,8 @@ public struct PeerCore: ~Copyable {
       case .message(let message): return message
       case .garbage(let bytes):
         events.append(
-          .malformed("the control session carries bytes that begin no message: \(Hex.spaced(bytes.prefix(32)))"))
+          .malformed(
+            "the control session carries \(bytes.count) bytes that begin no message: \(Hex.spaced(bytes.prefix(32)))"))
       }
     }
     return nil

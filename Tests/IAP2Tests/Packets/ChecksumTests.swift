@@ -1,0 +1,29 @@
+import IAP2
+import Testing
+
+/// Section 2.1: the byte that makes the 8-bit sum zero.
+@Suite struct ChecksumTests {
+  @Test func nothingSumsToZero() {
+    let none: [UInt8] = []
+    #expect(Checksum.of(none.span.bytes) == 0)
+  }
+
+  @Test func theSumWraps() {
+    let bytes: [UInt8] = [0xFF, 0xFF, 0x03]
+    #expect(Checksum.sum(bytes.span.bytes) == 1)
+    #expect(Checksum.of(bytes.span.bytes) == 0xFF)
+  }
+
+  /// Lengths around the width of a vector, at every offset.
+  @Test func everyLengthAndOffsetSumsLikeTheSlowWay() {
+    var dice = Dice(seed: 1)
+    let bytes = dice.bytes(300)
+    for start in 0..<40 {
+      for count in 0...140 {
+        let slice = Array(bytes[start..<start + count])
+        let sum = bytes.span.bytes.extracting(start..<start + count)
+        #expect(Checksum.of(sum) == Sheet.checksum(slice))
+      }
+    }
+  }
+}
