@@ -87,6 +87,9 @@ let package = Package(
     // The house itself: floors, imports, files, documents.
     tests("HouseTests", ["TestSupport"]),
 
+    // The program as a user runs it; declared, so that it is built first.
+    tests("EasimTests", ["easim", "TestSupport"]),
+
     tests("AccessoryCoreTests", ["AccessoryCore"]),
     tests("FuzzReplayTests", ["FuzzTargets"]),
     tests("IAP2Tests", ["IAP2"]),
