@@ -82,11 +82,18 @@ let package = Package(
     .target(
       name: "FuzzTargets", dependencies: ["IAP2", "AccessoryProfiles"], path: "Tests/Support/FuzzTargets",
       swiftSettings: settings),
+    .target(name: "TestSupport", path: "Tests/Support/TestSupport", swiftSettings: settings),
+
+    // The house itself: floors, imports, files, documents.
+    tests("HouseTests", ["TestSupport"]),
+
+    // The program as a user runs it; declared, so that it is built first.
+    tests("EasimTests", ["easim", "TestSupport"]),
 
     tests("AccessoryCoreTests", ["AccessoryCore"]),
     tests("FuzzReplayTests", ["FuzzTargets"]),
     tests("IAP2Tests", ["IAP2"]),
-    tests("AccessoryProfilesTests", ["AccessoryProfiles"]),
+    tests("AccessoryProfilesTests", ["AccessoryProfiles", "AccessoryCore"]),
     tests("AccessoryTransportsTests", ["AccessoryCore", "AccessoryTransports", "ChannelSuite", "CLinux"]),
     tests("CertificatesTests", ["Certificates", "AccessoryCore", "CCrypto", "CLinux"]),
     tests(

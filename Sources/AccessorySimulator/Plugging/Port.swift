@@ -69,8 +69,11 @@ extension PortEvent {
 }
 
 /// A port at an address that devices connect to.
+///
+/// Where the system chooses (the port of `tcp:127.0.0.1:0`), its first choice is kept: an accessory that detaches and
+/// attaches again, as in a flicker, is found where it was.
 public final class ListeningPort: Port {
-  private let address: Address
+  private var address: Address
   private let loop: any PollingLoop
   private let options: TransportOptions
   private var listener: (any Listener)?
@@ -82,14 +85,16 @@ public final class ListeningPort: Port {
     self.options = options
   }
 
-  /// The address, with what the system chose filled in once it is open.
-  public var place: String { (listener?.address ?? address).description }
+  /// The address, with what the system chose filled in once it was open.
+  public var place: String { address.description }
 
   /// Listens.
   public func open(_ hear: @escaping (PortEvent) -> Void) throws {
-    listener = try Transports.listen(at: address, on: loop, options: options) { event in
+    let listener = try Transports.listen(at: address, on: loop, options: options) { event in
       hear(PortEvent(event))
     }
+    address = listener.address
+    self.listener = listener
   }
 
   /// Stops listening.

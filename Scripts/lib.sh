@@ -1,0 +1,81 @@
+# What the scripts share: speaking, and bringing a machine to the point where easim can be built.
+# Sourced, not run; the sourcing script has set strict mode and is in the root of the repository from here on.
+# Everything said here goes to stderr: stdout belongs to the program that a script runs in the end.
+
+readonly script="Scripts/$(basename -- "$0")"
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+
+# The oldest Swift that this package is built and tested with.
+readonly needed_swift=6.3
+
+say() {
+  printf '%s: %s\n' "$script" "$*" >&2
+}
+
+# Wrong usage, or a machine that cannot be used: exit code 2, as with easim itself.
+die() {
+  say "$*"
+  exit 2
+}
+
+# Fails unless a Swift compiler that is new enough is on the PATH.
+require_swift() {
+  local version
+  command -v swift >/dev/null || die "there is no 'swift' on the PATH: easim needs Swift $needed_swift or later, see https://www.swift.org/install/linux"
+  version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p' | head -n 1)
+  [[ -n $version ]] || die "'swift --version' names no version; is $(command -v swift) a Swift compiler?"
+  if [[ $(printf '%s\n' "$needed_swift" "$version" | sort -V | head -n 1) != "$needed_swift" ]]; then
+    die "Swift $version is too old: easim needs $needed_swift or later, see https://www.swift.org/install/linux"
+  fi
+}
+
+# The Debian packages that building easim needs and this machine lacks, one per line.
+missing_packages() {
+  if ! command -v pkg-config >/dev/null; then
+    printf 'pkg-config\nlibssl-dev\n'
+  elif ! pkg-config --exists libcrypto; then
+    printf 'libssl-dev\n'
+  fi
+}
+
+# Installs what is missing, and says so before it does.
+require_packages() {
+  local missing=() as_root=()
+  mapfile -t missing < <(missing_packages)
+  ((${#missing[@]} > 0)) || return 0
+  command -v apt-get >/dev/null || die "missing: ${missing[*]} (Debian's names), and there is no apt-get here to install them; install them, then run $script again"
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null || die "missing: ${missing[*]}; as root run 'apt-get install ${missing[*]}', then run $script again"
+    as_root=(sudo)
+  fi
+  say "installing what is missing: ${missing[*]}"
+  "${as_root[@]}" apt-get update -q >&2 </dev/null || die "'apt-get update' failed, see above"
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}" \
+    >&2 </dev/null || die "apt-get could not install ${missing[*]}, see above"
+}
+
+# Runs a command that may be silent for long, and says now and then that it still runs. SwiftPM shows its own progress,
+# one line per step where there is no terminal, but an optimised module is one step of a minute or more.
+with_heartbeat() {
+  local what=$1 status=0 beat
+  shift
+  if [[ -t 2 ]]; then
+    "$@"
+    return
+  fi
+  (
+    seconds=0
+    # A pipe that nobody writes to, to wait on: unlike 'sleep' it leaves no process behind.
+    exec {never}<> <(:)
+    while kill -0 "$$" 2>/dev/null; do
+      read -r -t 20 -u "$never" || true
+      seconds=$((seconds + 20))
+      say "$what, $seconds s so far"
+    done
+  ) &
+  beat=$!
+  "$@" || status=$?
+  kill "$beat" 2>/dev/null || true
+  wait "$beat" 2>/dev/null || true
+  return "$status"
+}

@@ -1,0 +1,65 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// Two processes that need no address: the bench is where they meet.
+@Suite struct BenchTests {
+  let place = Place()
+
+  func easim(_ words: String...) throws -> Program {
+    try Program(path: BuiltProducts.easim, words, environment: ["EASIM_BENCH": place.file("bench")])
+  }
+
+  @Test func whatRunsIsListedAndFoundWithoutAnAddress() throws {
+    let run = try easim("run", "lawk-view")
+    try run.line("plugged in")
+    let list = try easim("list").wait()
+    #expect(list.ending == .exit(0))
+    #expect(list.out.contains("李未可 View AI眼镜") && list.out.contains("com.lawaken.iap2"))
+    #expect(try easim("send", "--10k", "--expect", "echo").wait().ending == .exit(0))
+    run.send(SIGINT)
+    #expect(try run.wait().ending == .exit(0))
+    #expect(try easim("list").wait().ending == .exit(3))
+  }
+
+  @Test func aListAsJSONHasTheOneShape() throws {
+    let run = try easim("run", "lawk-view")
+    try run.line("plugged in")
+    let lines = try EventLines(try easim("list", "--json").wait().out)
+    #expect(lines.names == ["attach"])
+    #expect(lines.events.first?.protocols == ["com.lawaken.iap2"])
+    run.send(SIGINT)
+    _ = try run.wait()
+  }
+
+  @Test func anEmptyBenchIsNamedAndEndsWithThree() throws {
+    let list = try easim("list").wait()
+    #expect(list.ending == .exit(3))
+    #expect(list.out == "")
+    #expect(list.err.contains("No Accessories Connected") && list.err.contains(place.file("bench")))
+    let send = try easim("send", "--10k", "--timeout", "50ms").wait()
+    #expect(send.ending == .exit(3))
+    #expect(send.err.contains("No Accessories Connected"))
+  }
+
+  @Test func severalAccessoriesThatFitAreListedAndEndWithTwo() throws {
+    let run = try easim("run", "lawk-view", "--count", "2")
+    try run.line("plugged in")
+    try run.line("plugged in")
+    let send = try easim("send", "--10k").wait()
+    #expect(send.ending == .exit(2))
+    #expect(send.err.contains("2 accessories are connected, choose one:"))
+    run.send(SIGINT)
+    _ = try run.wait()
+  }
+
+  @Test func aFlickerOnTheBenchIsWaitedThrough() throws {
+    let run = try easim("run", "lawk-view", "--quirk", "flicker,empty=30ms,gap=30ms")
+    try run.line("plugged in")
+    let send = try easim("send", "--text", "hello", "--expect", "echo", "--json").wait()
+    #expect(send.ending == .exit(0))
+    #expect(try EventLines(send.out).events("connect").map(\.protocols) == [[], ["com.lawaken.iap2"]])
+    run.send(SIGINT)
+    _ = try run.wait()
+  }
+}

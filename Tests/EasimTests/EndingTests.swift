@@ -1,0 +1,94 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// How processes end: interrupted, killed, alone, too late, or in somebody's way.
+@Suite struct EndingTests {
+  let place = Place()
+
+  @Test(arguments: Accessory.Medium.allCases, [SIGINT, SIGTERM])
+  func anInterruptedRunUnplugsSaysSoAndLeavesNothingBehind(medium: Accessory.Medium, signal: Int32) throws {
+    let accessory = try Accessory(on: medium, in: place)
+    accessory.program.send(signal)
+    let run = try accessory.program.wait()
+    #expect(run.ending == .exit(0))
+    #expect(run.out.contains("unplugged: \(signal == SIGINT ? "Ctrl-C" : "SIGTERM")"))
+    #expect(run.err.contains("0 sessions were served"))
+    #expect(!place.has("glasses.sock") && !place.has("glasses"))
+  }
+
+  @Test func anInterruptBetweenTheHalvesOfAFlickerIsHeard() throws {
+    let accessory = try Accessory(on: .unix, in: place, "--quirk", "flicker,empty=1ms,gap=1h")
+    let send = try Program("send", accessory.address, "--text", "x", "--timeout", "1h")
+    try accessory.program.line("unplugged: the flicker")
+    #expect(try accessory.interrupt().ending == .exit(0))
+    send.send(SIGINT)
+    let end = try send.wait()
+    #expect(end.ending == .exit(1))
+    #expect(end.err.contains("stopped by Ctrl-C; the accessory offered no protocol to open a session on"))
+  }
+
+  /// A host in the middle of a session that goes on and on, because nothing comes back.
+  func hostInSession(with accessory: Accessory, on medium: Accessory.Medium) throws -> Program {
+    let host = try Program("send", accessory.address, "--text", "hello", "--expect", "echo", "--timeout", "1h")
+    try host.line("session 1 open")
+    try accessory.program.line("session 1 open")
+    return host
+  }
+
+  @Test(arguments: Accessory.Medium.allCases)
+  func anAccessoryThatIsKilledIsGoneForTheHost(medium: Accessory.Medium) throws {
+    let accessory = try Accessory(on: medium, in: place, "--behavior", "sink")
+    let host = try hostInSession(with: accessory, on: medium)
+    accessory.program.send(SIGKILL)
+    #expect(try accessory.program.wait().ending == .killed(by: SIGKILL))
+    let end = try host.wait()
+    #expect(end.ending == .exit(5), "\(end.out)\(end.err)")
+    // What was acknowledged is known to have been sent; how much that is depends on when the end came.
+    #expect(end.out.contains("○ disconnect"))
+  }
+
+  @Test func anAccessoryThatIsUnpluggedInASessionIsGoneForTheHost() throws {
+    let accessory = try Accessory(on: .unix, in: place, "--behavior", "sink")
+    let host = try hostInSession(with: accessory, on: .unix)
+    #expect(try accessory.interrupt().ending == .exit(0))
+    #expect(try host.wait().ending == .exit(5))
+  }
+
+  @Test func theSocketOfAKilledAccessoryIsTakenOverByTheNext() throws {
+    let first = try Accessory(on: .unix, in: place)
+    first.program.send(SIGKILL)
+    _ = try first.program.wait()
+    #expect(place.has("glasses.sock"))
+    let second = try Accessory(on: .unix, in: place)
+    #expect(try Program.run("send", second.address, "--text", "x", "--expect", "echo").ending == .exit(0))
+    try second.interrupt()
+    #expect(!place.has("glasses.sock"))
+  }
+
+  @Test func aHostThatIsKilledLeavesTheAccessoryReadyForTheNext() throws {
+    let accessory = try Accessory(on: .unix, in: place, "--behavior", "sink")
+    let host = try hostInSession(with: accessory, on: .unix)
+    host.send(SIGKILL)
+    #expect(try host.wait().ending == .killed(by: SIGKILL))
+    try accessory.program.line("the device left")
+    #expect(try Program.run("send", accessory.address, "--text", "x").ending == .exit(0))
+    try accessory.interrupt()
+  }
+
+  @Test(arguments: ["unix:/nonexistent/glasses.sock", "tcp:127.0.0.1:1", "pty:/nonexistent/glasses"])
+  func nobodyThereEndsWithThreeAndNamesTheAddress(address: String) throws {
+    let send = try Program.run("send", address, "--10k", "--timeout", "100ms")
+    #expect(send.ending == .exit(3), "\(send.out)\(send.err)")
+    #expect(send.err.contains("no accessory at \(address)"))
+  }
+
+  @Test func anAddressThatIsInUseIsNotTakenAndItsUserIsNamed() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let second = try Program.run("run", "lawk-view", "--on", accessory.address)
+    #expect(second.ending == .exit(2))
+    #expect(second.err.contains("in use"))
+    #expect(try Program.run("send", accessory.address, "--text", "x", "--expect", "echo").ending == .exit(0))
+    try accessory.interrupt()
+  }
+}

@@ -1,0 +1,75 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// `--help` of every command, and every command line that is printed anywhere for people to copy.
+@Suite struct HelpTests {
+  /// The commands that `easim --help` lists.
+  static func commands() throws -> [String] {
+    let lines = try Program.run("--help").outLines
+    let start = try #require(lines.firstIndex { $0.hasPrefix("usage: ") })
+    return lines[(start + 1)...].filter { $0.hasPrefix("  ") }.compactMap { $0.split(separator: " ").first }
+      .map(String.init)
+  }
+
+  /// The lines below "example:" in a command's help.
+  static func examples(_ command: String) throws -> [String] {
+    let lines = try Program.run(command, "--help").outLines
+    let start = try #require(lines.firstIndex(of: "example:"), "'easim \(command) --help' shows no example")
+    return lines[(start + 1)...].map { String($0.drop { $0 == " " }) }
+  }
+
+  /// Runs a line as a shell does, with the `easim` under test first on the PATH.
+  ///
+  /// - Parameter place: where the bench and what is in /tmp are kept, so that two test runs on one machine do not meet.
+  static func shell(_ line: String, in place: Place) throws -> Program {
+    let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
+    return try Program(
+      path: "/bin/sh", ["-c", line.replacing("/tmp/", with: "\(place.path)/")],
+      environment: ["PATH": "\(BuiltProducts.folder):\(path)", "EASIM_BENCH": place.file("bench")])
+  }
+
+  @Test(arguments: [["--help"], ["-h"], ["help"]]) func theOverviewListsTheCommands(words: [String]) throws {
+    let help = try Program(path: BuiltProducts.easim, words).wait()
+    #expect(help.ending == .exit(0))
+    #expect(help.err == "")
+    for command in ["demo", "run", "send"] { #expect(help.out.contains("\n  \(command) ")) }
+  }
+
+  @Test func everyCommandExplainsItself() throws {
+    let commands = try Self.commands()
+    #expect(commands.count >= 3)
+    for command in commands {
+      let long = try Program.run(command, "--help")
+      #expect(long.ending == .exit(0))
+      #expect(long.err == "")
+      for part in ["usage: easim \(command)", "\noptions:\n", "\nexample:\n", "-h, --help"] {
+        #expect(long.out.contains(part), "'easim \(command) --help' does not show '\(part)'")
+      }
+      #expect(try Program.run(command, "-h").out == long.out)
+      #expect(long.outLines.allSatisfy { $0.count <= 120 })
+    }
+  }
+
+  @Test func everyExampleIsUnderstoodToItsLastWord() throws {
+    let place = Place()
+    for command in try Self.commands() {
+      let examples = try Self.examples(command)
+      #expect(!examples.isEmpty)
+      for example in examples {
+        #expect(example.hasPrefix("easim \(command)"))
+        // Words are read in order: the complaint about this one means that all before it were right.
+        let easim = try Self.shell("\(example) --no-such-option", in: place).wait()
+        #expect(easim.ending == .exit(2), "\(example)")
+        #expect(easim.err.contains("unknown option '--no-such-option'"), "\(example)\n\(easim.err)")
+      }
+    }
+  }
+
+  @Test func theExamplesOfTheDemoWorkAsPrinted() throws {
+    let place = Place()
+    for example in try Self.examples("demo") {
+      #expect(try Self.shell(example, in: place).wait().ending == .exit(0), "\(example)")
+    }
+  }
+}

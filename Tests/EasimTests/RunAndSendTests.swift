@@ -1,0 +1,132 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// Two processes, one cable: `easim run` and `easim send` on every medium there is.
+@Suite struct RunAndSendTests {
+  let place = Place()
+
+  @Test(arguments: Accessory.Medium.allCases, [false, true])
+  func tenThousandBytesAreEchoedBetweenTwoProcesses(medium: Accessory.Medium, flickers: Bool) throws {
+    let accessory =
+      flickers
+      ? try Accessory(on: medium, in: place, "--quirk", "flicker,empty=30ms,gap=40ms")
+      : try Accessory(on: medium, in: place)
+    let send = try Program.run("send", accessory.address, "--10k", "--expect", "echo", "--json")
+    #expect(send.ending == .exit(0), "\(send.out)\(send.err)")
+    let lines = try EventLines(send.out)
+    let whole = ["com.lawaken.iap2"]
+    #expect(lines.events("connect").map(\.protocols) == (flickers ? [[], whole] : [whole]))
+    #expect(lines.events("result").map { $0["passed"] } == [.truth(true)])
+    let run = try accessory.interrupt()
+    #expect(run.ending == .exit(0))
+    #expect(run.err.contains("1 sessions were served, 20000 bytes in all"))
+  }
+
+  @Test func hostsThatComeOneAfterTheOtherAreAllServed() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    for text in ["one", "two", "three"] {
+      #expect(
+        try Program.run("send", accessory.address, "--text", text, "--expect", "echo").ending == .exit(0))
+    }
+    #expect(try accessory.interrupt().err.contains("3 sessions were served, 22 bytes in all"))
+  }
+
+  @Test func everyHostSeesTheWholeFlicker() throws {
+    let accessory = try Accessory(on: .unix, in: place, "--quirk", "flicker,empty=20ms,gap=20ms")
+    for _ in 0..<2 {
+      let send = try Program.run("send", accessory.address, "--text", "hello", "--expect", "echo", "--json")
+      #expect(try EventLines(send.out).events("connect").map(\.protocols) == [[], ["com.lawaken.iap2"]])
+    }
+    try accessory.interrupt()
+  }
+
+  @Test func aFileIsSentByteForByte() throws {
+    let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 7) }
+    place.write(bytes, to: "payload")
+    let accessory = try Accessory(on: .unix, in: place)
+    let send = try Program.run("send", accessory.address, "--file", place.file("payload"), "--expect", "echo")
+    #expect(send.ending == .exit(0))
+    #expect(send.out.contains("100000 bytes sent, 100000 bytes came back as expected"))
+    try accessory.interrupt()
+  }
+
+  @Test func hexBytesMayExpectOtherBytes() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    #expect(
+      try Program.run("send", accessory.address, "--hex", "01 02 ff", "--expect", "0102FF").ending == .exit(0))
+    try accessory.interrupt()
+  }
+
+  @Test func theFirstWrongByteIsNamedAndTheExitCodeIsOne() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let send = try Program.run("send", accessory.address, "--hex", "01 02 03 04", "--expect", "01 02 ee 04")
+    #expect(send.ending == .exit(1))
+    #expect(send.out.contains("byte 2 is 03 and should be ee"))
+    try accessory.interrupt()
+  }
+
+  @Test func moreThanWasExpectedEndsWithOne() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let send = try Program.run("send", accessory.address, "--hex", "01 02 03 04", "--expect", "01 02")
+    #expect(send.ending == .exit(1))
+    #expect(send.out.contains("4 bytes came back and only 2 were expected"))
+    try accessory.interrupt()
+  }
+
+  @Test func whatIsOnlySentIsDoneWhenItIsAcknowledged() throws {
+    let accessory = try Accessory(on: .unix, in: place, "--behavior", "sink")
+    let send = try Program.run("send", accessory.address, "--10k")
+    #expect(send.ending == .exit(0))
+    #expect(send.out.contains("10000 bytes sent, all acknowledged"))
+    #expect(try accessory.interrupt().err.contains("10000 bytes in all"))
+  }
+
+  @Test func theProtocolIsChosenByNameAndAWrongNameGetsTheNearestOne() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let right = try Program.run(
+      "send", accessory.address, "--text", "x", "--protocol", "com.lawaken.iap2", "--expect", "echo")
+    #expect(right.ending == .exit(0))
+    let wrong = try Program.run("send", accessory.address, "--text", "x", "--protocol", "com.lawaken.iap1")
+    #expect(wrong.ending == .exit(2))
+    #expect(wrong.out.contains("did you mean com.lawaken.iap2?"))
+    try accessory.interrupt()
+  }
+
+  @Test func aHostThatShowsEarlyShowsTheAccessoryWithoutProtocolsFirst() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let send = try Program.run(
+      "send", accessory.address, "--text", "x", "--expect", "echo", "--early", "--json")
+    #expect(send.ending == .exit(0))
+    #expect(try EventLines(send.out).events("connect").map(\.protocols) == [[], ["com.lawaken.iap2"]])
+    try accessory.interrupt()
+  }
+
+  @Test func bothEndsWriteTheSamePacketsIntoTheirTranscripts() throws {
+    let accessory = try Accessory(on: .unix, in: place, "--transcript", place.file("accessory"))
+    #expect(
+      try Program.run(
+        "send", accessory.address, "--text", "hello", "--expect", "echo", "--transcript", place.file("device")
+      ).ending == .exit(0))
+    try accessory.interrupt()
+    func packets(_ name: String, from end: String) throws -> [String] {
+      let text = String(decoding: try #require(place.bytes(name)), as: UTF8.self)
+      // Without the time, which each end takes from its own clock.
+      return text.split(separator: "\n").map { $0.split(separator: " ", maxSplits: 1)[1] }
+        .filter { $0.hasPrefix("\(end) ") && !$0.contains("closed") && !$0.contains("sees that") }.map(String.init)
+    }
+    for end in ["A", "D"] {
+      let written = try packets("accessory", from: end)
+      #expect(written.count > 5)
+      #expect(written == (try packets("device", from: end)))
+    }
+  }
+
+  @Test func aRunWithATimeLimitUnplugsByItself() throws {
+    let accessory = try Accessory(on: .unix, in: place, "--for", "50ms")
+    let run = try accessory.program.wait()
+    #expect(run.ending == .exit(0))
+    #expect(run.out.contains("unplugged: its time is up"))
+    #expect(!place.has("glasses.sock"))
+  }
+}

@@ -1,0 +1,40 @@
+import Glibc
+import Testing
+
+/// An accessory that `easim run` plays in a process of its own, plugged in when this is made.
+final class Accessory {
+  /// Where a host finds it.
+  enum Medium: String, CaseIterable, Sendable {
+    case unix
+    case tcp
+    case pty
+  }
+
+  let program: Program
+  let address: String
+
+  /// Runs lawk-view on this medium, with more words for `run` where they are given.
+  init(on medium: Medium, in place: Place, _ words: String...) throws {
+    let wanted =
+      switch medium {
+      case .unix: "unix:\(place.file("glasses.sock"))"
+      case .tcp: "tcp:127.0.0.1:0"
+      case .pty: "pty:\(place.file("glasses"))"
+      }
+    program = try Program(path: BuiltProducts.easim, ["run", "lawk-view", "--on", wanted] + words)
+    address = try Self.address(in: try program.line("plugged in at "))
+  }
+
+  /// The address with the port that the system chose.
+  private static func address(in line: String) throws -> String {
+    let start = try #require(line.range(of: "plugged in at "))
+    return String(line[start.upperBound...].prefix { $0 != "," })
+  }
+
+  /// Unplugs it as a person does.
+  @discardableResult
+  func interrupt() throws -> Program.Remains {
+    program.send(SIGINT)
+    return try program.wait()
+  }
+}

@@ -1,0 +1,167 @@
+import Glibc
+
+/// A program that is run as a user would run it: started, listened to line by line, interrupted, waited for.
+///
+/// Nothing here waits for time to pass: every wait is for a line, or for the end of the program, and a hang limit turns
+/// a wait that never ends into a failure that shows everything the program said. A program that is let go of is killed.
+///
+/// ```swift
+/// let run = try Program("run", "lawk-view", "--on", "unix:\(path)")
+/// try run.line("plugged in")
+/// run.send(SIGINT)
+/// #expect(try run.wait().ending == .exit(0))
+/// ```
+final class Program {
+  /// How a program ended.
+  enum Ending: Equatable {
+    case exit(Int32)
+    case killed(by: Int32)
+  }
+
+  /// What is left of a program that ended.
+  struct Remains {
+    let ending: Ending
+    let out: String
+    let err: String
+
+    var outLines: [String] { out.split(separator: "\n").map(String.init) }
+  }
+
+  /// How long a wait may last before it counts as hung. Generous: sanitizers and busy machines are slow.
+  static let hangLimit = 60_000
+
+  private let command: String
+  private let pid: pid_t
+  private var out: OutputPipe
+  private var err: OutputPipe
+  private var ending: Ending?
+
+  /// Starts `easim` with these words.
+  convenience init(_ words: String...) throws {
+    try self.init(path: BuiltProducts.easim, words)
+  }
+
+  /// Starts the program at `path`.
+  ///
+  /// - Parameter environment: added to the little that every program gets.
+  init(path: String, _ words: [String], environment: [String: String] = [:]) throws {
+    command = ([path] + words).joined(separator: " ")
+    out = try OutputPipe()
+    err = try OutputPipe()
+    pid = try Spawn(path, words, environment: environment, out: out.writingEnd, err: err.writingEnd)
+      .pid
+    out.closeWritingEnd()
+    err.closeWritingEnd()
+  }
+
+  deinit {
+    if ending == nil {
+      kill(pid, SIGKILL)
+      var status: Int32 = 0
+      while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+    }
+    out.stopReading()
+    err.stopReading()
+  }
+
+  /// Runs `easim` with these words to its end.
+  static func run(_ words: String...) throws -> Remains {
+    try Program(path: BuiltProducts.easim, words).wait()
+  }
+
+  func send(_ signal: Int32) {
+    precondition(ending == nil, "the number of a program that was waited for may be somebody else's")
+    kill(pid, signal)
+  }
+
+  /// Waits for the next line of stdout with `text` in it and returns it.
+  @discardableResult
+  func line(_ text: String) throws -> String {
+    while true {
+      while let line = out.nextLine() {
+        if line.contains(text) { return line }
+      }
+      if out.isOver { throw failure("ended without a line with '\(text)'") }
+      try pump("a line with '\(text)'")
+    }
+  }
+
+  /// Waits for the end.
+  func wait() throws -> Remains {
+    while !out.isOver || !err.isOver { try pump("its end") }
+    var status: Int32 = 0
+    while waitpid(pid, &status, 0) < 0 {
+      guard errno == EINTR else { throw failure("cannot be waited for: \(String(cString: strerror(errno)))") }
+    }
+    let signal = status & 0x7F
+    let ending: Ending = signal == 0 ? .exit(status >> 8 & 0xFF) : .killed(by: signal)
+    self.ending = ending
+    return Remains(ending: ending, out: out.text, err: err.text)
+  }
+
+  /// Takes what either output has to say, waiting for it.
+  private func pump(_ what: String) throws {
+    var polls = [
+      pollfd(fd: out.isOver ? -1 : out.readingEnd, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: err.isOver ? -1 : err.readingEnd, events: Int16(POLLIN), revents: 0),
+    ]
+    let count = poll(&polls, 2, Int32(Self.hangLimit))
+    if count == 0 { throw failure("said nothing for \(Self.hangLimit / 1_000) s; waited for \(what)") }
+    if polls[0].revents != 0 { out.read() }
+    if polls[1].revents != 0 { err.read() }
+  }
+
+  private func failure(_ what: String) -> ProgramFailure {
+    ProgramFailure(description: "\(command)\n\(what)\nstdout:\n\(out.text)\nstderr:\n\(err.text)")
+  }
+}
+
+/// A program that did not do what was waited for, with all it said.
+struct ProgramFailure: Error, CustomStringConvertible {
+  let description: String
+}
+
+/// One output of a program, and what came out of it.
+///
+/// A pair of sockets, because they can be made without a moment in which another test's program inherits them.
+struct OutputPipe {
+  let readingEnd: Int32
+  private(set) var writingEnd: Int32
+  private(set) var isOver = false
+  private var bytes: [UInt8] = []
+  private var lineStart = 0
+
+  init() throws {
+    var ends: [Int32] = [-1, -1]
+    guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+      throw ProgramFailure(description: "an output cannot be made: \(String(cString: strerror(errno)))")
+    }
+    (readingEnd, writingEnd) = (ends[0], ends[1])
+  }
+
+  var text: String { String(decoding: bytes, as: UTF8.self) }
+
+  mutating func closeWritingEnd() {
+    close(writingEnd)
+    writingEnd = -1
+  }
+
+  mutating func nextLine() -> String? {
+    guard let end = bytes[lineStart...].firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+    defer { lineStart = end + 1 }
+    return String(decoding: bytes[lineStart..<end], as: UTF8.self)
+  }
+
+  mutating func read() {
+    var block = [UInt8](repeating: 0, count: 65_536)
+    let count = Glibc.read(readingEnd, &block, block.count)
+    if count > 0 { bytes += block[..<count] }
+    if count == 0 { stopReading() }
+  }
+
+  mutating func stopReading() {
+    guard !isOver else { return }
+    isOver = true
+    close(readingEnd)
+  }
+}

@@ -1,0 +1,68 @@
+import Glibc
+
+/// Starts a process with nothing of the test's own: no open files, no blocked signals, a bare environment.
+struct Spawn {
+  let pid: pid_t
+
+  init(
+    _ path: String, _ words: [String], environment: [String: String], out: Int32, err: Int32
+  ) throws {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO)
+    posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO)
+
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var (none, all) = (sigset_t(), sigset_t())
+    sigemptyset(&none)
+    sigfillset(&all)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setsigdefault(&attributes, &all)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
+    let variables = Self.environment.merging(environment) { $1 }.map { "\($0.key)=\($0.value)" }.sorted()
+    var pid: pid_t = 0
+    let code = Self.withPointers([path] + words) { arguments in
+      Self.withPointers(variables) { posix_spawn(&pid, path, &actions, &attributes, arguments, $0) }
+    }
+    guard code == 0 else { throw ProgramFailure(description: "\(path): \(String(cString: strerror(code)))") }
+    self.pid = pid
+  }
+
+  /// The user's own profiles, bench and colours must not reach a test; a sanitizer's settings must.
+  private static var environment: [String: String] {
+    var out = ["HOME": "/nonexistent", "EASIM_BENCH": "/nonexistent/bench", "LC_ALL": "C.UTF-8"]
+    for name in ["PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"] {
+      if let value = getenv(name) { out[name] = String(cString: value) }
+    }
+    return out
+  }
+
+  private static func withPointers<Result>(
+    _ texts: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
+  ) -> Result {
+    let copies = texts.map { strdup($0) }
+    defer { copies.forEach { free($0) } }
+    return body(copies + [nil])
+  }
+}
+
+/// Where the build put things: beside the tests that are running.
+enum BuiltProducts {
+  static let folder: String = {
+    guard let path = realpath("/proc/self/exe", nil) else { preconditionFailure("/proc is not there") }
+    defer { free(path) }
+    return String(String(cString: path).reversed().drop { $0 != "/" }.dropFirst().reversed())
+  }()
+
+  /// The program under test.
+  static let easim: String = {
+    let path = "\(folder)/easim"
+    precondition(access(path, X_OK) == 0, "easim is not beside the tests that are running, in \(folder)")
+    return path
+  }()
+}

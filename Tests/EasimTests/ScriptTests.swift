@@ -1,0 +1,120 @@
+import TestSupport
+import Testing
+
+/// The scripts, as far as they can be run without building anything.
+@Suite struct ScriptTests {
+  func run(_ script: String, _ words: String...) throws -> Program.Remains {
+    try Program(path: "\(Repository.root)/\(script)", words).wait()
+  }
+
+  @Test func theKernelLaneDoesNotPretend() throws {
+    let test = try run("Scripts/test", "--kernel")
+    #expect(test.ending == .exit(2))
+    #expect(test.err.contains("there is no kernel lane yet: nothing was tested"))
+    #expect(test.out == "")
+  }
+
+  @Test(arguments: [
+    ("Scripts/test", "--kernal"), ("Scripts/test", "HouseTests"), ("Scripts/install", "--perfix"),
+    ("Scripts/lint", "--strict"),
+  ]) func anUnknownOptionIsWrongUsage(script: String, word: String) throws {
+    let remains = try run(script, word)
+    #expect(remains.ending == .exit(2))
+    #expect(remains.err.contains("\(script): "))
+  }
+
+  @Test func anInstallationNeedsToBeToldWhereTo() throws {
+    let install = try run("Scripts/install")
+    #expect(install.ending == .exit(2))
+    #expect(install.err.contains("usage: Scripts/install --prefix DIR"))
+    #expect(try run("Scripts/install", "--prefix").ending == .exit(2))
+  }
+
+  @Test(arguments: ["Scripts/test", "Scripts/install"]) func helpIsOnStdout(script: String) throws {
+    let help = try run(script, "--help")
+    #expect(help.ending == .exit(0))
+    #expect(help.out.hasPrefix("usage: \(script)"))
+  }
+}
+
+/// Bringing a machine to the point where easim can be built, on machines made of a few fake programs.
+@Suite struct SetUpTests {
+  let place = Place()
+
+  /// Runs the set-up on a machine that has only these programs, each a line of shell, and what bash itself needs.
+  ///
+  /// The programs are functions of the shell: a file that is written and run at once is "busy" when another test starts
+  /// a program in between.
+  func setUp(_ programs: [String: String]) throws -> Program.Remains {
+    for name in ["basename", "dirname", "sed", "head", "sort"] { place.link(name, to: "/usr/bin/\(name)") }
+    let all = programs.merging(["env": "while [[ $1 == *=* ]]; do shift; done; \"$@\""]) { $1 }
+    let functions = all.map { "\($0.key)() { \($0.value); }" }.sorted().joined(separator: "\n")
+    let script = """
+      set -euo pipefail
+      \(functions)
+      source '\(Repository.root)/Scripts/lib.sh'
+      require_swift
+      require_packages
+      echo ready
+      """
+    return try Program(path: "/bin/bash", ["-c", script, "demo"], environment: ["PATH": place.path]).wait()
+  }
+
+  static let swift = ["swift": "echo 'Swift version 6.3.1 (swift-6.3.1-RELEASE)'"]
+  /// Passes on what an unprivileged user asks for; root needs none.
+  static let sudo = ["sudo": "\"$@\""]
+  static let apt = ["apt-get": "echo \"apt-get $*\""]
+
+  func setUp(_ programs: [String: String]...) throws -> Program.Remains {
+    try setUp(programs.reduce(into: [:]) { all, more in all.merge(more) { $1 } })
+  }
+
+  @Test func aMachineThatHasEverythingIsLeftAlone() throws {
+    let end = try setUp(Self.swift, ["pkg-config": "return 0", "apt-get": "exit 99"])
+    #expect(end.ending == .exit(0))
+    #expect(end.out == "ready\n")
+    #expect(end.err == "")
+  }
+
+  @Test(arguments: [
+    ([:], "there is no 'swift' on the PATH"),
+    (["swift": "echo 'Swift version 6.1.2 (swift-6.1.2-RELEASE)'"], "Swift 6.1.2 is too old: easim needs 6.3"),
+    (["swift": "echo 'swift 2.0, a file manager'"], "is swift a Swift compiler?"),
+  ]) func aMachineWithoutAFittingSwiftIsToldWhatIsNeeded(programs: [String: String], complaint: String) throws {
+    let end = try setUp(programs)
+    #expect(end.ending == .exit(2))
+    #expect(end.err.contains(complaint), "\(end.err)")
+  }
+
+  @Test(arguments: ["6.3", "6.3.1", "6.10", "7.0"]) func anySwiftFromTheNeededOneOnWillDo(version: String) throws {
+    let end = try setUp(["swift": "echo 'Apple Swift version \(version) (swift)'", "pkg-config": "return 0"])
+    #expect(end.ending == .exit(0), "\(end.err)")
+  }
+
+  @Test func whatIsMissingIsNamedAndInstalled() throws {
+    let end = try setUp(Self.swift, Self.sudo, Self.apt)
+    #expect(end.ending == .exit(0), "\(end.err)")
+    #expect(end.out == "ready\n")
+    #expect(end.err.contains("installing what is missing: pkg-config libssl-dev"))
+    #expect(end.err.contains("apt-get update"))
+    #expect(end.err.contains("apt-get install -y -q --no-install-recommends pkg-config libssl-dev"))
+  }
+
+  @Test func onlyTheHeadersAreInstalledWherePkgConfigIsThere() throws {
+    let end = try setUp(Self.swift, Self.sudo, Self.apt, ["pkg-config": "return 1"])
+    #expect(end.err.contains("installing what is missing: libssl-dev\n"), "\(end.err)")
+  }
+
+  @Test func aFailedInstallationEndsThere() throws {
+    let end = try setUp(Self.swift, Self.sudo, ["apt-get": "return 100"])
+    #expect(end.ending == .exit(2))
+    #expect(end.err.contains("'apt-get update' failed"))
+    #expect(end.out == "")
+  }
+
+  @Test func aMachineWithoutAptIsToldWhatToInstall() throws {
+    let end = try setUp(Self.swift)
+    #expect(end.ending == .exit(2))
+    #expect(end.err.contains("missing: pkg-config libssl-dev"))
+  }
+}

@@ -1,0 +1,61 @@
+import Testing
+
+/// What is wrong with a command line is named, with the nearest right word where there is one, and the exit code is 2.
+@Suite struct UsageTests {
+  /// A wrong command line, and what the complaint must contain.
+  static let wrong: [(words: String, complaint: String)] = [
+    ("dmo", "unknown command 'dmo', did you mean 'demo'?"),
+    ("--json", "unknown command '--json'"),
+    ("demo --jsn", "unknown option '--jsn', did you mean '--json'?"),
+    ("demo -j", "unknown option '-j'"),
+    ("demo lawk-veiw", "did you mean 'lawk-view'?"),
+    ("demo /nonexistent/glasses.json5", "/nonexistent/glasses.json5"),
+    ("demo lawk-view echo", "'echo' is one word too many"),
+    ("demo --seed", "--seed needs a value: --seed N"),
+    ("demo --seed soon", "--seed soon: expected a number from 0"),
+    ("demo --seed -1", "--seed -1: expected a number from 0"),
+    ("demo --seed 1 --seed 2", "--seed is given twice"),
+    ("demo --json=yes", "--json takes no value"),
+    ("demo --quirk flickr", "unknown quirk 'flickr', did you mean 'flicker'?"),
+    ("demo --quirk flicker,cycls=3", "did you mean 'cycles'?"),
+    ("demo --quirk flicker,cycles=0", "cycles"),
+    ("demo --quirk flicker,empty=5parsecs", "empty"),
+    ("demo --transcript /nonexistent/t", "--transcript /nonexistent/t: No such file or directory"),
+    ("run", "PROFILE… is missing"),
+    ("run lawk-view --count 2 --on unix:/tmp/a", "put {index} where their number shall stand"),
+    ("run lawk-view --count none", "--count none: expected a number from 1"),
+    ("run lawk-view --on bench:SERIAL", "the profile says which serial number it is"),
+    ("run lawk-view --on unx:/tmp/glasses.sock", "did you mean 'unix:/tmp/glasses.sock'?"),
+    ("run lawk-view --on /tmp/glasses.sock", "did you mean 'unix:/tmp/glasses.sock'?"),
+    ("run lawk-view --on unix:", "unix:PATH"),
+    ("run lawk-view --on tcp:localhost", "tcp:"),
+    ("run lawk-view --on usb:", "usb:"),
+    ("run lawk-view --on unix:/nonexistent/a", "the directory does not exist; make it first"),
+    ("run lawk-view --on unix:/tmp/a --behavior ehco", "expected echo, sink, did you mean 'echo'?"),
+    ("run lawk-view --on unix:/tmp/a --for soon", "--for soon"),
+    ("run lawk-view --on unix:/tmp/a --quirk session,answer=shrug", "answer"),
+    ("run lawk-veiw --on unix:/tmp/a", "did you mean 'lawk-view'?"),
+    ("send", "nothing to send: give --text S, --hex H, --file F or --10k"),
+    ("send one two --10k", "'two' is one word too many"),
+    ("send unix:/tmp/a", "nothing to send: give --text S, --hex H, --file F or --10k"),
+    ("send unix:/tmp/a --text a --10k", "--text and --10k exclude each other"),
+    ("send unix:/tmp/a --hex 0g", "--hex '0g': expected pairs of hex digits"),
+    ("send unix:/tmp/a --hex 012", "--hex '012': expected pairs of hex digits"),
+    ("send unix:/tmp/a --file /nonexistent/f", "--file /nonexistent/f: No such file or directory"),
+    ("send unix:/tmp/a --file /tmp", "--file /tmp"),
+    ("send unix:/tmp/a --10k --expect ecco", "--expect 'ecco': expected echo, none, or pairs of hex digits"),
+    ("send unix:/tmp/a --10k --timeout soon", "--timeout soon"),
+    ("send unix:/tmp/a --10k --timout 1s", "did you mean '--timeout'?"),
+    ("list unix:/tmp/a", "tells nothing before one connects"),
+    ("list --jsn", "did you mean '--json'?"),
+    ("send localhost:7000 --10k", "did you mean 'tcp:localhost:7000'?"),
+    ("send usb: --10k", "usb:"),
+  ]
+
+  @Test(arguments: wrong) func aWrongCommandLineEndsWithTwoAndIsExplained(words: String, complaint: String) throws {
+    let easim = try Program(path: BuiltProducts.easim, words.split(separator: " ").map(String.init)).wait()
+    #expect(easim.ending == .exit(2), "\(easim.out)\(easim.err)")
+    #expect(easim.err.contains(complaint), "\(easim.err)")
+    #expect(easim.out == "")
+  }
+}

@@ -1,0 +1,37 @@
+import Foundation
+
+/// The files of this repository, for tests that check the repository itself.
+///
+/// Paths are relative to its root: `Sources/IAP2/Link/Link.swift`.
+public enum Repository {
+  /// Where it is on this machine.
+  public static let root: String = {
+    var url = URL(fileURLWithPath: #filePath)
+    for _ in 0..<4 { url.deleteLastPathComponent() }
+    return url.path
+  }()
+
+  /// A file's text.
+  public static func text(_ path: String) throws -> String {
+    try String(contentsOfFile: absolute(path), encoding: .utf8)
+  }
+
+  /// Every file below a folder, sorted; links to folders are not followed.
+  public static func files(under folder: String, suffix: String = "") -> [String] {
+    let found = FileManager.default.enumerator(atPath: absolute(folder))?.compactMap { $0 as? String } ?? []
+    return found.map { "\(folder)/\($0)" }.filter { $0.hasSuffix(suffix) && !isFolder($0) }.sorted()
+  }
+
+  /// Whether there is such a folder.
+  public static func isFolder(_ path: String) -> Bool {
+    var isFolder: ObjCBool = false
+    return FileManager.default.fileExists(atPath: absolute(path), isDirectory: &isFolder) && isFolder.boolValue
+  }
+
+  /// Whether there is such a file, and it can be run.
+  public static func isProgram(_ path: String) -> Bool {
+    !isFolder(path) && FileManager.default.isExecutableFile(atPath: absolute(path))
+  }
+
+  private static func absolute(_ path: String) -> String { "\(root)/\(path)" }
+}

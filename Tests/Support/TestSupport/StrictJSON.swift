@@ -1,0 +1,62 @@
+import Foundation
+
+/// A value of JSON as Foundation reads it: a reader that shares nothing with the writer under test.
+public enum StrictJSON: Equatable, Sendable {
+  /// `null`.
+  case null
+  /// `true` and `false`.
+  case truth(Bool)
+  /// Any number.
+  case number(Double)
+  /// A string.
+  case text(String)
+  /// An array.
+  case list([StrictJSON])
+  /// An object.
+  case object([String: StrictJSON])
+
+  /// Reads one value; text that is no JSON, or more than one value, is an error.
+  public init(reading text: String) throws {
+    self = try JSONDecoder().decode(StrictJSON.self, from: Data(text.utf8))
+  }
+
+  /// A member of an object; nil when there is none.
+  public subscript(key: String) -> StrictJSON? {
+    if case .object(let members) = self { members[key] } else { nil }
+  }
+
+  /// The keys of an object.
+  public var keys: Set<String> {
+    if case .object(let members) = self { Set(members.keys) } else { [] }
+  }
+
+  /// The string, if it is one.
+  public var text: String? {
+    if case .text(let text) = self { text } else { nil }
+  }
+
+  /// The number, if it is one.
+  public var number: Double? {
+    if case .number(let number) = self { number } else { nil }
+  }
+}
+
+extension StrictJSON: Decodable {
+  /// Tries one type after the other; the decoder is strict about each.
+  public init(from decoder: any Decoder) throws {
+    let value = try decoder.singleValueContainer()
+    if value.decodeNil() {
+      self = .null
+    } else if let truth = try? value.decode(Bool.self) {
+      self = .truth(truth)
+    } else if let number = try? value.decode(Double.self) {
+      self = .number(number)
+    } else if let text = try? value.decode(String.self) {
+      self = .text(text)
+    } else if let list = try? value.decode([StrictJSON].self) {
+      self = .list(list)
+    } else {
+      self = .object(try value.decode([String: StrictJSON].self))
+    }
+  }
+}
