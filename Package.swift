@@ -97,6 +97,12 @@ let package = Package(
     tests("AccessoryTransportsTests", ["AccessoryCore", "AccessoryTransports", "ChannelSuite", "CLinux"]),
     tests("CertificatesTests", ["Certificates", "AccessoryCore", "CCrypto", "CLinux"]),
     tests(
+      "AccessoryHostTests",
+      [
+        "AccessoryHost", "AccessorySimulator", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports",
+        "Certificates", "AccessoryCore", "IAP2",
+      ]),
+    tests(
       "AccessoryWorldsTests",
       ["AccessoryWorlds", "AccessoryProfiles", "AccessorySessions", "AccessoryTransports", "AccessoryCore"]),
   ],

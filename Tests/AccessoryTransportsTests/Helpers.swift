@@ -151,7 +151,7 @@ final class TemporaryDirectory {
   }
 
   deinit {
-    for name in names { unlink("\(path)/\(name)") }
+    for name in names where unlink("\(path)/\(name)") != 0 { rmdir("\(path)/\(name)") }
     rmdir(path)
   }
 

@@ -12,14 +12,18 @@ import Glibc
 /// An attachment is alive while a process listens on its socket, whatever becomes of process numbers: so leavings are
 /// told from the living without trusting the card.
 ///
-/// A name is six letters for the accessory and a count of its attachments: `k3x9qa-2`. No name is used twice.
+/// A name is six letters for the accessory and a count of its attachments: `k3x9qa-2`. No name is used twice. Files of
+/// other names are somebody else's and are never touched.
 public struct BenchEntry: Hashable, Sendable {
   /// The directory it is in.
   public let directory: BenchDirectory
   /// Its name, without a suffix.
   public let name: String
 
-  static let longestName = 6 + 1 + 9
+  private static let letters = "abcdefghijkmnpqrstuvwxyz23456789"
+  private static let letterCount = 6
+  private static let mostDigits = 9
+  static let longestName = letterCount + 1 + mostDigits
   static let longestSuffix = ".sock".utf8.count
   private static let suffixes = ["sock", "lock", "json", "tmp"]
   /// A socket younger than this, without a card yet, may be about to be listened on.
@@ -27,10 +31,11 @@ public struct BenchEntry: Hashable, Sendable {
 
   /// An entry by its name; nil when it can be none.
   public init?(_ name: String, in directory: BenchDirectory) {
-    let isName = name.utf8.allSatisfy {
-      UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 || UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || $0 == 0x2D
-    }
-    guard isName, !name.isEmpty, name.utf8.count <= Self.longestName, !name.hasPrefix("-") else { return nil }
+    let parts = name.split(separator: "-", omittingEmptySubsequences: false)
+    guard parts.count == 2, parts[0].count == Self.letterCount, parts[0].allSatisfy(Self.letters.contains),
+      1...Self.mostDigits ~= parts[1].utf8.count,
+      parts[1].utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 })
+    else { return nil }
     self.name = name
     self.directory = directory
   }
@@ -58,7 +63,7 @@ public struct BenchEntry: Hashable, Sendable {
   /// Letters for an accessory, by the system's chance: a world's own chance would give two processes with one seed one
   /// name.
   public static func freshAccessoryName() -> String {
-    String((0..<6).map { _ in "abcdefghijkmnpqrstuvwxyz23456789".randomElement() ?? "a" })
+    String((0..<letterCount).map { _ in letters.randomElement() ?? "a" })
   }
 
   // MARK: Life and death

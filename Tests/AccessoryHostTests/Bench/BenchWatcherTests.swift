@@ -1,0 +1,159 @@
+import AccessoryCore
+import AccessoryHost
+import AccessorySimulator
+import AccessoryTransports
+import Glibc
+import Testing
+
+@Suite struct BenchWatcherTests {
+  @Test func comingAndGoingIsToldWithoutTakingACable() throws {
+    let lab = try BenchLab()
+    let bench = try Bench(lab.directory)
+    let watcher = lab.watcher()
+    try watcher.start()
+    let accessory = lab.accessory(try lab.profile(serial: "S1"), on: bench)
+    try accessory.plugIn()
+    lab.run(until: { lab.changes.count == 1 })
+    accessory.unplug()
+    lab.run(until: { lab.changes.count == 2 })
+    #expect(lab.changes == ["arrived S1 [\"com.example.echo\"]", "left S1: unplugged"])
+    #expect(watcher.accessories.isEmpty)
+    #expect(lab.files == [])
+  }
+
+  @Test func whatIsThereAlreadyIsToldAtOnceAndOnce() throws {
+    let lab = try BenchLab()
+    let bench = try Bench(lab.directory)
+    for serial in ["S1", "S2", "S3"] {
+      let accessory = lab.accessory(try lab.profile(serial: serial), on: bench)
+      try accessory.plugIn()
+      defer { accessory.unplug() }
+      // Each is kept until the watcher has seen it.
+      let watcher = lab.watcher()
+      try watcher.start()
+      #expect(lab.changes == ["arrived \(serial) [\"com.example.echo\"]"])
+      lab.settle()
+      #expect(lab.changes.count == 1)
+      lab.changes = []
+      watcher.stop()
+    }
+  }
+
+  @Test(arguments: [0, 3])
+  func aBenchThatIsNotThereYetIsWaitedFor(depth: Int) throws {
+    let lab = try BenchLab(depth: depth)
+    let watcher = lab.watcher()
+    try watcher.start()
+    lab.settle()
+    #expect(lab.changes == [])
+    for level in 1...(depth + 1) where level <= depth { mkdir(lab.root + String(repeating: "/d", count: level), 0o700) }
+    let bench = try Bench(lab.directory)
+    let accessory = lab.accessory(try lab.profile(serial: "S1"), on: bench)
+    try accessory.plugIn()
+    lab.run(until: { !lab.changes.isEmpty })
+    #expect(lab.changes == ["arrived S1 [\"com.example.echo\"]"])
+    accessory.unplug()
+  }
+
+  @Test func aBenchThatIsRemovedAndComesBackIsFollowed() throws {
+    let lab = try BenchLab()
+    let bench = try Bench(lab.directory)
+    let watcher = lab.watcher()
+    try watcher.start()
+    let accessory = lab.accessory(try lab.profile(serial: "S1"), on: bench)
+    try accessory.plugIn()
+    lab.run(until: { lab.changes.count == 1 })
+    rename(lab.directory.path, lab.root + "/away")
+    lab.run(until: { lab.changes.count == 2 })
+    #expect(lab.changes.last == "left S1: the bench was removed")
+    rename(lab.root + "/away", lab.directory.path)
+    lab.run(until: { lab.changes.count == 3 })
+    #expect(lab.changes.last == "arrived S1 [\"com.example.echo\"]")
+    accessory.unplug()
+    lab.run(until: { lab.changes.count == 4 })
+  }
+
+  @Test func anAccessoryThatIsGoneBeforeItsCardIsReadIsToldAllTheSame() throws {
+    let lab = try BenchLab()
+    let bench = try Bench(lab.directory)
+    let watcher = lab.watcher()
+    try watcher.start()
+    let accessory = lab.accessory(try lab.profile(serial: "S1"), on: bench)
+    // No turn of the loop in between, so the watcher comes too late for every card.
+    for _ in 0..<3 {
+      try accessory.plugIn()
+      accessory.unplug()
+    }
+    lab.run(until: { lab.changes.count == 3 })
+    #expect(lab.changes == ["passed ?", "passed ?", "passed ?"])
+    try accessory.plugIn()
+    lab.run(until: { lab.changes.count == 4 })
+    accessory.unplug()
+    try accessory.plugIn()
+    accessory.unplug()
+    lab.run(until: { lab.changes.count == 6 })
+    #expect(lab.changes.last == "passed S1", "it is known from its earlier attachment")
+  }
+
+  @Test func moreThanTheKernelKeepsIsSaidAndThePresentIsRight() throws {
+    let lab = try BenchLab()
+    let bench = try Bench(lab.directory)
+    let watcher = lab.watcher()
+    try watcher.start()
+    let staying = lab.accessory(try lab.profile(serial: "S1"), on: bench)
+    try staying.plugIn()
+    lab.run(until: { lab.changes.count == 1 })
+    let setting = try contents("/proc/sys/fs/inotify/max_queued_events")
+    let limit = try #require(Int(String(decoding: setting, as: UTF8.self)))
+    let (from, to) = (lab.directory.path + "/x", lab.directory.path + "/y")
+    close(open(from, O_CREAT | O_WRONLY, 0o600))
+    for _ in 0...(limit / 4) {
+      rename(from, to)
+      rename(to, from)
+    }
+    unlink(from)
+    let late = lab.accessory(try lab.profile(serial: "S2"), on: bench)
+    try late.plugIn()
+    staying.unplug()
+    lab.run(until: { lab.changes.count == 4 })
+    #expect(lab.changes[1].hasPrefix("warning more happened on the bench"))
+    #expect(Set(lab.changes[2...]) == ["left S1: unplugged", "arrived S2 [\"com.example.echo\"]"])
+    late.unplug()
+  }
+
+  @Test func aCardThatNobodyCanReadIsAWarningAndNotAnAccessory() throws {
+    let lab = try BenchLab()
+    let bench = try Bench(lab.directory)
+    let watcher = lab.watcher()
+    try watcher.start()
+    let accessory = lab.accessory(try lab.profile(serial: "S1"), on: bench)
+    try accessory.plugIn()
+    lab.run(until: { lab.changes.count == 1 })
+    let card = try #require(lab.files.first { $0.hasSuffix(".json") })
+    let draft = lab.directory.path + "/draft"
+    let file = open(draft, O_CREAT | O_WRONLY, 0o600)
+    write(file, "{oops", 5)
+    close(file)
+    rename(draft, lab.directory.path + "/" + card)
+    lab.run(until: { lab.changes.count == 2 })
+    #expect(lab.changes[1].contains("\(card):1:6"), "\(lab.changes)")
+    accessory.unplug()
+    lab.run(until: { lab.changes.count == 3 })
+  }
+
+  @Test func aBenchThatCannotBeTrustedIsRefusedAtTheStart() throws {
+    let lab = try BenchLab()
+    try lab.directory.make()
+    chmod(lab.directory.path, 0o777)
+    #expect(throws: BenchError.writableByAll(lab.directory.path)) { try lab.watcher().start() }
+  }
+
+  func contents(_ path: String) throws -> [UInt8] {
+    let file = open(path, O_RDONLY)
+    try #require(file >= 0)
+    defer { close(file) }
+    var bytes = [UInt8](repeating: 0, count: 64)
+    let count = read(file, &bytes, bytes.count)
+    return bytes[..<max(0, count)].filter { $0 != UInt8(ascii: "\n") }
+  }
+}
