@@ -90,6 +90,12 @@ let package = Package(
     tests("AccessoryTransportsTests", ["AccessoryCore", "AccessoryTransports", "ChannelSuite", "CLinux"]),
     tests("CertificatesTests", ["Certificates", "AccessoryCore", "CCrypto", "CLinux"]),
     tests(
+      "AccessorySimulatorTests",
+      [
+        "AccessorySimulator", "AccessoryWorlds", "AccessoryHost", "AccessorySessions", "AccessoryProfiles",
+        "AccessoryTransports", "AccessoryCore", "IAP2",
+      ]),
+    tests(
       "AccessoryWorldsTests",
       ["AccessoryWorlds", "AccessoryProfiles", "AccessorySessions", "AccessoryTransports", "AccessoryCore"]),
   ],
