@@ -30,6 +30,7 @@ final class AccessoryAttachment: ConnectionOwner {
   private var isAuthenticated = false
   private let answersAuthentication: Bool
   private var timers: [LoopTimer] = []
+  private var staleBytes: StaleBytes?
 
   init(
     cable: Cable, profile: Profile, isWhole: Bool, answersAuthentication: Bool,
@@ -47,6 +48,7 @@ final class AccessoryAttachment: ConnectionOwner {
     self.tell = tell
     self.hear = hear
     sessionsTroubled = sessionTrouble
+    staleBytes = profile.quirk(QuirkDefinition.staleBytes.name).map { StaleBytes(limit: $0.count("count")) }
     var peer = AccessoryPeer(
       identification: profile.identification(isWhole: isWhole), settings: profile.linkSettings)
     peer.identifiesAtOnce = profile.quirk(QuirkDefinition.identification.name) == nil
@@ -189,6 +191,7 @@ final class AccessoryAttachment: ConnectionOwner {
     let session = connection.acceptSession(id, protocolName: entry.name, reportingStatus: reports)
     tell(.sessionOpen(id: Int(id), protocolName: entry.name))
     guard session.isOpen else { return }
+    sendStaleBytes(on: session)
     let played = trouble == .silent ? SinkBehavior() : behavior(entry)
     session.handler = played.makeHandler(for: session, in: context(of: session))
     switch trouble {
@@ -210,6 +213,19 @@ extension AccessoryAttachment {
       default: tell(report)
       }
     }
+  }
+
+  /// Plays the stale-bytes quirk: the endpoint gives what it still holds of the session before.
+  private func sendStaleBytes(on session: Session) {
+    guard var stale = staleBytes else { return }
+    let bytes = stale.take()
+    staleBytes = stale
+    if !bytes.isEmpty {
+      let count = session.write(bytes.span.bytes)
+      tell(
+        .warning("session \(session.id) begins with \(count) bytes of the one before, as the stale-bytes quirk says"))
+    }
+    session.writeObserver = { [weak self] in self?.staleBytes?.keep($0) }
   }
 }
 
