@@ -100,7 +100,13 @@ let package = Package(
       "AccessoryHostTests",
       [
         "AccessoryHost", "AccessorySimulator", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports",
-        "Certificates", "AccessoryCore", "IAP2",
+        "Certificates", "AccessoryCore",
+      ]),
+    tests(
+      "AccessorySimulatorTests",
+      [
+        "AccessorySimulator", "AccessoryWorlds", "AccessoryHost", "AccessorySessions", "AccessoryProfiles",
+        "AccessoryTransports", "AccessoryCore", "IAP2",
       ]),
     tests(
       "AccessoryWorldsTests",

@@ -18,6 +18,10 @@ public final class Session {
   public var handler: (any SessionHandler)?
   /// Why it is over; nil while it is open.
   public private(set) var end: SessionEnd?
+  /// Why this side closed it, where whoever did so said it.
+  public private(set) var closingReason: String?
+  /// Sees the bytes that were taken to send; for oddities that repeat them later.
+  public var writeObserver: ((RawSpan) -> Void)?
   /// Bytes that were read from it.
   public private(set) var bytesRead = 0
   /// Bytes that it took to send.
@@ -65,12 +69,16 @@ public final class Session {
     guard isOpen, bytes.byteCount > 0 else { return 0 }
     let taken = carrier.write(bytes, to: self)
     bytesWritten += taken
+    if taken > 0 { writeObserver?(bytes.extracting(0..<taken)) }
     return taken
   }
 
-  /// Closes the session from this side. What was written still goes out; the handler hears of the end.
-  public func close() {
-    if isOpen { carrier.close(self) }
+  /// Closes the session from this side. What was written still goes out; the handler hears of the end. The wire has no
+  /// words for a reason, so it is for this side's timeline alone.
+  public func close(_ reason: String? = nil) {
+    guard isOpen else { return }
+    closingReason = reason
+    carrier.close(self)
   }
 
   private func refill() {

@@ -21,6 +21,7 @@ final class AccessoryAttachment: ConnectionOwner {
   private let isWhole: Bool
   private let authenticator: any AccessoryAuthenticator
   private let behavior: (Profile.SessionProtocol) -> any AccessoryBehavior
+  private let programs: ProgramKeeper
   private let connection: Connection<AccessoryPeer>
   private let tell: (TimelineEvent.Kind) -> Void
   private let hear: (News) -> Void
@@ -29,11 +30,13 @@ final class AccessoryAttachment: ConnectionOwner {
   private var isAuthenticated = false
   private let answersAuthentication: Bool
   private var timers: [LoopTimer] = []
+  private var staleBytes: StaleBytes?
 
   init(
     cable: Cable, profile: Profile, isWhole: Bool, answersAuthentication: Bool,
     authenticator: any AccessoryAuthenticator, sessionTrouble: SessionTrouble,
-    behavior: @escaping (Profile.SessionProtocol) -> any AccessoryBehavior, on loop: any EventLoop,
+    behavior: @escaping (Profile.SessionProtocol) -> any AccessoryBehavior, programs: ProgramKeeper,
+    on loop: any EventLoop,
     tell: @escaping (TimelineEvent.Kind) -> Void, hear: @escaping (News) -> Void
   ) {
     self.profile = profile
@@ -41,9 +44,11 @@ final class AccessoryAttachment: ConnectionOwner {
     self.answersAuthentication = answersAuthentication
     self.authenticator = authenticator
     self.behavior = behavior
+    self.programs = programs
     self.tell = tell
     self.hear = hear
     sessionsTroubled = sessionTrouble
+    staleBytes = profile.quirk(QuirkDefinition.staleBytes.name).map { StaleBytes(limit: $0.count("count")) }
     var peer = AccessoryPeer(
       identification: profile.identification(isWhole: isWhole), settings: profile.linkSettings)
     peer.identifiesAtOnce = profile.quirk(QuirkDefinition.identification.name) == nil
@@ -105,8 +110,13 @@ final class AccessoryAttachment: ConnectionOwner {
   func connectionSessionEnded(_ session: Session, _ end: SessionEnd) {
     tell(
       .sessionClose(
-        id: Int(session.id), protocolName: session.protocolName, reason: end.description, read: session.bytesRead,
-        written: session.bytesWritten))
+        id: Int(session.id), protocolName: session.protocolName, reason: reason(of: session, end),
+        read: session.bytesRead, written: session.bytesWritten))
+  }
+
+  private func reason(of session: Session, _ end: SessionEnd) -> String {
+    guard end == .closedByAccessory, let reason = session.closingReason else { return end.description }
+    return "\(end): \(reason)"
   }
 
   func connectionEnded(_ end: ChannelEnd) {
@@ -181,16 +191,41 @@ final class AccessoryAttachment: ConnectionOwner {
     let session = connection.acceptSession(id, protocolName: entry.name, reportingStatus: reports)
     tell(.sessionOpen(id: Int(id), protocolName: entry.name))
     guard session.isOpen else { return }
-    if trouble == .silent {
-      session.handler = SinkBehavior().makeHandler(for: session, on: connection.loop)
-    } else {
-      session.handler = behavior(entry).makeHandler(for: session, on: connection.loop)
-    }
+    sendStaleBytes(on: session)
+    let played = trouble == .silent ? SinkBehavior() : behavior(entry)
+    session.handler = played.makeHandler(for: session, in: context(of: session))
     switch trouble {
     case .close(let delay): later(delay) { session.close() }
     case .detach(let delay): later(delay) { self.hear(.wantsToDetach) }
     default: break
     }
+  }
+}
+
+extension AccessoryAttachment {
+  /// What a behaviour of this session is given; what it says is told with the session's number.
+  private func context(of session: Session) -> BehaviorContext {
+    let id = session.id
+    return BehaviorContext(loop: connection.loop, programs: programs) { [tell] report in
+      switch report {
+      case .note(let text): tell(.note("session \(id): \(text)"))
+      case .warning(let text): tell(.warning("session \(id): \(text)"))
+      default: tell(report)
+      }
+    }
+  }
+
+  /// Plays the stale-bytes quirk: the endpoint gives what it still holds of the session before.
+  private func sendStaleBytes(on session: Session) {
+    guard var stale = staleBytes else { return }
+    let bytes = stale.take()
+    staleBytes = stale
+    if !bytes.isEmpty {
+      let count = session.write(bytes.span.bytes)
+      tell(
+        .warning("session \(session.id) begins with \(count) bytes of the one before, as the stale-bytes quirk says"))
+    }
+    session.writeObserver = { [weak self] in self?.staleBytes?.keep($0) }
   }
 }
 

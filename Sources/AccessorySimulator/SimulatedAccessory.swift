@@ -20,6 +20,7 @@ public final class SimulatedAccessory {
   private let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
   private let sessionTrouble: SessionTrouble
+  private let programs = ProgramKeeper()
 
   private var program: PlugProgram
   private var random: SeededRandom
@@ -38,11 +39,15 @@ public final class SimulatedAccessory {
     self.authenticator = authenticator
     self.loop = loop
     self.report = report
-    makeBehavior = behavior ?? BuiltInBehaviors(report: { _ in }).behavior
+    makeBehavior = behavior ?? BuiltInBehaviors.behavior
     sessionTrouble = SessionTrouble(profile.quirk(QuirkDefinition.session.name))
     program = PlugProgram(flicker: Flicker(profile.quirk(QuirkDefinition.flicker.name)))
     random = loop.random.derived("accessory")
     timer = loop.makeTimer { [unowned self] in deadlineCame() }
+  }
+
+  deinit {
+    programs.endAll()
   }
 
   /// Whether it is plugged in, be it without protocols.
@@ -55,6 +60,10 @@ public final class SimulatedAccessory {
 
   /// Whether it is plugged in as the profile says, any flicker being over.
   public var isWhole: Bool { program.state == .whole }
+
+  /// How many programs of its sessions run: after the last session, they get time to end by themselves. Dropping the
+  /// accessory, which must be unplugged by then, ends them at once.
+  public var runningPrograms: Int { programs.count }
 
   /// Plugs in. A port that cannot be opened is an error here and a warning later.
   public func plugIn() throws {
@@ -131,7 +140,7 @@ public final class SimulatedAccessory {
       cable: cable, profile: profile, isWhole: !program.isEmpty,
       answersAuthentication: !program.isEmpty || program.flicker?.answersAuthentication ?? true,
       authenticator: authenticator, sessionTrouble: sessionTrouble,
-      behavior: { [unowned self] entry in makeBehavior(profile.behavior(of: entry)) }, on: loop,
+      behavior: { [unowned self] entry in makeBehavior(profile.behavior(of: entry)) }, programs: programs, on: loop,
       tell: { [unowned self] kind in tell(kind) }, hear: { [unowned self] news in hear(news) })
     attachment = next
     next.start()

@@ -99,13 +99,16 @@ public final class World {
     }
   }
 
-  /// An accessory of this world, not plugged in.
-  public func add(_ profile: Profile) -> SimulatedAccessory {
+  /// An accessory of this world, not plugged in. `behavior` plays the profile's behaviours in place of the built-in ones.
+  public func add(
+    _ profile: Profile, behavior: ((Behavior) -> any AccessoryBehavior)? = nil
+  ) -> SimulatedAccessory {
     let number = UInt64(accessories.count)
     let (log, report) = (log, settings.report)
     let port = makePort()
     let accessory = SimulatedAccessory(
-      profile, at: port, authenticator: authenticator(for: profile, settings.seed &+ number), on: loop
+      profile, at: port, authenticator: authenticator(for: profile, settings.seed &+ number), on: loop,
+      behavior: behavior
     ) { event in
       log.events.append(event)
       report(event)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -51,5 +52,38 @@ int clinux_open_process(int32_t pid) {
   (void)pid;
   errno = ENOSYS;
   return -1;
+#endif
+}
+
+char *const *clinux_environment(void) {
+  return environ;
+}
+
+ssize_t clinux_write_to_pipe(int pipe, const void *bytes, size_t count) {
+  sigset_t broken, before, pending;
+  sigemptyset(&broken);
+  sigaddset(&broken, SIGPIPE);
+  if (pthread_sigmask(SIG_BLOCK, &broken, &before) != 0) return -1;
+  sigpending(&pending);
+  ssize_t written = write(pipe, bytes, count);
+  int code = errno;
+  if (written < 0 && code == EPIPE && !sigismember(&pending, SIGPIPE)) {
+    struct timespec now = {0, 0};
+    while (sigtimedwait(&broken, NULL, &now) < 0 && errno == EINTR) {}
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  errno = code;
+  return written;
+}
+
+int clinux_pipe(int ends[2]) {
+  return pipe2(ends, O_CLOEXEC);
+}
+
+int clinux_close_from(posix_spawn_file_actions_t *actions, int first) {
+#if __GLIBC_PREREQ(2, 34)
+  return posix_spawn_file_actions_addclosefrom_np(actions, first);
+#else
+  return 0;
 #endif
 }

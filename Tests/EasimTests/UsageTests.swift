@@ -31,7 +31,7 @@ import Testing
     ("run lawk-view --on tcp:localhost", "tcp:"),
     ("run lawk-view --on usb:", "usb:"),
     ("run lawk-view --on unix:/nonexistent/a", "the directory does not exist; make it first"),
-    ("run lawk-view --on unix:/tmp/a --behavior ehco", "expected echo, sink, did you mean 'echo'?"),
+    ("run lawk-view --on unix:/tmp/a --behavior ehco", "unknown behavior 'ehco', did you mean 'echo'?"),
     ("run lawk-view --on unix:/tmp/a --for soon", "--for soon"),
     ("run lawk-view --on unix:/tmp/a --quirk session,answer=shrug", "answer"),
     ("run lawk-veiw --on unix:/tmp/a", "did you mean 'lawk-view'?"),

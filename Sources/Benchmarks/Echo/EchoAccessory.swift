@@ -30,7 +30,7 @@ final class EchoAccessory: ConnectionOwner {
     case .challenged: connection.perform { peer, _ in peer.provideResponse([UInt8](repeating: 0x5A, count: 64)) }
     case .sessionRequested(let id, _):
       let session = connection.acceptSession(id, protocolName: Self.protocolName, reportingStatus: false)
-      session.handler = EchoBehavior().makeHandler(for: session, on: connection.loop)
+      session.handler = EchoBehavior().makeHandler(for: session, in: BehaviorContext(loop: connection.loop))
     default: break
     }
   }

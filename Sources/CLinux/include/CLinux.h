@@ -1,6 +1,7 @@
 // The system calls that Swift's Glibc module does not show, and the variadic ones Swift cannot import.
 #pragma once
 #include <malloc.h>
+#include <spawn.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/epoll.h>
@@ -8,6 +9,7 @@
 #include <sys/inotify.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 #include <sys/un.h>
 #include <termios.h>
 #include <time.h>
@@ -29,3 +31,16 @@ int clinux_open_pty(char *name, size_t room);
 /// A descriptor that becomes readable when the process ends, close-on-exec; or -1 with errno: ESRCH when there is no
 /// such process, ENOSYS where the kernel lacks the call (before 5.3).
 int clinux_open_process(int32_t pid);
+
+/// The environment of this process, which Swift cannot name because it is a variable.
+char *const *clinux_environment(void);
+
+/// write(2) to a pipe whose reader may be gone: that is EPIPE here, and never a SIGPIPE, whatever the process does about
+/// that signal.
+ssize_t clinux_write_to_pipe(int pipe, const void *bytes, size_t count);
+
+/// A pipe, both ends close-on-exec; 0, or -1 with errno.
+int clinux_pipe(int ends[2]);
+
+/// Lets a program start with no descriptor from `first` on; before glibc 2.34 it still gets none that is close-on-exec.
+int clinux_close_from(posix_spawn_file_actions_t *actions, int first);

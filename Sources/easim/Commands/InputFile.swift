@@ -5,8 +5,9 @@ enum InputFile {
   /// More than this is nobody's profile, capture or payload.
   static let sizeLimit = 256 << 20
 
-  static func read(_ path: String, _ command: CommandSpec) throws -> [UInt8] {
-    let name = path == "-" ? "stdin" : path
+  /// `option` is named in complaints, where the path came with one.
+  static func read(_ path: String, option: String? = nil, _ command: CommandSpec) throws -> [UInt8] {
+    let name = (option.map { "\($0) " } ?? "") + (path == "-" ? "stdin" : path)
     let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw UsageError("\(name): \(String(cString: strerror(errno)))", command) }
     defer { if descriptor != STDIN_FILENO { close(descriptor) } }

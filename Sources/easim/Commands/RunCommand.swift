@@ -13,6 +13,7 @@ extension CommandSpec {
       Plays the accessories that each PROFILE describes (a name, or a path), for any host that connects. By default they
       appear on the bench, where list, send and every other command finds them; --on puts them at an address instead,
       in which {index} stands for the number of the accessory when there are several.
+      Behaviours are echo, sink[,check], source[,rate=N,chunk=N,text=S,total=N] and exec:COMMAND.
       Each host finds an accessory freshly plugged in; with a flicker it sees the whole flicker. Ctrl-C unplugs cleanly.
       """,
     options: [
@@ -21,8 +22,8 @@ extension CommandSpec {
         summary: "where it appears: bench:, bench:DIR#, unix:PATH, tcp:HOST:PORT, pty:PATH, serial:PATH"),
       OptionSpec(name: "--count", value: "N", summary: "so many accessories of each profile, numbered from 1"),
       OptionSpec(
-        name: "--behavior", value: "B", summary: "what it does with bytes, instead of what the profile says",
-        choices: ["echo", "sink"]),
+        name: "--behavior", value: "B",
+        summary: "what it does with bytes, instead of what the profile says (see above)"),
       OptionSpec(
         name: "--quirk", value: "Q", summary: "an oddity, such as flicker or session,answer=refuse", isRepeatable: true),
       OptionSpec(name: "--for", value: "TIME", summary: "unplug after this long"),
@@ -62,7 +63,8 @@ private func runRun(_ arguments: ParsedArguments, _ console: Console) throws -> 
   }
   _ = stage.run(until: { false }, limit: limit)
   for accessory in accessories { accessory.unplug(stage.signal.map { _ in stage.signalName } ?? "its time is up") }
-  stage.settle(until: { true })
+  // Programs of the last sessions get the time that they are promised.
+  stage.settle(until: { accessories.allSatisfy { $0.runningPrograms == 0 } }, limit: ExecBehavior.grace * 3)
   console.err("easim: unplugged; \(sessions) sessions were served, \(bytes) bytes in all")
   return .done
 }
@@ -71,6 +73,7 @@ private func runRun(_ arguments: ParsedArguments, _ console: Console) throws -> 
 private func profiles(_ arguments: ParsedArguments) throws -> [Profile] {
   let count = try arguments.number("--count", in: 1...10_000) ?? 1
   let quirks = try arguments.all("--quirk").map { try Quirk($0) }
+  let behavior = try arguments.value("--behavior").map { try Behavior($0) }
   var named: [(reference: String, times: Int)] = []
   for word in arguments.words {
     if let index = named.firstIndex(where: { $0.reference == word }) {
@@ -83,10 +86,9 @@ private func profiles(_ arguments: ParsedArguments) throws -> [Profile] {
     try Profiles.library.template(reference).instances(count * times).map { profile in
       var profile = profile
       for quirk in quirks { profile.apply(quirk) }
-      switch arguments.value("--behavior") {
-      case "echo"?: profile.behavior = .echo
-      case "sink"?: profile.behavior = .sink(check: false)
-      default: break
+      if let behavior {
+        profile.behavior = behavior
+        for index in profile.protocols.indices { profile.protocols[index].behavior = nil }
       }
       return profile
     }

@@ -97,7 +97,7 @@ private func payload(_ arguments: ParsedArguments) throws -> [UInt8] {
     }
     return bytes
   }
-  if let path = arguments.value("--file") { return try InputFile.read(path, arguments.command) }
+  if let path = arguments.value("--file") { return try InputFile.read(path, option: "--file", arguments.command) }
   return CountingPattern.bytes(10_000)
 }
 

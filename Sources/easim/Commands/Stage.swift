@@ -39,7 +39,7 @@ final class Stage {
   }
 
   /// Lets what was said last go out: channels are closed in order, which takes a turn or two.
-  func settle(until condition: () -> Bool) {
-    loop.run(until: condition, limit: .seconds(1))
+  func settle(until condition: () -> Bool, limit: Duration = .seconds(1)) {
+    loop.run(until: condition, limit: limit)
   }
 }

@@ -1,0 +1,172 @@
+import AccessoryCore
+import AccessorySessions
+import AccessoryTransports
+import IAP2
+
+/// Hands a session's bytes to a program, one process per session: what arrives is its standard input, what it prints is
+/// sent, and what it writes to its standard error becomes notes on the timeline, line by line.
+///
+/// - Neither side is outrun: while the program does not read, the session is not read; while the session takes no more,
+///   the program's output stays in its pipe.
+/// - The program ends: when everything it printed is with the session, the session is closed, and its status is the
+///   reason.
+/// - The session ends: the program still gets what had arrived, then the end of its input, then two grace times; see
+///   ``AccessoryTransports/ChildProcess/terminate(grace:)``.
+/// - The program finds `EASIM_PROTOCOL` and `EASIM_SESSION` in its environment.
+///
+/// A program lives in real time, so on a loop without descriptors the session is closed with a warning that says so.
+public struct ExecBehavior: AccessoryBehavior {
+  /// How long a program may take to end by itself after its session.
+  public static let grace = Duration.seconds(1)
+
+  private let command: ProcessCommand
+  private let grace: Duration
+
+  /// A program, by its path or by a name that is sought on PATH.
+  public init(_ program: String, _ arguments: [String] = [], grace: Duration = Self.grace) {
+    command = ProcessCommand(program, arguments)
+    self.grace = grace
+  }
+
+  /// A handler that has started the program.
+  public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
+    var command = command
+    command.environment["EASIM_PROTOCOL"] = session.protocolName
+    command.environment["EASIM_SESSION"] = String(session.id)
+    guard let loop = context.loop as? any PollingLoop else {
+      return refusal(session, context, "a program needs real time, and this loop invents its own")
+    }
+    let served = ServedProgram(session, context, grace: grace)
+    do {
+      try served.start(command, on: loop)
+      return served
+    } catch {
+      return refusal(session, context, "\(error)")
+    }
+  }
+
+  private func refusal(_ session: Session, _ context: BehaviorContext, _ reason: String) -> any SessionHandler {
+    context.warn("\(command.program) is not run: \(reason)")
+    // In a later turn, when the session has its handler.
+    context.loop.schedule(after: .zero) { session.close("its program could not be run") }
+    return SinkBehavior().makeHandler(for: session, in: context)
+  }
+}
+
+/// One program and the session it serves.
+private final class ServedProgram: SessionHandler, ChildProcessHandler {
+  /// Lives as long as the program, which may be longer than the session is open.
+  private let session: Session
+  private let context: BehaviorContext
+  private let grace: Duration
+  private let sending = OneAtATime()
+  private var child: ChildProcess?
+  private var lines = LineSplitter()
+  /// Printed and not taken by the session yet, from `head` on.
+  private var unsent: [UInt8] = []
+  private var head = 0
+  /// Whether the program's input took less than there was.
+  private var inputWaits = false
+  /// How the program ended, while its last bytes still wait for the session.
+  private var ending: ProcessEnding?
+  /// Bytes that came for a program that reads no more, and that a program printed for a session that is over.
+  private var unread = 0
+  private var unheard = 0
+
+  init(_ session: Session, _ context: BehaviorContext, grace: Duration) {
+    self.session = session
+    self.context = context
+    self.grace = grace
+  }
+
+  func start(_ command: ProcessCommand, on loop: any PollingLoop) throws {
+    child = try ChildProcess(command, on: loop, self)
+    context.programs.keep(self)
+  }
+
+  // MARK: The session
+
+  func sessionIsReadable(_ session: Session) {
+    while session.read({ feed($0) }) > 0 {}
+  }
+
+  private func feed(_ bytes: RawSpan) -> Int {
+    guard let child, child.takesInput else {
+      unread += bytes.byteCount
+      return bytes.byteCount
+    }
+    let taken = child.write(bytes)
+    inputWaits = taken < bytes.byteCount
+    return taken
+  }
+
+  func sessionIsWritable(_ session: Session) {
+    sending.run { sendUnsent() }
+  }
+
+  func session(_ session: Session, endedWith end: SessionEnd) {
+    unheard += unsent.count - head
+    (unsent, head) = ([], 0)
+    child?.resumeOutput()
+    child?.terminate(grace: grace)
+    if !inputWaits { child?.closeInput() }
+    finishIfDone()
+  }
+
+  // MARK: The program
+
+  func child(_ child: ChildProcess, printed bytes: RawSpan) {
+    let taken = session.write(bytes)
+    if taken == bytes.byteCount { return }
+    guard session.isOpen else {
+      unheard += bytes.byteCount - taken
+      return
+    }
+    bytes.extracting(taken..<bytes.byteCount).withUnsafeBytes { unsent.append(contentsOf: $0) }
+    child.pauseOutput()
+  }
+
+  private func sendUnsent() {
+    let (bytes, start) = (unsent, head)
+    let taken = session.write(bytes.span.bytes.extracting(start..<bytes.count))
+    guard session.isOpen else { return }
+    head = start + taken
+    guard head == unsent.count else { return }
+    (unsent, head) = ([], 0)
+    child?.resumeOutput()
+    finishIfDone()
+  }
+
+  func child(_ child: ChildProcess, complained bytes: RawSpan) {
+    lines.take(bytes) { context.note($0) }
+  }
+
+  func childTakesInput(_ child: ChildProcess) {
+    inputWaits = false
+    sessionIsReadable(session)
+    if !session.isOpen, !inputWaits { child.closeInput() }
+  }
+
+  func childClosedInput(_ child: ChildProcess) {
+    sessionIsReadable(session)
+  }
+
+  func child(_ child: ChildProcess, endedWith ending: ProcessEnding) {
+    lines.end { context.note($0) }
+    self.ending = ending
+    finishIfDone()
+  }
+
+  private func finishIfDone() {
+    guard let ending, unsent.isEmpty else { return }
+    self.ending = nil
+    child = nil
+    // What came last, to be counted.
+    sessionIsReadable(session)
+    if unread > 0 { context.note("\(unread) bytes came that the program did not read") }
+    if unheard > 0 { context.note("\(unheard) bytes of the program came too late for its session") }
+    if !session.isOpen, ending != .exited(0) { context.note("\(ending)") }
+    context.programs.forget(self)
+    session.close("\(ending)")
+  }
+}

@@ -1,0 +1,113 @@
+import AccessoryProfiles
+
+/// Cuts the bytes of a session into requests and finds the rule that answers each.
+///
+/// What counts as a request is the framing's to say (see ``AccessoryProfiles/Script/Framing``), and never how the bytes
+/// were split on their way: the same stream gives the same requests byte by byte and whole.
+///
+/// States: `waiting` gathers a request; `skipping` drops the rest of one that grew too long, up to its delimiter.
+///
+/// Invariant: at most ``longestRequest`` bytes and a delimiter are held, whatever is sent.
+struct RequestMatcher {
+  /// The longest request, the same as the longest that a fixed framing may ask for. Only a delimiter that never comes
+  /// can make a longer one.
+  static let longestRequest = 65_536
+
+  /// What was found.
+  enum Request: Equatable {
+    /// The request of this rule.
+    case known(rule: Int)
+    /// A request that no rule has; its first bytes and how many it has.
+    case unknown(first: [UInt8], count: Int)
+    /// A request that grew over the limit without a delimiter: cut off here, and dropped up to the next delimiter.
+    case endless
+  }
+
+  private enum State {
+    case waiting
+    case skipping
+  }
+
+  /// How many bytes of an unknown request are told.
+  private static let sampleSize = 16
+
+  private let framing: Script.Framing
+  private let requests: [[UInt8]]
+  private let ruleByRequest: [[UInt8]: Int]
+  private var state = State.waiting
+  /// The request so far; while skipping, the last bytes that may be the beginning of a delimiter.
+  private var buffer: [UInt8] = []
+  /// With framing `any`: the rules whose requests begin with the buffer.
+  private var candidates: [Int]
+
+  /// A matcher at the beginning of a session.
+  init(_ script: Script) {
+    switch script.framing {
+    case .delimiter(let delimiter): precondition(!delimiter.isEmpty, "an empty delimiter ends no request")
+    case .fixed(let count): precondition(count > 0, "a request has at least one byte")
+    case .any: break
+    }
+    framing = script.framing
+    requests = script.rules.map(\.request)
+    ruleByRequest = Dictionary(
+      requests.enumerated().map { ($0.element, $0.offset) }, uniquingKeysWith: { first, _ in first })
+    candidates = Array(requests.indices)
+  }
+
+  /// The next request that ends in `bytes` from `offset` on; nil when they are used up.
+  mutating func next(in bytes: RawSpan, at offset: inout Int) -> Request? {
+    while offset < bytes.byteCount {
+      let byte = bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+      offset += 1
+      if let request = take(byte) { return request }
+    }
+    return nil
+  }
+
+  private mutating func take(_ byte: UInt8) -> Request? {
+    buffer.append(byte)
+    switch framing {
+    case .delimiter(let delimiter): return takeDelimited(delimiter)
+    case .fixed(let count): return buffer.count == count ? finish(buffer.count) : nil
+    case .any: return takeAny(byte)
+    }
+  }
+
+  private mutating func takeDelimited(_ delimiter: [UInt8]) -> Request? {
+    let isComplete = buffer.last == delimiter.last && buffer.suffix(delimiter.count) == delimiter[...]
+    switch state {
+    case .waiting:
+      if isComplete { return finish(buffer.count - delimiter.count) }
+      guard buffer.count >= Self.longestRequest + delimiter.count else { return nil }
+      state = .skipping
+      buffer = Array(buffer.suffix(delimiter.count - 1))
+      return .endless
+    case .skipping:
+      if isComplete {
+        state = .waiting
+        buffer.removeAll()
+      } else if buffer.count >= delimiter.count {
+        buffer.removeFirst(buffer.count - delimiter.count + 1)
+      }
+      return nil
+    }
+  }
+
+  private mutating func takeAny(_ byte: UInt8) -> Request? {
+    let place = buffer.count - 1
+    candidates.removeAll { place >= requests[$0].count || requests[$0][place] != byte }
+    if candidates.isEmpty || candidates.contains(where: { requests[$0].count == buffer.count }) {
+      return finish(buffer.count)
+    }
+    return nil
+  }
+
+  /// The request is the first `count` bytes of the buffer, and the next one begins.
+  private mutating func finish(_ count: Int) -> Request {
+    let request = Array(buffer[..<count])
+    buffer.removeAll(keepingCapacity: true)
+    if framing == .any { candidates = Array(requests.indices) }
+    if let rule = ruleByRequest[request] { return .known(rule: rule) }
+    return .unknown(first: Array(request.prefix(Self.sampleSize)), count: count)
+  }
+}

@@ -1,0 +1,110 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
+import IAP2
+
+/// Answers requests by rules: ``RequestMatcher`` finds the rule, ``AnswerQueue`` keeps the order and the delays.
+///
+/// A request that no rule has gets the default answer. Without one it gets none, and the timeline says so; so it does of
+/// a request without an end, which counts as unknown.
+public struct ScriptBehavior: AccessoryBehavior {
+  private let script: Script
+
+  /// A script.
+  public init(_ script: Script) {
+    self.script = script
+  }
+
+  /// A handler that answers.
+  public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
+    Answerer(script, session, context)
+  }
+
+  private final class Answerer: SessionHandler {
+    /// So many unanswered requests are told one by one; the rest are counted.
+    private static let mostTold = 10
+
+    private let script: Script
+    private unowned let session: Session
+    private let context: BehaviorContext
+    private var matcher: RequestMatcher
+    private var answers = AnswerQueue()
+    private var timer: LoopTimer?
+    private let sending = OneAtATime()
+    private var unanswered = 0
+
+    init(_ script: Script, _ session: Session, _ context: BehaviorContext) {
+      self.script = script
+      self.session = session
+      self.context = context
+      matcher = RequestMatcher(script)
+      timer = context.loop.makeTimer { [unowned self] in send() }
+    }
+
+    func sessionIsReadable(_ session: Session) {
+      read()
+      send()
+    }
+
+    func sessionIsWritable(_ session: Session) { send() }
+
+    private func read() {
+      let now = context.loop.now
+      // Again until nothing is left: what was left unread before is offered alone, and what came behind it next.
+      while !answers.isFull, session.read({ answerRequests(in: $0, now) }) > 0 {}
+    }
+
+    /// Returns how many bytes are done with; full of answers, it leaves the rest unread.
+    private func answerRequests(in bytes: RawSpan, _ now: Instant) -> Int {
+      var offset = 0
+      while !answers.isFull, let request = matcher.next(in: bytes, at: &offset) { answer(request, now) }
+      return offset
+    }
+
+    private func answer(_ request: RequestMatcher.Request, _ now: Instant) {
+      switch request {
+      case .known(let rule):
+        answers.add(script.rules[rule].response, delay: script.rules[rule].delay, now: now)
+      case .unknown(let first, let count):
+        if script.otherwise == nil { tellUnanswered(first, count) }
+        answers.add(script.otherwise ?? [], delay: .zero, now: now)
+      case .endless:
+        context.warn(
+          "a request passed \(RequestMatcher.longestRequest) bytes without its delimiter: "
+            + "cut off, and dropped up to the next one")
+        answers.add(script.otherwise ?? [], delay: .zero, now: now)
+      }
+    }
+
+    private func send() {
+      sending.run { sendWhatIsDue() }
+    }
+
+    private func sendWhatIsDue() {
+      let wasFull = answers.isFull
+      while let answer = answers.due(at: context.loop.now) {
+        let taken = session.write(answer.span.bytes)
+        answers.took(taken)
+        // The rest waits for room, and everything behind it too.
+        if taken < answer.count { return }
+      }
+      // Requests that were left unread are not announced again.
+      if wasFull, !answers.isFull { read() }
+      if session.isOpen, let deadline = answers.deadline { timer?.arm(at: max(deadline, context.loop.now)) }
+    }
+
+    private func tellUnanswered(_ first: [UInt8], _ count: Int) {
+      unanswered += 1
+      guard unanswered <= Self.mostTold else { return }
+      let more = count > first.count ? " …" : ""
+      context.note("no rule answers the \(count)-byte request \(Hex.spaced(first))\(more)")
+      if unanswered == Self.mostTold { context.note("further requests without an answer are only counted") }
+    }
+
+    func session(_ session: Session, endedWith end: SessionEnd) {
+      timer?.cancel()
+      if unanswered > Self.mostTold { context.note("\(unanswered) requests were not answered by any rule") }
+      if answers.count > 0 { context.note("\(answers.count) answers were not sent any more") }
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
+import IAP2
+
+/// Talks by itself, at a rate, from the moment the session is open: a sensor. When is ``SourcePacer``'s to say and what
+/// is ``SourcePattern``'s; what it receives it takes and drops.
+public struct SourceBehavior: AccessoryBehavior {
+  private let source: Behavior.Source
+
+  /// A source.
+  public init(_ source: Behavior.Source = Behavior.Source()) {
+    self.source = source
+  }
+
+  /// A handler that talks.
+  public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
+    let talker = Talker(source, session, on: context.loop)
+    talker.talk()
+    return talker
+  }
+
+  private final class Talker: SessionHandler {
+    /// The most that is made at a time, however much is allowed.
+    private static let pieceLimit = 64 * 1024
+
+    private unowned let session: Session
+    private let loop: any EventLoop
+    private var pacer: SourcePacer
+    private var pattern: SourcePattern
+    /// Made and not taken yet, from `head` on.
+    private var piece: [UInt8] = []
+    private var head = 0
+    private var timer: LoopTimer?
+    private let sending = OneAtATime()
+
+    init(_ source: Behavior.Source, _ session: Session, on loop: any EventLoop) {
+      self.session = session
+      self.loop = loop
+      pacer = SourcePacer(source, start: loop.now)
+      // Two sessions at one instant differ, and yet every run of a seed repeats them.
+      var random = loop.random.derived("source")
+      pattern = SourcePattern(source.pattern, random: SeededRandom(seed: random.next() ^ UInt64(session.id)))
+      timer = loop.makeTimer { [unowned self] in talk() }
+    }
+
+    func talk() {
+      pacer.tick(now: loop.now)
+      send()
+    }
+
+    private func send() {
+      sending.run { sendWhatIsAllowed() }
+      if session.isOpen, let deadline = pacer.deadline { timer?.arm(at: deadline) }
+    }
+
+    private func sendWhatIsAllowed() {
+      while pacer.allowance > 0 {
+        if head == piece.count {
+          piece.removeAll(keepingCapacity: true)
+          head = 0
+          pattern.append(min(pacer.allowance, Self.pieceLimit), to: &piece)
+        }
+        // A piece that was made before the session held the source back may be longer than what is allowed now.
+        let end = min(piece.count, head + pacer.allowance)
+        let taken = session.write(piece.span.bytes.extracting(head..<end))
+        pacer.took(taken, now: loop.now)
+        head += taken
+        if head < end {
+          pacer.hold()
+          return
+        }
+      }
+    }
+
+    func sessionIsReadable(_ session: Session) { session.read { $0.byteCount } }
+
+    func sessionIsWritable(_ session: Session) { send() }
+
+    func session(_ session: Session, endedWith end: SessionEnd) { timer?.cancel() }
+  }
+}

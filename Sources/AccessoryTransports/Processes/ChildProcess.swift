@@ -1,0 +1,247 @@
+import AccessoryCore
+import CLinux
+import Glibc
+
+/// A program that runs beside this process, its standard descriptors being pipes on a loop.
+///
+/// ```swift
+/// let child = try ChildProcess(ProcessCommand("cat"), on: loop, handler)
+/// child.write(bytes)       // its standard input
+/// child.closeInput()       // it ends, and the handler hears how
+/// ```
+///
+/// **The end.** The handler hears it once, after everything that the program itself printed. What it started and left
+/// behind in its group is then asked to end (SIGTERM); nobody waits for what such a process still prints.
+///
+/// **Ending it.** ``closeInput()`` and ``terminate(grace:)`` is the orderly way; its signals go to the program's whole
+/// group. Dropping the last reference kills it at once. Either way it is waited for, so that no zombie stays.
+public final class ChildProcess {
+  private enum State {
+    case running
+    /// The program is gone; what it printed is not all handed over, because the handler paused.
+    case draining
+    case over
+  }
+
+  /// How often to look whether the program has ended, where the system has no descriptor for that.
+  private static let tick = Duration.milliseconds(20)
+  /// Reads in one go after the program's end. A pipe holds less, so only what others print is cut off by it.
+  private static let drainingReads = 16
+
+  /// The number of its process.
+  public let processID: Int32
+  /// Whether the handler has not heard of the end yet.
+  public var isRunning: Bool { state != .over }
+
+  private let loop: any PollingLoop
+  private weak var handler: (any ChildProcessHandler)?
+  private var state = State.running
+  private var input: WatchedDescriptor?
+  private var output: WatchedDescriptor?
+  private var errors: WatchedDescriptor?
+  private var ending: WatchedDescriptor?
+  private var ticker: LoopTimer?
+  private var terminator: LoopTimer?
+  private var isPaused = false
+  private var writerWaits = false
+
+  /// Starts a program. The handler is held weakly: whoever holds the child holds it too.
+  public convenience init(
+    _ command: ProcessCommand, on loop: any PollingLoop, _ handler: any ChildProcessHandler
+  ) throws {
+    try self.init(command, on: loop, handler, endIsADescriptor: true)
+  }
+
+  init(
+    _ command: ProcessCommand, on loop: any PollingLoop, _ handler: any ChildProcessHandler, endIsADescriptor: Bool
+  ) throws {
+    loop.preconditionCurrent()
+    self.loop = loop
+    self.handler = handler
+    let spawn = try ProcessSpawn(command)
+    processID = spawn.processID
+    let (input, output, errors) = spawn.release()
+    self.input = WatchedDescriptor(taking: input)
+    self.output = WatchedDescriptor(taking: output)
+    self.errors = WatchedDescriptor(taking: errors)
+    let end = endIsADescriptor ? clinux_open_process(processID) : -1
+    if end >= 0 { ending = WatchedDescriptor(taking: end) }
+    try self.input?.watch(for: [], on: loop) { [unowned self] _ in inputIsReady() }
+    try self.output?.watch(for: .readable, on: loop) { [unowned self] _ in readOutput() }
+    try self.errors?.watch(for: .readable, on: loop) { [unowned self] _ in readErrors() }
+    if ending != nil {
+      try ending?.watch(for: .readable, on: loop) { [unowned self] _ in lookForEnd() }
+    } else {
+      ticker = loop.makeTimer { [unowned self] in lookForEnd() }
+      ticker?.arm(at: loop.now + Self.tick)
+    }
+  }
+
+  deinit {
+    guard isRunning else { return }
+    Glibc.kill(-processID, SIGKILL)
+    var status: Int32 = 0
+    while waitpid(processID, &status, 0) < 0, errno == EINTR {}
+  }
+
+  // MARK: - Input
+
+  /// Takes as much as the pipe has room for and returns how much; after a short count the handler is told when there is
+  /// room again, or that the program reads no more.
+  public func write(_ bytes: RawSpan) -> Int {
+    guard let input, !bytes.isEmpty else { return 0 }
+    let count = bytes.withUnsafeBytes { clinux_write_to_pipe(input.number, $0.baseAddress, $0.count) }
+    if count == bytes.byteCount { return count }
+    if count >= 0 || errno == EAGAIN || errno == EINTR {
+      writerWaits = true
+      input.change(to: .writable)
+    } else {
+      // Told in a later turn, as everything is.
+      loop.schedule(after: .zero) { [weak self] in self?.inputBroke() }
+    }
+    return max(0, count)
+  }
+
+  /// Whether ``write(_:)`` may still take something.
+  public var takesInput: Bool { input != nil }
+
+  /// Ends the program's input; what was written before is still read by it.
+  public func closeInput() {
+    input = nil
+    writerWaits = false
+  }
+
+  private func inputIsReady() {
+    guard writerWaits else { return inputBroke() }
+    writerWaits = false
+    input?.change(to: [])
+    handler?.childTakesInput(self)
+  }
+
+  private func inputBroke() {
+    guard input != nil else { return }
+    closeInput()
+    handler?.childClosedInput(self)
+  }
+
+  // MARK: - Output
+
+  /// Leaves what the program prints in the pipe, until the program cannot go on printing.
+  public func pauseOutput() {
+    isPaused = true
+    output?.change(to: [])
+  }
+
+  /// Goes on.
+  public func resumeOutput() {
+    guard isPaused else { return }
+    isPaused = false
+    output?.change(to: .readable)
+    // In a later turn, because this one may be inside the handler.
+    if state == .draining { loop.schedule(after: .zero) { [weak self] in self?.drain() } }
+  }
+
+  /// Reads once; whether there may be more.
+  @discardableResult
+  private func readOutput() -> Bool {
+    guard !isPaused, let output else { return false }
+    let found = read(output) { handler?.child(self, printed: $0) }
+    if found == .end { self.output = nil }
+    return found == .bytes
+  }
+
+  /// Reads once; whether there may be more.
+  @discardableResult
+  private func readErrors() -> Bool {
+    guard let errors else { return false }
+    let found = read(errors) { handler?.child(self, complained: $0) }
+    if found == .end { self.errors = nil }
+    return found == .bytes
+  }
+
+  private enum Found {
+    case bytes
+    case nothing
+    case end
+  }
+
+  private func read(_ pipe: WatchedDescriptor, _ tell: (RawSpan) -> Void) -> Found {
+    let count = loop.withReadBuffer { buffer -> Int in
+      let count = Glibc.read(pipe.number, buffer.baseAddress, buffer.count)
+      if count > 0 { tell(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes) }
+      return count
+    }
+    if count > 0 { return .bytes }
+    return count < 0 && (errno == EAGAIN || errno == EINTR) ? .nothing : .end
+  }
+
+  // MARK: - The end
+
+  /// Lets the program end by itself for as long as `grace`, then asks it to (SIGTERM), and after as long again makes it
+  /// (SIGKILL). Whoever wants it to end by itself closes its input.
+  public func terminate(grace: Duration) {
+    guard state == .running, terminator == nil else { return }
+    terminator = loop.schedule(after: grace) { [weak self] in
+      self?.signal(SIGTERM)
+      self?.terminator = self?.loop.schedule(after: grace) { self?.signal(SIGKILL) }
+    }
+  }
+
+  /// Sends a signal to the program and what it started.
+  public func signal(_ number: Int32) {
+    if state == .running { Glibc.kill(-processID, number) }
+  }
+
+  private func lookForEnd() {
+    var info = siginfo_t()
+    let isOver = waitid(P_PID, id_t(processID), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_signo == SIGCHLD
+    guard isOver else {
+      ticker?.arm(at: loop.now + Self.tick)
+      return
+    }
+    state = .draining
+    ending = nil
+    closeInput()
+    terminator?.cancel()
+    drain()
+  }
+
+  private func drain() {
+    guard state == .draining else { return }
+    var reads = 0
+    while reads < Self.drainingReads, readOutput() { reads += 1 }
+    if isPaused, output != nil { return }
+    reads = 0
+    while reads < Self.drainingReads, readErrors() { reads += 1 }
+    finish()
+  }
+
+  private func finish() {
+    // Before it is waited for, because until then the number of its group belongs to nobody else.
+    Glibc.kill(-processID, SIGTERM)
+    var status: Int32 = 0
+    while waitpid(processID, &status, 0) < 0, errno == EINTR {}
+    state = .over
+    (output, errors) = (nil, nil)
+    let signal = status & 0x7F
+    handler?.child(self, endedWith: signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(signal: signal))
+  }
+}
+
+/// Who hears from a program. Calls come on the loop, never from inside a call to the child.
+public protocol ChildProcessHandler: AnyObject {
+  /// The program printed bytes. They live until this call returns.
+  func child(_ child: ChildProcess, printed bytes: RawSpan)
+
+  /// The program wrote to its standard error.
+  func child(_ child: ChildProcess, complained bytes: RawSpan)
+
+  /// There is room again after a `write` that took less than it was given.
+  func childTakesInput(_ child: ChildProcess)
+
+  /// The program reads no more, though it may go on printing.
+  func childClosedInput(_ child: ChildProcess)
+
+  /// The program is over, and everything it printed was told.
+  func child(_ child: ChildProcess, endedWith ending: ProcessEnding)
+}

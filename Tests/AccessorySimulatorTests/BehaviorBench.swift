@@ -1,0 +1,112 @@
+import AccessoryCore
+import AccessoryHost
+import AccessoryProfiles
+import AccessorySessions
+import AccessorySimulator
+import AccessoryWorlds
+import IAP2
+
+/// One accessory with one protocol, plugged into a device in the same process, and an app that opens sessions with it:
+/// what a behaviour looks like from the other end of the wire.
+final class BehaviorBench: AppHandler {
+  let loop: any EventLoop
+  private(set) var world: World
+  let accessory: SimulatedAccessory
+  private(set) var shown: PublishedAccessory?
+  private var app: AppView?
+
+  init(
+    _ behavior: Behavior, quirks: [String] = [], on loop: any EventLoop,
+    playing: ((Behavior) -> any AccessoryBehavior)? = nil
+  ) throws {
+    self.loop = loop
+    var profile = Profile(
+      name: "bench", identity: .init(name: "Bench", manufacturer: "Example Works", modelNumber: "B", serialNumber: "1"),
+      protocols: [.init("com.example.bench", id: 1)])
+    profile.behavior = behavior
+    for quirk in quirks { profile.apply(try Quirk(quirk)) }
+    world = World(on: loop)
+    accessory = world.add(profile, behavior: playing)
+    app = world.device.makeApp(self)
+    try accessory.plugIn()
+  }
+
+  func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) { shown = accessory }
+  func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) { shown = nil }
+
+  /// Lets go of the device, which holds every app that looks at it.
+  func close() {
+    app?.close()
+    app = nil
+  }
+
+  /// Opens a session; the accessory must be shown.
+  func open() throws -> SessionEar {
+    guard let shown, let app else { throw NotShown() }
+    let ear = SessionEar(try app.openSession(with: shown, protocolName: "com.example.bench"), on: loop)
+    return ear
+  }
+
+  struct NotShown: Error {}
+
+  /// Warnings and notes of the accessory, in order, those about a device on the cable left out.
+  var said: [TimelineEvent.Kind] {
+    world.events.filter { $0.side == .accessory }.map(\.kind).filter { kind in
+      switch kind {
+      case .warning: true
+      case .note(let text): text.hasPrefix("session ")
+      default: false
+      }
+    }
+  }
+
+  /// Why the accessory's sessions ended, in order.
+  var endings: [String] {
+    world.events.compactMap { event in
+      if event.side == .accessory, case .sessionClose(_, _, let reason, _, _) = event.kind { reason } else { nil }
+    }
+  }
+}
+
+/// The app's end of a session: keeps what it hears and when, writes all it is given, and can stop reading.
+final class SessionEar: SessionHandler {
+  let session: Session
+  private(set) var heard: [UInt8] = []
+  /// Every arrival: when, and how many bytes.
+  private(set) var arrivals: [(time: Instant, count: Int)] = []
+  private(set) var end: SessionEnd?
+  var isDeaf = false { didSet { if !isDeaf { sessionIsReadable(session) } } }
+  private let loop: any EventLoop
+  private var unsent: [UInt8] = []
+
+  init(_ session: Session, on loop: any EventLoop) {
+    self.session = session
+    self.loop = loop
+    session.handler = self
+  }
+
+  var text: String { String(decoding: heard, as: UTF8.self) }
+
+  func send(_ bytes: [UInt8]) {
+    unsent += bytes
+    sessionIsWritable(session)
+  }
+
+  func send(_ text: String) { send(Array(text.utf8)) }
+
+  func sessionIsReadable(_ session: Session) {
+    guard !isDeaf else { return }
+    session.read { bytes in
+      bytes.withUnsafeBytes { heard.append(contentsOf: $0) }
+      arrivals.append((loop.now, bytes.byteCount))
+      return bytes.byteCount
+    }
+  }
+
+  func sessionIsWritable(_ session: Session) {
+    let bytes = unsent
+    unsent.removeFirst(session.write(bytes.span.bytes))
+  }
+
+  func session(_ session: Session, endedWith end: SessionEnd) { self.end = end }
+}

@@ -1,0 +1,211 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
+import AccessorySimulator
+import AccessoryTransports
+import Glibc
+import Testing
+
+/// Real programs on the loop of real time. One after another, because they count this process's descriptors and
+/// children.
+@Suite(.serialized) struct ExecBehaviorTests {
+  private static let hangLimit = Duration.seconds(30)
+  private let loop: EpollLoop
+
+  init() throws {
+    loop = try EpollLoop(seed: 1)
+  }
+
+  private func wait(_ what: String, until condition: () -> Bool, _ place: SourceLocation = #_sourceLocation) {
+    let came = loop.run(until: condition, limit: Self.hangLimit)
+    #expect(came, "\(what) within \(Self.hangLimit)", sourceLocation: place)
+  }
+
+  /// A session with an accessory that runs `script` in a shell.
+  private func open(
+    _ script: String, grace: Duration = ExecBehavior.grace
+  ) throws -> (BehaviorBench, SessionEar) {
+    let bench = try BehaviorBench(
+      .echo, on: loop, playing: { _ in ExecBehavior("/bin/sh", ["-c", script], grace: grace) })
+    wait("the accessory is shown") { bench.shown != nil }
+    return (bench, try bench.open())
+  }
+
+  private func descriptors() throws -> [String] {
+    let stream = try #require(opendir("/proc/self/fd"))
+    defer { closedir(stream) }
+    var targets: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      var buffer = [CChar](repeating: 0, count: 256)
+      let count = readlink("/proc/self/fd/\(name)", &buffer, buffer.count)
+      if count > 0 { targets.append(String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)) }
+    }
+    return targets.filter { $0.hasPrefix("pipe:") || $0.contains("pidfd") }
+  }
+
+  @Test func aProgramGetsTheBytesAndItsAnswersAreSent() throws {
+    let (bench, ear) = try open("exec cat")
+    let payload = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+    ear.send(payload)
+    wait("everything comes back") { ear.heard.count >= payload.count || ear.end != nil }
+    #expect(ear.heard == payload)
+    #expect(bench.accessory.runningPrograms == 1)
+    ear.session.close()
+    wait("the program ends") { bench.accessory.runningPrograms == 0 }
+    #expect(bench.said == [])
+  }
+
+  @Test func aNameIsSoughtOnThePathAndTheSessionIsInTheEnvironment() throws {
+    let bench = try BehaviorBench(
+      .exec(command: "sh", arguments: ["-c", "echo $EASIM_PROTOCOL $EASIM_SESSION"]), on: loop)
+    wait("the accessory is shown") { bench.shown != nil }
+    let ear = try bench.open()
+    wait("the session ends") { ear.end != nil }
+    #expect(ear.text == "com.example.bench 1\n")
+  }
+
+  @Test func theEndOfAProgramClosesTheSessionWithItsStatusAndAfterItsLastByte() throws {
+    let (bench, ear) = try open("head -c 300000 /dev/zero; echo on >&2; head -c 700000 /dev/zero; exit 3")
+    ear.isDeaf = true
+    wait("the program is on its way") { bench.said == [.note("session 1: on")] }
+    ear.isDeaf = false
+    wait("the session ends") { ear.end != nil && bench.endings.count == 1 }
+    #expect(ear.heard.count == 1_000_000)
+    #expect(ear.end == .closedByAccessory)
+    #expect(bench.endings == ["the accessory closed it: the program ended with status 3"])
+    #expect(bench.accessory.runningPrograms == 0)
+  }
+
+  @Test func aProgramEndedByASignalSaysSo() throws {
+    let (bench, ear) = try open("echo x; kill -KILL $$")
+    wait("the session ends") { ear.end != nil && bench.endings.count == 1 }
+    #expect(bench.endings == ["the accessory closed it: the program was ended by signal 9 (SIGKILL)"])
+  }
+
+  @Test func whatAProgramComplainsOfIsNotedLineByLine() throws {
+    let (bench, ear) = try open("echo one >&2; printf 'two\\nthree' >&2; echo out")
+    wait("the session ends") { ear.end != nil && bench.endings.count == 1 }
+    #expect(bench.said == [.note("session 1: one"), .note("session 1: two"), .note("session 1: three")])
+    #expect(ear.text == "out\n")
+  }
+
+  @Test func aProgramThatCannotBeStartedIsAWarningAndTheEndOfTheSession() throws {
+    let before = try descriptors()
+    let bench = try BehaviorBench(.exec(command: "/nowhere/at-all", arguments: []), on: loop)
+    wait("the accessory is shown") { bench.shown != nil }
+    let ear = try bench.open()
+    ear.send("x")
+    wait("the session ends") { ear.end != nil && bench.endings.count == 1 }
+    #expect(
+      bench.said == [
+        .warning("session 1: /nowhere/at-all is not run: cannot start /nowhere/at-all: No such file or directory")
+      ])
+    #expect(bench.endings == ["the accessory closed it: its program could not be run"])
+    #expect(try descriptors() == before)
+  }
+
+  @Test func theEndOfTheSessionIsTheEndOfTheProgramsInputAfterAllThatHadCome() throws {
+    let (bench, ear) = try open("wc -c >&2")
+    ear.send([UInt8](repeating: 7, count: 200_000))
+    wait("all is acknowledged") { ear.session.unacknowledged == 0 && ear.session.bytesWritten == 200_000 }
+    ear.session.close()
+    wait("the program ends") { bench.accessory.runningPrograms == 0 }
+    #expect(bench.said == [.note("session 1: 200000")])
+  }
+
+  @Test func aProgramThatDoesNotEndByItselfIsAskedToAndThenMadeTo() throws {
+    let (bench, ear) = try open(
+      "trap 'echo asked >&2' TERM; echo ready; while :; do :; done", grace: .milliseconds(100))
+    wait("the program runs") { ear.text == "ready\n" }
+    ear.session.close()
+    wait("the program ends") { bench.accessory.runningPrograms == 0 }
+    #expect(
+      bench.said == [
+        .note("session 1: asked"), .note("session 1: the program was ended by signal 9 (SIGKILL)"),
+      ])
+  }
+
+  @Test func aProgramThatReadsNothingHoldsTheSessionBackAndLosesNothing() throws {
+    let (bench, ear) = try open("read line; echo got $line; cat > /dev/null; exit 0")
+    ear.send([UInt8](repeating: 0x41, count: 2_000_000))
+    // Nothing but a full pipe and full buffers: the program waits for the end of a line.
+    wait("the session takes no more") {
+      bench.accessory.runningPrograms == 1 && ear.session.unacknowledged >= 256 * 1_024
+    }
+    ear.send("\n")
+    wait("the line is read") { ear.heard.count > 2_000_000 }
+    #expect(ear.session.bytesWritten == 2_000_001)
+    withExtendedLifetime(bench) {}
+  }
+
+  @Test func bytesThatAProgramDoesNotReadAreCounted() throws {
+    let (bench, ear) = try open("exec <&-; echo closed; sleep 0.2")
+    wait("the program reads no more") { ear.text == "closed\n" }
+    ear.send([UInt8](repeating: 1, count: 1_000))
+    wait("the session ends") { ear.end != nil && bench.endings.count == 1 }
+    #expect(bench.said == [.note("session 1: 1000 bytes came that the program did not read")])
+  }
+
+  @Test func aProgramHasNoDescriptorsBesideItsThreeAndNoSignalsBlocked() throws {
+    // As under Ctrl-C's watch: blocked here, and not to be inherited.
+    let watch = try SignalWatch([SIGUSR1, SIGTERM], on: loop) { _ in }
+    signal(SIGPIPE, SIG_IGN)
+    defer { signal(SIGPIPE, SIG_DFL) }
+    let inherited = Glibc.open("/dev/null", O_RDONLY)
+    defer { close(inherited) }
+    let (bench, ear) = try open("ls /proc/$$/fd; exec grep -E '^Sig(Blk|Ign)' /proc/self/status")
+    wait("the session ends") { ear.end != nil && bench.endings.count == 1 }
+    let lines = ear.text.split(separator: "\n").map(String.init)
+    #expect(lines.filter { $0.count < 3 } == ["0", "1", "2"])
+    // The two signals above 31 are the C library's own.
+    let masks = lines.filter { $0.hasPrefix("Sig") }.compactMap { UInt64($0.suffix(16), radix: 16) }
+    #expect(masks.map { $0 & 0x7FFF_FFFF } == [0, 0])
+    watch.close()
+  }
+
+  @Test func nothingIsLeftAfterManySessions() throws {
+    let before = try descriptors()
+    var processes: [Int32] = []
+    for _ in 0..<5 {
+      let (bench, first) = try open("echo $$; exec cat")
+      let ears = [first] + (try (0..<4).map { _ in try bench.open() })
+      for ear in ears { ear.send("x") }
+      wait("all echo") { ears.allSatisfy { $0.text.hasSuffix("\nx") } }
+      processes += try ears.map { try #require(Int32($0.text.dropLast(2))) }
+      #expect(bench.accessory.runningPrograms == 5)
+      bench.accessory.unplug()
+      wait("all programs end") { bench.accessory.runningPrograms == 0 }
+    }
+    #expect(try descriptors() == before)
+    #expect(Set(processes).count == 25)
+    #expect(processes.filter { kill($0, 0) == 0 } == [], "not even as zombies")
+  }
+
+  @Test func anAccessoryThatIsDroppedTakesItsProgramsWithIt() throws {
+    var processID: Int32 = 0
+    do {
+      let (bench, ear) = try open("echo $$; exec sleep 1000")
+      wait("the program runs") { !ear.heard.isEmpty }
+      processID = try #require(Int32(ear.text.dropLast()))
+      bench.accessory.unplug()
+      #expect(bench.accessory.runningPrograms == 1)
+      #expect(kill(processID, 0) == 0)
+      bench.close()
+    }
+    #expect(kill(processID, 0) == -1 && errno == ESRCH)
+  }
+
+  @Test func inInventedTimeThereAreNoPrograms() throws {
+    let loop = VirtualLoop()
+    let bench = try BehaviorBench(.exec(command: "cat", arguments: []), on: loop)
+    try loop.advance(by: .seconds(1))
+    let ear = try bench.open()
+    try loop.advance(by: .seconds(1))
+    #expect(
+      bench.said == [
+        .warning("session 1: cat is not run: a program needs real time, and this loop invents its own")
+      ])
+    #expect(ear.end != nil)
+  }
+}

@@ -1,0 +1,152 @@
+import AccessoryCore
+import CLinux
+import Glibc
+import Testing
+
+@testable import AccessoryTransports
+
+/// Programs on the loop: their pipes, their ends, and what is left of them. What sessions make of them is tested with
+/// the exec behaviour.
+@Suite struct ChildProcessTests {
+  private let loop: EpollLoop
+
+  init() throws {
+    loop = try EpollLoop(seed: 1)
+  }
+
+  private func wait(_ what: String, until condition: () -> Bool, _ place: SourceLocation = #_sourceLocation) {
+    let came = loop.run(until: condition, limit: hangLimit)
+    #expect(came, "\(what) within \(hangLimit)", sourceLocation: place)
+  }
+
+  private func shell(_ script: String, _ witness: Witness, endIsADescriptor: Bool = true) throws -> ChildProcess {
+    try ChildProcess(ProcessCommand("sh", ["-c", script]), on: loop, witness, endIsADescriptor: endIsADescriptor)
+  }
+
+  @Test(arguments: [true, false]) func theEndIsToldOnceAndAfterAllThatWasPrinted(endIsADescriptor: Bool) throws {
+    let witness = Witness()
+    let child = try shell(
+      "echo out; echo err >&2; exit 7", witness, endIsADescriptor: endIsADescriptor)
+    wait("the end is told") { witness.endings == [.exited(7)] }
+    #expect(witness.printed == "out\n" && witness.complained == "err\n")
+    #expect(!child.isRunning)
+    #expect(kill(child.processID, 0) == -1 && errno == ESRCH)
+  }
+
+  @Test func whatIsPrintedWhileTheReaderPausesWaitsForItEvenAfterTheEnd() throws {
+    let witness = Witness()
+    let child = try shell("echo out", witness)
+    child.pauseOutput()
+    // Its end is known, and not told: the watch for it is the only thing that can turn this loop.
+    wait("the process is over") { loop.turns > 0 && !isAlive(child.processID) }
+    #expect(witness.endings == [] && witness.printed == "")
+    child.resumeOutput()
+    wait("the end is told") { witness.endings == [.exited(0)] }
+    #expect(witness.printed == "out\n")
+  }
+
+  /// Whether a process is there and no zombie.
+  private func isAlive(_ processID: Int32) -> Bool {
+    var info = siginfo_t()
+    return waitid(P_PID, id_t(processID), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_signo == 0
+  }
+
+  @Test func aProgramInTheBackgroundDoesNotKeepItsStarterFromEnding() throws {
+    let witness = Witness()
+    let child = try shell("sleep 1000 & echo $!", witness)
+    wait("the end is told") { witness.endings == [.exited(0)] }
+    let background = try #require(Int32(witness.printed.dropLast()))
+    var isOver = false
+    let end = WatchedDescriptor(taking: clinux_open_process(background))
+    try end.watch(for: .readable, on: loop) { _ in isOver = true }
+    wait("what was left behind ends too") { isOver }
+    withExtendedLifetime(child) {}
+  }
+
+  @Test func aPipeTakesWhatItHasRoomForAndTellsOfMore() throws {
+    let witness = Witness()
+    let child = try shell("sleep 0.05; exec wc -c", witness)
+    let block = [UInt8](repeating: 7, count: 1_000_000)
+    var sent = child.write(block.span.bytes)
+    #expect(sent > 0 && sent < block.count)
+    witness.room = {
+      sent += child.write(block.span.bytes.extracting(sent..<block.count))
+      if sent == block.count { child.closeInput() }
+    }
+    wait("the end is told") { witness.endings == [.exited(0)] }
+    #expect(witness.printed == "1000000\n")
+    #expect(witness.roomTold > 1)
+    witness.room = {}
+  }
+
+  @Test func aProgramThatClosesItsInputIsNoEndOfThisProcess() throws {
+    let witness = Witness()
+    let child = try shell("exec <&-; echo closed; sleep 0.05; exit 2", witness)
+    wait("the program has closed its input") { witness.printed == "closed\n" }
+    _ = child.write([UInt8](repeating: 1, count: 10).span.bytes)
+    wait("that is told") { witness.inputClosings == 1 }
+    #expect(!child.takesInput)
+    #expect(child.write([UInt8](repeating: 1, count: 10).span.bytes) == 0)
+    wait("the end is told") { witness.endings == [.exited(2)] }
+    #expect(witness.inputClosings == 1)
+  }
+
+  @Test func aProgramThatCannotBeStartedIsAnErrorWithItsName() throws {
+    let witness = Witness()
+    #expect(throws: SystemError("start no-such-program-anywhere", code: ENOENT)) {
+      try ChildProcess(ProcessCommand("no-such-program-anywhere"), on: loop, witness)
+    }
+    #expect(throws: SystemError("start /etc", code: EACCES)) {
+      try ChildProcess(ProcessCommand("/etc"), on: loop, witness)
+    }
+  }
+
+  @Test func variablesAreAddedToTheEnvironmentAndReplaceIt() throws {
+    setenv("EASIM_TEST_KEPT", "kept", 1)
+    setenv("EASIM_TEST_REPLACED", "old", 1)
+    let witness = Witness()
+    let child = try ChildProcess(
+      ProcessCommand(
+        "sh", ["-c", "echo $EASIM_TEST_KEPT $EASIM_TEST_REPLACED; env | grep -c EASIM_TEST_REPLACED"],
+        environment: ["EASIM_TEST_REPLACED": "new=1"]), on: loop, witness)
+    wait("the end is told") { witness.endings == [.exited(0)] }
+    #expect(witness.printed == "kept new=1\n1\n")
+    withExtendedLifetime(child) {}
+  }
+
+  @Test func droppingAProgramEndsItAndWhatItStarted() throws {
+    let witness = Witness()
+    var child: ChildProcess? = try shell("echo $$; sleep 1000", witness)
+    wait("it runs") { !witness.printed.isEmpty }
+    let processID = try #require(child?.processID)
+    child = nil
+    #expect(kill(processID, 0) == -1 && errno == ESRCH)
+    #expect(witness.endings == [])
+  }
+}
+
+/// Hears everything a program does.
+private final class Witness: ChildProcessHandler {
+  private(set) var printed = ""
+  private(set) var complained = ""
+  private(set) var endings: [ProcessEnding] = []
+  private(set) var inputClosings = 0
+  private(set) var roomTold = 0
+  var room: () -> Void = {}
+
+  func child(_ child: ChildProcess, printed bytes: RawSpan) {
+    printed += bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+  }
+
+  func child(_ child: ChildProcess, complained bytes: RawSpan) {
+    complained += bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+  }
+
+  func childTakesInput(_ child: ChildProcess) {
+    roomTold += 1
+    room()
+  }
+
+  func childClosedInput(_ child: ChildProcess) { inputClosings += 1 }
+  func child(_ child: ChildProcess, endedWith ending: ProcessEnding) { endings.append(ending) }
+}
