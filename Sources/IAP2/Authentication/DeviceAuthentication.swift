@@ -25,7 +25,7 @@ struct DeviceAuthentication: Equatable {
     case send(ControlMessage)
     case tell(PeerEvent)
     /// The message does not belong here.
-    case unexpected
+    case unexpected(MessageID)
   }
 
   private(set) var state = State.idle
@@ -39,7 +39,7 @@ struct DeviceAuthentication: Equatable {
   }
 
   mutating func receive(certificate: [UInt8]) -> Action {
-    guard state == .awaitingCertificate else { return .unexpected }
+    guard state == .awaitingCertificate else { return .unexpected(.authenticationCertificate) }
     state = .awaitingChallenge
     return .tell(.certificateReceived(certificate))
   }
@@ -51,7 +51,7 @@ struct DeviceAuthentication: Equatable {
   }
 
   mutating func receive(response: [UInt8]) -> Action {
-    guard state == .awaitingResponse else { return .unexpected }
+    guard state == .awaitingResponse else { return .unexpected(.authenticationResponse) }
     state = .awaitingVerdict
     return .tell(.responseReceived(response))
   }

@@ -121,11 +121,12 @@ extension [Parameter] {
     first { $0.id == id }
   }
 
-  /// The only parameter with this number; missing and repeated are errors.
-  func only(_ id: UInt16, _ name: String) throws(ParameterError) -> Parameter {
+  /// The only parameter with this number; missing and repeated are errors. `base` is where a group began, to point to
+  /// when something is missing in it.
+  func only(_ id: UInt16, _ name: String, base: Int = 0) throws(ParameterError) -> Parameter {
     let found = filter { $0.id == id }
     guard let parameter = found.first else {
-      throw ParameterError("parameter \(id) (\(name)) is missing", offset: 0, bytes: [])
+      throw ParameterError("parameter \(id) (\(name)) is missing", offset: base, bytes: [])
     }
     if found.count > 1 {
       throw ParameterError("parameter \(id) (\(name)) comes twice", offset: found[1].offset, bytes: found[1].value)

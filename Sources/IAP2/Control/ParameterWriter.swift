@@ -6,11 +6,10 @@ public struct ParameterWriter: Sendable {
   /// Nothing written yet.
   public init() {}
 
-  /// A parameter with these bytes as its value.
+  /// A parameter with these bytes as its value. One that no length field can describe is written all the same: it makes
+  /// a message that no packet can hold, and whoever sends that is told how long it is.
   public mutating func blob(_ id: UInt16, _ value: some Collection<UInt8>) {
-    let length = value.count + 4
-    precondition(length <= Int(UInt16.max), "a parameter holds at most 65,531 bytes")
-    word(UInt16(length))
+    word(UInt16(clamping: value.count + 4))
     word(id)
     bytes.append(contentsOf: value)
   }

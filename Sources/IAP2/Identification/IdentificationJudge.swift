@@ -36,7 +36,7 @@ public struct IdentificationJudge: Hashable, Sendable {
   /// The verdict on what was read.
   public func judge(_ reading: IdentificationReading) -> Verdict {
     var verdict = Verdict(errors: [], warnings: [])
-    for finding in reading.findings + Self.findings(in: reading.identification, reading.findings) {
+    for finding in reading.findings + (reading.isReadable ? Self.findings(in: reading) : []) {
       switch severities[finding.check] ?? finding.check.defaultSeverity {
       case .error: verdict.errors.append(finding)
       case .warning: verdict.warnings.append(finding)
@@ -46,20 +46,27 @@ public struct IdentificationJudge: Hashable, Sendable {
     return verdict
   }
 
-  /// Every rule that `identification` breaks. Texts that could not be read are not blank as well.
-  private static func findings(
-    in identification: Identification, _ unread: [IdentificationFinding]
-  ) -> [IdentificationFinding] {
-    let unreadable = Set(unread.map(\.parameter))
-    return blankTexts(identification).filter { !unreadable.contains($0.parameter) }
-      + duplicates(identification) + transports(identification) + messages(identification)
+  /// Every rule that what was read breaks. A parameter that could not be read breaks no others as well: what is not
+  /// known of it is neither blank nor missing nor undeclared.
+  private static func findings(in reading: IdentificationReading) -> [IdentificationFinding] {
+    let identification = reading.identification
+    let unread = Set(reading.findings.filter { $0.check != .presenceWithValue }.map(\.parameter))
+    let basis: [IdentificationCheck: Set<UInt16>] = [
+      .missingTransport: [14, 15, 16, 17], .unknownNativeTransport: [14, 15, 16, 17, 24],
+      .startWithoutStop: [6], .receivedWithoutRequest: [6], .sessionsWithoutMessages: [7],
+    ]
+    let findings =
+      blankTexts(identification).filter { !unread.contains($0.parameter) } + duplicates(identification)
+      + transports(identification) + messages(identification)
+    return findings.filter { unread.isDisjoint(with: basis[$0.check] ?? []) }
   }
 
   private static func blankTexts(_ identification: Identification) -> [IdentificationFinding] {
     let texts: [(UInt16, String)] = [
       (0, identification.name), (1, identification.model), (2, identification.manufacturer),
       (3, identification.serialNumber), (4, identification.firmwareVersion), (5, identification.hardwareVersion),
-      (12, identification.currentLanguage),
+      (11, identification.appMatchTeamID ?? "none"), (12, identification.currentLanguage),
+      (34, identification.productPlanUID ?? "none"),
     ]
     var findings = texts.filter { isBlank($0.1) }.map {
       IdentificationFinding(
@@ -67,6 +74,16 @@ public struct IdentificationJudge: Hashable, Sendable {
     }
     for one in identification.protocols where isBlank(one.name) {
       findings.append(.init(check: .blankText, parameter: 10, reason: "the name of protocol \(one.id) is blank"))
+    }
+    if identification.supportedLanguages.contains(where: isBlank) {
+      findings.append(.init(check: .blankText, parameter: 13, reason: "a supported language is blank"))
+    }
+    let components =
+      identification.transports.map { ($0.kind.rawValue, $0.id, $0.name) }
+      + identification.hidComponents.map { (18, $0.id, $0.name) }
+    for (parameter, id, name) in components where isBlank(name) {
+      findings.append(
+        .init(check: .blankText, parameter: parameter, reason: "the name of component \(id) is blank"))
     }
     return findings
   }

@@ -7,6 +7,8 @@ public struct IdentificationReading: Hashable, Sendable {
   public private(set) var identification = Identification()
   /// What was not.
   public private(set) var findings: [IdentificationFinding] = []
+  /// Whether the message could be cut into parameters at all; otherwise nothing can be said of any of them.
+  public private(set) var isReadable = true
 
   /// Reads the parameters of a 1D01.
   public init(_ message: ControlMessage) {
@@ -15,6 +17,7 @@ public struct IdentificationReading: Hashable, Sendable {
       parameters = try ParameterReader.read(message.body)
     } catch {
       findings.append(.init(check: .unreadableParameter, parameter: 0, reason: error.description))
+      isReadable = false
       return
     }
     for parameter in parameters { take(parameter) }
@@ -34,7 +37,9 @@ public struct IdentificationReading: Hashable, Sendable {
     (MessageCatalog.entry(.identificationInformation)?.parameters ?? []).map { ($0.id, $0.name) },
     uniquingKeysWith: { first, _ in first })
 
-  static func name(_ id: UInt16) -> String { names[id].map { "the \($0)" } ?? "it" }
+  static func name(_ id: UInt16) -> String {
+    names[id].map { id == 6 || id == 7 ? "the list of \($0)" : "the \($0)" } ?? "it"
+  }
 
   private mutating func take(_ parameter: Parameter) {
     do throws(ParameterError) {
@@ -59,7 +64,9 @@ public struct IdentificationReading: Hashable, Sendable {
         }
       case 18: identification.hidComponents.append(try readHID(parameter))
       case 34: identification.productPlanUID = try parameter.text()
-      default: identification.other.append(parameter)
+      default:
+        // Where it stood is no part of what it says.
+        identification.other.append(Parameter(id: parameter.id, value: parameter.value))
       }
     } catch {
       findings.append(.init(check: .unreadableParameter, parameter: parameter.id, reason: error.description))
@@ -93,7 +100,8 @@ public struct IdentificationReading: Hashable, Sendable {
     var action = ExternalAccessoryProtocol.MatchAction.none
     if let value = group.first(2) { action = .init(rawValue: try value.number()) }
     return ExternalAccessoryProtocol(
-      id: try group.only(0, "protocol number").number(), name: try group.only(1, "protocol name").text(),
+      id: try group.only(0, "protocol number", base: parameter.offset).number(),
+      name: try group.only(1, "protocol name", base: parameter.offset).text(),
       matchAction: action, nativeTransportComponent: native, isCarPlay: checkPresence(group.first(4), in: 10))
   }
 
@@ -102,8 +110,9 @@ public struct IdentificationReading: Hashable, Sendable {
   ) throws(ParameterError) -> TransportComponent {
     let group = try parameter.group()
     var transport = TransportComponent(
-      kind: kind, id: try group.only(0, "component number").number(),
-      name: try group.only(1, "component name").text(), supportsIAP2: checkPresence(group.first(2), in: kind.rawValue))
+      kind: kind, id: try group.only(0, "component number", base: parameter.offset).number(),
+      name: try group.only(1, "component name", base: parameter.offset).text(),
+      supportsIAP2: checkPresence(group.first(2), in: kind.rawValue))
     transport.supportsCarPlay = checkPresence(group.first(4), in: kind.rawValue)
     for extra in group where extra.id == 3 {
       switch kind {
@@ -119,7 +128,8 @@ public struct IdentificationReading: Hashable, Sendable {
   private func readHID(_ parameter: Parameter) throws(ParameterError) -> HIDComponent {
     let group = try parameter.group()
     return HIDComponent(
-      id: try group.only(0, "component number").number(), name: try group.only(1, "component name").text(),
-      function: try group.only(2, "HID function").number())
+      id: try group.only(0, "component number", base: parameter.offset).number(),
+      name: try group.only(1, "component name", base: parameter.offset).text(),
+      function: try group.only(2, "HID function", base: parameter.offset).number())
   }
 }

@@ -87,8 +87,7 @@ public struct AccessoryPeer: Peer, ~Copyable {
   /// Sends an identification: late, or again after the device refused one.
   public mutating func identify(as identification: Identification) {
     self.identification = identification
-    core.send(identification.message)
-    core.events.append(.identificationSent)
+    if core.send(identification.message) { core.events.append(.identificationSent) }
   }
 
   /// Takes the identification back.
@@ -152,7 +151,7 @@ public struct AccessoryPeer: Peer, ~Copyable {
       var refused: [UInt16: [MessageID]] = [:]
       for parameter in parameters {
         let isList = parameter.id == 6 || parameter.id == 7
-        refused[parameter.id] = isList ? try parameter.list().map(MessageID.init) : []
+        refused[parameter.id, default: []] += isList ? try parameter.list().map(MessageID.init) : []
       }
       return refused
     }

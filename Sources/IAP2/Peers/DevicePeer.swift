@@ -181,17 +181,23 @@ public struct DevicePeer: Peer, ~Copyable {
     switch action {
     case .send(let message): core.send(message)
     case .tell(let event): core.events.append(event)
-    case .unexpected: core.events.append(.malformed("the accessory sent an answer that nobody had asked for"))
+    case .unexpected(let message): core.events.append(.malformed("\(message) came unasked"))
     }
+  }
+
+  /// Gives the accessory its time while the next word of authentication is the accessory's, and none while it is this
+  /// side's.
+  private mutating func timeAuthentication(now: WireTime) {
+    guard case .asking(.authentication, let remaining, _) = progress else { return }
+    let deadline = authentication.isWaitingForAccessory ? now + settings.answerTimeout : nil
+    progress = .asking(.authentication, remaining: remaining, deadline: deadline)
   }
 
   /// Sends the challenge made for the accessory's certificate.
   public mutating func challenge(_ bytes: [UInt8], now: WireTime) {
     guard core.link.isEstablished, authentication.state == .awaitingChallenge else { return }
     perform(authentication.challenge(bytes))
-    if case .asking(let step, let remaining, _) = progress {
-      progress = .asking(step, remaining: remaining, deadline: now + settings.answerTimeout)
-    }
+    timeAuthentication(now: now)
   }
 
   /// Concludes authentication as the owner judged it.
@@ -240,14 +246,8 @@ public struct DevicePeer: Peer, ~Copyable {
 
   private mutating func handle(_ message: ControlMessage, now: WireTime) {
     switch message.id {
-    case .authenticationCertificate:
-      if let bytes = decode(message, { p throws(ParameterError) in try p.authenticationBlob() }) {
-        perform(authentication.receive(certificate: bytes))
-      }
-    case .authenticationResponse:
-      if let bytes = decode(message, { p throws(ParameterError) in try p.authenticationBlob() }) {
-        perform(authentication.receive(response: bytes))
-      }
+    case .authenticationCertificate: handleAuthentication(message, now: now) { $0.receive(certificate: $1) }
+    case .authenticationResponse: handleAuthentication(message, now: now) { $0.receive(response: $1) }
     case .identificationInformation: handleIdentification(message, now: now)
     case .identificationInformationUpdate: handleUpdate(message)
     case .cancelIdentification: core.events.append(.identificationCancelled)
@@ -260,6 +260,16 @@ public struct DevicePeer: Peer, ~Copyable {
       }
     default: core.events.append(.message(message))
     }
+  }
+
+  private mutating func handleAuthentication(
+    _ message: ControlMessage, now: WireTime,
+    _ receive: (inout DeviceAuthentication, [UInt8]) -> DeviceAuthentication.Action
+  ) {
+    guard let bytes = decode(message, { p throws(ParameterError) in try p.authenticationBlob() }) else { return }
+    let action = receive(&authentication, bytes)
+    perform(action)
+    if case .tell = action { timeAuthentication(now: now) }
   }
 
   private mutating func handleIdentification(_ message: ControlMessage, now: WireTime) {

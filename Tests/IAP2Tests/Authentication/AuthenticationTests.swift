@@ -1,0 +1,238 @@
+import IAP2
+import Testing
+
+/// Section 5: AA00, AA01, AA02, AA03, then AA05 or AA04, in either order with identification.
+@Suite struct AuthenticationTests {
+  private static let certificate = String(repeating: "ce", count: 607)
+  private static let challenge = [UInt8](repeating: 0x42, count: 32)
+  private static let response = String(repeating: "5e", count: 64)
+
+  private func says(_ sequence: UInt8, _ message: UInt16, _ value: String, ack: UInt8) -> String {
+    Sheet.packet(0x40, sequence, ack, session: 1, Sheet.message(message, Sheet.parameter(0, value)))
+  }
+
+  // MARK: The device
+
+  @Test func theDeviceAsksChallengesAndConcludes() {
+    var end = OneEnd.device()
+    _ = end.told()
+    #expect(end.hears(says(1, 0xAA01, Self.certificate, ack: 1)) == [])
+    #expect(end.told() == [.certificateReceived(Sheet.unhex(Self.certificate))])
+    end.peer.challenge(Self.challenge, now: end.now)
+    // 42 bytes: 6 of message, 4 of parameter, 32 of challenge.
+    #expect(
+      end.says() == [
+        Sheet.packet(0x40, 2, 1, session: 1, "4040002aaa02" + "00240000" + Sheet.hex(Self.challenge))
+      ])
+    #expect(end.hears(says(2, 0xAA03, Self.response, ack: 2)) == [])
+    #expect(end.told() == [.responseReceived(Sheet.unhex(Self.response))])
+    end.peer.concludeAuthentication(accepted: true, now: end.now)
+    #expect(
+      end.says() == [
+        Sheet.packet(0x40, 3, 2, session: 1, "40400006aa05"), Sheet.packet(0x40, 4, 2, session: 1, "404000061d00"),
+      ])
+    #expect(end.told() == [.authenticationSucceeded])
+    #expect(end.peer.isReady == false)
+  }
+
+  @Test func inTheOtherOrderAuthenticationComesLast() {
+    var settings = DevicePeer.Settings()
+    settings.order = .identificationFirst
+    var end = OneEnd.device(settings)
+    end.hears(Sheet.packet(0x40, 1, 1, session: 1, Sheet.message(0x1D01, Sheet.identification)))
+    end.hears(says(2, 0xAA01, Self.certificate, ack: 3))
+    end.peer.challenge(Self.challenge, now: end.now)
+    end.says()
+    end.hears(says(3, 0xAA03, Self.response, ack: 4))
+    _ = end.told()
+    end.peer.concludeAuthentication(accepted: true, now: end.now)
+    #expect(end.says() == [Sheet.packet(0x40, 5, 3, session: 1, "40400006aa05")])
+    #expect(end.told() == [.authenticationSucceeded, .ready])
+    #expect(end.peer.isReady == true)
+  }
+
+  @Test func aResponseThatIsWrongEndsInFailure() {
+    var end = OneEnd.device()
+    end.hears(says(1, 0xAA01, Self.certificate, ack: 1))
+    end.peer.challenge(Self.challenge, now: end.now)
+    end.says()
+    end.hears(says(2, 0xAA03, Self.response, ack: 2))
+    _ = end.told()
+    end.peer.concludeAuthentication(accepted: false, now: end.now)
+    #expect(end.says() == [Sheet.packet(0x40, 3, 2, session: 1, "40400006aa04")])
+    #expect(end.told() == [.authenticationFailed])
+    #expect(end.peer.isReady == false)
+    // Nothing more is asked, and nothing waited for.
+    end.hears(Sheet.packet(0x40, 2, 3))
+    #expect(end.peer.deadline == nil)
+  }
+
+  @Test func aCertificateThatIsNoneCanBeRefusedAtOnce() {
+    var end = OneEnd.device()
+    end.hears(says(1, 0xAA01, "00", ack: 1))
+    end.peer.concludeAuthentication(accepted: false, now: end.now)
+    #expect(end.says() == [Sheet.packet(0x40, 2, 1, session: 1, "40400006aa04")])
+  }
+
+  @Test func concludingTooEarlyOrTwiceDoesNothing() {
+    var end = OneEnd.device()
+    end.peer.concludeAuthentication(accepted: true, now: end.now)
+    end.peer.challenge([1], now: end.now)
+    #expect(end.says() == [])
+    end.hears(says(1, 0xAA01, Self.certificate, ack: 1))
+    end.peer.concludeAuthentication(accepted: true, now: end.now)
+    #expect(end.says() == [])
+    end.peer.concludeAuthentication(accepted: false, now: end.now)
+    end.peer.concludeAuthentication(accepted: false, now: end.now)
+    #expect(end.says().count == 1)
+  }
+
+  @Test func anAccessoryThatNeverAuthenticatesIsToldOncePerQuestion() {
+    var settings = DevicePeer.Settings()
+    settings.answerTimeout = 5_000
+    var end = OneEnd.device(settings)
+    end.hears(Sheet.packet(0x40, 0, 1))
+    _ = end.told()
+    end.passes(60_000)
+    #expect(end.told() == [.answerTimedOut(.authentication)])
+    #expect(end.peer.deadline == nil)
+    // It answers late and is asked on, with a time of its own.
+    end.hears(says(1, 0xAA01, Self.certificate, ack: 1))
+    end.peer.challenge(Self.challenge, now: end.now)
+    end.says()
+    end.hears(Sheet.packet(0x40, 1, 2))
+    _ = end.told()
+    end.passes(60_000)
+    #expect(end.told() == [.answerTimedOut(.authentication)])
+  }
+
+  /// While the device's own side ponders over a certificate, the accessory owes nothing.
+  @Test func theAccessoryIsNotBlamedForTheOwnersTime() {
+    var settings = DevicePeer.Settings()
+    settings.answerTimeout = 5_000
+    var end = OneEnd.device(settings)
+    end.hears(says(1, 0xAA01, Self.certificate, ack: 1))
+    end.passes(22)
+    _ = end.told()
+    end.passes(60_000)
+    #expect(end.told() == [])
+    end.peer.challenge(Self.challenge, now: end.now)
+    end.says()
+    end.hears(says(2, 0xAA03, Self.response, ack: 2))
+    end.passes(22)
+    _ = end.told()
+    end.passes(60_000)
+    #expect(end.told() == [])
+    end.peer.concludeAuthentication(accepted: true, now: end.now)
+    #expect(end.told() == [.authenticationSucceeded])
+  }
+
+  @Test(arguments: [
+    (0xAA01, "AA01 AuthenticationCertificate"), (0xAA03, "AA03 AuthenticationResponse"),
+  ])
+  func answersThatNobodyAskedForAreTold(_ message: Int, _ name: String) {
+    var end = OneEnd.device()
+    end.hears(says(1, 0xAA01, Self.certificate, ack: 1))
+    _ = end.told()
+    end.hears(says(2, UInt16(message), "0102", ack: 1))
+    #expect(end.told() == [.malformed("\(name) came unasked")])
+    // It does not disturb what goes on.
+    end.peer.challenge(Self.challenge, now: end.now)
+    #expect(end.says().count == 1)
+  }
+
+  @Test(arguments: [
+    ("", "parameter 0 (data) is missing, at byte 0: (nothing)"),
+    ("00050000ce" + "00050000ce", "parameter 0 (data) comes twice, at byte 5: ce"),
+    ("000500", "a parameter needs 4 bytes and has 3, at byte 0: 00 05 00"),
+  ])
+  func aCertificateMessageThatCannotBeReadIsToldAndWaitedForAgain(_ body: String, _ problem: String) {
+    var end = OneEnd.device()
+    _ = end.told()
+    end.hears(Sheet.packet(0x40, 1, 1, session: 1, Sheet.message(0xAA01, body)))
+    #expect(end.told() == [.malformed("AA01 AuthenticationCertificate: \(problem)")])
+    end.hears(says(2, 0xAA01, Self.certificate, ack: 1))
+    #expect(end.told() == [.certificateReceived(Sheet.unhex(Self.certificate))])
+  }
+
+  @Test func whatWasGoingOnIsForgottenWithTheLink() {
+    var end = OneEnd.device()
+    end.hears(says(1, 0xAA01, Self.certificate, ack: 1))
+    #expect(end.hears(Sheet.detection) == [Sheet.detection])
+    _ = end.told()
+    end.peer.challenge(Self.challenge, now: end.now)
+    end.peer.concludeAuthentication(accepted: false, now: end.now)
+    #expect(end.says() == [])
+    #expect(end.told() == [])
+  }
+
+  // MARK: The accessory
+
+  @Test func theAccessoryAnswersWithItsOwnersCertificateAndResponse() {
+    var end = OneEnd.accessory()
+    #expect(end.hears(Sheet.packet(0x40, 0x41, 0, session: 1, "40400006aa00")) == [])
+    #expect(end.told() == [.certificateRequested])
+    end.peer.provideCertificate(Sheet.unhex(Self.certificate))
+    // 617 bytes: 6 of message, 4 of parameter, 607 of certificate.
+    #expect(
+      end.says() == [Sheet.packet(0x40, 1, 0x41, session: 1, "40400269aa01" + "02630000" + Self.certificate)])
+    end.hears(says(0x42, 0xAA02, Sheet.hex(Self.challenge), ack: 1))
+    #expect(end.told() == [.challenged(Self.challenge)])
+    end.peer.provideResponse(Sheet.unhex(Self.response))
+    #expect(end.says() == [Sheet.packet(0x40, 2, 0x42, session: 1, "4040004aaa03" + "00440000" + Self.response)])
+    end.hears(Sheet.packet(0x40, 0x43, 2, session: 1, "40400006aa05"))
+    end.hears(Sheet.packet(0x40, 0x44, 2, session: 1, "40400006aa04"))
+    #expect(end.told() == [.authenticationSucceeded, .authenticationFailed])
+  }
+
+  @Test func theQuestionMayHaveAParameterNobodyKnows() {
+    var end = OneEnd.accessory()
+    end.hears(Sheet.packet(0x40, 0x41, 0, session: 1, Sheet.message(0xAA00, "0005000001")))
+    #expect(end.told() == [.certificateRequested])
+  }
+
+  @Test func successAndTheNextQuestionMayComeInOneRead() {
+    var end = OneEnd.accessory()
+    let packets =
+      Sheet.packet(0x40, 0x41, 0, session: 1, "40400006aa05") + Sheet.packet(0x40, 0x42, 0, session: 1, "404000061d00")
+    let answer = end.hears(packets)
+    #expect(answer == [Sheet.packet(0x40, 1, 0x42, session: 1, Sheet.message(0x1D01, Sheet.identification))])
+    #expect(end.told() == [.authenticationSucceeded, .identificationSent])
+    // And in one packet.
+    end.hears(Sheet.packet(0x40, 0x43, 1, session: 1, "40400006aa05" + "404000061d00"))
+    #expect(end.told() == [.authenticationSucceeded, .identificationSent])
+  }
+
+  @Test func aChallengeThatCannotBeReadIsTold() {
+    var end = OneEnd.accessory()
+    end.hears(Sheet.packet(0x40, 0x41, 0, session: 1, Sheet.message(0xAA02, "0009000042")))
+    #expect(
+      end.told() == [
+        .malformed(
+          "AA02 RequestAuthenticationChallengeResponse: a parameter says it is 9 bytes long and 5 are left, at byte 0: "
+            + "00 09 00 00 42")
+      ])
+  }
+
+  @Test func aCertificateNoMessageCouldHoldIsToldAndNotSent() {
+    var end = OneEnd.accessory()
+    end.peer.provideCertificate([UInt8](repeating: 1, count: 70_000))
+    #expect(end.says() == [])
+    #expect(
+      end.told() == [
+        .malformed(
+          "AA01 AuthenticationCertificate needs 70010 bytes and the other end takes 65525 in a packet: not sent")
+      ])
+  }
+
+  @Test(arguments: [DevicePeer.Settings.Order.authenticationFirst, .identificationFirst])
+  func bothPeersGetReadyInEitherOrder(_ order: DevicePeer.Settings.Order) {
+    var settings = DevicePeer.Settings()
+    settings.order = order
+    var wire = Wire(device: settings)
+    wire.start()
+    #expect(wire.deviceEvents.last == .ready)
+    #expect(wire.accessoryEvents.contains(.authenticationSucceeded))
+    #expect(wire.accessoryEvents.contains(.identificationAccepted))
+  }
+}

@@ -1,0 +1,259 @@
+import IAP2
+import Testing
+
+/// Section 6 from the accessory's end: the device opens, the accessory accepts, refuses or keeps silent.
+@Suite struct AccessorySessionTests {
+  private func start(_ id: UInt16, protocolID: UInt8 = 1, sequence: UInt8) -> String {
+    Sheet.packet(0x40, sequence, 0, session: 1, Sheet.startSession(protocolID: protocolID, session: id))
+  }
+
+  private func stop(_ id: UInt16, sequence: UInt8) -> String {
+    Sheet.packet(0x40, sequence, 0, session: 1, Sheet.stopSession(id))
+  }
+
+  private func data(_ id: UInt8, _ hex: String, sequence: UInt8) -> String {
+    Sheet.packet(0x40, sequence, 0, session: 2, "00" + Sheet.hex([id]) + hex)
+  }
+
+  private func status(_ id: UInt16, _ value: UInt8, sequence: UInt8, ack: UInt8) -> String {
+    Sheet.packet(0x40, sequence, ack, session: 1, Sheet.status(id, value))
+  }
+
+  @Test func anAcceptedSessionIsConfirmedOnlyWhereThatIsDeclared() {
+    var end = OneEnd.accessory()
+    end.hears(start(1, sequence: 0x41))
+    #expect(end.told() == [.sessionRequested(id: 1, protocolID: 1)])
+    #expect(end.peer.isOpen(1) == false)
+    end.peer.acceptSession(1, reportingStatus: true)
+    #expect(end.says() == [status(1, 0, sequence: 1, ack: 0x41)])
+    #expect(end.peer.isOpen(1) == true)
+    end.hears(start(2, sequence: 0x42))
+    end.peer.acceptSession(2, reportingStatus: false)
+    #expect(end.says() == [])
+    #expect(end.peer.isOpen(2) == true)
+  }
+
+  @Test func aRefusalIsStatusOne() {
+    var end = OneEnd.accessory()
+    end.hears(start(0x0100, sequence: 0x41))
+    end.peer.refuseSession(0x0100)
+    #expect(end.says() == [status(0x0100, 1, sequence: 1, ack: 0x41)])
+    #expect(end.peer.isOpen(0x0100) == false)
+    // Once is enough.
+    end.peer.refuseSession(0x0100)
+    end.peer.acceptSession(0x0100, reportingStatus: true)
+    #expect(end.says() == [])
+  }
+
+  @Test func silenceIsAnAnswerToo() {
+    var end = OneEnd.accessory()
+    end.hears(start(1, sequence: 0x41))
+    end.peer.ignoreSession(1)
+    _ = end.told()
+    end.hears(data(1, "6162", sequence: 0x42))
+    #expect(end.told() == [.strayData(session: 1, bytes: 2)])
+    #expect(end.says() == [])
+  }
+
+  @Test func aRequestForAnUnknownProtocolIsTheOwnersToRefuse() {
+    var end = OneEnd.accessory()
+    end.hears(start(1, protocolID: 0x77, sequence: 0x41))
+    #expect(end.told() == [.sessionRequested(id: 1, protocolID: 0x77)])
+    #expect(end.peer.identification.externalAccessoryProtocol(0x77) == nil)
+    end.peer.refuseSession(1)
+    #expect(end.says() == [status(1, 1, sequence: 1, ack: 0x41)])
+  }
+
+  @Test func severalSessionsShareTheLinkAndAreToldApart() {
+    var end = OneEnd.accessory()
+    for (index, id) in [UInt16(1), 5, 7].enumerated() { end.opens(id, sequence: 0x41 + UInt8(index)) }
+    end.hears(data(5, "6161", sequence: 0x44), data(1, "62", sequence: 0x45), data(5, "63", sequence: 0x46))
+    #expect(end.told() == [.sessionReadable(5), .sessionReadable(1)])
+    #expect(end.reads(5) == Array("aac".utf8))
+    #expect(end.reads(1) == Array("b".utf8))
+    #expect(end.reads(7) == [])
+    #expect(end.writes([0x78], to: 7) == 1)
+    #expect(end.says().contains(Sheet.packet(0x40, 1, 0x46, session: 2, "000778")))
+  }
+
+  @Test func dataRightBehindTheRequestWaitsForTheAnswer() {
+    var end = OneEnd.accessory()
+    end.hears(start(1, sequence: 0x41) + data(1, "68656c6c6f", sequence: 0x42))
+    #expect(end.told() == [.sessionRequested(id: 1, protocolID: 1)])
+    end.peer.acceptSession(1, reportingStatus: false)
+    #expect(end.told() == [.sessionReadable(1)])
+    #expect(end.reads(1) == Array("hello".utf8))
+  }
+
+  @Test func dataOfARefusedRequestIsToldAsDropped() {
+    var end = OneEnd.accessory()
+    end.hears(start(1, sequence: 0x41) + data(1, "68656c6c6f", sequence: 0x42))
+    _ = end.told()
+    end.peer.refuseSession(1)
+    #expect(end.told() == [.strayData(session: 1, bytes: 5)])
+  }
+
+  /// An app that opens, writes and closes at once: all of it may come in one read, before anybody could accept.
+  @Test func aSessionThatIsOverBeforeItIsAcceptedEndsLikeAnyOther() {
+    var end = OneEnd.accessory()
+    end.hears(start(1, sequence: 0x41) + data(1, "68656c6c6f", sequence: 0x42) + stop(1, sequence: 0x43))
+    #expect(end.told() == [.sessionRequested(id: 1, protocolID: 1), .sessionEnded(1, .closedByDevice)])
+    end.peer.acceptSession(1, reportingStatus: true)
+    #expect(end.peer.isOpen(1) == false)
+    // What had arrived can still be read; nobody is told of a session that is over.
+    #expect(end.reads(1) == Array("hello".utf8))
+    #expect(end.reads(1) == [])
+    #expect(end.told() == [])
+  }
+
+  @Test func aRequestThatTheLinkTookAlongEndsWithIt() {
+    var end = OneEnd.accessory()
+    end.hears(start(1, sequence: 0x41))
+    _ = end.told()
+    end.hears(Sheet.packet(0x10, 0x41, 0))
+    #expect(end.told() == [.sessionEnded(1, .linkDown(.reset)), .linkDown(.reset)])
+    end.peer.acceptSession(1, reportingStatus: true)
+    #expect(end.peer.isOpen(1) == false)
+  }
+
+  @Test func theDeviceClosesAndWhatHadArrivedCanStillBeRead() {
+    var end = OneEnd.accessory()
+    end.opens(1, sequence: 0x41)
+    end.hears(data(1, "6162", sequence: 0x42) + stop(1, sequence: 0x43))
+    #expect(end.told() == [.sessionReadable(1), .sessionEnded(1, .closedByDevice)])
+    #expect(end.peer.isOpen(1) == false)
+    #expect(end.writes([1], to: 1) == 0)
+    #expect(end.reads(1) == [0x61, 0x62])
+  }
+
+  @Test func theAccessoryClosesByStatusOne() {
+    var end = OneEnd.accessory()
+    end.opens(1, sequence: 0x41)
+    end.peer.closeSession(1)
+    #expect(end.says() == [status(1, 1, sequence: 1, ack: 0x41)])
+    #expect(end.told() == [.sessionEnded(1, .closedByAccessory)])
+    end.peer.closeSession(1)
+    #expect(end.says() == [])
+    end.hears(data(1, "61", sequence: 0x42))
+    #expect(end.told() == [.strayData(session: 1, bytes: 1)])
+  }
+
+  @Test func whatWasWrittenBeforeAnAccessoryClosesGoesOutBeforeIt() {
+    var end = OneEnd.accessory(answer: Sheet.parameters(window: 1))
+    end.opens(1, sequence: 0x41)
+    end.passes(22)
+    #expect(end.writes([1], to: 1) == 1)
+    end.says()
+    #expect(end.writes([2], to: 1) == 1)
+    end.peer.closeSession(1)
+    #expect(end.hears(Sheet.packet(0x40, 0x41, 1)) == [Sheet.packet(0x40, 2, 0x41, session: 2, "000102")])
+    #expect(end.hears(Sheet.packet(0x40, 0x41, 2)) == [status(1, 1, sequence: 3, ack: 0x41)])
+  }
+
+  @Test func aNumberMayBeUsedAgain() {
+    var end = OneEnd.accessory()
+    end.opens(1, sequence: 0x41)
+    end.hears(data(1, "6161", sequence: 0x42) + stop(1, sequence: 0x43))
+    #expect(end.reads(1) == [0x61, 0x61])
+    end.opens(1, sequence: 0x44)
+    // A reader that is late with the old one's bytes does not disturb the new one's count.
+    end.peer.consume(100, of: 1)
+    end.hears(data(1, "62", sequence: 0x45))
+    #expect(end.told() == [.sessionReadable(1)])
+    #expect(end.reads(1) == [0x62])
+  }
+
+  // MARK: What makes no sense
+
+  @Test func askingForAnOpenSessionIsTold() {
+    var end = OneEnd.accessory()
+    end.opens(1, sequence: 0x41)
+    end.hears(start(1, protocolID: 2, sequence: 0x42))
+    #expect(
+      end.told() == [
+        .malformed("EA00 StartExternalAccessoryProtocolSession asks for session 1, which is open already")
+      ])
+    #expect(end.peer.isOpen(1) == true)
+  }
+
+  @Test func closingASessionThatIsNotOpenIsTold() {
+    var end = OneEnd.accessory()
+    end.hears(stop(9, sequence: 0x41))
+    #expect(
+      end.told() == [
+        .malformed("EA01 StopExternalAccessoryProtocolSession closes session 9, which is not open")
+      ])
+  }
+
+  @Test func strayDataIsDroppedAndAcknowledged() {
+    var settings = LinkSettings()
+    settings.parameters.maximumCumulativeAcknowledgements = 1
+    var end = OneEnd.accessory(settings)
+    #expect(end.hears(data(9, "616263", sequence: 0x41)) == [Sheet.packet(0x40, 0, 0x41)])
+    #expect(end.told() == [.strayData(session: 9, bytes: 3)])
+  }
+
+  @Test func dataWithoutASessionNumberIsShown() {
+    var end = OneEnd.accessory()
+    end.hears(Sheet.packet(0x40, 0x41, 0, session: 2, "7f"))
+    #expect(end.told() == [.malformed("External Accessory data needs 2 bytes of session number: 7f")])
+  }
+
+  @Test func dataThatIsNothingButASessionNumberIsNothing() {
+    var end = OneEnd.accessory()
+    end.opens(1, sequence: 0x41)
+    end.hears(data(1, "", sequence: 0x42))
+    #expect(end.told() == [])
+  }
+
+  /// A device may want a session on a link that has no External Accessory session at all: it could never carry a byte.
+  @Test func aRequestOnALinkWithoutSuchASessionIsTold() {
+    var end = OneEnd.accessory(answer: Sheet.parameters(window: 127, sessions: "010001"))
+    end.hears(start(1, sequence: 0x41))
+    #expect(
+      end.told() == [
+        .malformed(
+          "EA00 StartExternalAccessoryProtocolSession asks for session 1 on a link without an External Accessory session"
+        )
+      ])
+  }
+
+  @Test func aDeviceCannotAskForSessionsWithoutEnd() {
+    var settings = LinkSettings()
+    settings.parameters.maximumCumulativeAcknowledgements = 1
+    var end = OneEnd.accessory(settings)
+    var sequence: UInt8 = 0x40
+    for id in UInt16(1)...300 {
+      sequence &+= 1
+      end.hears(start(id, sequence: sequence))
+    }
+    let told = end.told()
+    let requests = told.filter { if case .sessionRequested = $0 { true } else { false } }
+    #expect(requests.count == 256)
+    #expect(
+      told.last
+        == .malformed("EA00 StartExternalAccessoryProtocolSession asks for more than 256 sessions at once"))
+  }
+
+  /// Nobody collects what is left of them; new ones must be possible all the same, and the old must not pile up.
+  @Test func sessionsThatNobodyCollectsDoNotBlockNewOnes() {
+    var settings = LinkSettings()
+    settings.parameters.maximumCumulativeAcknowledgements = 1
+    var end = OneEnd.accessory(settings)
+    var sequence: UInt8 = 0x40
+    func next() -> UInt8 {
+      sequence &+= 1
+      return sequence
+    }
+    for id in UInt16(1)...600 {
+      end.hears(start(id, sequence: next()))
+      end.peer.acceptSession(id, reportingStatus: false)
+      end.hears(Sheet.packet(0x40, next(), 0, session: 2, Sheet.hex([UInt8(id >> 8), UInt8(id & 255), 1])))
+      end.hears(stop(id, sequence: next()))
+      #expect(end.told().contains(.sessionEnded(id, .closedByDevice)))
+    }
+    // The latest can be read; the first was given up long ago.
+    #expect(end.reads(600) == [1])
+    #expect(end.reads(1) == [])
+  }
+}

@@ -1,0 +1,220 @@
+import IAP2
+import Testing
+
+/// A session that does not read: its packets are no longer acknowledged, and before the device would give up, that one
+/// session is ended while its neighbours go on.
+@Suite struct BackPressureTests {
+  /// An accessory that acknowledges each packet, with sessions 1 and 2 open; the device's next packet is 43. Repeated 4
+  /// times after a second each, so that 3 s are three quarters of the device's patience.
+  private func accessory(bound: Int = 10) -> OneEnd<AccessoryPeer> {
+    var settings = LinkSettings()
+    settings.sessionReceiveBound = bound
+    settings.parameters = LinkParameters(
+      retransmissionTimeout: 1_000, maximumRetransmissions: 4, maximumCumulativeAcknowledgements: 1)
+    var end = OneEnd.accessory(settings)
+    end.opens(1, sequence: 0x41)
+    end.opens(2, sequence: 0x42)
+    return end
+  }
+
+  private func data(_ id: UInt8, _ count: Int, sequence: UInt8) -> String {
+    Sheet.packet(0x40, sequence, 0, session: 2, "00" + Sheet.hex([id] + [UInt8](repeating: id, count: count)))
+  }
+
+  private func ack(_ number: UInt8, sequence: UInt8 = 0) -> String { Sheet.packet(0x40, sequence, number) }
+
+  @Test func acknowledgementsStopAtTheBoundAndGoOnWhenItIsRead() {
+    var end = accessory()
+    #expect(end.hears(data(1, 9, sequence: 0x43)) == [ack(0x43)])
+    #expect(end.hears(data(1, 1, sequence: 0x44)) == [ack(0x44)])
+    #expect(end.hears(data(1, 1, sequence: 0x45)) == [])
+    #expect(end.hears(data(2, 1, sequence: 0x46)) == [])
+    #expect(end.told() == [.sessionReadable(1), .sessionReadable(2)])
+    #expect(end.reads(1).count == 11)
+    #expect(end.says() == [ack(0x46)])
+    #expect(end.peer.deadline == nil)
+    #expect(end.hears(data(1, 1, sequence: 0x47)) == [ack(0x47)])
+  }
+
+  /// Read at once, it must not cost the device a timeout.
+  @Test func theAcknowledgementOfThePacketThatFillsASessionIsNotLost() {
+    var settings = LinkSettings()
+    settings.sessionReceiveBound = 10
+    var end = OneEnd.accessory(settings)
+    end.opens(1, sequence: 0x41)
+    end.passes(22)
+    // One of three: held back by the count, not yet by the bound.
+    let filled = end.hears(data(1, 10, sequence: 0x42))
+    #expect(end.reads(1).count == 10)
+    let rest = end.says() + end.passes(100)
+    #expect((filled + rest).contains { $0.hasSuffix(ack(0x42)) })
+    #expect(end.peer.deadline == nil)
+  }
+
+  @Test func bytesHandedOverCountUntilTheReaderIsDoneWithThem() {
+    var end = accessory()
+    end.hears(data(1, 10, sequence: 0x43))
+    var inbox: [UInt8] = []
+    end.peer.exchangeInbox(1, &inbox)
+    #expect(inbox.count == 10)
+    #expect(end.hears(data(1, 1, sequence: 0x44)) == [])
+    end.peer.consume(1, of: 1)
+    #expect(end.says() == [])
+    end.peer.consume(1, of: 1)
+    #expect(end.says() == [ack(0x44)])
+  }
+
+  @Test func dataOnTheWayBackDoesNotAcknowledgeWhatIsHeld() {
+    var end = accessory()
+    end.hears(data(1, 10, sequence: 0x43), data(2, 1, sequence: 0x44))
+    #expect(end.writes([9], to: 2) == 1)
+    #expect(end.says() == [Sheet.packet(0x40, 1, 0x43, session: 2, "000209")])
+    #expect(end.reads(1).count == 10)
+    #expect(end.says() == [ack(0x44, sequence: 1)])
+  }
+
+  @Test func repetitionsOfWhatIsHeldAreNotAcknowledgedAndOfWhatWasBeforeAre() {
+    var end = accessory()
+    end.hears(data(1, 10, sequence: 0x43), data(2, 1, sequence: 0x44))
+    _ = end.told()
+    #expect(end.hears(data(2, 1, sequence: 0x44)) == [])
+    // The acknowledgement of this one was sent, and must have been lost.
+    #expect(end.hears(data(1, 10, sequence: 0x43)) == [ack(0x43)])
+    #expect(end.told() == [])
+  }
+
+  @Test func aSleepingSessionIsEndedWithItsBytesAndItsNeighboursGoOn() {
+    var end = accessory()
+    end.hears(data(1, 10, sequence: 0x43), data(1, 3, sequence: 0x44), data(2, 1, sequence: 0x45))
+    _ = end.told()
+    #expect(end.peer.deadline == .milliseconds(3_000))
+    #expect(end.passes(2_999) == [])
+    // The device hears that it is over, and that acknowledges everything.
+    #expect(end.passes(1) == ["3000 \(Sheet.packet(0x40, 1, 0x45, session: 1, Sheet.status(1, 1)))"])
+    #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 13))])
+    #expect(SessionEnd.notRead(bytes: 13).description == "nobody read the 13 bytes that had arrived")
+    #expect(end.peer.isOpen(2) == true)
+    end.hears(Sheet.packet(0x40, 0x45, 1))
+    #expect(end.peer.deadline == nil)
+    #expect(end.hears(data(2, 1, sequence: 0x46)) == [ack(0x46, sequence: 1)])
+    #expect(end.reads(1).count == 13)
+    #expect(end.reads(2).count == 2)
+  }
+
+  @Test func aSessionReadInTimeIsNotEnded() {
+    var end = accessory()
+    for round in 0..<10 {
+      end.hears(data(1, 10, sequence: 0x43 + UInt8(round)))
+      end.passes(2_900)
+      #expect(end.reads(1).count == 10)
+      end.says()
+    }
+    #expect(end.peer.isOpen(1) == true)
+    #expect(end.peer.deadline == nil)
+  }
+
+  @Test func everySleepingSessionIsEndedAtOnce() {
+    var end = accessory()
+    end.hears(data(1, 10, sequence: 0x43), data(2, 12, sequence: 0x44))
+    _ = end.told()
+    end.passes(3_000)
+    #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 10)), .sessionEnded(2, .notRead(bytes: 12))])
+    #expect(end.peer.deadline != .milliseconds(3_000))
+  }
+
+  @Test func beyondTwiceTheBoundPacketsAreDroppedAsIfLost() {
+    var end = accessory()
+    end.hears(data(1, 10, sequence: 0x43), data(1, 10, sequence: 0x44))
+    #expect(end.hears(data(1, 1, sequence: 0x45)) == [])
+    #expect(end.peer.counters.refused == 1)
+    // A neighbour's packet behind it is ahead of a gap now, and kept.
+    #expect(end.hears(data(2, 1, sequence: 0x46)) == [])
+    #expect(end.reads(1).count == 20)
+    #expect(end.says() == [ack(0x44)])
+    // Sent again, it is taken, and the neighbour's behind it.
+    #expect(end.hears(data(1, 1, sequence: 0x45)) == [ack(0x46)])
+    #expect(end.reads(1).count == 1)
+    #expect(end.reads(2).count == 1)
+  }
+
+  @Test func aPacketOfAFullSessionAheadOfAGapIsNotKept() {
+    var end = accessory()
+    end.hears(data(1, 10, sequence: 0x43), data(1, 10, sequence: 0x44))
+    end.hears(data(1, 5, sequence: 0x46), data(2, 5, sequence: 0x47))
+    #expect(end.reads(1).count == 20)
+    end.says()
+    #expect(end.hears(data(1, 1, sequence: 0x45)) == [ack(0x45)])
+    #expect(end.reads(1).count == 1)
+    #expect(end.hears(data(1, 5, sequence: 0x46)) == [ack(0x47)])
+    #expect(end.reads(2).count == 5)
+  }
+
+  @Test func withoutAcknowledgementsTheSessionEndsAtTheBound() {
+    var settings = LinkSettings()
+    settings.sessionReceiveBound = 10
+    settings.parameters = LinkParameters().withoutAcknowledgements
+    var end = OneEnd.accessory(settings)
+    end.opens(1, sequence: 0x41)
+    end.hears(data(1, 9, sequence: 0x42))
+    _ = end.told()
+    #expect(end.hears(data(1, 4, sequence: 0x43)) == [Sheet.packet(0x40, 1, 0x43, session: 1, Sheet.status(1, 1))])
+    #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 13))])
+    #expect(end.peer.deadline == nil)
+    #expect(end.reads(1).count == 13)
+  }
+
+  @Test func theDeviceEndsASleepingSessionByItsOwnMessage() {
+    var settings = DevicePeer.Settings()
+    settings.link.sessionReceiveBound = 10
+    var end = OneEnd.readyDevice(settings, offer: Sheet.parameters(timeout: 1_000, repeats: 4, acks: 1))
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == .link(1))
+    end.says()
+    end.hears(Sheet.packet(0x40, 4, 6, session: 2, "0001" + String(repeating: "aa", count: 10)))
+    _ = end.told()
+    #expect(end.passes(3_000) == ["3000 \(Sheet.packet(0x40, 7, 4, session: 1, Sheet.stopSession(1)))"])
+    #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 10))])
+  }
+
+  /// Asked for and neither accepted nor refused: the device must not fill memory through that either.
+  @Test func aRequestNobodyAnswersIsBoundedLikeASession() {
+    var end = accessory()
+    end.hears(Sheet.packet(0x40, 0x43, 0, session: 1, Sheet.startSession(protocolID: 1, session: 3)))
+    end.hears(data(3, 10, sequence: 0x44))
+    #expect(end.hears(data(2, 1, sequence: 0x45)) == [])
+    _ = end.told()
+    end.passes(3_000)
+    #expect(end.told() == [.sessionEnded(3, .notRead(bytes: 10))])
+    end.peer.acceptSession(3, reportingStatus: true)
+    #expect(end.peer.isOpen(3) == false)
+  }
+
+  /// Both peers, one session asleep, one at work: the link survives, the work gets done.
+  @Test func aSleepingNeighbourCostsTimeAndNothingElse() {
+    var settings = LinkSettings()
+    settings.sessionReceiveBound = 2_000
+    settings.parameters = LinkParameters(
+      maximumOutstandingPackets: 4, maximumPacketLength: 512, retransmissionTimeout: 1_000, maximumRetransmissions: 4)
+    var wire = Wire(accessory: settings)
+    wire.start()
+    #expect(wire.device.openSession(protocolNamed: "com.example.echo") == .link(1))
+    #expect(wire.device.openSession(protocolNamed: "com.example.echo") == .link(2))
+    let asleep = [UInt8](repeating: 1, count: 10_000)
+    let work = (0..<5_000).map { UInt8($0 % 251) }
+    #expect(wire.device.write(asleep.span.bytes, to: 1) == 10_000)
+    #expect(wire.device.write(work.span.bytes, to: 2) == 5_000)
+    var done: [UInt8] = []
+    for _ in 0..<200 {
+      wire.settle()
+      var inbox: [UInt8] = []
+      wire.accessory.exchangeInbox(2, &inbox)
+      wire.accessory.consume(inbox.count, of: 2)
+      done += inbox
+      if done.count == work.count || !wire.step() { break }
+    }
+    #expect(done == work)
+    #expect(wire.device.isLinkUp == true)
+    let ends = wire.deviceEvents.filter { if case .sessionEnded = $0 { true } else { false } }
+    #expect(ends == [.sessionEnded(1, .refused)] || ends == [.sessionEnded(1, .closedByAccessory)])
+    #expect(wire.accessoryEvents.contains { if case .sessionEnded(1, .notRead) = $0 { true } else { false } })
+  }
+}

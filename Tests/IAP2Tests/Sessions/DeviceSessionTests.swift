@@ -1,0 +1,155 @@
+import IAP2
+import Testing
+
+/// Section 6 from the device's end, which opens sessions and chooses their numbers.
+@Suite struct DeviceSessionTests {
+  /// A ready device that opened session 1; its next packet is 7, the accessory's next 4.
+  private func opened(_ change: (inout DevicePeer.Settings) -> Void = { _ in }) -> OneEnd<DevicePeer> {
+    var settings = DevicePeer.Settings()
+    change(&settings)
+    var end = OneEnd.readyDevice(settings)
+    _ = end.peer.openSession(protocolNamed: "com.example.echo")
+    end.says()
+    return end
+  }
+
+  private func status(_ id: UInt16, _ value: UInt8, sequence: UInt8) -> String {
+    Sheet.packet(0x40, sequence, 6, session: 1, Sheet.status(id, value))
+  }
+
+  @Test func aSessionIsOpenedByItsProtocolsNumberAndLiveAtOnce() {
+    var end = OneEnd.readyDevice()
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == .link(1))
+    #expect(end.says() == [Sheet.packet(0x40, 6, 3, session: 1, "40400011ea000005000001000600010001")])
+    #expect(end.peer.isOpen(1) == true)
+    #expect(end.writes(Array("hello".utf8), to: 1) == 5)
+    #expect(end.says() == [Sheet.packet(0x40, 7, 3, session: 2, "000168656c6c6f")])
+  }
+
+  @Test func numbersGoUpFromTheFirstAndAreNotUsedTwice() {
+    var settings = DevicePeer.Settings()
+    settings.firstSession = 0xFFFE
+    var end = OneEnd.readyDevice(settings)
+    let routes = (0..<4).map { _ in end.peer.openSession(protocolNamed: "com.example.echo") }
+    #expect(routes == [.link(0xFFFE), .link(0xFFFF), .link(0), .link(1)])
+    end.peer.closeSession(0xFFFF)
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == .link(2))
+  }
+
+  @Test func anUnknownProtocolOpensNothing() {
+    var end = OneEnd.readyDevice()
+    #expect(end.peer.openSession(protocolNamed: "com.example.other") == nil)
+    #expect(end.says() == [])
+  }
+
+  @Test func nothingOpensBeforeTheAccessoryIsReady() {
+    var end = OneEnd.device()
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == nil)
+  }
+
+  @Test func aProtocolWithANativeTransportGoesBesideTheLink() {
+    let native = Sheet.identification.replacing(
+      Sheet.parameter(
+        10, Sheet.parameter(0, "01") + Sheet.parameter(1, Sheet.text("com.example.echo")) + Sheet.parameter(2, "01")),
+      with: Sheet.parameter(
+        10, Sheet.parameter(0, "01") + Sheet.parameter(1, Sheet.text("com.example.echo")) + Sheet.parameter(3, "0000")))
+    var end = OneEnd.readyDevice(identification: native)
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == .side(component: 0))
+    // No EA00, no session on the link.
+    #expect(end.says() == [])
+  }
+
+  /// What cannot be carried is not opened, and the reason told.
+  @Test func nothingOpensOnALinkWithoutASessionForIt() {
+    var end = OneEnd.readyDevice(offer: Sheet.parameters(sessions: "010001"))
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == nil)
+    #expect(end.says() == [])
+    #expect(
+      end.told() == [
+        .malformed("com.example.echo cannot be opened: the accessory's SYN declares no External Accessory session")
+      ])
+  }
+
+  @Test func nothingOpensWhenTheRequestDoesNotFitTheAccessorysPackets() {
+    // 26 bytes hold 16 of payload, and EA00 has 17.
+    var end = OneEnd.readyDevice(offer: Sheet.parameters(length: 26))
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == nil)
+    #expect(end.peer.isOpen(1) == false)
+  }
+
+  @Test func aConfirmationIsTold() {
+    var end = opened()
+    end.hears(status(1, 0, sequence: 4))
+    #expect(end.told() == [.sessionConfirmed(1)])
+  }
+
+  @Test func closedBeforeAnythingCameIsRefused() {
+    var end = opened()
+    end.hears(status(1, 1, sequence: 4))
+    #expect(end.told() == [.sessionEnded(1, .refused)])
+  }
+
+  @Test func closedAfterwardsIsClosed() {
+    var confirmed = opened()
+    confirmed.hears(status(1, 0, sequence: 4))
+    confirmed.hears(status(1, 1, sequence: 5))
+    #expect(confirmed.told() == [.sessionConfirmed(1), .sessionEnded(1, .closedByAccessory)])
+    var used = opened()
+    used.hears(Sheet.packet(0x40, 4, 6, session: 2, "000161"))
+    used.hears(status(1, 1, sequence: 5))
+    #expect(used.told() == [.sessionReadable(1), .sessionEnded(1, .closedByAccessory)])
+    #expect(used.reads(1) == [0x61])
+  }
+
+  @Test func aStatusNobodyKnowsIsTold() {
+    var end = opened()
+    end.hears(status(1, 2, sequence: 4))
+    #expect(
+      end.told() == [
+        .malformed(
+          "EA03 StatusExternalAccessoryProtocolSession has status 2, known are 0 (in order) and 1 (close)")
+      ])
+    #expect(end.peer.isOpen(1) == true)
+  }
+
+  @Test func theStatusOfASessionClosedMeanwhileIsNoMatter() {
+    var end = opened()
+    end.peer.closeSession(1)
+    end.says()
+    _ = end.told()
+    end.hears(status(1, 0, sequence: 4), status(1, 1, sequence: 5))
+    #expect(end.told() == [])
+  }
+
+  @Test func closingSaysSoAndMoreDataIsStray() {
+    var end = opened()
+    end.peer.closeSession(1)
+    #expect(end.says() == [Sheet.packet(0x40, 7, 3, session: 1, "4040000cea01000600000001")])
+    #expect(end.told() == [.sessionEnded(1, .closedByDevice)])
+    end.hears(Sheet.packet(0x40, 4, 6, session: 2, "00016161"))
+    #expect(end.told() == [.strayData(session: 1, bytes: 2)])
+  }
+
+  @Test func sessionsEndWithTheChannel() {
+    var end = opened()
+    end.peer.stop("unplugged")
+    #expect(end.told() == [.sessionEnded(1, .channelEnded("unplugged"))])
+    #expect(SessionEnd.channelEnded("unplugged").description == "unplugged")
+  }
+
+  @Test func manySessionsOfOneProtocolCarryTheirOwnBytes() {
+    var wire = Wire()
+    wire.start()
+    for id in UInt16(1)...40 {
+      #expect(wire.device.openSession(protocolNamed: "com.example.echo") == .link(id))
+      let bytes = [UInt8](repeating: UInt8(id), count: Int(id) * 10)
+      #expect(wire.device.write(bytes.span.bytes, to: id) == bytes.count)
+    }
+    wire.settle()
+    for id in UInt16(1)...40 {
+      var inbox: [UInt8] = []
+      wire.accessory.exchangeInbox(id, &inbox)
+      #expect(inbox == [UInt8](repeating: UInt8(id), count: Int(id) * 10))
+    }
+  }
+}
