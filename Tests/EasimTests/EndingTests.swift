@@ -91,4 +91,15 @@ import Testing
     #expect(try Program.run("send", accessory.address, "--text", "x", "--expect", "echo").ending == .exit(0))
     try accessory.interrupt()
   }
+
+  @Test(arguments: ["session,refuse", "session,close,delay=0s"], ["none", "echo"])
+  func aSessionThatTheAccessoryEndsIsAFailedCheckAndNotATimeout(quirk: String, expectation: String) throws {
+    // More than fits on the way: the session ends before all of it is acknowledged.
+    place.write(Array(repeating: 0x5A, count: 1_000_000), to: "payload")
+    let accessory = try Accessory(on: .unix, in: place, "--quirk", quirk, "--behavior", "sink")
+    let send = try Program.run(
+      "send", accessory.address, "--file", place.file("payload"), "--expect", expectation, "--timeout", "1h")
+    #expect(send.ending == .exit(1), "\(send.out)\(send.err)")
+    try accessory.interrupt()
+  }
 }

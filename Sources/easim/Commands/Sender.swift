@@ -99,9 +99,18 @@ final class Sender: AppHandler {
   }
 
   private func waitForAcknowledgement(_ text: String) {
-    guard verdict == nil, let session, session.isOpen else { return }
-    if session.unacknowledged == 0 { return end(.done, "\(text), all acknowledged") }
-    loop.schedule(after: .milliseconds(1)) { [weak self] in self?.waitForAcknowledgement(text) }
+    guard verdict == nil, let session else { return }
+    switch session.end {
+    case nil where session.unacknowledged > 0:
+      loop.schedule(after: .milliseconds(1)) { [weak self] in self?.waitForAcknowledgement(text) }
+    case nil: end(.done, "\(text), all acknowledged")
+    // Closed behind the last byte is all right; the link acknowledges what a refused session drops as well.
+    case .closedByAccessory where session.unacknowledged == 0: end(.done, "\(text), all acknowledged")
+    case let sessionEnd?:
+      end(
+        isGone(sessionEnd) ? .gone : .checkFailed,
+        "\(text), and the session ended before all were acknowledged: \(sessionEnd)")
+    }
   }
 
   private func end(_ code: ExitCode, _ text: String) {
