@@ -18,6 +18,7 @@ final class Sender: AppHandler {
   private var exchange: Exchange?
   private var session: Session?
   private var publication: Int?
+  private var isClosed = false
 
   init(
     _ payload: [UInt8], expecting expectation: Exchange.Expectation, protocolName: String?, on loop: any EventLoop,
@@ -30,8 +31,10 @@ final class Sender: AppHandler {
     self.report = report
   }
 
-  /// Closes the session, if there is one, so that the accessory hears of it before the cable goes.
+  /// Gives up, or is done: closes the session, if there is one, so that the accessory hears of it before the cable goes.
+  /// What comes of that is no verdict any more.
   func close() {
+    isClosed = true
     session?.close()
   }
 
@@ -114,7 +117,7 @@ final class Sender: AppHandler {
   }
 
   private func end(_ code: ExitCode, _ text: String) {
-    guard verdict == nil else { return }
+    guard verdict == nil, !isClosed else { return }
     verdict = code
     report(TimelineEvent(time: loop.now, side: .app, kind: .result(passed: code == .done, text)))
   }
