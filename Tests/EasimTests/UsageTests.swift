@@ -58,4 +58,20 @@ import Testing
     #expect(easim.err.contains(complaint), "\(easim.err)")
     #expect(easim.out == "")
   }
+
+  @Test func nothingAtAllShowsWhatThereIsAndEndsWithTwo() throws {
+    let easim = try Program.run()
+    #expect(easim.ending == .exit(2))
+    #expect(easim.err.contains("usage: easim COMMAND"))
+  }
+
+  @Test(arguments: [
+    "send unix:/tmp/a --10k --expect ecco", "send nowhere --10k", "run lawk-view --on nowhere", "demo --quirk flickr",
+  ]) func aWrongCommandLineTouchesNoFile(words: String) throws {
+    let place = Place()
+    place.write(Array("precious".utf8), to: "transcript")
+    let words = words.split(separator: " ").map(String.init) + ["--transcript", place.file("transcript")]
+    #expect(try Program(path: BuiltProducts.easim, words).wait().ending == .exit(2))
+    #expect(place.bytes("transcript") == Array("precious".utf8))
+  }
 }

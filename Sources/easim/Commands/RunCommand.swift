@@ -39,9 +39,10 @@ private func runRun(_ arguments: ParsedArguments, _ console: Console) throws -> 
   let profiles = try profiles(arguments)
   let limit = try arguments.duration("--for")
   let seed = try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) }
-  let transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
   let stage = try Stage(seed: seed)
   let places = try Places(arguments, accessories: profiles.count, on: stage.loop)
+  // Last, so that a wrong command line does not empty the file.
+  let transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
   var sessions = 0
   var bytes = 0
   var accessories: [SimulatedAccessory] = []

@@ -35,15 +35,16 @@ extension CommandSpec {
 private func runSend(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
   console.isJSON = arguments.has("--json")
   let payload = try payload(arguments)
+  let expectation = try expectation(arguments)
   let timeout = try arguments.duration("--timeout") ?? .seconds(10)
-  let transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
   let stage = try Stage()
   var settings = DeviceSettings(authenticator: AccessoryVerifier())
   if arguments.has("--early") { settings.policy = .early }
   let device = Device(settings: settings, on: stage.loop, report: console.show)
   let sender = Sender(
-    payload, expecting: try expectation(arguments), protocolName: arguments.value("--protocol"), on: stage.loop,
+    payload, expecting: expectation, protocolName: arguments.value("--protocol"), on: stage.loop,
     report: console.show)
+  var transcript: TranscriptFile?
   let reach = try Reach(
     arguments.words.first, protocolName: arguments.value("--protocol"), for: device, on: stage.loop,
     arguments: arguments, console: console
@@ -51,6 +52,8 @@ private func runSend(_ arguments: ParsedArguments, _ console: Console) throws ->
     guard let transcript else { return channel }
     return TranscriptChannel(around: channel, at: .device, Transcript(write: transcript.write), on: stage.loop)
   }
+  // Last, so that a wrong command line does not empty the file.
+  transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
   let app = device.makeApp(sender)
   try reach.dialer.start()
   let ended = stage.run(until: { sender.verdict != nil }, limit: timeout)
