@@ -32,6 +32,9 @@ func easim(_ words: [String]) -> ExitCode {
   } catch let refusal as Reach.Refusal {
     console.err("easim \(command.name): \(refusal.message)")
     return refusal.code
+  } catch TransportError.remoteNotAllowed(let address) {
+    console.err("easim \(command.name): \(TransportError.remoteNotAllowed(address)): --allow-remote")
+    return .usage
   } catch let error as SourceProblems {
     console.err("\(error)")
     return .usage

@@ -47,7 +47,10 @@ public final class Dialer: Dialing {
   }
 
   /// Begins.
-  public func start() {
+  ///
+  /// - Throws: ``TransportError``, when connecting to the address can never succeed.
+  public func start() throws {
+    try Transports.check(address, options: options)
     dial()
   }
 

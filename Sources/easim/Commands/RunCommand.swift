@@ -27,8 +27,7 @@ extension CommandSpec {
       OptionSpec(
         name: "--quirk", value: "Q", summary: "an oddity, such as flicker or session,answer=refuse", isRepeatable: true),
       OptionSpec(name: "--for", value: "TIME", summary: "unplug after this long"),
-      OptionSpec(name: "--allow-remote", summary: "let TCP listen beyond this machine"),
-      .json, .seed, .transcript,
+      .allowRemote, .json, .seed, .transcript,
     ],
     examples: ["easim run lawk-view --quirk flicker", "easim run echo --count 3 --on unix:/tmp/echo-{index}.sock"],
     run: runRun)

@@ -26,9 +26,9 @@ extension CommandSpec {
       OptionSpec(name: "--protocol", value: "P", summary: "the protocol; may be left out when the accessory has one"),
       OptionSpec(name: "--expect", value: "echo|none|HEX", summary: "what must come back (default none)"),
       OptionSpec(name: "--early", summary: "show the accessory before it is authenticated, as older systems did"),
-      .timeout, .json, .transcript,
+      .allowRemote, .timeout, .json, .transcript,
     ],
-    examples: ["easim send --10k --expect echo", "easim send unix:/tmp/glasses.sock --hex \"01 02\" --expect 0102"],
+    examples: ["easim send --10k --expect echo", "easim send unix:/tmp/echo-1.sock --hex \"01 02\" --expect 0102"],
     run: runSend)
 }
 
