@@ -121,4 +121,30 @@ import Testing
     #expect(send.err.contains("timed out after 0.7 seconds; 10000 of 10000 bytes were sent and 0 came back"))
     try accessory.interrupt()
   }
+
+  @Test(arguments: [Accessory.Medium.unix, .tcp])
+  func aSecondHostIsTurnedAwayAndBothSidesSaySo(medium: Accessory.Medium) throws {
+    let accessory = try Accessory(on: medium, in: place, "--behavior", "sink")
+    let first = try hostInSession(with: accessory, on: medium)
+    let second = try Program.run("send", accessory.address, "--text", "x", "--timeout", "300ms", "--json")
+    try accessory.program.line("turned away: another device is on the cable")
+    #expect(second.ending == .exit(3), "\(second.out)\(second.err)")
+    #expect(second.err.contains("it is in use by another device, or is no accessory"))
+    // Asked again, and less and less often.
+    #expect((1...6).contains(try EventLines(second.out).events("attach").count))
+    first.send(SIGINT)
+    #expect(try first.wait().ending == .exit(1))
+    try accessory.interrupt()
+  }
+
+  @Test func aSecondHostGetsTheAccessoryWhenTheFirstHasLeft() throws {
+    let accessory = try Accessory(on: .unix, in: place, "--behavior", "sink")
+    let first = try hostInSession(with: accessory, on: .unix)
+    let second = try Program("send", accessory.address, "--text", "x", "--timeout", "1h")
+    try accessory.program.line("turned away: another device is on the cable")
+    first.send(SIGINT)
+    #expect(try first.wait().ending == .exit(1))
+    #expect(try second.wait().ending == .exit(0))
+    try accessory.interrupt()
+  }
 }
