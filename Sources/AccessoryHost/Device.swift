@@ -46,7 +46,7 @@ public final class Device {
   /// Plugs a cable in. The device holds it until its other end leaves or ``unplugAll(_:)``. Where something was said
   /// about the accessory before, and its identification says otherwise, that is a warning.
   public func plugIn(
-    _ cable: Cable, at place: String, announced: BenchCard? = nil, ended: @escaping (String) -> Void = { _ in }
+    _ cable: Cable, at place: String, announced: BenchCard? = nil, ended: @escaping (CableEnd) -> Void = { _ in }
   ) {
     let attachment = DeviceAttachment(
       cable: cable, place: place, announced: announced, device: self, ended: ended)
@@ -99,6 +99,14 @@ public final class Device {
       for app in apps { app.disappeared(accessory) }
     }
   }
+}
+
+/// How a cable's time at a device ended.
+public struct CableEnd: Equatable, Sendable {
+  /// A sentence fragment.
+  public let reason: String
+  /// Whether the accessory ever answered: one that is in use by another device only closes the cable.
+  public let linkWasUp: Bool
 }
 
 /// The choices of a device.

@@ -10,15 +10,16 @@ final class DeviceAttachment: ConnectionOwner {
   private unowned let device: Device
   private let place: String
   private let announced: BenchCard?
-  private let ended: (String) -> Void
+  private let ended: (CableEnd) -> Void
   private let connection: Connection<DevicePeer>
   private var publication: PublicationMachine
   private var timer: LoopTimer?
+  private var linkWasUp = false
   private var identification: Identification?
   private var certificate: [UInt8] = []
   private var challenge: [UInt8] = []
 
-  init(cable: Cable, place: String, announced: BenchCard?, device: Device, ended: @escaping (String) -> Void) {
+  init(cable: Cable, place: String, announced: BenchCard?, device: Device, ended: @escaping (CableEnd) -> Void) {
     self.device = device
     self.place = place
     self.announced = announced
@@ -61,7 +62,7 @@ final class DeviceAttachment: ConnectionOwner {
     timer = nil
     tell(.detach(reason))
     device.forget(self)
-    ended(reason)
+    ended(CableEnd(reason: reason, linkWasUp: linkWasUp))
   }
 
   // MARK: The connection
@@ -69,6 +70,7 @@ final class DeviceAttachment: ConnectionOwner {
   func connectionTold(_ event: PeerEvent) {
     switch event {
     case .linkUp(let agreement):
+      linkWasUp = true
       tell(
         .link(
           isUp: true,

@@ -27,6 +27,8 @@ public final class Session {
   /// Bytes that it took to send.
   public private(set) var bytesWritten = 0
 
+  private var unacknowledgedAtEnd = 0
+
   private unowned let carrier: any SessionCarrier
   /// What was handed over and not all read yet.
   private var buffer: [UInt8] = []
@@ -41,8 +43,8 @@ public final class Session {
   /// Whether bytes can be written.
   public var isOpen: Bool { end == nil }
 
-  /// Bytes written that the other end has not acknowledged.
-  public var unacknowledged: Int { isOpen ? carrier.unacknowledged(self) : 0 }
+  /// Bytes written that the other end has not acknowledged; once the session is over, as it was at the end.
+  public var unacknowledged: Int { isOpen ? carrier.unacknowledged(self) : unacknowledgedAtEnd }
 
   /// Offers everything unread to `body`, which says how much of it is done with; the rest is offered again. What was
   /// received before the end can be read after it. Returns how much was read.
@@ -100,6 +102,7 @@ public final class Session {
   /// The session is over; `rest` arrived before that and was not handed over.
   func finish(_ end: SessionEnd, rest: [UInt8]) {
     guard isOpen else { return }
+    unacknowledgedAtEnd = carrier.unacknowledged(self)
     self.end = end
     if !rest.isEmpty {
       buffer.removeFirst(head)

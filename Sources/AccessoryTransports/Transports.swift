@@ -35,6 +35,19 @@ public enum Transports {
     }
   }
 
+  /// Says at once why connecting to `address` can never succeed, so that nobody tries again and again. What only fails
+  /// for now is found out by connecting.
+  ///
+  /// - Throws: ``TransportError``.
+  public static func check(
+    _ address: Address, options: TransportOptions = TransportOptions()
+  ) throws(TransportError) {
+    switch address {
+    case .pty, .serial: break
+    default: _ = try destination(address, options: options)
+    }
+  }
+
   /// Connects to the accessory at `address`.
   ///
   /// - Parameters:

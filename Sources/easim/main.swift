@@ -6,9 +6,13 @@ import Glibc
 /// Parses, calls, and turns whatever went wrong into a sentence and an exit code.
 func easim(_ words: [String]) -> ExitCode {
   let console = Console()
-  guard let name = words.first, name != "--help", name != "-h", name != "help" else {
+  guard let name = words.first else {
+    console.err(HelpText.overview(CommandSpec.all))
+    return .usage
+  }
+  if ["--help", "-h", "help"].contains(name) {
     console.out(HelpText.overview(CommandSpec.all))
-    return words.isEmpty ? .usage : .done
+    return .done
   }
   guard let command = CommandSpec.all.first(where: { $0.name == name }) else {
     let near = Suggestion.nearest(to: name, in: CommandSpec.all.map(\.name)).map { ", did you mean '\($0)'?" } ?? ""
@@ -28,6 +32,9 @@ func easim(_ words: [String]) -> ExitCode {
   } catch let refusal as Reach.Refusal {
     console.err("easim \(command.name): \(refusal.message)")
     return refusal.code
+  } catch TransportError.remoteNotAllowed(let address) {
+    console.err("easim \(command.name): \(TransportError.remoteNotAllowed(address)): --allow-remote")
+    return .usage
   } catch let error as SourceProblems {
     console.err("\(error)")
     return .usage

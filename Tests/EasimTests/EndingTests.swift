@@ -91,4 +91,60 @@ import Testing
     #expect(try Program.run("send", accessory.address, "--text", "x", "--expect", "echo").ending == .exit(0))
     try accessory.interrupt()
   }
+
+  @Test(arguments: ["session,refuse", "session,close,delay=0s"], ["none", "echo"])
+  func aSessionThatTheAccessoryEndsIsAFailedCheckAndNotATimeout(quirk: String, expectation: String) throws {
+    // More than fits on the way: the session ends before all of it is acknowledged.
+    place.write(Array(repeating: 0x5A, count: 1_000_000), to: "payload")
+    let accessory = try Accessory(on: .unix, in: place, "--quirk", quirk, "--behavior", "sink")
+    let send = try Program.run(
+      "send", accessory.address, "--file", place.file("payload"), "--expect", expectation, "--timeout", "1h")
+    #expect(send.ending == .exit(1), "\(send.out)\(send.err)")
+    try accessory.interrupt()
+  }
+
+  @Test func aHostThatIsInterruptedClosesItsSessionAndSaysHowFarItCame() throws {
+    let accessory = try Accessory(on: .unix, in: place, "--behavior", "sink")
+    let host = try hostInSession(with: accessory, on: .unix)
+    host.send(SIGINT)
+    let end = try host.wait()
+    #expect(end.ending == .exit(1))
+    #expect(end.err.contains("stopped by Ctrl-C; 5 of 5 bytes were sent and 0 came back"))
+    try accessory.program.line("session 1 over: the device closed it")
+    try accessory.interrupt()
+  }
+
+  @Test func anEchoThatNeverComesEndsWithFour() throws {
+    let accessory = try Accessory(on: .unix, in: place, "--behavior", "sink")
+    let send = try Program.run("send", accessory.address, "--10k", "--expect", "echo", "--timeout", "700ms")
+    #expect(send.ending == .exit(4))
+    #expect(send.err.contains("timed out after 0.7 seconds; 10000 of 10000 bytes were sent and 0 came back"))
+    try accessory.interrupt()
+  }
+
+  @Test(arguments: [Accessory.Medium.unix, .tcp])
+  func aSecondHostIsTurnedAwayAndBothSidesSaySo(medium: Accessory.Medium) throws {
+    let accessory = try Accessory(on: medium, in: place, "--behavior", "sink")
+    let first = try hostInSession(with: accessory, on: medium)
+    let second = try Program.run("send", accessory.address, "--text", "x", "--timeout", "300ms", "--json")
+    try accessory.program.line("turned away: another device is on the cable")
+    #expect(second.ending == .exit(3), "\(second.out)\(second.err)")
+    #expect(second.err.contains("it is in use by another device, or is no accessory"))
+    // Asked again, and less and less often.
+    #expect((1...6).contains(try EventLines(second.out).events("attach").count))
+    first.send(SIGINT)
+    #expect(try first.wait().ending == .exit(1))
+    try accessory.interrupt()
+  }
+
+  @Test func aSecondHostGetsTheAccessoryWhenTheFirstHasLeft() throws {
+    let accessory = try Accessory(on: .unix, in: place, "--behavior", "sink")
+    let first = try hostInSession(with: accessory, on: .unix)
+    let second = try Program("send", accessory.address, "--text", "x", "--timeout", "1h")
+    try accessory.program.line("turned away: another device is on the cable")
+    first.send(SIGINT)
+    #expect(try first.wait().ending == .exit(1))
+    #expect(try second.wait().ending == .exit(0))
+    try accessory.interrupt()
+  }
 }

@@ -72,4 +72,18 @@ import Testing
       #expect(try Self.shell(example, in: place).wait().ending == .exit(0), "\(example)")
     }
   }
+
+  @Test func theExamplesOfSendWorkWithThoseOfRun() throws {
+    let place = Place()
+    let runs = try Self.examples("run").map { try Self.shell("exec \($0)", in: place) }
+    for run in runs { try run.line("plugged in") }
+    for example in try Self.examples("send") {
+      let send = try Self.shell(example, in: place).wait()
+      #expect(send.ending == .exit(0), "\(example)\n\(send.out)\(send.err)")
+    }
+    for run in runs {
+      run.send(SIGINT)
+      #expect(try run.wait().ending == .exit(0))
+    }
+  }
 }

@@ -29,6 +29,7 @@ import Testing
     ("run lawk-view --on /tmp/glasses.sock", "did you mean 'unix:/tmp/glasses.sock'?"),
     ("run lawk-view --on unix:", "unix:PATH"),
     ("run lawk-view --on tcp:localhost", "tcp:"),
+    ("run lawk-view --on tcp:0.0.0.0:0", "unless remote peers are allowed: --allow-remote"),
     ("run lawk-view --on usb:", "usb:"),
     ("run lawk-view --on unix:/nonexistent/a", "the directory does not exist; make it first"),
     ("run lawk-view --on unix:/tmp/a --behavior ehco", "unknown behavior 'ehco', did you mean 'echo'?"),
@@ -49,6 +50,10 @@ import Testing
     ("list unix:/tmp/a", "tells nothing before one connects"),
     ("list --jsn", "did you mean '--json'?"),
     ("send localhost:7000 --10k", "did you mean 'tcp:localhost:7000'?"),
+    ("send tcp:localhost:0 --10k", "port 0 is for listening on a free port"),
+    ("send tcp:192.0.2.1:7000 --10k", "unless remote peers are allowed: --allow-remote"),
+    ("send unix:\(String(repeating: "a", count: 108)) --10k", "a socket's may have 107"),
+    ("send usbip:localhost:3240 --10k", "is no stream to connect to"),
     ("send usb: --10k", "usb:"),
   ]
 
@@ -57,5 +62,21 @@ import Testing
     #expect(easim.ending == .exit(2), "\(easim.out)\(easim.err)")
     #expect(easim.err.contains(complaint), "\(easim.err)")
     #expect(easim.out == "")
+  }
+
+  @Test func nothingAtAllShowsWhatThereIsAndEndsWithTwo() throws {
+    let easim = try Program.run()
+    #expect(easim.ending == .exit(2))
+    #expect(easim.err.contains("usage: easim COMMAND"))
+  }
+
+  @Test(arguments: [
+    "send unix:/tmp/a --10k --expect ecco", "send nowhere --10k", "run lawk-view --on nowhere", "demo --quirk flickr",
+  ]) func aWrongCommandLineTouchesNoFile(words: String) throws {
+    let place = Place()
+    place.write(Array("precious".utf8), to: "transcript")
+    let words = words.split(separator: " ").map(String.init) + ["--transcript", place.file("transcript")]
+    #expect(try Program(path: BuiltProducts.easim, words).wait().ending == .exit(2))
+    #expect(place.bytes("transcript") == Array("precious".utf8))
   }
 }

@@ -169,7 +169,7 @@ public final class BenchDialer: Dialing {
     let begun = loop.now
     let accessory = line.accessory
     let wrapped = Cable(main: wrap(cable.main), side: { cable.side($0) })
-    device.plugIn(wrapped, at: accessory.address.description, announced: accessory.card) { [weak self] reason in
+    device.plugIn(wrapped, at: accessory.address.description, announced: accessory.card) { [weak self] _ in
       claim.release()
       guard let self else { return }
       // An accessory that hangs up at once is not asked as often as one that held.

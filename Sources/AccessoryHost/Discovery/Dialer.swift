@@ -15,6 +15,9 @@ public protocol Dialing: AnyObject {
 
 /// Keeps a device connected to one fixed address: connects as soon as somebody listens there, and again whenever the
 /// accessory comes back. Between appearances it asks again and again, because most media do not tell of arrivals.
+///
+/// An accessory that closes the cable before its link is up has another device. It is asked less and less often, because
+/// each time is an attachment that people see on both sides.
 public final class Dialer: Dialing {
   private let address: Address
   private let device: Device
@@ -28,10 +31,15 @@ public final class Dialer: Dialing {
   public private(set) var lastError: TransportError?
 
   /// What the last attempt said.
-  public var trouble: String? { lastError?.description }
+  public var trouble: String? { lastError?.description ?? refusal }
+  /// Why the last cable came to nothing.
+  private var refusal: String?
+  private var pause = Dialer.period
 
   /// How long to wait between two attempts.
   public static let period = Duration.milliseconds(20)
+  /// How long to wait at most after a cable that came to nothing.
+  public static let longestPause = Duration.milliseconds(500)
 
   /// A dialer that has not begun. `wrap` puts transcripts and faults around the channels.
   public init(
@@ -47,7 +55,10 @@ public final class Dialer: Dialing {
   }
 
   /// Begins.
-  public func start() {
+  ///
+  /// - Throws: ``TransportError``, when connecting to the address can never succeed.
+  public func start() throws {
+    try Transports.check(address, options: options)
     dial()
   }
 
@@ -68,16 +79,23 @@ public final class Dialer: Dialing {
       case .success(let found):
         lastError = nil
         let cable = Cable(main: wrap(found.cable.main), side: { found.cable.side($0) })
-        device.plugIn(cable, at: address.description) { [weak self] _ in self?.dialLater() }
+        device.plugIn(cable, at: address.description) { [weak self] end in self?.cableEnded(end) }
       case .failure(let error):
         lastError = error
+        pause = Self.period
         dialLater()
       }
     }
   }
 
+  private func cableEnded(_ end: CableEnd) {
+    refusal = end.linkWasUp ? nil : "it is in use by another device, or is no accessory: \(end.reason) at once"
+    pause = end.linkWasUp ? Self.period : min(pause * 2, Self.longestPause)
+    dialLater()
+  }
+
   private func dialLater() {
     guard !isStopped else { return }
-    timer?.arm(at: loop.now + Self.period)
+    timer?.arm(at: loop.now + pause)
   }
 }

@@ -50,6 +50,7 @@ struct OptionSpec: Sendable {
     name: "--timeout", value: "TIME", summary: "how long to wait in all, such as 10s (default 10s)")
   static let transcript = OptionSpec(
     name: "--transcript", value: "FILE|-", summary: "write every packet, one line each, to FILE, or to stderr with -")
+  static let allowRemote = OptionSpec(name: "--allow-remote", summary: "let TCP reach beyond this machine")
   static let seed = OptionSpec(
     name: "--seed", value: "N", summary: "what chance grows from; the same seed repeats itself")
 }

@@ -29,7 +29,9 @@ final class Reach {
     guard case .bench(let path, let serial) = address else {
       if case .usb = address { throw UsageError("\(address): real USB accessories cannot be reached yet", nil) }
       directory = nil
-      dialer = Dialer(address, for: device, on: loop, wrap: wrap)
+      var options = TransportOptions()
+      options.allowsRemote = arguments.has("--allow-remote")
+      dialer = Dialer(address, for: device, on: loop, options: options, wrap: wrap)
       return
     }
     let bench = BenchDirectory(path)

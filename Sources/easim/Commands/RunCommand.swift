@@ -27,8 +27,7 @@ extension CommandSpec {
       OptionSpec(
         name: "--quirk", value: "Q", summary: "an oddity, such as flicker or session,answer=refuse", isRepeatable: true),
       OptionSpec(name: "--for", value: "TIME", summary: "unplug after this long"),
-      OptionSpec(name: "--allow-remote", summary: "let TCP listen beyond this machine"),
-      .json, .seed, .transcript,
+      .allowRemote, .json, .seed, .transcript,
     ],
     examples: ["easim run lawk-view --quirk flicker", "easim run echo --count 3 --on unix:/tmp/echo-{index}.sock"],
     run: runRun)
@@ -39,9 +38,10 @@ private func runRun(_ arguments: ParsedArguments, _ console: Console) throws -> 
   let profiles = try profiles(arguments)
   let limit = try arguments.duration("--for")
   let seed = try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) }
-  let transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
   let stage = try Stage(seed: seed)
   let places = try Places(arguments, accessories: profiles.count, on: stage.loop)
+  // Last, so that a wrong command line does not empty the file.
+  let transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
   var sessions = 0
   var bytes = 0
   var accessories: [SimulatedAccessory] = []

@@ -26,24 +26,25 @@ extension CommandSpec {
       OptionSpec(name: "--protocol", value: "P", summary: "the protocol; may be left out when the accessory has one"),
       OptionSpec(name: "--expect", value: "echo|none|HEX", summary: "what must come back (default none)"),
       OptionSpec(name: "--early", summary: "show the accessory before it is authenticated, as older systems did"),
-      .timeout, .json, .transcript,
+      .allowRemote, .timeout, .json, .transcript,
     ],
-    examples: ["easim send --10k --expect echo", "easim send unix:/tmp/glasses.sock --hex \"01 02\" --expect 0102"],
+    examples: ["easim send --10k --expect echo", "easim send unix:/tmp/echo-1.sock --hex \"01 02\" --expect 0102"],
     run: runSend)
 }
 
 private func runSend(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
   console.isJSON = arguments.has("--json")
   let payload = try payload(arguments)
+  let expectation = try expectation(arguments)
   let timeout = try arguments.duration("--timeout") ?? .seconds(10)
-  let transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
   let stage = try Stage()
   var settings = DeviceSettings(authenticator: AccessoryVerifier())
   if arguments.has("--early") { settings.policy = .early }
   let device = Device(settings: settings, on: stage.loop, report: console.show)
   let sender = Sender(
-    payload, expecting: try expectation(arguments), protocolName: arguments.value("--protocol"), on: stage.loop,
+    payload, expecting: expectation, protocolName: arguments.value("--protocol"), on: stage.loop,
     report: console.show)
+  var transcript: TranscriptFile?
   let reach = try Reach(
     arguments.words.first, protocolName: arguments.value("--protocol"), for: device, on: stage.loop,
     arguments: arguments, console: console
@@ -51,6 +52,8 @@ private func runSend(_ arguments: ParsedArguments, _ console: Console) throws ->
     guard let transcript else { return channel }
     return TranscriptChannel(around: channel, at: .device, Transcript(write: transcript.write), on: stage.loop)
   }
+  // Last, so that a wrong command line does not empty the file.
+  transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
   let app = device.makeApp(sender)
   try reach.dialer.start()
   let ended = stage.run(until: { sender.verdict != nil }, limit: timeout)

@@ -18,6 +18,7 @@ final class Sender: AppHandler {
   private var exchange: Exchange?
   private var session: Session?
   private var publication: Int?
+  private var isClosed = false
 
   init(
     _ payload: [UInt8], expecting expectation: Exchange.Expectation, protocolName: String?, on loop: any EventLoop,
@@ -30,8 +31,10 @@ final class Sender: AppHandler {
     self.report = report
   }
 
-  /// Closes the session, if there is one, so that the accessory hears of it before the cable goes.
+  /// Gives up, or is done: closes the session, if there is one, so that the accessory hears of it before the cable goes.
+  /// What comes of that is no verdict any more.
   func close() {
+    isClosed = true
     session?.close()
   }
 
@@ -99,13 +102,22 @@ final class Sender: AppHandler {
   }
 
   private func waitForAcknowledgement(_ text: String) {
-    guard verdict == nil, let session, session.isOpen else { return }
-    if session.unacknowledged == 0 { return end(.done, "\(text), all acknowledged") }
-    loop.schedule(after: .milliseconds(1)) { [weak self] in self?.waitForAcknowledgement(text) }
+    guard verdict == nil, let session else { return }
+    switch session.end {
+    case nil where session.unacknowledged > 0:
+      loop.schedule(after: .milliseconds(1)) { [weak self] in self?.waitForAcknowledgement(text) }
+    case nil: end(.done, "\(text), all acknowledged")
+    // Closed behind the last byte is all right; the link acknowledges what a refused session drops as well.
+    case .closedByAccessory where session.unacknowledged == 0: end(.done, "\(text), all acknowledged")
+    case let sessionEnd?:
+      end(
+        isGone(sessionEnd) ? .gone : .checkFailed,
+        "\(text), and the session ended before all were acknowledged: \(sessionEnd)")
+    }
   }
 
   private func end(_ code: ExitCode, _ text: String) {
-    guard verdict == nil else { return }
+    guard verdict == nil, !isClosed else { return }
     verdict = code
     report(TimelineEvent(time: loop.now, side: .app, kind: .result(passed: code == .done, text)))
   }
