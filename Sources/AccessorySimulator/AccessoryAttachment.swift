@@ -31,7 +31,7 @@ final class AccessoryAttachment: ConnectionOwner {
   private var timers: [LoopTimer] = []
 
   init(
-    cable: Cable, profile: Profile, isWhole: Bool, answersAuthentication: Bool,
+    cable: Cable, profile: Profile, link: LinkSettings, isWhole: Bool, answersAuthentication: Bool,
     authenticator: any AccessoryAuthenticator, sessionTrouble: SessionTrouble,
     behavior: @escaping (Profile.SessionProtocol) -> any AccessoryBehavior, on loop: any EventLoop,
     tell: @escaping (TimelineEvent.Kind) -> Void, hear: @escaping (News) -> Void
@@ -45,7 +45,7 @@ final class AccessoryAttachment: ConnectionOwner {
     self.hear = hear
     sessionsTroubled = sessionTrouble
     var peer = AccessoryPeer(
-      identification: profile.identification(isWhole: isWhole), settings: profile.linkSettings)
+      identification: profile.identification(isWhole: isWhole), settings: link)
     peer.identifiesAtOnce = profile.quirk(QuirkDefinition.identification.name) == nil
     connection = Connection(peer: peer, cable: cable, on: loop)
   }
