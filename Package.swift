@@ -94,7 +94,7 @@ let package = Package(
     tests("FuzzReplayTests", ["FuzzTargets"]),
     tests("IAP2Tests", ["IAP2"]),
     tests("AccessoryProfilesTests", ["AccessoryProfiles", "AccessoryCore"]),
-    tests("AccessoryTransportsTests", ["AccessoryCore", "AccessoryTransports", "ChannelSuite", "CLinux"]),
+    tests("AccessoryTransportsTests", ["AccessoryCore", "AccessoryTransports", "ChannelSuite", "CLinux", "IAP2"]),
     tests("CertificatesTests", ["Certificates", "AccessoryCore", "CCrypto", "CLinux"]),
     tests(
       "AccessoryHostTests",
@@ -110,7 +110,10 @@ let package = Package(
       ]),
     tests(
       "AccessoryWorldsTests",
-      ["AccessoryWorlds", "AccessoryProfiles", "AccessorySessions", "AccessoryTransports", "AccessoryCore"]),
+      [
+        "AccessoryWorlds", "AccessoryHost", "AccessoryProfiles", "AccessorySessions", "AccessoryTransports",
+        "AccessoryCore",
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -33,7 +33,7 @@ final class AccessoryAttachment: ConnectionOwner {
   private var staleBytes: StaleBytes?
 
   init(
-    cable: Cable, profile: Profile, isWhole: Bool, answersAuthentication: Bool,
+    cable: Cable, profile: Profile, link: LinkSettings, isWhole: Bool, answersAuthentication: Bool,
     authenticator: any AccessoryAuthenticator, sessionTrouble: SessionTrouble,
     behavior: @escaping (Profile.SessionProtocol) -> any AccessoryBehavior, programs: ProgramKeeper,
     on loop: any EventLoop,
@@ -50,7 +50,7 @@ final class AccessoryAttachment: ConnectionOwner {
     sessionsTroubled = sessionTrouble
     staleBytes = profile.quirk(QuirkDefinition.staleBytes.name).map { StaleBytes(limit: $0.count("count")) }
     var peer = AccessoryPeer(
-      identification: profile.identification(isWhole: isWhole), settings: profile.linkSettings)
+      identification: profile.identification(isWhole: isWhole), settings: link)
     peer.identifiesAtOnce = profile.quirk(QuirkDefinition.identification.name) == nil
     connection = Connection(peer: peer, cable: cable, on: loop)
   }

@@ -17,6 +17,7 @@ public final class SimulatedAccessory {
   private let port: any Port
   private let authenticator: any AccessoryAuthenticator
   private let makeBehavior: (Behavior) -> any AccessoryBehavior
+  private let adjustLink: (inout LinkSettings) -> Void
   private let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
   private let sessionTrouble: SessionTrouble
@@ -29,16 +30,19 @@ public final class SimulatedAccessory {
   /// What it offers in its present appearance, or offered in the last.
   private var protocols: [String] = []
 
-  /// An accessory that is not plugged in. `report` hears everything that happens to it, on the loop.
+  /// An accessory that is not plugged in. `report` hears everything that happens to it, on the loop; `link` may change
+  /// what the profile does not say about the link.
   public init(
     _ profile: Profile, at port: any Port, authenticator: any AccessoryAuthenticator, on loop: any EventLoop,
-    behavior: ((Behavior) -> any AccessoryBehavior)? = nil, report: @escaping (TimelineEvent) -> Void
+    link: @escaping (inout LinkSettings) -> Void = { _ in }, behavior: ((Behavior) -> any AccessoryBehavior)? = nil,
+    report: @escaping (TimelineEvent) -> Void
   ) {
     self.profile = profile
     self.port = port
     self.authenticator = authenticator
     self.loop = loop
     self.report = report
+    adjustLink = link
     makeBehavior = behavior ?? BuiltInBehaviors.behavior
     sessionTrouble = SessionTrouble(profile.quirk(QuirkDefinition.session.name))
     program = PlugProgram(flicker: Flicker(profile.quirk(QuirkDefinition.flicker.name)))
@@ -136,8 +140,10 @@ public final class SimulatedAccessory {
       return
     }
     tell(.note("a device is on the cable: \(device)"))
+    var link = profile.linkSettings
+    adjustLink(&link)
     let next = AccessoryAttachment(
-      cable: cable, profile: profile, isWhole: !program.isEmpty,
+      cable: cable, profile: profile, link: link, isWhole: !program.isEmpty,
       answersAuthentication: !program.isEmpty || program.flicker?.answersAuthentication ?? true,
       authenticator: authenticator, sessionTrouble: sessionTrouble,
       behavior: { [unowned self] entry in makeBehavior(profile.behavior(of: entry)) }, programs: programs, on: loop,

@@ -5,6 +5,7 @@ import AccessorySessions
 import AccessorySimulator
 import AccessoryTransports
 import Certificates
+import IAP2
 
 /// Both ends in one process: a device, its apps, and any number of simulated accessories on cables in memory, all on
 /// one loop. The demo, tests, scenarios and the soak stand on it.
@@ -45,6 +46,13 @@ public final class World {
     public var authentication = Authentication.stub
     /// How cables carry bytes.
     public var line = Line()
+    /// What is done to every cable on purpose, anew for each that is plugged in. Bytes pass the faults of one end in the
+    /// order of the list; a cable that is cut is pulled, so that both ends hear of it.
+    public var faults: [CableFault] = []
+    /// Put around each end of each cable, outside the faults and nearest to the machines: for whoever watches.
+    public var wrap: (any Channel, CableEnd) -> any Channel = { channel, _ in channel }
+    /// The device's choices on the wire.
+    public var peer = DevicePeer.Settings()
     /// When the device shows accessories.
     public var policy = PublicationMachine.Policy.ready
     /// A flicker that the device makes by itself.
@@ -74,11 +82,18 @@ public final class World {
   private let settings: Settings
   private let log: Log
   private var accessories: [(accessory: SimulatedAccessory, port: LoopbackPort)] = []
+  private var faultChances: SeededRandom
+  private var cableCount = 0
 
   /// What both ends write to.
   private final class Log {
     var events: [TimelineEvent] = []
     var lines: [String] = []
+
+    func add(_ event: TimelineEvent, _ settings: Settings) {
+      events.append(event)
+      settings.report(event)
+    }
   }
 
   /// A world with a device and nothing plugged in.
@@ -87,32 +102,27 @@ public final class World {
     self.loop = loop
     let log = Log()
     self.log = log
+    faultChances = loop.random.derived("faults")
     let authenticator: any DeviceAuthenticator =
       settings.authentication == .stub ? StubAuthenticator(seed: settings.seed) : AccessoryVerifier()
     var device = DeviceSettings(authenticator: authenticator)
     device.policy = settings.policy
+    device.peer = settings.peer
     device.flicker = settings.deviceFlicker
-    let report = settings.report
-    self.device = Device(settings: device, on: loop) { event in
-      log.events.append(event)
-      report(event)
-    }
+    self.device = Device(settings: device, on: loop) { event in log.add(event, settings) }
   }
 
-  /// An accessory of this world, not plugged in. `behavior` plays the profile's behaviours in place of the built-in ones.
+  /// An accessory of this world, not plugged in. `link` may change what a profile does not say about its link, and
+  /// `behavior` gives it behaviours of the caller's own.
   public func add(
-    _ profile: Profile, behavior: ((Behavior) -> any AccessoryBehavior)? = nil
+    _ profile: Profile, link: @escaping (inout LinkSettings) -> Void = { _ in },
+    behavior: ((Behavior) -> any AccessoryBehavior)? = nil
   ) -> SimulatedAccessory {
-    let number = UInt64(accessories.count)
-    let (log, report) = (log, settings.report)
-    let port = makePort()
+    let number = accessories.count
+    let port = makePort(number)
     let accessory = SimulatedAccessory(
-      profile, at: port, authenticator: authenticator(for: profile, settings.seed &+ number), on: loop,
-      behavior: behavior
-    ) { event in
-      log.events.append(event)
-      report(event)
-    }
+      profile, at: port, authenticator: authenticator(for: profile, settings.seed &+ UInt64(number)), on: loop,
+      link: link, behavior: behavior, report: { [log, settings] event in log.add(event, settings) })
     accessories.append((accessory, port))
     return accessory
   }
@@ -122,10 +132,15 @@ public final class World {
     guard let entry = accessories.first(where: { $0.accessory === accessory }) else {
       preconditionFailure("an accessory is pulled out of the world it was added to")
     }
-    log.events.append(
+    log.add(
       TimelineEvent(
-        time: loop.now, side: .cable, kind: .fault("the cable of \(accessory.profile.identity.name) is pulled")))
-    entry.port.pull()
+        time: loop.now, side: .cable, kind: .fault("the cable of \(accessory.profile.identity.name) is pulled")),
+      settings)
+    pull(entry.accessory, entry.port)
+  }
+
+  private func pull(_ accessory: SimulatedAccessory, _ port: LoopbackPort) {
+    port.pull()
     // The accessory notices that it is out only when its channel ends, and then it is.
     loop.schedule(after: .zero) { accessory.unplug("the cable was pulled") }
   }
@@ -146,19 +161,48 @@ public final class World {
     }
   }
 
-  private func makePort() -> LoopbackPort {
-    let (loop, log, keeps, reportLine) = (loop, log, settings.keepsTranscript, settings.reportLine)
-    return LoopbackPort(
+  // MARK: Cables
+
+  private func makePort(_ accessory: Int) -> LoopbackPort {
+    LoopbackPort(
       on: loop, line: settings.line,
-      wrap: { channel, end in
-        // One side is enough: the cable changes nothing.
-        guard keeps, end == .device else { return channel }
-        let transcript = Transcript { line in
-          log.lines.append(line)
-          reportLine(line)
-        }
-        return TranscriptChannel(around: channel, at: end, transcript, on: loop)
+      wrap: { [unowned self] channel, end in
+        wrap(channel, CableEnd(end: end, accessory: accessory, cable: cableCount))
       },
-      deviceEnd: { [unowned self] cable in device.plugIn(cable, at: "the world's cable") })
+      deviceEnd: { [unowned self] cable in
+        cableCount += 1
+        device.plugIn(cable, at: "the world's cable")
+      })
+  }
+
+  /// From the cable outward: faults, the transcript, and whoever else watches.
+  private func wrap(_ bare: any Channel, _ end: CableEnd) -> any Channel {
+    var channel = bare
+    let faults = settings.faults.filter { $0.end == end.end }.map(\.fault)
+    if !faults.isEmpty {
+      channel = FaultChannel(
+        around: channel, faults, random: SeededRandom(seed: faultChances.next()), on: loop,
+        report: { [weak self] event in self?.hear(event, end) })
+    }
+    // One end is enough for a transcript: it shows what the device sends and what reaches it.
+    if settings.keepsTranscript, end.end == .device {
+      let transcript = Transcript { [log, settings] line in
+        log.lines.append(line)
+        settings.reportLine(line)
+      }
+      channel = TranscriptChannel(around: channel, at: end.end, transcript, on: loop)
+    }
+    return settings.wrap(channel, end)
+  }
+
+  private func hear(_ event: FaultEvent, _ end: CableEnd) {
+    let entry = accessories[end.accessory]
+    let identity = entry.accessory.profile.identity
+    log.add(
+      TimelineEvent(
+        time: loop.now, side: .cable, kind: .fault(event.description),
+        subject: .init(name: identity.name, serial: identity.serialNumber, protocols: [])),
+      settings)
+    if event.fault.definition == .cut { pull(entry.accessory, entry.port) }
   }
 }

@@ -13,7 +13,8 @@ import Testing
 
 /// The kinds of channels of this room.
 enum ChannelFactories {
-  static let all = [loopback, slowLoopback, loopbackOfTransfers, realTimeLoopback, unix, tcp, tcp6, pty]
+  static let all =
+    [loopback, slowLoopback, loopbackOfTransfers, realTimeLoopback, unix, tcp, tcp6, pty] + faulty
 
   static let loopback = virtual("loopback") { LoopbackChannel.makePair(on: $0) }
 
@@ -54,6 +55,27 @@ enum ChannelFactories {
   static let pty = ChannelFactory("pty", traits: [.leftCloseDelivers, .closesInOrderUnread]) {
     let directory = TemporaryDirectory()
     return try connected(at: .pty(path: directory.path + "/line"), keeping: directory)
+  }
+
+  /// Faults that keep every byte and its order must keep every promise of a channel as well.
+  static let faulty = [
+    faulty("idle faults", "loss,chance=0%", "latency,delay=0ms", "half-dead,after=10h"),
+    faulty("a long narrow way", "latency,delay=3ms,jitter=2ms", "rate,bytes=5000000", "split,size=900"),
+    faulty("odd boundaries", "glue,size=3000,wait=1ms", "split,size=1000", "reorder,chance=1%", capacity: 9_000),
+    faulty("a stall and a slow reader", "stall,after=1ms,for=20ms,capacity=9000", "slow-reader,bytes=4096,every=1ms"),
+    faulty("writes that collapse", "collapse,above=2048,rate=3000000", "stale,bytes=1,after=10h"),
+  ]
+
+  private static func faulty(_ name: String, _ texts: String..., capacity: Int = 50_000) -> ChannelFactory {
+    ChannelFactory(name, traits: .all) {
+      let loop = VirtualLoop()
+      let cable = LoopbackChannel.makePair(on: loop, capacity: capacity)
+      let faults = try texts.map { try Fault($0) }
+      return ChannelRig(
+        left: FaultChannel(around: cable.left, faults, random: SeededRandom(seed: 1), on: loop),
+        right: FaultChannel(around: cable.right, faults, random: SeededRandom(seed: 2), on: loop),
+        cut: { cable.cut() }, run: { (try? loop.run(until: $0, limit: .seconds(3600))) ?? false })
+    }
   }
 
   private static func virtual(

@@ -8,6 +8,7 @@ final class Recorder: ChannelHandler {
   private(set) var writableCalls = 0
   private(set) var end: ChannelEnd?
   var onReceived: (() -> Void)?
+  var onWritable: (() -> Void)?
   var onEnd: (() -> Void)?
 
   var text: String { String(decoding: bytes, as: UTF8.self) }
@@ -18,7 +19,10 @@ final class Recorder: ChannelHandler {
     onReceived?()
   }
 
-  func channelIsWritable(_ channel: any Channel) { writableCalls += 1 }
+  func channelIsWritable(_ channel: any Channel) {
+    writableCalls += 1
+    onWritable?()
+  }
 
   func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
     self.end = end

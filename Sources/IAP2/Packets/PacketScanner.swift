@@ -80,6 +80,9 @@ public struct PacketScanner: ~Copyable {
     needed = 0
   }
 
+  /// How many of the bytes given are not part of a piece or a skip yet.
+  public var undecidedCount: Int { carry.count - head }
+
   /// Lends the bytes of a piece whose place is `.carry`; to be given back before the next call. Lent and not shown, so
   /// that the borrower may change everything else that it owns meanwhile.
   public mutating func lendCarry() -> [UInt8] {

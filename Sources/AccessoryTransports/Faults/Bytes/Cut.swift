@@ -1,0 +1,69 @@
+import AccessoryCore
+import IAP2
+
+extension FaultDefinition {
+  /// The cable is pulled: at once, or once so many bytes or packets have passed in one direction since it began.
+  public static let cut = FaultDefinition(
+    "cut", "ends the channel, after a time, so many bytes or so many packets",
+    [
+      .count("bytes", 0...1_000_000_000, 0, "cuts behind so many bytes of one direction; 0 for no such limit"),
+      .count("packets", 0...1_000_000_000, 0, "cuts behind so many packets of one direction; 0 for no such limit"),
+    ]
+  ) { arguments, unit in
+    CutStage(bytes: arguments.count("bytes"), packets: arguments.count("packets"), unit: unit)
+  }
+}
+
+/// Passes up to its limit and then cuts; without a limit it cuts as soon as its window opens.
+struct CutStage: FaultStage {
+  private var bytesLeft: Int?
+  private var packetsLeft: Int?
+  private var cutter: PacketCutter
+
+  init(bytes: Int, packets: Int, unit: FaultUnit) {
+    bytesLeft = bytes == 0 ? nil : bytes
+    packetsLeft = packets == 0 ? nil : packets
+    cutter = PacketCutter(unit: unit)
+  }
+
+  mutating func begin(_ step: inout FaultStep) {
+    if bytesLeft == nil, packetsLeft == nil { cut("the cable is pulled", &step) }
+  }
+
+  mutating func take(_ bytes: RawSpan, _ step: inout FaultStep) -> FaultPassage {
+    if packetsLeft != nil, let place = placeOfLastPacket(bytes) {
+      return pass(bytes, upTo: place, "the cable is pulled behind the last packet it was to carry", &step)
+    }
+    if let left = bytesLeft {
+      if bytes.byteCount >= left {
+        return pass(bytes, upTo: left, "the cable is pulled behind the last byte it was to carry", &step)
+      }
+      bytesLeft = left - bytes.byteCount
+    }
+    return .whole
+  }
+
+  /// Where in this chunk the last packet ends that may pass; nil when more may.
+  private mutating func placeOfLastPacket(_ bytes: RawSpan) -> Int? {
+    var place: Int?
+    var left = packetsLeft ?? 0
+    cutter.countPackets(in: bytes) { end in
+      left -= 1
+      if left == 0 { place = end }
+    }
+    packetsLeft = left
+    return place
+  }
+
+  private mutating func pass(_ bytes: RawSpan, upTo count: Int, _ why: String, _ step: inout FaultStep) -> FaultPassage
+  {
+    step.pass(bytes.extracting(0..<count))
+    cut(why, &step)
+    return .changed
+  }
+
+  private mutating func cut(_ why: String, _ step: inout FaultStep) {
+    step.hit(bytes: 0)
+    step.cutChannel(why)
+  }
+}

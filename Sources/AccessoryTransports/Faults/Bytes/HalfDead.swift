@@ -1,0 +1,25 @@
+import AccessoryCore
+
+extension FaultDefinition {
+  /// One direction works and the other takes everything and delivers nothing: what only a time limit finds out.
+  public static let halfDead = FaultDefinition(
+    "half-dead", "takes what is sent in one direction and loses it", directions: ["out", "in"], []
+  ) { _, _ in
+    HalfDeadStage()
+  }
+}
+
+struct HalfDeadStage: FaultStage {
+  mutating func begin(_ step: inout FaultStep) {
+    step.tell("everything is lost from now on")
+  }
+
+  mutating func take(_ bytes: RawSpan, _ step: inout FaultStep) -> FaultPassage {
+    step.hit(bytes: bytes.byteCount)
+    return .changed
+  }
+
+  mutating func end(_ step: inout FaultStep) {
+    step.tell("bytes pass again")
+  }
+}

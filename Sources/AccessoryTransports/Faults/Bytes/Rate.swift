@@ -1,0 +1,43 @@
+import AccessoryCore
+
+extension FaultDefinition {
+  /// A narrow way: so many bytes a second. What External Accessory over Bluetooth gets is nearer to 7,500 than to
+  /// what its radio can do.
+  public static let rate = FaultDefinition(
+    "rate", "passes so many bytes a second",
+    [
+      .count("bytes", 1...1_000_000_000, 7_500, "how many bytes a second"),
+      .count("capacity", 1...16_777_216, 4_096, "how many bytes are held before the sender is held back"),
+    ]
+  ) { arguments, _ in
+    RateStage(bytesPerSecond: arguments.count("bytes"), capacity: arguments.count("capacity"))
+  }
+}
+
+/// A chunk passes in pieces of about ten milliseconds each, every piece when its last byte has passed. The line's time
+/// is counted in itself and not from timers, so late timers do not make it slower.
+struct RateStage: HoldingStage {
+  let bytesPerSecond: Int
+  let capacity: Int
+  var queue = ChunkQueue()
+  private var isFree = Instant.origin
+
+  init(bytesPerSecond: Int, capacity: Int) {
+    self.bytesPerSecond = bytesPerSecond
+    self.capacity = capacity
+  }
+
+  mutating func take(_ bytes: RawSpan, _ step: inout FaultStep) -> FaultPassage {
+    let piece = max(1, bytesPerSecond / 100)
+    var offset = 0
+    isFree = max(isFree, step.now)
+    while offset < bytes.byteCount {
+      let count = min(piece, bytes.byteCount - offset)
+      isFree = isFree + .nanoseconds(count * 1_000_000_000 / bytesPerSecond)
+      queue.append(bytes.extracting(offset..<offset + count), due: isFree)
+      offset += count
+    }
+    step.hit(bytes: bytes.byteCount)
+    return .changed
+  }
+}

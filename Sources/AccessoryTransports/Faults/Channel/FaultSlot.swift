@@ -1,0 +1,86 @@
+import AccessoryCore
+
+/// One fault's place in a lane: its stage, what it passed on and nobody took yet, and its window of time.
+///
+/// ```
+///   waiting ──`after` has passed──▶ open ──`for` has passed──▶ closed
+/// ```
+///
+/// Outside its window a stage is not asked, unless it still holds bytes that others must not overtake.
+struct FaultSlot {
+  private enum Window {
+    case waiting(until: Instant)
+    case open(until: Instant?)
+    case closed
+  }
+
+  let fault: Fault
+  var step: FaultStep
+  private var stage: any FaultStage
+  private var window = Window.closed
+  private var isOpen = false
+
+  init(_ fault: Fault, unit: FaultUnit, random: SeededRandom) {
+    self.fault = fault
+    stage = fault.definition.makeStage(fault.arguments, unit)
+    step = FaultStep(random: random)
+  }
+
+  /// What it passed on waits to be taken: until then it takes nothing and does nothing.
+  var isBlocked: Bool { !step.output.isEmpty }
+
+  /// Whether nothing will come of it any more without new bytes.
+  var isClear: Bool { step.output.isEmpty && stage.held == 0 }
+
+  /// The most it takes now.
+  var room: Int {
+    if isBlocked { return 0 }
+    return isAsked ? min(stage.room, FaultStep.largestChunk) : FaultStep.largestChunk
+  }
+
+  private var isAsked: Bool { isOpen || stage.held > 0 }
+
+  var deadline: Instant? {
+    var next: Instant?
+    switch window {
+    case .waiting(let until): next = until
+    case .open(let until): next = until
+    case .closed: break
+    }
+    if !isBlocked, let due = stage.deadline { next = min(due, next ?? due) }
+    return next
+  }
+
+  // MARK: Events
+
+  mutating func start(now: Instant) {
+    window = .waiting(until: now + fault.after)
+    handleTimeout(now: now)
+  }
+
+  mutating func take(_ bytes: RawSpan, now: Instant) -> FaultPassage {
+    guard isAsked else { return .whole }
+    step.now = now
+    return stage.take(bytes, &step)
+  }
+
+  mutating func handleTimeout(now: Instant) {
+    step.now = now
+    if case .waiting(let until) = window, until <= now {
+      window = .open(until: fault.length.map { until + $0 })
+      isOpen = true
+      stage.begin(&step)
+    }
+    if case .open(let until?) = window, until <= now {
+      window = .closed
+      isOpen = false
+      stage.end(&step)
+    }
+    if !isBlocked, let due = stage.deadline, due <= now { stage.handleTimeout(&step) }
+  }
+
+  mutating func finish(now: Instant) {
+    step.now = now
+    stage.finish(&step)
+  }
+}

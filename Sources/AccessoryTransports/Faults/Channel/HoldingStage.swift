@@ -1,0 +1,31 @@
+import AccessoryCore
+
+/// A stage that holds chunks until their time has come.
+///
+/// It takes more only once half of what it can hold has gone on, so that a sender that waits for room gets a useful
+/// amount of it at once.
+protocol HoldingStage: FaultStage {
+  var queue: ChunkQueue { get set }
+  var capacity: Int { get }
+}
+
+extension HoldingStage {
+  var held: Int { queue.count }
+  var room: Int { queue.count * 2 <= capacity ? capacity - queue.count : 0 }
+  var deadline: Instant? { queue.nextDue }
+
+  mutating func handleTimeout(_ step: inout FaultStep) { passDue(until: step.now, &step) }
+
+  mutating func passDue(until now: Instant, _ step: inout FaultStep) {
+    queue.drain(until: now) { bytes in
+      step.pass(bytes)
+      return bytes.byteCount
+    }
+  }
+}
+
+extension OptionParameter {
+  /// How much a fault holds before it holds the sender back.
+  static let capacity = OptionParameter.count(
+    "capacity", 1...16_777_216, 65_536, "how many bytes are held before the sender is held back")
+}

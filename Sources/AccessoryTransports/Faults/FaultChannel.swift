@@ -1,0 +1,255 @@
+import AccessoryCore
+
+/// A channel around a channel that does things to it on purpose.
+///
+/// Bytes pass the faults in the order of the list, in both directions; each fault acts in the directions it names,
+/// `in` being what this end receives. Faults are seeded: the same list, chance and bytes at the same times give the
+/// same again. They hold a bounded number of bytes; beyond that `send` takes less, and the channel inside is not read.
+///
+/// ```swift
+/// let faults = try ["latency,delay=20ms", "loss,chance=2%"].map { try Fault($0) }
+/// let channel = FaultChannel(around: socket, faults, random: SeededRandom(seed: 7), on: loop) { print($0) }
+/// ```
+///
+/// An orderly end waits for what is held before it, in either direction; a cable that is lost loses that too.
+public final class FaultChannel: Channel, ChannelHandler {
+  private enum State {
+    case made
+    case open(any ChannelHandler)
+    /// Closed by its owner; what was taken still goes out.
+    case closing
+    case over
+  }
+
+  private let inner: any Channel
+  private let loop: any EventLoop
+  private let report: (FaultEvent) -> Void
+  private var inbound: FaultLane?
+  private var outbound: FaultLane?
+  private var state = State.made
+  private var timer: LoopTimer?
+  /// The channel inside has ended in order, and what it brought before is still on its way.
+  private var ending: ChannelEnd?
+  private var isPaused = false
+  private var isInnerPaused = false
+  private var senderWaits = false
+
+  /// A channel around `inner` with `faults`, whose chances follow from `random`. `report` hears of what people should
+  /// hear of: cuts, stalls.
+  public init(
+    around inner: any Channel, _ faults: [Fault], random: SeededRandom, unit: FaultUnit = .linkPackets,
+    on loop: any EventLoop, report: @escaping (FaultEvent) -> Void = { _ in }
+  ) {
+    self.inner = inner
+    self.loop = loop
+    self.report = report
+    // Each fault has its own chance in each direction, so that one more at the end of the list changes no other.
+    var random = random
+    let chances = faults.map { ($0, SeededRandom(seed: random.next())) }
+    inbound = FaultLane(.in, chances.map { ($0, $1.derived("in")) }, unit: unit) { [unowned self] in deliver($0) }
+    outbound = FaultLane(.out, chances.map { ($0, $1.derived("out")) }, unit: unit) { [unowned self] in
+      self.inner.send($0)
+    }
+    timer = loop.makeTimer { [weak self] in self?.advance() }
+  }
+
+  /// What each fault has done in each direction, in the order of the list.
+  public var counts: [(fault: Fault, direction: Fault.Direction, count: FaultCount)] {
+    [inbound, outbound].compactMap(\.self).flatMap { lane in
+      lane.counts.map { ($0.fault, lane.direction, $0.count) }
+    }
+  }
+
+  // MARK: - Channel
+
+  /// As the channel inside.
+  public var keepsTransfersApart: Bool { inner.keepsTransfersApart }
+
+  /// Begins to receive, and to count the faults' times.
+  public func start(_ handler: any ChannelHandler) {
+    switch state {
+    case .made: break
+    case .open, .closing: preconditionFailure("a channel is started once")
+    case .over: return
+    }
+    state = .open(handler)
+    inbound?.start(now: loop.now)
+    if !isCut { outbound?.start(now: loop.now) }
+    inner.start(self)
+    // Faults that have something to say or to send at once do it in a later turn.
+    timer?.arm(at: loop.now)
+  }
+
+  /// Takes what the faults and the channel inside have room for.
+  public func send(_ bytes: RawSpan) -> Int {
+    guard case .open = state, ending == nil, let outbound, outbound.cut == nil else { return 0 }
+    let taken = outbound.take(bytes, now: loop.now)
+    if taken < bytes.byteCount { senderWaits = true }
+    if outbound.takeTouched() { arm() }
+    return taken
+  }
+
+  /// Lets what comes wait, here and inside.
+  public func pauseReading() {
+    isPaused = true
+    settleReading()
+  }
+
+  /// Goes on in a later turn.
+  public func resumeReading() {
+    guard isPaused else { return }
+    isPaused = false
+    inbound?.sinkHasRoom()
+    if case .open = state { timer?.arm(at: loop.now) }
+  }
+
+  /// Closes; what was taken still goes out, at the faults' pace.
+  public func close() {
+    switch state {
+    case .made:
+      state = .closing
+      finishClosing()
+    case .open:
+      state = .closing
+      inbound?.discard()
+      outbound?.finish(now: loop.now)
+      if isDone(outbound) { return finishClosing() }
+      // Only from what comes in does a channel learn that its other end is gone.
+      if isInnerPaused { inner.resumeReading() }
+      arm()
+    case .closing, .over: break
+    }
+  }
+
+  // MARK: - The channel inside
+
+  /// Bytes came from the other end.
+  public func channel(_ channel: any Channel, received bytes: RawSpan) {
+    guard case .open = state, let inbound, inbound.cut == nil else { return }
+    inbound.takeAll(bytes, now: loop.now)
+    if inbound.takeTouched() { settle() }
+  }
+
+  /// There is room inside again.
+  public func channelIsWritable(_ channel: any Channel) {
+    outbound?.sinkHasRoom()
+    outbound?.advance(now: loop.now)
+    settle()
+  }
+
+  /// The channel inside is over.
+  public func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
+    guard case .open = state else { return abandon() }
+    outbound?.discard()
+    guard end == .closedByPeer, let inbound else { return finish(end) }
+    ending = end
+    inbound.finish(now: loop.now)
+    settle()
+  }
+
+  // MARK: - What follows
+
+  private func deliver(_ bytes: RawSpan) -> Int {
+    guard case .open(let handler) = state else { return bytes.byteCount }
+    if isPaused { return 0 }
+    handler.channel(self, received: bytes)
+    return bytes.byteCount
+  }
+
+  private func advance() {
+    inbound?.advance(now: loop.now)
+    // One cable is cut once, be it by two directions at the same time.
+    if !isCut { outbound?.advance(now: loop.now) }
+    settle()
+  }
+
+  /// Does whatever has become possible. Never called from inside a call to this channel.
+  private func settle() {
+    _ = inbound?.takeTouched()
+    _ = outbound?.takeTouched()
+    for lane in [inbound, outbound] {
+      guard let lane else { continue }
+      for news in lane.takeNews() {
+        report(FaultEvent(fault: news.fault, direction: lane.direction, text: news.text))
+      }
+    }
+    switch state {
+    case .made, .over: return
+    case .closing:
+      if isDone(outbound) { finishClosing() } else { arm() }
+    case .open(let handler):
+      if let cut = outbound?.cut ?? inbound?.cut {
+        inner.close()
+        return finish(.lost("fault: \(cut.why)"))
+      }
+      if let ending, isDone(inbound) { return finish(ending) }
+      settleReading()
+      if senderWaits, ending == nil, outbound?.isOpen == true {
+        senderWaits = false
+        handler.channelIsWritable(self)
+      }
+      if case .open = state { arm() }
+    }
+  }
+
+  /// Whether nothing more will come out of a lane: all is through, or what is left waits for nothing that will come.
+  private func isDone(_ lane: FaultLane?) -> Bool {
+    lane.map { $0.isClear || $0.isStuck } ?? true
+  }
+
+  private var isCut: Bool { inbound?.cut != nil || outbound?.cut != nil }
+
+  private func settleReading() {
+    guard case .open = state, ending == nil else { return }
+    let pauses = isPaused || inbound?.isOpen == false
+    if pauses == isInnerPaused { return }
+    isInnerPaused = pauses
+    if pauses { inner.pauseReading() } else { inner.resumeReading() }
+  }
+
+  private func arm() {
+    if isCut {
+      timer?.arm(at: loop.now)
+    } else if let deadline = earliest(inbound?.deadline, outbound?.deadline) {
+      timer?.arm(at: max(deadline, loop.now))
+    } else {
+      timer?.cancel()
+    }
+  }
+
+  private func earliest(_ left: Instant?, _ right: Instant?) -> Instant? {
+    guard let left, let right else { return left ?? right }
+    return min(left, right)
+  }
+
+  private func finishClosing() {
+    abandon()
+    inner.close()
+  }
+
+  private func finish(_ end: ChannelEnd) {
+    guard case .open(let handler) = state else { return }
+    abandon()
+    handler.channel(self, endedWith: end)
+  }
+
+  private func abandon() {
+    state = .over
+    inbound?.discard()
+    outbound?.discard()
+    timer?.cancel()
+  }
+}
+
+/// Something that a fault did and that people should hear of.
+public struct FaultEvent: Equatable, Sendable, CustomStringConvertible {
+  /// The fault.
+  public let fault: Fault
+  /// In which direction, seen from the end that the fault is at.
+  public let direction: Fault.Direction
+  /// What happened: "the cable is pulled".
+  public let text: String
+
+  /// "cut,after=2s (out): the cable is pulled".
+  public var description: String { "\(fault) (\(direction.rawValue)): \(text)" }
+}

@@ -1,0 +1,50 @@
+import AccessoryCore
+
+/// A kind of fault: its name, what it does, the parameters it takes, and how its machine is made.
+public struct FaultDefinition: Equatable, Sendable {
+  /// The name in `--fault`.
+  public let name: String
+  /// What it does, in a sentence for help.
+  public let summary: String
+  /// Its parameters, the ones that every fault has last.
+  public let parameters: [OptionParameter]
+
+  let makeStage: @Sendable (OptionArguments, FaultUnit) -> any FaultStage
+
+  /// `directions` are the words of the parameter of that name, the default first.
+  init(
+    _ name: String, _ summary: String, directions: [String] = ["both", "in", "out"], _ own: [OptionParameter],
+    _ makeStage: @escaping @Sendable (OptionArguments, FaultUnit) -> any FaultStage
+  ) {
+    self.name = name
+    self.summary = summary
+    self.makeStage = makeStage
+    parameters =
+      own + [
+        .choice("direction", directions, "what this end receives, what it sends, or both"),
+        .duration("after", .zero ... .seconds(86_400), .zero, "how long after the channel's start it begins"),
+        .duration("for", .zero ... .seconds(86_400), .zero, "how long it lasts; 0ms for as long as the channel"),
+      ]
+  }
+
+  /// Every fault there is: first those that act on bytes, then those that act on packets.
+  public static let all = [
+    latency, rate, split, glue, stall, halfDead, cut, slowReader, collapse, stale, loss, duplicate, reorder, corrupt,
+  ]
+
+  /// The definition of that name.
+  public static func named(_ name: String) -> FaultDefinition? {
+    all.first { $0.name == name }
+  }
+
+  /// By name: a name is one definition.
+  public static func == (left: FaultDefinition, right: FaultDefinition) -> Bool { left.name == right.name }
+}
+
+/// What the faults that act on packets take for one.
+public enum FaultUnit: Sendable {
+  /// A packet of the link, wherever it begins and ends in the stream.
+  case linkPackets
+  /// A transfer, on the side channels of native transport, which carry no link.
+  case transfers
+}

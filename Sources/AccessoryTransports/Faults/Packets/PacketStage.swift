@@ -1,0 +1,120 @@
+import AccessoryCore
+import IAP2
+
+/// What becomes of the packets that a packet fault strikes.
+protocol PacketFault {
+  /// Bytes of packets taken that will still be passed on.
+  var held: Int { get }
+
+  /// Whether it must see every packet now, struck or not.
+  var watchesAll: Bool { get }
+
+  /// When it wants to be called without a packet.
+  var deadline: Instant? { get }
+
+  /// A packet comes by; `isStruck` says whether the dice fell on it. Whatever is passed on takes its place.
+  mutating func act(_ packet: RawSpan, _ header: PacketHeader?, isStruck: Bool, _ step: inout FaultStep)
+
+  /// Passes on what is held and due, or all of it.
+  mutating func release(all: Bool, _ step: inout FaultStep)
+}
+
+extension PacketFault {
+  var held: Int { 0 }
+  var watchesAll: Bool { false }
+  var deadline: Instant? { nil }
+  mutating func release(all: Bool, _ step: inout FaultStep) {}
+}
+
+/// The base of the packet faults: finds the packets, throws the dice for each, and hands those struck to the fault.
+struct PacketStage<Strike: PacketFault>: FaultStage {
+  private var cutter: PacketCutter
+  private var dice: PacketDice<Strike>
+
+  init(_ strike: Strike, _ arguments: OptionArguments, _ unit: FaultUnit) {
+    cutter = PacketCutter(unit: unit)
+    dice = PacketDice(strike: strike, arguments)
+  }
+
+  var held: Int { cutter.held + dice.strike.held }
+  var deadline: Instant? { dice.strike.deadline }
+
+  mutating func take(_ bytes: RawSpan, _ step: inout FaultStep) -> FaultPassage {
+    if dice.neverFall, held == 0 { return .whole }
+    return cutter.cut(bytes, &dice, &step)
+  }
+
+  mutating func handleTimeout(_ step: inout FaultStep) { dice.strike.release(all: false, &step) }
+
+  mutating func finish(_ step: inout FaultStep) {
+    cutter.finish(&step)
+    dice.strike.release(all: true, &step)
+  }
+}
+
+/// Decides which packets are struck: those of a kind, by chance, and so many in a row.
+struct PacketDice<Strike: PacketFault>: PacketVisitor {
+  var strike: Strike
+  private let chance: Chance
+  private let kind: PacketKind
+  private let burst: Int
+  /// How many more are struck without asking chance.
+  private var left = 0
+  private var isStruck = false
+
+  init(strike: Strike, _ arguments: OptionArguments) {
+    self.strike = strike
+    chance = arguments.chance("chance")
+    kind = PacketKind(rawValue: arguments.choice("kind")) ?? .any
+    burst = arguments.count("burst")
+  }
+
+  var neverFall: Bool { chance.millionths == 0 }
+
+  mutating func wants(_ header: PacketHeader?, _ step: inout FaultStep) -> Bool {
+    isStruck = kind.includes(header) && fall(&step.random)
+    return isStruck || strike.watchesAll
+  }
+
+  private mutating func fall(_ random: inout SeededRandom) -> Bool {
+    if left == 0, chance.happens(using: &random) { left = burst }
+    guard left > 0 else { return false }
+    left -= 1
+    return true
+  }
+
+  mutating func act(_ packet: RawSpan, _ header: PacketHeader?, _ step: inout FaultStep) {
+    strike.act(packet, header, isStruck: isStruck, &step)
+  }
+}
+
+/// Which packets a packet fault may strike.
+enum PacketKind: String, CaseIterable {
+  /// Every packet, detection and other frames of iAP1 included.
+  case any
+  /// Packets that carry bytes of a session.
+  case data
+  /// Bare acknowledgements.
+  case ack
+  /// Packets that set up the link.
+  case syn
+
+  func includes(_ header: PacketHeader?) -> Bool {
+    guard let header else { return self == .any }
+    switch self {
+    case .any: return true
+    case .data: return header.payloadCount > 0 && header.session != 0
+    case .ack: return header.payloadCount == 0 && header.control == .ack
+    case .syn: return header.control.contains(.syn)
+    }
+  }
+}
+
+extension OptionParameter {
+  /// The parameters that every packet fault has.
+  static let packetFault: [OptionParameter] = [
+    .chance("chance", .percent(1), "how many packets are struck"),
+    .choice("kind", PacketKind.allCases.map(\.rawValue), "which packets may be struck"),
+    .count("burst", 1...1_000, 1, "how many in a row are struck"),
+  ]
+}
