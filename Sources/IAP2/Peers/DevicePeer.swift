@@ -221,19 +221,14 @@ public struct DevicePeer: Peer, ~Copyable {
     let id = nextSession
     nextSession &+= 1
     core.sessions.open(id, protocolID: found.id)
-    core.send(
-      ControlMessage(.startExternalAccessorySession) {
-        $0.u8(0, found.id)
-        $0.u16(1, id)
-      })
+    core.send(.startSession(id, protocolID: found.id))
     return .link(id)
   }
 
   /// Closes an open session from this side.
   public mutating func closeSession(_ id: UInt16) {
     guard core.sessions.isOpen(id) else { return }
-    core.send(ControlMessage(.stopExternalAccessorySession) { $0.u16(0, id) })
-    core.endSession(id, .closedByDevice)
+    core.closeSession(id, .closedByDevice)
   }
 
   /// Ends the link with a reset; the accessory begins anew.

@@ -189,7 +189,7 @@ public struct PeerCore: ~Copyable {
   private mutating func sessionIsFull(_ index: Int, now: WireTime) {
     if link.isZeroAcknowledgement {
       // Nothing holds the other end back on such a link.
-      endSession(sessions.entries[index].id, .notRead(bytes: sessions.entries[index].unread))
+      closeSession(sessions.entries[index].id, .notRead(bytes: sessions.entries[index].unread))
     } else if holdingSince == nil {
       holdingSince = now
       link.holdAcknowledgements()
@@ -223,6 +223,12 @@ public struct PeerCore: ~Copyable {
     let bytes = sessions.drop(id)
     if bytes > 0 { events.append(.strayData(session: id, bytes: bytes)) }
     releaseIfPossible()
+  }
+
+  /// Ends a session from this side, whatever the reason: the other end is told, by the message that its role knows.
+  mutating func closeSession(_ id: UInt16, _ end: SessionEnd) {
+    send(link.role == .accessory ? .sessionStatus(id, close: true) : .stopSession(id))
+    endSession(id, end)
   }
 
   mutating func endSession(_ id: UInt16, _ end: SessionEnd) {
@@ -286,7 +292,7 @@ public struct PeerCore: ~Copyable {
     if let due = holdDeadline, due <= now {
       let bound = link.settings.sessionReceiveBound
       for entry in sessions.entries.filter({ $0.unread >= bound && !$0.isEnded }) {
-        endSession(entry.id, .notRead(bytes: entry.unread))
+        closeSession(entry.id, .notRead(bytes: entry.unread))
       }
     }
     react(link.handleTimeout(now: now))
