@@ -231,8 +231,8 @@ public struct PeerCore: ~Copyable {
     endSession(id, end)
   }
 
+  /// A session is over; also one that was asked for and not answered yet, whose owner is about to.
   mutating func endSession(_ id: UInt16, _ end: SessionEnd) {
-    if sessions.isPending(id) { return dropPending(id) }
     guard sessions.end(id) else { return }
     events.append(.sessionEnded(id, end))
     releaseIfPossible()
