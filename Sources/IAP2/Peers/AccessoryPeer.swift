@@ -157,12 +157,17 @@ public struct AccessoryPeer: Peer, ~Copyable {
       )
     }
     guard let (protocolID, id) = request else { return }
+    guard core.carriesSessions else {
+      core.events.append(
+        .malformed("\(message.id) asks for session \(id) on a link without an External Accessory session"))
+      return
+    }
     if core.sessions.index(of: id) != nil {
       core.events.append(.malformed("\(message.id) asks for session \(id), which is open already"))
       return
     }
     // Bounded: numbers have two bytes, and a device that asks for thousands at once gets no more answers than that.
-    guard core.sessions.entries.count < Self.sessionLimit else {
+    guard core.sessions.openCount < Self.sessionLimit else {
       core.events.append(.malformed("\(message.id) asks for more than \(Self.sessionLimit) sessions at once"))
       return
     }

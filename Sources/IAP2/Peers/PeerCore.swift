@@ -140,6 +140,9 @@ public struct PeerCore: ~Copyable {
 
   // MARK: Sessions
 
+  /// Whether the link has a session that External Accessory data can travel on.
+  var carriesSessions: Bool { externalAccessorySession != nil }
+
   /// Bytes a session may have unread before its packets are dropped instead of only not acknowledged.
   private var hardBound: Int { 2 * link.settings.sessionReceiveBound }
 
