@@ -40,7 +40,7 @@ extension Link {
       return .deliver(session: header.session)
     case .duplicate:
       counters.duplicates += 1
-      if !receiver.isHolding { pending.insert(.acknowledgement) }
+      if receiver.covers(header.sequence) { pending.insert(.acknowledgement) }
     case .ahead:
       counters.ahead += 1
       guard settings.keepsPacketsAheadOfGap, hasRoom else { break }
@@ -101,10 +101,9 @@ extension Link {
   /// Whether the link is up and has no acknowledgements at all.
   public var isZeroAcknowledgement: Bool { timing.isZeroAcknowledgement }
 
-  /// Keeps acknowledgements back, because a session has as much unread as it may.
+  /// Keeps acknowledgements back from here on, because a session has as much unread as it may.
   public mutating func holdAcknowledgements() {
-    receiver.hold()
-    pending.remove(.acknowledgement)
+    if receiver.hold() { pending.insert(.acknowledgement) }
   }
 
   /// Lets acknowledgements go on, one at once when packets are owed it.

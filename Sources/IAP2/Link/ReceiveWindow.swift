@@ -22,7 +22,7 @@ struct ReceiveWindow {
   }
 
   private(set) var lastInOrder: UInt8 = 0
-  /// Delivered packets that no acknowledgement has covered.
+  /// Delivered packets that no acknowledgement has covered; while some are held back, those.
   private(set) var owed = 0
   /// When an acknowledgement must go out at the latest.
   private(set) var deadline: WireTime?
@@ -109,19 +109,24 @@ struct ReceiveWindow {
     deadline = nil
   }
 
-  /// Keeps acknowledgements at the number they have now.
-  mutating func hold() {
-    // What was owed before the session was full is not withheld.
-    if heldAt == nil {
-      heldAt = lastInOrder
-      deadline = nil
-    }
+  /// Whether a packet delivered before is one that acknowledgements cover, and not one that is held back.
+  func covers(_ sequence: UInt8) -> Bool {
+    heldAt.map { $0 &- sequence < 128 } ?? true
+  }
+
+  /// Keeps acknowledgements at the number they have now; whether one is owed up to there, which is not withheld.
+  mutating func hold() -> Bool {
+    guard heldAt == nil else { return false }
+    heldAt = lastInOrder
+    deadline = nil
+    defer { owed = 0 }
+    return owed > 0
   }
 
   /// Lets acknowledgements go on; whether one is due at once.
   mutating func release() -> Bool {
-    guard let held = heldAt else { return false }
+    guard heldAt != nil else { return false }
     heldAt = nil
-    return held != lastInOrder
+    return owed > 0
   }
 }

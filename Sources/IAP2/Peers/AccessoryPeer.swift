@@ -60,7 +60,7 @@ public struct AccessoryPeer: Peer, ~Copyable {
   public mutating func acceptSession(_ id: UInt16, reportingStatus: Bool) {
     guard core.sessions.isPending(id) else { return }
     let hasBytes = core.sessions.accept(id)
-    if reportingStatus { sendStatus(id, close: false) }
+    if reportingStatus { core.send(.sessionStatus(id, close: false)) }
     if hasBytes { core.events.append(.sessionReadable(id)) }
   }
 
@@ -68,7 +68,7 @@ public struct AccessoryPeer: Peer, ~Copyable {
   public mutating func refuseSession(_ id: UInt16) {
     guard core.sessions.isPending(id) else { return }
     core.dropPending(id)
-    sendStatus(id, close: true)
+    core.send(.sessionStatus(id, close: true))
   }
 
   /// Leaves a session that the device asked for without an answer, as some accessories do when they are busy; what
@@ -80,8 +80,7 @@ public struct AccessoryPeer: Peer, ~Copyable {
   /// Closes an open session from this side.
   public mutating func closeSession(_ id: UInt16) {
     guard core.sessions.isOpen(id) else { return }
-    sendStatus(id, close: true)
-    core.endSession(id, .closedByAccessory)
+    core.closeSession(id, .closedByAccessory)
   }
 
   /// Sends an identification: late, or again after the device refused one.
@@ -111,14 +110,6 @@ public struct AccessoryPeer: Peer, ~Copyable {
   /// Asks the device to launch an app.
   public mutating func requestAppLaunch(_ request: AppLaunchRequest) {
     core.send(request.message)
-  }
-
-  private mutating func sendStatus(_ id: UInt16, close: Bool) {
-    core.send(
-      ControlMessage(.externalAccessorySessionStatus) {
-        $0.u16(0, id)
-        $0.u8(1, close ? 1 : 0)
-      })
   }
 
   // MARK: Requests
@@ -166,12 +157,17 @@ public struct AccessoryPeer: Peer, ~Copyable {
       )
     }
     guard let (protocolID, id) = request else { return }
+    guard core.carriesSessions else {
+      core.events.append(
+        .malformed("\(message.id) asks for session \(id) on a link without an External Accessory session"))
+      return
+    }
     if core.sessions.index(of: id) != nil {
       core.events.append(.malformed("\(message.id) asks for session \(id), which is open already"))
       return
     }
     // Bounded: numbers have two bytes, and a device that asks for thousands at once gets no more answers than that.
-    guard core.sessions.entries.count < Self.sessionLimit else {
+    guard core.sessions.openCount < Self.sessionLimit else {
       core.events.append(.malformed("\(message.id) asks for more than \(Self.sessionLimit) sessions at once"))
       return
     }

@@ -212,28 +212,32 @@ public struct DevicePeer: Peer, ~Copyable {
 
   // MARK: Sessions
 
+  /// There are no more numbers than that.
+  private static let sessionLimit = 65_536
+
   /// Opens a session on a declared protocol. Live at once: most accessories never confirm. Nil when the accessory is
-  /// not ready or has no such protocol.
+  /// not ready, has no such protocol, or its link cannot carry the session; an event says why in that case.
   public mutating func openSession(protocolNamed name: String) -> SessionRoute? {
     guard isReady, let found = identification?.externalAccessoryProtocol(named: name) else { return nil }
     if let component = found.nativeTransportComponent { return .side(component: component) }
+    guard core.carriesSessions else {
+      core.events.append(
+        .malformed("\(name) cannot be opened: the accessory's SYN declares no External Accessory session"))
+      return nil
+    }
+    guard core.sessions.entries.count < Self.sessionLimit else { return nil }
     while core.sessions.entries.contains(where: { $0.id == nextSession }) { nextSession &+= 1 }
     let id = nextSession
+    guard core.send(.startSession(id, protocolID: found.id)) else { return nil }
     nextSession &+= 1
     core.sessions.open(id, protocolID: found.id)
-    core.send(
-      ControlMessage(.startExternalAccessorySession) {
-        $0.u8(0, found.id)
-        $0.u16(1, id)
-      })
     return .link(id)
   }
 
   /// Closes an open session from this side.
   public mutating func closeSession(_ id: UInt16) {
     guard core.sessions.isOpen(id) else { return }
-    core.send(ControlMessage(.stopExternalAccessorySession) { $0.u16(0, id) })
-    core.endSession(id, .closedByDevice)
+    core.closeSession(id, .closedByDevice)
   }
 
   /// Ends the link with a reset; the accessory begins anew.
@@ -338,7 +342,9 @@ public struct DevicePeer: Peer, ~Copyable {
       return
     }
     switch value {
-    case 0: core.events.append(.sessionConfirmed(id))
+    case 0:
+      core.sessions.noteAnswer(at: index)
+      core.events.append(.sessionConfirmed(id))
     case 1: core.endSession(id, core.sessions.entries[index].hasSpoken ? .closedByAccessory : .refused)
     default: core.events.append(.malformed("\(message.id) has status \(value), known are 0 (in order) and 1 (close)"))
     }

@@ -140,6 +140,9 @@ public struct PeerCore: ~Copyable {
 
   // MARK: Sessions
 
+  /// Whether the link has a session that External Accessory data can travel on.
+  var carriesSessions: Bool { externalAccessorySession != nil }
+
   /// Bytes a session may have unread before its packets are dropped instead of only not acknowledged.
   private var hardBound: Int { 2 * link.settings.sessionReceiveBound }
 
@@ -189,7 +192,7 @@ public struct PeerCore: ~Copyable {
   private mutating func sessionIsFull(_ index: Int, now: WireTime) {
     if link.isZeroAcknowledgement {
       // Nothing holds the other end back on such a link.
-      endSession(sessions.entries[index].id, .notRead(bytes: sessions.entries[index].unread))
+      closeSession(sessions.entries[index].id, .notRead(bytes: sessions.entries[index].unread))
     } else if holdingSince == nil {
       holdingSince = now
       link.holdAcknowledgements()
@@ -225,8 +228,14 @@ public struct PeerCore: ~Copyable {
     releaseIfPossible()
   }
 
+  /// Ends a session from this side, whatever the reason: the other end is told, by the message that its role knows.
+  mutating func closeSession(_ id: UInt16, _ end: SessionEnd) {
+    send(link.role == .accessory ? .sessionStatus(id, close: true) : .stopSession(id))
+    endSession(id, end)
+  }
+
+  /// A session is over; also one that was asked for and not answered yet, whose owner is about to.
   mutating func endSession(_ id: UInt16, _ end: SessionEnd) {
-    if sessions.isPending(id) { return dropPending(id) }
     guard sessions.end(id) else { return }
     events.append(.sessionEnded(id, end))
     releaseIfPossible()
@@ -286,7 +295,7 @@ public struct PeerCore: ~Copyable {
     if let due = holdDeadline, due <= now {
       let bound = link.settings.sessionReceiveBound
       for entry in sessions.entries.filter({ $0.unread >= bound && !$0.isEnded }) {
-        endSession(entry.id, .notRead(bytes: entry.unread))
+        closeSession(entry.id, .notRead(bytes: entry.unread))
       }
     }
     react(link.handleTimeout(now: now))

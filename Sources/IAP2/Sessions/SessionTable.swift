@@ -28,6 +28,12 @@ struct SessionTable {
   private(set) var entries: [Entry] = []
   /// How many writers wait for room, so that asking costs nothing when none does.
   private(set) var waitingWriters = 0
+  /// How many are over and wait for their inbox to be collected.
+  private var ended = 0
+  private static let uncollectedLimit = 256
+
+  /// How many are open or asked for.
+  var openCount: Int { entries.count - ended }
 
   func index(of id: UInt16) -> Int? {
     for index in entries.indices where entries[index].id == id && !entries[index].isEnded { return index }
@@ -68,26 +74,43 @@ struct SessionTable {
     return true
   }
 
+  /// The other end confirmed the session.
+  mutating func noteAnswer(at index: Int) {
+    entries[index].hasSpoken = true
+  }
+
   /// Hands the inbox over for an empty buffer. An ended session is forgotten with it.
   mutating func exchange(_ id: UInt16, _ buffer: inout [UInt8]) {
     guard let index = entries.firstIndex(where: { $0.id == id }) else { return }
     swap(&entries[index].inbox, &buffer)
     entries[index].isAnnounced = false
-    if entries[index].isEnded { entries.remove(at: index) }
+    if entries[index].isEnded { forget(index) }
   }
 
   /// The reader is done with `count` bytes.
   mutating func consume(_ count: Int, of id: UInt16) {
     guard let index = index(of: id) else { return }
-    entries[index].unread -= count
+    // A late reader of another session that had this number may be done with more than came for this one.
+    entries[index].unread = max(0, entries[index].unread - count)
   }
 
-  /// A session is over. It stays for its inbox, if it has one.
+  /// A session is over. It stays for its inbox, if it has one; of those that nobody collects the oldest go.
   mutating func end(_ id: UInt16) -> Bool {
     guard let index = index(of: id) else { return false }
     setWantsRoom(false, at: index)
-    if entries[index].inbox.isEmpty { entries.remove(at: index) } else { entries[index].isEnded = true }
+    if entries[index].inbox.isEmpty {
+      entries.remove(at: index)
+      return true
+    }
+    entries[index].isEnded = true
+    ended += 1
+    if ended > Self.uncollectedLimit, let oldest = entries.firstIndex(where: \.isEnded) { forget(oldest) }
     return true
+  }
+
+  private mutating func forget(_ index: Int) {
+    if entries[index].isEnded { ended -= 1 }
+    entries.remove(at: index)
   }
 
   mutating func setWantsRoom(_ wants: Bool, at index: Int) {
