@@ -13,6 +13,33 @@ public enum MessageText {
     }
   }
 
+  /// Every parameter on a line of its own, whole: number, name and value, the parameters of a group indented below it.
+  ///
+  /// ```
+  /// 0 name = "LAWK View"
+  /// 10 protocol
+  ///   0 = 01
+  ///   1 = "com.lawaken.iap2"
+  /// ```
+  public static func parameterLines(_ message: ControlMessage) -> [String] {
+    do throws(ParameterError) {
+      let known = MessageCatalog.entry(message.id)?.parameters ?? []
+      return try ParameterReader.read(message.body).flatMap { parameter in
+        lines(parameter, known.first { $0.id == parameter.id })
+      }
+    } catch {
+      return ["unreadable: \(error)"]
+    }
+  }
+
+  private static func lines(_ parameter: Parameter, _ entry: MessageCatalog.ParameterEntry?) -> [String] {
+    let title = ["\(parameter.id)", entry?.name ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
+    if entry?.kind == .group, let group = try? parameter.group() {
+      return [title] + group.flatMap { lines($0, nil) }.map { "  \($0)" }
+    }
+    return ["\(title) = \(value(parameter, entry?.kind, .max))"]
+  }
+
   private static func text(
     _ parameter: Parameter, _ entry: MessageCatalog.ParameterEntry?, _ shownBytes: Int
   ) -> String {

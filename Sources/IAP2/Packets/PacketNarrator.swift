@@ -37,6 +37,30 @@ public struct PacketNarrator: Sendable {
       + "\(header.payloadCount) bytes with a wrong checksum"
   }
 
+  /// The line for a packet whose end is missing: only `count` bytes of it are there.
+  public func unfinishedLine(for header: PacketHeader, count: Int) -> String {
+    "UNFINISHED seq=\(header.sequence) ack=\(header.acknowledgement) session=\(header.session) "
+      + "\(count) of \(header.length) bytes"
+  }
+
+  /// The control messages in a packet; none in one of another session.
+  public func messages(in header: PacketHeader, packet: RawSpan) -> [ControlMessage] {
+    guard header.payloadCount > 0, header.control.isDisjoint(with: [.syn, .eak]) else { return [] }
+    let payload = bytes(packet.extracting(PacketHeader.size..<PacketHeader.size + header.payloadCount))
+    switch kinds[header.session] {
+    case .control?: break
+    case nil where payload.starts(with: [0x40, 0x40]): break
+    default: return []
+    }
+    var stream = ControlStream()
+    stream.append(payload.span.bytes)
+    var messages: [ControlMessage] = []
+    while let item = stream.next() {
+      if case .message(let message) = item { messages.append(message) }
+    }
+    return messages
+  }
+
   /// The line for a frame of iAP1.
   public func legacyLine(_ frame: RawSpan) -> String {
     "IAP1 \(Hex.spaced(bytes(frame)))"

@@ -66,6 +66,18 @@ public struct PacketScanner: ~Copyable {
     return bytes.withUnsafeBytes { search($0, &offset) }
   }
 
+  /// How many of the bytes given last belong to a piece that is not whole yet.
+  public var heldCount: Int { carry.count - head }
+
+  /// The header of the packet that is not whole yet, as far as it is known.
+  public var heldHeader: PacketHeader? {
+    carry.withUnsafeBytes { bytes in
+      let held = UnsafeRawBufferPointer(rebasing: bytes[head...])
+      guard held.count >= PacketHeader.size, held[0] == 0xFF, held[1] == 0x5A else { return nil }
+      return PacketHeader(held)
+    }
+  }
+
   /// Ends the stream: what was skipped last, an unfinished packet included; nil when nothing was left over.
   public mutating func finish() -> SkippedBytes? {
     _ = carry.withUnsafeBytes { skipped.add(.init(rebasing: $0[head...]), isEnd: true) }

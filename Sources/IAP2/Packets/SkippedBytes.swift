@@ -12,6 +12,19 @@ public struct SkippedBytes: Equatable, Sendable {
   /// Whether enough has gathered to be reported without waiting for the next packet.
   var isDue: Bool { count >= Self.reportSize }
 
+  init() {}
+
+  /// All of `bytes`, but for zeros in front.
+  init(_ bytes: some Sequence<UInt8>) {
+    _ = Array(bytes).withUnsafeBytes { add($0, isEnd: true) }
+  }
+
+  /// Goes on with what was reported next.
+  mutating func join(_ next: SkippedBytes) {
+    sample.append(contentsOf: next.sample.prefix(Self.sampleSize - sample.count))
+    count += next.count
+  }
+
   /// Takes bytes until a report is due, or whatever there is at the end of the stream; returns how many it took, the
   /// padding in front included. Where the steps fall so depends on the bytes alone, not on how they were cut.
   mutating func add(_ bytes: UnsafeRawBufferPointer, isEnd: Bool = false) -> Int {

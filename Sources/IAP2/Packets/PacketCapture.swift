@@ -1,0 +1,132 @@
+/// What one end of a wire sent, taken apart after the fact: every byte is part of a piece, and every piece knows where
+/// it lies. What `easim decode` reads.
+///
+/// ```swift
+/// let capture = PacketCapture()
+/// for piece in capture.append(bytes) + capture.finish() { print(piece.range, piece.kind) }
+/// ```
+///
+/// Zero bytes between packets are padding and in no piece. A capture that begins with `40 40` and holds no packet at all
+/// is read as control messages: that is how they are quoted.
+public final class PacketCapture {
+  /// A stretch of the capture.
+  public struct Piece: Equatable, Sendable {
+    /// What it is.
+    public enum Kind: Equatable, Sendable {
+      /// A packet whose checksums are right.
+      case packet(PacketHeader)
+      /// A packet whose header is right and whose payload is not.
+      case spoiled(PacketHeader)
+      /// A packet whose end is not in the capture.
+      case unfinished(PacketHeader)
+      /// The detection sequence.
+      case detection
+      /// Another frame of iAP1.
+      case legacy
+      /// A control message that no packet carries.
+      case message(ControlMessage)
+      /// Bytes that belong to nothing.
+      case skipped(SkippedBytes)
+    }
+
+    /// What it is.
+    public var kind: Kind
+    /// Where it lies in the capture.
+    public var range: Range<Int>
+
+    /// A piece.
+    public init(_ kind: Kind, at range: Range<Int>) {
+      self.kind = kind
+      self.range = range
+    }
+  }
+
+  /// Everything that was appended.
+  public private(set) var bytes: [UInt8] = []
+  private var scanner = PacketScanner()
+  /// What was skipped since the last piece, told when it is known how far it goes.
+  private var skip: (bytes: SkippedBytes, range: Range<Int>)?
+  /// Whether there was no packet yet, so that what is skipped may turn out to be messages.
+  private var isBare = true
+
+  /// An empty capture.
+  public init() {}
+
+  /// Goes on with `more`; returns the pieces that are whole now.
+  public func append(_ more: [UInt8]) -> [Piece] {
+    let base = bytes.count
+    bytes += more
+    var pieces: [Piece] = []
+    var offset = 0
+    while let found = scanner.next(in: more.span.bytes, at: &offset) {
+      let position = base + offset - scanner.heldCount
+      pieces += piece(found, endingAt: position)
+    }
+    return pieces
+  }
+
+  private func piece(_ found: PacketScanner.Piece, endingAt position: Int) -> [Piece] {
+    switch found {
+    case .packet(let header, _): return whole(.packet(header), Int(header.length), position)
+    case .spoiled(let header, _): return whole(.spoiled(header), Int(header.length), position)
+    case .detection: return whole(.detection, 6, position)
+    case .legacy(.input(let range)), .legacy(.carry(let range)): return whole(.legacy, range.count, position)
+    case .skipped(let skipped):
+      hold(skipped, endingAt: position)
+      return []
+    }
+  }
+
+  private func whole(_ kind: Piece.Kind, _ length: Int, _ position: Int) -> [Piece] {
+    isBare = false
+    return takeSkip() + [Piece(kind, at: position - length..<position)]
+  }
+
+  /// The scanner reports what it skips in steps; here they are one again.
+  private func hold(_ skipped: SkippedBytes, endingAt position: Int) {
+    guard var held = skip else {
+      skip = (skipped, position - skipped.count..<position)
+      return
+    }
+    held.bytes.join(skipped)
+    skip = (held.bytes, held.range.lowerBound..<position)
+  }
+
+  private func takeSkip() -> [Piece] {
+    defer { skip = nil }
+    return skip.map { [Piece(.skipped($0.bytes), at: $0.range)] } ?? []
+  }
+
+  /// The end of the capture: what was not whole.
+  public func finish() -> [Piece] {
+    let held = bytes.count - scanner.heldCount..<bytes.count
+    let header = scanner.heldHeader
+    if header == nil, isBare, bytes.starts(with: [0x40, 0x40]) { return messages() }
+    if header != nil { scanner.forget() }
+    if let skipped = scanner.finish() {
+      hold(skipped, endingAt: header == nil ? held.upperBound : held.lowerBound)
+    }
+    return takeSkip() + (header.map { [Piece(.unfinished($0), at: held)] } ?? [])
+  }
+
+  /// The whole capture as control messages.
+  private func messages() -> [Piece] {
+    var stream = ControlStream()
+    stream.append(bytes.span.bytes)
+    var pieces: [Piece] = []
+    var at = 0
+    while let item = stream.next() {
+      let start = at
+      switch item {
+      case .message(let message):
+        at += message.body.count + ControlMessage.headerSize
+        pieces.append(Piece(.message(message), at: start..<at))
+      case .garbage(let garbage):
+        at += garbage.count
+        pieces.append(Piece(.skipped(SkippedBytes(garbage)), at: start..<at))
+      }
+    }
+    if at < bytes.count { pieces.append(Piece(.skipped(SkippedBytes(bytes[at...])), at: at..<bytes.count)) }
+    return pieces
+  }
+}
