@@ -1,0 +1,186 @@
+import AccessoryCore
+import IAP2
+
+/// One thing in a capture: a packet, a message, or bytes that belong to none.
+public struct CaptureEntry: Equatable, Sendable {
+  /// What it is.
+  public enum Event: String, Sendable {
+    /// A packet in order.
+    case packet
+    /// A packet whose payload's checksum is wrong.
+    case spoiled
+    /// A packet whose end is missing.
+    case unfinished
+    /// The detection sequence.
+    case detection
+    /// Another frame of iAP1.
+    case iap1
+    /// A control message without a packet around it.
+    case message
+    /// Bytes that belong to no packet.
+    case skipped
+    /// What a transcript says beside packets: that an end was closed.
+    case note
+
+    var isSound: Bool {
+      switch self {
+      case .spoiled, .unfinished, .skipped: false
+      case .packet, .detection, .iap1, .message, .note: true
+      }
+    }
+  }
+
+  /// Where it is.
+  public enum Place: Equatable, Sendable {
+    /// At a byte of its stream.
+    case offset(Int)
+    /// On a line of a transcript, with the time as it is written there.
+    case line(Int, time: String)
+  }
+
+  /// What it is.
+  public let event: Event
+  /// Where it is.
+  public let place: Place
+  /// Who sent it, as far as the capture says it.
+  public let from: String
+  /// What it says, in the narrator's words.
+  public let text: String
+  /// Its header, where it has one.
+  public let header: PacketHeader?
+  /// All its bytes; none in a transcript, which does not have them.
+  public let bytes: [UInt8]
+  /// The control messages in it.
+  public let messages: [ControlMessage]
+  /// How many bytes it skips.
+  let skippedCount: Int
+
+  init(_ piece: PacketCapture.Piece, of capture: PacketCapture, from: String, _ narrator: inout PacketNarrator) {
+    place = .offset(piece.range.lowerBound)
+    self.from = from
+    let bytes = Array(capture.bytes[piece.range])
+    self.bytes = bytes
+    let span = bytes.span.bytes
+    var (header, messages, skippedCount): (PacketHeader?, [ControlMessage], Int) = (nil, [], 0)
+    switch piece.kind {
+    case .packet(let found):
+      event = .packet
+      header = found
+      text = narrator.line(for: found, packet: span)
+      messages = narrator.messages(in: found, packet: span)
+    case .spoiled(let found):
+      event = .spoiled
+      header = found
+      text = narrator.spoiledLine(for: found)
+    case .unfinished(let found):
+      event = .unfinished
+      header = found
+      text = narrator.unfinishedLine(for: found, count: piece.range.count)
+    case .detection:
+      event = .detection
+      text = "DETECT"
+    case .legacy:
+      event = .iap1
+      text = narrator.legacyLine(span)
+    case .message(let message):
+      event = .message
+      text = MessageText.line(message)
+      messages = [message]
+    case .skipped(let skipped):
+      event = .skipped
+      text = "SKIPPED \(skipped)"
+      skippedCount = piece.range.count
+    }
+    (self.header, self.messages, self.skippedCount) = (header, messages, skippedCount)
+  }
+
+  init(_ line: TranscriptLine, number: Int) {
+    place = .line(number, time: line.time)
+    from = line.end.rawValue
+    text = line.text
+    bytes = []
+    messages = []
+    let words = line.text.split(separator: " ")
+    switch words.first {
+    case "DETECT"?: event = .detection
+    case "IAP1"?: event = .iap1
+    case "SPOILED"?: event = .spoiled
+    case "SKIPPED"?: event = .skipped
+    default: event = line.number("seq") == nil ? .note : .packet
+    }
+    skippedCount = words.first == "SKIPPED" && words.count > 1 ? Int(words[1]) ?? 0 : 0
+    header = nil
+  }
+}
+
+// MARK: - Text
+
+extension CaptureEntry {
+  /// One line: where, who, what.
+  public var line: String {
+    let who = from.isEmpty ? "" : "\(from) "
+    switch place {
+    case .offset(let offset): return "\(Self.hex(offset))  \(who)\(text)"
+    case .line(_, let time): return "\(time) \(who)\(text)"
+    }
+  }
+
+  /// The lines below it when all is wanted: every parameter of its messages, and every byte.
+  public var details: [String] {
+    var lines: [String] = []
+    for message in messages {
+      lines.append("          \(message.id)")
+      lines += MessageText.parameterLines(message).map { "            \($0)" }
+    }
+    guard case .offset(let start) = place else { return lines }
+    for first in stride(from: 0, to: bytes.count, by: 16) {
+      lines.append("          \(Self.hex(start + first))  \(Hex.spaced(bytes[first..<min(first + 16, bytes.count)]))")
+    }
+    return lines
+  }
+
+  private static func hex(_ number: Int) -> String {
+    let digits = String(number, radix: 16)
+    return String(repeating: "0", count: max(0, 8 - digits.count)) + digits
+  }
+}
+
+// MARK: - JSON
+
+extension CaptureEntry {
+  /// One object of JSON; with every byte of a packet when `isVerbose`.
+  public func json(isVerbose: Bool) -> String {
+    var object = JSONObject()
+    object.add("v", 1)
+    object.add("event", event.rawValue)
+    switch place {
+    case .offset(let offset):
+      object.add("offset", offset)
+      object.add("length", bytes.count)
+    case .line(let number, let time):
+      object.add("line", number)
+      object.add("t", raw: time)
+    }
+    if !from.isEmpty { object.add("from", from) }
+    if let header {
+      object.add("control", "\(header.control)")
+      object.add("seq", Int(header.sequence))
+      object.add("ack", Int(header.acknowledgement))
+      object.add("session", Int(header.session))
+    }
+    object.add("text", text)
+    if !messages.isEmpty {
+      object.add("messages", raw: "[\(messages.map { Self.json($0, isVerbose).text }.joined(separator: ","))]")
+    }
+    if isVerbose, !bytes.isEmpty { object.add("hex", Hex.plain(bytes)) }
+    return object.text
+  }
+
+  private static func json(_ message: ControlMessage, _ isVerbose: Bool) -> JSONObject {
+    var object = JSONObject()
+    object.add("id", Hex.number(message.id.rawValue))
+    if let name = MessageCatalog.entry(message.id)?.name { object.add("name", name) }
+    if isVerbose { object.add("parameters", MessageText.parameterLines(message)) }
+    return object
+  }
+}

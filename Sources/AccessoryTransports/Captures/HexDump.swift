@@ -1,0 +1,188 @@
+/// A hex dump, read: who sent which bytes, in the order of its lines.
+public struct HexDump: Equatable, Sendable {
+  /// One line's bytes.
+  public struct Run: Equatable, Sendable {
+    /// Which of the dump's streams they belong to, from 0.
+    public var stream: Int
+    /// The bytes.
+    public var bytes: [UInt8]
+    /// The line they stand on, from 1.
+    public var line: Int
+  }
+
+  /// The streams by the mark that stands before their lines: "A", "TX"; by number when only the indentation tells two
+  /// of them apart; empty when there is one and it has no mark.
+  public internal(set) var streams: [String] = []
+  /// The lines.
+  public internal(set) var runs: [Run] = []
+
+  /// A dump without lines.
+  init() {}
+
+  /// Reads a dump in any of the forms that tools print and people paste:
+  ///
+  /// - plain pairs of digits, with blanks, commas, colons or dashes between them or none, with `0x` or `\x` before them,
+  ///   in braces or angle brackets (`xxd -p`, C arrays, `NSData` descriptions);
+  /// - with offsets and perhaps a column of text: `xxd`, `hexdump -C`, `od -t x1`, `tcpdump -X`, Wireshark's dumps and
+  ///   its followed streams, whose second direction is indented; `*` for lines that repeat;
+  /// - in words of two bytes, low byte first, as `hexdump` and `od -x` print them without being asked.
+  ///
+  /// Before a line may stand who sent it: `A` or `D`, `TX` or `RX`, `>` or `<`, with a colon or without. Lines that begin
+  /// with `#`, `//` or three backticks are passed over.
+  ///
+  /// - Throws: ``CaptureError`` with the place of what is no hex, or where a line is missing.
+  public init(_ text: [UInt8]) throws(CaptureError) {
+    var reader = HexDumpReader()
+    let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    for (index, line) in lines.enumerated() { try reader.read(line, number: index + 1) }
+    self = reader.dump
+  }
+}
+
+/// Puts the lines of a dump together: which stream a line belongs to, whether its offset follows, what a `*` stands for.
+struct HexDumpReader {
+  private struct Stream {
+    var mark: String
+    var indentation: Int
+    /// The offset of its first line, as written; nil for a stream without offsets.
+    var first: HexLine.Offset?
+    var radix: Int?
+    /// Bytes since the offset `first`.
+    var count = 0
+    /// The run that a `*` repeats.
+    var last: Int?
+    var isSqueezed = false
+
+    /// Whether `offset` is where the next line must begin; learns the radix from it.
+    mutating func expects(_ offset: HexLine.Offset) -> Bool {
+      guard let radix = radixes.first(where: { distance(to: offset, $0) == count }) else { return false }
+      if count > 0 { self.radix = radix }
+      return true
+    }
+
+    /// How far `offset` is from the first one, in whatever radix gives a distance of at least what was read.
+    func distance(to offset: HexLine.Offset) -> Int? {
+      radixes.compactMap { distance(to: offset, $0) }.first { $0 >= count }
+    }
+
+    private var radixes: [Int] { radix.map { [$0] } ?? first?.radixes ?? [] }
+
+    private func distance(to offset: HexLine.Offset, _ radix: Int) -> Int? {
+      guard let from = first?.value(radix), let to = offset.value(radix), to >= from else { return nil }
+      return Int(exactly: to - from)
+    }
+  }
+
+  /// The most that a `*` may stand for.
+  private static let longestRepetition = 64 << 20
+
+  private(set) var dump = HexDump()
+  private var streams: [Stream] = []
+  private var current: Int?
+
+  mutating func read(_ bytes: ArraySlice<UInt8>, number: Int) throws(CaptureError) {
+    let streams = streams
+    let width = streams.lazy.compactMap { $0.first?.text.utf8.count }.first
+    let scanner = HexLineScanner(bytes, number: number, offsetWidth: width) { offset in
+      streams.contains { stream in
+        var stream = stream
+        return stream.expects(offset)
+      }
+    }
+    guard let line = try scanner.scan() else { return }
+    switch line.content {
+    case .squeezed: try squeeze(line)
+    case .end(let offset): try end(at: offset, line)
+    case .bytes(let bytes, let offset): try add(bytes, at: offset, line)
+    }
+  }
+
+  private mutating func add(_ bytes: [UInt8], at offset: HexLine.Offset?, _ line: HexLine) throws(CaptureError) {
+    let index = try stream(for: line, offset)
+    current = index
+    if let offset { try repeatLine(upTo: offset, index, line) }
+    streams[index].last = dump.runs.count
+    streams[index].count += bytes.count
+    dump.runs.append(.init(stream: index, bytes: bytes, line: line.number))
+  }
+
+  /// The stream a line belongs to: the one whose next offset it has, else the one of its mark or indentation.
+  private mutating func stream(for line: HexLine, _ offset: HexLine.Offset?) throws(CaptureError) -> Int {
+    let marked = streams.indices.filter { streams[$0].mark == line.mark }
+    guard let offset else {
+      guard let index = marked.first else { return open(line, nil) }
+      guard streams[index].first == nil else {
+        throw CaptureError(line.number, line.column, "an offset is missing here: the lines before have one")
+      }
+      return index
+    }
+    let alike = marked.filter { streams[$0].indentation == line.indentation }
+    if let index = (alike + marked).first(where: { streams[$0].isSqueezed || streams[$0].expects(offset) }) {
+      return index
+    }
+    // From the beginning again: another dump, or the other direction of a followed stream.
+    if offset.value(16) == 0 || alike.contains(where: { streams[$0].first?.value(16) == offset.value(16) }) {
+      guard let index = alike.first else { return open(line, offset) }
+      (streams[index].first, streams[index].count) = (offset, 0)
+      return index
+    }
+    guard let index = alike.first ?? marked.first else { return open(line, offset) }
+    throw CaptureError(
+      line.number, line.column,
+      "the offset \(offset.text) does not follow \(streams[index].count) bytes after "
+        + "\(streams[index].first?.text ?? "the beginning"): is a line missing?")
+  }
+
+  private mutating func open(_ line: HexLine, _ offset: HexLine.Offset?) -> Int {
+    streams.append(Stream(mark: line.mark, indentation: line.indentation, first: offset))
+    dump.streams = streams.map(\.mark)
+    if streams.count > 1 {
+      for index in streams.indices where streams[index].mark.isEmpty { dump.streams[index] = "\(index + 1)" }
+    }
+    return streams.count - 1
+  }
+
+  private mutating func squeeze(_ line: HexLine) throws(CaptureError) {
+    guard let current, streams[current].first != nil, streams[current].last != nil else {
+      throw CaptureError(line.number, line.column, "a '*' repeats the line before it, and there is none")
+    }
+    streams[current].isSqueezed = true
+  }
+
+  /// Writes out what a `*` stands for, now that the next offset is known.
+  private mutating func repeatLine(
+    upTo offset: HexLine.Offset, _ index: Int, _ line: HexLine
+  ) throws(CaptureError) {
+    guard streams[index].isSqueezed, let last = streams[index].last else { return }
+    streams[index].isSqueezed = false
+    let bytes = dump.runs[last].bytes
+    guard let distance = streams[index].distance(to: offset), (distance - streams[index].count) % bytes.count == 0
+    else {
+      throw CaptureError(line.number, line.column, "the offset \(offset.text) does not fit the '*' before it")
+    }
+    let missing = distance - streams[index].count
+    guard missing <= Self.longestRepetition else {
+      throw CaptureError(line.number, line.column, "the '*' before this line stands for \(missing) bytes: too many")
+    }
+    let run = HexDump.Run(stream: index, bytes: bytes, line: dump.runs[last].line)
+    dump.runs += [HexDump.Run](repeating: run, count: missing / bytes.count)
+    streams[index].count = distance
+  }
+
+  /// The offset after the last byte, which some tools print alone.
+  private mutating func end(at offset: HexLine.Offset, _ line: HexLine) throws(CaptureError) {
+    guard let current, let last = streams[current].last else {
+      throw CaptureError(line.number, line.column, "'\(offset.text)' is an offset without bytes")
+    }
+    try repeatLine(upTo: offset, current, line)
+    if streams[current].expects(offset) { return }
+    // Words of two bytes fill up an odd end with a zero.
+    streams[current].count -= 1
+    guard streams[current].expects(offset), !dump.runs[last].bytes.isEmpty else {
+      throw CaptureError(
+        line.number, line.column,
+        "the dump ends at \(offset.text), and \(streams[current].count + 1) bytes are here: is a line missing?")
+    }
+    dump.runs[last].bytes.removeLast()
+  }
+}

@@ -1,0 +1,254 @@
+/// One line of a hex dump, taken apart.
+struct HexLine: Equatable {
+  /// An offset as it is written; in which base is for the next line to tell.
+  struct Offset: Equatable {
+    let text: String
+    /// The bases it may be in, the likeliest first.
+    let radixes: [Int]
+
+    func value(_ radix: Int) -> UInt64? { UInt64(text, radix: radix) }
+  }
+
+  enum Content: Equatable {
+    case bytes([UInt8], at: Offset?)
+    /// A `*`.
+    case squeezed
+    /// An offset alone.
+    case end(Offset)
+  }
+
+  let number: Int
+  /// Where the content begins, from 1.
+  let column: Int
+  let indentation: Int
+  /// Who sent it; empty when nothing is said.
+  let mark: String
+  let content: Content
+}
+
+/// Takes one line apart.
+///
+/// What is an offset and what is data is told by their looks: digits before a colon are an offset; so are seven digits,
+/// for bytes have two each and `od` and `hexdump` count with seven; so are four digits and more before pairs, if two
+/// blanks stand between, or if they are zero or where the dump has got to.
+struct HexLineScanner {
+  private static let marks = [
+    "<<", ">>", "<-", "->", "<", ">", "A", "D", "TX", "RX", "Tx", "Rx", "tx", "rx", "OUT", "IN", "out", "in",
+  ]
+
+  private let bytes: [UInt8]
+  private let number: Int
+  private let offsetWidth: Int?
+  private let isExpected: (HexLine.Offset) -> Bool
+
+  /// - Parameters:
+  ///   - offsetWidth: how many digits the dump's offsets have, when it has any.
+  ///   - isExpected: whether an offset is where the dump has got to.
+  init(
+    _ line: ArraySlice<UInt8>, number: Int, offsetWidth: Int?, isExpected: @escaping (HexLine.Offset) -> Bool
+  ) {
+    self.offsetWidth = offsetWidth
+    var bytes = Array(line)
+    while let last = bytes.last, Self.isBlank(last) { bytes.removeLast() }
+    self.bytes = bytes
+    self.number = number
+    self.isExpected = isExpected
+  }
+
+  /// A word of the line: digits without what may stand before them, where, and how many blanks stand before it.
+  private struct Word {
+    var text: String
+    var start: Int
+    var end: Int
+    var gap: Int
+    var isPrefixed = false
+
+    var isHex: Bool { !text.isEmpty && text.utf8.allSatisfy { HexLineScanner.isDigit($0) } }
+  }
+
+  /// The line's content; nil when it is empty or a comment.
+  func scan() throws(CaptureError) -> HexLine? {
+    var at = 0
+    skipBlanks(&at)
+    let indentation = at
+    if at == bytes.count || ["#", "//", "```"].contains(where: { bytes[at...].starts(with: $0.utf8) }) { return nil }
+    let mark = takeMark(&at)
+    guard let data = afterDeclaration(at) else { return nil }
+    at = data
+    let start = at
+    func line(_ content: HexLine.Content) -> HexLine {
+      HexLine(number: number, column: start + 1, indentation: indentation, mark: mark, content: content)
+    }
+    if bytes[at...].elementsEqual([UInt8(ascii: "*")]) { return line(.squeezed) }
+    guard let offset = takeOffset(&at) else {
+      let bytes = try plainBytes(from: at)
+      return bytes.isEmpty ? nil : line(.bytes(bytes, at: nil))
+    }
+    if at == bytes.count { return line(.end(offset.value)) }
+    return line(.bytes(try dumpBytes(from: at, offset), at: offset.value))
+  }
+
+  // MARK: Before the data
+
+  private func takeMark(_ at: inout Int) -> String {
+    for mark in Self.marks where bytes[at...].starts(with: mark.utf8) {
+      var next = at + mark.utf8.count
+      guard next < bytes.count, Self.isBlank(bytes[next]) || bytes[next] == UInt8(ascii: ":") else { continue }
+      if bytes[next] == UInt8(ascii: ":") { next += 1 }
+      skipBlanks(&next)
+      if next == bytes.count { continue }
+      at = next
+      return mark.uppercased()
+    }
+    return ""
+  }
+
+  /// Where the data begins in a line that says what it is: `{length = 6, bytes = 0xff55…}` as `NSData` describes itself,
+  /// `unsigned char capture[] = {` as `xxd -i` writes. Nil when there is none, and `at` when it says nothing.
+  private func afterDeclaration(_ at: Int) -> Int? {
+    let text = bytes[at...]
+    if text.starts(with: "{length".utf8) { return end(of: "bytes = ", from: at) }
+    let declares = ["unsigned ", "const ", "static ", "uint8_t "].contains { text.starts(with: $0.utf8) }
+    return declares ? end(of: "{", from: at) : at
+  }
+
+  private func end(of words: String, from at: Int) -> Int? {
+    let words = Array(words.utf8)
+    return bytes[at...].indices.first { bytes[$0...].starts(with: words) }.map { $0 + words.count }
+  }
+
+  private struct FoundOffset {
+    let value: HexLine.Offset
+    let hasColon: Bool
+    /// Seven digits, as before words of two bytes.
+    let isOdd: Bool
+  }
+
+  private func takeOffset(_ at: inout Int) -> FoundOffset? {
+    var next = at
+    guard let word = self.word(&next), word.isHex, word.text.utf8.count <= 16 else { return nil }
+    let hasColon =
+      next < bytes.count && bytes[next] == UInt8(ascii: ":")
+      && (next + 1 == bytes.count || Self.isBlank(bytes[next + 1]))
+    let isOdd = word.text.utf8.count == 7 && !word.isPrefixed
+    var after = next
+    let following = self.word(&after)
+    // od counts in octal unless it is asked not to, and prints pairs when it is asked for them.
+    let isFromOd = isOdd && following?.text.utf8.count ?? 2 == 2
+    let offset = HexLine.Offset(text: word.text, radixes: isFromOd ? [8, 10, 16] : [16, 8, 10])
+    let isOffset: Bool
+    if hasColon {
+      isOffset = word.text.utf8.count >= 3
+      next += 1
+    } else if let following {
+      let isBeforePairs = word.text.utf8.count >= 4 && following.text.utf8.count == 2
+      let isPlausible = following.gap >= 2 || UInt64(word.text, radix: 16) == 0 || isExpected(offset)
+      isOffset = isOdd || isBeforePairs && isPlausible
+    } else {
+      isOffset = isOdd || word.text.utf8.count == offsetWidth || isExpected(offset)
+    }
+    guard isOffset else { return nil }
+    at = next
+    return FoundOffset(value: offset, hasColon: hasColon, isOdd: isOdd)
+  }
+
+  // MARK: The data
+
+  /// Nothing but pairs of digits and what may stand between them.
+  private func plainBytes(from start: Int) throws(CaptureError) -> [UInt8] {
+    var out: [UInt8] = []
+    var at = start
+    while let word = word(&at) { out += try pairs(word) }
+    return out
+  }
+
+  /// Pairs, or words of two bytes, up to the column of text.
+  private func dumpBytes(from start: Int, _ offset: FoundOffset) throws(CaptureError) -> [UInt8] {
+    var out: [UInt8] = []
+    var isWords = offset.isOdd && !offset.hasColon
+    var at = start
+    while let word = word(&at, isDump: true) {
+      let isFirst = out.isEmpty
+      if isFirst, word.text.utf8.count != 4 { isWords = false }
+      if !isFirst, !isWords, isText(gap: word.gap, offset, out.count) { break }
+      if !word.isHex, !isFirst, word.gap >= 1 { break }
+      let bytes = try pairs(word)
+      out += isWords && bytes.count == 2 ? bytes.reversed() : bytes
+    }
+    return out
+  }
+
+  /// Whether a gap of so many blanks, after so many bytes, parts the data from the column of text.
+  private func isText(gap: Int, _ offset: FoundOffset, _ count: Int) -> Bool {
+    offset.hasColon ? gap >= 2 : gap >= 3 || gap >= 2 && count >= 16
+  }
+
+  private func pairs(_ word: Word) throws(CaptureError) -> [UInt8] {
+    let shown = String(word.text.prefix(24))
+    guard word.isHex else {
+      throw CaptureError(
+        number, word.start + 1,
+        "'\(shown)' is not hex; a capture is raw bytes, a hex dump or a transcript")
+    }
+    var digits = Array(word.text.utf8)
+    if word.isPrefixed, digits.count == 1 { digits.insert(UInt8(ascii: "0"), at: 0) }
+    guard digits.count % 2 == 0 else {
+      throw CaptureError(number, word.start + 1, "'\(shown)' is not whole bytes: a byte is two hex digits")
+    }
+    return stride(from: 0, to: digits.count, by: 2).map { Self.value(digits[$0]) << 4 | Self.value(digits[$0 + 1]) }
+  }
+
+  // MARK: Words
+
+  private func skipBlanks(_ at: inout Int) {
+    while at < bytes.count, Self.isBlank(bytes[at]) { at += 1 }
+  }
+
+  /// The next word. In a dump anything that is no digit is part of one, so that a column of text is found as such.
+  private func word(_ at: inout Int, isDump: Bool = false) -> Word? {
+    var gap = 0
+    // In the middle of a dump's line, as some debuggers print it.
+    if isDump, at > 0, at + 1 < bytes.count, "-:,".utf8.contains(bytes[at]), Self.isDigit(bytes[at - 1]),
+      Self.isDigit(bytes[at + 1])
+    {
+      at += 1
+    }
+    while at < bytes.count, Self.isBlank(bytes[at]) || !isDump && Self.isSeparator(bytes[at]) {
+      // A tab is as good as two blanks.
+      if Self.isBlank(bytes[at]) { gap += bytes[at] == 0x09 ? 2 : 1 }
+      at += 1
+    }
+    guard at < bytes.count else { return nil }
+    let start = at
+    let isPrefixed = bytes[at...].starts(with: "0x".utf8) || bytes[at...].starts(with: "\\x".utf8)
+    if isPrefixed { at += 2 }
+    let digits = at
+    while at < bytes.count, !Self.isBlank(bytes[at]), !Self.isSeparator(bytes[at]), bytes[at] != UInt8(ascii: "\\") {
+      at += 1
+    }
+    if at == start { at += 1 }
+    let text = String(decoding: bytes[digits..<max(digits, at)], as: UTF8.self)
+    return Word(text: text, start: start, end: at, gap: gap, isPrefixed: isPrefixed)
+  }
+
+  private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0C }
+
+  private static func isSeparator(_ byte: UInt8) -> Bool {
+    ",;:-{}[]()<>\"'".utf8.contains(byte)
+  }
+
+  fileprivate static func isDigit(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x46, 0x61...0x66: true
+    default: false
+    }
+  }
+
+  private static func value(_ digit: UInt8) -> UInt8 {
+    switch digit {
+    case 0x30...0x39: digit - 0x30
+    case 0x41...0x46: digit - 0x41 + 10
+    default: digit - 0x61 + 10
+    }
+  }
+}

@@ -1,0 +1,35 @@
+/// One line of a transcript, read again: `0.000213 D DATA seq=1 ack=0 session=1 AA00 …`.
+public struct TranscriptLine: Equatable, Sendable {
+  /// The time as it is written, in seconds.
+  public let time: String
+  /// Who sent it, or whose end it is about.
+  public let end: Transcript.End
+  /// What passed, in the narrator's words.
+  public let text: String
+
+  /// Reads a line; nil when it is none. What stands before the time (a log's prefix) makes it none too.
+  public init?(_ line: some Sequence<UInt8>) {
+    var text = String(decoding: Array(line), as: UTF8.self)
+    while text.last?.isWhitespace == true { text.removeLast() }
+    let words = text.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: true)
+    guard words.count == 3, Self.isTime(words[0]), let end = Transcript.End(rawValue: String(words[1])) else {
+      return nil
+    }
+    time = String(words[0])
+    self.end = end
+    self.text = String(words[2])
+  }
+
+  private static func isTime(_ word: Substring) -> Bool {
+    let parts = word.split(separator: ".", omittingEmptySubsequences: false)
+    return parts.count == 2 && parts.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy { 0x30...0x39 ~= $0 } }
+  }
+
+  /// The number behind `name=` in the first words, where a packet's line has it.
+  public func number(_ name: String) -> Int? {
+    for word in text.split(separator: " ").prefix(5) where word.hasPrefix("\(name)=") {
+      return Int(word.dropFirst(name.count + 1))
+    }
+    return nil
+  }
+}
