@@ -97,18 +97,54 @@ import Testing
     #expect(loop.run(until: { other.isBroken }, limit: hangLimit))
   }
 
-  @Test func aClosedChannelWaitsNoLongerThanTheOtherEnd() {
-    weak var held: DescriptorChannel?
+  @Test func aClosedSocketWaitsNoLongerThanTheOtherEnd() throws {
+    let pair = try RawSocket.pair()
+    weak var held: ClosingSocket?
     do {
-      guard let pair = try? RawSocket.pair() else { return }
-      let channel = DescriptorChannel(taking: pair.nonBlocking, as: .socket, on: loop, closingTime: .seconds(3_600))
-      held = channel
-      _ = channel.startRecording()
-      channel.close()
-      pair.other.close()
+      let closing = ClosingSocket(pair.nonBlocking, on: loop, atMost: .seconds(3_600))
+      held = closing
     }
-    #expect(held != nil)
+    pair.other.write("one more thing")
+    #expect(!loop.run(until: { held == nil }, limit: .milliseconds(2)))
+    pair.other.close()
     #expect(loop.run(until: { held == nil }, limit: hangLimit))
+  }
+
+  @Test func aLoopThatIsLetGoTakesItsClosingSocketsAlong() throws {
+    let pair = try RawSocket.pair()
+    weak var held: EpollLoop?
+    do {
+      let loop = try EpollLoop()
+      held = loop
+      let patient = DescriptorChannel(taking: pair.nonBlocking, as: .socket, on: loop, closingTime: .seconds(3_600))
+      _ = patient.startRecording()
+      patient.close()
+    }
+    #expect(held == nil)
+    #expect(pair.other.isBroken)
+  }
+
+  @Test func aWatchAndItsHandlerMayHoldEachOtherWhenTheirLoopGoes() throws {
+    final class Holder: DescriptorHandler {
+      var watch: (any DescriptorWatch)?
+      func descriptorReady(_ readiness: Readiness) {}
+    }
+    let pipe = try Pipe()
+    let directory = TemporaryDirectory()
+    let file = open(directory.path + "/file", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    defer { close(file) }
+    weak var first: Holder?
+    weak var second: Holder?
+    do {
+      let loop = try EpollLoop()
+      let holders = (Holder(), Holder())
+      (first, second) = holders
+      holders.0.watch = try loop.watch(pipe.reading, for: .readable, holders.0)
+      // This one is polled.
+      holders.1.watch = try loop.watch(file, for: .readable, holders.1)
+    }
+    #expect(first == nil)
+    #expect(second == nil)
   }
 
   @Test func aChannelThatCannotBeWatchedEndsInALaterTurn() {
@@ -120,6 +156,13 @@ import Testing
       Issue.record("ended with \(String(describing: recorder.end))")
       return
     }
+  }
+
+  @Test func aChannelThatCouldNotBeStartedAndIsClosedSaysNothing() {
+    let broken = DescriptorChannel(taking: 1_000_000, as: .socket, on: loop)
+    let recorder = broken.startRecording()
+    broken.close()
+    #expect(!loop.run(until: { recorder.end != nil }, limit: .milliseconds(2)))
   }
 
   @Test func aChannelThatWasNeverStartedClosesItsDescriptor() throws {

@@ -12,9 +12,8 @@ import Glibc
 /// reset was seen; a reset is ``ChannelEnd/lost(_:)``; a terminal that hangs up gives what its maker says. While reading
 /// is paused the end is reported as soon as nothing is left to read.
 ///
-/// **Closing.** What was taken still goes out. A socket that is closed with bytes unread would tell the other end
-/// "reset" in place of "closed", so a closed socket stays open for a moment, reading and dropping, until the other end
-/// closes too. A serial line stays open until its last bytes have left, for at most the same moment.
+/// **Closing.** What was taken still goes out: the descriptor stays open for a moment after ``close()``, in the hands of
+/// ``ClosingSocket`` or ``ClosingTerminal``, while the channel itself is over at once.
 public final class DescriptorChannel: Channel, DescriptorHandler {
   /// What kind of stream the descriptor is.
   public enum Medium: Sendable {
@@ -27,13 +26,10 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   private enum State {
     case made
     case started(any ChannelHandler, any DescriptorWatch)
-    /// Closed by its owner: a socket with its watch, or a terminal without.
-    case closing((any DescriptorWatch)?)
+    /// Could not be started, and will say so in a later turn.
+    case failing
     case over
   }
-
-  /// How often a closed terminal looks whether its last bytes have left.
-  private static let drainingTick = Duration.milliseconds(5)
 
   /// Never: a stream joins and splits.
   public let keepsTransfersApart = false
@@ -49,7 +45,6 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   /// Set when nothing can be sent any more; the end follows from the reading side.
   private var sendFailure: Int32?
   private var interest: Readiness = []
-  private var closingTimer: LoopTimer?
 
   /// Makes a channel of a non-blocking descriptor, which the channel closes at its end.
   ///
@@ -74,17 +69,18 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     loop.preconditionCurrent()
     switch state {
     case .made: break
-    case .started: preconditionFailure("a channel is started once")
-    case .closing, .over: return
+    case .started, .failing: preconditionFailure("a channel is started once")
+    case .over: return
     }
     interest = wantedInterest
     do {
       state = .started(handler, try loop.watch(descriptor, for: interest, self))
     } catch {
-      state = .over
+      state = .failing
       let end = ChannelEnd.failed("\(error)")
       loop.schedule(after: .zero) {
-        self.closeDescriptor()
+        guard case .failing = self.state else { return }
+        self.over()
         handler.channel(self, endedWith: end)
       }
     }
@@ -95,7 +91,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     loop.preconditionCurrent()
     switch state {
     case .made, .started: break
-    case .closing, .over: return 0
+    case .failing, .over: return 0
     }
     guard sendFailure == nil, !bytes.isEmpty else { return 0 }
     let count = bytes.withUnsafeBytes { write($0) }
@@ -126,18 +122,14 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   /// Closes the channel in order.
   public func close() {
     loop.preconditionCurrent()
-    switch state {
-    case .made: over()
-    case .started(_, let watch):
-      switch medium {
-      case .socket: waitForTheOtherEnd(watch)
-      case .terminal:
-        watch.cancel()
-        state = .closing(nil)
-        drainTerminal(until: loop.now + closingTime)
-      }
-    case .closing, .over: return
+    if case .over = state { return }
+    if case .started(_, let watch) = state { watch.cancel() }
+    state = .over
+    switch medium {
+    case .socket: _ = ClosingSocket(descriptor, on: loop, atMost: closingTime)
+    case .terminal: _ = ClosingTerminal(descriptor, on: loop, atMost: closingTime)
     }
+    descriptor = -1
   }
 
   /// Ends the channel without ceremony, as a machine that loses power: nothing more goes out, and over TCP the other
@@ -157,8 +149,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   /// Called by the loop.
   public func descriptorReady(_ readiness: Readiness) {
     switch state {
-    case .made, .over: return
-    case .closing: dropUnread()
+    case .made, .failing, .over: return
     case .started(let handler, _):
       if readiness.contains(.hangup), sendFailure == nil { sendFailure = EPIPE }
       if !isPaused, !readiness.isDisjoint(with: [.readable, .hangup]) {
@@ -213,42 +204,10 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     watch.change(to: interest)
   }
 
-  // MARK: - Closing
-
-  private func waitForTheOtherEnd(_ watch: any DescriptorWatch) {
-    shutdown(descriptor, Int32(SHUT_WR))
-    state = .closing(watch)
-    watch.change(to: .readable)
-    // The loop keeps the channel by its watch until the other end closes, or until this.
-    closingTimer = loop.schedule(after: closingTime) { [weak self] in self?.over() }
-  }
-
-  private func dropUnread() {
-    let count = loop.withReadBuffer { read($0) }
-    if count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR) { over() }
-  }
-
-  private func drainTerminal(until limit: Instant) {
-    guard case .closing = state else { return }
-    var unsent: Int32 = 0
-    let isKnown = ioctl(descriptor, UInt(TIOCOUTQ), &unsent) == 0
-    guard isKnown, unsent > 0, loop.now < limit else { return over() }
-    closingTimer = loop.schedule(after: Self.drainingTick) { self.drainTerminal(until: limit) }
-  }
-
   private func over() {
-    switch state {
-    case .started(_, let watch), .closing(let watch?): watch.cancel()
-    case .made, .closing(nil), .over: break
-    }
+    if case .started(_, let watch) = state { watch.cancel() }
     state = .over
-    closingTimer?.cancel()
-    closeDescriptor()
-  }
-
-  private func closeDescriptor() {
-    guard descriptor >= 0 else { return }
-    Glibc.close(descriptor)
+    if descriptor >= 0 { Glibc.close(descriptor) }
     descriptor = -1
   }
 

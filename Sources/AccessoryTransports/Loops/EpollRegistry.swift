@@ -37,6 +37,7 @@ final class EpollRegistry {
   }
 
   deinit {
+    for watch in table.watches + polled.watches { watch.loopIsGone() }
     events.deallocate()
     close(epoll)
     close(wakeUpDescriptor)

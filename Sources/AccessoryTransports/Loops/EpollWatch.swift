@@ -14,7 +14,7 @@ final class EpollWatch: DescriptorWatch {
   let means: Means
   private(set) var interest: Readiness
   /// Nil after the cancellation, so that an event which is already on its way finds nobody.
-  private(set) var handler: (any DescriptorHandler)?
+  fileprivate(set) var handler: (any DescriptorHandler)?
   private weak var registry: EpollRegistry?
 
   init(
@@ -37,6 +37,13 @@ final class EpollWatch: DescriptorWatch {
     guard handler != nil else { return }
     handler = nil
     registry?.remove(self)
+  }
+}
+
+extension EpollWatch {
+  /// Lets the handler go when the loop goes: it may hold this watch, and then nobody else would ever free the two.
+  func loopIsGone() {
+    handler = nil
   }
 }
 
@@ -78,6 +85,9 @@ struct WatchTable {
     let slot = slots[Self.index(token)]
     return slot.generation == UInt32(token >> 32) ? slot.watch : nil
   }
+
+  /// All watches that are not over.
+  var watches: [EpollWatch] { slots.compactMap(\.watch) }
 
   private static func index(_ token: Token) -> Int { Int(token & 0xFFFF_FFFF) }
 }

@@ -8,7 +8,7 @@ import Glibc
 final class PolledDescriptors {
   private static let tick = Duration.milliseconds(1)
 
-  private var watches: [EpollWatch] = []
+  private(set) var watches: [EpollWatch] = []
   private let now: () -> Instant
   private var timer: LoopTimer?
 
