@@ -103,6 +103,7 @@ extension Link {
 
   /// Keeps acknowledgements back, because a session has as much unread as it may.
   public mutating func holdAcknowledgements() {
+    counters.withholdings += 1
     receiver.hold()
     pending.remove(.acknowledgement)
   }
@@ -143,6 +144,7 @@ extension Link {
       counters.retransmissions += count
       return .nothing
     case .giveUp(let sequence):
+      counters.giveUps += 1
       return fail(.unanswered(sequence: sequence, retransmissions: timing.retransmissionLimit), now: now)
     }
   }
