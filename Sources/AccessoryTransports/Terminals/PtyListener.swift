@@ -1,4 +1,5 @@
 import AccessoryCore
+import CLinux
 import Glibc
 
 /// An accessory on a pseudo terminal, for any program that can open a serial line.

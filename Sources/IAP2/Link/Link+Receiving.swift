@@ -103,6 +103,7 @@ extension Link {
 
   /// Keeps acknowledgements back from here on, because a session has as much unread as it may.
   public mutating func holdAcknowledgements() {
+    counters.withholdings += 1
     if receiver.hold() { pending.insert(.acknowledgement) }
   }
 
@@ -142,6 +143,7 @@ extension Link {
       counters.retransmissions += count
       return .nothing
     case .giveUp(let sequence):
+      counters.giveUps += 1
       return fail(.unanswered(sequence: sequence, retransmissions: timing.retransmissionLimit), now: now)
     }
   }

@@ -26,6 +26,10 @@ public struct LinkCounters: Hashable, Sendable {
   public var windowStalls = 0
   /// How often a sequence number went from 255 to 0.
   public var sequenceWraps = 0
+  /// How often acknowledgements were withheld because a session had as much unread as it may.
+  public var withholdings = 0
+  /// Links given up because a packet was never acknowledged.
+  public var giveUps = 0
   /// Links established.
   public var establishments = 0
 
