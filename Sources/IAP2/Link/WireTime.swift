@@ -13,9 +13,12 @@ public struct WireTime: Comparable, Hashable, Sendable {
   /// The earlier of two times comes first.
   public static func < (left: WireTime, right: WireTime) -> Bool { left.nanoseconds < right.nanoseconds }
 
-  /// The time `milliseconds` later.
+  /// The time `milliseconds` later; sticks at the last there is instead of overflowing, for lengths come from users.
   public static func + (time: WireTime, milliseconds: Milliseconds) -> WireTime {
-    WireTime(nanoseconds: time.nanoseconds + milliseconds.count * 1_000_000)
+    let (length, isTooLong) = milliseconds.count.multipliedReportingOverflow(by: 1_000_000)
+    let (sum, isTooLate) = time.nanoseconds.addingReportingOverflow(length)
+    if isTooLong || isTooLate { return WireTime(nanoseconds: milliseconds.count < 0 ? .min : .max) }
+    return WireTime(nanoseconds: sum)
   }
 
   static func earlier(_ left: WireTime?, _ right: WireTime?) -> WireTime? {

@@ -29,9 +29,9 @@ public enum PeerEvent: Equatable, Sendable {
 
   // MARK: The accessory's
 
-  /// The device asks for the certificate: answer with ``AccessoryPeer/provideCertificate(_:now:)``, or never.
+  /// The device asks for the certificate: answer with ``AccessoryPeer/provideCertificate(_:)``, or never.
   case certificateRequested
-  /// The device sent a challenge: answer with ``AccessoryPeer/provideResponse(_:now:)``, or never.
+  /// The device sent a challenge: answer with ``AccessoryPeer/provideResponse(_:)``, or never.
   case challenged([UInt8])
   /// The device asks who the accessory is, and the accessory does not answer by itself.
   case identificationRequested
@@ -64,9 +64,9 @@ public enum PeerEvent: Equatable, Sendable {
   /// The accessory's response: answer with ``DevicePeer/concludeAuthentication(accepted:now:)``.
   case responseReceived([UInt8])
   /// The accessory's identification, judged; refused when there are errors.
-  case identified(Identification, IdentificationJudge.Verdict)
+  indirect case identified(Identification, IdentificationJudge.Verdict)
   /// The accessory changed its names or versions.
-  case identificationUpdated(Identification)
+  indirect case identificationUpdated(Identification)
   /// The accessory took its identification back.
   case identificationCancelled
   /// Identification and authentication are both done: sessions may be opened.

@@ -1,0 +1,100 @@
+import IAP2
+import Testing
+
+/// The list of what a peer may do wrong: each leads to an event that shows the bytes, and the next good bytes are
+/// understood.
+@Suite struct BadInputTests {
+  struct Case: Sendable, CustomTestStringConvertible {
+    let name: String
+    /// A control message to a device that waits for an identification.
+    let message: String
+    /// What the event must show.
+    let shown: String
+    var testDescription: String { name }
+  }
+
+  static let deep: String = (0..<200).reduce("") { inner, _ in Sheet.parameter(10, inner) }
+
+  static let cases = [
+    Case(
+      name: "a length that lies", message: Sheet.message(0x1D01, "000c0000 4142"),
+      shown: "a parameter says it is 12 bytes long and 6 are left, at byte 0: 00 0c 00 00 41 42"),
+    Case(
+      name: "a length of nothing", message: Sheet.message(0x1D01, "00000000"),
+      shown: "a parameter says it is 0 bytes long, at byte 0: 00 00 00 00"),
+    Case(
+      name: "a message longer than it says", message: Sheet.message(0x4E01) + "deadbeef",
+      shown: "the control session carries 4 bytes that begin no message: de ad be ef"),
+    Case(
+      name: "text that is not UTF-8", message: Sheet.message(0x1D01, "00070000fffe00"),
+      shown: "parameter 0 is not UTF-8, at byte 0: ff fe 00"),
+    Case(
+      name: "text without its zero byte", message: Sheet.message(0x1D01, "00060000 4142"),
+      shown: "parameter 0 is text without the zero byte that ends it, at byte 0: 41 42"),
+    Case(
+      name: "groups without end", message: Sheet.message(0x1D01, deep),
+      shown: "parameter 0 (protocol number) is missing, at byte 0: (nothing)"),
+    Case(
+      name: "a certificate message without one", message: Sheet.message(0xAA01), shown: "AA01 AuthenticationCertificate"
+    ),
+    Case(
+      name: "a status of the wrong size", message: Sheet.message(0xEA03, "0005000001" + "0005000100"),
+      shown: "EA03 StatusExternalAccessoryProtocolSession: parameter 0 has 1 bytes where 2 belong, at byte 0: 01"),
+    Case(
+      name: "bytes that begin no message", message: "c0ffee",
+      shown: "the control session carries 3 bytes that begin no message: c0 ff ee"),
+  ]
+
+  @Test(arguments: cases)
+  func theEventShowsTheBytesAndTheLinkGoesOn(_ one: Case) {
+    var settings = DevicePeer.Settings()
+    settings.order = .identificationFirst
+    settings.rejectionLimit = 100
+    var end = OneEnd.device(settings)
+    _ = end.told()
+    end.hears(Sheet.packet(0x40, 1, 1, session: 1, one.message))
+    let told = end.told()
+    #expect(told.contains { Self.texts($0).contains { $0.contains(one.shown) } }, "\(told)")
+    end.hears(Sheet.packet(0x40, 2, 2, session: 1, Sheet.message(0x1D01, Sheet.identification)))
+    #expect(end.peer.identification == .example)
+  }
+
+  private static func texts(_ event: PeerEvent) -> [String] {
+    switch event {
+    case .malformed(let text): [text]
+    case .identified(_, let verdict): verdict.errors.map(\.reason)
+    default: []
+    }
+  }
+
+  /// Judging certificates is not this layer's business: any bytes are handed on as they came.
+  @Test func aCertificateThatIsNoneIsHandedOn() {
+    var end = OneEnd.device()
+    _ = end.told()
+    end.hears(Sheet.packet(0x40, 1, 1, session: 1, Sheet.message(0xAA01, Sheet.parameter(0, "c0ffee"))))
+    #expect(end.told() == [.certificateReceived([0xC0, 0xFF, 0xEE])])
+  }
+
+  @Test func garbageOnTheChannelIsReportedWithItsBytes() {
+    var end = OneEnd.device()
+    _ = end.told()
+    end.hears("c0ffee", Sheet.packet(0x40, 0, 1))
+    let told = end.told()
+    #expect(told.count == 1)
+    guard case .skipped(let bytes)? = told.first else { return }
+    #expect(bytes.description == "3 bytes that belong to no packet: c0 ff ee")
+  }
+
+  /// Times come from users: the longest there are must not overflow.
+  @Test func theLongestTimesThereAreAreTimes() {
+    var settings = DevicePeer.Settings()
+    settings.answerTimeout = Milliseconds(.max)
+    settings.link.synchronizationPeriod = Milliseconds(.max)
+    settings.link.detectionPeriod = Milliseconds(.max)
+    var end = OneEnd.device(settings)
+    end.hears(Sheet.packet(0x40, 0, 1))
+    #expect(end.peer.deadline == WireTime(nanoseconds: .max))
+    #expect(WireTime(nanoseconds: -5) + Milliseconds(.min) == WireTime(nanoseconds: .min))
+    #expect(WireTime(nanoseconds: 7) + 2 == WireTime(nanoseconds: 2_000_007))
+  }
+}

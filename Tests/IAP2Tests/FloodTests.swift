@@ -1,0 +1,104 @@
+import IAP2
+import Testing
+
+/// What one read of a peer's bytes can make an end hold: a small multiple of the bytes, whatever they are.
+@Suite struct FloodTests {
+  /// No event is cheaper for the peer than a message of six bytes.
+  private func expectFewEvents(_ end: inout OneEnd<AccessoryPeer>, for bytes: Int, _ what: Comment) {
+    #expect(end.told().count <= bytes / 6 + 2, what)
+  }
+
+  private func packet(_ sequence: UInt8, _ payload: [UInt8], session: UInt8 = 1) -> [UInt8] {
+    Sheet.bytes(0x40, sequence, 0, session: session, payload)
+  }
+
+  @Test func anEventIsSmall() {
+    // A whole identification beside every other event would make each of them as large.
+    #expect(MemoryLayout<PeerEvent>.stride <= 72)
+  }
+
+  private static let patterns: [[UInt8]] = [
+    [0x40], [0x41], [0x40, 0], [0x40, 0x40, 0, 0], [0x40, 0x40, 0, 6, 0xFF, 0xFF], [0x40, 0x40, 0, 7, 0xFF, 0xFF],
+  ]
+
+  @Test(arguments: patterns)
+  func aPacketFullOfMessagesOrTheirRuins(_ pattern: [UInt8]) {
+    let payload = (0..<60_000).map { pattern[$0 % pattern.count] }
+    var end = OneEnd.accessory()
+    end.hears(bytes: packet(0x41, payload))
+    expectFewEvents(&end, for: payload.count, "control session")
+  }
+
+  @Test func aReadFullOfPacketsForNobody() {
+    var end = OneEnd.accessory()
+    var bytes: [UInt8] = []
+    for index in 0..<5_000 { bytes += packet(UInt8(truncatingIfNeeded: 0x41 + index), [0, 9, 1], session: 2) }
+    end.hears(bytes: bytes)
+    expectFewEvents(&end, for: bytes.count, "stray data")
+  }
+
+  @Test func aReadFullOfFalseBeginnings() {
+    for pattern: [UInt8] in [[0xFF], [0xFF, 0x5A], [0xFF, 0x55], [0xFF, 0x55, 1], [0xFF, 0x5A, 0], [1, 0]] {
+      var end = OneEnd.accessory()
+      end.hears(bytes: (0..<60_000).map { pattern[$0 % pattern.count] })
+      #expect(end.told().count <= 16)
+    }
+  }
+
+  @Test func aReadFullOfDetection() {
+    var end = OneEnd(DevicePeer())
+    end.start()
+    let answers = end.hears(bytes: (0..<60_000).map { Sheet.unhex(Sheet.detection)[$0 % 6] })
+    // One answer to each, and nothing is left to send.
+    #expect(answers.count == 10_000)
+    #expect(end.told() == [])
+  }
+
+  @Test func aReadFullOfLinksThatBeginAnew() {
+    var end = OneEnd(DevicePeer())
+    end.start()
+    var bytes: [UInt8] = []
+    for index in 0..<2_000 {
+      bytes += Sheet.bytes(0x80, UInt8(truncatingIfNeeded: index), 0, Sheet.unhex(Sheet.parameters()))
+      bytes += Sheet.unhex(Sheet.detection)
+    }
+    end.hears(bytes: bytes)
+    #expect(end.told().count <= 2_000)
+  }
+
+  /// Every number of the window is kept ahead of a gap, and none beyond it, however often each is sent.
+  @Test func packetsAheadOfAGapAreBoundedByTheWindow() {
+    var settings = LinkSettings()
+    settings.parameters.maximumOutstandingPackets = 4
+    var end = OneEnd.accessory(settings)
+    for _ in 0..<100 {
+      for sequence: UInt8 in 0x42...0x60 {
+        end.hears(bytes: packet(sequence, [0x40, 0x40, 0, 6, 0, sequence]))
+      }
+    }
+    #expect(end.told() == [])
+    end.hears(bytes: packet(0x41, [0x40, 0x40, 0, 6, 0, 0x41]))
+    #expect(end.told().count == 4)
+  }
+
+  /// A message that promises 65,535 bytes and brings them one at a time costs those bytes once.
+  @Test func aMessageThatNeverEndsIsBoundedByItsLength() {
+    var end = OneEnd.accessory()
+    end.hears(bytes: packet(0x41, [0x40, 0x40, 0xFF, 0xFF, 0, 1]))
+    var sequence: UInt8 = 0x41
+    for _ in 0..<700 {
+      sequence &+= 1
+      end.hears(bytes: packet(sequence, [UInt8](repeating: 0, count: 100)))
+    }
+    let told = end.told()
+    #expect(told.contains { if case .message(let message) = $0 { message.body.count == 65_529 } else { false } })
+  }
+
+  @Test func filesAreHandedOnAndNotGathered() {
+    var settings = LinkSettings()
+    settings.parameters.sessions.append(LinkSession(id: 3, kind: .fileTransfer))
+    var end = OneEnd.accessory(settings)
+    end.hears(bytes: packet(0x41, [UInt8](repeating: 7, count: 60_000), session: 3))
+    #expect(end.told() == [.fileTransfer([UInt8](repeating: 7, count: 60_000))])
+  }
+}
