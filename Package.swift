@@ -99,8 +99,8 @@ let package = Package(
     tests(
       "AccessoryHostTests",
       [
-        "AccessoryHost", "AccessorySimulator", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports",
-        "Certificates", "AccessoryCore",
+        "AccessoryWorlds", "AccessoryHost", "AccessorySimulator", "AccessorySessions", "AccessoryProfiles",
+        "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2",
       ]),
     tests(
       "AccessorySimulatorTests",

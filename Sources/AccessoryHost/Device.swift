@@ -61,8 +61,8 @@ public final class Device {
 
   /// An app that looks at this device from now on. It is not told of what is published already: see
   /// ``AppView/accessories``.
-  public func makeApp(_ handler: any AppHandler) -> AppView {
-    let app = AppView(device: self, handler: handler)
+  public func makeApp(_ handler: any AppHandler, settings: AppSettings = AppSettings()) -> AppView {
+    let app = AppView(device: self, handler: handler, settings: settings)
     apps.append(app)
     return app
   }
@@ -80,6 +80,14 @@ public final class Device {
     attachments.removeAll { $0 === attachment }
   }
 
+  func otherApps(than app: AppView) -> [AppView] {
+    apps.filter { $0 !== app }
+  }
+
+  func sessionEnded(_ session: Session) {
+    for app in apps { app.sessionEnded(session) }
+  }
+
   func forget(_ app: AppView) {
     apps.removeAll { $0 === app }
   }
@@ -93,6 +101,7 @@ public final class Device {
     switch action {
     case .connect(let accessory):
       tell(.connect, .init(accessory))
+      alertIfNobodyWants(accessory)
       for app in apps { app.appeared(accessory) }
     case .disconnect(let accessory):
       tell(.disconnect, .init(accessory))
@@ -109,6 +118,17 @@ public struct CableEnd: Equatable, Sendable {
   public let linkWasUp: Bool
 }
 
+extension Device {
+  /// The alert of a system that looks through the Info.plist of every installed app and finds nobody for an accessory.
+  private func alertIfNobodyWants(_ accessory: PublishedAccessory) {
+    guard settings.alertsForMissingApps, accessory.asksForApp, !apps.isEmpty else { return }
+    let isWanted = apps.contains { app in accessory.protocols.contains(where: app.settings.manifest.declares) }
+    guard !isWanted else { return }
+    let offer = "\(accessory.name) (\(accessory.protocols.joined(separator: ", ")))"
+    tell(.alert("Application Not Installed: no app declares a protocol of \(offer)"), .init(accessory))
+  }
+}
+
 /// The choices of a device.
 public struct DeviceSettings {
   /// The wire's choices.
@@ -117,6 +137,8 @@ public struct DeviceSettings {
   public var policy = PublicationMachine.Policy.ready
   /// A flicker that the device makes by itself.
   public var flicker: Flicker?
+  /// Whether the system says so when no app declares a protocol of an accessory.
+  public var alertsForMissingApps = true
   /// What accessories are judged with.
   public var authenticator: any DeviceAuthenticator
 

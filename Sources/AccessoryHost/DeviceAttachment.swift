@@ -98,6 +98,7 @@ final class DeviceAttachment: ConnectionOwner {
   }
 
   func connectionSessionEnded(_ session: Session, _ end: SessionEnd) {
+    device.sessionEnded(session)
     tell(
       .sessionClose(
         id: Int(session.id), protocolName: session.protocolName, reason: end.description, read: session.bytesRead,

@@ -28,6 +28,14 @@ public final class Session {
   public private(set) var bytesWritten = 0
 
   private var unacknowledgedAtEnd = 0
+  /// While it is set, the handler hears nothing; what it would have heard comes when it is reset. For the handler of an
+  /// app that is suspended.
+  public var isHeld = false {
+    didSet { if oldValue, !isHeld { tellHeld() } }
+  }
+  /// Told of what is held back, and whether that is bytes.
+  public var onHeld: ((_ isBytes: Bool) -> Void)?
+  private var held = Held()
 
   private unowned let carrier: any SessionCarrier
   /// What was handed over and not all read yet.
@@ -92,10 +100,12 @@ public final class Session {
   // MARK: From the carrier
 
   func becameReadable() {
+    if isHeld { return hold(\.isReadable, isBytes: true) }
     handler?.sessionIsReadable(self)
   }
 
   func becameWritable() {
+    if isHeld { return hold(\.isWritable, isBytes: false) }
     handler?.sessionIsWritable(self)
   }
 
@@ -108,11 +118,42 @@ public final class Session {
       buffer.removeFirst(head)
       head = 0
       buffer += rest
-      handler?.sessionIsReadable(self)
+      becameReadable()
     }
+    if isHeld { return hold(\.isOver, isBytes: false) }
+    tellEnd()
+  }
+
+  private func tellEnd() {
+    guard let end else { return }
     let told = handler
     handler = nil
+    onHeld = nil
     told?.session(self, endedWith: end)
+  }
+
+  // MARK: Holding back
+
+  /// What the handler would have heard.
+  private struct Held {
+    var isReadable = false
+    var isWritable = false
+    var isOver = false
+  }
+
+  private func hold(_ what: WritableKeyPath<Held, Bool>, isBytes: Bool) {
+    held[keyPath: what] = true
+    onHeld?(isBytes)
+  }
+
+  private func tellHeld() {
+    let told = held
+    held = Held()
+    if told.isReadable { becameReadable() }
+    if told.isWritable, isOpen { becameWritable() }
+    // The handler may have had it held again.
+    guard told.isOver else { return }
+    if isHeld { held.isOver = true } else { tellEnd() }
   }
 }
 

@@ -27,7 +27,10 @@ final class BehaviorBench: AppHandler {
     for quirk in quirks { profile.apply(try Quirk(quirk)) }
     world = World(on: loop)
     accessory = world.add(profile, behavior: playing)
-    app = world.device.makeApp(self)
+    var settings = AppSettings()
+    // These tests are about what an accessory does with many sessions at once, which no app could open.
+    settings.rules.secondSession = .sideBySide
+    app = world.device.makeApp(self, settings: settings)
     try accessory.plugIn()
   }
 

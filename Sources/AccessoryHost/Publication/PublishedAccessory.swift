@@ -22,6 +22,8 @@ public struct PublishedAccessory: Equatable, Sendable {
   public var productPlanUID: String?
   /// The protocols that can be used now; empty until the accessory is authenticated, whatever it identified with.
   public var protocols: [String]
+  /// Whether it asks for an app to be found, when none declares a protocol that it offers.
+  public var asksForApp: Bool
   /// Bytes of the authentication certificate's serial number; 0 before it came.
   public var certificateSerialCount: Int
   /// Bytes of the authentication certificate; 0 before it came.
@@ -37,6 +39,7 @@ public struct PublishedAccessory: Equatable, Sendable {
     hardwareRevision = identification.hardwareVersion
     productPlanUID = identification.productPlanUID
     protocols = offersProtocols ? identification.protocols.map(\.name) : []
+    asksForApp = offersProtocols && identification.protocols.contains { $0.matchAction == .optional }
     certificateSerialCount = certificate.serial
     certificateCount = certificate.whole
   }

@@ -19,8 +19,12 @@ struct PropertyListReader {
     }
     let value = try value(first)
     guard let end = try scanner.nextTag() else { throw root.problem("this <plist> is not closed") }
-    guard end.name == "plist", end.kind == .closing else { throw end.problem("expected </plist>, found \(end.spelling)") }
-    if let more = try scanner.nextTag() { throw more.problem("expected nothing after </plist>, found \(more.spelling)") }
+    guard end.name == "plist", end.kind == .closing else {
+      throw end.problem("expected </plist>, found \(end.spelling)")
+    }
+    if let more = try scanner.nextTag() {
+      throw more.problem("expected nothing after </plist>, found \(more.spelling)")
+    }
     return value
   }
 

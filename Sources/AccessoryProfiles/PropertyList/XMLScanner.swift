@@ -102,7 +102,9 @@ struct XMLScanner {
       advance()
     }
     let name = word()
-    guard !name.isEmpty else { throw SourceProblem(at: start, "a '<' begins no tag here: as text it is written '&lt;'") }
+    guard !name.isEmpty else {
+      throw SourceProblem(at: start, "a '<' begins no tag here: as text it is written '&lt;'")
+    }
     var quote: UInt8?
     var last: UInt8 = 0
     while index < bytes.count {

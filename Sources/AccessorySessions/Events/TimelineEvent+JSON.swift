@@ -22,7 +22,8 @@ extension TimelineEvent {
     case .link(let isUp, let text):
       object.add("up", isUp)
       object.add("text", text)
-    case .identification(let text), .authentication(let text), .fault(let text), .warning(let text), .note(let text):
+    case .identification(let text), .authentication(let text), .alert(let text), .fault(let text), .warning(let text),
+      .note(let text):
       object.add("text", text)
     case .connect, .disconnect: break
     case .sessionOpen(let id, let name):

@@ -57,6 +57,8 @@ public struct TimelineEvent: Equatable, Sendable {
     case sessionOpen(id: Int, protocolName: String)
     /// A session is over.
     case sessionClose(id: Int, protocolName: String, reason: String, read: Int, written: Int)
+    /// The system says something to the user.
+    case alert(String)
     /// Something was done to a channel on purpose.
     case fault(String)
     /// Something went wrong that nobody asked for.
@@ -98,6 +100,7 @@ extension TimelineEvent.Kind {
     case .disconnect: "disconnect"
     case .sessionOpen: "session.open"
     case .sessionClose: "session.close"
+    case .alert: "alert"
     case .fault: "fault"
     case .warning: "warning"
     case .note: "note"

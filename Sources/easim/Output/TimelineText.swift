@@ -36,6 +36,7 @@ enum TimelineText {
     case .sessionOpen(let number, let name): return (" ", "session \(number) open on \(name)", Style.plain)
     case .sessionClose(let number, _, let reason, let read, let written):
       return (" ", "session \(number) over: \(reason) (read \(read), written \(written))", Style.plain)
+    case .alert(let text): return ("!", "alert: \(text)", Style.strong)
     case .fault(let text): return ("!", "fault: \(text)", Style.bad)
     case .warning(let text): return ("!", text, Style.bad)
     case .note(let text): return (" ", text, Style.plain)

@@ -63,7 +63,10 @@ import Testing
 
   @Test(arguments: [
     ("", "1:1: the file is empty: expected <plist>"),
-    ("bplist00\u{1}", "1:1: this is a binary property list: write it as XML, on Linux with `plistutil -i Info.plist -f xml`"),
+    (
+      "bplist00\u{1}",
+      "1:1: this is a binary property list: write it as XML, on Linux with `plistutil -i Info.plist -f xml`"
+    ),
     ("{}", "1:1: text stands where a tag is expected"),
     ("<html>", "1:1: expected <plist>, found <html>"),
     ("<plist>\n  <dict>\n<key>a</key></dict></plist>", "3:1: the key 'a' has no value"),
@@ -78,7 +81,10 @@ import Testing
     ("<plist><!-- ", "1:8: '<!--' is not closed: '-->' is missing"),
     ("<plist><true/></plist><x/>", "1:23: expected nothing after </plist>, found <x/>"),
     ("<!DOCTYPE plist [<!ENTITY a \"b\">]><plist/>", "1:1: a document type with definitions of its own is not read"),
-    ("<plist><dict><key>a</key><true/><key>a</key><true/></dict></plist>", "1:33: the key 'a' occurs twice: first at line 1"),
+    (
+      "<plist><dict><key>a</key><true/><key>a</key><true/></dict></plist>",
+      "1:33: the key 'a' occurs twice: first at line 1"
+    ),
     ("<plist", "1:1: this tag has no '>'"), ("<plist></plist>", "1:1: the <plist> has no value in it"),
   ])
   func whatIsWrongIsSaidWithItsPlace(text: String, expected: String) {

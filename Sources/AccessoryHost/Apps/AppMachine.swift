@@ -1,0 +1,226 @@
+import AccessoryCore
+
+/// What iOS does for one app: decides which accessories it sees, when it is told of them, and what becomes of both when
+/// it leaves the screen.
+///
+/// ```
+///   device: published, withdrawn ──▶ declared? ──▶ running? ──yes──▶ list, notification if registered, delegate
+///                                       │no            │suspended, kept: queue
+///                                     hidden           │in the background without the mode: only remembered
+/// ```
+///
+/// Inner machines: ``Registration`` (who listens), ``AppLifecycle`` (running or not), ``NoticeQueue`` (what waited),
+/// ``SessionTable`` (who may open what).
+///
+/// Invariants: whatever the app is told of is in its list when it hears of a connect and no longer when it hears of a
+/// disconnect; a hidden accessory is never told of; in the background without the mode the list is empty.
+struct AppMachine: Equatable {
+  /// What follows, in order.
+  enum Action: Equatable {
+    /// The notification is posted.
+    case post(AccessoryNotice)
+    /// The accessory's delegate hears that it went.
+    case tellDelegate(PublishedAccessory)
+    /// Every session of the app ends.
+    case closeSessions
+    /// What sessions have to tell waits from now on, or comes.
+    case hold(Bool)
+    /// The system shows an alert.
+    case alert(String)
+    /// Something that explains what the app sees.
+    case explain(String)
+    /// The app did something it must not do.
+    case misuse(String)
+  }
+
+  private let manifest: AppManifest
+  private let rules: AppRules
+  private let filterSwitch: String
+  private var registration = Registration()
+  private var lifecycle: AppLifecycle
+  private var queue = NoticeQueue()
+  private(set) var sessions = SessionTable()
+  /// What the device publishes and the app may see, whether or not it runs.
+  private var visible: [PublishedAccessory] = []
+  /// What the device publishes and the app must not see.
+  private(set) var hidden: [PublishedAccessory] = []
+  private var since: [Int: Instant] = [:]
+
+  /// What the app sees now, in the order of publication.
+  private(set) var accessories: [PublishedAccessory] = []
+
+  init(_ settings: AppSettings) {
+    manifest = settings.manifest
+    rules = settings.rules
+    filterSwitch = settings.filterSwitch
+    lifecycle = AppLifecycle(
+      keepsAccessories: rules.honorsBackgroundMode && manifest.keepsAccessoriesInBackground)
+    if settings.startsRegistered { registration.register() }
+  }
+
+  var registrationCount: Int { registration.count }
+  var state: AppState { lifecycle.state }
+  var deadline: Instant? { lifecycle.deadline }
+
+  // MARK: The device
+
+  /// The app starts, and finds this published: nothing is posted, it has to look.
+  mutating func launch(_ published: [PublishedAccessory], now: Instant) -> [Action] {
+    var actions: [Action] = []
+    if case .sought = manifest.origin {
+      actions.append(.explain("\(manifest.provenance), so every protocol counts as declared"))
+    }
+    for accessory in published { actions += admit(accessory, now) }
+    accessories = visible
+    return actions
+  }
+
+  mutating func published(_ accessory: PublishedAccessory, now: Instant) -> [Action] {
+    let explanation = admit(accessory, now)
+    guard explanation.isEmpty else { return explanation }
+    if lifecycle.isHeld {
+      queue.add(.connect(accessory))
+      return []
+    }
+    guard lifecycle.hasAccessories else { return [] }
+    accessories.append(accessory)
+    return tell(.connect(accessory))
+  }
+
+  mutating func withdrawn(_ accessory: PublishedAccessory) -> [Action] {
+    since[accessory.connectionID] = nil
+    hidden.removeAll { $0.connectionID == accessory.connectionID }
+    guard let index = visible.firstIndex(where: { $0.connectionID == accessory.connectionID }) else { return [] }
+    visible.remove(at: index)
+    if lifecycle.isHeld {
+      queue.add(.disconnect(accessory))
+      return []
+    }
+    guard lifecycle.hasAccessories else { return [] }
+    accessories.removeAll { $0.connectionID == accessory.connectionID }
+    return tell(.disconnect(accessory))
+  }
+
+  private mutating func admit(_ accessory: PublishedAccessory, _ now: Instant) -> [Action] {
+    // An accessory in the first half of a flicker has nothing to be judged by, and apps are known to see it.
+    let isDeclared = accessory.protocols.isEmpty || accessory.protocols.contains(where: manifest.declares)
+    guard isDeclared || rules.visibility == .all else {
+      hidden.append(accessory)
+      return [.explain(manifest.explainHidden(accessory, switch: filterSwitch))]
+    }
+    visible.append(accessory)
+    since[accessory.connectionID] = now
+    return []
+  }
+
+  private func tell(_ notice: AccessoryNotice) -> [Action] {
+    let posted: [Action] = registration.isActive ? [.post(notice)] : []
+    guard case .disconnect(let gone) = notice, registration.isActive || rules.tellsDelegateUnregistered else {
+      return posted
+    }
+    return posted + [.tellDelegate(gone)]
+  }
+
+  // MARK: The app
+
+  mutating func register() -> [Action] {
+    registration.register()
+    return []
+  }
+
+  mutating func unregister() -> [Action] {
+    if registration.unregister() { return [] }
+    return [
+      .misuse("unregisterForLocalNotifications without a registerForLocalNotifications to undo: the count stays at 0")
+    ]
+  }
+
+  // MARK: The life of the app
+
+  mutating func move(to state: AppState) -> [Action] {
+    let wasHeld = lifecycle.isHeld
+    let effect = lifecycle.move(to: state)
+    return follow(effect, wasHeld: wasHeld)
+  }
+
+  /// Bytes wait in a session of the suspended app.
+  mutating func bytesCame(now: Instant) -> [Action] {
+    guard rules.wakesForBytes else { return [] }
+    let wasHeld = lifecycle.isHeld
+    let effect = lifecycle.bytesCame(now: now, runsFor: rules.wakeTime)
+    return follow(effect, wasHeld: wasHeld)
+  }
+
+  mutating func handleTimeout(now: Instant) -> [Action] {
+    let wasHeld = lifecycle.isHeld
+    let effect = lifecycle.handleTimeout(now: now)
+    return follow(effect, wasHeld: wasHeld)
+  }
+
+  private mutating func follow(_ effect: AppLifecycle.Effect, wasHeld: Bool) -> [Action] {
+    let hold: [Action] = wasHeld == lifecycle.isHeld ? [] : [.hold(lifecycle.isHeld)]
+    switch effect {
+    case .nothing: return hold
+    case .loses:
+      let lost = accessories
+      accessories = []
+      let explanation: [Action] = lost.isEmpty ? [] : [.explain(manifest.explainLoss)]
+      return explanation + [.closeSessions] + lost.flatMap { tell(.disconnect($0)) } + hold
+    case .regains:
+      accessories = visible
+      return hold + visible.flatMap { tell(.connect($0)) }
+    case .delivers:
+      accessories = visible
+      // The sessions first: what arrived before an accessory went is read before its disconnect is heard of.
+      return hold + queue.drain(rules.reattachment).flatMap { tell($0) }
+    }
+  }
+
+  // MARK: Sessions
+
+  /// Decides about a session. `isOpenElsewhere`: another app has one for the same protocol of the same accessory.
+  func decide(
+    _ connectionID: Int, _ protocolName: String, isOpenElsewhere: Bool, now: Instant
+  ) -> SessionTable.Decision {
+    guard let accessory = accessories.first(where: { $0.connectionID == connectionID }) else {
+      return .refuse(.notConnected(connectionID: connectionID))
+    }
+    if !manifest.declares(protocolName), rules.undeclaredSessions == .refused {
+      let explanation = manifest.explainUndeclared(protocolName, switch: filterSwitch)
+      return .refuse(.protocolNotDeclared(protocolName, explanation: explanation))
+    }
+    if isOpenElsewhere, rules.otherApps == .refused { return .refuse(.openInAnotherApp(protocolName)) }
+    let age = since[connectionID].map { now - $0 } ?? .zero
+    return sessions.decide(accessory, protocolName, age: age, rules: rules)
+  }
+
+  /// What the system says to the user about a session that was asked for: EADemo's alert about its Info.plist.
+  func alert(about protocolName: String) -> Action? {
+    guard !manifest.declares(protocolName) else { return nil }
+    let outcome = rules.undeclaredSessions == .refused ? "no session is opened" : "this system opens the session anyway"
+    return .alert("The protocol \(protocolName) is not defined in the app's Info.plist: \(outcome)")
+  }
+
+  mutating func opened(_ connectionID: Int, _ protocolName: String) -> Int {
+    sessions.opened(connectionID, protocolName)
+  }
+
+  mutating func ended(_ key: Int) {
+    sessions.ended(key)
+  }
+}
+
+/// What an app is like.
+public struct AppSettings: Equatable, Sendable {
+  /// What its Info.plist says.
+  public var manifest = AppManifest.none
+  /// How the system treats it.
+  public var rules = AppRules()
+  /// Whether it hears notifications from the start, as if it had registered once.
+  public var startsRegistered = true
+  /// What switches the filter by declared protocols off, for messages.
+  public var filterSwitch = "AppRules.visibility and AppRules.undeclaredSessions"
+
+  /// An app without an Info.plist, on a current system.
+  public init() {}
+}

@@ -1,0 +1,109 @@
+import AccessoryProfiles
+import Glibc
+
+/// What an app says of itself in its Info.plist, as far as accessories are concerned: which protocols it declares, and
+/// whether it keeps them in the background. And where that was read, because an empty list of accessories is the first
+/// thing everybody asks about.
+///
+/// ```swift
+/// let manifest = try AppManifest.read(file: "Info.plist")
+/// manifest.declares("com.lawaken.iap2")
+/// ```
+public struct AppManifest: Equatable, Sendable {
+  /// The key of the protocols.
+  public static let protocolsKey = "UISupportedExternalAccessoryProtocols"
+  /// The key of the background modes.
+  public static let modesKey = "UIBackgroundModes"
+  /// The background mode that keeps accessories.
+  public static let mode = "external-accessory"
+
+  /// Where it comes from.
+  public enum Origin: Equatable, Sendable {
+    /// There is no Info.plist, and nobody looked for one.
+    case none
+    /// There is none; these are the places where one was sought.
+    case sought([String])
+    /// This file.
+    case file(String)
+  }
+
+  /// Where it comes from.
+  public let origin: Origin
+  /// The protocols that are declared; nil without an Info.plist, and then every protocol counts as declared.
+  public let declaredProtocols: [String]?
+  /// The background modes.
+  public let backgroundModes: [String]
+
+  /// A manifest made by hand.
+  public init(origin: Origin = .none, declaredProtocols: [String]?, backgroundModes: [String] = []) {
+    self.origin = origin
+    self.declaredProtocols = declaredProtocols
+    self.backgroundModes = backgroundModes
+  }
+
+  /// An app without an Info.plist, for which none was sought.
+  public static let none = AppManifest(declaredProtocols: nil)
+
+  /// Reads an Info.plist.
+  public static func read(file path: String) throws(SourceProblem) -> AppManifest {
+    let plist = try PropertyList.read(file: path)
+    guard case .dictionary = plist.content else {
+      throw SourceProblem(at: plist.position, "an Info.plist is a <dict>, and this is \(plist.summary)")
+    }
+    return AppManifest(
+      origin: .file(path), declaredProtocols: try plist[protocolsKey]?.texts(of: protocolsKey) ?? [],
+      backgroundModes: try plist[modesKey]?.texts(of: modesKey) ?? [])
+  }
+
+  /// Reads the first Info.plist that is there; where none is, says where it was sought.
+  public static func find(among paths: [String]) throws(SourceProblem) -> AppManifest {
+    guard let path = paths.first(where: { access($0, F_OK) == 0 }) else {
+      return AppManifest(origin: .sought(paths), declaredProtocols: nil)
+    }
+    return try read(file: path)
+  }
+
+  /// Whether a protocol is declared.
+  public func declares(_ protocolName: String) -> Bool {
+    declaredProtocols?.contains(protocolName) ?? true
+  }
+
+  /// Whether accessories and sessions are kept in the background.
+  public var keepsAccessoriesInBackground: Bool { backgroundModes.contains(Self.mode) }
+
+  // MARK: For messages
+
+  /// Which file was read, or where one was sought: "Info.plist of /app (com.a, com.b)".
+  public var provenance: String {
+    switch origin {
+    case .none: return "no Info.plist was read"
+    case .sought(let paths): return "no Info.plist was found (sought: \(paths.joined(separator: ", ")))"
+    case .file(let path):
+      let declared = declaredProtocols ?? []
+      return declared.isEmpty
+        ? "\(path) declares no protocols under \(Self.protocolsKey)"
+        : "\(path) declares \(declared.joined(separator: ", ")) under \(Self.protocolsKey)"
+    }
+  }
+
+  /// Why an accessory is not seen.
+  func explainHidden(_ accessory: PublishedAccessory, switch name: String) -> String {
+    "the app does not see \(accessory.name): it offers \(accessory.protocols.joined(separator: ", ")), and "
+      + "\(provenance); declare one of them there, or switch the filter off with \(name)"
+  }
+
+  /// Why a session is not given.
+  func explainUndeclared(_ protocolName: String, switch name: String) -> String {
+    "the protocol \(protocolName) is not declared: \(provenance); declare it there, or switch the check off with \(name)"
+  }
+
+  /// Why accessories are lost in the background.
+  var explainLoss: String {
+    let place: String
+    switch origin {
+    case .none, .sought: place = provenance
+    case .file(let path): place = "\(path) lists " + (backgroundModes.isEmpty ? "none" : "\(backgroundModes)")
+    }
+    return "the app loses its accessories in the background: \(Self.mode) is not among its \(Self.modesKey) (\(place))"
+  }
+}

@@ -1,0 +1,38 @@
+import AccessoryCore
+import AccessorySessions
+
+/// Why an app got no session.
+public enum AppSessionError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The accessory, or this publication of it, is gone, or is not the app's to see.
+  case notConnected(connectionID: Int)
+  /// It does not offer the protocol; during the first half of a flicker it offers none.
+  case protocolNotOffered(String, offered: [String])
+  /// The app's Info.plist does not declare the protocol; the text says which was read and what helps.
+  case protocolNotDeclared(String, explanation: String)
+  /// The app has a session for the protocol already, and the rules give no second.
+  case alreadyOpen(String)
+  /// Another app has a session for the protocol, and the rules give no second.
+  case openInAnotherApp(String)
+  /// The accessory appeared too short a time ago, as the rules have it.
+  case notSettled(remaining: Duration)
+  /// The connection refused.
+  case refused(SessionRefusal)
+
+  /// A sentence.
+  public var description: String {
+    switch self {
+    case .notConnected(let id): "the accessory with connection ID \(id) is not connected any more"
+    case .protocolNotOffered(let name, let offered):
+      offered.isEmpty
+        ? "the accessory offers no protocols yet, \(name) among them: wait for its next connect"
+        : "the accessory does not offer \(name); it offers \(offered.joined(separator: ", "))"
+    case .protocolNotDeclared(_, let explanation): explanation
+    case .alreadyOpen(let name):
+      "the app has a session for \(name) open already: close it and both of its streams first"
+    case .openInAnotherApp(let name): "another app has a session for \(name) open"
+    case .notSettled(let remaining):
+      "the accessory gives no sessions yet: try again in \(DurationText.format(remaining))"
+    case .refused(let refusal): refusal.description
+    }
+  }
+}

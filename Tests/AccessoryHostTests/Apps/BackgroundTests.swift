@@ -1,0 +1,261 @@
+import Testing
+
+@testable import AccessoryHost
+
+@Suite struct BackgroundTests {
+  func expect(_ transcript: String, from app: AppTranscript, _ place: SourceLocation = #_sourceLocation) {
+    var app = app
+    #expect(app.play(transcript) == transcript, sourceLocation: place)
+  }
+
+  // MARK: With the background mode
+
+  @Test func withTheModeTheBackgroundChangesNothing() {
+    expect(
+      """
+      > publish 7 com.a
+      connect 7 com.a
+      > background
+      > list
+      list 7
+      > publish 8 com.a
+      connect 8 com.a
+      > withdraw 7
+      disconnect 7 com.a
+      delegate 7
+      > foreground
+      > list
+      list 8
+      """, from: AppTranscript())
+  }
+
+  @Test(arguments: ["foreground", "resume"])
+  func whatHappensWhileSuspendedComesWhenTheAppRunsAgain(step: String) {
+    expect(
+      """
+      > publish 7 com.a
+      connect 7 com.a
+      > suspend
+      sessions wait
+      > publish 100 com.a
+      > withdraw 7
+      > \(step)
+      sessions go on
+      connect 100 com.a
+      disconnect 7 com.a
+      delegate 7
+      > list
+      list 100
+      """, from: AppTranscript())
+  }
+
+  @Test func whatCameAndWentWhileSuspendedWasNeverThere() {
+    expect(
+      """
+      > suspend
+      sessions wait
+      > publish 7 com.a
+      > withdraw 7
+      > publish 8
+      > withdraw 8
+      > foreground
+      sessions go on
+      > list
+      list\u{20}
+      """, from: AppTranscript())
+  }
+
+  @Test func ofAFlickerWhileSuspendedOnlyTheEndIsTold() {
+    expect(
+      """
+      > suspend
+      sessions wait
+      > publish 7
+      > withdraw 7
+      > publish 8 com.a
+      > foreground
+      sessions go on
+      connect 8 com.a
+      """, from: AppTranscript())
+  }
+
+  static let reattached = """
+    > publish 7 com.a
+    connect 7 com.a
+    > suspend
+    sessions wait
+    > withdraw 7
+    > publish 8
+    > withdraw 8
+    > publish 9 com.a
+    > foreground
+    sessions go on
+    """
+
+  @Test(arguments: [
+    (AppRules.Reattachment.both, "\ndisconnect 7 com.a\ndelegate 7\nconnect 9 com.a"), (.nothing, ""),
+    (.connectOnly, "\nconnect 9 com.a"),
+  ])
+  func anAccessoryThatWentAndCameBackIsToldAsTheRuleSays(rule: AppRules.Reattachment, told: String) {
+    expect(
+      Self.reattached + told + "\n> list\nlist 9\n> withdraw 9\ndisconnect 9 com.a\ndelegate 9",
+      from: AppTranscript { $0.rules.reattachment = rule })
+  }
+
+  @Test(arguments: [AppRules.Reattachment.both, .nothing, .connectOnly])
+  func anotherAccessoryIsNoReattachmentAndNeitherIsASwitchOfTransports(rule: AppRules.Reattachment) {
+    expect(
+      """
+      > publish 7 com.a
+      connect 7 com.a
+      > suspend
+      sessions wait
+      > publish 8 com.a
+      > withdraw 7
+      > publish 100 com.a
+      > resume
+      sessions go on
+      connect 8 com.a
+      disconnect 7 com.a
+      delegate 7
+      connect 100 com.a
+      """, from: AppTranscript { $0.rules.reattachment = rule })
+  }
+
+  @Test func withoutRegistrationOnlyTheDelegateHearsWhatWaited() {
+    expect(
+      """
+      > publish 7 com.a
+      > suspend
+      sessions wait
+      > withdraw 7
+      > publish 8 com.a
+      > resume
+      sessions go on
+      delegate 7
+      """, from: AppTranscript(registered: false))
+  }
+
+  @Test func bytesWakeASuspendedAppForAWhile() {
+    expect(
+      """
+      > publish 7 com.a
+      connect 7 com.a
+      > suspend
+      sessions wait
+      > publish 8 com.b
+      > wait 100
+      > bytes
+      sessions go on
+      connect 8 com.b
+      > state
+      state background
+      > wait 9
+      > publish 9 com.b
+      connect 9 com.b
+      > wait 1
+      sessions wait
+      > state
+      state suspended
+      > withdraw 9
+      > bytes
+      sessions go on
+      disconnect 9 com.b
+      delegate 9
+      > foreground
+      > wait 100
+      > state
+      state foreground
+      """, from: AppTranscript())
+  }
+
+  @Test func aSystemThatDoesNotWakeForBytesLeavesThemUnread() {
+    expect(
+      """
+      > suspend
+      sessions wait
+      > bytes
+      > state
+      state suspended
+      > foreground
+      sessions go on
+      """, from: AppTranscript { $0.rules.wakesForBytes = false })
+  }
+
+  // MARK: Without the background mode
+
+  @Test func withoutTheModeEveryAccessoryDisconnectsAndConnectsAgain() {
+    expect(
+      """
+      > publish 7 com.a
+      connect 7 com.a
+      > publish 100 com.b
+      connect 100 com.b
+      > background
+      explained
+      sessions close
+      disconnect 7 com.a
+      delegate 7
+      disconnect 100 com.b
+      delegate 100
+      > list
+      list\u{20}
+      > open 7 com.a
+      nil: not connected
+      > foreground
+      connect 7 com.a
+      connect 100 com.b
+      > list
+      list 7 100
+      """, from: AppTranscript(modes: []))
+  }
+
+  @Test func withoutTheModeTheForegroundShowsWhatIsThereThen() {
+    expect(
+      """
+      > publish 7 com.a
+      connect 7 com.a
+      > suspend
+      explained
+      sessions close
+      disconnect 7 com.a
+      delegate 7
+      > withdraw 7
+      > publish 8
+      > withdraw 8
+      > publish 9 com.a
+      > resume
+      > list
+      list\u{20}
+      > suspend
+      > bytes
+      > foreground
+      connect 9 com.a
+      """, from: AppTranscript(modes: ["audio"]))
+  }
+
+  @Test func olderSystemsKnowNoBackgroundMode() {
+    expect(
+      """
+      > publish 7 com.a
+      connect 7 com.a
+      > background
+      explained
+      sessions close
+      disconnect 7 com.a
+      delegate 7
+      > foreground
+      connect 7 com.a
+      """, from: AppTranscript { $0.rules = .older })
+  }
+
+  @Test func theLossIsExplainedWithTheFileThatWasRead() {
+    var app = AppTranscript(modes: ["audio"])
+    _ = app.play("> publish 7 com.a\n> background")
+    #expect(
+      app.explanations == [
+        "the app loses its accessories in the background: external-accessory is not among its UIBackgroundModes "
+          + "(/app/Info.plist lists [\"audio\"])"
+      ])
+  }
+}

@@ -1,0 +1,153 @@
+import AccessoryProfiles
+import Glibc
+import Testing
+
+@testable import AccessoryHost
+
+@Suite struct DeclaredProtocolTests {
+  func expect(_ transcript: String, from app: AppTranscript, _ place: SourceLocation = #_sourceLocation) {
+    var app = app
+    #expect(app.play(transcript) == transcript, sourceLocation: place)
+  }
+
+  @Test func anAccessoryWithoutADeclaredProtocolIsNotSeen() {
+    var app = AppTranscript()
+    let transcript = """
+      > publish 7
+      connect 7
+      > withdraw 7
+      disconnect 7
+      delegate 7
+      > publish 8 com.x com.y
+      explained
+      > list
+      list\u{20}
+      > open 8 com.x
+      alert
+      nil: not connected
+      > withdraw 8
+      """
+    #expect(app.play(transcript) == transcript)
+    #expect(
+      app.explanations.first
+        == "the app does not see Glasses: it offers com.x, com.y, and /app/Info.plist declares com.a, com.b under "
+        + "UISupportedExternalAccessoryProtocols; declare one of them there, or switch the filter off with "
+        + "--all-protocols")
+  }
+
+  @Test func oneDeclaredProtocolIsEnoughAndAllAreShown() {
+    expect(
+      """
+      > publish 7 com.x com.b
+      connect 7 com.x com.b
+      """, from: AppTranscript())
+  }
+
+  @Test func anAppThatDeclaresNothingSeesNothing() {
+    var app = AppTranscript(declares: [])
+    #expect(app.play("> publish 7 com.a") == "> publish 7 com.a\nexplained")
+    #expect(app.explanations[0].contains("/app/Info.plist declares no protocols under UISupported"))
+  }
+
+  @Test func withTheFilterOffEverythingIsSeenAndStillNothingUndeclaredOpens() {
+    var app = AppTranscript { $0.rules.visibility = .all }
+    let transcript = """
+      > publish 7 com.x
+      connect 7 com.x
+      > open 7 com.x
+      alert
+      nil: not declared
+      """
+    #expect(app.play(transcript) == transcript)
+    #expect(
+      app.explanations == [
+        "The protocol com.x is not defined in the app's Info.plist: no session is opened",
+        "the protocol com.x is not declared: /app/Info.plist declares com.a, com.b under "
+          + "UISupportedExternalAccessoryProtocols; declare it there, or switch the check off with --all-protocols",
+      ])
+  }
+
+  @Test func olderSystemsOpenTheSessionAfterTheAlert() {
+    var app = AppTranscript { $0.rules = .older }
+    let transcript = """
+      > publish 7 com.x
+      connect 7 com.x
+      > open 7 com.x
+      alert
+      session 1
+      """
+    #expect(app.play(transcript) == transcript)
+    #expect(
+      app.explanations == [
+        "The protocol com.x is not defined in the app's Info.plist: this system opens the session anyway"
+      ])
+  }
+
+  @Test func withoutAnInfoPlistEverythingCountsAsDeclared() {
+    expect(
+      """
+      > launch
+      > publish 7 com.x
+      connect 7 com.x
+      > open 7 com.x
+      session 1
+      """, from: AppTranscript(declares: nil))
+  }
+
+  @Test func whereAnInfoPlistWasSoughtInVainIsSaid() {
+    var app = AppTranscript {
+      $0.manifest = AppManifest(origin: .sought(["/a/Info.plist", "/b/Info.plist"]), declaredProtocols: nil)
+    }
+    #expect(app.play("> launch\n> publish 7 com.x") == "> launch\nexplained\n> publish 7 com.x\nconnect 7 com.x")
+    #expect(
+      app.explanations == [
+        "no Info.plist was found (sought: /a/Info.plist, /b/Info.plist), so every protocol counts as declared"
+      ])
+  }
+
+  // MARK: The file
+
+  final class File {
+    let path: String
+
+    init(_ text: String) throws {
+      var template = Array("/tmp/easim-plist-XXXXXX".utf8CString)
+      let file = mkstemp(&template)
+      try #require(file >= 0)
+      path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      write(file, text, text.utf8.count)
+      close(file)
+    }
+
+    deinit { unlink(path) }
+  }
+
+  @Test func theFileSaysWhatIsDeclaredAndWhichModesThereAre() throws {
+    let file = try File(
+      """
+      <plist><dict>
+      <key>UISupportedExternalAccessoryProtocols</key><array><string>com.a</string></array>
+      <key>UIBackgroundModes</key><array><string>external-accessory</string></array>
+      </dict></plist>
+      """)
+    let manifest = try AppManifest.read(file: file.path)
+    #expect(manifest.declares("com.a") && !manifest.declares("com.b"))
+    #expect(manifest.keepsAccessoriesInBackground)
+    #expect(manifest.provenance == "\(file.path) declares com.a under UISupportedExternalAccessoryProtocols")
+    #expect(try AppManifest.find(among: ["/nowhere/Info.plist", file.path]) == manifest)
+    #expect(try AppManifest.find(among: ["/nowhere"]).origin == .sought(["/nowhere"]))
+  }
+
+  @Test func aFileOfAnotherShapeIsAnErrorWithItsPlace() throws {
+    let list = try File("<plist>\n<array/></plist>")
+    let error = #expect(throws: SourceProblem.self) { try AppManifest.read(file: list.path) }
+    #expect(error?.description == "\(list.path):2:1: an Info.plist is a <dict>, and this is an <array>")
+    let number = try File(
+      "<plist><dict>\n<key>UISupportedExternalAccessoryProtocols</key>\n<integer>1</integer></dict></plist>")
+    let other = #expect(throws: SourceProblem.self) { try AppManifest.read(file: number.path) }
+    #expect(
+      other?.description
+        == "\(number.path):3:1: UISupportedExternalAccessoryProtocols: expected an <array> of <string>, "
+        + "found an <integer>")
+  }
+}

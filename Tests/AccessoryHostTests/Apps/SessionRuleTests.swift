@@ -1,0 +1,140 @@
+import Testing
+
+@testable import AccessoryHost
+
+@Suite struct SessionRuleTests {
+  func expect(_ transcript: String, from app: AppTranscript, _ place: SourceLocation = #_sourceLocation) {
+    var app = app
+    #expect(app.play(transcript) == transcript, sourceLocation: place)
+  }
+
+  @Test func aSecondSessionClosesTheFirstAsDocumented() {
+    expect(
+      """
+      > publish 7 com.a
+      connect 7 com.a
+      > open 7 com.a
+      session 1
+      > open 7 com.a
+      session 1 closes
+      session 2
+      """, from: AppTranscript())
+  }
+
+  @Test func aSecondSessionIsNilWhileTheFirstIsOpenAsTheFieldReports() {
+    expect(
+      """
+      > publish 7 com.a
+      connect 7 com.a
+      > open 7 com.a
+      session 1
+      > open 7 com.a
+      nil: already open
+      > end 7 com.a
+      > open 7 com.a
+      session 2
+      """, from: AppTranscript { $0.rules.secondSession = .refused })
+  }
+
+  @Test(arguments: [AppRules.SecondSession.closesFirst, .refused])
+  func otherProtocolsAndOtherAccessoriesAreIndependent(rule: AppRules.SecondSession) {
+    expect(
+      """
+      > publish 7 com.a com.b
+      connect 7 com.a com.b
+      > publish 100 com.a
+      connect 100 com.a
+      > open 7 com.a
+      session 1
+      > open 7 com.b
+      session 2
+      > open 100 com.a
+      session 3
+      """, from: AppTranscript { $0.rules.secondSession = rule })
+  }
+
+  @Test func thereIsNoSessionWithoutTheProtocolOrTheAccessory() {
+    expect(
+      """
+      > publish 7
+      connect 7
+      > open 7 com.a
+      nil: not offered
+      > withdraw 7
+      disconnect 7
+      delegate 7
+      > open 7 com.a
+      nil: not connected
+      > publish 8 com.a
+      connect 8 com.a
+      > open 8 com.b
+      nil: not offered
+      > withdraw 8
+      disconnect 8 com.a
+      delegate 8
+      > open 8 com.a
+      nil: not connected
+      """, from: AppTranscript())
+  }
+
+  @Test func anotherAppsSessionMattersAsTheRuleSays() {
+    let published = "> publish 7 com.a\nconnect 7 com.a\n> open 7 com.a elsewhere\n"
+    expect(published + "session 1", from: AppTranscript())
+    expect(published + "session 1", from: AppTranscript { $0.rules.otherApps = .interrupted })
+    expect(published + "nil: open in another app", from: AppTranscript { $0.rules.otherApps = .refused })
+  }
+
+  @Test func whatSettlesSlowlyIsNilAtFirstAndFineLater() {
+    expect(
+      """
+      > publish 7 com.a
+      connect 7 com.a
+      > wait 2
+      > open 7 com.a
+      nil: not settled for 3s
+      > wait 3
+      > open 7 com.a
+      session 1
+      """, from: AppTranscript { $0.rules.settlingTime = .seconds(5) })
+  }
+
+  // MARK: How long a session lives that the app has let go of
+
+  /// Plays steps (`+i` opens the input stream, `-i` closes it, `release`) and tells at which the pipe ended.
+  func end(_ steps: String, _ rule: SessionLifetime.Rule) -> String? {
+    var session = SessionLifetime(rule)
+    var ends: [String] = []
+    for step in steps.split(separator: " ").map(String.init) {
+      let stream: SessionLifetime.Stream = step.hasSuffix("i") ? .input : .output
+      var isEnd = false
+      switch step.first {
+      case "+": session.opened(stream)
+      case "-": isEnd = session.closed(stream)
+      default: isEnd = session.released()
+      }
+      if isEnd { ends.append(step) }
+    }
+    #expect(session.isOver == !ends.isEmpty)
+    #expect(ends.count <= 1, "a pipe ends once")
+    return ends.first
+  }
+
+  @Test(arguments: [
+    // Some clients keep the streams alone, others the session alone.
+    ("+i release -i -o", SessionLifetime.Rule.heldOrOpen, "-i"), ("+i +o release -i -o", .heldOrOpen, "-o"),
+    ("+i +o -i -o release", .heldOrOpen, "release"), ("release", .heldOrOpen, "release"),
+    // A closed stream does not open again.
+    ("+i -i +i release", .heldOrOpen, "release"),
+    ("+i +o release -i -o", .held, "release"), ("+i -i -o release", .held, "release"),
+    // The output stream was never opened, and blocks the next session until it is closed.
+    ("+i -i release -o", .closedTwice, "-o"), ("-i -o release", .closedTwice, "release"),
+  ])
+  func aSessionThatWasLetGoEndsAsTheRuleSays(steps: String, rule: SessionLifetime.Rule, at step: String) {
+    #expect(end(steps, rule) == step)
+  }
+
+  @Test func aStreamThatWasNeverClosedKeepsASessionWhereSystemsDoSo() {
+    #expect(end("+i -i release", .closedTwice) == nil)
+    #expect(end("+i release", .heldOrOpen) == nil)
+  }
+}
