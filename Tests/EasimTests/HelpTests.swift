@@ -57,7 +57,7 @@ import Testing
       let examples = try Self.examples(command)
       #expect(!examples.isEmpty)
       for example in examples {
-        #expect(example.hasPrefix("easim \(command)"))
+        #expect(example.hasPrefix("easim \(command)") || example.contains("| easim \(command)"))
         // Words are read in order: the complaint about this one means that all before it were right.
         let easim = try Self.shell("\(example) --no-such-option", in: place).wait()
         #expect(easim.ending == .exit(2), "\(example)")
