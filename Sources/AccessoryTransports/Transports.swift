@@ -112,6 +112,7 @@ final class DelayedAnswer: Connecting {
     self.channel = channel
     timer = loop.schedule(after: .zero) {
       self.channel = nil
+      self.timer = nil
       completion(.success((Cable(main: channel), PeerDescription(address: address))))
     }
   }
@@ -122,6 +123,7 @@ final class DelayedAnswer: Connecting {
 
   func cancel() {
     timer?.cancel()
+    timer = nil
     channel?.close()
     channel = nil
   }

@@ -140,6 +140,9 @@ import Testing
       }
       cable.left.send("go")
       try loop.runUntilQuiet()
+      (left.onReceived, right.onReceived) = (nil, nil)
+      cable.left.close()
+      cable.right.close()
       return log
     }
     let first = try converse()

@@ -127,6 +127,24 @@ import Testing
     #expect(target == "/dev/null")
   }
 
+  @Test func aListenerThatCanMakeNoMoreTerminalsEndsAndKeepsTheCable() throws {
+    let folder = directory.path + "/folder"
+    mkdir(folder, 0o700)
+    let address = Address.pty(path: folder + "/line")
+    let meeting = try Meeting(at: address)
+    // The host has the terminal open under its other name when the directory of the link goes.
+    let host = open(try #require(readLink(folder + "/line")), O_RDWR | O_NOCTTY)
+    unlink(folder + "/line")
+    rmdir(folder)
+    #expect(meeting.loop.run(until: { !meeting.ends.isEmpty }, limit: hangLimit))
+    #expect(meeting.ends == [.unusable(address, "the directory does not exist; make it first")])
+    let recorder = try #require(meeting.accepted.first).cable.main.startRecording()
+    #expect(write(host, "hello", 5) == 5)
+    #expect(meeting.loop.run(until: { recorder.text == "hello" }, limit: hangLimit))
+    close(host)
+    #expect(meeting.loop.run(until: { recorder.end == .closedByPeer }, limit: hangLimit))
+  }
+
   @Test func aMissingDirectoryIsNamedAsSuch() {
     let address = Address.pty(path: directory.path + "/none/line")
     #expect(throws: TransportError.unusable(address, "the directory does not exist; make it first")) {
@@ -138,7 +156,9 @@ import Testing
     #expect(try EpollLoop().refusal(from: address) == .nobodyThere(address, "No such file or directory"))
   }
 
-  private var target: String? {
+  private var target: String? { readLink(path) }
+
+  private func readLink(_ path: String) -> String? {
     var buffer = [CChar](repeating: 0, count: 256)
     let count = readlink(path, &buffer, buffer.count)
     return count >= 0 ? String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
@@ -209,6 +229,7 @@ import Testing
     accepted[0].main.send("still plugged in")
     #expect(loop.run(until: { recorder.text == "still plugged in" }, limit: hangLimit))
     accepted[0].main.close()
+    farEnd.close()
   }
 
   @Test func aListenerClosedBeforeThatAcceptsNobody() throws {

@@ -17,6 +17,29 @@ import Testing
     #expect(!loop.run(until: { false }, limit: .milliseconds(2)))
   }
 
+  /// Of each kind: what answers, connects or listens lets go of the loop when its work is done.
+  @Test(arguments: ["unix:PATH", "tcp:127.0.0.1:0", "pty:PATH", "usb:"])
+  func nothingIsLeftOfALoopWhoseCablesAreClosed(form: String) throws {
+    let directory = TemporaryDirectory()
+    let path = directory.path + "/here"
+    let address = try Address(parsing: form.hasSuffix("PATH") ? String(form.dropLast(4)) + path : form)
+    weak var held: EpollLoop?
+    do {
+      let loop = try EpollLoop()
+      held = loop
+      if case .usb = address {
+        #expect(loop.refusal(from: address) == .notAStream(address))
+      } else {
+        let meeting = try Meeting(at: address, on: loop)
+        let both = try meeting.connect()
+        _ = (both.host.startRecording(), both.accessory.startRecording())
+        #expect(loop.refusal(from: .unix(path: path + ".none")) != nil)
+        both.close()
+      }
+    }
+    #expect(held == nil)
+  }
+
   @Test func everyErrorNamesItsAddress() {
     let address = Address.unix(path: "/tmp/a.sock")
     let errors: [TransportError] = [

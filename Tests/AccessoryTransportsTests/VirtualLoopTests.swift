@@ -58,8 +58,8 @@ import Testing
 
   @Test func machinesThatAnswerEachOtherWithoutLettingTimePassAreFoundOut() throws {
     var timer: LoopTimer?
-    timer = loop.makeTimer { [loop] in timer?.arm(at: loop.now) }
-    loop.schedule(after: .seconds(2)) { [loop] in timer?.arm(at: loop.now) }
+    timer = loop.makeTimer { [unowned loop] in timer?.arm(at: loop.now) }
+    loop.schedule(after: .seconds(2)) { [unowned loop] in timer?.arm(at: loop.now) }
     #expect(throws: VirtualLoop.Livelock(instant: Instant(nanoseconds: 2_000_000_000), turns: 1_000)) {
       try loop.runUntilQuiet()
     }
@@ -81,7 +81,7 @@ import Testing
 
   @Test func aWatchdogThatNeverEndsMeetsTheLimitOfQuiet() throws {
     var timer: LoopTimer?
-    timer = loop.makeTimer { [loop] in timer?.arm(at: loop.now + .seconds(1)) }
+    timer = loop.makeTimer { [unowned loop] in timer?.arm(at: loop.now + .seconds(1)) }
     timer?.arm(at: .origin)
     #expect(try !loop.runUntilQuiet(limit: .seconds(60)))
     #expect(loop.now.seconds == 60)

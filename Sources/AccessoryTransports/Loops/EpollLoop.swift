@@ -24,6 +24,9 @@ import Synchronization
 ///
 /// While it does not run, it may be set up and torn down from whatever thread holds it, one at a time; while it runs,
 /// everything but ``execute(_:)`` and ``stop()`` belongs to its thread.
+///
+/// A loop holds what it watches and what its timers do, and these usually hold the loop: channels are closed, watches
+/// and timers cancelled, before a loop is let go.
 public final class EpollLoop: PollingLoop, @unchecked Sendable {
   /// The most one read brings in. Large enough for any packet of the link, whose length field ends at 64 KiB.
   private static let readBufferSize = 128 * 1024

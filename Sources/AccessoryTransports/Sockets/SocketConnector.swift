@@ -29,6 +29,7 @@ final class SocketConnector: Connecting, DescriptorHandler {
   private let completion: Completion
   private var candidates: [SocketAddress] = []
   private var state = State.waiting
+  /// The timer holds the connector and the connector the timer, so it is let go when it fires.
   private var attempt: LoopTimer?
   private var limit: LoopTimer?
 
@@ -42,8 +43,11 @@ final class SocketConnector: Connecting, DescriptorHandler {
     self.options = options
     self.timeout = timeout
     self.completion = completion
-    // What is going on keeps the attempt alive: this timer, the look-up, the watch.
-    attempt = loop.schedule(after: .zero) { self.begin(destination) }
+    // What is going on keeps the connector alive: this timer, the look-up, the watch.
+    attempt = loop.schedule(after: .zero) {
+      self.attempt = nil
+      self.begin(destination)
+    }
     limit = loop.schedule(after: timeout) { [weak self] in self?.finish(.failure(.timedOut(address, after: timeout))) }
   }
 
@@ -102,7 +106,10 @@ final class SocketConnector: Connecting, DescriptorHandler {
         let watch = try loop.watch(socket.number, for: .writable, self)
         state = .connecting(socket.release(), watch)
       case EAGAIN, EINTR:
-        attempt = loop.schedule(after: Self.retryPause) { self.connectNext() }
+        attempt = loop.schedule(after: Self.retryPause) {
+          self.attempt = nil
+          self.connectNext()
+        }
       default: failed(code)
       }
     } catch let error as SystemError {
@@ -140,6 +147,8 @@ final class SocketConnector: Connecting, DescriptorHandler {
     }
     state = .over
     attempt?.cancel()
+    attempt = nil
     limit?.cancel()
+    limit = nil
   }
 }

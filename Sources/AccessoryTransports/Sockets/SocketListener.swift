@@ -21,7 +21,8 @@ final class SocketListener: Listener, DescriptorHandler {
   private let loop: any PollingLoop
   private let options: TransportOptions
   private let family: Family
-  private let hear: (ListenerEvent) -> Void
+  /// Let go at the end, because whoever listens often holds the listener.
+  private var hear: ((ListenerEvent) -> Void)?
   private var descriptor: Int32
   private var watch: (any DescriptorWatch)?
   private var isHindered = false
@@ -53,6 +54,7 @@ final class SocketListener: Listener, DescriptorHandler {
     guard descriptor >= 0 else { return }
     watch?.cancel()
     watch = nil
+    hear = nil
     Glibc.close(descriptor)
     descriptor = -1
     family.cleanUp()
@@ -66,10 +68,10 @@ final class SocketListener: Listener, DescriptorHandler {
       let (peer, refusal) = family.examine(accepted, from)
       if let refusal {
         Glibc.close(accepted)
-        hear(.refused(peer, reason: refusal))
+        hear?(.refused(peer, reason: refusal))
       } else {
         SocketOptions.apply(options, to: accepted)
-        hear(.accepted(Cable(main: DescriptorChannel(taking: accepted, as: .socket, on: loop)), peer))
+        hear?(.accepted(Cable(main: DescriptorChannel(taking: accepted, as: .socket, on: loop)), peer))
       }
     }
   }
@@ -81,7 +83,7 @@ final class SocketListener: Listener, DescriptorHandler {
       // The connection stays in the backlog and would be reported at once, so listening rests for a moment.
       watch?.change(to: [])
       loop.schedule(after: Self.pause) { [weak self] in self?.watch?.change(to: .readable) }
-      if !isHindered { hear(.hindered(SystemError("accept at \(address)", code: code))) }
+      if !isHindered { hear?(.hindered(SystemError("accept at \(address)", code: code))) }
       isHindered = true
     }
   }

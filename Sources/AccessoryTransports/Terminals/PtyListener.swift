@@ -22,7 +22,8 @@ final class PtyListener: Listener, DescriptorHandler {
   let address: Address
   private let link: TerminalLink
   private let loop: any PollingLoop
-  private let hear: (ListenerEvent) -> Void
+  /// Let go at the end, because whoever listens often holds the listener.
+  private var hear: ((ListenerEvent) -> Void)?
   private var notifications: Int32
   private var watch: (any DescriptorWatch)?
   private var waiting: Waiting?
@@ -53,20 +54,30 @@ final class PtyListener: Listener, DescriptorHandler {
     loop.preconditionCurrent()
     watch?.cancel()
     watch = nil
+    hear = nil
     tidyUp()
   }
 
   func descriptorReady(_ readiness: Readiness) {
     guard isOpened(), let opened = waiting else { return }
     waiting = nil
+    let failure = replaceTerminal(opened)
+    let hear = hear
+    if failure != nil { close() }
+    let channel = DescriptorChannel(taking: opened.end, as: .terminal(hangUp: .closedByPeer), on: loop)
+    hear?(.accepted(Cable(main: channel), PeerDescription(address: address)))
+    if let failure { hear?(.ended(failure)) }
+  }
+
+  /// Makes the next terminal, or takes the link away and says why there is none.
+  private func replaceTerminal(_ opened: Waiting) -> TransportError? {
     do {
       try makeTerminal()
+      return nil
     } catch {
-      close()
-      hear(.ended(TransportError(listening: error, at: address)))
+      link.remove(from: opened.name)
+      return TransportError(listening: error, at: address)
     }
-    let channel = DescriptorChannel(taking: opened.end, as: .terminal(hangUp: .closedByPeer), on: loop)
-    hear(.accepted(Cable(main: channel), PeerDescription(address: address)))
   }
 
   private func makeTerminal() throws(SystemError) {

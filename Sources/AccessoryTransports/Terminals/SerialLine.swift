@@ -23,6 +23,7 @@ final class SerialListener: Listener {
     self.address = address
     channel = try SerialLine.open(path: path, baud: baud, on: loop)
     announcement = loop.schedule(after: .zero) {
+      self.announcement = nil
       guard let channel = self.channel else { return }
       self.channel = nil
       hear(.accepted(Cable(main: channel), PeerDescription(address: address)))
@@ -31,6 +32,7 @@ final class SerialListener: Listener {
 
   func close() {
     announcement?.cancel()
+    announcement = nil
     channel?.close()
     channel = nil
   }

@@ -26,6 +26,10 @@ public enum ChannelSuite {
       let guardian = CallGuardian()
       let left = Probe("left", rig.left, guardian)
       let right = Probe("right", rig.right, guardian)
+      defer {
+        left.forget()
+        right.forget()
+      }
       try check.body(Bench(rig: rig, left: left, right: right))
       for probe in [left, right] {
         if let violation = probe.violation { throw CheckFailure(violation) }

@@ -40,6 +40,13 @@ final class Probe: ChannelHandler {
     self.guardian = guardian
   }
 
+  /// Lets go of the closures, which hold the probe.
+  func forget() {
+    onReceived = nil
+    onWritable = nil
+    onEnd = nil
+  }
+
   // MARK: - Calling the channel
 
   func start() { guardian.during { channel.start(self) } }
