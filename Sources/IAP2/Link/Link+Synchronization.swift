@@ -85,7 +85,8 @@ extension Link {
     let parameters: LinkParameters
     do throws(LinkParametersError) {
       parameters = try LinkParameters(decoding: payload)
-      if role == .device, let problem = parameters.problemAsOffer {
+      // With ACK it is no offer of the accessory's own, but the device's values offered back.
+      if role == .device, !header.control.contains(.ack), let problem = parameters.problemAsOffer {
         throw LinkParametersError(problem: problem, bytes: payload.withUnsafeBytes { [UInt8]($0) })
       }
     } catch {
