@@ -27,11 +27,23 @@ extension Link {
     pending.insert(.probeAnswers)
   }
 
-  /// A frame of iAP1 arrived: to an accessory that is detecting it says that the device knows nothing newer.
+  /// A frame of iAP1 arrived: to an accessory that is detecting it may say that the device knows nothing newer. Any
+  /// other frame says nothing, and a spoiled answer can look like one.
   public mutating func handleLegacy(_ frame: RawSpan) -> Reaction {
-    guard role == .accessory, case .detecting = phase else { return .nothing }
+    let frame = frame.withUnsafeBytes { [UInt8]($0) }
+    guard role == .accessory, case .detecting = phase, Self.isLegacyAnswer(frame) else { return .nothing }
     stop()
-    return .down(.legacyDevice(frame: frame.withUnsafeBytes { [UInt8]($0) }))
+    return .down(.legacyDevice(frame: frame))
+  }
+
+  /// Whether a frame is what an iAP1-only device answers detection with: general lingo, and either RequestIdentify or
+  /// an acknowledgement, of whatever status, for command EE.
+  private static func isLegacyAnswer(_ frame: [UInt8]) -> Bool {
+    switch frame.count {
+    case 6: frame[3] == 0x00 && frame[4] == 0x00
+    case 8: frame[3] == 0x00 && frame[4] == 0x02 && frame[6] == 0xEE
+    default: false
+    }
   }
 
   /// Ends the link from this side with a reset, which only a device sends.
@@ -85,7 +97,8 @@ extension Link {
     let parameters: LinkParameters
     do throws(LinkParametersError) {
       parameters = try LinkParameters(decoding: payload)
-      if role == .device, let problem = parameters.problemAsOffer {
+      // With ACK it is no offer of the accessory's own, but the device's values offered back.
+      if role == .device, !header.control.contains(.ack), let problem = parameters.problemAsOffer {
         throw LinkParametersError(problem: problem, bytes: payload.withUnsafeBytes { [UInt8]($0) })
       }
     } catch {

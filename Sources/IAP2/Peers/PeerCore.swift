@@ -42,15 +42,24 @@ public struct PeerCore: ~Copyable {
         scanner.returnCarry(carry)
       case .spoiled(let header, let place): handleSpoiled(header, place, bytes)
       case .detection: react(link.handleDetection(now: now))
-      case .legacy(.input(let range)): react(link.handleLegacy(bytes.extracting(range)))
+      case .legacy(.input(let range)): handleLegacy(bytes.extracting(range))
       case .legacy(.carry(let range)):
         let carry = scanner.lendCarry()
-        react(link.handleLegacy(carry.span.bytes.extracting(range)))
+        handleLegacy(carry.span.bytes.extracting(range))
         scanner.returnCarry(carry)
       case .skipped(let skipped):
         link.counters.skippedBytes += skipped.count
         events.append(.skipped(skipped))
       }
+    }
+  }
+
+  private mutating func handleLegacy(_ frame: RawSpan) {
+    let reaction = link.handleLegacy(frame)
+    react(reaction)
+    if reaction == .nothing {
+      let shown = frame.withUnsafeBytes { Hex.spaced($0) }
+      events.append(.malformed("a frame of iAP1 came that says nothing here: \(shown)"))
     }
   }
 

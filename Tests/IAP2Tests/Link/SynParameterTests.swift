@@ -107,6 +107,20 @@ import Testing
     #expect(end.peer.isLinkUp == true)
   }
 
+  /// Found by seed 253 of the lossy world: a strict accessory with a small window offers the device's own values back,
+  /// and must not be refused for them.
+  @Test func theDevicesOwnValuesOfferedBackAreNotJudged() {
+    var settings = DevicePeer.Settings()
+    settings.link.deviceAnswer = .ownRecovery
+    var end = OneEnd(DevicePeer(settings: settings))
+    end.start()
+    end.hears(Sheet.packet(0x80, 0, 0, Sheet.parameters(window: 2, acks: 0)))
+    #expect(end.hears(Sheet.packet(0xC0, 1, 0, Sheet.parameters(window: 2, acks: 3))).count == 1)
+    #expect(end.told() == [])
+    end.hears(Sheet.packet(0x40, 1, 1))
+    #expect(end.peer.isLinkUp == true)
+  }
+
   /// Waiting for a third packet where only one may be outstanding would cost the timer with each.
   @Test func noMorePacketsAreWaitedForThanMayBeOutstanding() {
     var settings = LinkSettings()
