@@ -61,7 +61,7 @@ final class AccessoryAttachment: ConnectionOwner {
 
   /// Pulls the cable out from this side.
   func close(_ reason: String) {
-    timers.forEach { $0.cancel() }
+    stopTimers()
     connection.close(reason)
   }
 
@@ -70,9 +70,15 @@ final class AccessoryAttachment: ConnectionOwner {
     connection.closeSessions()
   }
 
-  private func later(_ delay: Duration, _ work: @escaping () -> Void) {
+  /// Does something later, if this attachment is still there then: it keeps its timers, and they must not keep it.
+  private func later(_ delay: Duration, _ work: @escaping (AccessoryAttachment) -> Void) {
     timers.removeAll { $0.deadline == nil }
-    timers.append(connection.loop.schedule(after: delay, work))
+    timers.append(connection.loop.schedule(after: delay) { [weak self] in if let self { work(self) } })
+  }
+
+  private func stopTimers() {
+    for timer in timers { timer.cancel() }
+    timers.removeAll()
   }
 
   // MARK: The connection
@@ -83,7 +89,7 @@ final class AccessoryAttachment: ConnectionOwner {
     case .linkDown(let end):
       (isIdentified, isAuthenticated) = (false, false)
       tell(.link(isUp: false, end.description))
-    case .certificateRequested: answerAuthentication { $0.provideCertificate(self.authenticator.certificate) }
+    case .certificateRequested: answerAuthentication { [authenticator] in $0.provideCertificate(authenticator.certificate) }
     case .challenged(let challenge): answerChallenge(challenge)
     case .authenticationSucceeded:
       isAuthenticated = true
@@ -120,7 +126,7 @@ final class AccessoryAttachment: ConnectionOwner {
   }
 
   func connectionEnded(_ end: ChannelEnd) {
-    timers.forEach { $0.cancel() }
+    stopTimers()
     hear(.ended(end.description))
   }
 
@@ -142,7 +148,7 @@ final class AccessoryAttachment: ConnectionOwner {
     }
     switch quirk.choice("answer") {
     case "never": tell(.authentication("left unanswered"))
-    case "slow": later(quirk.duration("delay")) { self.connection.perform { peer, _ in answer(&peer) } }
+    case "slow": later(quirk.duration("delay")) { $0.connection.perform { peer, _ in answer(&peer) } }
     default: connection.perform { peer, _ in answer(&peer) }
     }
   }
@@ -165,7 +171,7 @@ final class AccessoryAttachment: ConnectionOwner {
       return
     }
     later(quirk.duration("delay")) {
-      self.connection.perform { peer, _ in peer.identify(as: peer.identification) }
+      $0.connection.perform { peer, _ in peer.identify(as: peer.identification) }
     }
   }
 
@@ -195,8 +201,8 @@ final class AccessoryAttachment: ConnectionOwner {
     let played = trouble == .silent ? SinkBehavior() : behavior(entry)
     session.handler = played.makeHandler(for: session, in: context(of: session))
     switch trouble {
-    case .close(let delay): later(delay) { session.close() }
-    case .detach(let delay): later(delay) { self.hear(.wantsToDetach) }
+    case .close(let delay): later(delay) { _ in session.close() }
+    case .detach(let delay): later(delay) { $0.hear(.wantsToDetach) }
     default: break
     }
   }
