@@ -26,10 +26,11 @@ public protocol EventLoop: AnyObject, Sendable {
 }
 
 extension EventLoop {
-  /// Makes a timer and arms it `delay` from now.
+  /// Makes a timer that fires once, `delay` from now, unless it is cancelled. After that it holds nothing.
   @discardableResult
   public func schedule(after delay: Duration, _ work: @escaping () -> Void) -> LoopTimer {
     let timer = makeTimer(work)
+    timer.isOneShot = true
     timer.arm(at: now + delay)
     return timer
   }

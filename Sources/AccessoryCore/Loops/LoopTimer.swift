@@ -1,11 +1,14 @@
-/// One thing that will happen at one time on one loop. Made by ``EventLoop/makeTimer(_:)``, moved as often as needed.
+/// One thing that will happen at one time on one loop. Made by ``EventLoop/makeTimer(_:)``, moved as often as needed;
+/// or by ``EventLoop/schedule(after:_:)``, and then it happens at most once.
 public final class LoopTimer {
   /// When it will fire, or nil while it is not armed.
   public private(set) var deadline: Instant?
 
   /// The deadline under which the queue holds it; may be earlier than `deadline` after a move to later.
   var queuedAt: Instant?
-  let work: () -> Void
+  /// Lets go of its work when it has fired or is cancelled: whoever holds the timer is usually held by its work.
+  var isOneShot = false
+  private var work: (() -> Void)?
   private unowned let queue: TimerQueue
 
   init(queue: TimerQueue, work: @escaping () -> Void) {
@@ -15,18 +18,23 @@ public final class LoopTimer {
 
   /// Arms the timer, or moves it. Moving to a later time costs two stores: the queue notices when the old time comes.
   public func arm(at instant: Instant) {
+    precondition(work != nil, "a timer of schedule(after:) cannot be armed again: make one with makeTimer")
     deadline = instant
     if let queuedAt, queuedAt <= instant { return }
     queue.insert(self, at: instant)
   }
 
-  /// Disarms the timer. It may be armed again.
+  /// Disarms the timer. It may be armed again, unless it was made to fire once.
   public func cancel() {
     deadline = nil
+    if isOneShot { work = nil }
   }
 
-  func disarmForFiring() {
-    deadline = nil
+  /// Disarms the timer, because its time has come, and returns what is to be done.
+  func fire() -> (() -> Void)? {
+    let due = work
+    cancel()
     queuedAt = nil
+    return due
   }
 }

@@ -40,8 +40,7 @@ public final class TimerQueue {
     settle()
     guard let first = heap.first, first.deadline <= now, first.order < mark else { return nil }
     removeFirst()
-    first.timer.disarmForFiring()
-    return first.timer.work
+    return first.timer.fire()
   }
 
   func insert(_ timer: LoopTimer, at deadline: Instant) {

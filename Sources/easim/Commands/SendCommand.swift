@@ -54,8 +54,8 @@ private func runSend(_ arguments: ParsedArguments, _ console: Console) throws ->
   }
   // Last, so that a wrong command line does not empty the file.
   transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
-  let app = device.makeApp(sender)
   try reach.dialer.start()
+  let app = device.makeApp(sender)
   let ended = stage.run(until: { sender.verdict != nil }, limit: timeout)
   reach.dialer.stop()
   let hadCable = device.cableCount > 0

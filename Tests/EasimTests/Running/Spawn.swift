@@ -39,6 +39,8 @@ struct Spawn {
     for name in ["PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"] {
       if let value = getenv(name) { out[name] = String(cString: value) }
     }
+    // The tests themselves run without; the last word counts.
+    if let options = out["ASAN_OPTIONS"] { out["ASAN_OPTIONS"] = "\(options):detect_leaks=1" }
     return out
   }
 
