@@ -248,6 +248,11 @@ extension Link {
   mutating func fail(_ end: LinkEnd, now: WireTime) -> Reaction {
     takeFreshSequence()
     restart(now: now)
+    switch end {
+    case .unanswered, .unsynchronized:
+      if role == .device, settings.resetsWhenGivingUp { pending.insert(.reset) }
+    default: break
+    }
     return .down(end)
   }
 

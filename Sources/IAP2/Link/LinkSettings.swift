@@ -74,6 +74,10 @@ public struct LinkSettings: Hashable, Sendable {
   /// Which packets a timeout repeats.
   public var retransmission = Retransmission.everyExpired
 
+  /// Whether a device that gives a link up says so by a reset. No source tells; in silence an accessory with nothing to
+  /// send would stay on a link that only it knows, since there is no keep-alive.
+  public var resetsWhenGivingUp = true
+
   /// When the timer that ends holding an acknowledgement back starts.
   public enum AcknowledgementTimer: Hashable, Sendable {
     /// With the first packet not acknowledged.

@@ -222,7 +222,7 @@ import Testing
     var end = listening { $0.link.synchronizationLimit = 3 }
     end.hears(Sheet.packet(0x80, 9, 0, Sheet.parameters()))
     let answer = Sheet.packet(0xC0, 0, 9, Sheet.parameters(window: 127))
-    #expect(end.passes(10_000) == ["1000 \(answer)", "2000 \(answer)"])
+    #expect(end.passes(10_000) == ["1000 \(answer)", "2000 \(answer)", "3000 \(Sheet.packet(0x10, 0, 0))"])
     #expect(end.told() == [.linkDown(.unsynchronized(attempts: 3))])
     #expect(end.peer.deadline == nil)
   }
@@ -238,7 +238,7 @@ import Testing
       ends += end.told()
     }
     #expect(answers == 10)
-    #expect(end.hears(Sheet.packet(0x80, 9, 0, Sheet.parameters())) == [])
+    #expect(end.hears(Sheet.packet(0x80, 9, 0, Sheet.parameters())) == [Sheet.packet(0x10, 0, 0)])
     ends += end.told()
     #expect(ends == [.linkDown(.unsynchronized(attempts: 10))])
   }
