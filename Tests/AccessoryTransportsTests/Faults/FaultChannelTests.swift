@@ -117,6 +117,18 @@ import Testing
     #expect(other.atRight.end == .closedByPeer)
   }
 
+  @Test func whatWasToGoOutWhenTheOtherEndLeftCostsNothingMore() throws {
+    let rig = try FaultRig("latency,delay=10ms,out", "latency,delay=1s,in")
+    rig.start()
+    rig.right.send("late")
+    try rig.loop.advance(by: .milliseconds(1))
+    rig.left.send("too late")
+    rig.right.close()
+    try rig.loop.runUntilQuiet()
+    #expect(rig.atLeft.text == "late")
+    #expect(rig.atLeft.end == .closedByPeer)
+  }
+
   @Test func aClosedChannelWhoseOtherEndGoesAwayWaitsForNothing() throws {
     let rig = try FaultRig("latency,delay=1h,out")
     rig.start()

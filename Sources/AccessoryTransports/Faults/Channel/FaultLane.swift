@@ -47,7 +47,7 @@ final class FaultLane {
   var isStuck: Bool { !isClear && !isSinkFull && deadline == nil }
 
   /// When ``advance(now:)`` wants to be called.
-  var deadline: Instant? { slots.lazy.compactMap(\.deadline).min() }
+  var deadline: Instant? { isDiscarded ? nil : slots.lazy.compactMap(\.deadline).min() }
 
   /// What each fault has done.
   var counts: [(fault: Fault, count: FaultCount)] { slots.map { ($0.fault, $0.step.count) } }
