@@ -89,7 +89,8 @@ final class AccessoryAttachment: ConnectionOwner {
     case .linkDown(let end):
       (isIdentified, isAuthenticated) = (false, false)
       tell(.link(isUp: false, end.description))
-    case .certificateRequested: answerAuthentication { [authenticator] in $0.provideCertificate(authenticator.certificate) }
+    case .certificateRequested:
+      answerAuthentication { [authenticator] in $0.provideCertificate(authenticator.certificate) }
     case .challenged(let challenge): answerChallenge(challenge)
     case .authenticationSucceeded:
       isAuthenticated = true
