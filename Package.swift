@@ -62,7 +62,7 @@ let package = Package(
       name: "easim",
       dependencies: [
         "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions", "AccessoryProfiles",
-        "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2",
+        "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "CLinux",
       ], swiftSettings: settings),
 
     // Above all floors: figures, each beside its floor in C. Built for release: Scripts/bench.
@@ -88,7 +88,7 @@ let package = Package(
     tests("HouseTests", ["TestSupport"]),
 
     // The program as a user runs it; declared, so that it is built first.
-    tests("EasimTests", ["easim", "TestSupport"]),
+    tests("EasimTests", ["easim", "AccessoryHost", "AccessoryCore", "IAP2", "TestSupport"]),
 
     tests("AccessoryCoreTests", ["AccessoryCore"]),
     tests("FuzzReplayTests", ["FuzzTargets"]),

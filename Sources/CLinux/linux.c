@@ -87,3 +87,56 @@ int clinux_close_from(posix_spawn_file_actions_t *actions, int first) {
   return 0;
 #endif
 }
+
+// The terminal that is held raw, for whoever has to give it back: the program, or the handler of its crash.
+static struct termios terminal_before;
+static volatile sig_atomic_t terminal_held;
+static int terminal_descriptor;
+
+static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGQUIT};
+enum { crash_count = sizeof crash_signals / sizeof *crash_signals };
+static struct sigaction crash_before[crash_count];
+
+void clinux_terminal_release(void) {
+  if (!terminal_held) return;
+  terminal_held = 0;
+  int code = errno;
+  static const char leave[] = "\033[0m\033[?25h\033[?1049l";
+  if (write(terminal_descriptor, leave, sizeof leave - 1) < 0) {}
+  tcsetattr(terminal_descriptor, TCSADRAIN, &terminal_before);
+  errno = code;
+}
+
+static void terminal_crashed(int signal) {
+  clinux_terminal_release();
+  // Whoever was responsible for the signal before is again, and gets it when this returns.
+  for (int i = 0; i < crash_count; i++) {
+    if (crash_signals[i] == signal) sigaction(signal, &crash_before[i], NULL);
+  }
+  raise(signal);
+}
+
+int clinux_terminal_hold(int descriptor) {
+  static int has_handlers;
+  if (terminal_held) return 0;
+  if (tcgetattr(descriptor, &terminal_before) != 0) return -1;
+  if (!has_handlers) {
+    struct sigaction action = {.sa_handler = terminal_crashed, .sa_flags = SA_ONSTACK};
+    sigfillset(&action.sa_mask);
+    for (int i = 0; i < crash_count; i++) sigaction(crash_signals[i], &action, &crash_before[i]);
+    atexit(clinux_terminal_release);
+    has_handlers = 1;
+  }
+  struct termios raw = terminal_before;
+  cfmakeraw(&raw);
+  terminal_descriptor = descriptor;
+  terminal_held = 1;
+  if (tcsetattr(descriptor, TCSADRAIN, &raw) == 0) {
+    static const char enter[] = "\033[?1049h\033[?25l";
+    if (write(descriptor, enter, sizeof enter - 1) > 0) return 0;
+  }
+  int code = errno;
+  clinux_terminal_release();
+  errno = code;
+  return -1;
+}

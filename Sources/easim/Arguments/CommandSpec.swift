@@ -19,7 +19,7 @@ struct CommandSpec: Sendable {
   let run: @Sendable (ParsedArguments, Console) throws -> ExitCode
 
   /// Every command there is.
-  static let all: [CommandSpec] = [.demo, .run, .list, .send, .decode, .profile, .scenario]
+  static let all: [CommandSpec] = [.demo, .run, .list, .send, .console, .decode, .profile, .scenario]
 
   /// The command's own options and those that every command has.
   var allOptions: [OptionSpec] { options + [.help] }

@@ -10,7 +10,10 @@ extension CommandSpec {
       Reads what a wire carried from FILE, or from stdin with -, and prints one line per packet: where it begins, who
       sent it as far as the capture says, and what it is. Bytes that belong to no packet and packets whose checksum is
       wrong are told too. The form is found out: raw bytes; hex as xxd, hexdump, od, tcpdump, Wireshark and people write
-      it, with A:, D:, TX or RX before a line where directions are known; the lines of --transcript.
+      it, with A:, D:, TX or RX before a line where directions are known; the lines of --transcript. Try:
+
+        echo ff550200ee10 ff5a000940014000 1d | easim decode -
+
       The exit code is 0 when every byte is part of a whole packet, 1 when not, 2 when FILE is no capture.
       """,
     options: [
@@ -20,7 +23,7 @@ extension CommandSpec {
       OptionSpec(name: "--verbose", short: "-v", summary: "every parameter of every control message, and every byte"),
       .json,
     ],
-    examples: ["echo ff550200ee10 ff5a000940014000 1d | easim decode -", "easim decode --verbose capture.bin"],
+    examples: ["easim decode capture.bin", "easim decode --verbose --as hex -"],
     run: runDecode)
 }
 

@@ -1,0 +1,134 @@
+import AccessoryCore
+import AccessoryHost
+
+/// What somebody wants of the console: a key of EADemo's screen, or a line of a pipe.
+enum EADemoCommand: Equatable {
+  /// Print what is connected.
+  case list
+  /// Print everything about one accessory, by its number in the list.
+  case show(Int)
+  /// Open a session: on the protocol that is named, or the only one; with the accessory of this number, or the only one
+  /// that offers it.
+  case open(protocolName: String?, number: Int?)
+  /// Send these bytes.
+  case send([UInt8])
+  /// Print the counters.
+  case counters
+  /// Go on when something has come.
+  case wait(EADemoWait)
+  /// Close the session.
+  case close
+  /// Leave the screen.
+  case background
+  /// Come back to it.
+  case foreground
+  /// Print the commands.
+  case help
+  /// End.
+  case quit
+}
+
+/// What a line can wait for.
+enum EADemoWait: Equatable {
+  /// An accessory that offers protocols.
+  case connect
+  /// The last accessory to go.
+  case disconnect
+  /// So many bytes received in the session in all.
+  case received(Int)
+}
+
+/// Why a line is no command; the description is a sentence fragment.
+struct EADemoCommandError: Error, Equatable, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) {
+    self.description = description
+  }
+}
+
+extension EADemoCommand {
+  /// What `help` prints: every command, and what it does.
+  static let table: [(form: String, summary: String)] = [
+    ("list", "what is connected"),
+    ("show [N]", "everything about accessory N of the list"),
+    ("open [PROTOCOL] [N]", "open a session; waits for the protocol to appear"),
+    ("string TEXT", "send TEXT as it is, to the end of the line"),
+    ("hex BYTES", "send bytes, such as 01 02 ff"),
+    ("10k", "send 10,000 bytes counting 0 to 255"),
+    ("counters", "how many bytes were sent and received"),
+    ("wait connect|disconnect|N", "go on when a protocol is there, no accessory is, or N bytes came"),
+    ("close", "close the session"),
+    ("background", "leave the screen, as with the home button"),
+    ("foreground", "come back to it"),
+    ("help", "this"),
+    ("quit", "end, as the end of the input does"),
+  ]
+
+  /// Reads a line; nil when it is empty or a comment.
+  init?(line: String) throws(EADemoCommandError) {
+    let text = Self.trimmed(line)
+    if text.isEmpty || text.hasPrefix("#") { return nil }
+    let name = String(text.prefix { $0 != " " && $0 != "\t" })
+    let rest = Self.trimmed(text.dropFirst(name.count))
+    switch name {
+    case "string":
+      // Everything behind the one blank is meant, blanks at the end included.
+      let words = line.drop { $0 == " " || $0 == "\t" }.dropFirst(name.count + 1)
+      guard !words.isEmpty else { throw EADemoCommandError("nothing to send: string TEXT") }
+      self = .send(Array(words.utf8))
+    case "hex":
+      do { self = .send(try HexText.parse(rest)) } catch { throw EADemoCommandError("hex \(rest): \(error)") }
+      if self == .send([]) { throw EADemoCommandError("nothing to send: hex BYTES, such as hex 01 02 ff") }
+    default: self = try Self.words(name, rest.split { $0 == " " || $0 == "\t" }.map(String.init))
+    }
+  }
+
+  private static func words(_ name: String, _ words: [String]) throws(EADemoCommandError) -> EADemoCommand {
+    switch (name, words.count) {
+    case ("list", 0): return .list
+    case ("show", 0): return .show(1)
+    case ("show", 1): return .show(try number(words[0], name))
+    case ("open", 0): return .open(protocolName: nil, number: nil)
+    case ("open", 1): return .open(protocolName: words[0], number: nil)
+    case ("open", 2): return .open(protocolName: words[0], number: try number(words[1], name))
+    case ("10k", 0): return .send(CountingPattern.bytes(10_000))
+    case ("counters", 0): return .counters
+    case ("wait", 1): return .wait(try wait(words[0]))
+    case ("close", 0): return .close
+    case ("background", 0): return .background
+    case ("foreground", 0): return .foreground
+    case ("help", 0): return .help
+    case ("quit", 0): return .quit
+    default:
+      if let entry = table.first(where: { $0.form.split(separator: " ")[0] == name }) {
+        throw EADemoCommandError("expected \(entry.form)")
+      }
+      let names = table.map { String($0.form.prefix { $0 != " " }) }
+      let near =
+        Suggestion.nearest(to: name, in: names).map { ", did you mean '\($0)'?" } ?? ": help lists what there is"
+      throw EADemoCommandError("unknown command '\(name)'\(near)")
+    }
+  }
+
+  private static func wait(_ word: String) throws(EADemoCommandError) -> EADemoWait {
+    switch word {
+    case "connect": return .connect
+    case "disconnect": return .disconnect
+    default: return .received(try number(word, "wait"))
+    }
+  }
+
+  private static func number(_ word: String, _ name: String) throws(EADemoCommandError) -> Int {
+    guard let number = Int(word), number > 0 else {
+      throw EADemoCommandError("\(name) '\(word)': expected a number from 1")
+    }
+    return number
+  }
+
+  private static func trimmed(_ text: some StringProtocol) -> String {
+    var rest = text[...]
+    while rest.last?.isWhitespace == true { rest.removeLast() }
+    return String(rest.drop { $0.isWhitespace })
+  }
+}

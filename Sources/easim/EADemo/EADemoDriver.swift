@@ -1,0 +1,110 @@
+import AccessoryCore
+import AccessoryHost
+import AccessorySessions
+import IAP2
+
+/// Does what ``EADemoApp`` decides, on a device's app: sessions, bytes, timers. Who shows it, screen or pipe, is told.
+final class EADemoDriver: AppHandler, SessionHandler {
+  /// What is known.
+  private(set) var app: EADemoApp
+  /// Whether somebody asked for the end.
+  private(set) var isOver = false
+  /// Hears what there is to say.
+  var say: (EADemoApp.Line) -> Void = { _ in }
+  /// Called after everything that changed ``app``.
+  var changed: () -> Void = {}
+
+  private let loop: any EventLoop
+  private var view: AppView?
+  private var session: Session?
+  private var outbox: [UInt8] = []
+  private var timer: LoopTimer?
+
+  init(_ app: EADemoApp, on device: Device, settings: AppSettings) {
+    self.app = app
+    loop = device.loop
+    timer = loop.makeTimer { [unowned self] in execute(self.app.handleTimeout(now: loop.now)) }
+    view = device.makeApp(self, settings: settings)
+  }
+
+  /// Does a command.
+  func perform(_ command: EADemoCommand) { execute(app.perform(command, now: loop.now)) }
+
+  /// Says what is wrong with a line.
+  func refuse(_ error: EADemoCommandError) { execute(app.refuse(error)) }
+
+  /// Closes what is open.
+  func close() {
+    timer?.cancel()
+    session?.close()
+    view?.close()
+    view = nil
+  }
+
+  private func hear(_ event: EADemoApp.Event) { execute(app.hear(event, now: loop.now)) }
+
+  private func execute(_ actions: [EADemoApp.Action]) {
+    for action in actions {
+      switch action {
+      case .open(let accessory, let name): open(accessory, name)
+      case .send(let bytes):
+        outbox += bytes
+        flush()
+      case .close: session?.close()
+      case .move(let state): view?.move(to: state)
+      case .quit: isOver = true
+      case .say(let line): say(line)
+      }
+    }
+    if let deadline = app.deadline { timer?.arm(at: deadline) } else { timer?.cancel() }
+    changed()
+  }
+
+  private func open(_ accessory: PublishedAccessory, _ name: String) {
+    guard let view else { return }
+    do {
+      let session = try view.openSession(with: accessory, protocolName: name)
+      self.session = session
+      outbox = []
+      session.handler = self
+      hear(.opened(accessory, protocolName: name))
+    } catch {
+      hear(.refused(error.description))
+    }
+  }
+
+  // MARK: The app
+
+  func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) { hear(.appeared(accessory)) }
+  func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) { hear(.disappeared(accessory)) }
+
+  // MARK: The session
+
+  private func flush() {
+    guard let session else { return }
+    while !outbox.isEmpty {
+      let bytes = outbox
+      let taken = session.write(bytes.span.bytes)
+      if taken == 0 { return }
+      outbox.removeFirst(taken)
+      hear(.sent(taken))
+    }
+  }
+
+  func sessionIsReadable(_ session: Session) {
+    var bytes: [UInt8] = []
+    session.read { span in
+      span.withUnsafeBytes { bytes.append(contentsOf: $0) }
+      return span.byteCount
+    }
+    if !bytes.isEmpty { hear(.received(bytes)) }
+  }
+
+  func sessionIsWritable(_ session: Session) { flush() }
+
+  func session(_ session: Session, endedWith end: SessionEnd) {
+    self.session = nil
+    outbox = []
+    hear(.ended(end.description))
+  }
+}

@@ -1,0 +1,138 @@
+import AccessoryCore
+import AccessoryHost
+import AccessorySessions
+import Glibc
+
+/// What shows EADemo to somebody and takes their commands.
+protocol EADemoFront: AnyObject {
+  /// Whether the commands are a script's, so that the exit code tells how they went.
+  var isScripted: Bool { get }
+  /// Begins.
+  func start(_ driver: EADemoDriver, on loop: any PollingLoop) throws
+  /// Hears what happens to the device.
+  func tell(_ event: TimelineEvent)
+  /// Ends.
+  func close()
+}
+
+extension TimelineEvent {
+  /// What a person at the console should hear of the device beside what the app does; nil for the rest.
+  fileprivate var complaint: String? {
+    switch kind {
+    case .warning(let text), .alert(let text): text
+    case .authentication(let text) where text.hasPrefix("refused"): "authentication \(text)"
+    default: nil
+    }
+  }
+}
+
+/// A pipe: one command per line in, one line or more per command out.
+final class EADemoPipeFront: EADemoFront {
+  let isScripted = true
+  private let console: Console
+  private var input: LineInput?
+  private var isAsked = false
+  private var loop: (any PollingLoop)?
+
+  init(_ console: Console) {
+    self.console = console
+  }
+
+  func start(_ driver: EADemoDriver, on loop: any PollingLoop) throws {
+    self.loop = loop
+    driver.say = { [unowned self] line in say(line) }
+    input = try LineInput(on: loop) { [unowned self, unowned driver] line in
+      isAsked = false
+      take(line, driver)
+    }
+    driver.changed = { [unowned self, unowned driver] in askForMore(driver) }
+    askForMore(driver)
+  }
+
+  /// The next line is for when nothing waits any more; in a later turn, because this one is inside a command.
+  private func askForMore(_ driver: EADemoDriver) {
+    guard !isAsked, !driver.app.isBusy, !driver.isOver else { return }
+    isAsked = true
+    loop?.schedule(after: .zero) { [weak self] in self?.input?.want() }
+  }
+
+  private func take(_ line: String?, _ driver: EADemoDriver) {
+    guard let line else { return driver.perform(.quit) }
+    do {
+      if let command = try EADemoCommand(line: line) { driver.perform(command) } else { askForMore(driver) }
+    } catch {
+      driver.refuse(error)
+    }
+  }
+
+  private func say(_ line: EADemoApp.Line) {
+    guard console.isJSON else { return console.out(line.isError ? "error: \(line.text)" : line.text) }
+    let kind: TimelineEvent.Kind = line.isError ? .warning(line.text) : .note(line.text)
+    console.show(TimelineEvent(time: loop?.now ?? .origin, side: .app, kind: kind))
+  }
+
+  func tell(_ event: TimelineEvent) {
+    if console.isJSON { return console.show(event) }
+    if let complaint = event.complaint { console.err("easim: \(complaint)") }
+  }
+
+  func close() { input?.close() }
+}
+
+/// A terminal: a screen, and keys.
+final class EADemoScreenFront: EADemoFront {
+  /// As often as eyes can follow, however much happens.
+  private static let drawingTime = Duration.milliseconds(20)
+
+  let isScripted = false
+  private var screen = EADemoScreen()
+  private var terminal: Terminal?
+  private var drawing: LoopTimer?
+
+  func start(_ driver: EADemoDriver, on loop: any PollingLoop) throws {
+    drawing = loop.makeTimer { [unowned self, unowned driver] in draw(driver.app) }
+    driver.say = { [unowned self] line in screen.tell(line) }
+    driver.changed = { [unowned self, unowned driver] in
+      screen.follow(driver.app)
+      drawSoon(loop)
+    }
+    terminal = try Terminal(on: loop) { [unowned self, unowned driver] key in
+      press(key, driver)
+      drawSoon(loop)
+    } changed: { [unowned self] in
+      drawSoon(loop)
+    }
+    draw(driver.app)
+  }
+
+  private func press(_ key: Key, _ driver: EADemoDriver) {
+    // A terminal that is gone, and Ctrl-D, end it as a pipe's end does.
+    let command = key == .control("d") ? .quit : screen.press(key, driver.app)
+    guard let command else { return }
+    if driver.app.mayPerform(command) {
+      driver.perform(command)
+    } else {
+      screen.tell(EADemoApp.Line(text: "not yet: what was asked for before is not done", isError: true))
+    }
+  }
+
+  private func drawSoon(_ loop: any PollingLoop) {
+    if drawing?.deadline == nil { drawing?.arm(at: loop.now + Self.drawingTime) }
+  }
+
+  private func draw(_ app: EADemoApp) {
+    guard let terminal else { return }
+    let (width, height) = terminal.size
+    terminal.draw(screen.rows(app, width: width, height: height))
+  }
+
+  func tell(_ event: TimelineEvent) {
+    if let complaint = event.complaint { screen.tell(EADemoApp.Line(text: complaint, isError: true)) }
+  }
+
+  func close() {
+    drawing?.cancel()
+    terminal?.close()
+    terminal = nil
+  }
+}

@@ -1,0 +1,90 @@
+import AccessoryCore
+import AccessoryHost
+
+/// The words for accessories: the list, the details, and a line about one.
+enum EADemoList {
+  /// Every accessory with its number, or that there is none and where it was looked.
+  static func lines(_ accessories: [PublishedAccessory], place: String) -> [String] {
+    if accessories.isEmpty { return [nothing(place)] }
+    return accessories.enumerated().map { "\($0.offset + 1)  \(line($0.element))" }
+  }
+
+  /// What EADemo shows when nothing is connected.
+  static func nothing(_ place: String) -> String { "No Accessories Connected (looked at \(place))" }
+
+  /// One accessory on one line.
+  static func line(_ accessory: PublishedAccessory) -> String {
+    let offer = accessory.protocols.isEmpty ? "no protocols" : accessory.protocols.joined(separator: " ")
+    return "\(shown(accessory.name)) (\(shown(accessory.serialNumber))) [\(shown(offer))] connectionID "
+      + "\(accessory.connectionID)"
+  }
+
+  /// Everything about one accessory.
+  static func details(_ accessory: PublishedAccessory) -> [String] {
+    let fields = [
+      ("name", accessory.name), ("manufacturer", accessory.manufacturer), ("model", accessory.modelNumber),
+      ("serial", accessory.serialNumber), ("firmware", accessory.firmwareRevision),
+      ("hardware", accessory.hardwareRevision), ("connectionID", "\(accessory.connectionID)"),
+    ]
+    return fields.map { "\($0.0): \(shown($0.1))" }
+      + (accessory.protocols.isEmpty ? ["protocols: none yet"] : accessory.protocols.map { "protocol: \(shown($0))" })
+  }
+
+  /// The commands.
+  static var help: [String] {
+    let width = EADemoCommand.table.map(\.form.count).max() ?? 0
+    return EADemoCommand.table.map { form, summary in
+      form + String(repeating: " ", count: width - form.count) + "  " + summary
+    }
+  }
+
+  /// "1 byte", "2 bytes".
+  static func bytes(_ count: Int) -> String { "\(count) \(count == 1 ? "byte" : "bytes")" }
+
+  /// What is there in place of what was waited for.
+  static func unfit(_ accessories: [PublishedAccessory], _ name: String?) -> String {
+    let offered = accessories.flatMap(\.protocols).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
+    guard let name, !offered.isEmpty else { return "nothing connected offers \(name ?? "a protocol")" }
+    let near = Suggestion.nearest(to: name, in: offered).map { ", did you mean \($0)?" } ?? ""
+    return "nothing connected offers \(name), but \(offered.map(shown).joined(separator: ", "))\(near)"
+  }
+
+  /// What an accessory says of itself, unable to steer the terminal.
+  static func shown(_ text: String) -> String {
+    text.unicodeScalars.reduce(into: "") { out, scalar in
+      let isControl = scalar.properties.generalCategory == .control
+      out += isControl ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
+    }
+  }
+}
+
+/// Which accessory and which protocol a session is meant for.
+enum EADemoChoice: Equatable {
+  /// These.
+  case one(PublishedAccessory, String)
+  /// It is not there, and may come: with the next half of a flicker, or from elsewhere on a bench.
+  case notYet
+  /// More has to be said, or something else; in words.
+  case wrong(String)
+
+  /// Chooses among what is connected, by what was said.
+  init(among accessories: [PublishedAccessory], protocolName name: String?, number: Int?) {
+    let meant = number.map { $0 <= accessories.count ? [accessories[$0 - 1]] : [] } ?? accessories
+    let fit = meant.filter { name.map($0.protocols.contains) ?? !$0.protocols.isEmpty }
+    if let accessory = fit.first, fit.count == 1 {
+      if let name {
+        self = .one(accessory, name)
+      } else if accessory.protocols.count == 1 {
+        self = .one(accessory, accessory.protocols[0])
+      } else {
+        self = .wrong("several protocols are offered, say which: \(accessory.protocols.joined(separator: ", "))")
+      }
+    } else if fit.count > 1 {
+      let numbers = fit.compactMap { one in accessories.firstIndex { $0.connectionID == one.connectionID } }
+      let list = numbers.map { "\($0 + 1)" }.joined(separator: ", ")
+      self = .wrong("several accessories fit, say which after the protocol: \(list)")
+    } else {
+      self = .notYet
+    }
+  }
+}

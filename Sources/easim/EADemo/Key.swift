@@ -1,0 +1,82 @@
+/// A key of a terminal, as far as EADemo has a use for it.
+enum Key: Equatable {
+  /// What types a character.
+  case character(Character)
+  case enter
+  case escape
+  case backspace
+  case up
+  case down
+  case left
+  case right
+  /// A control key: `c` for Ctrl-C.
+  case control(Character)
+}
+
+/// Makes keys of the bytes a terminal sends.
+///
+/// The escape key and the beginning of an arrow key's sequence are the same byte; which it was is known when something
+/// follows or nothing does. So an escape at the end of what was read is held, and is the key when ``finish()`` is called
+/// a moment later. What is no key that anybody here knows is dropped.
+struct KeyReader: Equatable {
+  /// Longer is no key of any terminal.
+  private static let longestSequence = 16
+  private var held: [UInt8] = []
+
+  /// Whether something is held that only the passing of time can decide.
+  var isHolding: Bool { !held.isEmpty }
+
+  /// The keys that are whole with these bytes.
+  mutating func read(_ bytes: some Sequence<UInt8>) -> [Key] {
+    var keys: [Key] = []
+    for byte in bytes {
+      held.append(byte)
+      while let (key, length) = first() {
+        held.removeFirst(length)
+        if let key { keys.append(key) }
+      }
+    }
+    return keys
+  }
+
+  /// Nothing followed: a held escape was the key.
+  mutating func finish() -> [Key] {
+    defer { held = [] }
+    return held.first == 0x1B && held.count == 1 ? [.escape] : []
+  }
+
+  /// The key at the front and its length, nil as key for bytes that are none; nil while more must come.
+  private func first() -> (Key?, Int)? {
+    guard let byte = held.first else { return nil }
+    switch byte {
+    case 0x1B: return sequence()
+    case 0x0D, 0x0A: return (.enter, 1)
+    case 0x7F, 0x08: return (.backspace, 1)
+    case 0x01...0x1A: return (.control(Character(UnicodeScalar(byte + 0x60))), 1)
+    case 0x20...0x7E: return (.character(Character(UnicodeScalar(byte))), 1)
+    case 0xC2...0xF4: return character()
+    default: return (nil, 1)
+    }
+  }
+
+  private func character() -> (Key?, Int)? {
+    let length = held[0] >= 0xF0 ? 4 : held[0] >= 0xE0 ? 3 : 2
+    guard held.dropFirst().prefix(length - 1).allSatisfy({ $0 & 0xC0 == 0x80 }) else { return (nil, 1) }
+    guard held.count >= length else { return nil }
+    let text = String(validating: held.prefix(length), as: UTF8.self)
+    return (text?.first.map(Key.character), length)
+  }
+
+  /// `ESC [ A`, with parameters or without, or `ESC O A`; another escape behind the first makes the first a key.
+  private func sequence() -> (Key?, Int)? {
+    guard held.count >= 2 else { return nil }
+    guard held[1] == UInt8(ascii: "[") || held[1] == UInt8(ascii: "O") else {
+      return held[1] == 0x1B ? (.escape, 1) : (nil, 2)
+    }
+    guard let end = held.dropFirst(2).firstIndex(where: { 0x40...0x7E ~= $0 }) else {
+      return held.count >= Self.longestSequence ? (nil, held.count) : nil
+    }
+    let arrows: [UInt8: Key] = [0x41: .up, 0x42: .down, 0x43: .right, 0x44: .left]
+    return (arrows[held[end]], end + 1)
+  }
+}

@@ -1,0 +1,67 @@
+import AccessoryCore
+import Glibc
+
+/// Stdin line by line, read only as fast as lines are wanted. Stdin is shared with whoever started this process, so it
+/// is not made non-blocking: it is read once, and only when the loop says that there is something.
+final class LineInput: DescriptorHandler {
+  /// A line that is longer is cut there, and its rest is the next line.
+  static let longestLine = 1 << 20
+
+  private let hear: (String?) -> Void
+  private var watch: (any DescriptorWatch)?
+  private var bytes: [UInt8] = []
+  private var isOver = false
+  private var isWanted = false
+
+  /// Nothing is read before ``want()``. `hear` gets each line, and nil at the end.
+  init(on loop: any PollingLoop, hear: @escaping (String?) -> Void) throws {
+    self.hear = hear
+    watch = try loop.watch(STDIN_FILENO, for: [], self)
+  }
+
+  /// Asks for one line, or the end, which may come before this returns.
+  func want() {
+    isWanted = true
+    deliver()
+  }
+
+  func close() {
+    watch?.cancel()
+    watch = nil
+  }
+
+  private func deliver() {
+    while isWanted, let line = nextLine() {
+      isWanted = false
+      hear(line)
+    }
+    if isWanted, isOver {
+      isWanted = false
+      hear(nil)
+    } else {
+      watch?.change(to: isWanted ? .readable : [])
+    }
+  }
+
+  private func nextLine() -> String? {
+    let end = bytes.prefix(Self.longestLine).firstIndex(of: UInt8(ascii: "\n"))
+    guard end != nil || bytes.count >= Self.longestLine || isOver && !bytes.isEmpty else { return nil }
+    var line = bytes[..<(end ?? min(bytes.count, Self.longestLine))]
+    bytes.removeFirst(end.map { $0 + 1 } ?? line.count)
+    if line.last == UInt8(ascii: "\r") { line.removeLast() }
+    return String(decoding: line, as: UTF8.self)
+  }
+
+  /// Called by the loop.
+  func descriptorReady(_ readiness: Readiness) {
+    guard isWanted else { return }
+    var block = [UInt8](repeating: 0, count: 65_536)
+    let count = read(STDIN_FILENO, &block, block.count)
+    if count > 0 {
+      bytes += block[..<count]
+    } else if count == 0 || (errno != EINTR && errno != EAGAIN) {
+      isOver = true
+    }
+    deliver()
+  }
+}

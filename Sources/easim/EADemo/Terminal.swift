@@ -1,0 +1,113 @@
+import AccessoryCore
+import AccessoryTransports
+import CLinux
+import Glibc
+
+/// The terminal as EADemo's screen: keys in, rows out.
+///
+/// It is given back as it was at ``close()``, at the end of the process and in a crash; Ctrl-Z gives it to the shell and
+/// takes it again afterwards.
+final class Terminal: DescriptorHandler {
+  /// How long an escape waits for the rest of an arrow key's sequence.
+  private static let escapeTime = Duration.milliseconds(50)
+
+  private let loop: any PollingLoop
+  private let hear: (Key) -> Void
+  private let changed: () -> Void
+  private let colors: Bool
+  private var keys = KeyReader()
+  private var watch: (any DescriptorWatch)?
+  private var signals: SignalWatch?
+  private var escapeTimer: LoopTimer?
+
+  /// Whether there is a terminal at both ends that can show a screen.
+  static var isThere: Bool {
+    let kind = getenv("TERM").map { String(cString: $0) } ?? "dumb"
+    return isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 && kind != "dumb"
+  }
+
+  /// Takes the terminal. `hear` gets each key; `changed` is called when everything must be drawn again.
+  init(on loop: any PollingLoop, hear: @escaping (Key) -> Void, changed: @escaping () -> Void) throws {
+    self.loop = loop
+    self.hear = hear
+    self.changed = changed
+    colors = getenv("NO_COLOR") == nil
+    guard clinux_terminal_hold(STDOUT_FILENO) == 0 else { throw SystemError("use the terminal", code: errno) }
+    escapeTimer = loop.makeTimer { [unowned self] in tell(keys.finish()) }
+    watch = try loop.watch(STDIN_FILENO, for: .readable, self)
+    signals = try SignalWatch([SIGWINCH, SIGCONT], on: loop) { [unowned self] signal in
+      // The shell that let go on has set the terminal as it likes it.
+      if signal == SIGCONT { takeAgain() }
+      self.changed()
+    }
+  }
+
+  /// Gives the terminal back.
+  func close() {
+    watch?.cancel()
+    watch = nil
+    signals?.close()
+    escapeTimer?.cancel()
+    clinux_terminal_release()
+  }
+
+  /// Called by the loop.
+  func descriptorReady(_ readiness: Readiness) {
+    var bytes = [UInt8](repeating: 0, count: 4_096)
+    let count = read(STDIN_FILENO, &bytes, bytes.count)
+    if count < 0, errno == EINTR || errno == EAGAIN { return }
+    guard count > 0 else {
+      // The terminal's other end is gone: there will be no more keys.
+      watch?.cancel()
+      watch = nil
+      return hear(.control("d"))
+    }
+    escapeTimer?.cancel()
+    tell(keys.read(bytes[..<count]))
+    if keys.isHolding { escapeTimer?.arm(at: loop.now + Self.escapeTime) }
+  }
+
+  private func tell(_ keys: [Key]) {
+    for key in keys {
+      if key == .control("z") { suspend() } else { hear(key) }
+    }
+  }
+
+  private func suspend() {
+    clinux_terminal_release()
+    raise(SIGSTOP)
+    takeAgain()
+    changed()
+  }
+
+  private func takeAgain() {
+    clinux_terminal_release()
+    // A shell in whose background easim goes on keeps its terminal; the next SIGCONT tells of a change.
+    _ = clinux_terminal_hold(STDOUT_FILENO)
+  }
+
+  // MARK: The screen
+
+  /// Columns and lines.
+  var size: (width: Int, height: Int) {
+    var size = winsize()
+    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return (80, 24) }
+    return (Int(size.ws_col), Int(size.ws_row))
+  }
+
+  /// Shows these rows and nothing else.
+  func draw(_ rows: [EADemoScreen.Row]) {
+    let lines = rows.map { row in "\(style(row.style))\(row.text)\u{1B}[0m\u{1B}[K" }
+    Console.write("\u{1B}[H\(lines.joined(separator: "\r\n"))\u{1B}[J", to: STDOUT_FILENO)
+  }
+
+  private func style(_ style: EADemoScreen.Row.Style) -> String {
+    switch style {
+    case .plain: ""
+    case .title: "\u{1B}[1m"
+    case .chosen: "\u{1B}[7m"
+    case .quiet: "\u{1B}[2m"
+    case .wrong: colors ? "\u{1B}[31m" : "\u{1B}[1m"
+    }
+  }
+}

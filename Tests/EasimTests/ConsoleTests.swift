@@ -1,0 +1,122 @@
+import Glibc
+import Testing
+
+/// `easim console` by a pipe, as a script uses it.
+@Suite struct ConsoleTests {
+  let place = Place()
+
+  /// Runs the console with these lines as its input.
+  private func run(_ lines: [String], at address: String, _ words: String...) throws -> Program.Remains {
+    place.write(Array((lines.joined(separator: "\n") + "\n").utf8), to: "lines")
+    let options = words.joined(separator: " ")
+    return try shell("cat \(place.file("lines")) | exec \(BuiltProducts.easim) console \(address) \(options)").wait()
+  }
+
+  private func shell(_ command: String) throws -> Program {
+    try Program(path: "/bin/sh", ["-c", command])
+  }
+
+  /// Connection IDs are new every time.
+  private func lines(_ remains: Program.Remains) -> [String] {
+    remains.outLines.map { line in
+      let words = line.split(separator: " ", omittingEmptySubsequences: false)
+      guard let index = words.firstIndex(where: { $0.hasPrefix("connectionID") }) else { return line }
+      return words[...index].joined(separator: " ")
+    }
+  }
+
+  @Test func aScriptOpensSendsWaitsAndClosesThroughAFlicker() throws {
+    let accessory = try Accessory(on: .unix, in: place, "--quirk", "flicker,empty=20ms,gap=20ms")
+    let script = ["open", "string hello", "wait 5", "hex 01 02", "10k", "wait 10007", "list", "close", "quit"]
+    let console = try run(script, at: accessory.address)
+    #expect(console.ending == .exit(0), "\(console.out)\(console.err)")
+    let name = "李未可 View AI眼镜 (040025380108A000608)"
+    #expect(
+      lines(console) == [
+        "connected: \(name) [no protocols] connectionID", "disconnected: \(name) [no protocols] connectionID",
+        "connected: \(name) [com.lawaken.iap2] connectionID", "session open on com.lawaken.iap2", "sent 5 bytes",
+        "sent 5 bytes, received 5 bytes", "sent 2 bytes", "sent 10000 bytes",
+        "sent 10007 bytes, received 10007 bytes", "1  \(name) [com.lawaken.iap2] connectionID",
+        "session over on com.lawaken.iap2: the device closed it; sent 10007 bytes, received 10007 bytes",
+      ])
+    #expect(try accessory.interrupt().err.contains("1 sessions were served, 20014 bytes in all"))
+  }
+
+  @Test func theEndOfTheInputIsTheEnd() throws {
+    let accessory = try Accessory(on: .tcp, in: place)
+    let console = try run(["open com.lawaken.iap2", "string x"], at: accessory.address)
+    #expect(console.ending == .exit(0))
+    let last = try #require(lines(console).last)
+    #expect(last.hasPrefix("session over on com.lawaken.iap2: the device closed it; sent 1 byte"))
+    try accessory.interrupt()
+  }
+
+  @Test func nobodyThereIsSaidAndTheExitCodeIsThree() throws {
+    let nowhere = "unix:\(place.file("nobody.sock"))"
+    let console = try run(["list", "open"], at: nowhere, "--timeout", "50ms")
+    #expect(console.ending == .exit(3))
+    #expect(
+      console.outLines == [
+        "No Accessories Connected (looked at \(nowhere))",
+        "error: no session within 50ms: No Accessories Connected (looked at \(nowhere))",
+      ])
+  }
+
+  @Test func aLineThatIsNoCommandIsSaidAndTheRestIsDone() throws {
+    let nowhere = "unix:\(place.file("nobody.sock"))"
+    let console = try run(["lsit", "list"], at: nowhere)
+    #expect(console.ending == .exit(2))
+    #expect(console.outLines.first == "error: unknown command 'lsit', did you mean 'list'?")
+    #expect(console.outLines.count == 2)
+  }
+
+  @Test func anAccessoryThatGoesEndsTheSessionAndNotTheConsole() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    try #require(mkfifo(place.file("commands"), 0o600) == 0)
+    let console = try shell("exec \(BuiltProducts.easim) console \(accessory.address) < \(place.file("commands"))")
+    let commands = open(place.file("commands"), O_WRONLY | O_CLOEXEC)
+    defer { close(commands) }
+    func type(_ line: String) {
+      _ = (line + "\n").withCString { write(commands, $0, strlen($0)) }
+    }
+    type("open")
+    try console.line("session open on com.lawaken.iap2")
+    try accessory.interrupt()
+    try console.line("session over on com.lawaken.iap2: the other end closed the channel")
+    try console.line("disconnected: ")
+    type("string x")
+    try console.line("error: no session is open")
+    type("quit")
+    #expect(try console.wait().ending == .exit(1))
+  }
+
+  @Test func jsonHasTheDevicesEventsAndTheAppsNotes() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let console = try run(["open", "string hi", "wait 2", "close"], at: accessory.address, "--json")
+    #expect(console.ending == .exit(0))
+    let lines = try EventLines(console.out)
+    #expect(lines.events("connect", "disconnect", "session.open", "session.close").count == 4)
+    let notes = lines.events("note").map { $0["text"]?.text ?? "" }
+    #expect(notes.contains("sent 2 bytes, received 2 bytes"), "\(console.out)")
+    try accessory.interrupt()
+  }
+
+  @Test func inTheBackgroundTheAppLosesItsAccessoriesUnlessItDeclaresTheMode() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let script = ["open", "background", "list", "foreground", "list"]
+    let losing = try run(script, at: accessory.address)
+    #expect(losing.out.contains("in the background\nsession over on com.lawaken.iap2"), "\(losing.out)")
+    #expect(losing.out.contains("No Accessories Connected"))
+    let plist = """
+      <?xml version="1.0" encoding="UTF-8"?>
+      <plist version="1.0"><dict>
+      <key>UISupportedExternalAccessoryProtocols</key><array><string>com.lawaken.iap2</string></array>
+      <key>UIBackgroundModes</key><array><string>external-accessory</string></array>
+      </dict></plist>
+      """
+    place.write(Array(plist.utf8), to: "Info.plist")
+    let keeping = try run(script, at: accessory.address, "--info-plist", place.file("Info.plist"))
+    #expect(keeping.out.contains("in the background\n1  李未可"), "\(keeping.out)\(keeping.err)")
+    try accessory.interrupt()
+  }
+}

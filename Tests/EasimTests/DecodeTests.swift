@@ -1,0 +1,51 @@
+import Testing
+
+/// `easim decode` as it is typed: files, stdin, exit codes.
+@Suite struct DecodeTests {
+  let place = Place()
+  private let capture: [UInt8] = [
+    0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10, 0xFF, 0x5A, 0x00, 0x10, 0x40, 0x41, 0x01, 0x01, 0x14, 0x40, 0x40, 0x00, 0x06,
+    0x1D, 0x00, 0x5D,
+  ]
+  private let lines = [
+    "00000000  DETECT", "00000006  DATA seq=65 ack=1 session=1 1D00 StartIdentification",
+  ]
+
+  @Test func aCaptureInAFileAndItsDumpInAPipeTellTheSame() throws {
+    place.write(capture, to: "capture")
+    let raw = try Program.run("decode", place.file("capture"))
+    #expect(raw.ending == .exit(0))
+    #expect(raw.outLines == lines)
+    #expect(raw.err == "easim: raw: 1 packet\n")
+    let dump = capture.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(separator: " ")
+    let piped = try Program(
+      path: "/bin/sh", ["-c", "echo '\(dump)' | \(BuiltProducts.easim) decode --as hex -"]
+    ).wait()
+    #expect(piped.ending == .exit(0))
+    #expect(piped.outLines == lines)
+  }
+
+  @Test func damageIsExitCodeOneAndNoCaptureIsTwo() throws {
+    place.write(capture.dropLast() + [0], to: "spoiled")
+    let spoiled = try Program.run("decode", place.file("spoiled"))
+    #expect(spoiled.ending == .exit(1))
+    #expect(spoiled.err.contains("1 of them spoiled"))
+    place.write(Array("ff 55\nDear Sir,\n".utf8), to: "letter")
+    let letter = try Program.run("decode", place.file("letter"))
+    #expect(letter.ending == .exit(2))
+    #expect(letter.err.contains("\(place.file("letter")):2:1: 'Dear' is not hex"))
+    #expect(try Program.run("decode", place.file("nothing")).ending == .exit(2))
+  }
+
+  @Test func theTranscriptOfASendIsDecoded() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let sent = try Program.run(
+      "send", accessory.address, "--10k", "--expect", "echo", "--transcript", place.file("transcript"))
+    #expect(sent.ending == .exit(0))
+    try accessory.interrupt()
+    let decoded = try Program.run("decode", "--json", place.file("transcript"))
+    #expect(decoded.ending == .exit(0), "\(decoded.out)\(decoded.err)")
+    #expect(decoded.out.contains("EA00 StartExternalAccessoryProtocolSession"))
+    #expect(decoded.outLines.last?.hasPrefix("{\"v\":1,\"event\":\"result\",\"passed\":true") == true)
+  }
+}

@@ -1,0 +1,202 @@
+import AccessoryCore
+import AccessoryHost
+import Testing
+
+@testable import easim
+
+/// EADemo without a screen, as transcripts: what a line or an event leads to.
+@Suite struct EADemoAppTests {
+  private var demo = EADemoTranscript()
+  private let empty = EADemoTranscript.accessory(7, "Echo")
+  private let echo = EADemoTranscript.accessory(8, "Echo", "com.example.echo")
+  private let two = EADemoTranscript.accessory(9, "Two", "com.example.echo", "com.example.other")
+
+  /// A session with `echo` is open.
+  private mutating func open() {
+    _ = demo.hear(.appeared(echo))
+    _ = demo.type("open")
+    _ = demo.hear(.opened(echo, protocolName: "com.example.echo"))
+  }
+
+  @Test mutating func nothingConnectedIsSaidWithThePlaceThatWasLookedAt() {
+    #expect(demo.type("list") == ["No Accessories Connected (looked at the bench /b)"])
+    #expect(demo.type("show") == ["! there is no accessory 1: 0 connected"])
+    #expect(demo.app.failure == .checkFailed)
+  }
+
+  @Test mutating func aFlickerIsFollowedAndAnOpenWaitsForTheProtocol() {
+    #expect(demo.type("open com.example.echo") == [])
+    #expect(demo.app.isBusy)
+    #expect(demo.hear(.appeared(empty)) == ["connected: Echo (S7) [no protocols] connectionID 7"])
+    #expect(demo.hear(.disappeared(empty)) == ["disconnected: Echo (S7) [no protocols] connectionID 7"])
+    #expect(
+      demo.hear(.appeared(echo)) == [
+        "connected: Echo (S8) [com.example.echo] connectionID 8", "open 8 com.example.echo",
+      ])
+    #expect(demo.hear(.opened(echo, protocolName: "com.example.echo")) == ["session open on com.example.echo"])
+    #expect(!demo.app.isBusy && demo.app.deadline == nil && demo.app.failure == nil)
+  }
+
+  @Test mutating func anOpenThatWaitsInVainSaysWhyAndHowEasimEnds() {
+    _ = demo.type("open com.example.echo")
+    #expect(demo.pass(.seconds(9)) == [])
+    #expect(
+      demo.pass(.seconds(1)) == ["! no session within 10s: No Accessories Connected (looked at the bench /b)"])
+    #expect(demo.app.failure == .unreachable)
+    _ = demo.hear(.appeared(empty))
+    _ = demo.type("open")
+    #expect(demo.pass(.seconds(10)) == ["! no session within 10s: nothing connected offers a protocol"])
+    #expect(demo.app.failure == .unreachable, "the first failure counts")
+  }
+
+  @Test mutating func whatCannotBeMeantIsSaidAtOnce() {
+    _ = demo.hear(.appeared(echo))
+    _ = demo.hear(.appeared(two))
+    #expect(demo.type("open") == ["! several accessories fit, say which after the protocol: 1, 2"])
+    #expect(demo.type("open com.example.echo 2") == ["open 9 com.example.echo"])
+    #expect(demo.hear(.refused("the accessory is busy")) == ["! the accessory is busy"])
+    #expect(demo.type("open com.example.other") == ["open 9 com.example.other"])
+    #expect(demo.app.failure == .usage)
+  }
+
+  @Test mutating func aProtocolOfAnotherAccessoryIsWaitedForAndThenNamed() {
+    _ = demo.hear(.appeared(echo))
+    #expect(demo.type("open com.example.other") == [])
+    #expect(demo.hear(.appeared(two)).last == "open 9 com.example.other")
+    _ = demo.hear(.refused("busy"))
+    #expect(demo.type("open com.example.ecko") == [])
+    #expect(
+      demo.pass(.seconds(10)) == [
+        "! no session within 10s: nothing connected offers com.example.ecko, but com.example.echo, "
+          + "com.example.other, did you mean com.example.echo?"
+      ])
+  }
+
+  @Test mutating func oneAccessoryWithSeveralProtocolsAsksForOne() {
+    _ = demo.hear(.appeared(two))
+    #expect(
+      demo.type("open") == ["! several protocols are offered, say which: com.example.echo, com.example.other"])
+  }
+
+  @Test mutating func sendingIsDoneWhenAllIsSentAndCounted() {
+    open()
+    #expect(demo.type("string hello") == ["send 5"])
+    #expect(demo.app.isBusy)
+    #expect(demo.hear(.sent(2)) == [])
+    #expect(demo.hear(.sent(3)) == ["sent 5 bytes"])
+    #expect(demo.type("hex 01") == ["send 1"])
+    #expect(demo.hear(.sent(1)) == ["sent 1 byte"])
+    #expect(demo.type("10k") == ["send 10000"])
+    #expect(demo.hear(.sent(10_000)) == ["sent 10000 bytes"])
+    #expect(demo.hear(.received([1, 2, 3])) == [])
+    #expect(demo.type("counters") == ["sent 10006 bytes, received 3 bytes"])
+    #expect(demo.app.session?.tail == [1, 2, 3])
+  }
+
+  @Test mutating func onlyTheLastBytesAreKept() {
+    open()
+    _ = demo.hear(.received([UInt8](repeating: 1, count: 200)))
+    _ = demo.hear(.received([2]))
+    #expect(demo.app.session?.tail == [UInt8](repeating: 1, count: 63) + [2])
+    #expect(demo.app.session?.received == 201)
+  }
+
+  @Test mutating func aWaitEndsWithTheLastByteItWants() {
+    open()
+    #expect(demo.type("wait 4") == [])
+    #expect(demo.hear(.received([1, 2, 3])) == [])
+    #expect(demo.hear(.received([4, 5])) == ["sent 0 bytes, received 5 bytes"])
+    #expect(demo.type("wait 5") == ["sent 0 bytes, received 5 bytes"])
+    #expect(demo.type("wait 6") == [])
+    #expect(demo.pass(.seconds(10)) == ["! 6 bytes did not come within 10s: sent 0 bytes, received 5 bytes"])
+    #expect(demo.app.failure == .timedOut)
+  }
+
+  @Test mutating func aWaitForComingAndGoing() {
+    #expect(demo.type("wait disconnect") == [])
+    #expect(!demo.app.isBusy, "nothing is connected")
+    #expect(demo.type("wait connect") == [])
+    _ = demo.hear(.appeared(empty))
+    #expect(demo.app.isBusy)
+    _ = demo.hear(.appeared(echo))
+    #expect(!demo.app.isBusy)
+    _ = demo.type("wait disconnect")
+    _ = demo.hear(.disappeared(empty))
+    #expect(demo.app.isBusy)
+    _ = demo.hear(.disappeared(echo))
+    #expect(!demo.app.isBusy)
+  }
+
+  @Test mutating func anAccessoryThatGoesTakesItsSessionWithIt() {
+    open()
+    _ = demo.hear(.received([1]))
+    #expect(
+      demo.hear(.ended("the other end closed the channel")) == [
+        "session over on com.example.echo: the other end closed the channel; sent 0 bytes, received 1 byte"
+      ])
+    #expect(demo.hear(.disappeared(echo)) == ["disconnected: Echo (S8) [com.example.echo] connectionID 8"])
+    #expect(demo.app.session == nil && demo.app.failure == nil)
+    #expect(demo.type("string x") == ["! no session is open: open one first"])
+  }
+
+  @Test mutating func aSessionThatGoesUnderACommandIsAFailure() {
+    open()
+    _ = demo.type("10k")
+    _ = demo.hear(.sent(100))
+    #expect(
+      demo.hear(.ended("gone")) == [
+        "! session over on com.example.echo: gone; sent 100 bytes, received 0 bytes"
+      ])
+    #expect(demo.app.failure == .gone && !demo.app.isBusy)
+  }
+
+  @Test mutating func closingIsDoneWhenTheSessionIsOver() {
+    open()
+    #expect(demo.type("open com.example.echo") == ["! a session on com.example.echo is open: close it first"])
+    #expect(demo.type("close") == ["close"])
+    #expect(demo.app.isBusy)
+    #expect(
+      demo.hear(.ended("the device closed it")) == [
+        "session over on com.example.echo: the device closed it; sent 0 bytes, received 0 bytes"
+      ])
+    #expect(demo.type("close") == ["! no session is open"])
+  }
+
+  @Test mutating func closingMayInterruptASendThatHangs() {
+    open()
+    _ = demo.type("10k")
+    #expect(demo.app.mayPerform(.close) && demo.app.mayPerform(.quit) && !demo.app.mayPerform(.list))
+    #expect(demo.type("close") == ["close"])
+    #expect(demo.hear(.ended("the device closed it")).count == 1)
+    #expect(demo.app.failure == nil)
+  }
+
+  @Test mutating func aSendThatHangsEndsWithItsTime() {
+    open()
+    _ = demo.type("10k")
+    _ = demo.hear(.sent(4_000))
+    #expect(
+      demo.pass(.seconds(10)) == ["! not all was sent within 10s: sent 4000 bytes, received 0 bytes"])
+    #expect(demo.app.failure == .timedOut)
+  }
+
+  @Test mutating func backgroundAndForegroundAreSaidOnce() {
+    #expect(demo.type("foreground") == [])
+    #expect(demo.type("background") == ["in the background", "move to background"])
+    #expect(demo.type("background") == [])
+    #expect(demo.type("foreground") == ["in the foreground", "move to foreground"])
+  }
+
+  @Test mutating func quittingClosesTheSessionFirst() {
+    #expect(demo.type("quit") == ["quit"])
+    open()
+    #expect(demo.type("quit") == ["close", "quit"])
+  }
+
+  @Test mutating func theDetailsOfAnAccessoryCannotSteerTheTerminal() {
+    _ = demo.hear(.appeared(EADemoTranscript.accessory(3, "E\u{1B}[2Jvil", "com.example.e")))
+    #expect(demo.type("list") == ["1  E\\u{1b}[2Jvil (S3) [com.example.e] connectionID 3"])
+    #expect(demo.type("show").first == "name: E\\u{1b}[2Jvil")
+    #expect(demo.type("show").last == "protocol: com.example.e")
+  }
+}

@@ -1,0 +1,38 @@
+import Testing
+
+@testable import easim
+
+@Suite struct EADemoCommandTests {
+  @Test(
+    arguments: [
+      ("list", .list), ("  show 2 ", .show(2)), ("show", .show(1)), ("open", .open(protocolName: nil, number: nil)),
+      ("open com.example.echo 3", .open(protocolName: "com.example.echo", number: 3)),
+      ("string hello  world ", .send(Array("hello  world ".utf8))), ("string  x", .send(Array(" x".utf8))),
+      ("hex 01 02ff", .send([1, 2, 255])), ("10k", .send((0..<10_000).map { UInt8(truncatingIfNeeded: $0) })),
+      ("counters", .counters), ("wait connect", .wait(.connect)), ("wait disconnect", .wait(.disconnect)),
+      ("wait 5", .wait(.received(5))), ("close", .close), ("background", .background), ("foreground", .foreground),
+      ("help", .help), ("quit\r", .quit), ("", nil), ("  ", nil), ("# a note", nil),
+    ] as [(String, EADemoCommand?)]) func aLineIsACommand(line: String, expected: EADemoCommand?) throws
+  {
+    #expect(try EADemoCommand(line: line) == expected)
+  }
+
+  @Test(arguments: [
+    ("lst", "unknown command 'lst', did you mean 'list'?"),
+    ("frobnicate", "unknown command 'frobnicate': help lists what there is"),
+    ("string", "nothing to send: string TEXT"), ("hex", "nothing to send: hex BYTES, such as hex 01 02 ff"),
+    ("hex 0", "hex 0: a byte is two hex digits, and the last one has only one"),
+    ("show two", "show 'two': expected a number from 1"), ("wait -1", "wait '-1': expected a number from 1"),
+    ("wait", "expected wait connect|disconnect|N"), ("quit now", "expected quit"),
+  ]) func whatIsNoneSaysWhatToTypeInstead(line: String, expected: String) {
+    #expect(throws: EADemoCommandError(expected)) { try EADemoCommand(line: line) }
+  }
+
+  @Test func everyCommandIsInTheTable() throws {
+    for (form, _) in EADemoCommand.table {
+      let name = String(form.prefix { $0 != " " })
+      let lines = [name, "\(name) 1", "\(name) 01"]
+      #expect(lines.contains { (try? EADemoCommand(line: $0)) != nil }, "\(form)")
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import AccessoryCore
+import IAP2
+
+@testable import AccessoryHost
+@testable import easim
+
+/// EADemo's machine with a clock: something goes in, and what comes of it is a list of short lines.
+struct EADemoTranscript {
+  var app = EADemoApp(lookingAt: "the bench /b", patience: .seconds(10))
+  var now = Instant.origin
+
+  static func accessory(_ id: Int, _ name: String, _ protocols: String...) -> PublishedAccessory {
+    var identification = Identification()
+    identification.name = name
+    identification.serialNumber = "S\(id)"
+    identification.protocols = protocols.enumerated().map {
+      ExternalAccessoryProtocol(id: UInt8($0.offset + 1), name: $0.element, matchAction: .optional)
+    }
+    return PublishedAccessory(
+      identification, connectionID: id, offersProtocols: true, certificate: CertificateSizes())
+  }
+
+  /// A line of a pipe.
+  mutating func type(_ line: String) -> [String] {
+    do throws(EADemoCommandError) {
+      guard let command = try EADemoCommand(line: line) else { return [] }
+      return told(app.perform(command, now: now))
+    } catch {
+      return told(app.refuse(error))
+    }
+  }
+
+  /// Something happened.
+  mutating func hear(_ event: EADemoApp.Event) -> [String] {
+    told(app.hear(event, now: now))
+  }
+
+  /// Time passes.
+  mutating func pass(_ time: Duration) -> [String] {
+    now = now + time
+    return told(app.handleTimeout(now: now))
+  }
+
+  private func told(_ actions: [EADemoApp.Action]) -> [String] {
+    actions.map { action in
+      switch action {
+      case .open(let accessory, let name): "open \(accessory.connectionID) \(name)"
+      case .send(let bytes): "send \(bytes.count)"
+      case .close: "close"
+      case .move(let state): "move to \(state)"
+      case .quit: "quit"
+      case .say(let line): line.isError ? "! \(line.text)" : line.text
+      }
+    }
+  }
+}
