@@ -21,7 +21,7 @@ extension BenchCard {
       name: try fields.text("name"), serial: try fields.text("serial"), manufacturer: try fields.text("manufacturer"),
       model: try fields.text("model"), protocols: try fields.texts("protocols"),
       process: ProcessIdentity(pid: pid, startTime: UInt64(try fields.number("processStart"))),
-      attachedAt: fields.milliseconds("attachedAt"))
+      attachedAt: fields.microseconds("attachedAt"))
   }
 }
 
@@ -55,10 +55,10 @@ private struct CardFields {
     return texts
   }
 
-  /// Seconds as milliseconds. Only shown, so a card without it is as good as any.
-  func milliseconds(_ key: String) -> Int {
-    guard case .number(let number)? = tree[key]?.content, (0...1e13).contains(number.value) else { return 0 }
-    return Int((number.value * 1_000).rounded())
+  /// Seconds as microseconds. Only shown, so a card without it is as good as any.
+  func microseconds(_ key: String) -> Int {
+    guard case .number(let number)? = tree[key]?.content, (0...1e12).contains(number.value) else { return 0 }
+    return Int((number.value * 1_000_000).rounded())
   }
 
   func wrong(_ key: String, _ expected: String) -> BenchCardError {

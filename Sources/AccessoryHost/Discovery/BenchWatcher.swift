@@ -159,7 +159,7 @@ public final class BenchWatcher {
   private func lookAgain() {
     tell(.warning("more happened on the bench \(directory) than could be followed"))
     let names = Set(directory.entries().map(\.name))
-    for accessory in accessories where !names.contains(accessory.entry.name) { remove(accessory, "unplugged") }
+    for accessory in accessories where !names.contains(accessory.entry.name) { remove(accessory, Self.unplugged) }
     missed.removeAll()
     for entry in directory.entries() { read(entry) }
   }
@@ -189,10 +189,12 @@ public final class BenchWatcher {
     }
   }
 
+  private static let unplugged = "taken from the bench"
+
   private func vanished(_ entry: BenchEntry) {
     if let accessory = attached[entry.name] {
       let isOrphan = !accessory.card.process.isRunning
-      remove(accessory, isOrphan ? "its process \(accessory.card.process.pid) is gone" : "unplugged")
+      remove(accessory, isOrphan ? "its process \(accessory.card.process.pid) is gone" : Self.unplugged)
     } else if missed.remove(entry.name) != nil {
       tell(.passed(name: entry.name, earlier[entry.accessoryName]))
     }

@@ -72,7 +72,7 @@ public final class BenchPort: Port {
     // Again at every attachment: somebody may have cleared it away during a flicker.
     try directory.make()
     let (entry, listener) = try listen(hear)
-    let plugged = Plugged(entry: entry, listener: listener, attachedAt: Self.milliseconds(), hear: hear)
+    let plugged = Plugged(entry: entry, listener: listener, attachedAt: Self.microseconds(), hear: hear)
     do {
       try entry.makeLock()
       try entry.write(card(appearance, since: plugged.attachedAt))
@@ -116,9 +116,9 @@ public final class BenchPort: Port {
       model: appearance.model, protocols: appearance.protocols, process: process, attachedAt: attachedAt)
   }
 
-  private static func milliseconds() -> Int {
+  private static func microseconds() -> Int {
     var now = timespec()
     clock_gettime(CLOCK_REALTIME, &now)
-    return now.tv_sec * 1_000 + now.tv_nsec / 1_000_000
+    return now.tv_sec * 1_000_000 + now.tv_nsec / 1_000
   }
 }

@@ -7,7 +7,7 @@ import Glibc
 ///
 /// ```json
 /// {"v":1,"name":"李未可","serial":"…","manufacturer":"…","model":"…","protocols":["com.lawaken.iap2"],
-///  "pid":4711,"processStart":218374,"attachedAt":1763691954.123,"socket":"k3x9qa-2.sock"}
+///  "pid":4711,"processStart":218374,"attachedAt":1763691954.123456,"socket":"k3x9qa-2.sock"}
 /// ```
 public struct BenchCard: Equatable, Sendable {
   /// The version of the form that ``json`` has.
@@ -25,7 +25,7 @@ public struct BenchCard: Equatable, Sendable {
   public var protocols: [String]
   /// The process that plays it.
   public var process: ProcessIdentity
-  /// When it was attached, in milliseconds since 1970.
+  /// When it was attached, in microseconds since 1970: fine enough to keep the order of arrival.
   public var attachedAt: Int
 
   /// A card.
@@ -42,6 +42,9 @@ public struct BenchCard: Equatable, Sendable {
     self.attachedAt = attachedAt
   }
 
+  /// When it was attached, in seconds since 1970.
+  public var attachedSeconds: Double { Double(attachedAt) / 1_000_000 }
+
   /// The card as it is written: one object on one line.
   public func json(socket: String) -> String {
     var object = JSONObject()
@@ -53,7 +56,7 @@ public struct BenchCard: Equatable, Sendable {
     object.add("protocols", protocols)
     object.add("pid", Int(process.pid))
     object.add("processStart", Int(clamping: process.startTime))
-    object.add("attachedAt", Double(attachedAt) / 1_000)
+    object.add("attachedAt", attachedSeconds)
     object.add("socket", socket)
     return object.text
   }

@@ -70,7 +70,7 @@ extension BenchAccessory {
     object.add("accessory", accessory)
     object.add("on", address.description)
     object.add("pid", Int(card.process.pid))
-    object.add("attachedAt", Double(card.attachedAt) / 1_000)
+    object.add("attachedAt", card.attachedSeconds)
     return object.text
   }
 }

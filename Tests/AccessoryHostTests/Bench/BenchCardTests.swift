@@ -9,7 +9,7 @@ import Testing
 
   let card = BenchCard(
     name: "李未可 \"View\"", serial: "S1", manufacturer: "李未可", model: "L\\1", protocols: ["com.example.a", "b"],
-    process: ProcessIdentity(pid: 4_711, startTime: 218_374), attachedAt: 1_763_691_954_123)
+    process: ProcessIdentity(pid: 4_711, startTime: 218_374), attachedAt: 1_763_691_954_123_456)
 
   func read(_ text: String) throws(BenchCardError) -> BenchCard { try BenchCard(reading: Array(text.utf8), of: entry) }
 

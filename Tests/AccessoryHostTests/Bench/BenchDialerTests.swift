@@ -61,8 +61,8 @@ import Testing
     lab.run(until: { host.log.appearances.count == 6 && lab.changes.count == 6 })
     #expect(
       lab.changes == [
-        "arrived S1 []", "left S1: unplugged", "arrived S1 []", "left S1: unplugged",
-        "arrived S1 [\"com.example.echo\"]", "left S1: unplugged",
+        "arrived S1 []", "left S1: taken from the bench", "arrived S1 []", "left S1: taken from the bench",
+        "arrived S1 [\"com.example.echo\"]", "left S1: taken from the bench",
       ], "the cards tell the same story")
     #expect(host.log.warnings == [])
     host.stop()

@@ -16,7 +16,7 @@ import Testing
     lab.run(until: { lab.changes.count == 1 })
     accessory.unplug()
     lab.run(until: { lab.changes.count == 2 })
-    #expect(lab.changes == ["arrived S1 [\"com.example.echo\"]", "left S1: unplugged"])
+    #expect(lab.changes == ["arrived S1 [\"com.example.echo\"]", "left S1: taken from the bench"])
     #expect(watcher.accessories.isEmpty)
     #expect(lab.files == [])
   }
@@ -117,7 +117,7 @@ import Testing
     staying.unplug()
     lab.run(until: { lab.changes.count == 4 })
     #expect(lab.changes[1].hasPrefix("warning more happened on the bench"))
-    #expect(Set(lab.changes[2...]) == ["left S1: unplugged", "arrived S2 [\"com.example.echo\"]"])
+    #expect(Set(lab.changes[2...]) == ["left S1: taken from the bench", "arrived S2 [\"com.example.echo\"]"])
     late.unplug()
   }
 

@@ -86,7 +86,7 @@ import Testing
     let entry = try #require(BenchEntry("k3x9qa-2", in: bench))
     var card = BenchCard(
       name: "李未可", serial: "S\"1", manufacturer: "M", model: "L", protocols: [],
-      process: ProcessIdentity(pid: 7, startTime: 8), attachedAt: 1_763_691_954_123)
+      process: ProcessIdentity(pid: 7, startTime: 8), attachedAt: 1_763_691_954_123_456)
     try entry.write(card)
     card.protocols = ["com.example.a"]
     try entry.write(card)
@@ -94,7 +94,7 @@ import Testing
     #expect(
       text == """
         {"v":1,"name":"李未可","serial":"S\\"1","manufacturer":"M","model":"L","protocols":["com.example.a"],"pid":7,\
-        "processStart":8,"attachedAt":1763691954.123,"socket":"k3x9qa-2.sock"}
+        "processStart":8,"attachedAt":1763691954.123456,"socket":"k3x9qa-2.sock"}
 
         """)
     #expect(temporary.names == ["k3x9qa-2.json"])
