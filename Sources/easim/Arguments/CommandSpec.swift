@@ -19,7 +19,9 @@ struct CommandSpec: Sendable {
   let run: @Sendable (ParsedArguments, Console) throws -> ExitCode
 
   /// Every command there is.
-  static let all: [CommandSpec] = [.demo, .run, .list, .send, .console, .decode, .profile, .scenario]
+  static let all: [CommandSpec] = [
+    .demo, .run, .list, .watch, .info, .send, .console, .decode, .profile, .scenario, .doctor, .completion,
+  ]
 
   /// The command's own options and those that every command has.
   var allOptions: [OptionSpec] { options + [.help] }
@@ -50,6 +52,12 @@ struct OptionSpec: Sendable {
     name: "--timeout", value: "TIME", summary: "how long to wait in all, such as 10s (default 10s)")
   static let transcript = OptionSpec(
     name: "--transcript", value: "FILE|-", summary: "write every packet, one line each, to FILE, or to stderr with -")
+  static let protocolName = OptionSpec(
+    name: "--protocol", value: "P", summary: "the protocol; may be left out when only one fits")
+  static let infoPlist = OptionSpec(
+    name: "--info-plist", value: "FILE", summary: "the app's Info.plist: its declared protocols and background modes")
+  static let allProtocols = OptionSpec(
+    name: "--all-protocols", summary: "show every accessory and open every session, whatever the Info.plist declares")
   static let allowRemote = OptionSpec(name: "--allow-remote", summary: "let TCP reach beyond this machine")
   static let seed = OptionSpec(
     name: "--seed", value: "N", summary: "what chance grows from; the same seed repeats itself")

@@ -22,10 +22,7 @@ extension CommandSpec {
       that of the first that did not: 1 not done, 2 no such command, 3 no accessory, 4 timed out, 5 the session went away.
       """,
     options: [
-      OptionSpec(
-        name: "--info-plist", value: "FILE",
-        summary: "what the app declares: protocols, and whether it stays connected in the background"),
-      .timeout, .json, .transcript,
+      .infoPlist, .allProtocols, .timeout, .json, .transcript,
     ],
     examples: ["easim console", "easim console unix:/tmp/glasses.sock --timeout 2s"], run: runConsole)
 }
@@ -34,9 +31,7 @@ private func runConsole(_ arguments: ParsedArguments, _ console: Console) throws
   console.isJSON = arguments.has("--json")
   let transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
   let patience = try arguments.duration("--timeout") ?? .seconds(10)
-  var settings = AppSettings()
-  if let path = arguments.value("--info-plist") { settings.manifest = try AppManifest.read(file: path) }
-  settings.filterSwitch = "--info-plist"
+  let settings = try HostSide.app(arguments)
   let stage = try Stage()
   let front: any EADemoFront = Terminal.isThere && !console.isJSON ? EADemoScreenFront() : EADemoPipeFront(console)
   let device = Device(settings: DeviceSettings(authenticator: AccessoryVerifier()), on: stage.loop) { event in

@@ -2,8 +2,6 @@ import AccessoryCore
 import AccessoryHost
 import AccessorySessions
 import AccessoryTransports
-import Certificates
-import Glibc
 import IAP2
 
 extension CommandSpec {
@@ -23,10 +21,9 @@ extension CommandSpec {
       OptionSpec(name: "--hex", value: "H", summary: "send these bytes, such as \"01 02 ff\""),
       OptionSpec(name: "--file", value: "F", summary: "send what is in this file"),
       OptionSpec(name: "--10k", summary: "send EADemo's 10,000 bytes counting 0 to 255"),
-      OptionSpec(name: "--protocol", value: "P", summary: "the protocol; may be left out when the accessory has one"),
       OptionSpec(name: "--expect", value: "echo|none|HEX", summary: "what must come back (default none)"),
       OptionSpec(name: "--early", summary: "show the accessory before it is authenticated, as older systems did"),
-      .allowRemote, .timeout, .json, .transcript,
+      .protocolName, .infoPlist, .allProtocols, .allowRemote, .timeout, .json, .transcript,
     ],
     examples: ["easim send --10k --expect echo", "easim send unix:/tmp/echo-1.sock --hex \"01 02\" --expect 0102"],
     run: runSend)
@@ -38,46 +35,20 @@ private func runSend(_ arguments: ParsedArguments, _ console: Console) throws ->
   let expectation = try expectation(arguments)
   let timeout = try arguments.duration("--timeout") ?? .seconds(10)
   let stage = try Stage()
-  var settings = DeviceSettings(authenticator: AccessoryVerifier())
-  if arguments.has("--early") { settings.policy = .early }
-  let device = Device(settings: settings, on: stage.loop, report: console.show)
   let sender = Sender(
     payload, expecting: expectation, protocolName: arguments.value("--protocol"), on: stage.loop,
     report: console.show)
-  var transcript: TranscriptFile?
-  let reach = try Reach(
-    arguments.words.first, protocolName: arguments.value("--protocol"), for: device, on: stage.loop,
-    arguments: arguments, console: console
-  ) { channel in
-    guard let transcript else { return channel }
-    return TranscriptChannel(around: channel, at: .device, Transcript(write: transcript.write), on: stage.loop)
+  let host = try HostSide(arguments, for: sender, on: stage, console, report: console.show)
+  let ended = try host.run(until: { sender.verdict != nil || !host.app.hiddenAccessories.isEmpty }, limit: timeout) {
+    sender.close()
   }
-  // Last, so that a wrong command line does not empty the file.
-  transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
-  try reach.dialer.start()
-  let app = device.makeApp(sender)
-  let ended = stage.run(until: { sender.verdict != nil }, limit: timeout)
-  reach.dialer.stop()
-  let hadCable = device.cableCount > 0
-  sender.close()
-  app.close()
-  device.unplugAll("done")
-  stage.settle(until: { device.cableCount == 0 })
   if let verdict = sender.verdict { return verdict }
   if stage.signal != nil {
     console.err("easim: stopped by \(stage.signalName); \(sender.progress)")
     return .checkFailed
   }
-  guard !ended else { return .checkFailed }
-  return explainTimeout(sender, reach, hadCable: hadCable, timeout, console)
-}
-
-/// Nobody there, or somebody who did not get as far as was asked: two different ends.
-private func explainTimeout(
-  _ sender: Sender, _ reach: Reach, hadCable: Bool, _ timeout: Duration, _ console: Console
-) -> ExitCode {
-  if !sender.sawAccessory, !hadCable {
-    console.err("easim: \(reach.explanation(within: timeout))")
+  if ended || (!sender.sawAccessory && !host.hadCable) {
+    console.err("easim: \(ended ? HostSide.nothingVisible : host.reach.explanation(within: timeout))")
     return .unreachable
   }
   console.err("easim: timed out after \(timeout); \(sender.progress)")

@@ -24,6 +24,21 @@ final class Place {
     (try? FileManager.default.attributesOfItem(atPath: file(name))) != nil
   }
 
+  /// What is in a folder, sorted; nothing when there is none.
+  func names(_ folder: String) -> [String] {
+    ((try? FileManager.default.contentsOfDirectory(atPath: file(folder))) ?? []).sorted()
+  }
+
+  func makeFolder(_ name: String, mode: Int) {
+    do {
+      try FileManager.default.createDirectory(atPath: file(name), withIntermediateDirectories: false)
+      // Apart from making it, because then the process's own mask would count.
+      try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file(name))
+    } catch {
+      preconditionFailure("no folder for a test: \(error)")
+    }
+  }
+
   func write(_ bytes: [UInt8], to name: String) {
     let isWritten = FileManager.default.createFile(atPath: file(name), contents: Data(bytes))
     precondition(isWritten, "\(file(name)) cannot be written")

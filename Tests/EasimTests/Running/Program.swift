@@ -32,6 +32,8 @@ final class Program {
 
   private let command: String
   private let pid: pid_t
+  /// The process id, for messages that name it.
+  var number: Int32 { pid }
   private var out: OutputPipe
   private var err: OutputPipe
   private var ending: Ending?
@@ -86,6 +88,11 @@ final class Program {
     }
   }
 
+  /// Takes what has been said so far, so that a program which is only left running never has to wait for a reader.
+  func catchUp() throws {
+    while try pump(nil) {}
+  }
+
   /// Waits for the end.
   func wait() throws -> Remains {
     while !out.isOver || !err.isOver { try pump("its end") }
@@ -99,16 +106,18 @@ final class Program {
     return Remains(ending: ending, out: out.text, err: err.text)
   }
 
-  /// Takes what either output has to say, waiting for it.
-  private func pump(_ what: String) throws {
+  /// Takes what either output has to say, waiting for it if it is said what for. Whether there was anything.
+  @discardableResult
+  private func pump(_ what: String?) throws -> Bool {
     var polls = [
       pollfd(fd: out.isOver ? -1 : out.readingEnd, events: Int16(POLLIN), revents: 0),
       pollfd(fd: err.isOver ? -1 : err.readingEnd, events: Int16(POLLIN), revents: 0),
     ]
-    let count = poll(&polls, 2, Int32(Self.hangLimit))
-    if count == 0 { throw failure("said nothing for \(Self.hangLimit / 1_000) s; waited for \(what)") }
+    let count = poll(&polls, 2, what == nil ? 0 : Int32(Self.hangLimit))
+    if count == 0, let what { throw failure("said nothing for \(Self.hangLimit / 1_000) s; waited for \(what)") }
     if polls[0].revents != 0 { out.read() }
     if polls[1].revents != 0 { err.read() }
+    return count > 0
   }
 
   private func failure(_ what: String) -> ProgramFailure {

@@ -1,0 +1,108 @@
+import AccessoryCore
+import AccessoryHost
+import AccessoryProfiles
+import AccessorySessions
+
+extension CommandSpec {
+  /// `easim info`.
+  static let info = CommandSpec(
+    name: "info", summary: "one accessory in full, as Apple prints it", arguments: "[ADDR]", argumentCount: 0...1,
+    details: """
+      Connects to the accessory at ADDR (default: the only one on the bench) as an Apple device would, waits until it is
+      whole (through a flicker, if there is one), and prints it in the layout of EAAccessory's debug description.
+      The exit code is 2 when several accessories are there, 3 when none is, and 4 when it never became ready.
+      """,
+    options: [
+      OptionSpec(
+        name: "--layout", value: "A|B|C",
+        summary: "iOS 12's (A), with a regioncode (B, the default), without a delegate (C)", choices: ["A", "B", "C"]),
+      .protocolName, .infoPlist, .allProtocols, .allowRemote, .timeout, .json, .transcript,
+    ],
+    examples: ["easim info", "easim info bench:040025380108A000608 --json"], run: runInfo)
+}
+
+private func runInfo(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+  let timeout = try arguments.duration("--timeout") ?? .seconds(10)
+  let stage = try Stage()
+  let onlooker = Onlooker()
+  let host = try HostSide(arguments, for: onlooker, on: stage, console) { event in
+    switch event.kind {
+    case .warning(let text), .alert(let text): console.err("easim: \(text)")
+    default: break
+    }
+  }
+  var seen: PublishedAccessory?
+  _ = try host.run(
+    until: { onlooker.seen?.protocols.isEmpty == false || !host.app.hiddenAccessories.isEmpty }, limit: timeout
+  ) {
+    // Before it is unplugged; one that never offered a protocol is shown as it is.
+    seen = onlooker.seen
+  }
+  if let seen {
+    console.out(
+      arguments.has("--json")
+        ? seen.listing(at: stage.loop.now) : seen.dump(arguments.value("--layout"), address: host.objectAddress))
+    return .done
+  }
+  if stage.signal != nil {
+    console.err("easim: stopped by \(stage.signalName) before an accessory was ready")
+    return .checkFailed
+  }
+  if host.hadCable, host.app.hiddenAccessories.isEmpty {
+    console.err("easim: an accessory is there and was not ready within \(timeout)")
+    return .timedOut
+  }
+  console.err("easim: \(host.hadCable ? HostSide.nothingVisible : host.reach.explanation(within: timeout))")
+  return .unreachable
+}
+
+/// Sees what the app sees.
+private final class Onlooker: AppHandler {
+  private(set) var seen: PublishedAccessory?
+
+  func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) { seen = accessory }
+
+  func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
+    if seen?.connectionID == accessory.connectionID { seen = nil }
+  }
+}
+
+extension PublishedAccessory {
+  /// The accessory as Apple prints it.
+  fileprivate func dump(_ layout: String?, address: UInt64) -> String {
+    var identity = Profile.Identity(
+      name: name, manufacturer: manufacturer, modelNumber: modelNumber, serialNumber: serialNumber,
+      firmwareRevision: firmwareRevision, hardwareRevision: hardwareRevision)
+    identity.productPlanUID = productPlanUID
+    var description = AccessoryDescription(identity: identity, protocols: protocols)
+    description.address = address
+    description.connectionID = UInt64(connectionID)
+    description.certSerial = certificateSerialCount
+    description.certData = certificateCount
+    description.generation = layout == "A" ? .a : layout == "C" ? .c : .b
+    return description.text
+  }
+
+  /// The accessory as one line of JSON, in the shape of a `connect` event with all that is known.
+  fileprivate func listing(at time: Instant) -> String {
+    var accessory = JSONObject()
+    accessory.add("name", name)
+    accessory.add("serial", serialNumber)
+    accessory.add("protocols", protocols)
+    accessory.add("connectionID", connectionID)
+    accessory.add("manufacturer", manufacturer)
+    accessory.add("model", modelNumber)
+    accessory.add("firmware", firmwareRevision)
+    accessory.add("hardware", hardwareRevision)
+    if let productPlanUID { accessory.add("productPlan", productPlanUID) }
+    accessory.add("certSerial", certificateSerialCount)
+    accessory.add("certData", certificateCount)
+    var object = JSONObject()
+    object.add("v", TimelineEvent.jsonVersion)
+    object.add("t", seconds: time)
+    object.add("side", "device")
+    object.add("event", "connect")
+    object.add("accessory", accessory)
+    return object.text
+  }
+}

@@ -1,0 +1,153 @@
+import AccessoryCore
+import AccessoryTransports
+import CLinux
+import Certificates
+import Glibc
+
+/// What this machine is asked by `easim doctor`. Every question is put by doing the thing, once, and undoing it.
+enum Machine {
+  /// All questions, in the order in which they are answered.
+  static func examine() -> [Examination] {
+    [kernel, bench, inotify, processes, tcp, pty, cryptography, descriptors, usb, gadget]
+  }
+
+  // MARK: The kernel
+
+  private static var kernel: Examination {
+    var name = utsname()
+    uname(&name)
+    let release = withUnsafeBytes(of: &name.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    let numbers = release.split { !$0.isNumber }.prefix(2).compactMap { Int($0) }
+    let isRecent = numbers.count == 2 && (numbers[0], numbers[1]) >= (5, 11)
+    return Examination(
+      name: "kernel", purpose: "timers to the nanosecond",
+      finding: isRecent
+        ? .works("Linux \(release)")
+        : .limited("Linux \(release) waits in whole milliseconds", remedy: "use Linux 5.11 or later"))
+  }
+
+  private static var inotify: Examination {
+    let finding: Examination.Finding
+    do {
+      let loop = try EpollLoop()
+      let watch = try DirectoryWatch(on: loop) { _ in }
+      defer { watch.close() }
+      try watch.look(at: "/tmp", for: .creations)
+      finding = .works("inotify")
+    } catch {
+      let limits = "fs.inotify.max_user_instances=512 fs.inotify.max_user_watches=65536"
+      finding = .fails("\(error)", remedy: "sudo sysctl \(limits)")
+    }
+    return Examination(name: "inotify", purpose: "seeing accessories come and go on the bench", finding: finding)
+  }
+
+  private static var processes: Examination {
+    let finding: Examination.Finding
+    do {
+      let watch = ProcessWatch(.current, on: try EpollLoop()) {}
+      watch?.cancel()
+      finding =
+        watch == nil
+        ? .limited("the kernel does not tell, and is asked once a second", remedy: "use Linux 5.3 or later")
+        : .works("process descriptors")
+    } catch {
+      finding = .fails("\(error)", remedy: "ulimit -n 4096")
+    }
+    return Examination(name: "processes", purpose: "noticing that a simulator died", finding: finding)
+  }
+
+  private static var descriptors: Examination {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    let count = limit.rlim_max
+    return Examination(
+      name: "descriptors", purpose: "a thousand accessories at once",
+      finding: count >= 4_096
+        ? .works("\(count) open files") : .limited("\(count) open files", remedy: "ulimit -Hn 4096"))
+  }
+
+  // MARK: Where accessories appear
+
+  private static var bench: Examination {
+    let bench = BenchDirectory.standard()
+    let finding: Examination.Finding
+    do throws(BenchError) {
+      let isThere = try bench.check()
+      let place = isThere ? bench.path : String(bench.path[..<(bench.path.lastIndex(of: "/") ?? bench.path.startIndex)])
+      if bench.path.utf8.count > BenchDirectory.longestPath { throw .pathTooLong(bench.path) }
+      if access(place.isEmpty ? "/" : place, W_OK | X_OK) != 0 {
+        throw errno == ENOENT ? .noParent(bench.path) : .system(SystemError("write to \(place)", code: errno))
+      }
+      finding = .works(isThere ? bench.path : "\(bench) (made when the first accessory is plugged in)")
+    } catch {
+      finding = .fails("\(error)", remedy: remedy(for: error))
+    }
+    return Examination(name: "bench", purpose: "finding accessories of other processes", finding: finding)
+  }
+
+  private static func remedy(for error: BenchError) -> String {
+    switch error {
+    case .writableByAll(let path): "chmod 700 \(path)"
+    case .noParent(let path): "mkdir -p \(path) && chmod 700 \(path)"
+    case .notADirectory, .notOwned, .pathTooLong, .system: "export EASIM_BENCH=$(mktemp -d)"
+    }
+  }
+
+  private static var tcp: Examination {
+    let finding: Examination.Finding
+    do {
+      let listener = try Transports.listen(at: .tcp(host: "127.0.0.1", port: 0), on: try EpollLoop()) { _ in }
+      finding = .works("\(listener.address)")
+      listener.close()
+    } catch {
+      finding = .fails("\(error)", remedy: "sudo ip link set lo up")
+    }
+    return Examination(name: "tcp", purpose: "accessories on a port of this machine", finding: finding)
+  }
+
+  private static var pty: Examination {
+    var name = [CChar](repeating: 0, count: 64)
+    let master = clinux_open_pty(&name, name.count)
+    let code = errno
+    if master >= 0 { close(master) }
+    return Examination(
+      name: "pty", purpose: "accessories on a serial line that is none",
+      finding: master >= 0
+        ? .works("pseudo terminals")
+        : .fails(
+          "\(SystemError("make a pseudo terminal", code: code))", remedy: "sudo mount -t devpts devpts /dev/pts"))
+  }
+
+  // MARK: Authentication
+
+  private static var cryptography: Examination {
+    let finding: Examination.Finding
+    do throws(AuthenticatorError) {
+      let (accessory, device) = (SimulatedCoprocessor(seed: 1), AccessoryVerifier())
+      let challenge = try device.challenge(for: accessory.certificate)
+      let response = try accessory.respond(to: challenge)
+      switch device.judge(response: response, to: challenge, certificate: accessory.certificate) {
+      case .accepted: finding = .works(LibraryVersion.text)
+      case .refused(let reason):
+        finding = .fails("\(LibraryVersion.text) refuses its own signature: \(reason)", remedy: reinstall)
+      }
+    } catch {
+      finding = .fails("\(LibraryVersion.text): \(error)", remedy: reinstall)
+    }
+    return Examination(name: "libcrypto", purpose: "authentication", finding: finding)
+  }
+
+  private static let reinstall = "sudo apt-get install --reinstall libssl3"
+
+  // MARK: What is to come
+
+  private static var usb: Examination {
+    Examination(name: "usb", purpose: "real accessories on USB", finding: .later("not in this easim yet"))
+  }
+
+  private static var gadget: Examination {
+    Examination(
+      name: "gadget", purpose: "simulated accessories as USB devices (USB/IP, FunctionFS, QEMU)",
+      finding: .later("not in this easim yet"))
+  }
+}

@@ -1,0 +1,102 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// `easim info`, and what an Info.plist does to it and to `send`.
+@Suite struct InfoTests {
+  let bench = BenchPlace()
+
+  /// The glasses as a device printed them, but for the address and the connection ID.
+  static let glasses = """
+    <EAAccessory: 0x> {\u{20}
+      connected:YES\u{20}
+      connectionID:\u{20}
+      name: 李未可 View AI眼镜\u{20}
+      manufacturer: 李未可\u{20}
+      modelNumber: LAWK View\u{20}
+      serialNumber: 040025380108A000608\u{20}
+      ppid: cf9734dfae8b4078\u{20}
+      regioncode: (null)\u{20}
+      firmwareRevisionActive: 1\u{20}
+      firmwareRevisionPending: (null)\u{20}
+      hardwareRevision: 1\u{20}
+      dockType: \u{20}
+      certSerial: 16 bytes\u{20}
+      certData: 607 bytes\u{20}
+      protocols: (
+        "com.lawaken.iap2"
+    )\u{20}
+      delegate: (null)\u{20}
+    }
+
+    """
+
+  /// The text without the digits of the address and of the connection ID.
+  func masked(_ text: String) -> String {
+    text.replacing(/0x[0-9a-f]+/, with: "0x", maxReplacements: 1)
+      .replacing(/connectionID:[0-9]+/, with: "connectionID:")
+  }
+
+  @Test func theGlassesArePrintedAsAppleDoesThroughAFlicker() throws {
+    let run = try bench.plugIn("lawk-view", "--quirk", "flicker,empty=5ms,gap=5ms")
+    let info = try bench.run("info")
+    #expect(info.ending == .exit(0), "\(info.err)")
+    #expect(masked(info.out) == Self.glasses)
+    let older = try bench.run("info", "--layout", "A")
+    #expect(masked(older.out) == Self.glasses.replacing("  regioncode: (null) \n", with: ""))
+    let json = try bench.run("info", "--json")
+    let event = try #require(try EventLines(json.out).events.first)
+    #expect(event["event"]?.text == "connect")
+    #expect(event.protocols == ["com.lawaken.iap2"] && (event.connectionID ?? 0) > 0)
+    #expect(event["accessory"]?["productPlan"]?.text == "cf9734dfae8b4078")
+    run.send(SIGINT)
+    #expect(try run.wait().ending == .exit(0))
+  }
+
+  @Test func anAccessoryAtAFixedAddressIsShownAsWell() throws {
+    let accessory = try Accessory(on: .unix, in: bench.place)
+    let info = try bench.run("info", accessory.address)
+    #expect(masked(info.out) == Self.glasses, "\(info.err)")
+    try accessory.interrupt()
+  }
+
+  func plist(_ protocols: String...) -> String {
+    let list = protocols.map { "<string>\($0)</string>" }.joined()
+    let text =
+      "<plist version=\"1.0\"><dict><key>UISupportedExternalAccessoryProtocols</key><array>\(list)</array></dict></plist>"
+    bench.place.write(Array(text.utf8), to: "Info.plist")
+    return bench.place.file("Info.plist")
+  }
+
+  @Test func whatTheInfoPlistDoesNotDeclareIsNotThereForTheApp() throws {
+    let run = try bench.plugIn("echo")
+    let path = plist("com.example.other")
+    for words in [["info"], ["send", "--text", "hello"]] {
+      let easim = try Program(
+        path: BuiltProducts.easim, words + ["--info-plist", path], environment: ["EASIM_BENCH": bench.path]
+      ).wait()
+      #expect(easim.ending == .exit(3))
+      let said = easim.out + easim.err
+      for part in [
+        "No Accessories Connected, as the app sees it", "\(path) declares com.example.other", "--all-protocols",
+        "Application Not Installed: no app declares a protocol of Echo (com.example.echo)",
+      ] { #expect(said.contains(part), "\(said)") }
+    }
+    let all = try bench.run("send", "--text", "hello", "--expect", "echo", "--info-plist", path, "--all-protocols")
+    #expect(all.ending == .exit(0), "\(all.err)")
+    #expect(all.out.contains("com.example.echo is not defined in the app's Info.plist: this system opens the session"))
+    let declared = try bench.run(
+      "send", "--text", "hello", "--expect", "echo", "--info-plist", plist("com.example.echo"))
+    #expect(declared.ending == .exit(0), "\(declared.err)")
+    run.send(SIGINT)
+    #expect(try run.wait().ending == .exit(0))
+  }
+
+  @Test func aWrongInfoPlistIsNamedWithItsPlace() throws {
+    bench.place.write(Array("<plist>\n<dict><key>a</key></dict></plist>".utf8), to: "Info.plist")
+    let path = bench.place.file("Info.plist")
+    let easim = try bench.run("info", "--info-plist", path)
+    #expect(easim.ending == .exit(2))
+    #expect(easim.err.contains("\(path):2:7: the key 'a' has no value"), "\(easim.err)")
+  }
+}

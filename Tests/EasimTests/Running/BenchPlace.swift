@@ -1,0 +1,37 @@
+import Glibc
+import Testing
+
+/// A bench of its own for one test, and programs that find it where users' programs find theirs.
+final class BenchPlace {
+  let place = Place()
+
+  var path: String { place.file("bench") }
+  private var environment: [String: String] { ["EASIM_BENCH": path] }
+
+  /// Starts `easim` with these words.
+  func start(_ words: String...) throws -> Program {
+    try Program(path: BuiltProducts.easim, words, environment: environment)
+  }
+
+  /// Runs `easim` with these words to its end.
+  func run(_ words: String...) throws -> Program.Remains {
+    try Program(path: BuiltProducts.easim, words, environment: environment).wait()
+  }
+
+  /// Plugs accessories in; `count` of them are there when this returns.
+  func plugIn(_ words: String..., count: Int = 1) throws -> Program {
+    let program = try Program(path: BuiltProducts.easim, ["run"] + words, environment: environment)
+    for _ in 0..<count { try program.line("plugged in at bench:") }
+    return program
+  }
+
+  /// Runs a line of bash, with `easim` on the PATH.
+  func bash(_ line: String) throws -> Program.Remains {
+    let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
+    let own = environment.merging(["PATH": "\(BuiltProducts.folder):\(path)"]) { $1 }
+    return try Program(path: "/bin/bash", ["-c", line], environment: own).wait()
+  }
+
+  /// The files on the bench.
+  var files: [String] { place.names("bench") }
+}
