@@ -110,11 +110,24 @@ import Testing
   }
 
   @Test func theEndOfTheSessionIsTheEndOfTheProgramsInputAfterAllThatHadCome() throws {
-    let (bench, ear) = try open("wc -c >&2")
+    var folder = Array("/tmp/easim-test-XXXXXX".utf8CString)
+    try #require(mkdtemp(&folder) != nil)
+    let path = String(decoding: folder.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    defer {
+      unlink("\(path)/gate")
+      rmdir(path)
+    }
+    try #require(mkfifo("\(path)/gate", 0o600) == 0)
+    // The program reads nothing before the session is over, so that more than a pipe holds is left for afterwards.
+    let (bench, ear) = try open("read line < \(path)/gate; wc -c >&2", grace: .seconds(20))
     ear.send([UInt8](repeating: 7, count: 200_000))
     wait("all is acknowledged") { ear.session.unacknowledged == 0 && ear.session.bytesWritten == 200_000 }
     ear.session.close()
+    wait("the session is over") { bench.endings.count == 1 }
+    let gate = Glibc.open("\(path)/gate", O_RDWR)
+    #expect(write(gate, "\n", 1) == 1)
     wait("the program ends") { bench.accessory.runningPrograms == 0 }
+    close(gate)
     #expect(bench.said == [.note("session 1: 200000")])
   }
 
@@ -141,6 +154,17 @@ import Testing
     wait("the line is read") { ear.heard.count > 2_000_000 }
     #expect(ear.session.bytesWritten == 2_000_001)
     withExtendedLifetime(bench) {}
+  }
+
+  @Test func aProgramThatPrintsWithoutEndIsHeldBackByAReaderThatSleeps() throws {
+    let (bench, ear) = try open(
+      "i=0; while [ $i -lt 40 ]; do head -c 100000 /dev/zero; i=$((i+1)); echo $i >&2; done")
+    ear.isDeaf = true
+    // Two buffers of a quarter of a megabyte, a pipe and what is read at a time: by far not all of its four megabytes.
+    #expect(!loop.run(until: { bench.said.count >= 20 }, limit: .milliseconds(300)))
+    ear.isDeaf = false
+    wait("the session ends") { ear.end != nil && bench.endings.count == 1 }
+    #expect(ear.heard.count == 4_000_000)
   }
 
   @Test func bytesThatAProgramDoesNotReadAreCounted() throws {
