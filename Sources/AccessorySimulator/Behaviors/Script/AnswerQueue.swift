@@ -3,7 +3,7 @@ import AccessoryCore
 /// Answers that are due, in the order of their requests.
 ///
 /// An answer goes out when its delay is over and every answer before it has gone: a short delay never overtakes a long
-/// one, as in an accessory that works on one request at a time. What a session does not take stays in front.
+/// one, as in an accessory that works on one request at a time: only the first answer is ever looked at.
 struct AnswerQueue {
   /// With so many answers, or bytes of them, no more requests are read: a device that asks for ever and waits for
   /// nothing is held back by its own session.
@@ -31,8 +31,7 @@ struct AnswerQueue {
   /// Adds an answer to a request that came `now`.
   mutating func add(_ bytes: [UInt8], delay: Duration, now: Instant) {
     guard !bytes.isEmpty else { return }
-    let earliest = answers.last?.due ?? .origin
-    answers.append(Answer(bytes: bytes[...], due: max(now + delay, earliest)))
+    answers.append(Answer(bytes: bytes[...], due: now + delay))
     byteCount += bytes.count
   }
 
