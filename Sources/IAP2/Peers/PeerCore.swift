@@ -9,7 +9,7 @@ public struct PeerCore: ~Copyable {
   var events = EventQueue()
   private var scanner: PacketScanner
   private var control = ControlStream()
-  /// Since when acknowledgements are held back for a session that does not read.
+  /// Since when the session is full that acknowledgements are held back for.
   private var holdingSince: WireTime?
   /// When sending made room that waiting writers are to be told of, by a timeout that is due at once.
   private var roomSince: WireTime?
@@ -202,22 +202,28 @@ public struct PeerCore: ~Copyable {
     if link.isZeroAcknowledgement {
       // Nothing holds the other end back on such a link.
       closeSession(sessions.entries[index].id, .notRead(bytes: sessions.entries[index].unread))
-    } else if holdingSince == nil {
-      holdingSince = now
-      link.holdAcknowledgements()
+    } else {
+      sessions.noteFull(at: index, now: now)
+      if holdingSince == nil {
+        holdingSince = now
+        link.holdAcknowledgements()
+      }
     }
   }
 
   /// The reader of a session is done with `count` bytes.
   mutating func consume(_ count: Int, of id: UInt16) {
-    sessions.consume(count, of: id)
+    sessions.consume(count, of: id, bound: link.settings.sessionReceiveBound)
     releaseIfPossible()
   }
 
+  /// When the session that acknowledgements were held back for is no longer full, what is owed so far is acknowledged;
+  /// if another is full, they are held back from there on, and the other end's patience begins anew.
   private mutating func releaseIfPossible() {
-    guard holdingSince != nil, !sessions.isAnyFull(link.settings.sessionReceiveBound) else { return }
-    holdingSince = nil
+    guard holdingSince != nil, sessions.fullSince != holdingSince else { return }
+    holdingSince = sessions.fullSince
     link.releaseAcknowledgements()
+    if holdingSince != nil { link.holdAcknowledgements() }
   }
 
   /// Takes as much of `bytes` as the session's bound allows.
@@ -293,17 +299,16 @@ public struct PeerCore: ~Copyable {
 
   // MARK: Time
 
-  /// When a session that does not read is ended: well before the other end gives the whole link up.
-  private var holdDeadline: WireTime? {
-    holdingSince.map { $0 + Milliseconds(link.patience.count * 3 / 4) }
-  }
+  /// How long a session may be full before it is ended: well below what the other end would give the whole link.
+  private var sleepLimit: Milliseconds { Milliseconds(link.patience.count * 3 / 4) }
+
+  private var holdDeadline: WireTime? { holdingSince.map { $0 + sleepLimit } }
 
   var deadline: WireTime? { WireTime.earlier(WireTime.earlier(link.deadline, holdDeadline), roomSince) }
 
   mutating func handleTimeout(now: WireTime) {
     if let due = holdDeadline, due <= now {
-      let bound = link.settings.sessionReceiveBound
-      for entry in sessions.entries.filter({ $0.unread >= bound && !$0.isEnded }) {
+      for entry in sessions.entries.filter({ $0.fullSince.map { $0 + sleepLimit <= now } ?? false }) {
         closeSession(entry.id, .notRead(bytes: entry.unread))
       }
     }

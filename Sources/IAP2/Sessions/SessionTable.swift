@@ -13,6 +13,8 @@ struct SessionTable {
     var inbox: [UInt8] = []
     /// Arrived and not yet consumed, handed over or not.
     var unread = 0
+    /// Since when as much is unread as may be.
+    var fullSince: WireTime?
     /// Whether the reader was told and has not looked since.
     var isAnnounced = false
     /// Whether a write was cut short and its writer waits for room.
@@ -28,6 +30,8 @@ struct SessionTable {
   private(set) var entries: [Entry] = []
   /// How many writers wait for room, so that asking costs nothing when none does.
   private(set) var waitingWriters = 0
+  /// How many are full, so that asking costs nothing when none is.
+  private var fullCount = 0
   /// How many are over and wait for their inbox to be collected.
   private var ended = 0
   private static let uncollectedLimit = 256
@@ -61,6 +65,7 @@ struct SessionTable {
   /// A pending session is not wanted; how many bytes had come for it.
   mutating func drop(_ id: UInt16) -> Int {
     guard let index = index(of: id) else { return 0 }
+    setFull(nil, at: index)
     return entries.remove(at: index).inbox.count
   }
 
@@ -88,16 +93,34 @@ struct SessionTable {
   }
 
   /// The reader is done with `count` bytes.
-  mutating func consume(_ count: Int, of id: UInt16) {
+  mutating func consume(_ count: Int, of id: UInt16, bound: Int) {
     guard let index = index(of: id) else { return }
     // A late reader of another session that had this number may be done with more than came for this one.
     entries[index].unread = max(0, entries[index].unread - count)
+    if entries[index].unread < bound { setFull(nil, at: index) }
+  }
+
+  /// A session has as much unread as it may; since when, if that is new.
+  mutating func noteFull(at index: Int, now: WireTime) {
+    if entries[index].fullSince == nil { setFull(now, at: index) }
+  }
+
+  private mutating func setFull(_ since: WireTime?, at index: Int) {
+    fullCount += (since == nil ? 0 : 1) - (entries[index].fullSince == nil ? 0 : 1)
+    entries[index].fullSince = since
+  }
+
+  /// Since when the session is full that has been so the longest.
+  var fullSince: WireTime? {
+    if fullCount == 0 { return nil }
+    return entries.compactMap(\.fullSince).min()
   }
 
   /// A session is over. It stays for its inbox, if it has one; of those that nobody collects the oldest go.
   mutating func end(_ id: UInt16) -> Bool {
     guard let index = index(of: id) else { return false }
     setWantsRoom(false, at: index)
+    setFull(nil, at: index)
     if entries[index].inbox.isEmpty {
       entries.remove(at: index)
       return true
@@ -116,11 +139,5 @@ struct SessionTable {
   mutating func setWantsRoom(_ wants: Bool, at index: Int) {
     if entries[index].wantsRoom != wants { waitingWriters += wants ? 1 : -1 }
     entries[index].wantsRoom = wants
-  }
-
-  /// Whether any open session has `bound` bytes unread or more.
-  func isAnyFull(_ bound: Int) -> Bool {
-    for entry in entries where entry.unread >= bound && !entry.isEnded { return true }
-    return false
   }
 }

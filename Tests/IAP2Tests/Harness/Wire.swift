@@ -13,6 +13,10 @@ struct Wire: ~Copyable {
   /// How many packets went over the wire, and which of them get lost: every n-th.
   var packets = 0
   var losesEvery: Int?
+  /// Whether the packets themselves are kept, in ``toDevice`` and ``toAccessory``.
+  var keepsBytes = false
+  var toDevice: [[UInt8]] = []
+  var toAccessory: [[UInt8]] = []
   var accessoryEvents: [PeerEvent] = []
   var deviceEvents: [PeerEvent] = []
   /// Answers authentication with these, as an authenticator of the right sizes would.
@@ -89,6 +93,8 @@ struct Wire: ~Copyable {
   }
 
   private mutating func record(_ side: String, _ bytes: [UInt8]) {
+    if keepsBytes, side == "A" { toDevice.append(bytes) }
+    if keepsBytes, side == "D" { toAccessory.append(bytes) }
     guard isRecording else { return }
     var scanner = PacketScanner()
     var offset = 0

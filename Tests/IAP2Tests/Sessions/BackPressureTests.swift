@@ -122,6 +122,55 @@ import Testing
     #expect(end.peer.deadline != .milliseconds(3_000))
   }
 
+  /// Each session has its own time: one that fills late is not ended with one that slept all along, and what the link
+  /// owes up to then is acknowledged, so that the device's patience begins anew for the rest.
+  @Test func aSessionThatFilledLaterHasItsOwnTime() {
+    var end = accessory()
+    end.hears(data(1, 10, sequence: 0x43))
+    end.passes(2_500)
+    end.hears(data(2, 10, sequence: 0x44))
+    _ = end.told()
+    #expect(end.passes(500) == ["3000 \(Sheet.packet(0x40, 1, 0x44, session: 1, Sheet.status(1, 1)))"])
+    #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 10))])
+    #expect(end.hears(Sheet.packet(0x40, 0x44, 1)) == [])
+    #expect(end.hears(data(2, 1, sequence: 0x45)) == [])
+    #expect(end.peer.deadline == .milliseconds(5_500))
+    #expect(end.reads(2).count == 11)
+    #expect(end.says() == [ack(0x45, sequence: 1)])
+    #expect(end.peer.isOpen(2) == true)
+  }
+
+  @Test func aReaderThatWakesLeavesASleeperItsTime() {
+    var end = accessory()
+    end.hears(data(1, 10, sequence: 0x43))
+    end.passes(2_500)
+    end.hears(data(2, 10, sequence: 0x44))
+    #expect(end.reads(1).count == 10)
+    // The first is awake; what came while it slept is acknowledged, and the second holds the rest back.
+    #expect(end.says() == [ack(0x44)])
+    #expect(end.hears(data(1, 1, sequence: 0x45)) == [])
+    #expect(end.peer.deadline == .milliseconds(5_500))
+    _ = end.told()
+    end.passes(3_000)
+    #expect(end.told() == [.sessionEnded(2, .notRead(bytes: 10))])
+  }
+
+  /// A neighbour that wakes and sleeps again does not keep a sleeper alive: its packets beyond twice the bound are never
+  /// acknowledged, and would cost the link.
+  @Test func aSleeperIsEndedInItsTimeWhateverItsNeighboursDo() {
+    var end = accessory()
+    end.hears(data(1, 10, sequence: 0x43))
+    for round: UInt8 in 0..<5 {
+      end.passes(500)
+      end.hears(data(2, 10, sequence: 0x44 + round))
+      #expect(end.reads(2).count == 10)
+      end.says()
+    }
+    _ = end.told()
+    end.passes(500)
+    #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 10))])
+  }
+
   @Test func beyondTwiceTheBoundPacketsAreDroppedAsIfLost() {
     var end = accessory()
     end.hears(data(1, 10, sequence: 0x43), data(1, 10, sequence: 0x44))

@@ -1,0 +1,211 @@
+import IAP2
+import Testing
+
+/// Strangers' bytes and owners' whims, thousands of times: no trap, always quiet again, never more than the bytes can
+/// account for. A failing seed is printed.
+@Suite struct OperationFuzzTests {
+  @Test func randomBytesDisturbNeitherPeer() {
+    for seed: UInt64 in 0..<400 {
+      var dice = Dice(seed: seed)
+      var accessory = Subject(AccessoryPeer(identification: .example))
+      var device = Subject(DevicePeer())
+      for _ in 0..<10 {
+        let bytes = dice.bytes(1 + dice.below(200)).map {
+          dice.chance(20) ? [0xFF, 0x5A, 0x55, 0x40][dice.below(4)] : $0
+        }
+        accessory.hear(bytes)
+        device.hear(bytes)
+      }
+      if let problem = accessory.problem ?? device.problem {
+        Issue.record("seed \(seed): \(problem)")
+        return
+      }
+    }
+  }
+
+  @Test func spoiledConversationsDisturbNeitherPeer() {
+    let conversation = Conversation()
+    for seed: UInt64 in 0..<1_000 {
+      var dice = Dice(seed: seed)
+      var accessory = Subject(AccessoryPeer(identification: .example))
+      var device = Subject(DevicePeer())
+      for packet in Self.spoil(conversation.toAccessory, &dice) {
+        accessory.hear(packet)
+        if dice.chance(30) { accessory.whim(&dice) }
+      }
+      for packet in Self.spoil(conversation.toDevice, &dice) {
+        device.hear(packet)
+        if dice.chance(30) { device.whim(&dice) }
+      }
+      accessory.pass(100_000)
+      device.pass(100_000)
+      if let problem = accessory.problem ?? device.problem {
+        Issue.record("seed \(seed): \(problem)")
+        return
+      }
+    }
+  }
+
+  /// Packets changed, left out, doubled, moved and glued; a changed one often gets right sums again, so that more than
+  /// the scanner sees it.
+  private static func spoil(_ packets: [[UInt8]], _ dice: inout Dice) -> [[UInt8]] {
+    var spoiled: [[UInt8]] = []
+    for packet in packets {
+      var packet = packet
+      switch dice.below(20) {
+      case 0: continue
+      case 1: spoiled.append(packet)
+      case 2...7 where packet.count > 9:
+        for _ in 0...dice.below(4) { packet[4 + dice.below(packet.count - 4)] = dice.byte() }
+        let payload = packet.count > 10 ? Array(packet[9..<packet.count - 1]) : []
+        packet = Sheet.bytes(packet[4], packet[5], packet[6], session: packet[7], payload)
+      case 8: packet[dice.below(packet.count)] ^= 1 << dice.below(8)
+      case 9: packet.insert(contentsOf: dice.bytes(dice.below(10)), at: dice.below(packet.count))
+      case 10: packet.removeLast(dice.below(packet.count))
+      case 11: if let last = spoiled.popLast() { packet = last + packet }
+      case 12: if let last = spoiled.popLast() { spoiled += [packet, last] }
+      default: break
+      }
+      spoiled.append(packet)
+    }
+    return spoiled
+  }
+}
+
+/// What both ends say to each other on the way to a session and through it, packet by packet.
+private struct Conversation {
+  var toAccessory: [[UInt8]] = []
+  var toDevice: [[UInt8]] = []
+
+  init() {
+    var wire = Wire()
+    wire.keepsBytes = true
+    wire.start()
+    _ = wire.device.openSession(protocolNamed: "com.example.echo")
+    _ = wire.device.openSession(protocolNamed: "com.example.echo")
+    wire.settle()
+    let hello = Array("hello".utf8)
+    for _ in 0..<5 {
+      _ = wire.device.write(hello.span.bytes, to: 1)
+      _ = wire.accessory.write(hello.span.bytes, to: 1)
+      wire.settle()
+      _ = wire.step()
+    }
+    wire.device.closeSession(1)
+    wire.settle()
+    toAccessory = wire.toAccessory
+    toDevice = wire.toDevice
+  }
+}
+
+/// An owner for either role: it answers what it must, and now and then does what nobody asked for.
+private protocol Owned: Peer, ~Copyable {
+  mutating func answer(_ event: PeerEvent, now: WireTime)
+  mutating func actOnWhim(_ dice: inout Dice, now: WireTime)
+}
+
+extension AccessoryPeer: Owned {
+  fileprivate mutating func answer(_ event: PeerEvent, now: WireTime) {
+    switch event {
+    case .certificateRequested: provideCertificate([UInt8](repeating: 0xCE, count: 607))
+    case .challenged(let challenge): provideResponse(challenge + challenge)
+    case .sessionRequested(let id, _): acceptSession(id, reportingStatus: true)
+    default: break
+    }
+  }
+
+  fileprivate mutating func actOnWhim(_ dice: inout Dice, now: WireTime) {
+    let id = UInt16(dice.below(4))
+    switch dice.below(6) {
+    case 0: identify(as: .example)
+    case 1: refuseSession(id)
+    case 2: ignoreSession(id)
+    case 3: updateIdentification(.example)
+    case 4: cancelIdentification()
+    default: provideResponse(dice.bytes(64))
+    }
+  }
+}
+
+extension DevicePeer: Owned {
+  fileprivate mutating func answer(_ event: PeerEvent, now: WireTime) {
+    switch event {
+    case .certificateReceived: challenge([UInt8](repeating: 0x42, count: 32), now: now)
+    case .responseReceived: concludeAuthentication(accepted: true, now: now)
+    case .ready: for _ in 0..<2 { _ = openSession(protocolNamed: "com.example.echo") }
+    default: break
+    }
+  }
+
+  fileprivate mutating func actOnWhim(_ dice: inout Dice, now: WireTime) {
+    switch dice.below(4) {
+    case 0: resetLink(now: now)
+    case 1: challenge(dice.bytes(20), now: now)
+    case 2: concludeAuthentication(accepted: dice.chance(50), now: now)
+    default: _ = openSession(protocolNamed: "com.example.echo")
+    }
+  }
+}
+
+/// A peer with its owner, looked at after every call.
+private struct Subject<Role: Owned & ~Copyable>: ~Copyable {
+  private var end: OneEnd<Role>
+  /// The first thing that was not as it must be.
+  private(set) var problem: String?
+
+  init(_ peer: consuming Role) {
+    end = OneEnd(peer)
+    end.start()
+  }
+
+  mutating func hear(_ bytes: [UInt8]) {
+    end.hears(bytes: bytes)
+    settle(after: bytes.count)
+  }
+
+  /// Lets time pass; a deadline that its own timeout does not clear traps in the harness.
+  mutating func pass(_ milliseconds: Int64) {
+    end.passes(milliseconds)
+    settle(after: 100_000)
+  }
+
+  /// The owner does something nobody asked for.
+  mutating func whim(_ dice: inout Dice) {
+    let id = UInt16(dice.below(4))
+    let bytes = dice.bytes(dice.below(300))
+    switch dice.below(12) {
+    case 0...3: _ = end.writes(bytes, to: id)
+    case 4: end.peer.closeSession(id)
+    case 5: end.peer.consume(dice.below(1_000), of: id)
+    case 6: end.peer.send(ControlMessage(MessageID(rawValue: UInt16(dice.below(65_536))), body: bytes))
+    case 7:
+      end.peer.stop("pulled")
+      settle(after: 0)
+      if end.peer.deadline != nil { problem = problem ?? "a stopped peer waits for something" }
+      end.start()
+    case 8: end.passes(Int64(dice.below(3_000)))
+    default: end.peer.actOnWhim(&dice, now: end.now)
+    }
+    settle(after: 400)
+  }
+
+  private mutating func settle(after count: Int) {
+    var events = 0
+    for _ in 0..<100 {
+      let told = end.told()
+      events += told.count
+      for event in told { hand(event) }
+      if told.isEmpty, end.says().isEmpty { break }
+    }
+    if events > count / 3 + 50 { problem = problem ?? "\(events) events after \(count) bytes" }
+    if let due = end.peer.deadline, due < end.now { problem = problem ?? "it still waits for what is past" }
+  }
+
+  private mutating func hand(_ event: PeerEvent) {
+    switch event {
+    case .sessionReadable(let id): _ = end.reads(id)
+    case .sessionEnded(let id, _): _ = end.reads(id)
+    default: end.peer.answer(event, now: end.now)
+    }
+  }
+}
