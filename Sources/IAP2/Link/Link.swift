@@ -203,7 +203,9 @@ public struct Link: ~Copyable {
       appendSynchronization(to: &bytes)
     } else if take(.extendedAcknowledgement) {
       pending.remove(.acknowledgement)
-      let list = receiver.extendedAcknowledgement(settings.extendedAcknowledgement)
+      // What does not fit is told by the next list, when these have come.
+      let list = Array(
+        receiver.extendedAcknowledgement(settings.extendedAcknowledgement).prefix(timing.maximumPayload))
       append(list.isEmpty ? .ack : [.eak, .ack], payload: list, to: &bytes)
       receiver.settle()
     } else if take(.acknowledgement) {

@@ -65,6 +65,22 @@ import Testing
     #expect(end.hears(Sheet.packet(0x60, 0, 0, "01")) == [Sheet.packet(0x40, 1, 0, session: 1, "40400006aa00")])
   }
 
+  /// The shortest packets that may be announced have room for 14 numbers.
+  @Test(arguments: [LinkSettings.ExtendedAcknowledgement.received, .missing])
+  func theListIsNoLongerThanThePacketsThatTheOtherEndTakes(_ meaning: LinkSettings.ExtendedAcknowledgement) {
+    var settings = DevicePeer.Settings()
+    settings.link.extendedAcknowledgement = meaning
+    var end = OneEnd.device(settings, offer: Sheet.parameters(length: 24))
+    var lists: [[UInt8]] = []
+    // 1 to 29 never come.
+    for number: UInt8 in 30...60 {
+      lists += end.hears(Sheet.packet(0x40, number, 1, session: 1, "404000064e01")).map(Sheet.unhex)
+    }
+    #expect(lists.count == 31)
+    #expect(lists.allSatisfy { $0[4] == 0x60 && $0.count <= 24 })
+    #expect(lists.last.map { Array($0[9..<23]) } == Array(meaning == .received ? 30...43 : 1...14))
+  }
+
   /// Whatever an end sends and in whichever meaning, an end of ours repairs the gap without waiting for a timeout.
   @Test(arguments: [LinkSettings.ExtendedAcknowledgement.received, .missing])
   func aGapIsRepairedAtOnceInEitherMeaning(_ meaning: LinkSettings.ExtendedAcknowledgement) {
