@@ -31,10 +31,10 @@ public final class Exchange: SessionHandler {
   private let payload: [UInt8]
   private let expected: [UInt8]
   private let expectation: Expectation
-  private let done: (Outcome) -> Void
+  /// Nil once it was called: what is told usually holds this, too.
+  private var done: ((Outcome) -> Void)?
   private var sent = 0
   private var received = 0
-  private var isOver = false
 
   /// Sends `payload` and calls `done` once.
   public init(_ payload: [UInt8], expecting expectation: Expectation, done: @escaping (Outcome) -> Void) {
@@ -74,15 +74,15 @@ public final class Exchange: SessionHandler {
   }
 
   private func finish(_ outcome: Outcome) {
-    guard !isOver else { return }
-    isOver = true
-    done(outcome)
+    guard let told = done else { return }
+    done = nil
+    told(outcome)
   }
 
   /// Bytes came.
   public func sessionIsReadable(_ session: Session) {
     session.read { bytes in
-      if expectation != .none, !isOver { compare(bytes) }
+      if expectation != .none, done != nil { compare(bytes) }
       return bytes.byteCount
     }
   }

@@ -62,6 +62,15 @@ public final class ScenarioPlayer {
       world.events, with: scenario.expectations, names: Dictionary(names, uniquingKeysWith: { first, _ in first }))
   }
 
+  /// Ends what still goes on: the app looks no longer, and everything is unplugged. The loop must still run a little for
+  /// both ends to hear of it.
+  public func tearDown() {
+    for timer in timers { timer.cancel() }
+    app?.close()
+    app = nil
+    world.tearDown()
+  }
+
   private func perform(_ action: Scenario.Action) {
     switch action {
     case .accessoryPlugsIn(let name):

@@ -93,7 +93,7 @@ private func play(_ scenario: Scenario, _ arguments: ParsedArguments, _ console:
     let player = ScenarioPlayer(scenario, client: type, settings: settings, on: loop)
     player.start()
     _ = try loop.run(until: { player.isOver })
-    return judge(player, console)
+    return try conclude(player, console) { try loop.advance(by: .milliseconds(100)) }
   }
   settings.authentication = .real
   let stage = try Stage(seed: seed)
@@ -103,16 +103,21 @@ private func play(_ scenario: Scenario, _ arguments: ParsedArguments, _ console:
     console.err("easim: stopped by \(stage.signalName) before the scenario was over")
     return .checkFailed
   }
-  return judge(player, console)
+  return try conclude(player, console) { stage.settle(until: { player.world.device.cableCount == 0 }) }
 }
 
-private func judge(_ player: ScenarioPlayer, _ console: Console) -> ExitCode {
+/// Judges what was played, unplugs what is still plugged in, and says how it went: the result is the last line.
+private func conclude(
+  _ player: ScenarioPlayer, _ console: Console, lettingGo: () throws -> Void
+) throws -> ExitCode {
   let report = player.client.report
   let fared =
     "the app verified \(report.verified) echoes and is \(report.isServing ? "" : "not ")being served at the end"
   let difference = player.comparison.difference
   let passed = difference == nil && report.isServing
   let text = difference.map { "\($0); \(fared)" } ?? fared
+  player.tearDown()
+  try lettingGo()
   console.show(TimelineEvent(time: player.world.loop.now, side: .app, kind: .result(passed: passed, text)))
   return passed ? .done : .checkFailed
 }

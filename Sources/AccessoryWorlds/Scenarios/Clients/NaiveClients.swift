@@ -43,7 +43,9 @@ public final class OpensBlindlyLater: ScenarioClient {
   public override func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard !isDone, accessory.protocols.contains(protocolName) else { return }
     isDone = true
-    loop.schedule(after: .seconds(2)) { [weak self] in self?.open(accessory, app) }
+    loop.schedule(after: .seconds(2)) { [weak self, weak app] in
+      if let app { self?.open(accessory, app) }
+    }
   }
 
   /// An accessory disappeared.

@@ -96,8 +96,8 @@ public class ScenarioClient: AppHandler {
 
   /// In a later turn: a handler is not the place to open the next session.
   private func failLater(_ accessory: PublishedAccessory, _ app: AppView) {
-    loop.schedule(after: .zero) { [weak self] in
-      guard let self, current?.accessory.connectionID == accessory.connectionID else { return }
+    loop.schedule(after: .zero) { [weak self, weak app] in
+      guard let self, let app, current?.accessory.connectionID == accessory.connectionID else { return }
       sessionFailed(accessory, app)
     }
   }

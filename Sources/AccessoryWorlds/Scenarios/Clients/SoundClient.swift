@@ -44,6 +44,8 @@ public final class SoundClient: ScenarioClient {
   private func retry(_ app: AppView) {
     guard attempts < Self.attemptLimit else { return }
     attempts += 1
-    loop.schedule(after: .milliseconds(500)) { [weak self] in self?.serve(app) }
+    loop.schedule(after: .milliseconds(500)) { [weak self, weak app] in
+      if let app { self?.serve(app) }
+    }
   }
 }
