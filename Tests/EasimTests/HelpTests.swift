@@ -73,6 +73,9 @@ import Testing
     "easim scenario run transport-switch --client naive": 1
   ]
 
+  /// What an example that lasts until Ctrl-C prints when it is at work.
+  static let lasting = ["easim watch": "plugged in"]
+
   @Test func everyExampleWorksAsPrintedWhileThoseOfRunAreRunning() throws {
     let place = Place()
     place.write([0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10], to: "capture.bin")
@@ -80,7 +83,12 @@ import Testing
     for run in runs { try run.line("plugged in") }
     for command in try Self.commands() where command != "run" {
       for example in try Self.examples(command) {
-        let end = try Self.shell(example, in: place).wait()
+        let line = try Self.shell(Self.lasting[example] == nil ? example : "exec \(example)", in: place)
+        if let sign = Self.lasting[example] {
+          try line.line(sign)
+          line.send(SIGINT)
+        }
+        let end = try line.wait()
         #expect(end.ending == .exit(Self.otherEndings[example] ?? 0), "\(example)\n\(end.out)\(end.err)")
       }
     }

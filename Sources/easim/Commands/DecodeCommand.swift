@@ -23,7 +23,7 @@ extension CommandSpec {
       OptionSpec(name: "--verbose", short: "-v", summary: "every parameter of every control message, and every byte"),
       .json,
     ],
-    examples: ["easim decode capture.bin", "easim decode --verbose --as hex -"],
+    examples: ["easim decode capture.bin", "echo FF 55 02 00 EE 10 | easim decode --verbose --as hex -"],
     run: runDecode)
 }
 
