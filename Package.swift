@@ -22,6 +22,7 @@ let package = Package(
     .executable(name: "easim", targets: ["easim"]),
     .library(name: "IAP2", targets: ["IAP2"]),
     .library(name: "AccessoryProfiles", targets: ["AccessoryProfiles"]),
+    .library(name: "ExternalAccessory", targets: ["ExternalAccessory"]),
   ],
   targets: [
     // Floor 0: the protocol, and the words everything else is written in.
@@ -56,6 +57,14 @@ let package = Package(
         "AccessorySimulator", "AccessoryHost", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports",
         "Certificates", "AccessoryCore", "IAP2",
       ], resources: [.embedInCode("Library")]),
+
+    // Floor 5: Apple's API.
+    room(
+      "ExternalAccessory", floor: 5,
+      [
+        "AccessoryHost", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "Certificates",
+        "AccessoryCore", "IAP2",
+      ]),
 
     // Floor 7: the command line.
     .executableTarget(
