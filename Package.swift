@@ -23,6 +23,7 @@ let package = Package(
     .library(name: "IAP2", targets: ["IAP2"]),
     .library(name: "AccessoryProfiles", targets: ["AccessoryProfiles"]),
     .library(name: "ExternalAccessory", targets: ["ExternalAccessory"]),
+    .library(name: "ExternalAccessorySimulation", targets: ["ExternalAccessorySimulation"]),
   ],
   targets: [
     // Floor 0: the protocol, and the words everything else is written in.
@@ -64,6 +65,14 @@ let package = Package(
       [
         "AccessoryHost", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "Certificates",
         "AccessoryCore", "IAP2",
+      ]),
+
+    // Floor 6: what tests hold in their hands.
+    room(
+      "ExternalAccessorySimulation", floor: 6,
+      [
+        "ExternalAccessory", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
+        "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
       ]),
 
     // Floor 7: the command line.
@@ -123,6 +132,7 @@ let package = Package(
         "AccessoryWorlds", "AccessoryHost", "AccessoryProfiles", "AccessorySessions", "AccessoryTransports",
         "AccessoryCore",
       ]),
+    tests("ExternalAccessoryTests", ["ExternalAccessory", "ExternalAccessorySimulation"]),
   ],
   swiftLanguageModes: [.v6]
 )

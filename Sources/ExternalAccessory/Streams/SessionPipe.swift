@@ -136,10 +136,10 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   func session(_ session: Session, endedWith end: SessionEnd) {
     // What had arrived is the app's to read; the session's own bound is the bound of what comes here.
     pull(isForced: true)
-    guard realm.settings.endOrder == .notificationFirst else { return finish() }
+    guard realm.settings.endOrder == .notificationFirst else { return finish(end) }
     // The disconnect, where there is one, is told of in this turn.
     realm.entrance.loop.schedule(after: .zero) { [self] in
-      realm.main.add { [self] in finish() }
+      realm.main.add { [self] in finish(end) }
     }
   }
 
@@ -177,9 +177,9 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   }
 
   /// Nothing more comes from the other end.
-  private func finish() {
+  private func finish(_ end: SessionEnd) {
     lock.withLock { isOver = true }
-    switch realm.settings.lossEvent {
+    switch end.isLoss ? realm.settings.lossEvent : .endEncountered {
     case .endEncountered:
       input.end()
       output.end()
@@ -190,5 +190,15 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     }
     // In a later turn: the disconnect of this one looks for what ended.
     realm.entrance.async { [self] in realm.entrance.loop.schedule(after: .zero) { [self] in realm.forget(self) } }
+  }
+}
+
+extension SessionEnd {
+  /// Whether the accessory went, and did not only end the session.
+  fileprivate var isLoss: Bool {
+    switch self {
+    case .linkDown, .channelEnded: true
+    case .closedByDevice, .closedByAccessory, .refused, .notRead: false
+    }
   }
 }
