@@ -31,6 +31,7 @@ public final class SimulatedWorld: @unchecked Sendable {
   /// The world. On its loop only.
   private let inner: World
   private var isInstalled = true
+  private var accessories: [WorldAccessory] = []
   private let lock = NSLock()
 
   /// A world with a device, an app and nothing plugged in; the manager shows it until ``end()``.
@@ -89,7 +90,11 @@ public final class SimulatedWorld: @unchecked Sendable {
   }
 
   /// Adds an accessory that is what a profile says.
-  public func add(_ profile: Profile) -> WorldAccessory { WorldAccessory(profile, in: self) }
+  public func add(_ profile: Profile) -> WorldAccessory {
+    let made = WorldAccessory(profile, in: self)
+    lock.withLock { accessories.append(made) }
+    return made
+  }
 
   /// The app's life.
   public func move(to state: AppState) { perform { [realm] _ in realm.app.move(to: state) } }

@@ -16,7 +16,7 @@ import ExternalAccessory
 public final class WorldAccessory: @unchecked Sendable {
   /// What it is.
   public let profile: Profile
-  private let world: SimulatedWorld
+  private unowned let world: SimulatedWorld
   // On the loop.
   private var simulated: SimulatedAccessory?
   private var behavior: (any AccessoryBehavior)?

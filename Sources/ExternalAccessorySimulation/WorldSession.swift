@@ -1,4 +1,5 @@
 public import AccessorySessions
+import ExternalAccessory
 public import IAP2
 
 /// The accessory's end of one session, as bytes: see ``WorldAccessory/takeSessions()``.
@@ -10,7 +11,7 @@ public import IAP2
 /// #expect(session.received == [0x06])
 /// ```
 public final class WorldSession: SessionHandler, @unchecked Sendable {
-  private let world: SimulatedWorld
+  private let entrance: any LoopEntrance
   private let session: Session
   // On the loop.
   private var bytes: [UInt8] = []
@@ -19,32 +20,32 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
 
   init(_ session: Session, in world: SimulatedWorld) {
     self.session = session
-    self.world = world
+    entrance = world.realm.entrance
   }
 
   /// The protocol it was opened for.
   public var protocolName: String { session.protocolName }
   /// Whether it is open.
-  public var isOpen: Bool { world.perform { _ in session.isOpen } }
+  public var isOpen: Bool { entrance.sync { session.isOpen } }
   /// Everything that the accessory has read.
-  public var received: [UInt8] { world.perform { _ in bytes } }
+  public var received: [UInt8] { entrance.sync { bytes } }
 
   /// Sends bytes to the app; what does not fit now goes as soon as it does.
   public func send(_ bytes: [UInt8]) {
-    world.perform { _ in
+    entrance.sync {
       outgoing += bytes
       push()
     }
   }
 
   /// Bytes that were sent and not taken yet, for want of room at the other end.
-  public var unsent: Int { world.perform { _ in outgoing.count } }
+  public var unsent: Int { entrance.sync { outgoing.count } }
 
   /// While it is set, the accessory reads nothing, and writing to it comes to a halt.
   public var isStalled: Bool {
-    get { world.perform { _ in isStalledNow } }
+    get { entrance.sync { isStalledNow } }
     set {
-      world.perform { _ in
+      entrance.sync {
         isStalledNow = newValue
         if !newValue { pull() }
       }
@@ -52,7 +53,7 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
   }
 
   /// Ends the session from the accessory's side.
-  public func close() { world.perform { _ in session.close() } }
+  public func close() { entrance.sync { session.close() } }
 
   // MARK: On the loop
 
