@@ -9,21 +9,20 @@ public func withSimulatedWorld<Value>(
   _ body: (SimulatedWorld) async throws -> Value
 ) async throws -> Value {
   await Turns.shared.take()
+  let result: Result<Value, any Error>
   do {
     let world = try SimulatedWorld(settings)
-    let result: Result<Value, any Error>
     do { result = .success(try await body(world)) } catch {
       FileHandle.standardError.write(Data("the world's timeline:\n\(world.report)\n".utf8))
       result = .failure(error)
     }
     world.end()
     await world.settle()
-    await Turns.shared.give()
-    return try result.get()
   } catch {
-    await Turns.shared.give()
-    throw error
+    result = .failure(error)
   }
+  await Turns.shared.give()
+  return try result.get()
 }
 
 /// Whose turn it is, in the order in which it was asked for.

@@ -15,10 +15,10 @@ import Testing
     let simulated = try world.add("echo")
     simulated.takeSessions()
     simulated.plugIn()
-    await world.settle()
+    await world.run { !manager.connectedAccessories.isEmpty }
     let accessory = try #require(manager.connectedAccessories.first)
     let session = try #require(EASession(accessory: accessory, forProtocol: "com.example.echo"))
-    await world.settle()
+    await world.run { !simulated.sessions.isEmpty }
     return Open(
       simulated: simulated, accessory: accessory, session: session, far: try #require(simulated.sessions.first))
   }
@@ -92,7 +92,7 @@ import Testing
       parts.session.start(ear, on: try #require(slot.loop))
       parts.far.send([5])
       await world.run { ear.received == [5] }
-      #expect(ear.received == [5])
+      #expect(ear.received == [5], "\(ear.all) \(world.report)")
       #expect(ear.threads.allSatisfy { $0 === thread.thread })
       parts.session.stop()
       thread.stop()
@@ -200,7 +200,7 @@ import Testing
       var rest = counting(2500)[...]
       let ear = StreamEar(parts.session) { stream, event in
         guard event == .hasSpaceAvailable, let output = stream as? OutputStream, !rest.isEmpty else { return }
-        let count = Array(rest).withUnsafeBufferPointer { output.write($0.baseAddress!, maxLength: $0.count) }
+        let count = output.write(Array(rest), maxLength: rest.count)
         rest = rest.dropFirst(max(0, count))
       }
       parts.session.outputStream?.open()
@@ -439,7 +439,7 @@ import Testing
       parts.session.outputStream?.open()
       parts.session.write(counting(10_000))
       await world.advance(by: .seconds(1))
-      #expect((1...8000).contains(parts.far.received.count))
+      #expect(parts.far.received.count < 10_000)
       await world.run { parts.far.received.count == 10_000 }
       #expect(parts.far.received == counting(10_000))
     }

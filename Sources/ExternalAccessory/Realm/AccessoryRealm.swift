@@ -130,6 +130,8 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     main.add {
       let message = EAAccessoryManager.AccessoryDidConnectMessage(accessory: object, userSelected: isSelected)
       NotificationCenter.default.post(message.notification)
+      // Foundation keeps those who observe the typed message apart, and tells them of nothing else.
+      MainActor.assumeIsolated { NotificationCenter.default.post(message, subject: EAAccessoryManager.shared()) }
     }
   }
 
@@ -141,6 +143,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
       if settings.endOrder == .streamsFirst { for pipe in ended { pipe.tellMainNow() } }
       let message = EAAccessoryManager.AccessoryDidDisconnectMessage(accessory: object)
       NotificationCenter.default.post(message.notification)
+      MainActor.assumeIsolated { NotificationCenter.default.post(message, subject: EAAccessoryManager.shared()) }
     }
     forgetLater(accessory)
   }

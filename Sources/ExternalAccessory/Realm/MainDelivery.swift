@@ -7,6 +7,7 @@ import Foundation
 package final class MainDelivery: @unchecked Sendable {
   private let lock = NSLock()
   private var waiting: [() -> Void] = []
+  private var isTelling = false
 
   /// Adds something to tell. From any thread.
   package func add(_ telling: @escaping () -> Void) {
@@ -14,12 +15,17 @@ package final class MainDelivery: @unchecked Sendable {
     OperationQueue.main.addOperation { self.tellNext() }
   }
 
-  /// Whether everything was told.
-  package var isEmpty: Bool { lock.withLock { waiting.isEmpty } }
+  /// Whether everything was told, to the end.
+  package var isEmpty: Bool { lock.withLock { waiting.isEmpty && !isTelling } }
 
   /// One operation for each: between two of them the main run loop gets its turn.
   private func tellNext() {
-    let next = lock.withLock { waiting.isEmpty ? nil : waiting.removeFirst() }
+    let (next, wasTelling) = lock.withLock { () -> ((() -> Void)?, Bool) in
+      defer { isTelling = true }
+      return (waiting.isEmpty ? nil : waiting.removeFirst(), isTelling)
+    }
     next?()
+    // What is told may run the main run loop, and that brings the next one here.
+    lock.withLock { isTelling = wasTelling }
   }
 }

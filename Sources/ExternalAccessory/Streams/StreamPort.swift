@@ -123,7 +123,8 @@ final class StreamPort: @unchecked Sendable {
     if let core = Self.core(of: loop) { return add(Schedule(loop: loop, core: core, mode: mode)) }
     // Another thread's loop: its core can be had on that thread alone.
     let hop = Hop(port: self, loop: loop, mode: mode)
-    loop.add(Timer(timeInterval: 0, repeats: false) { _ in hop.port.schedule(in: hop.loop, forMode: hop.mode) }, forMode: mode)
+    let timer = Timer(timeInterval: 0, repeats: false) { _ in hop.port.schedule(in: hop.loop, forMode: hop.mode) }
+    loop.add(timer, forMode: mode)
   }
 
   func remove(from loop: RunLoop, forMode mode: RunLoop.Mode) {
@@ -216,12 +217,14 @@ final class StreamPort: @unchecked Sendable {
   private func perform() {
     let isAsked = lock.withLock { () -> Bool in
       guard isSignalled else { return false }
-      unsignal()
+      isSignalled = false
       return true
     }
     guard isAsked else { return }
+    // It is taken out of the count only when it was told, for who waits for that.
     tellOne()
     kick()
+    signals.add(-1)
   }
 
   /// Tells everything that is due, on the main thread, if that is where it would be told: before a notification that
