@@ -23,6 +23,7 @@ let package = Package(
     .library(name: "IAP2", targets: ["IAP2"]),
     .library(name: "AccessoryProfiles", targets: ["AccessoryProfiles"]),
     .library(name: "ExternalAccessory", targets: ["ExternalAccessory"]),
+    .library(name: "ExternalAccessoryAsync", targets: ["ExternalAccessoryAsync"]),
     .library(name: "ExternalAccessorySimulation", targets: ["ExternalAccessorySimulation"]),
   ],
   targets: [
@@ -74,6 +75,8 @@ let package = Package(
         "ExternalAccessory", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
         "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
       ]),
+
+    room("ExternalAccessoryAsync", floor: 6, ["ExternalAccessory"]),
 
     // Floor 7: the command line.
     .executableTarget(
@@ -132,7 +135,7 @@ let package = Package(
         "AccessoryWorlds", "AccessoryHost", "AccessoryProfiles", "AccessorySessions", "AccessoryTransports",
         "AccessoryCore",
       ]),
-    tests("ExternalAccessoryTests", ["ExternalAccessory", "ExternalAccessorySimulation"]),
+    tests("ExternalAccessoryTests", ["ExternalAccessory", "ExternalAccessoryAsync", "ExternalAccessorySimulation"]),
   ],
   swiftLanguageModes: [.v6]
 )

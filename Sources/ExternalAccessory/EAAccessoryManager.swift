@@ -35,6 +35,21 @@ open class EAAccessoryManager: NSObject, @unchecked Sendable {
   /// The accessories that are connected and the app's to see. Changes at any time.
   open var connectedAccessories: [EAAccessory] { realm.connectedAccessories }
 
+  /// Has the user choose among the Bluetooth accessories in reach whose name the predicate accepts. The completion is
+  /// called on the main thread when the picker is gone; nil when one was chosen and connected.
+  open func showBluetoothAccessoryPicker(
+    withNameFilter predicate: NSPredicate?, completion: EABluetoothAccessoryPickerCompletion? = nil
+  ) { realm.showPicker(predicate, completion: completion) }
+
+  /// The same, async.
+  open func showBluetoothAccessoryPicker(withNameFilter predicate: NSPredicate?) async throws {
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+      realm.showPicker(predicate) { error in
+        if let error { continuation.resume(throwing: error) } else { continuation.resume() }
+      }
+    }
+  }
+
   // MARK: Which realm
 
   /// What is shown now.

@@ -50,6 +50,14 @@ extension SimulatedWorld {
       case completionFirst
     }
 
+    /// What comes first at the end of a Wi-Fi accessory's configuration.
+    public enum ConfigurationOrder: Sendable, CaseIterable {
+      /// `didFinishConfiguringAccessory`.
+      case finishedFirst
+      /// The state `stopped`.
+      case stoppedFirst
+    }
+
     /// The generation of `EAAccessory.description`.
     public enum DescriptionLayout: Sendable, CaseIterable {
       /// iOS 12's.
@@ -80,6 +88,8 @@ extension SimulatedWorld {
     public var lifetime = SessionLifetime.Rule.heldOrOpen
     /// The Bluetooth picker's completion and the connect.
     public var pickerOrder = PickerOrder.connectFirst
+    /// The end of a configuration and the state.
+    public var configurationOrder = ConfigurationOrder.finishedFirst
     /// The layout of descriptions.
     public var layout = DescriptionLayout.b
     /// How many bytes a stream holds each way between the app and the wire.
@@ -113,6 +123,7 @@ extension SimulatedWorld.Settings {
     settings.fullWrite = fullWrite == .zero ? .zero : .minusOne
     settings.lifetime = lifetime
     settings.pickerOrder = pickerOrder == .connectFirst ? .connectFirst : .completionFirst
+    settings.configurationOrder = configurationOrder == .finishedFirst ? .finishedFirst : .stoppedFirst
     settings.layout =
       switch layout {
       case .a: .a

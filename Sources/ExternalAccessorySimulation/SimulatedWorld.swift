@@ -96,6 +96,9 @@ public final class SimulatedWorld: @unchecked Sendable {
     return made
   }
 
+  /// Every accessory that was added.
+  var added: [WorldAccessory] { lock.withLock { accessories } }
+
   /// The app's life.
   public func move(to state: AppState) { perform { [realm] _ in realm.app.move(to: state) } }
 

@@ -43,7 +43,9 @@ public final class WorldAccessory: @unchecked Sendable {
   /// Plugs it in.
   public func plugIn() {
     perform { simulated, _ in
-      do { try simulated.plugIn() } catch { preconditionFailure("a cable in memory can always be plugged in: \(error)") }
+      do { try simulated.plugIn() } catch {
+        preconditionFailure("a cable in memory can always be plugged in: \(error)")
+      }
     }
   }
 

@@ -4,7 +4,9 @@ import Testing
 
 /// E: sessions.
 @Suite struct SessionTests {
-  private func accessory(_ world: SimulatedWorld, _ profile: String = "echo") async throws -> (
+  private func accessory(
+    _ world: SimulatedWorld, _ profile: String = "echo"
+  ) async throws -> (
     WorldAccessory, EAAccessory
   ) {
     let simulated = try world.add(profile)

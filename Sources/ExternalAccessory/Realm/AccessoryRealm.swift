@@ -37,6 +37,10 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   /// What streams signalled and no run loop has performed yet.
   let signals = SignalCount()
 
+  /// The search for accessories that wait to be configured.
+  package let air: WiFiAir
+  /// Who answers the Bluetooth picker. On the loop.
+  package var picker: (any PickerStage)?
   /// Keeps whatever holds the device's cables; dropped with the realm.
   package var holder: AnyObject?
   private var appView: AppView?
@@ -52,6 +56,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   package init(_ entrance: any LoopEntrance, settings: RealmSettings) {
     self.entrance = entrance
     self.settings = settings
+    air = WiFiAir(main, stoppedFirst: settings.configurationOrder == .stoppedFirst)
   }
 
   /// Becomes an app that looks at a device. On the loop.

@@ -37,6 +37,14 @@ package struct RealmSettings: Sendable {
     case completionFirst
   }
 
+  /// The order in which the end of a configuration is told.
+  package enum ConfigurationOrder: Sendable {
+    /// `didFinishConfiguringAccessory`, then the state `stopped`.
+    case finishedFirst
+    /// The state, then the end.
+    case stoppedFirst
+  }
+
   /// The layout of `EAAccessory.description`.
   package enum DescriptionLayout: Sendable {
     /// iOS 12's.
@@ -57,6 +65,8 @@ package struct RealmSettings: Sendable {
   package var lifetime = SessionLifetime.Rule.heldOrOpen
   /// A picker's completion and the connect.
   package var pickerOrder = PickerOrder.connectFirst
+  /// The end of a configuration and the state.
+  package var configurationOrder = ConfigurationOrder.finishedFirst
   /// The layout of descriptions.
   package var layout = DescriptionLayout.b
   /// How many bytes a stream holds each way between the app and the wire.

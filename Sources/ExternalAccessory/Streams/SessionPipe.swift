@@ -1,8 +1,8 @@
 internal import AccessoryCore
 internal import AccessoryHost
 internal import AccessorySessions
-internal import IAP2
 import Foundation
+internal import IAP2
 
 /// The bytes of one session between the loop, where the session lives, and the threads of the app, where its two
 /// streams are used.
