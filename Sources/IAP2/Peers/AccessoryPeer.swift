@@ -25,6 +25,7 @@ public struct AccessoryPeer: Peer, ~Copyable {
 
   /// Bytes arrived.
   public mutating func receive(_ bytes: RawSpan, now: WireTime) {
+    if core.takesByte(of: bytes) { return }
     var offset = 0
     while let message = core.advance(bytes, at: &offset, now: now) { handle(message) }
     core.announceRoom()

@@ -97,6 +97,7 @@ public struct DevicePeer: Peer, ~Copyable {
 
   /// Bytes arrived.
   public mutating func receive(_ bytes: RawSpan, now: WireTime) {
+    if core.takesByte(of: bytes) { return }
     var offset = 0
     while true {
       let message = core.advance(bytes, at: &offset, now: now)

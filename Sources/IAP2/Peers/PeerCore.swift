@@ -25,6 +25,11 @@ public struct PeerCore: ~Copyable {
 
   // MARK: In
 
+  /// Takes a single byte that decides nothing yet; false when `bytes` must be worked through.
+  mutating func takesByte(of bytes: RawSpan) -> Bool {
+    scanner.keepsByte(of: bytes)
+  }
+
   /// Works through `bytes` from `offset` on, until a control message is whole or the bytes are used up.
   mutating func advance(_ bytes: RawSpan, at offset: inout Int, now: WireTime) -> ControlMessage? {
     while true {
@@ -38,14 +43,14 @@ public struct PeerCore: ~Copyable {
       case .packet(let header, .input(let range)): handle(header, packet: bytes.extracting(range), now: now)
       case .packet(let header, .carry(let range)):
         let carry = scanner.lendCarry()
-        handle(header, packet: carry.span.bytes.extracting(range), now: now)
+        carry.with(range) { handle(header, packet: $0, now: now) }
         scanner.returnCarry(carry)
       case .spoiled(let header, let place): handleSpoiled(header, place, bytes)
       case .detection: react(link.handleDetection(now: now))
       case .legacy(.input(let range)): handleLegacy(bytes.extracting(range))
       case .legacy(.carry(let range)):
         let carry = scanner.lendCarry()
-        handleLegacy(carry.span.bytes.extracting(range))
+        carry.with(range) { handleLegacy($0) }
         scanner.returnCarry(carry)
       case .skipped(let skipped):
         link.counters.skippedBytes += skipped.count
@@ -72,7 +77,7 @@ public struct PeerCore: ~Copyable {
     case .input(let range): shown = Self.sample(bytes.extracting(range))
     case .carry(let range):
       let carry = scanner.lendCarry()
-      shown = Self.sample(carry.span.bytes.extracting(range))
+      shown = carry.with(range) { Self.sample($0) }
       scanner.returnCarry(carry)
     }
     events.append(
