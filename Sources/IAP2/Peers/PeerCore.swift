@@ -265,9 +265,9 @@ public struct PeerCore: ~Copyable {
     for id in sessions.entries.filter({ !$0.isEnded }).map(\.id) { endSession(id, end) }
   }
 
-  /// Appends the next packet to `bytes`; false when there is nothing to send now.
-  mutating func nextTransmit(into bytes: inout [UInt8], now: WireTime) -> Bool {
-    guard link.nextTransmit(into: &bytes, now: now) else { return false }
+  /// See ``Peer/transmit(atMost:now:_:)``.
+  mutating func transmit(atMost limit: Int, now: WireTime, _ body: (RawSpan) -> Void) -> Bool {
+    guard link.transmit(atMost: limit, now: now, body) else { return false }
     // Elsewhere acknowledgements make room, and are received; without them sending alone does.
     if link.isZeroAcknowledgement, sessions.waitingWriters > 0, roomSince == nil { roomSince = now }
     return true
