@@ -35,9 +35,7 @@ public struct PacketScanner: ~Copyable {
   }
 
   /// Bytes that came before the rest of their piece.
-  private var carry = ScannerCarry()
-  /// How many undecided bytes in `carry` decide what comes next; there is room for them. 0 while that is to be found out.
-  private var needed = 0
+  @usableFromInline var carry = ScannerCarry()
   private var skipped = SkippedBytes()
   private let maximumLength: UInt16
   /// The two answers of an iAP1-only device have payloads of 2 and 4 bytes.
@@ -54,20 +52,20 @@ public struct PacketScanner: ~Copyable {
   /// var offset = 0
   /// while let piece = scanner.next(in: bytes, at: &offset) { … }
   /// ```
+  @inlinable
   public mutating func next(in bytes: RawSpan, at offset: inout Int) -> Piece? {
     if offset == 0, keepsByte(of: bytes) {
       offset = 1
       return nil
     }
-    return bytes.withUnsafeBytes { search($0, &offset) }
+    return search(bytes, &offset)
   }
 
   /// The short way for bytes that come one at a time into the middle of a packet, which is what the worst reader does:
   /// keeps a single byte that decides nothing.
+  @inlinable
   mutating func keepsByte(of bytes: RawSpan) -> Bool {
-    guard bytes.byteCount == 1, carry.undecided + 1 < needed else { return false }
-    carry.append(bytes.unsafeLoad(fromByteOffset: 0, as: UInt8.self))
-    return true
+    bytes.byteCount == 1 && carry.keepQuietly(bytes.unsafeLoad(fromByteOffset: 0, as: UInt8.self))
   }
 
   /// How many of the bytes given are not part of a piece or a skip yet.
@@ -91,7 +89,6 @@ public struct PacketScanner: ~Copyable {
   /// Drops an unfinished piece, for a link that starts anew.
   public mutating func forget() {
     carry.clear()
-    needed = 0
   }
 
   /// Lends the bytes of a piece whose place is `.carry`; to be given back before the next call. Lent and not shown, so
@@ -139,6 +136,11 @@ extension PacketScanner {
     }
   }
 
+  @usableFromInline
+  mutating func search(_ bytes: RawSpan, _ offset: inout Int) -> Piece? {
+    bytes.withUnsafeBytes { search($0, &offset) }
+  }
+
   private mutating func search(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int) -> Piece? {
     while true {
       if skipped.isDue { return skipped.take().map(Piece.skipped) }
@@ -164,14 +166,12 @@ extension PacketScanner {
         let verdict = carry.withUndecided { Self.judge($0, limit) }
         if let length = verdict.length {
           if skipped.count > 0, let skip = skipped.take() { return .skipped(skip) }
-          needed = 0
           return verdict.piece(at: .carry(carry.decide(length)))
         }
         if case .needsMore(let count) = verdict {
           keep(bytes, &offset, upTo: count)
           if carry.undecided < count { return nil }
         } else {
-          needed = 0
           carry.decide(carry.withUndecided { skipped.add(.init(rebasing: $0[..<1])) })
           carry.decide(carry.withUndecided { skipped.addUpToMark($0) })
         }
@@ -181,7 +181,6 @@ extension PacketScanner {
 
   /// Moves input to `carry` until it holds `count` undecided bytes or the input is used up.
   private mutating func keep(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int, upTo count: Int) {
-    needed = count
     carry.reserve(count)
     let taken = min(count - carry.undecided, bytes.count - offset)
     carry.append(.init(rebasing: bytes[offset..<offset + taken]))

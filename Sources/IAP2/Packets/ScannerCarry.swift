@@ -7,10 +7,14 @@
 /// Memory of its own and not an array: a stream may come byte by byte, and an array asks whether it is shared each
 /// time one is appended, which costs more than all the rest. Nothing but this type knows where it lies.
 public struct ScannerCarry: ~Copyable {
-  private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+  // Open to inlining, like what a single byte needs of the scanner and the peers: a call would cost more than the byte.
+
+  @usableFromInline var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   /// Where the first byte lies that is not part of a piece yet.
   private var head = 0
-  private var count = 0
+  @usableFromInline var count = 0
+  /// Up to where bytes decide nothing and are only kept: one short of what was reserved for.
+  @usableFromInline var quietEnd = 0
 
   init() {}
 
@@ -23,9 +27,10 @@ public struct ScannerCarry: ~Copyable {
   mutating func clear() {
     head = 0
     count = 0
+    quietEnd = 0
   }
 
-  /// Gets room for `total` undecided bytes, and lets go of those that are decided.
+  /// Gets room for `total` undecided bytes, which decide what comes next, and lets go of those that are decided.
   mutating func reserve(_ total: Int) {
     if total > memory.count {
       let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: max(total, 2 * memory.count), alignment: 16)
@@ -37,12 +42,16 @@ public struct ScannerCarry: ~Copyable {
     }
     count -= head
     head = 0
+    quietEnd = total - 1
   }
 
-  /// Appends a byte for which there is room.
-  mutating func append(_ byte: UInt8) {
+  /// Appends a byte, unless it is one that decides something.
+  @inlinable
+  mutating func keepQuietly(_ byte: UInt8) -> Bool {
+    guard count < quietEnd else { return false }
     memory[count] = byte
-    count += 1
+    count &+= 1
+    return true
   }
 
   /// Appends bytes for which there is room.
@@ -55,6 +64,7 @@ public struct ScannerCarry: ~Copyable {
   @discardableResult
   mutating func decide(_ length: Int) -> Range<Int> {
     head += length
+    quietEnd = 0
     return head - length..<head
   }
 

@@ -57,8 +57,9 @@ public protocol Peer: ~Copyable {
 
 extension Peer where Self: ~Copyable {
   /// The next thing to tell.
+  @inlinable
   public mutating func nextEvent() -> PeerEvent? {
-    core.events.next()
+    core.events.isEmpty ? nil : core.events.next()
   }
 
   /// Shows what is to be sent now.

@@ -6,8 +6,8 @@
 public struct PeerCore: ~Copyable {
   var link: Link
   var sessions = SessionTable()
-  var events = EventQueue()
-  private var scanner: PacketScanner
+  @usableFromInline var events = EventQueue()
+  @usableFromInline var scanner: PacketScanner
   private var control = ControlStream()
   /// Since when the session is full that acknowledgements are held back for.
   private var holdingSince: WireTime?
@@ -26,6 +26,7 @@ public struct PeerCore: ~Copyable {
   // MARK: In
 
   /// Takes a single byte that decides nothing yet; false when `bytes` must be worked through.
+  @inlinable
   mutating func takesByte(of bytes: RawSpan) -> Bool {
     scanner.keepsByte(of: bytes)
   }
