@@ -60,6 +60,11 @@ public final class FaultChannel: Channel, ChannelHandler {
     }
   }
 
+  /// Whether it has ended, or its owner has closed it and all of it is out.
+  public var isOver: Bool {
+    if case .over = state { true } else { false }
+  }
+
   // MARK: - Channel
 
   /// As the channel inside.
