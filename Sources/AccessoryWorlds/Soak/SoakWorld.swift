@@ -46,7 +46,11 @@ final class SoakWorld {
       record?.saw(event)
       if keepsTranscript { reportLine("\(event.time.secondsText) * \(event.json)") }
     }
-    settings.wrap = { channel, end in WireWatch(around: channel, at: end, record, on: loop) }
+    settings.wrap = { channel, end in
+      let longest =
+        end.end == .device ? plan.deviceLength : plan.accessories[end.accessory].profile.link.maximumPacketLength
+      return WireWatch(around: channel, at: end, maximumLength: longest, record, on: loop)
+    }
     settings.peer.firstSession = plan.firstSession
     plan.deviceLink.apply(to: &settings.peer.link)
     settings.peer.link.parameters.maximumOutstandingPackets = plan.deviceWindow
@@ -144,7 +148,8 @@ final class SoakWorld {
       }
     case .unplug(let number): accessories[number].unplug()
     case .pull(let number): if accessories[number].isAttached { world?.pull(accessories[number]) }
-    case .resetLink(let number): world?.device.resetLinks(serial: plan.accessories[number].profile.identity.serialNumber)
+    case .resetLink(let number):
+      world?.device.resetLinks(serial: plan.accessories[number].profile.identity.serialNumber)
     case .closeSessions(let number): accessories[number].closeSessions()
     case .closeApp(let number): apps[number].view.close()
     }
@@ -213,9 +218,10 @@ final class SoakWorld {
   /// How long it may take until what was written is delivered or given up: a link repeats a packet as often as agreed,
   /// and a packet that gets through at the last moment may be followed by one that does so too.
   private var patience: Duration {
-    let slowest = plan.accessories.map { part in
-      part.profile.link.retransmissionTimeout * Int(part.profile.link.maximumRetransmissions + 1)
-    }.max() ?? .zero
+    let slowest =
+      plan.accessories.map { part in
+        part.profile.link.retransmissionTimeout * Int(part.profile.link.maximumRetransmissions + 1)
+      }.max() ?? .zero
     return (slowest + .seconds(100)) * 20
   }
 
@@ -228,8 +234,8 @@ final class SoakWorld {
   }
 
   private func judgeTheEnd() {
-    for session in sessions where session.device.end == nil || (session.simulator.isOpen && session.simulator.end == nil)
-    {
+    for session in sessions
+    where session.device.end == nil || (session.simulator.isOpen && session.simulator.end == nil) {
       record.violation("\(session.name) was never ended", at: loop.now)
     }
     if !record.publications.published.isEmpty {

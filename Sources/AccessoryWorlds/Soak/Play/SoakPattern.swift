@@ -43,7 +43,8 @@ enum SoakPattern {
   private static func firstDifference(_ got: RawSpan, _ start: Int, _ count: Int, _ key: Int, _ offset: Int) -> Int {
     with(key, from: offset + start, count: count) { want in
       (0..<count).first {
-        got.unsafeLoad(fromByteOffset: start + $0, as: UInt8.self) != want.unsafeLoad(fromByteOffset: $0, as: UInt8.self)
+        got.unsafeLoad(fromByteOffset: start + $0, as: UInt8.self)
+          != want.unsafeLoad(fromByteOffset: $0, as: UInt8.self)
       } ?? count
     }
   }

@@ -66,7 +66,10 @@ final class SoakStream: SessionHandler {
       let taken = SoakPattern.with(key, from: account[side].written, count: count) { session.write($0) }
       account[side].written += taken
       left -= taken
-      if taken < count, session.isOpen { return isWaitingForRoom = true }
+      if taken < count, session.isOpen {
+        isWaitingForRoom = true
+        return
+      }
       if left == 0 || plan.think > .zero { break }
     }
     if left > 0 {

@@ -8,7 +8,8 @@ import IAP2
 /// - never more packets unacknowledged than the other end announced;
 /// - none longer than the other end announced;
 /// - numbers one after the other, and none before both SYNs were exchanged;
-/// - no acknowledgement of what did not arrive.
+/// - no acknowledgement of what did not arrive. (Not judged on a link without acknowledgements, where more packets than
+///   there are numbers may arrive while one waits to be sent.)
 ///
 /// ```
 ///   idle ──SYN sent──▶ synchronizing ──anything else sent──▶ up ──SYN sent──▶ synchronizing
@@ -95,32 +96,37 @@ struct WindowWatch {
     }
     if state != .up, isZeroAcknowledgement { linksWithoutAcknowledgements += 1 }
     state = .up
+    let acknowledgement = isZeroAcknowledgement ? nil : wrongAcknowledgement(header)
+    let number = payload.byteCount > 0 && !header.control.contains(.eak) ? wrongNumber(header, peer) : nil
     if Int(header.length) > Int(peer.maximumPacketLength) {
       return "sent a packet of \(header.length) bytes, and the other end takes \(peer.maximumPacketLength)"
     }
-    if header.control.contains(.ack), lastInOrder &- header.acknowledgement >= 128 {
-      return "acknowledged packet \(header.acknowledgement), and only \(lastInOrder) had arrived in order"
-    }
-    guard payload.byteCount > 0, !header.control.contains(.eak) else { return nil }
+    return acknowledgement ?? number
+  }
+
+  private func wrongAcknowledgement(_ header: PacketHeader) -> String? {
+    guard header.control.contains(.ack), lastInOrder &- header.acknowledgement >= 128 else { return nil }
+    return "acknowledged packet \(header.acknowledgement), and only \(lastInOrder) had arrived in order"
+  }
+
+  private mutating func wrongNumber(_ header: PacketHeader, _ peer: LinkParameters) -> String? {
     let step = header.sequence &- lastSent
-    if isZeroAcknowledgement {
-      acknowledged = header.sequence
-    } else if step == 0 || step >= 128 {
-      // Sent before: it need only not be one that was never sent.
-      return nil
-    }
+    // Sent before: it need only not be one that was never sent.
+    if !isZeroAcknowledgement, step == 0 || step >= 128 { return nil }
+    defer { lastSent = header.sequence }
     guard step == 1 else { return "sent packet \(header.sequence) after packet \(lastSent)" }
-    lastSent = header.sequence
     let window = max(1, peer.maximumOutstandingPackets)
-    if !isZeroAcknowledgement, lastSent &- acknowledged > window {
-      return "has packets \(acknowledged &+ 1) to \(lastSent) unacknowledged, and the other end takes \(window)"
+    if !isZeroAcknowledgement, header.sequence &- acknowledged > window {
+      return "has packets \(acknowledged &+ 1) to \(header.sequence) unacknowledged, and the other end takes \(window)"
     }
     return nil
   }
 
   private mutating func sentSynchronization(_ header: PacketHeader, _ payload: RawSpan) -> String? {
     let parameters: LinkParameters
-    do { parameters = try LinkParameters(decoding: payload) } catch { return "sent a SYN that cannot be used: \(error)" }
+    do { parameters = try LinkParameters(decoding: payload) } catch {
+      return "sent a SYN that cannot be used: \(error)"
+    }
     if end == .device {
       guard let offer = offers.last(where: { $0.sequence == header.acknowledgement }) else {
         return "answered a SYN with number \(header.acknowledgement), which never came"

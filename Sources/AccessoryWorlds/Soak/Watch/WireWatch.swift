@@ -14,9 +14,15 @@ final class WireWatch: Channel, ChannelHandler {
   private var window: WindowWatch
   private var phase = PhaseWatch()
   private var sending = PacketScanner()
-  private var receiving = PacketScanner()
+  private var receiving: PacketScanner
 
-  init(around inner: any Channel, at place: CableEnd, _ record: SoakRecord, on loop: any EventLoop) {
+  /// `maximumLength` is the longest packet that this end takes: what claims to be longer is no packet to it.
+  init(
+    around inner: any Channel, at place: CableEnd, maximumLength: UInt16, _ record: SoakRecord,
+    on loop: any EventLoop
+  ) {
+    // As a peer does, so that both find the same packets in the same bytes.
+    receiving = PacketScanner(maximumLength: max(maximumLength, 128))
     self.inner = inner
     self.place = place
     self.record = record
