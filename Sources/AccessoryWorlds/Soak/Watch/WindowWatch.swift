@@ -55,13 +55,12 @@ struct WindowWatch {
       if distance <= lastSent &- acknowledged { acknowledged = header.acknowledgement }
     }
     guard payload.byteCount > 0, !header.control.contains(.eak) else { return }
-    if header.sequence == lastInOrder &+ 1 {
+    switch header.sequence &- lastInOrder {
+    case 1:
       lastInOrder = header.sequence
-      while let index = ahead.firstIndex(of: lastInOrder &+ 1) {
-        lastInOrder = ahead.remove(at: index)
-      }
-    } else if header.sequence &- lastInOrder < 128, ahead.count < 128, !ahead.contains(header.sequence) {
-      ahead.append(header.sequence)
+      while let index = ahead.firstIndex(of: lastInOrder &+ 1) { lastInOrder = ahead.remove(at: index) }
+    case 2..<128 where !ahead.contains(header.sequence): ahead.append(header.sequence)
+    default: break
     }
   }
 
