@@ -181,7 +181,8 @@ public final class FaultChannel: Channel, ChannelHandler {
     switch state {
     case .made, .over: return
     case .closing:
-      if isDone(outbound) { finishClosing() } else { arm() }
+      // A cut ends the closing too: what lies before it goes nowhere.
+      if isCut || isDone(outbound) { finishClosing() } else { arm() }
     case .open(let handler):
       if let cut = outbound?.cut ?? inbound?.cut {
         inner.close()
