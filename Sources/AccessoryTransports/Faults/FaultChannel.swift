@@ -172,12 +172,8 @@ public final class FaultChannel: Channel, ChannelHandler {
   private func settle() {
     _ = inbound?.takeTouched()
     _ = outbound?.takeTouched()
-    for lane in [inbound, outbound] {
-      guard let lane else { continue }
-      for news in lane.takeNews() {
-        report(FaultEvent(fault: news.fault, direction: lane.direction, text: news.text))
-      }
-    }
+    tellNews(of: inbound)
+    tellNews(of: outbound)
     switch state {
     case .made, .over: return
     case .closing:
@@ -195,6 +191,13 @@ public final class FaultChannel: Channel, ChannelHandler {
         handler.channelIsWritable(self)
       }
       if case .open = state { arm() }
+    }
+  }
+
+  private func tellNews(of lane: FaultLane?) {
+    guard let lane else { return }
+    for news in lane.takeNews() {
+      report(FaultEvent(fault: news.fault, direction: lane.direction, text: news.text))
     }
   }
 

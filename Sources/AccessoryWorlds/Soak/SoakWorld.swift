@@ -94,7 +94,9 @@ final class SoakWorld {
     }
     try run(limit: plan.length) { false }
     settle()
-    try run(limit: patience) { [unowned self] in sessions.allSatisfy(\.isSettled) }
+    try run(limit: patience) { [unowned self] in
+      sessions.allSatisfy { $0.isSettled(linkWentDown: linkWentDown(since: $0)) }
+    }
     judgeSessions()
     world?.tearDown()
     for app in apps { app.view.close() }
@@ -127,8 +129,10 @@ final class SoakWorld {
     return true
   }
 
-  /// What holds after every step, beyond what the watches have seen happen.
+  /// What holds after every step in which anything happened, beyond what the watches have seen.
   private func check() {
+    guard record.hasNews else { return }
+    record.hasNews = false
     guard let published = world?.device.published else { return }
     if published.count != record.publications.published.count
       || !published.allSatisfy({ record.publications.published.contains($0.connectionID) })
@@ -225,11 +229,12 @@ final class SoakWorld {
     return (slowest + .seconds(100)) * 20
   }
 
+  private func linkWentDown(since session: SoakSession) -> Bool { record.linkDowns > session.linkDownsBefore }
+
   private func judgeSessions() {
     if plan.isHostile { return }
     for session in sessions {
-      let linkWentDown = record.linkDowns > session.linkDownsBefore
-      if let wrong = session.fault(linkWentDown: linkWentDown) { record.violation(wrong, at: loop.now) }
+      if let wrong = session.fault(linkWentDown: linkWentDown(since: session)) { record.violation(wrong, at: loop.now) }
     }
   }
 

@@ -22,7 +22,9 @@ enum SoakFaults {
         .setting("jitter", to: .duration(dice.milliseconds(0...60)))
     case 1: fault = Fault(.rate).setting("bytes", to: .count(dice.number(4_000...400_000)))
     case 2:
-      fault = Fault(.split).setting("size", to: .count(dice.spread(1...3_000)))
+      // Single bytes are a hundred times the work, and the scanner meets them in tests of its own.
+      let size = dice.percent(3) ? dice.number(1...15) : dice.spread(16...3_000)
+      fault = Fault(.split).setting("size", to: .count(size))
       if fault.arguments.count("size") > 50, dice.percent(30) {
         fault = fault.setting("gap", to: .duration(dice.milliseconds(0...3)))
       }
@@ -33,7 +35,7 @@ enum SoakFaults {
       fault = Fault(.stall).setting("for", to: .duration(dice.milliseconds(1...2_500)))
         .setting("after", to: .duration(dice.milliseconds(0...3_000)))
     case 5:
-      fault = Fault(.slowReader).setting("bytes", to: .count(dice.number(64...4_096)))
+      fault = Fault(.slowReader).setting("bytes", to: .count(dice.number(200...4_096)))
         .setting("every", to: .duration(dice.milliseconds(1...20)))
     case 6:
       fault = Fault(.collapse).setting("above", to: .count(dice.spread(20...4_096)))
@@ -73,9 +75,9 @@ enum SoakFaults {
 enum SoakQuirks {
   static func some(_ dice: inout Dice) -> [Quirk] {
     var quirks: [Quirk] = []
-    if dice.percent(25) {
+    if dice.percent(15) {
       quirks.append(
-        Quirk(.flicker).setting("cycles", to: .count(dice.spread(1...4)))
+        Quirk(.flicker).setting("cycles", to: .count(dice.spread(1...3)))
           .setting("empty", to: .duration(dice.milliseconds(0...300)))
           .setting("gap", to: .duration(dice.milliseconds(0...300)))
           .setting("auth", to: .choice(dice.pick(["answer", "answer", "never"]))))

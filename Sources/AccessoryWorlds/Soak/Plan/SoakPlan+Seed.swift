@@ -11,10 +11,10 @@ extension SoakPlan {
   public init(seed: UInt64) {
     var dice = Dice(seed: seed)
     self.seed = seed
-    let count = dice.percent(85) ? 1 : dice.number(2...3)
+    let count = dice.percent(92) ? 1 : dice.number(2...3)
     accessories = (0..<count).map { Accessory(number: $0, &dice) }
     let payload = accessories.map { Int($0.profile.link.maximumPacketLength) - 12 }.min() ?? 12
-    apps = (0..<(dice.percent(80) ? 1 : 2)).map { _ in App(payload: payload, &dice) }
+    apps = (0..<(dice.percent(90) ? 1 : 2)).map { _ in App(payload: payload, &dice) }
     line = World.Settings.Line()
     if dice.percent(50) { line.latency = dice.milliseconds(0...20) }
     if dice.percent(10) { line.bytesPerSecond = dice.number(5_000...1_000_000) }
@@ -26,7 +26,7 @@ extension SoakPlan {
     length = dice.milliseconds(500...15_000)
     steps = []
     faults = []
-    if dice.percent(20) {
+    if dice.percent(12) {
       deviceFlicker = Flicker(
         Quirk(.flicker).setting("maker", to: .choice("device"))
           .setting("empty", to: .duration(dice.milliseconds(0...300)))
@@ -56,7 +56,7 @@ extension SoakPlan {
       steps.append(Step(at: dice.percent(80) ? .zero : dice.milliseconds(0...500), action: .plugIn(accessory)))
     }
     let milliseconds = Int(length.wholeNanoseconds / 1_000_000)
-    for _ in 0..<dice.spread(0...12) {
+    for _ in 0..<dice.spread(0...4) {
       let at = dice.milliseconds(0...milliseconds)
       let accessory = dice.number(0...accessories.count - 1)
       switch dice.number(0...99) {
@@ -99,7 +99,7 @@ extension SoakPlan.Accessory {
 
 extension SoakPlan.App {
   fileprivate init(payload: Int, _ dice: inout Dice) {
-    sessions = (0..<dice.spread(1...6)).map { _ in SoakStreamPlan(payload: payload, &dice) }
+    sessions = (0..<dice.spread(1...5)).map { _ in SoakStreamPlan(payload: payload, &dice) }
     patience = dice.percent(40) ? .zero : dice.milliseconds(0...400)
     isRude = dice.percent(30)
   }
@@ -140,8 +140,8 @@ extension SoakLinkChoices {
     keepsAhead = dice.percent(75)
     offersAgain = dice.percent(30)
     answersOwnRecovery = dice.percent(15)
-    if dice.percent(60) { receiveBound = dice.spread(64...20_000) }
-    if dice.percent(40) { sendBound = dice.spread(16...20_000) }
+    if dice.percent(60) { receiveBound = dice.spread(64...8_000) }
+    if dice.percent(40) { sendBound = dice.spread(40...8_000) }
   }
 }
 
@@ -149,16 +149,15 @@ extension SoakStreamPlan {
   /// A plan for packets that hold `payload` bytes: what costs is packets, not bytes.
   fileprivate init(payload: Int, _ dice: inout Dice) {
     protocolNumber = dice.number(0...3)
-    let packets = dice.percent(90) ? dice.spread(0...40) : dice.spread(0...400)
-    bytes = min(packets * min(payload, 2_000) + dice.number(0...50), 60_000)
-    chunk = dice.percent(50) ? max(1, bytes) : dice.spread(1...max(1, bytes))
-    if bytes / chunk > 60 { chunk = bytes / 60 }
+    let packets = dice.spread(0...(dice.percent(95) ? 20 : 150))
+    bytes = min(packets * min(payload, 1_000) + dice.number(0...50), 12_000)
+    chunk = dice.percent(50) ? max(1, bytes) : dice.spread(max(1, bytes / 20)...max(1, bytes))
     think = dice.percent(50) ? .zero : dice.milliseconds(0...100)
     switch dice.number(0...99) {
     case ..<65: reading = .eager
-    case ..<82: reading = .slow(bytes: dice.spread(20...4_000), every: dice.milliseconds(1...50))
+    case ..<82: reading = .slow(bytes: max(dice.spread(20...4_000), bytes / 20), every: dice.milliseconds(1...50))
     default:
-      reading = .stops(after: dice.spread(0...2_000), resumes: dice.percent(50) ? dice.milliseconds(10...3_000) : nil)
+      reading = .stops(after: dice.spread(0...1_000), resumes: dice.percent(50) ? dice.milliseconds(10...3_000) : nil)
     }
     switch dice.number(0...99) {
     case ..<50: closing = .never

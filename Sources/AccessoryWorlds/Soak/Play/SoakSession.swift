@@ -8,7 +8,7 @@ import IAP2
 /// Invariant, checked with every read: what one end has read is the beginning of what the other has written.
 final class SoakSession {
   /// One end's half of the account.
-  struct Half {
+  final class Half {
     /// Where its bytes lie in the pattern.
     let key: Int
     var written = 0
@@ -21,13 +21,17 @@ final class SoakSession {
     /// Whether it is open and the other end has acknowledged all it wrote: then nothing will tell it that the other
     /// end is gone.
     var isAtRest: Bool { end == nil && (session?.unacknowledged ?? 0) == 0 }
+
+    init(key: Int) {
+      self.key = key
+    }
   }
 
   let accessory: Int
   let id: UInt16
   let name: String
-  var device: Half
-  var simulator: Half
+  let device: Half
+  let simulator: Half
   /// The accessory sends back what it receives: its bytes are the device's.
   let isEcho: Bool
   /// The accessory leaves requests unanswered, or plays a session that is not on this account.
@@ -56,15 +60,7 @@ final class SoakSession {
     case simulator
   }
 
-  subscript(side: Side) -> Half {
-    get { side == .device ? device : simulator }
-    set {
-      switch side {
-      case .device: device = newValue
-      case .simulator: simulator = newValue
-      }
-    }
-  }
+  subscript(side: Side) -> Half { side == .device ? device : simulator }
 
   func other(_ side: Side) -> Half { self[side == .device ? .simulator : .device] }
 
@@ -72,9 +68,13 @@ final class SoakSession {
   var isDelivered: Bool { device.read == simulator.written && simulator.read == device.written }
 
   /// Whether nothing more can be expected of it.
-  var isSettled: Bool {
-    if device.end != nil, simulator.end != nil || !simulator.isOpen { return true }
-    return device.end == nil && simulator.isOpen && simulator.end == nil && isDelivered
+  func isSettled(linkWentDown: Bool) -> Bool {
+    switch (device.end == nil, simulator.isOpen && simulator.end == nil) {
+    case (true, true): isDelivered
+    case (false, false): true
+    case (true, false): device.isAtRest && (linkWentDown || (isIgnored && !simulator.isOpen))
+    case (false, true): simulator.isAtRest && linkWentDown
+    }
   }
 
   /// What is wrong with how it came out; nil when nothing is.

@@ -14,12 +14,16 @@ final class SoakRecord {
   /// How often a link went down at either end, resets by the device included.
   private(set) var linkDowns = 0
 
+  /// Whether an event was told since this was last reset.
+  var hasNews = false
+
   /// A rule was broken.
   func violation(_ text: @autoclosure () -> String, at time: Instant) {
     if violations.count < Self.most { violations.append("\(time.secondsText) \(text())") }
   }
 
   func saw(_ event: TimelineEvent) {
+    hasNews = true
     hash.add(UInt64(bitPattern: event.time.nanoseconds))
     hash.add(event.kind.name)
     hash.add(UInt64(truncatingIfNeeded: event.subject?.connectionID ?? 0))
