@@ -156,7 +156,8 @@ public struct DeviceSettings {
 }
 
 extension TimelineEvent.Subject {
-  init(_ accessory: PublishedAccessory) {
+  /// A publication as the subject of an event.
+  public init(_ accessory: PublishedAccessory) {
     self.init(
       name: accessory.name, serial: accessory.serialNumber, protocols: accessory.protocols,
       connectionID: accessory.connectionID)

@@ -127,6 +127,11 @@ public final class World {
     return accessory
   }
 
+  /// Notes what somebody in this world has to tell.
+  func tell(_ event: TimelineEvent) {
+    log.add(event, settings)
+  }
+
   /// Pulls an accessory's cable without a word: what is under way is lost, and both ends hear of it at once.
   public func pull(_ accessory: SimulatedAccessory) {
     guard let entry = accessories.first(where: { $0.accessory === accessory }) else {
