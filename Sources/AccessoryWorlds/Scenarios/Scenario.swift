@@ -92,8 +92,12 @@ public struct Scenario: Equatable, Sendable {
     case accessoryClosesSessions(String)
     /// The cable is pulled out without a word: what is under way is lost.
     case cablePulled(String)
+    /// The accessory is gone, and the device is not told: what it sends from then on is lost.
+    case cablePulledUnnoticed(String)
     /// The device resets the link.
     case deviceResetsLink(String)
+    /// The device takes notice of cables that are plugged in, or does not.
+    case deviceHeedsCables(Bool)
     /// Something happens to the app, or in it.
     case app(AppAction)
   }

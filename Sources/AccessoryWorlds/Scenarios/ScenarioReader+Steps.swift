@@ -8,8 +8,8 @@ extension ScenarioReader {
 
   static let sides = ["accessory", "cable", "device", "app"]
   static let accessoryActions = ["plugIn", "unplug", "closeSessions"]
-  static let cableActions = ["pull"]
-  static let deviceActions = ["resetLink"]
+  static let cableActions = ["pull", "pullUnnoticed"]
+  static let deviceActions = ["resetLink", "ignoreCables", "heedCables"]
   static let appActions = [
     "launch", "quit", "register", "unregister", "foreground", "background", "suspend", "resume", "openSession",
     "closeSession", "look",
@@ -40,6 +40,7 @@ extension ScenarioReader {
       reader.error("sees", "only an app that looks sees anything: app: 'look'")
     }
     if side == "app" { return appAction(reader, names).map(Scenario.Action.app) }
+    if side == "device", let heeds = heedsCables(reader) { return .deviceHeedsCables(heeds) }
     guard let name = accessory(reader, names) else { return nil }
     switch side {
     case "accessory":
@@ -49,9 +50,20 @@ extension ScenarioReader {
       case "closeSessions"?: return .accessoryClosesSessions(name)
       default: return nil
       }
-    case "cable": return reader.choice("cable", of: cableActions).map { _ in .cablePulled(name) }
+    case "cable":
+      return reader.choice("cable", of: cableActions).map { word in
+        word == "pull" ? .cablePulled(name) : .cablePulledUnnoticed(name)
+      }
     default: return reader.choice("device", of: deviceActions).map { _ in .deviceResetsLink(name) }
     }
+  }
+
+  private static func heedsCables(_ reader: ObjectReader) -> Bool? {
+    guard case .text(let word)? = reader.value("device")?.content, ["ignoreCables", "heedCables"].contains(word) else {
+      return nil
+    }
+    if reader.value("of") != nil { reader.error("of", "'\(word)' is about every cable") }
+    return word == "heedCables"
   }
 
   private static func appAction(_ reader: ObjectReader, _ names: [String]) -> Scenario.AppAction? {
