@@ -55,6 +55,15 @@ public struct Scenario: Equatable, Sendable {
       self.name = name
       self.profile = profile
     }
+
+    /// Has this profile played instead, with the oddities that the scenario needs. It keeps the scenario's serial number,
+    /// by which the other end knows it.
+    public mutating func play(_ other: Profile) {
+      var other = other
+      other.identity.serialNumber = profile.identity.serialNumber
+      for quirk in profile.quirks { other.apply(quirk) }
+      profile = other
+    }
   }
 
   /// The protocol that the app wants.
