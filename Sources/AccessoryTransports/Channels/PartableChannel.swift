@@ -79,12 +79,18 @@ public final class PartableChannel: Channel, ChannelHandler {
 
   /// As the channel inside.
   public func pauseReading() {
-    if case .open = state { inner.pauseReading() }
+    switch state {
+    case .made, .open: inner.pauseReading()
+    case .parted, .over: break
+    }
   }
 
   /// As the channel inside.
   public func resumeReading() {
-    if case .open = state { inner.resumeReading() }
+    switch state {
+    case .made, .open: inner.resumeReading()
+    case .parted, .over: break
+    }
   }
 
   /// Ends the channel from this side, and whatever was to be heard of it.
