@@ -97,7 +97,7 @@ let package = Package(
     tests("AccessoryCoreTests", ["AccessoryCore"]),
     tests("FuzzReplayTests", ["FuzzTargets"]),
     tests("IAP2Tests", ["IAP2"]),
-    tests("AccessoryProfilesTests", ["AccessoryProfiles", "AccessoryCore"]),
+    tests("AccessoryProfilesTests", ["AccessoryProfiles", "AccessoryCore", "AccessoryWorlds"]),
     tests("AccessoryTransportsTests", ["AccessoryCore", "AccessoryTransports", "ChannelSuite", "CLinux", "IAP2"]),
     tests("CertificatesTests", ["Certificates", "AccessoryCore", "CCrypto", "CLinux"]),
     tests(
