@@ -92,10 +92,10 @@ import Testing
   }
 
   @Test func aClosedLoopGoesAsFastAsASlowLine() throws {
-    let rig = try LoadRig(Self.plan { $0.inFlight = 2 }, bytesPerSecond: 7_500)
+    let rig = try LoadRig(Self.plan { $0.inFlight = 2 }, bytesPerSecond: 75_000)
     let report = try rig.finish()
     #expect(report.completed == 20)
-    #expect((6_900...7_500).contains(report.bytesPerSecond))
+    #expect((69_000...75_000).contains(report.bytesPerSecond))
   }
 
   @Test func whatIsDeliveredToASinkIsWhatTheLinkAcknowledged() throws {
@@ -154,7 +154,6 @@ import Testing
     #expect(rig.runner.outcome == .gone)
     #expect(report.lost == 1)
     #expect(report.errors[.lost]?.count == 1)
-    #expect(report.errors[.gone]?.count == 1)
     #expect(report.begun == report.completed + report.lost)
   }
 

@@ -161,3 +161,11 @@ public struct Histogram: Equatable, Sendable {
     self.maximum = maximum
   }
 }
+
+extension Histogram: CustomStringConvertible {
+  /// "11 values from 2000000 to 2000000".
+  public var description: String {
+    guard let minimum, let maximum else { return "no values" }
+    return "\(total) values from \(minimum) to \(maximum)"
+  }
+}

@@ -40,6 +40,8 @@ public final class BurstRunner {
   public let plan: BurstPlan
   /// The loop that all of this happens on.
   public let loop: any EventLoop
+  /// What is done to the channels, for the report.
+  public var faults: [String] = []
   /// How it ended; nil while it goes on.
   public private(set) var outcome: Outcome?
   /// The accessories, in the order in which they were added.
@@ -118,6 +120,7 @@ public final class BurstRunner {
   /// Everything that was measured up to now.
   public var report: BurstReport {
     var report = tally
+    report.plan.faults = faults
     report.measured = progress.elapsed
     report.overdue = schedule.overdue(at: finished ?? loop.now)
     report.sites = sites.map { $0.report(now: loop.now) }
@@ -194,7 +197,9 @@ public final class BurstRunner {
   func laneIsOver() {
     guard outcome == nil else { return }
     if schedule.isFinished { return settleDown() }
-    if schedule.start != nil, sites.allSatisfy(\.isOver) { end(verdict) }
+    // Before the beginning, one that can never be ready is enough.
+    let isLost = schedule.start == nil ? sites.contains(where: \.isOver) : sites.allSatisfy(\.isOver)
+    if isLost { end(verdict) }
   }
 
   private var laneCount: Int { sites.count * plan.sessions }
@@ -240,7 +245,7 @@ public final class BurstRunner {
     let kinds = Set(tally.errors.keys)
     if !kinds.isDisjoint(with: [.different, .unexpected, .refused]) { return .failed }
     if kinds.contains(.timedOut) { return .timedOut }
-    if sites.contains(where: \.isGone) { return .gone }
+    if kinds.contains(.gone) { return .gone }
     if kinds.contains(.lost), !plan.reconnects { return .gone }
     return .done
   }

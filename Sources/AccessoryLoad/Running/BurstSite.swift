@@ -26,7 +26,8 @@ public final class BurstSite: AppHandler {
   private unowned let runner: BurstRunner
   private var state: State
   private var record = BurstReport.Site()
-  private var hasConnected = false
+  /// Whether the accessory ever appeared.
+  public private(set) var hasConnected = false
   private var timer: LoopTimer?
   private var isClosed = false
 
@@ -63,12 +64,16 @@ public final class BurstSite: AppHandler {
 
   func report(now: Instant) -> BurstReport.Site {
     var report = record
+    // What closing the sessions does to the link is no part of the run.
+    if isClosed { return report }
     report.link = linkCounters()
     report.closeLast(at: now, "the run ended")
     return report
   }
 
   func close() {
+    for lane in lanes { lane.dropFlights() }
+    record = report(now: runner.loop.now)
     isClosed = true
     timer?.cancel()
     for lane in lanes { lane.close() }
@@ -109,15 +114,12 @@ public final class BurstSite: AppHandler {
 
   /// The accessory disappeared.
   public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
-    record.end(accessory.connectionID, at: runner.loop.now, "the accessory went away")
+    if !isClosed { record.end(accessory.connectionID, at: runner.loop.now, "the accessory went away") }
     guard case .connected(let current, _) = state, current.connectionID == accessory.connectionID else { return }
     state = .waiting(since: runner.loop.now)
     for lane in lanes { lane.lose("the accessory went away") }
     guard !isClosed else { return }
-    if !runner.plan.reconnects, record.hadSessions {
-      state = .gone
-      runner.failed(.gone, "the accessory went away", at: self)
-    }
+    if !runner.plan.reconnects, record.hadSessions { state = .gone }
     runner.laneIsOver()
     // It may have come back by another way before this one was gone.
     let other = app.accessories.first { !$0.protocols.isEmpty && $0.connectionID != accessory.connectionID }

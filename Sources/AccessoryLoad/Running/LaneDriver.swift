@@ -150,11 +150,16 @@ final class LaneDriver: SessionHandler {
 
   private func abandon(_ why: String) {
     let count = dropFlights()
-    if count > 0 { runner.failed(.lost, "\(count) bursts under way were lost: \(why)", count: count, at: site) }
+    if count > 0 {
+      runner.failed(.lost, "\(count) bursts under way were lost: \(why)", count: count, at: site)
+    } else if !runner.plan.reconnects {
+      runner.failed(.gone, why, at: site)
+    }
   }
 
+  /// Counts what is under way as lost.
   @discardableResult
-  private func dropFlights() -> Int {
+  func dropFlights() -> Int {
     let flights = machine.abandon()
     site.lost(flights.count)
     runner.lost(flights)
