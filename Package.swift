@@ -89,6 +89,10 @@ let package = Package(
       name: "FuzzTargets", dependencies: ["IAP2", "AccessoryProfiles"], path: "Tests/Support/FuzzTargets",
       swiftSettings: settings),
     .target(name: "TestSupport", path: "Tests/Support/TestSupport", swiftSettings: settings),
+    // Seeded worlds from a terminal: swift run -c release SeededWorlds 20000.
+    .executableTarget(
+      name: "SeededWorlds", dependencies: ["AccessoryWorlds"], path: "Tests/Support/SeededWorlds",
+      swiftSettings: settings),
 
     // The house itself: floors, imports, files, documents.
     tests("HouseTests", ["TestSupport"]),
@@ -99,7 +103,7 @@ let package = Package(
     tests("AccessoryCoreTests", ["AccessoryCore"]),
     tests("FuzzReplayTests", ["FuzzTargets"]),
     tests("IAP2Tests", ["IAP2"]),
-    tests("AccessoryProfilesTests", ["AccessoryProfiles", "AccessoryCore"]),
+    tests("AccessoryProfilesTests", ["AccessoryProfiles", "AccessoryCore", "AccessoryWorlds"]),
     tests("AccessoryTransportsTests", ["AccessoryCore", "AccessoryTransports", "ChannelSuite", "CLinux", "IAP2"]),
     tests("CertificatesTests", ["Certificates", "AccessoryCore", "CCrypto", "CLinux"]),
     tests(

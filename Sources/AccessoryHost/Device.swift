@@ -22,6 +22,7 @@ public final class Device {
   private let report: (TimelineEvent) -> Void
 
   private var attachments: [DeviceAttachment] = []
+  private var unheeded: [() -> Void] = []
   private var apps: [AppView] = []
   private var formerLinks = LinkCounters()
   var ids: ConnectionIDs
@@ -56,10 +57,24 @@ public final class Device {
   public func plugIn(
     _ cable: Cable, at place: String, announced: BenchCard? = nil, ended: @escaping (CableEnd) -> Void = { _ in }
   ) {
+    guard heedsCables else {
+      return unheeded.append { [unowned self] in plugIn(cable, at: place, announced: announced, ended: ended) }
+    }
     let attachment = DeviceAttachment(
       cable: cable, place: place, announced: announced, device: self, ended: ended)
     attachments.append(attachment)
     attachment.start()
+  }
+
+  /// Whether it takes notice of cables that are plugged in. A real device was seen to stop doing so after fast replugging
+  /// (field failure W15), until somebody restarted it: then it finds the cables that are there.
+  public var heedsCables = true {
+    didSet {
+      guard heedsCables else { return }
+      let waiting = unheeded
+      unheeded = []
+      for plugIn in waiting { plugIn() }
+    }
   }
 
   /// Pulls every cable out from this side.
@@ -165,7 +180,8 @@ public struct DeviceSettings {
 }
 
 extension TimelineEvent.Subject {
-  init(_ accessory: PublishedAccessory) {
+  /// A publication as the subject of an event.
+  public init(_ accessory: PublishedAccessory) {
     self.init(
       name: accessory.name, serial: accessory.serialNumber, protocols: accessory.protocols,
       connectionID: accessory.connectionID)
