@@ -25,6 +25,7 @@ let package = Package(
     .library(name: "ExternalAccessory", targets: ["ExternalAccessory"]),
     .library(name: "ExternalAccessoryAsync", targets: ["ExternalAccessoryAsync"]),
     .library(name: "ExternalAccessorySimulation", targets: ["ExternalAccessorySimulation"]),
+    .library(name: "AccessoryLoad", targets: ["AccessoryLoad"]),
   ],
   targets: [
     // Floor 0: the protocol, and the words everything else is written in.
@@ -78,12 +79,17 @@ let package = Package(
 
     room("ExternalAccessoryAsync", floor: 6, ["ExternalAccessory"]),
 
+    // Floor 6: load tests, as a library.
+    room(
+      "AccessoryLoad", floor: 6,
+      ["AccessoryHost", "AccessorySessions", "AccessoryProfiles", "AccessoryCore", "IAP2"]),
+
     // Floor 7: the command line.
     .executableTarget(
       name: "easim",
       dependencies: [
-        "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions", "AccessoryProfiles",
-        "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "CLinux",
+        "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
+        "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "CLinux",
       ], swiftSettings: settings),
 
     // Above all floors: figures, each beside its floor in C. Built for release: Scripts/bench.
@@ -104,6 +110,10 @@ let package = Package(
       name: "FuzzTargets", dependencies: ["IAP2", "AccessoryProfiles"], path: "Tests/Support/FuzzTargets",
       swiftSettings: settings),
     .target(name: "TestSupport", path: "Tests/Support/TestSupport", swiftSettings: settings),
+    // Seeded worlds from a terminal: swift run -c release SeededWorlds 20000.
+    .executableTarget(
+      name: "SeededWorlds", dependencies: ["AccessoryWorlds"], path: "Tests/Support/SeededWorlds",
+      swiftSettings: settings),
 
     // The house itself: floors, imports, files, documents.
     tests("HouseTests", ["TestSupport"]),
@@ -114,7 +124,7 @@ let package = Package(
     tests("AccessoryCoreTests", ["AccessoryCore"]),
     tests("FuzzReplayTests", ["FuzzTargets"]),
     tests("IAP2Tests", ["IAP2"]),
-    tests("AccessoryProfilesTests", ["AccessoryProfiles", "AccessoryCore"]),
+    tests("AccessoryProfilesTests", ["AccessoryProfiles", "AccessoryCore", "AccessoryWorlds"]),
     tests("AccessoryTransportsTests", ["AccessoryCore", "AccessoryTransports", "ChannelSuite", "CLinux", "IAP2"]),
     tests("CertificatesTests", ["Certificates", "AccessoryCore", "CCrypto", "CLinux"]),
     tests(
@@ -136,6 +146,12 @@ let package = Package(
         "AccessoryCore",
       ]),
     tests("ExternalAccessoryTests", ["ExternalAccessory", "ExternalAccessoryAsync", "ExternalAccessorySimulation"]),
+    tests(
+      "AccessoryLoadTests",
+      [
+        "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
+        "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

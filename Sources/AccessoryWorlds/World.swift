@@ -83,6 +83,8 @@ public final class World {
   private let log: Log
   private var accessories: [(accessory: SimulatedAccessory, port: LoopbackPort)] = []
   private var faultChances: SeededRandom
+  private var faultChannels: [FaultChannel] = []
+  private var faultsPast: [FaultDefinition.Count] = []
   private var cableCount = 0
 
   /// What both ends write to.
@@ -127,15 +129,24 @@ public final class World {
     return accessory
   }
 
-  /// Pulls an accessory's cable without a word: what is under way is lost, and both ends hear of it at once.
-  public func pull(_ accessory: SimulatedAccessory) {
+  /// Notes what somebody in this world has to tell.
+  func tell(_ event: TimelineEvent) {
+    log.add(event, settings)
+  }
+
+  /// Pulls an accessory's cable without a word: what is under way is lost, and both ends hear of it at once. Where it is
+  /// `unnoticed`, the device does not: it goes on as if the accessory were there, and finds out when nobody answers.
+  public func pull(_ accessory: SimulatedAccessory, unnoticed: Bool = false) {
     guard let entry = accessories.first(where: { $0.accessory === accessory }) else {
       preconditionFailure("an accessory is pulled out of the world it was added to")
     }
     log.add(
       TimelineEvent(
-        time: loop.now, side: .cable, kind: .fault("the cable of \(accessory.profile.identity.name) is pulled")),
+        time: loop.now, side: .cable,
+        kind: .fault(
+          "the cable of \(accessory.profile.identity.name) is pulled" + (unnoticed ? ", unnoticed by the device" : ""))),
       settings)
+    if unnoticed { entry.port.deviceEnd?.part() }
     pull(entry.accessory, entry.port)
   }
 
@@ -143,6 +154,11 @@ public final class World {
     port.pull()
     // The accessory notices that it is out only when its channel ends, and then it is.
     loop.schedule(after: .zero) { accessory.unplug("the cable was pulled") }
+  }
+
+  /// What the faults have done so far, on all cables together.
+  public var faultCounts: [FaultDefinition.Count] {
+    faultChannels.reduce(into: faultsPast) { FaultDefinition.Count.add($1, to: &$0) }
   }
 
   /// Unplugs everything; the loop must still run a little for both ends to hear of it.
@@ -180,9 +196,11 @@ public final class World {
     var channel = bare
     let faults = settings.faults.filter { $0.end == end.end }.map(\.fault)
     if !faults.isEmpty {
-      channel = FaultChannel(
+      let faulty = FaultChannel(
         around: channel, faults, random: SeededRandom(seed: faultChances.next()), on: loop,
         report: { [weak self] event in self?.hear(event, end) })
+      keep(faulty)
+      channel = faulty
     }
     // One end is enough for a transcript: it shows what the device sends and what reaches it.
     if settings.keepsTranscript, end.end == .device {
@@ -193,6 +211,13 @@ public final class World {
       channel = TranscriptChannel(around: channel, at: end.end, transcript, on: loop)
     }
     return settings.wrap(channel, end)
+  }
+
+  /// Remembers a channel for ``faultCounts``; those that are over are only counted.
+  private func keep(_ channel: FaultChannel) {
+    for past in faultChannels where past.isOver { FaultDefinition.Count.add(past, to: &faultsPast) }
+    faultChannels.removeAll(where: \.isOver)
+    faultChannels.append(channel)
   }
 
   private func hear(_ event: FaultEvent, _ end: CableEnd) {

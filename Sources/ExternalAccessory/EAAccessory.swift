@@ -2,6 +2,7 @@ internal import AccessoryHost
 internal import AccessoryProfiles
 @_exported import Foundation
 
+// swift-format-ignore: AlwaysUseLowerCamelCase
 /// What `connectionID` is when there is no connection.
 public var EAConnectionIDNone: Int { 0 }
 

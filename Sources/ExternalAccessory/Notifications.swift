@@ -1,14 +1,18 @@
 import Foundation
 
 extension NSNotification.Name {
+  // swift-format-ignore: AlwaysUseLowerCamelCase
   /// An accessory is connected and ready for use; or, with no protocols yet, about to be.
   public static let EAAccessoryDidConnect = NSNotification.Name("EAAccessoryDidConnectNotification")
+  // swift-format-ignore: AlwaysUseLowerCamelCase
   /// An accessory is gone.
   public static let EAAccessoryDidDisconnect = NSNotification.Name("EAAccessoryDidDisconnectNotification")
 }
 
+// swift-format-ignore: AlwaysUseLowerCamelCase
 /// The key of the accessory in the user info of both notifications.
 public let EAAccessoryKey: String = "EAAccessoryKey"
+// swift-format-ignore: AlwaysUseLowerCamelCase
 /// The key of the accessory in the user info of a connect that a picker's choice led to.
 public let EAAccessorySelectedKey: String = "EAAccessorySelectedKey"
 

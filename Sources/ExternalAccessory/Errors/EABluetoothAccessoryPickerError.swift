@@ -1,5 +1,6 @@
 import Foundation
 
+// swift-format-ignore: AlwaysUseLowerCamelCase
 /// The domain of a picker's errors.
 public let EABluetoothAccessoryPickerErrorDomain: String = "EABluetoothAccessoryPickerErrorDomain"
 
