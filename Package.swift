@@ -92,6 +92,9 @@ let package = Package(
         "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "CLinux",
       ], swiftSettings: settings),
 
+    // An app of its own, as it would be on iOS: EADemo's session controller. Tests run it against `easim run`.
+    .executableTarget(name: "EADemoClient", dependencies: ["ExternalAccessory"], swiftSettings: settings),
+
     // Above all floors: figures, each beside its floor in C. Built for release: Scripts/bench.
     .target(name: "BenchmarkFloors", dependencies: ["CCrypto"]),
     .executableTarget(
@@ -145,7 +148,12 @@ let package = Package(
         "AccessoryWorlds", "AccessoryHost", "AccessoryProfiles", "AccessorySessions", "AccessoryTransports",
         "AccessoryCore",
       ]),
-    tests("ExternalAccessoryTests", ["ExternalAccessory", "ExternalAccessoryAsync", "ExternalAccessorySimulation"]),
+    tests(
+      "ExternalAccessoryTests",
+      [
+        "AccessoryHost", "EADemoClient", "ExternalAccessory", "ExternalAccessoryAsync", "ExternalAccessorySimulation",
+        "easim",
+      ]),
     tests(
       "AccessoryLoadTests",
       [

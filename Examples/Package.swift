@@ -11,8 +11,6 @@ let package = Package(
     .executableTarget(
       name: "Listings", dependencies: framework, path: "Listings", swiftSettings: [.swiftLanguageMode(.v5)]),
     .executableTarget(
-      name: "EADemoClient", dependencies: framework, path: "EADemo", swiftSettings: [.swiftLanguageMode(.v5)]),
-    .executableTarget(
       name: "Guide", dependencies: framework, path: "Guide", swiftSettings: [.swiftLanguageMode(.v6)]),
     .executableTarget(
       name: "MainActorApp", dependencies: framework, path: "MainActorApp",

@@ -32,6 +32,8 @@ public final class SimulatedWorld: @unchecked Sendable {
   private let inner: World
   private var isInstalled = true
   private var accessories: [WorldAccessory] = []
+  /// Apps beside the one under test. On the loop only.
+  private var others: [AppView] = []
   private let lock = NSLock()
 
   /// A world with a device, an app and nothing plugged in; the manager shows it until ``end()``.
@@ -101,6 +103,27 @@ public final class SimulatedWorld: @unchecked Sendable {
 
   /// The app's life.
   public func move(to state: AppState) { perform { [realm] _ in realm.app.move(to: state) } }
+
+  /// Another app of the device opens a session; whether it got one. `Settings.rules.otherApps` says what that means for
+  /// the app under test.
+  @discardableResult
+  public func openInAnotherApp(_ accessory: WorldAccessory, protocolName: String) -> Bool {
+    perform { [self] inner in
+      var settings = AppSettings()
+      settings.rules.otherApps = self.settings.rules.otherApps
+      let other = inner.device.makeApp(Onlooker(), settings: settings)
+      others.append(other)
+      let serial = accessory.profile.identity.serialNumber
+      guard let shown = other.accessories.first(where: { $0.serialNumber == serial }) else { return false }
+      return (try? other.openSession(with: shown, protocolName: protocolName)) != nil
+    }
+  }
+
+  /// An app that does nothing with what it hears.
+  private final class Onlooker: AppHandler {
+    func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {}
+    func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
+  }
 
   /// Where the app is in its life.
   public var appState: AppState { perform { [realm] _ in realm.app.state } }

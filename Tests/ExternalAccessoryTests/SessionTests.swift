@@ -1,3 +1,4 @@
+import AccessoryHost
 import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
@@ -104,6 +105,22 @@ import Testing
       await world.settle()
       #expect(simulated.sessions.map(\.received) == sessions.indices.map { [UInt8($0)] })
       #expect(simulated.sessions.map(\.protocolName) == accessory.protocolStrings)
+    }
+  }
+
+  @Test(arguments: [AppRules.OtherApps.shared, .refused, .interrupted])
+  func e6AnotherAppsSessionIsSharedRefusesOrIsInterrupted(rule: AppRules.OtherApps) async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.rules.otherApps = rule
+    try await withSimulatedWorld(settings) { world in
+      let (simulated, accessory) = try await accessory(world)
+      simulated.takeSessions()
+      #expect(world.openInAnotherApp(simulated, protocolName: "com.example.echo"))
+      await world.settle()
+      let session = EASession(accessory: accessory, forProtocol: "com.example.echo")
+      await world.settle()
+      #expect((session == nil) == (rule == .refused))
+      #expect(simulated.sessions.first?.isOpen == (rule != .interrupted))
     }
   }
 
