@@ -2,28 +2,16 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-final class App: @unchecked Sendable {
-  var (session, log): (EASession?, [String]) = (nil, [])
-  private var tokens: [any NSObjectProtocol] = []
-  init() {
-    EAAccessoryManager.shared().registerForLocalNotifications()
-    for name in [Notification.Name.EAAccessoryDidConnect, .EAAccessoryDidDisconnect] {
-      tokens.append(
-        NotificationCenter.default.addObserver(forName: name, object: nil, queue: .main) { [self] note in
-          guard let accessory = note.userInfo?[EAAccessoryKey] as? EAAccessory else { return }
-          log.append("\(name == .EAAccessoryDidConnect ? "connect" : "disconnect") \(accessory.protocolStrings.count)")
-          session = EASession(accessory: accessory, forProtocol: "com.lawaken.iap2")
-        })
-    }
-  }
-}
-
 @Test func theAppSurvivesTheFlicker() async throws {
   try await withSimulatedWorld { world in
-    let app = App()
+    let app = App()  // yours: registers, and opens a session when its protocol is there
     try world.add("lawk-view", quirks: ["flicker"]).plugIn()
-    #expect(await world.run { app.session != nil })
-    #expect(app.log == ["connect 0", "disconnect 0", "connect 1"])
+    await world.run { app.connects == 1 }
+    #expect(app.session == nil)  // no session on the empty list
+    await world.run { app.disconnects == 1 }
+    #expect(app.connects == 1)  // survives the disconnect
+    #expect(await world.run { app.session != nil })  // opens on the second connect
+    #expect(app.connects == 2)
     #expect(world.misuses == [])
   }
 }
