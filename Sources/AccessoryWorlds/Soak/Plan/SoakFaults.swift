@@ -59,7 +59,7 @@ enum SoakFaults {
         .setting("wait", to: .duration(dice.milliseconds(1...100)))
     case 7...8:
       fault = Fault(.corrupt).setting("part", to: .choice(dice.pick(["payload", "header", "either"])))
-      if dice.percent(8) { fault = fault.setting("sum", to: .choice("right")) }
+      if dice.percent(15) { fault = fault.setting("sum", to: .choice("right")) }
     default:
       fault = Fault(.halfDead).setting("after", to: .duration(dice.milliseconds(0...3_000)))
         .setting("direction", to: .choice(dice.pick(["in", "out"])))
