@@ -68,7 +68,8 @@ import Testing
       for part in parts { hash.add(part.span.bytes) }
       return hash.value
     }
-    let all = [hash([[1, 2], [3]]), hash([[1], [2, 3]]), hash([[1, 2, 3]]), hash([[3], [1, 2]]), hash([[0, 1, 2, 3]])]
+    let parts: [[[UInt8]]] = [[[1, 2], [3]], [[1], [2, 3]], [[1, 2, 3]], [[3], [1, 2]], [[0, 1, 2, 3]]]
+    let all = parts.map(hash)
     #expect(Set(all).count == all.count)
     #expect(hash([[1, 2, 3]]) == hash([[1, 2, 3]]))
   }
