@@ -22,6 +22,7 @@ let package = Package(
     .executable(name: "easim", targets: ["easim"]),
     .library(name: "IAP2", targets: ["IAP2"]),
     .library(name: "AccessoryProfiles", targets: ["AccessoryProfiles"]),
+    .library(name: "AccessoryLoad", targets: ["AccessoryLoad"]),
   ],
   targets: [
     // Floor 0: the protocol, and the words everything else is written in.
@@ -57,12 +58,17 @@ let package = Package(
         "Certificates", "AccessoryCore", "IAP2",
       ], resources: [.embedInCode("Library")]),
 
+    // Floor 6: load tests, as a library.
+    room(
+      "AccessoryLoad", floor: 6,
+      ["AccessoryHost", "AccessorySessions", "AccessoryProfiles", "AccessoryCore", "IAP2"]),
+
     // Floor 7: the command line.
     .executableTarget(
       name: "easim",
       dependencies: [
-        "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions", "AccessoryProfiles",
-        "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "CLinux",
+        "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
+        "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "CLinux",
       ], swiftSettings: settings),
 
     // Above all floors: figures, each beside its floor in C. Built for release: Scripts/bench.
@@ -100,7 +106,7 @@ let package = Package(
     tests("AccessoryCoreTests", ["AccessoryCore"]),
     tests("FuzzReplayTests", ["FuzzTargets"]),
     tests("IAP2Tests", ["IAP2"]),
-    tests("AccessoryProfilesTests", ["AccessoryProfiles", "AccessoryCore"]),
+    tests("AccessoryProfilesTests", ["AccessoryProfiles", "AccessoryCore", "AccessoryWorlds"]),
     tests("AccessoryTransportsTests", ["AccessoryCore", "AccessoryTransports", "ChannelSuite", "CLinux", "IAP2"]),
     tests("CertificatesTests", ["Certificates", "AccessoryCore", "CCrypto", "CLinux"]),
     tests(
@@ -120,6 +126,12 @@ let package = Package(
       [
         "AccessoryWorlds", "AccessoryHost", "AccessoryProfiles", "AccessorySessions", "AccessoryTransports",
         "AccessoryCore",
+      ]),
+    tests(
+      "AccessoryLoadTests",
+      [
+        "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
+        "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
       ]),
   ],
   swiftLanguageModes: [.v6]

@@ -22,7 +22,9 @@ public final class Device {
   private let report: (TimelineEvent) -> Void
 
   private var attachments: [DeviceAttachment] = []
+  private var unheeded: [() -> Void] = []
   private var apps: [AppView] = []
+  private var formerLinks = LinkCounters()
   var ids: ConnectionIDs
   var random: SeededRandom
 
@@ -43,15 +45,36 @@ public final class Device {
   /// How many cables are plugged in.
   public var cableCount: Int { attachments.count }
 
+  /// What the links of all its cables have done, those that are gone included.
+  public var linkCounters: LinkCounters {
+    var sum = formerLinks
+    for attachment in attachments { sum += attachment.linkCounters }
+    return sum
+  }
+
   /// Plugs a cable in. The device holds it until its other end leaves or ``unplugAll(_:)``. Where something was said
   /// about the accessory before, and its identification says otherwise, that is a warning.
   public func plugIn(
     _ cable: Cable, at place: String, announced: BenchCard? = nil, ended: @escaping (CableEnd) -> Void = { _ in }
   ) {
+    guard heedsCables else {
+      return unheeded.append { [unowned self] in plugIn(cable, at: place, announced: announced, ended: ended) }
+    }
     let attachment = DeviceAttachment(
       cable: cable, place: place, announced: announced, device: self, ended: ended)
     attachments.append(attachment)
     attachment.start()
+  }
+
+  /// Whether it takes notice of cables that are plugged in. A real device was seen to stop doing so after fast replugging
+  /// (field failure W15), until somebody restarted it: then it finds the cables that are there.
+  public var heedsCables = true {
+    didSet {
+      guard heedsCables else { return }
+      let waiting = unheeded
+      unheeded = []
+      for plugIn in waiting { plugIn() }
+    }
   }
 
   /// Pulls every cable out from this side.
@@ -77,6 +100,7 @@ public final class Device {
   }
 
   func forget(_ attachment: DeviceAttachment) {
+    if attachments.contains(where: { $0 === attachment }) { formerLinks += attachment.linkCounters }
     attachments.removeAll { $0 === attachment }
   }
 
@@ -156,7 +180,8 @@ public struct DeviceSettings {
 }
 
 extension TimelineEvent.Subject {
-  init(_ accessory: PublishedAccessory) {
+  /// A publication as the subject of an event.
+  public init(_ accessory: PublishedAccessory) {
     self.init(
       name: accessory.name, serial: accessory.serialNumber, protocols: accessory.protocols,
       connectionID: accessory.connectionID)

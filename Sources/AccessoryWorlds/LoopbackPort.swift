@@ -8,9 +8,11 @@ final class LoopbackPort: Port {
   private let loop: any EventLoop
   private let line: World.Settings.Line
   private let wrap: (any Channel, Transcript.End) -> any Channel
-  private let deviceEnd: (Cable) -> Void
+  private let plugIntoDevice: (Cable) -> Void
   private var plugging: LoopTimer?
   private var cable: LoopbackCable?
+  /// The device's end of the cable that is plugged in.
+  private(set) var deviceEnd: PartableChannel?
 
   /// `deviceEnd` takes the device's end of each cable; `wrap` puts transcripts and faults around both.
   init(
@@ -20,7 +22,7 @@ final class LoopbackPort: Port {
     self.loop = loop
     self.line = line
     self.wrap = wrap
-    self.deviceEnd = deviceEnd
+    plugIntoDevice = deviceEnd
   }
 
   func open(_ hear: @escaping (PortEvent) -> Void) {
@@ -28,7 +30,9 @@ final class LoopbackPort: Port {
       let made = LoopbackChannel.makePair(on: loop, latency: line.latency, bytesPerSecond: line.bytesPerSecond)
       cable = made
       hear(.cable(Cable(main: wrap(made.left, .accessory)), from: "the world's device"))
-      deviceEnd(Cable(main: wrap(made.right, .device)))
+      let end = PartableChannel(around: made.right, on: loop)
+      deviceEnd = end
+      plugIntoDevice(Cable(main: wrap(end, .device)))
     }
   }
 
@@ -37,6 +41,7 @@ final class LoopbackPort: Port {
     plugging?.cancel()
     plugging = nil
     cable = nil
+    deviceEnd = nil
   }
 
   /// Pulls the cable: what is under way is lost, and both ends hear of it.

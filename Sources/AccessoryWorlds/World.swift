@@ -129,15 +129,24 @@ public final class World {
     return accessory
   }
 
-  /// Pulls an accessory's cable without a word: what is under way is lost, and both ends hear of it at once.
-  public func pull(_ accessory: SimulatedAccessory) {
+  /// Notes what somebody in this world has to tell.
+  func tell(_ event: TimelineEvent) {
+    log.add(event, settings)
+  }
+
+  /// Pulls an accessory's cable without a word: what is under way is lost, and both ends hear of it at once. Where it is
+  /// `unnoticed`, the device does not: it goes on as if the accessory were there, and finds out when nobody answers.
+  public func pull(_ accessory: SimulatedAccessory, unnoticed: Bool = false) {
     guard let entry = accessories.first(where: { $0.accessory === accessory }) else {
       preconditionFailure("an accessory is pulled out of the world it was added to")
     }
     log.add(
       TimelineEvent(
-        time: loop.now, side: .cable, kind: .fault("the cable of \(accessory.profile.identity.name) is pulled")),
+        time: loop.now, side: .cable,
+        kind: .fault(
+          "the cable of \(accessory.profile.identity.name) is pulled" + (unnoticed ? ", unnoticed by the device" : ""))),
       settings)
+    if unnoticed { entry.port.deviceEnd?.part() }
     pull(entry.accessory, entry.port)
   }
 

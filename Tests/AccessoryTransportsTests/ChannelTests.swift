@@ -14,7 +14,7 @@ import Testing
 /// The kinds of channels of this room.
 enum ChannelFactories {
   static let all =
-    [loopback, slowLoopback, loopbackOfTransfers, realTimeLoopback, unix, tcp, tcp6, pty] + faulty
+    [loopback, slowLoopback, loopbackOfTransfers, realTimeLoopback, unix, tcp, tcp6, pty, partable] + faulty
 
   static let loopback = virtual("loopback") { LoopbackChannel.makePair(on: $0) }
 
@@ -55,6 +55,15 @@ enum ChannelFactories {
   static let pty = ChannelFactory("pty", traits: [.leftCloseDelivers, .closesInOrderUnread]) {
     let directory = TemporaryDirectory()
     return try connected(at: .pty(path: directory.path + "/line"), keeping: directory)
+  }
+
+  /// As long as nobody parts it.
+  static let partable = ChannelFactory("partable", traits: .all) {
+    let loop = VirtualLoop()
+    let cable = LoopbackChannel.makePair(on: loop, capacity: 50_000)
+    return ChannelRig(
+      left: PartableChannel(around: cable.left, on: loop), right: PartableChannel(around: cable.right, on: loop),
+      cut: { cable.cut() }, run: { (try? loop.run(until: $0, limit: .seconds(3600))) ?? false })
   }
 
   /// Faults that keep every byte and its order must keep every promise of a channel as well.

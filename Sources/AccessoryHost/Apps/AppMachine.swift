@@ -114,11 +114,20 @@ struct AppMachine: Equatable {
   }
 
   private func tell(_ notice: AccessoryNotice) -> [Action] {
-    let posted: [Action] = registration.isActive ? [.post(notice)] : []
+    let posted: [Action] = registration.isActive && !isLost(notice) ? [.post(notice)] : []
     guard case .disconnect(let gone) = notice, registration.isActive || rules.tellsDelegateUnregistered else {
       return posted
     }
     return posted + [.tellDelegate(gone)]
+  }
+
+  private func isLost(_ notice: AccessoryNotice) -> Bool {
+    guard case .connect = notice else { return false }
+    switch rules.lostConnects {
+    case .none: return false
+    case .all: return true
+    case .outsideForeground: return lifecycle.state != .foreground
+    }
   }
 
   // MARK: The app

@@ -47,6 +47,16 @@ public struct AppRules: Equatable, Sendable {
     case connectOnly
   }
 
+  /// Which connect notifications never come, though the list of accessories is right.
+  public enum LostConnects: Hashable, Sendable {
+    /// Each one comes.
+    case none
+    /// All: an iOS 11 beta never posted one.
+    case all
+    /// Those that would come while the app is not on the screen.
+    case outsideForeground
+  }
+
   /// Which accessories an app sees.
   public var visibility = Visibility.declared
   /// Sessions for protocols that are not declared.
@@ -67,6 +77,9 @@ public struct AppRules: Equatable, Sendable {
   public var wakeTime = Duration.seconds(10)
   /// Whether an accessory's delegate hears of its disconnect though notifications were never registered for.
   public var tellsDelegateUnregistered = true
+
+  /// Connect notifications that are lost.
+  public var lostConnects = LostConnects.none
 
   /// The rules of current systems.
   public init() {}

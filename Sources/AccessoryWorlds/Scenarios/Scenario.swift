@@ -1,6 +1,8 @@
 import AccessoryCore
 import AccessoryHost
 import AccessoryProfiles
+import AccessorySessions
+import AccessoryTransports
 
 /// A timeline of steps, each on a side of the cable, and what an app must see of it.
 ///
@@ -28,6 +30,12 @@ public struct Scenario: Equatable, Sendable {
   public var policy: PublicationMachine.Policy
   /// A flicker that the device makes by itself.
   public var deviceFlicker: Flicker?
+  /// What is done to the cables on purpose, at the device's end.
+  public var faults: [Fault] = []
+  /// What the app is like, and how the system treats it.
+  public var app = AppSettings()
+  /// How many bytes the app sends over each session, to have them back.
+  public var payload = 2_000
   /// What happens, in the order of time.
   public var steps: [Step]
   /// How long the world goes on after the last step, if it does not fall silent before.
@@ -47,6 +55,26 @@ public struct Scenario: Equatable, Sendable {
       self.name = name
       self.profile = profile
     }
+
+    /// Has this profile played instead, with the oddities that the scenario needs. It keeps the scenario's serial number,
+    /// by which the other end knows it.
+    public mutating func play(_ other: Profile) {
+      var other = other
+      other.identity.serialNumber = profile.identity.serialNumber
+      for quirk in profile.quirks { other.apply(quirk) }
+      profile = other
+    }
+  }
+
+  /// The protocol that the app wants.
+  public var wantedProtocol: String {
+    accessories.flatMap(\.profile.protocols).first?.name ?? "com.example.none"
+  }
+
+  /// What steps and messages call the accessory with a serial number. Two with one number are one accessory on two
+  /// transports, and apps cannot tell them apart by it: the first name is that of both.
+  public var namesBySerial: [String: String] {
+    Dictionary(accessories.map { ($0.profile.identity.serialNumber, $0.name) }, uniquingKeysWith: { first, _ in first })
   }
 
   /// One step.
@@ -73,13 +101,39 @@ public struct Scenario: Equatable, Sendable {
     case accessoryClosesSessions(String)
     /// The cable is pulled out without a word: what is under way is lost.
     case cablePulled(String)
+    /// The accessory is gone, and the device is not told: what it sends from then on is lost.
+    case cablePulledUnnoticed(String)
     /// The device resets the link.
     case deviceResetsLink(String)
+    /// The device takes notice of cables that are plugged in, or does not.
+    case deviceHeedsCables(Bool)
+    /// Something happens to the app, or in it.
+    case app(AppAction)
+  }
+
+  /// What happens to the app, or in it.
+  public enum AppAction: Equatable, Sendable {
+    /// It starts; without such a step it runs from the beginning.
+    case launches
+    /// It ends.
+    case quits
+    /// Somebody in its process registers for notifications.
+    case registers
+    /// Somebody in its process takes a registration back.
+    case unregisters
+    /// It comes to the screen, leaves it, or stops running.
+    case moves(AppState)
+    /// Its user wants a session with this accessory.
+    case opensSession(String)
+    /// Its user wants no session any more.
+    case closesSession
+    /// It looks at its list of accessories, which must hold these, in the order of publication.
+    case looks(sees: [String])
   }
 
   /// One thing that apps must see.
   public struct Expectation: Equatable, Sendable {
-    /// The event's name, as in JSON: `connect`, `disconnect`, `session.open`, `session.close`.
+    /// The event's name, as in JSON: `connect` and `disconnect` when the app is told, `session.open`, `session.close`.
     public var event: String
     /// Which accessory; any when nil.
     public var accessory: String?
@@ -107,4 +161,13 @@ public struct Scenario: Equatable, Sendable {
 extension Scenario {
   /// The events that expectations are about: what an app sees.
   public static let expectedEvents = ["connect", "disconnect", "session.open", "session.close"]
+
+  /// Whether this is one of them: notifications count when the app gets them, sessions when they begin and end.
+  static func isExpected(_ event: TimelineEvent) -> Bool {
+    switch event.kind {
+    case .connect, .disconnect: event.side == .app
+    case .sessionOpen, .sessionClose: event.side == .device
+    default: false
+    }
+  }
 }

@@ -1,64 +1,95 @@
 import AccessoryCore
 import AccessorySessions
 
-/// Holds what apps saw against what a scenario expects; the first difference is what a person needs to know.
+/// Holds what the app saw against what a scenario expects; the first difference is what a person needs to know.
 public struct ScenarioComparison: Equatable, Sendable {
   /// Where and how what happened differs from what was expected.
   public struct Difference: Equatable, Sendable, CustomStringConvertible {
-    /// Which expectation, from 0; as many as there are when more happened than was expected.
-    public var index: Int
-    /// What was expected; nil for nothing more.
-    public var expected: String?
-    /// What happened; nil for nothing more.
-    public var happened: String?
-
     /// A sentence.
-    public var description: String {
-      switch (expected, happened) {
-      case (let expected?, let happened?): "expectation \(index + 1): expected \(expected), but \(happened) happened"
-      case (let expected?, nil): "expectation \(index + 1): expected \(expected), but nothing more happened"
-      case (nil, let happened?): "nothing more was expected, but \(happened) happened"
-      case (nil, nil): "no difference"
-      }
+    public let description: String
+    /// When it showed; nil when something is still missing at the end.
+    public let time: Instant?
+
+    /// Expectation `index` (from 0) and what happened instead; nil for nothing more.
+    init(index: Int, expected: String?, happened: String?, at time: Instant?) {
+      self.time = time
+      let expected = expected.map { "expectation \(index + 1): expected \($0)" } ?? "nothing more was expected"
+      description = "\(expected), but \(happened ?? "nothing more") happened"
     }
+
+    /// The app's list was not what a step says.
+    init(list expected: String, instead seen: String, at time: Instant) {
+      self.time = time
+      description = "the app's list was to hold \(expected) at \(time.secondsText) s, but it held \(seen)"
+    }
+  }
+
+  /// How far from the times of a scenario events may be: none in virtual time; where two processes play, each with its
+  /// own clock, as much as a busy machine needs.
+  public struct Tolerance: Equatable, Sendable {
+    /// How much too early.
+    public var early: Duration
+    /// How much too late.
+    public var late: Duration
+
+    /// Virtual time: exactly.
+    public static let none = Tolerance(early: .zero, late: .zero)
+    /// Real time.
+    public static let realTime = Tolerance(early: .milliseconds(50), late: .seconds(2))
   }
 
   /// The first difference; nil when everything came as expected.
   public let difference: Difference?
 
-  /// Compares the app's events with the expectations, one by one. `names` are the accessories' names by serial number.
-  public init(_ events: [TimelineEvent], with expectations: [Scenario.Expectation], names: [String: String]) {
-    let seen = events.filter { $0.side == .device && Scenario.expectedEvents.contains($0.kind.name) }
-    for index in 0..<max(seen.count, expectations.count) {
-      let expectation = index < expectations.count ? expectations[index] : nil
+  /// Compares what the app saw with the scenario's expectations, one by one.
+  ///
+  /// - Parameters:
+  ///   - beginning: when the scenario's time began.
+  ///   - surprises: what was found in the app's list instead of what steps say.
+  init(
+    _ events: [TimelineEvent], with scenario: Scenario, since beginning: Instant, surprises: [Difference],
+    tolerance: Tolerance = .none
+  ) {
+    let seen = events.filter(Scenario.isExpected)
+    let names = scenario.namesBySerial
+    var found: Difference?
+    for index in 0..<max(seen.count, scenario.expectations.count) {
+      let expectation = index < scenario.expectations.count ? scenario.expectations[index] : nil
       let event = index < seen.count ? seen[index] : nil
-      if let expectation, let event, expectation.matches(event, names) { continue }
-      difference = Difference(
-        index: index, expected: expectation?.description, happened: event.map { Self.text($0, names) })
-      return
+      if let expectation, let event, expectation.matches(event, names, beginning, tolerance) { continue }
+      found = Difference(
+        index: index, expected: expectation?.description, happened: event.map { Self.text($0, names, beginning) },
+        at: event?.time)
+      break
     }
-    difference = nil
+    // What is missing at the end is later than all that was seen.
+    difference = ([found].compactMap(\.self) + surprises).min {
+      ($0.time ?? .distantFuture) < ($1.time ?? .distantFuture)
+    }
   }
 
-  private static func text(_ event: TimelineEvent, _ names: [String: String]) -> String {
+  private static func text(_ event: TimelineEvent, _ names: [String: String], _ beginning: Instant) -> String {
     var parts = ["'\(event.kind.name)'"]
     if let subject = event.subject {
       parts.append("of \(names[subject.serial] ?? subject.serial)")
       parts.append("with \(Scenario.Expectation.text(subject.protocols))")
     }
-    parts.append("at \(event.time.secondsText) s")
+    parts.append("at \((Instant.origin + (event.time - beginning)).secondsText) s")
     return parts.joined(separator: " ")
   }
 }
 
 extension Scenario.Expectation {
-  func matches(_ event: TimelineEvent, _ names: [String: String]) -> Bool {
+  func matches(
+    _ event: TimelineEvent, _ names: [String: String], _ beginning: Instant,
+    _ tolerance: ScenarioComparison.Tolerance
+  ) -> Bool {
     guard event.kind.name == self.event else { return false }
     if let accessory, event.subject.flatMap({ names[$0.serial] }) != accessory { return false }
     if let protocols, event.subject?.protocols != protocols { return false }
-    let time = event.time - .origin
-    if let after, time < after { return false }
-    if let before, time > before { return false }
+    let time = event.time - beginning
+    if let after, time < after - tolerance.early { return false }
+    if let before, time > before + tolerance.late { return false }
     return true
   }
 

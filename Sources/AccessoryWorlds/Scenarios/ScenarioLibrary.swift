@@ -9,13 +9,19 @@ public struct ScenarioLibrary: Sendable {
   private let profiles: ProfileLibrary
 
   private static let files: [(name: String, bytes: [UInt8])] = [
+    ("background-and-back", PackageResources.background_and_back_json5),
+    ("coalesced-while-suspended", PackageResources.coalesced_while_suspended_json5),
+    ("deaf-after-unregister", PackageResources.deaf_after_unregister_json5),
     ("early-publication", PackageResources.early_publication_json5),
     ("flicker", PackageResources.flicker_json5),
     ("late-authentication", PackageResources.late_authentication_json5),
+    ("never-announced", PackageResources.never_announced_json5),
     ("pulled-in-the-open-delay", PackageResources.pulled_in_the_open_delay_json5),
     ("pulled-mid-upload", PackageResources.pulled_mid_upload_json5),
     ("session-closed-by-the-accessory", PackageResources.session_closed_by_the_accessory_json5),
+    ("there-before-the-app", PackageResources.there_before_the_app_json5),
     ("transport-switch", PackageResources.transport_switch_json5),
+    ("unannounced-in-the-background", PackageResources.unannounced_in_the_background_json5),
   ]
 
   /// A library whose scenarios find their accessories in `profiles`.

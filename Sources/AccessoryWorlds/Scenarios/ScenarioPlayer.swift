@@ -17,16 +17,13 @@ public final class ScenarioPlayer {
   public let scenario: Scenario
   /// The world it is played in.
   public let world: World
-  /// The app in it.
-  public let client: ScenarioClient
-  /// Whether everything was played and the time after it has passed.
-  public private(set) var isOver = false
 
+  private let app: ScenarioApp
   private var parts: [String: SimulatedAccessory] = [:]
-  private var app: AppView?
-  private var timers: [LoopTimer] = []
+  private lazy var timeline = ScenarioTimeline(scenario, holds: false, on: world.loop) { [unowned self] in perform($0) }
 
-  /// A player that has not begun. The scenario's device takes the place of the settings'.
+  /// A player that has not begun. The scenario's device and cable take the place of the settings'; the settings' faults
+  /// come before the scenario's.
   public init(
     _ scenario: Scenario, client: ScenarioClient.Type, settings: World.Settings, on loop: any EventLoop
   ) {
@@ -35,39 +32,34 @@ public final class ScenarioPlayer {
     settings.policy = scenario.policy
     settings.deviceFlicker = scenario.deviceFlicker
     settings.line = scenario.line
-    world = World(settings, on: loop)
-    let wanted = scenario.accessories.flatMap(\.profile.protocols).first?.name ?? "com.example.none"
-    self.client = client.init(wanting: wanted, on: loop)
+    settings.faults += scenario.faults.map { CableFault($0, at: .device) }
+    let world = World(settings, on: loop)
+    self.world = world
+    app = ScenarioApp(scenario, client: client, on: world.device) { [unowned world] in world.tell($0) }
     for part in scenario.accessories { parts[part.name] = world.add(part.profile) }
-    app = world.device.makeApp(self.client)
   }
+
+  /// The app's client.
+  public var client: ScenarioClient { app.client }
+
+  /// Whether everything was played and the time after it has passed.
+  public var isOver: Bool { timeline.isOver }
 
   /// Begins; everything else follows on the loop.
   public func start() {
-    let begin = world.loop.now
-    for step in scenario.steps {
-      let timer = world.loop.makeTimer { [unowned self] in perform(step.action) }
-      timer.arm(at: begin + step.at)
-      timers.append(timer)
-    }
-    let end = world.loop.makeTimer { [unowned self] in isOver = true }
-    end.arm(at: begin + (scenario.steps.last?.at ?? .zero) + scenario.tail)
-    timers.append(end)
+    timeline.start()
   }
 
   /// How what happened compares with what was expected.
   public var comparison: ScenarioComparison {
-    let names = scenario.accessories.map { ($0.profile.identity.serialNumber, $0.name) }
-    return ScenarioComparison(
-      world.events, with: scenario.expectations, names: Dictionary(names, uniquingKeysWith: { first, _ in first }))
+    ScenarioComparison(world.events, with: scenario, since: timeline.beginning, surprises: app.surprises)
   }
 
   /// Ends what still goes on: the app looks no longer, and everything is unplugged. The loop must still run a little for
   /// both ends to hear of it.
   public func tearDown() {
-    for timer in timers { timer.cancel() }
-    app?.close()
-    app = nil
+    timeline.cancel()
+    app.quit()
     world.tearDown()
   }
 
@@ -78,8 +70,11 @@ public final class ScenarioPlayer {
     case .accessoryUnplugs(let name): parts[name]?.unplug()
     case .accessoryClosesSessions(let name): parts[name]?.closeSessions()
     case .cablePulled(let name): if let part = parts[name] { world.pull(part) }
+    case .cablePulledUnnoticed(let name): if let part = parts[name] { world.pull(part, unnoticed: true) }
+    case .deviceHeedsCables(let heeds): world.device.heedsCables = heeds
     case .deviceResetsLink(let name):
       if let part = parts[name] { world.device.resetLinks(serial: part.profile.identity.serialNumber) }
+    case .app(let action): app.perform(action)
     }
   }
 }

@@ -1,21 +1,21 @@
 import AccessoryCore
 import AccessoryProfiles
+import AccessoryTransports
 
 /// Turns a scenario's file into a ``Scenario``; every mistake is reported at once, each with its place.
 enum ScenarioReader {
   static let shape = ObjectShape(
     "scenario",
     [
-      "$schema", "version", "description", "reproduces", "source", "naive", "accessories", "cable", "device", "steps",
-      "tail", "expect",
+      "$schema", "version", "description", "reproduces", "source", "naive", "accessories", "cable", "device", "app",
+      "steps", "tail", "expect",
     ])
-  static let cableShape = ObjectShape("cable", ["latency", "bytesPerSecond"])
+  static let cableShape = ObjectShape("cable", ["latency", "bytesPerSecond", "faults"])
   static let deviceShape = ObjectShape("device", ["policy", "flicker"])
   static let partShape = ObjectShape("accessory", ["profile", "quirks", "serial"])
-  static let stepShape = ObjectShape("step", ["at", "accessory", "cable", "device", "of"])
   static let expectationShape = ObjectShape("expectation", ["event", "of", "protocols", "after", "before"])
 
-  private static let longest = Duration.seconds(24 * 3_600)
+  static let longest = Duration.seconds(24 * 3_600)
 
   static func read(
     _ bytes: [UInt8], file: String, name: String, profiles: ProfileLibrary
@@ -51,11 +51,13 @@ enum ScenarioReader {
     if let cable = root.object("cable", cableShape) {
       scenario.line.latency = cable.duration("latency", in: .zero ... .seconds(60)) ?? .zero
       scenario.line.bytesPerSecond = cable.integer("bytesPerSecond", in: 1...1_000_000_000)
+      scenario.faults = faults(cable)
     }
+    if let app = root.object("app", appShape) { read(app, into: &scenario) }
     return scenario
   }
 
-  private static func texts(_ reader: ObjectReader, _ key: String) -> [String] {
+  static func texts(_ reader: ObjectReader, _ key: String) -> [String] {
     (reader.array(key) ?? []).compactMap { element in
       if case .text(let text) = element.value.content { return text }
       reader.problems.error(
@@ -103,6 +105,19 @@ enum ScenarioReader {
     }
   }
 
+  private static func faults(_ cable: ObjectReader) -> [Fault] {
+    (cable.array("faults") ?? []).compactMap { path, value -> Fault? in
+      guard case .text(let text) = value.content else {
+        cable.problems.error(at: value.position, path: path, "expected a fault as text, found \(value.summary)")
+        return nil
+      }
+      do { return try Fault(text) } catch {
+        cable.problems.error(at: value.position, path: path, "\(error)")
+        return nil
+      }
+    }
+  }
+
   private static func flicker(_ device: ObjectReader) -> Flicker? {
     guard let text = device.text("flicker") else { return nil }
     do {
@@ -112,57 +127,6 @@ enum ScenarioReader {
       device.error("flicker", "\(error)")
       return nil
     }
-  }
-
-  // MARK: Steps
-
-  private static func steps(_ root: ObjectReader, _ names: [String]) -> [Scenario.Step] {
-    var steps: [Scenario.Step] = []
-    for (path, value) in root.array("steps") ?? [] {
-      guard let reader = ObjectReader(value, shape: stepShape, path: path, root.problems) else { continue }
-      guard reader.require("at"), let at = reader.duration("at", in: .zero...longest) else { continue }
-      if let last = steps.last, at < last.at {
-        reader.error("at", "steps stand in the order of time, and the one before is at \(DurationText.format(last.at))")
-      }
-      if let action = action(reader, names) { steps.append(.init(at: at, action)) }
-    }
-    return steps
-  }
-
-  private static let sides = ["accessory", "cable", "device"]
-
-  private static func action(_ reader: ObjectReader, _ names: [String]) -> Scenario.Action? {
-    let given = sides.filter { reader.value($0) != nil }
-    guard given.count == 1, let side = given.first else {
-      reader.problems.error(
-        at: reader.position, path: reader.path,
-        "a step names one side: \(sides.map { "'\($0)'" }.joined(separator: ", "))")
-      return nil
-    }
-    guard let name = accessory(reader, names) else { return nil }
-    switch side {
-    case "accessory":
-      switch reader.choice("accessory", of: ["plugIn", "unplug", "closeSessions"]) {
-      case "plugIn"?: return .accessoryPlugsIn(name)
-      case "unplug"?: return .accessoryUnplugs(name)
-      case "closeSessions"?: return .accessoryClosesSessions(name)
-      default: return nil
-      }
-    case "cable": return reader.choice("cable", of: ["pull"]).map { _ in .cablePulled(name) }
-    default: return reader.choice("device", of: ["resetLink"]).map { _ in .deviceResetsLink(name) }
-    }
-  }
-
-  /// Which accessory is meant: the one named with `of`, or the only one there is.
-  private static func accessory(_ reader: ObjectReader, _ names: [String]) -> String? {
-    if reader.value("of") != nil { return reader.choice("of", of: names) }
-    if names.count == 1 { return names[0] }
-    if !names.isEmpty {
-      reader.problems.error(
-        at: reader.position, path: reader.path,
-        "say which accessory is meant with 'of': \(names.map { "'\($0)'" }.joined(separator: ", "))")
-    }
-    return nil
   }
 
   // MARK: Expectations

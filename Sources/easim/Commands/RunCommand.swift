@@ -3,18 +3,22 @@ import AccessoryProfiles
 import AccessorySessions
 import AccessorySimulator
 import AccessoryTransports
+import AccessoryWorlds
 
 extension CommandSpec {
   /// `easim run`.
   static let run = CommandSpec(
     name: "run", summary: "plug a simulated accessory in, and play it until Ctrl-C",
-    arguments: "PROFILE…", argumentCount: 1...Int.max,
+    arguments: "PROFILE…", argumentCount: 0...Int.max,
     details: """
       Plays the accessories that each PROFILE describes (a name, or a path), for any host that connects. By default they
       appear on the bench, where list, send and every other command finds them; --on puts them at an address instead,
       in which {index} stands for the number of the accessory when there are several.
       Behaviours are echo, sink[,check], source[,rate=N,chunk=N,text=S,total=N] and exec:COMMAND.
       Each host finds an accessory freshly plugged in; with a flicker it sees the whole flicker. Ctrl-C unplugs cleanly.
+      With --scenario it plays what happens to the accessories and the cables of a scenario, from when a device is on the
+      first cable; 'easim scenario run NAME --at ADDR' is the other end. PROFILE is then left out, or takes the place of
+      the scenario's own. It ends when the scenario is over and the device has left.
       """,
     options: [
       OptionSpec(
@@ -26,29 +30,36 @@ extension CommandSpec {
         summary: "what it does with bytes, instead of what the profile says (see above)"),
       OptionSpec(
         name: "--quirk", value: "Q", summary: "an oddity, such as flicker or session,answer=refuse", isRepeatable: true),
+      OptionSpec(
+        name: "--fault", value: "F",
+        summary: "something done to its cables, such as latency,delay=50ms or loss,chance=2%", isRepeatable: true),
+      OptionSpec(name: "--scenario", value: "NAME", summary: "play its accessories and cables (see above)"),
       OptionSpec(name: "--for", value: "TIME", summary: "unplug after this long"),
       .allowRemote, .json, .seed, .transcript,
     ],
-    examples: ["easim run lawk-view --quirk flicker", "easim run echo --count 3 --on unix:/tmp/echo-{index}.sock"],
+    examples: [
+      "easim run lawk-view --quirk flicker", "easim run echo --count 3 --on unix:/tmp/echo-{index}.sock",
+      "easim run sensor --fault rate,bytes=7500 --on unix:/tmp/sensor.sock",
+      "easim run --scenario flicker --on unix:/tmp/flicker.sock",
+    ],
     run: runRun)
 }
 
 private func runRun(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
   console.isJSON = arguments.has("--json")
+  if let name = arguments.value("--scenario") { return try runScenario(name, arguments, console) }
+  if arguments.words.isEmpty { throw UsageError("PROFILE… is missing", arguments.command) }
   let profiles = try profiles(arguments)
   let limit = try arguments.duration("--for")
   let seed = try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) }
   let stage = try Stage(seed: seed)
-  let places = try Places(arguments, accessories: profiles.count, on: stage.loop)
-  // Last, so that a wrong command line does not empty the file.
-  let transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
+  let places = try Places(arguments, accessories: profiles.count, on: stage.loop, console)
   var sessions = 0
   var bytes = 0
   var accessories: [SimulatedAccessory] = []
   defer { for accessory in accessories { accessory.unplug("easim ends") } }
   for (index, profile) in profiles.enumerated() {
-    var port = try places.port(index + 1)
-    if let transcript { port = TranscribedPort(port, to: transcript, on: stage.loop) }
+    let port = try places.port(index + 1, profile.identity)
     let accessory = SimulatedAccessory(
       profile, at: port, authenticator: Profiles.coprocessor(for: profile), on: stage.loop
     ) { event in
@@ -95,67 +106,32 @@ private func profiles(_ arguments: ParsedArguments) throws -> [Profile] {
   }
 }
 
-/// Where accessories appear: all on one bench, or each at an address of its own.
-private struct Places {
-  private let arguments: ParsedArguments
-  private let loop: any PollingLoop
-  private let pattern: String
-  private let bench: Bench?
-
-  init(_ arguments: ParsedArguments, accessories: Int, on loop: any PollingLoop) throws {
-    self.arguments = arguments
-    self.loop = loop
-    pattern = arguments.value("--on") ?? "bench:"
-    guard case .bench(let path, let serial) = try arguments.address(pattern) else {
-      bench = nil
-      if accessories > 1, !pattern.contains("{index}") {
-        throw UsageError(
-          "--on \(pattern) is one place, and there are \(accessories) accessories: put {index} where their number "
-            + "shall stand", arguments.command)
-      }
-      return
-    }
-    if let serial {
-      throw UsageError(
-        "--on \(pattern): the profile says which serial number it is; did you mean --on bench:\(path.map { "\($0)#" } ?? "")"
-          + (path == nil ? " (or, for a directory, bench:\(serial)#)?" : "?"), arguments.command)
-    }
-    bench = try Bench(BenchDirectory(path))
+/// Plays the accessories and the cables of a scenario.
+private func runScenario(_ name: String, _ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+  if let option = ["--count", "--behavior", "--quirk"].first(where: arguments.has) {
+    throw UsageError("\(option) and --scenario: a scenario says itself which accessories it has", arguments.command)
   }
-
-  func port(_ index: Int) throws -> any Port {
-    if let bench { return bench.makePort(on: loop) }
-    var options = TransportOptions()
-    options.allowsRemote = arguments.has("--allow-remote")
-    let address = try arguments.address(pattern.replacing("{index}", with: "\(index)"))
-    return ListeningPort(at: address, on: loop, options: options)
+  var scenario = try ScenarioLibrary(profiles: Profiles.library).scenario(name)
+  let own = try profiles(arguments)
+  let count = scenario.accessories.count
+  guard own.isEmpty || own.count == count else {
+    throw UsageError(
+      "the scenario \(scenario.name) has \(count) \(count == 1 ? "accessory" : "accessories"), and \(own.count) profiles "
+        + "are named: one for each, or none", arguments.command)
   }
-}
-
-/// A port whose cables write a transcript.
-private final class TranscribedPort: Port {
-  private let inner: any Port
-  private let file: TranscriptFile
-  private let loop: any EventLoop
-
-  init(_ inner: any Port, to file: TranscriptFile, on loop: any EventLoop) {
-    self.inner = inner
-    self.file = file
-    self.loop = loop
-  }
-
-  var place: String { inner.place }
-
-  func show(_ appearance: PortAppearance) { inner.show(appearance) }
-
-  func open(_ hear: @escaping (PortEvent) -> Void) throws {
-    try inner.open { [file, loop] event in
-      guard case .cable(let cable, let device) = event else { return hear(event) }
-      let channel = TranscriptChannel(
-        around: cable.main, at: .accessory, Transcript(write: file.write), on: loop)
-      hear(.cable(Cable(main: channel, side: { cable.side($0) }), from: device))
-    }
-  }
-
-  func close() { inner.close() }
+  for (index, profile) in own.enumerated() { scenario.accessories[index].play(profile) }
+  let limit = try arguments.duration("--for")
+  let stage = try Stage(seed: try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) })
+  let places = try Places(arguments, accessories: count, on: stage.loop, console)
+  let ports = try scenario.accessories.enumerated().map { try places.port($0 + 1, $1.profile.identity) }
+  let side = ScenarioAccessories(
+    scenario, at: ports, coprocessor: Profiles.coprocessor, on: stage.loop, report: console.show)
+  side.start()
+  _ = stage.run(until: { side.failure != nil || side.isOver && !side.hasDevice }, limit: limit)
+  if let failure = side.failure { throw failure }
+  let isOver = side.isOver
+  side.tearDown(stage.signal.map { _ in stage.signalName } ?? "the scenario is over")
+  stage.settle(until: { !side.hasDevice })
+  console.err("easim: \(scenario.name) \(isOver ? "was played to its end" : "was left before its end")")
+  return .done
 }

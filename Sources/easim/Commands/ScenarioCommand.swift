@@ -12,14 +12,18 @@ extension CommandSpec {
     details: """
       list            what there is, with what each reproduces
       show SCENARIO   its text, comments included
-      run SCENARIO    plays it (a name, or a path) in virtual time and compares what apps saw with what is expected:
+      run SCENARIO    plays it (a name, or a path) in virtual time and compares what the app saw with what is expected:
                       exit code 0 as expected, 1 not, with the timeline and the first difference
+      With --at the accessories are another process, such as 'easim run --scenario SCENARIO --on ADDR', and what
+      happens to the device and the app is played here, in real time. {index} in ADDR stands for the number of the
+      accessory where a scenario has several; on a bench they are found by their serial numbers.
       """,
     options: [
       OptionSpec(
         name: "--client", value: "C", summary: "the app in it (default SoundClient; naive plays the one it breaks)"),
       OptionSpec(name: "--real-time", summary: "play it in real time, with real authentication"),
-      .json, .seed, .transcript,
+      OptionSpec(name: "--at", value: "ADDR", summary: "play it with the accessories at ADDR, in real time"),
+      .timeout, .allowRemote, .json, .seed, .transcript,
     ],
     examples: [
       "easim scenario list", "easim scenario run flicker", "easim scenario run transport-switch --client naive",
@@ -88,6 +92,9 @@ private func play(_ scenario: Scenario, _ arguments: ParsedArguments, _ console:
   settings.keepsTranscript = transcript != nil
   settings.reportLine = { transcript?.write($0) }
   let type = try client(scenario, arguments)
+  if let address = arguments.value("--at") {
+    return try ScenarioAtAddress(scenario, client: type, at: address, arguments, console, transcript).play()
+  }
   guard arguments.has("--real-time") else {
     let loop = VirtualLoop(seed: seed ?? 1)
     let player = ScenarioPlayer(scenario, client: type, settings: settings, on: loop)
@@ -110,14 +117,28 @@ private func play(_ scenario: Scenario, _ arguments: ParsedArguments, _ console:
 private func conclude(
   _ player: ScenarioPlayer, _ console: Console, lettingGo: () throws -> Void
 ) throws -> ExitCode {
-  let report = player.client.report
-  let fared =
-    "the app verified \(report.verified) echoes and is \(report.isServing ? "" : "not ")being served at the end"
-  let difference = player.comparison.difference
-  let passed = difference == nil && report.isServing
-  let text = difference.map { "\($0); \(fared)" } ?? fared
+  let verdict = ScenarioVerdict(player.comparison, player.client)
   player.tearDown()
   try lettingGo()
-  console.show(TimelineEvent(time: player.world.loop.now, side: .app, kind: .result(passed: passed, text)))
-  return passed ? .done : .checkFailed
+  return verdict.tell(console, at: player.world.loop.now)
+}
+
+/// How a scenario came out: as expected, and with an app that is served at the end.
+struct ScenarioVerdict {
+  private let passed: Bool
+  private let text: String
+
+  init(_ comparison: ScenarioComparison, _ client: ScenarioClient) {
+    let report = client.report
+    let fared =
+      "the app verified \(report.verified) echoes and is \(report.isServing ? "" : "not ")being served at the end"
+    passed = comparison.difference == nil && report.isServing
+    text = comparison.difference.map { "\($0); \(fared)" } ?? fared
+  }
+
+  /// The last line, and the exit code.
+  func tell(_ console: Console, at time: Instant) -> ExitCode {
+    console.show(TimelineEvent(time: time, side: .app, kind: .result(passed: passed, text)))
+    return passed ? .done : .checkFailed
+  }
 }

@@ -8,6 +8,43 @@ import Testing
     #expect(app.play(transcript) == transcript, sourceLocation: place)
   }
 
+  // MARK: Connects that are never told of
+
+  @Test func lostConnectsStandInTheListAndDisconnectsAreToldOf() {
+    expect(
+      """
+      > publish 7 com.a
+      > list
+      list 7
+      > withdraw 7
+      disconnect 7 com.a
+      delegate 7
+      """, from: AppTranscript { $0.rules.lostConnects = .all })
+  }
+
+  @Test func connectsThatAreLostOutsideTheForegroundAreToldOfInIt() {
+    expect(
+      """
+      > publish 7 com.a
+      connect 7 com.a
+      > background
+      > publish 8 com.a
+      > suspend
+      sessions wait
+      > publish 9 com.a
+      > resume
+      sessions go on
+      > list
+      list 7 8 9
+      > suspend
+      sessions wait
+      > publish 10 com.a
+      > foreground
+      sessions go on
+      connect 10 com.a
+      """, from: AppTranscript { $0.rules.lostConnects = .outsideForeground })
+  }
+
   // MARK: With the background mode
 
   @Test func withTheModeTheBackgroundChangesNothing() {

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 /// An accessory that `easim run` plays in a process of its own, plugged in when this is made.
@@ -22,7 +23,12 @@ final class Accessory {
       case .pty: "pty:\(place.file("glasses"))"
       }
     program = try Program(path: BuiltProducts.easim, ["run", "lawk-view", "--on", wanted] + words)
-    address = try Self.address(in: try program.line("plugged in at "))
+    if words.contains("--json") {
+      let line = try StrictJSON(reading: try program.line("\"event\":\"attach\""))
+      address = try #require(line["on"]?.text)
+    } else {
+      address = try Self.address(in: try program.line("plugged in at "))
+    }
   }
 
   /// The address with the port that the system chose.

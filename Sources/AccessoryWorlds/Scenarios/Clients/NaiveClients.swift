@@ -43,9 +43,7 @@ public final class OpensBlindlyLater: ScenarioClient {
   public override func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard !isDone, accessory.protocols.contains(protocolName) else { return }
     isDone = true
-    loop.schedule(after: .seconds(2)) { [weak self, weak app] in
-      if let app { self?.open(accessory, app) }
-    }
+    later(.seconds(2), app) { [weak self] app in self?.open(accessory, app) }
   }
 
   /// An accessory disappeared.
@@ -58,7 +56,7 @@ public final class OpensBlindlyLater: ScenarioClient {
 public final class GivesUpAfterTenSeconds: ScenarioClient {
   /// An accessory appeared.
   public override func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
-    let hasGivenUp = loop.now > Instant.origin + .seconds(10)
+    let hasGivenUp = loop.now > beginning + .seconds(10)
     if !hasGivenUp, accessory.protocols.contains(protocolName) { open(accessory, app) }
   }
 }
@@ -83,14 +81,38 @@ public final class ResumesTheUpload: ScenarioClient {
   /// An accessory appeared.
   public override func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     // The payload counts as sent once all of it was written, received or not.
-    guard accessory.protocols.contains(protocolName), sent < Self.payload.count else { return }
+    guard accessory.protocols.contains(protocolName), sent < payload.count else { return }
     closeCurrent()
     open(accessory, app)
   }
 
-  override var nextPayload: [UInt8] { Array(Self.payload[sent...]) }
+  override var nextPayload: [UInt8] { Array(payload[sent...]) }
 
   override func uploadStopped(after sent: Int) {
     self.sent += sent
+  }
+}
+
+/// Opens sessions when it is told of a connect and at no other time: what came before it was launched, or without a
+/// word, it never sees. Nor does it register for notifications itself, since somebody in its process has.
+public final class WaitsForTheConnect: ScenarioClient {
+  /// An accessory appeared.
+  public override func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
+    guard accessory.protocols.contains(protocolName) else { return }
+    closeCurrent()
+    open(accessory, app)
+  }
+
+  /// An accessory disappeared.
+  public override func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
+    if current?.accessory.connectionID == accessory.connectionID { closeCurrent() }
+  }
+}
+
+/// Thinks that leaving the screen changes nothing: it keeps the session it has, and finds it in its place on return.
+public final class KeepsItsSession: ScenarioClient {
+  /// An accessory appeared.
+  public override func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
+    if current == nil, accessory.protocols.contains(protocolName) { open(accessory, app) }
   }
 }

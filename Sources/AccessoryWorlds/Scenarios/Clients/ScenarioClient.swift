@@ -19,7 +19,9 @@ public class ScenarioClient: AppHandler {
   }
 
   /// The bytes that are sent over each session.
-  static let payload = CountingPattern.bytes(2_000)
+  final var payload: [UInt8] = []
+  /// When the app was launched.
+  final var beginning: Instant
 
   final let loop: any EventLoop
   final let protocolName: String
@@ -27,11 +29,14 @@ public class ScenarioClient: AppHandler {
   final private(set) var current: (session: Session, accessory: PublishedAccessory)?
   private var exchange: Exchange?
   private var counted = Report()
+  /// What came due while the app did not run.
+  private var overdue: [() -> Void] = []
 
   /// A client that wants this protocol.
   public required init(wanting protocolName: String, on loop: any EventLoop) {
     self.protocolName = protocolName
     self.loop = loop
+    beginning = loop.now
   }
 
   /// How it has fared so far.
@@ -42,6 +47,12 @@ public class ScenarioClient: AppHandler {
   }
 
   // MARK: What subclasses decide
+
+  /// The app was launched.
+  func launched(_ app: AppView) {}
+
+  /// The app came to the screen.
+  func becameActive(_ app: AppView) {}
 
   /// An accessory appeared.
   public func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {}
@@ -56,19 +67,25 @@ public class ScenarioClient: AppHandler {
   func openingFailed(_ accessory: PublishedAccessory, _ app: AppView) {}
 
   /// What is sent over the next session.
-  var nextPayload: [UInt8] { Self.payload }
+  var nextPayload: [UInt8] { payload }
 
   /// So many bytes of the payload went out before the session ended.
   func uploadStopped(after sent: Int) {}
 
   // MARK: What they share
 
+  /// The user asks for a session.
+  final func userWants(_ accessory: PublishedAccessory, _ app: AppView) {
+    closeCurrent()
+    open(accessory, app)
+  }
+
   final func open(_ accessory: PublishedAccessory, _ app: AppView) {
     do {
       let session = try app.openSession(with: accessory, protocolName: protocolName)
       current = (session, accessory)
       let exchange = Exchange(nextPayload, expecting: .echo) { [unowned self] outcome in
-        finished(outcome, accessory, app)
+        finished(outcome, session, accessory, app)
       }
       self.exchange = exchange
       exchange.start(on: session)
@@ -78,26 +95,42 @@ public class ScenarioClient: AppHandler {
     }
   }
 
-  private func finished(_ outcome: Exchange.Outcome, _ accessory: PublishedAccessory, _ app: AppView) {
+  /// Does something later; if the app does not run then, when it runs again.
+  final func later(_ delay: Duration, _ app: AppView, _ work: @escaping (AppView) -> Void) {
+    loop.schedule(after: delay) { [weak self, weak app] in
+      guard let self, let app else { return }
+      if app.state == .suspended { overdue.append { [weak app] in if let app { work(app) } } } else { work(app) }
+    }
+  }
+
+  /// The app runs again.
+  final func runAgain() {
+    let due = overdue
+    overdue = []
+    for work in due { work() }
+  }
+
+  /// How far the exchange on the session in use has come; nil when it is through, or there is none.
+  final var progress: Int? { exchange.map { $0.progress.sent + $0.progress.received } }
+
+  private func finished(
+    _ outcome: Exchange.Outcome, _ session: Session, _ accessory: PublishedAccessory, _ app: AppView
+  ) {
+    exchange = nil
     if outcome.isVerified {
       counted.verified += 1
-      watchForEnd(accessory, app)
+      // The payload is through; from here on the session stays open, and its end is news.
+      session.handler = EndWatch { [unowned self] in failLater(session, accessory, app) }
       return
     }
     if case .ended(_, let sent, _) = outcome { uploadStopped(after: sent) }
-    failLater(accessory, app)
-  }
-
-  /// The payload is through; from here on the session stays open, and its end is news.
-  private func watchForEnd(_ accessory: PublishedAccessory, _ app: AppView) {
-    guard let session = current?.session else { return }
-    session.handler = EndWatch { [unowned self] in failLater(accessory, app) }
+    failLater(session, accessory, app)
   }
 
   /// In a later turn: a handler is not the place to open the next session.
-  private func failLater(_ accessory: PublishedAccessory, _ app: AppView) {
-    loop.schedule(after: .zero) { [weak self, weak app] in
-      guard let self, let app, current?.accessory.connectionID == accessory.connectionID else { return }
+  private func failLater(_ session: Session, _ accessory: PublishedAccessory, _ app: AppView) {
+    later(.zero, app) { [weak self] app in
+      guard let self, current?.session === session else { return }
       sessionFailed(accessory, app)
     }
   }

@@ -11,6 +11,8 @@ public enum ScenarioClients {
     ("GivesUpAfterTenSeconds", GivesUpAfterTenSeconds.self),
     ("WaitsForTheDisconnect", WaitsForTheDisconnect.self),
     ("ResumesTheUpload", ResumesTheUpload.self),
+    ("WaitsForTheConnect", WaitsForTheConnect.self),
+    ("KeepsItsSession", KeepsItsSession.self),
   ]
 
   /// The client of this name.

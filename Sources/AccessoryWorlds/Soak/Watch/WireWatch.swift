@@ -62,7 +62,7 @@ final class WireWatch: Channel, ChannelHandler {
       case .packet(let header, .input(let range)): received(header, packet: bytes.extracting(range))
       case .packet(let header, .carry(let range)):
         let carry = receiving.lendCarry()
-        received(header, packet: carry.span.bytes.extracting(range))
+        carry.with(range) { received(header, packet: $0) }
         receiving.returnCarry(carry)
       case .detection: phase.sawDetection()
       case .spoiled, .legacy, .skipped: break
@@ -96,7 +96,7 @@ final class WireWatch: Channel, ChannelHandler {
       case .packet(let header, .input(let range)): sent(header, packet: bytes.extracting(range))
       case .packet(let header, .carry(let range)):
         let carry = sending.lendCarry()
-        sent(header, packet: carry.span.bytes.extracting(range))
+        carry.with(range) { sent(header, packet: $0) }
         sending.returnCarry(carry)
       case .detection: phase.sawDetection()
       case .legacy: break

@@ -1,0 +1,111 @@
+import AccessoryCore
+import AccessoryHost
+import AccessoryProfiles
+
+// The steps of a scenario: what happens when, on which side.
+extension ScenarioReader {
+  static let stepShape = ObjectShape("step", ["at", "accessory", "cable", "device", "app", "of", "sees"])
+
+  static let sides = ["accessory", "cable", "device", "app"]
+  static let accessoryActions = ["plugIn", "unplug", "closeSessions"]
+  static let cableActions = ["pull", "pullUnnoticed"]
+  static let deviceActions = ["resetLink", "ignoreCables", "heedCables"]
+  static let appActions = [
+    "launch", "quit", "register", "unregister", "foreground", "background", "suspend", "resume", "openSession",
+    "closeSession", "look",
+  ]
+
+  static func steps(_ root: ObjectReader, _ names: [String]) -> [Scenario.Step] {
+    var steps: [Scenario.Step] = []
+    for (path, value) in root.array("steps") ?? [] {
+      guard let reader = ObjectReader(value, shape: stepShape, path: path, root.problems) else { continue }
+      guard reader.require("at"), let at = reader.duration("at", in: .zero...longest) else { continue }
+      if let last = steps.last, at < last.at {
+        reader.error("at", "steps stand in the order of time, and the one before is at \(DurationText.format(last.at))")
+      }
+      if let action = action(reader, names) { steps.append(.init(at: at, action)) }
+    }
+    return steps
+  }
+
+  private static func action(_ reader: ObjectReader, _ names: [String]) -> Scenario.Action? {
+    let given = sides.filter { reader.value($0) != nil }
+    guard given.count == 1, let side = given.first else {
+      reader.problems.error(
+        at: reader.position, path: reader.path,
+        "a step names one side: \(sides.map { "'\($0)'" }.joined(separator: ", "))")
+      return nil
+    }
+    if reader.value("sees") != nil, reader.text(side) != "look" {
+      reader.error("sees", "only an app that looks sees anything: app: 'look'")
+    }
+    if side == "app" { return appAction(reader, names).map(Scenario.Action.app) }
+    if side == "device", let heeds = heedsCables(reader) { return .deviceHeedsCables(heeds) }
+    guard let name = accessory(reader, names) else { return nil }
+    switch side {
+    case "accessory":
+      switch reader.choice("accessory", of: accessoryActions) {
+      case "plugIn"?: return .accessoryPlugsIn(name)
+      case "unplug"?: return .accessoryUnplugs(name)
+      case "closeSessions"?: return .accessoryClosesSessions(name)
+      default: return nil
+      }
+    case "cable":
+      return reader.choice("cable", of: cableActions).map { word in
+        word == "pull" ? .cablePulled(name) : .cablePulledUnnoticed(name)
+      }
+    default: return reader.choice("device", of: deviceActions).map { _ in .deviceResetsLink(name) }
+    }
+  }
+
+  private static func heedsCables(_ reader: ObjectReader) -> Bool? {
+    guard case .text(let word)? = reader.value("device")?.content, ["ignoreCables", "heedCables"].contains(word) else {
+      return nil
+    }
+    if reader.value("of") != nil { reader.error("of", "'\(word)' is about every cable") }
+    return word == "heedCables"
+  }
+
+  private static func appAction(_ reader: ObjectReader, _ names: [String]) -> Scenario.AppAction? {
+    guard let word = reader.choice("app", of: appActions) else { return nil }
+    if reader.value("of") != nil, word != "openSession" {
+      reader.error("of", "only 'openSession' is about one accessory")
+    }
+    switch word {
+    case "launch": return .launches
+    case "quit": return .quits
+    case "register": return .registers
+    case "unregister": return .unregisters
+    case "foreground": return .moves(.foreground)
+    case "background", "resume": return .moves(.background)
+    case "suspend": return .moves(.suspended)
+    case "openSession": return accessory(reader, names).map(Scenario.AppAction.opensSession)
+    case "closeSession": return .closesSession
+    default:
+      guard reader.require("sees") else { return nil }
+      return .looks(sees: accessories(reader, names))
+    }
+  }
+
+  /// The accessories that an app is to see; each by a name that is known here.
+  private static func accessories(_ reader: ObjectReader, _ names: [String]) -> [String] {
+    for (path, value) in reader.array("sees") ?? [] {
+      guard case .text(let name) = value.content, !names.contains(name) else { continue }
+      reader.problems.error(
+        at: value.position, path: path, "there is no accessory '\(name)'\(ObjectReader.hint(for: name, in: names))")
+    }
+    return texts(reader, "sees")
+  }
+
+  /// Which accessory is meant: the one named with `of`, or the only one there is.
+  private static func accessory(_ reader: ObjectReader, _ names: [String]) -> String? {
+    if reader.value("of") != nil { return reader.choice("of", of: names) }
+    if names.count == 1 { return names[0] }
+    if !names.isEmpty {
+      reader.problems.error(
+        at: reader.position, path: reader.path,
+        "say which accessory is meant with 'of': \(names.map { "'\($0)'" }.joined(separator: ", "))")
+    }
+    return nil
+  }
+}

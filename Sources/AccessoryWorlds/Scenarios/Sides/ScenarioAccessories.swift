@@ -1,0 +1,137 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
+import AccessorySimulator
+import AccessoryTransports
+import Certificates
+
+/// The accessories' end of a scenario in a process of its own: plays what happens to accessories and cables, for a
+/// device in another process that plays the rest, see ``ScenarioDevice``.
+///
+/// Time stands still at the first plug-in until a device is on the cable. How the scenario's cables carry bytes is
+/// played at this end.
+///
+/// ```swift
+/// let side = ScenarioAccessories(scenario, at: [port], coprocessor: makeCoprocessor, on: loop) { print($0.json) }
+/// side.start()
+/// loop.run(until: { side.isOver })
+/// side.tearDown()
+/// ```
+public final class ScenarioAccessories {
+  private let ports: [String: ScenarioPort]
+  private var parts: [String: SimulatedAccessory] = [:]
+  private let loop: any EventLoop
+  private let report: (TimelineEvent) -> Void
+  private let scenario: Scenario
+  private lazy var timeline = ScenarioTimeline(scenario, holds: true, on: loop) { [unowned self] in perform($0) }
+
+  /// Accessories that are not plugged in, each at the port of the same place in the list.
+  public init(
+    _ scenario: Scenario, at ports: [any Port], coprocessor: (Profile) -> any AccessoryAuthenticator,
+    on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void
+  ) {
+    precondition(ports.count == scenario.accessories.count, "each accessory of a scenario has a port of its own")
+    self.scenario = scenario
+    self.loop = loop
+    self.report = report
+    let faults = scenario.line.faults
+    let wrapped = zip(scenario.accessories, ports).map { ($0.name, ScenarioPort($1, faults: faults, on: loop)) }
+    self.ports = Dictionary(wrapped, uniquingKeysWith: { first, _ in first })
+    for part in scenario.accessories {
+      guard let port = self.ports[part.name] else { continue }
+      parts[part.name] = SimulatedAccessory(
+        part.profile, at: port, authenticator: coprocessor(part.profile), on: loop, report: report)
+      port.onCable = { [unowned self] in timeline.release() }
+    }
+  }
+
+  /// Whether everything was played and the time after it has passed.
+  public var isOver: Bool { timeline.isOver }
+  /// Whether any device is on a cable.
+  public var hasDevice: Bool { ports.values.contains(where: \.hasCable) }
+  /// Why the scenario cannot go on, such as an address that is taken.
+  public private(set) var failure: (any Error)?
+
+  /// Begins; everything else follows on the loop.
+  public func start() {
+    timeline.start()
+  }
+
+  /// Unplugs everything.
+  public func tearDown(_ reason: String) {
+    timeline.cancel()
+    for part in parts.values { part.unplug(reason) }
+  }
+
+  private func perform(_ action: Scenario.Action) {
+    switch action {
+    case .accessoryPlugsIn(let name):
+      do { try parts[name]?.plugIn() } catch { failure = failure ?? error }
+    case .accessoryUnplugs(let name): parts[name]?.unplug()
+    case .accessoryClosesSessions(let name): parts[name]?.closeSessions()
+    case .cablePulled(let name), .cablePulledUnnoticed(let name): pull(name)
+    // The other process plays these.
+    case .deviceResetsLink, .deviceHeedsCables, .app: break
+    }
+  }
+
+  private func pull(_ name: String) {
+    guard let part = parts[name], let port = ports[name] else { return }
+    let name = part.profile.identity.name
+    report(TimelineEvent(time: loop.now, side: .cable, kind: .fault("the cable of \(name) is pulled")))
+    port.pull()
+    // The accessory notices that it is out only when its channel ends, and then it is.
+    loop.schedule(after: .zero) { part.unplug("the cable was pulled") }
+  }
+}
+
+extension World.Settings.Line {
+  /// The same on a channel that has no delay of its own.
+  var faults: [Fault] {
+    var faults: [Fault] = []
+    if let bytesPerSecond { faults.append(Fault(.rate).setting("bytes", to: .count(bytesPerSecond))) }
+    if latency > .zero { faults.append(Fault(.latency).setting("delay", to: .duration(latency))) }
+    return faults
+  }
+}
+
+/// A port whose cable can be pulled, and that tells when a device is on it.
+private final class ScenarioPort: Port {
+  var onCable: () -> Void = {}
+  private let inner: any Port
+  private let faults: [Fault]
+  private let loop: any EventLoop
+  private var random: SeededRandom
+  private weak var cable: PartableChannel?
+
+  init(_ inner: any Port, faults: [Fault], on loop: any EventLoop) {
+    self.inner = inner
+    self.faults = faults
+    self.loop = loop
+    random = loop.random.derived("line")
+  }
+
+  var place: String { inner.place }
+  var hasCable: Bool { cable?.isOver == false }
+
+  func show(_ appearance: PortAppearance) { inner.show(appearance) }
+
+  func open(_ hear: @escaping (PortEvent) -> Void) throws {
+    try inner.open { [unowned self] event in
+      guard case .cable(let cable, let device) = event else { return hear(event) }
+      let partable = PartableChannel(around: cable.main, on: loop)
+      // One cable at a time: a second device is turned away by the accessory, and its cable is none to pull.
+      if !hasCable { self.cable = partable }
+      var channel: any Channel = partable
+      if !faults.isEmpty {
+        channel = FaultChannel(around: channel, faults, random: SeededRandom(seed: random.next()), on: loop)
+      }
+      onCable()
+      hear(.cable(Cable(main: channel, side: { cable.side($0) }), from: device))
+    }
+  }
+
+  func close() { inner.close() }
+
+  func pull() { cable?.pull() }
+}

@@ -1,0 +1,110 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
+import AccessorySimulator
+import AccessoryTransports
+
+/// Where accessories appear: all on one bench, or each at an address of its own.
+struct Places {
+  private let arguments: ParsedArguments
+  private let loop: any PollingLoop
+  private let pattern: String
+  private let bench: Bench?
+  private let faults: [Fault]
+  private let transcript: TranscriptFile?
+  private let console: Console
+
+  init(_ arguments: ParsedArguments, accessories: Int, on loop: any PollingLoop, _ console: Console) throws {
+    self.arguments = arguments
+    self.loop = loop
+    self.console = console
+    do { faults = try arguments.all("--fault").map { try Fault($0) } } catch let error as FaultTextError {
+      throw UsageError("--\(error)", arguments.command)
+    }
+    pattern = arguments.value("--on") ?? "bench:"
+    bench = try Self.bench(pattern, arguments, accessories: accessories)
+    // Last, so that a wrong command line does not empty the file.
+    transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
+  }
+
+  private static func bench(_ pattern: String, _ arguments: ParsedArguments, accessories: Int) throws -> Bench? {
+    guard case .bench(let path, let serial) = try arguments.address(pattern) else {
+      if accessories > 1, !pattern.contains("{index}") {
+        throw UsageError(
+          "--on \(pattern) is one place, and there are \(accessories) accessories: put {index} where their number "
+            + "shall stand", arguments.command)
+      }
+      return nil
+    }
+    if let serial {
+      throw UsageError(
+        "--on \(pattern): the profile says which serial number it is; did you mean --on bench:\(path.map { "\($0)#" } ?? "")"
+          + (path == nil ? " (or, for a directory, bench:\(serial)#)?" : "?"), arguments.command)
+    }
+    return try Bench(BenchDirectory(path))
+  }
+
+  /// The port of the accessory with this number, with what is done to its cables.
+  func port(_ index: Int, _ identity: Profile.Identity) throws -> any Port {
+    let port = try barePort(index)
+    if faults.isEmpty, transcript == nil { return port }
+    let subject = TimelineEvent.Subject(name: identity.name, serial: identity.serialNumber, protocols: [])
+    return WrappedPort(port, faults, transcript, on: loop) { [console, loop] event in
+      console.show(
+        TimelineEvent(time: loop.now, side: .cable, kind: .fault(event.description), subject: subject))
+    }
+  }
+
+  private func barePort(_ index: Int) throws -> any Port {
+    if let bench { return bench.makePort(on: loop) }
+    var options = TransportOptions()
+    options.allowsRemote = arguments.has("--allow-remote")
+    let address = try arguments.address(pattern.replacing("{index}", with: "\(index)"))
+    return ListeningPort(at: address, on: loop, options: options)
+  }
+}
+
+/// A port whose cables have faults, and write a transcript of what the accessory sends and what reaches it.
+private final class WrappedPort: Port {
+  private let inner: any Port
+  private let faults: [Fault]
+  private let transcript: TranscriptFile?
+  private let loop: any EventLoop
+  private let report: (FaultEvent) -> Void
+  private var random: SeededRandom
+
+  init(
+    _ inner: any Port, _ faults: [Fault], _ transcript: TranscriptFile?, on loop: any EventLoop,
+    report: @escaping (FaultEvent) -> Void
+  ) {
+    self.inner = inner
+    self.faults = faults
+    self.transcript = transcript
+    self.loop = loop
+    self.report = report
+    random = SeededRandom(seed: loop.random.next())
+  }
+
+  var place: String { inner.place }
+
+  func show(_ appearance: PortAppearance) { inner.show(appearance) }
+
+  func open(_ hear: @escaping (PortEvent) -> Void) throws {
+    try inner.open { [unowned self] event in
+      guard case .cable(let cable, let device) = event else { return hear(event) }
+      hear(.cable(Cable(main: wrap(cable.main), side: { cable.side($0) }), from: device))
+    }
+  }
+
+  func close() { inner.close() }
+
+  private func wrap(_ bare: any Channel) -> any Channel {
+    var channel = bare
+    if !faults.isEmpty {
+      channel = FaultChannel(
+        around: channel, faults, random: SeededRandom(seed: random.next()), on: loop, report: report)
+    }
+    guard let transcript else { return channel }
+    return TranscriptChannel(around: channel, at: .accessory, Transcript(write: transcript.write), on: loop)
+  }
+}

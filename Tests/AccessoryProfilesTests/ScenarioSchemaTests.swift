@@ -1,0 +1,71 @@
+import Testing
+
+@testable import AccessoryProfiles
+@testable import AccessoryWorlds
+
+/// The published schema of scenarios has the reader's keys and words, and every scenario that ships passes it.
+@Suite struct ScenarioSchemaTests {
+  let schema: SchemaValidator
+
+  init() throws {
+    let path = profilesFolder + "/schema/scenario.schema.json"
+    schema = SchemaValidator(root: try JSON5.read(try TextFile.read(path, limit: JSON5.Limits().bytes), file: path))
+  }
+
+  @Test func theReaderAndTheSchemaKnowTheSameKeys() throws {
+    #expect(keys(schema.root) == ScenarioReader.shape.keys.sorted())
+    let parts = [
+      ScenarioReader.cableShape, ScenarioReader.deviceShape, ScenarioReader.partShape, ScenarioReader.appShape,
+      ScenarioReader.rulesShape, ScenarioReader.stepShape, ScenarioReader.expectationShape,
+    ]
+    for shape in parts {
+      #expect(try keys(schema.definition("#/$defs/\(shape.name)")) == shape.keys.sorted(), "\(shape.name)")
+    }
+    #expect(schema.root["$defs"]?.members.count == parts.count + 1)
+  }
+
+  private func keys(_ object: JSON5Value) -> [String] {
+    (object["properties"]?.members ?? []).map(\.key).sorted()
+  }
+
+  @Test(arguments: [
+    ("step", "accessory", ScenarioReader.accessoryActions), ("step", "cable", ScenarioReader.cableActions),
+    ("step", "device", ScenarioReader.deviceActions), ("step", "app", ScenarioReader.appActions),
+    ("expectation", "event", Scenario.expectedEvents),
+    ("rules", "visibility", ScenarioReader.visibilities.map(\.0)),
+    ("rules", "undeclaredSessions", ScenarioReader.undeclaredSessions.map(\.0)),
+    ("rules", "secondSession", ScenarioReader.secondSessions.map(\.0)),
+    ("rules", "reattachment", ScenarioReader.reattachments.map(\.0)),
+    ("rules", "lostConnects", ScenarioReader.lostConnects.map(\.0)),
+  ])
+  func theChoicesHaveTheSameWords(definition: String, key: String, words: [String]) throws {
+    let described = try schema.definition("#/$defs/\(definition)")["properties"]?[key]
+    #expect(described?["enum"]?.elements.map(\.string) == words)
+  }
+
+  @Test func theNaiveClientsAndTheRangesAreTheSame() throws {
+    #expect(schema.root["properties"]?["naive"]?["enum"]?.elements.map(\.string) == ScenarioClients.naive.map(\.name))
+    let payload = try schema.definition("#/$defs/app")["properties"]?["payload"]
+    #expect(payload?["minimum"]?.integer == ScenarioReader.payloadRange.lowerBound)
+    #expect(payload?["maximum"]?.integer == ScenarioReader.payloadRange.upperBound)
+  }
+
+  @Test(arguments: ScenarioLibrary().names) func everyShippedScenarioPasses(name: String) throws {
+    let text = try #require(ScenarioLibrary().text(name))
+    #expect(try schema.accepts(try JSON5.read(Array(text.utf8), file: name)))
+  }
+
+  @Test(arguments: [
+    "{ version: 1, description: 'd', accessories: {}, steps: [], expect: [] }",
+    "{ version: 2, description: 'd', accessories: { a: { profile: 'echo' } }, steps: [], expect: [] }",
+    "{ version: 1, description: 'd', accessories: { a: { profile: 'echo' } }, steps: [{ at: '1s' }], expect: [] }",
+    "{ version: 1, description: 'd', accessories: { a: {} }, steps: [], expect: [{ event: 'note' }] }",
+  ])
+  func whatTheReaderRefusesItRefusesToo(text: String) throws {
+    let bytes = Array(text.utf8)
+    #expect(throws: SourceProblems.self) {
+      try ScenarioReader.read(bytes, file: "f", name: "f", profiles: ProfileLibrary())
+    }
+    #expect(try !schema.accepts(try JSON5.read(bytes, file: "f")))
+  }
+}

@@ -1,0 +1,147 @@
+import AccessoryHost
+import AccessoryProfiles
+import Testing
+
+@testable import AccessoryWorlds
+
+/// What a scenario's file says, and every complaint that it can earn, word for word.
+@Suite struct ScenarioReaderTests {
+  func read(_ text: String) throws(SourceProblems) -> Scenario {
+    try ScenarioReader.read(Array(text.utf8), file: "f", name: "f", profiles: ProfileLibrary())
+  }
+
+  func complaints(_ text: String) -> [String] {
+    do {
+      _ = try read(text)
+      return []
+    } catch {
+      return error.problems.map(\.description)
+    }
+  }
+
+  /// A whole scenario; steps stand on line 2 from column 8 on, other keys on line 3.
+  func document(
+    _ steps: String = "", _ keys: String = "", accessories: String = "glasses: { profile: 'echo' }"
+  )
+    -> String
+  {
+    """
+    { version: 1, description: 'd', accessories: { \(accessories) }, expect: [],
+    steps:[\(steps)],
+    \(keys)
+    }
+    """
+  }
+
+  @Test func everyStepIsRead() throws {
+    let words = [
+      "accessory: 'plugIn'", "accessory: 'unplug'", "accessory: 'closeSessions'", "cable: 'pull'",
+      "cable: 'pullUnnoticed'", "device: 'resetLink'", "device: 'ignoreCables'", "device: 'heedCables'",
+      "app: 'launch'", "app: 'quit'", "app: 'register'", "app: 'unregister'", "app: 'foreground'", "app: 'background'",
+      "app: 'suspend'", "app: 'resume'", "app: 'openSession'", "app: 'closeSession'",
+      "app: 'look', sees: ['glasses', 'glasses']",
+    ]
+    let scenario = try read(document(words.map { "{ at: '1s', \($0) }" }.joined(separator: ",")))
+    #expect(
+      scenario.steps.map(\.action) == [
+        .accessoryPlugsIn("glasses"), .accessoryUnplugs("glasses"), .accessoryClosesSessions("glasses"),
+        .cablePulled("glasses"), .cablePulledUnnoticed("glasses"), .deviceResetsLink("glasses"),
+        .deviceHeedsCables(false), .deviceHeedsCables(true), .app(.launches), .app(.quits), .app(.registers),
+        .app(.unregisters), .app(.moves(.foreground)), .app(.moves(.background)), .app(.moves(.suspended)),
+        .app(.moves(.background)), .app(.opensSession("glasses")), .app(.closesSession),
+        .app(.looks(sees: ["glasses", "glasses"])),
+      ])
+  }
+
+  @Test func theAppIsRead() throws {
+    let scenario = try read(
+      document(
+        "",
+        """
+        app: { protocols: ['com.a'], backgroundModes: ['external-accessory'], registered: false, payload: 7, rules: {
+          visibility: 'all', undeclaredSessions: 'allowed', honorsBackgroundMode: false, secondSession: 'refused',
+          reattachment: 'connectOnly', settlingTime: '4s', wakesForBytes: false, wakeTime: '3s',
+          lostConnects: 'outsideForeground' } },
+        cable: { faults: ['loss,chance=2%'] },
+        """))
+    var rules = AppRules()
+    rules.visibility = .all
+    rules.undeclaredSessions = .allowed
+    rules.honorsBackgroundMode = false
+    rules.secondSession = .refused
+    rules.reattachment = .connectOnly
+    rules.settlingTime = .seconds(4)
+    rules.wakesForBytes = false
+    rules.wakeTime = .seconds(3)
+    rules.lostConnects = .outsideForeground
+    #expect(scenario.app.rules == rules)
+    #expect(scenario.app.manifest.declaredProtocols == ["com.a"])
+    #expect(scenario.app.manifest.keepsAccessoriesInBackground)
+    #expect(!scenario.app.startsRegistered)
+    #expect(scenario.payload == 7)
+    #expect(scenario.faults.map(\.description) == ["loss,chance=2%"])
+  }
+
+  @Test(arguments: [
+    ("{ at: '1s', app: 'lanch' }", "f:2:25: steps[0].app: 'lanch' is not known here, did you mean 'launch'?"),
+    (
+      "{ at: '1s', app: 'quit', off: 'glasses' }",
+      "f:2:33: unknown key 'off' in steps[0], did you mean 'of'?"
+    ),
+    ("{ at: '1s' }", "f:2:8: steps[0]: a step names one side: 'accessory', 'cable', 'device', 'app'"),
+    (
+      "{ at: '1s', app: 'quit', cable: 'pull' }",
+      "f:2:8: steps[0]: a step names one side: 'accessory', 'cable', 'device', 'app'"
+    ),
+    ("{ at: '1s', app: 'look' }", "f:2:8: steps[0]: the key 'sees' is missing"),
+    (
+      "{ at: '1s', app: 'look', sees: ['glases'] }",
+      "f:2:40: steps[0].sees[0]: there is no accessory 'glases', did you mean 'glasses'?"
+    ),
+    (
+      "{ at: '1s', app: 'quit', sees: [] }",
+      "f:2:39: steps[0].sees: only an app that looks sees anything: app: 'look'"
+    ),
+    (
+      "{ at: '1s', app: 'quit', of: 'glasses' }",
+      "f:2:37: steps[0].of: only 'openSession' is about one accessory"
+    ),
+    (
+      "{ at: '1s', device: 'heedCables', of: 'glasses' }",
+      "f:2:46: steps[0].of: 'heedCables' is about every cable"
+    ),
+    (
+      "{ at: '2s', app: 'quit' }, { at: '1s', app: 'quit' }",
+      "f:2:41: steps[1].at: steps stand in the order of time, and the one before is at 2s"
+    ),
+    ("{ at: '1s', cable: 'pul' }", "f:2:27: steps[0].cable: 'pul' is not known here, did you mean 'pull'?"),
+  ])
+  func ofSteps(step: String, complaint: String) {
+    #expect(complaints(document(step)) == [complaint])
+  }
+
+  @Test func whereThereAreSeveralAccessoriesAStepSaysWhichItMeans() {
+    let accessories = "left: { profile: 'echo' }, right: { profile: 'echo' }"
+    #expect(
+      complaints(document("{ at: '1s', app: 'openSession' }", accessories: accessories)) == [
+        "f:2:8: steps[0]: say which accessory is meant with 'of': 'left', 'right'"
+      ])
+    #expect(complaints(document("{ at: '1s', app: 'openSession', of: 'left' }", accessories: accessories)) == [])
+  }
+
+  @Test(arguments: [
+    ("app: { protocls: [] }", "f:3:8: unknown key 'protocls' in app, did you mean 'protocols'?"),
+    (
+      "app: { rules: { reattachment: 'none' } }",
+      "f:3:31: app.rules.reattachment: 'none' is not known here: expected 'both', 'nothing', 'connectOnly'"
+    ),
+    ("app: { registered: 1 }", "f:3:20: app.registered: expected true or false, found number 1"),
+    ("app: { rules: { wakeTime: '10' } }", "f:3:27: app.rules.wakeTime: "),
+    ("cable: { faults: ['los'] }", "f:3:19: cable.faults[0]: fault 'los': unknown fault 'los', did you mean 'loss'?"),
+    ("cable: { faults: [5] }", "f:3:19: cable.faults[0]: expected a fault as text, found number 5"),
+  ])
+  func ofTheAppAndTheCable(key: String, complaint: String) {
+    let found = complaints(document("", key))
+    #expect(found.count == 1 && found[0].hasPrefix(complaint), "\(found)")
+  }
+}

@@ -1,0 +1,83 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// docs/json.md against what the program prints: no event and no field that it does not tell, none that it makes up.
+@Suite struct JSONDocumentTests {
+  /// The document's table of events: the fields of each beyond the common ones.
+  static func documentedEvents() throws -> [String: Set<String>] {
+    try tables().events
+  }
+
+  private static func tables() throws -> (common: Set<String>, events: [String: Set<String>]) {
+    var common: Set<String> = []
+    var events: [String: Set<String>] = [:]
+    var isInEvents = false
+    for line in try Repository.text("docs/json.md").split(separator: "\n") where line.hasPrefix("| `") {
+      let cells = line.split(separator: "|").map { $0.trimming(while: { $0 == " " }) }
+      let name = cells[0].quoted.first ?? ""
+      // The first row of the second table is an event that is no field.
+      isInEvents = isInEvents || name == "attach"
+      if isInEvents { events[name] = Set(cells[1].quoted) } else { common.insert(name) }
+    }
+    return (common, events)
+  }
+
+  @Test func theDocumentNamesEveryEventThatTheSourcesHaveAndNoOther() throws {
+    let source = try Repository.text("Sources/AccessorySessions/Events/TimelineEvent.swift")
+    let names = source.split(separator: "\n").filter { $0.contains("case .") && $0.contains(": \"") }
+      .compactMap { $0.split(separator: "\"").dropFirst().first.map(String.init) }
+    #expect(names.count > 10)
+    #expect(Set(names) == Set(try Self.documentedEvents().keys))
+  }
+
+  /// A flicker, a session, a refused session, an accessory that is pulled and one that fails authentication: each
+  /// printed by both ends.
+  @Test func everyLineOfBothEndsIsAsDocumented() throws {
+    let place = Place()
+    var lines: [StrictJSON] = []
+    for (quirk, expect) in [
+      ("flicker,empty=5ms,gap=5ms", "echo"), ("session,refuse", "none"), ("authentication,wrong", "none"),
+    ] {
+      let accessory = try Accessory(on: .unix, in: place, "--quirk", quirk, "--json")
+      let send = try Program.run(
+        "send", accessory.address, "--10k", "--expect", expect, "--json", "--timeout", "1s")
+      lines += try EventLines(send.out).events
+      lines += try EventLines(try accessory.interrupt().out).events
+    }
+    lines += try EventLines(try Program.run("demo", "--virtual", "--seed", "3", "--json").out).events
+    for line in lines { try check(line) }
+    let seen = Set(lines.compactMap { $0["event"]?.text })
+    let common: Set = [
+      "attach", "detach", "link", "identification", "authentication", "connect", "disconnect", "session.open",
+      "session.close", "result",
+    ]
+    #expect(seen.isSuperset(of: common), "not played: \(common.subtracting(seen).sorted())")
+  }
+
+  private func check(_ line: StrictJSON) throws {
+    let (common, events) = try Self.tables()
+    let event = try #require(line["event"]?.text)
+    let own = try #require(events[event], "'\(event)' is not in docs/json.md")
+    #expect(line.keys.subtracting(common) == own, "\(line)")
+    #expect(line.keys.isSuperset(of: ["v", "t", "side", "event"]), "\(line)")
+    #expect(["accessory", "cable", "device", "app"].contains(line["side"]?.text), "\(line)")
+    guard let accessory = line["accessory"] else { return }
+    let known: Set = ["name", "serial", "protocols", "connectionID"]
+    #expect(accessory.keys.isSubset(of: known), "\(line)")
+    #expect(accessory.keys.isSuperset(of: known.subtracting(["connectionID"])), "\(line)")
+    if ["connect", "disconnect"].contains(event) { #expect(line.connectionID != nil, "\(line)") }
+  }
+}
+
+extension StringProtocol {
+  /// What stands between backticks.
+  fileprivate var quoted: [String] {
+    split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }
+      .map { String($0.element) }
+  }
+
+  fileprivate func trimming(while isLoose: (Character) -> Bool) -> String {
+    String(drop(while: isLoose).reversed().drop(while: isLoose).reversed())
+  }
+}

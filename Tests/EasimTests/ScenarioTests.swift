@@ -1,0 +1,118 @@
+import TestSupport
+import Testing
+
+/// Scenarios as a user plays them: in one process in virtual time, and in two in real time.
+@Suite struct ScenarioTests {
+  /// The scenarios that ship, as `easim scenario list` knows them.
+  static let names: [String] = {
+    guard let list = try? Program.run("scenario", "list", "--json"), list.ending == .exit(0) else {
+      preconditionFailure("easim scenario list does not work")
+    }
+    return list.outLines.compactMap { try? StrictJSON(reading: $0)["scenario"]?.text }
+  }()
+
+  @Test func theListShowsWhatEachReproduces() throws {
+    let lines = try Program.run("scenario", "list").outLines
+    #expect(lines.count == Self.names.count && lines.count >= 13)
+    for number in ["F1", "F2", "F3", "F4", "F5", "F6", "F11", "W1", "W2", "W3", "W4", "W5", "W12"] {
+      #expect(lines.contains { $0.contains("(\(number)") || $0.contains(" \(number)") }, "\(number) is not there")
+    }
+  }
+
+  @Test(arguments: names) func oneSeedWritesOneTranscriptInTwoProcesses(name: String) throws {
+    let place = Place()
+    let runs = try ["first", "second"].map { file in
+      try Program("scenario", "run", name, "--seed", "11", "--json", "--transcript", place.file(file))
+    }
+    let ends = try runs.map { try $0.wait() }
+    for end in ends { #expect(end.ending == .exit(0), "\(end.out)\(end.err)") }
+    #expect(ends[0].out == ends[1].out)
+    #expect(place.bytes("first") == place.bytes("second"))
+    #expect(place.bytes("first")?.isEmpty == false)
+  }
+
+  // MARK: In real time, the two ends in two processes
+
+  /// The two ends of one scenario.
+  struct Pair {
+    let name: String
+    let accessories: Program
+    let device: Program
+
+    init(_ name: String, on address: String, environment: [String: String] = [:], client: String = "SoundClient") throws
+    {
+      self.name = name
+      let easim = BuiltProducts.easim
+      accessories = try Program(
+        path: easim, ["run", "--scenario", name, "--on", address, "--json"], environment: environment)
+      device = try Program(
+        path: easim, ["scenario", "run", name, "--at", address, "--client", client, "--json", "--timeout", "60s"],
+        environment: environment)
+    }
+
+    /// Both play their end and are gone.
+    func expect(_ ending: Program.Ending, _ place: SourceLocation = #_sourceLocation) throws {
+      let device = try device.wait()
+      #expect(device.ending == ending, "\(name)\n\(device.out)\(device.err)", sourceLocation: place)
+      let accessories = try accessories.wait()
+      #expect(accessories.ending == .exit(0), "\(name)\n\(accessories.out)\(accessories.err)", sourceLocation: place)
+      #expect(accessories.err.contains("\(name) was played to its end"), sourceLocation: place)
+      let told = try EventLines(accessories.out).names
+      #expect(told.first == "attach" && told.last == "detach", sourceLocation: place)
+    }
+  }
+
+  /// Those that take longer than a test should.
+  static let long: Set = ["background-and-back", "late-authentication"]
+
+  @Test func everyScenarioCanBePlayedByTwoProcesses() throws {
+    let place = Place()
+    let pairs = try Self.names.filter { !Self.long.contains($0) }.map {
+      try Pair($0, on: "unix:\(place.file("\($0)-{index}.sock"))")
+    }
+    #expect(pairs.count > 5)
+    for pair in pairs { try pair.expect(.exit(0)) }
+  }
+
+  @Test func onTheBenchAndOnATerminalTheyComeOutTheSame() throws {
+    let bench = BenchPlace()
+    let environment = ["EASIM_BENCH": bench.path]
+    let place = Place()
+    let pairs = [
+      try Pair("flicker", on: "bench:", environment: environment),
+      try Pair("transport-switch", on: "bench:\(place.file("bench"))#"),
+      try Pair("pulled-in-the-open-delay", on: "pty:\(place.file("line"))"),
+    ]
+    for pair in pairs { try pair.expect(.exit(0)) }
+    #expect(bench.files == [])
+  }
+
+  @Test func theClientThatAScenarioBreaksIsFoundOutFromTheOtherProcess() throws {
+    let place = Place()
+    let pair = try Pair("flicker", on: "unix:\(place.file("glasses.sock"))", client: "naive")
+    try pair.expect(.exit(1))
+  }
+
+  @Test func theFirstDifferenceIsTheLastLine() throws {
+    let run = try Program.run("scenario", "run", "never-announced", "--client", "naive")
+    #expect(run.ending == .exit(1))
+    let line = try #require(run.outLines.last)
+    #expect(line.contains("expectation 1: expected 'session.open', not before 10s, but nothing more happened"))
+  }
+
+  @Test func whereNoAccessoriesAreTheOtherEndGivesUp() throws {
+    let place = Place()
+    let address = "unix:\(place.file("nobody.sock"))"
+    let run = try Program.run("scenario", "run", "flicker", "--at", address, "--timeout", "100ms")
+    #expect(run.ending == .exit(3))
+    #expect(run.err.contains("no accessory at \(address) within 0.1 seconds"))
+  }
+
+  @Test func anAccessoriesEndThatNobodyJoinsWaits() throws {
+    let place = Place()
+    let run = try Program.run(
+      "run", "--scenario", "flicker", "--on", "unix:\(place.file("s.sock"))", "--for", "50ms")
+    #expect(run.ending == .exit(0))
+    #expect(run.err.contains("flicker was left before its end"))
+  }
+}
