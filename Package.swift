@@ -93,6 +93,9 @@ let package = Package(
     .executableTarget(
       name: "SeededWorlds", dependencies: ["AccessoryWorlds"], path: "Tests/Support/SeededWorlds",
       swiftSettings: settings),
+    tests(
+      "SeededWorldsTests",
+      ["SeededWorlds", "AccessoryWorlds", "AccessorySessions", "AccessoryTransports", "AccessoryCore", "IAP2"]),
 
     // The house itself: floors, imports, files, documents.
     tests("HouseTests", ["TestSupport"]),
