@@ -38,10 +38,27 @@ missing_packages() {
   fi
 }
 
-# Installs what is missing, and says so before it does.
+# The Debian packages that a guest needs and this machine lacks, one per line.
+missing_guest_packages() {
+  command -v qemu-system-x86_64 >/dev/null || printf 'qemu-system-x86\n'
+  [[ -x /bin/busybox ]] && ! ldd /bin/busybox >/dev/null 2>&1 || printf 'busybox-static\n'
+  command -v python3 >/dev/null || printf 'python3\n'
+  command -v zstd >/dev/null || printf 'zstd\n'
+}
+
 require_packages() {
+  install_packages missing_packages
+}
+
+require_guest_packages() {
+  [[ $(uname -m) == x86_64 ]] || die "the kernel lane boots Debian's amd64 kernel, and this machine is a $(uname -m)"
+  install_packages missing_guest_packages
+}
+
+# Installs what the function says is missing, and says so before it does.
+install_packages() {
   local missing=() as_root=()
-  mapfile -t missing < <(missing_packages)
+  mapfile -t missing < <("$1")
   ((${#missing[@]} > 0)) || return 0
   command -v apt-get >/dev/null || die "missing: ${missing[*]} (Debian's names), and there is no apt-get here to install them; install them, then run $script again"
   if ((EUID != 0)); then
@@ -78,4 +95,10 @@ with_heartbeat() {
   kill "$beat" 2>/dev/null || true
   wait "$beat" 2>/dev/null || true
   return "$status"
+}
+
+# Builds the easim that needs no Swift on the machine it runs on: .build/install/release/easim.
+build_alone() {
+  with_heartbeat "still building" \
+    swift build --configuration release --product easim --static-swift-stdlib --scratch-path .build/install
 }

@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 
@@ -7,11 +8,22 @@ import Testing
     try Program(path: "\(Repository.root)/\(script)", words).wait()
   }
 
-  @Test func theKernelLaneDoesNotPretend() throws {
-    let test = try run("Scripts/test", "--kernel")
-    #expect(test.ending == .exit(2))
-    #expect(test.err.contains("there is no kernel lane yet: nothing was tested"))
-    #expect(test.out == "")
+  @Test func aKernelLaneWithoutTestsDoesNotPretend() throws {
+    let lane = try run("Scripts/kernel/lane", "/bin/true", "no-such-test")
+    #expect(lane.ending == .exit(2))
+    #expect(lane.err.contains("no test of the kernel lane has 'no-such-test' in its name"))
+    #expect(lane.out == "")
+  }
+
+  @Test(.enabled(if: access("/usr/bin/python3", X_OK) == 0, "the guest's script needs python3"))
+  func aMachineWithoutQEMUSaysWhatToInstall() throws {
+    let place = Place()
+    let guest = try Program(
+      path: "/usr/bin/python3", ["\(Repository.root)/Scripts/kernel/guest", "script"],
+      environment: ["PATH": place.path]
+    ).wait()
+    #expect(guest.ending == .exit(2))
+    #expect(guest.err.contains("apt-get install qemu-system-x86"), "\(guest.err)")
   }
 
   @Test(arguments: [

@@ -1,0 +1,27 @@
+# Words that the tests of the kernel lane share; sourced as /easim/lib.sh.
+set -eu
+
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+
+# expect WHAT COMMAND...: the command succeeds.
+expect() {
+  what=$1
+  shift
+  "$@" || fail "$what: '$*' ended with $?"
+}
+
+# until_true SECONDS WHAT COMMAND...: waits for the command to succeed.
+until_true() {
+  seconds=$1
+  what=$2
+  shift 2
+  tries=0
+  until "$@" >/dev/null 2>&1; do
+    tries=$((tries + 1))
+    [ "$tries" -lt $((seconds * 20)) ] || fail "$what: not within $seconds s"
+    usleep 50000
+  done
+}
