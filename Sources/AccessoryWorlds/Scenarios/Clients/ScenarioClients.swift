@@ -13,6 +13,13 @@ public enum ScenarioClients {
     ("ResumesTheUpload", ResumesTheUpload.self),
     ("WaitsForTheConnect", WaitsForTheConnect.self),
     ("KeepsItsSession", KeepsItsSession.self),
+    ("WaitsWithoutEnd", WaitsWithoutEnd.self),
+    ("ReadsOnlyWhenTold", ReadsOnlyWhenTold.self),
+    ("NeverForgetsFailures", NeverForgetsFailures.self),
+    ("WritesOnceAndTrusts", WritesOnceAndTrusts.self),
+    ("WritesAllAtOnce", WritesAllAtOnce.self),
+    ("GivesUpSlowUploads", GivesUpSlowUploads.self),
+    ("BelievesTheFirstByte", BelievesTheFirstByte.self),
   ]
 
   /// The client of this name.
