@@ -112,7 +112,7 @@ let package = Package(
       "AccessoryWorldsTests",
       [
         "AccessoryWorlds", "AccessoryHost", "AccessoryProfiles", "AccessorySessions", "AccessoryTransports",
-        "AccessoryCore",
+        "AccessoryCore", "TestSupport",
       ]),
   ],
   swiftLanguageModes: [.v6]

@@ -46,22 +46,29 @@ public struct ScenarioLibrary: Sendable {
 
   /// The scenario that a reference names: a name, or a path when it has a `/` or an ending.
   public func scenario(_ reference: String) throws(SourceProblems) -> Scenario {
-    if reference.contains("/") || reference.hasSuffix(".json5") || reference.hasSuffix(".json") {
+    if Self.isPath(reference) {
       let file = reference.split(separator: "/").last.map(String.init) ?? reference
       let name = file.split(separator: ".").first.map(String.init) ?? file
       return try ScenarioReader.read(Self.read(reference), file: reference, name: name, profiles: profiles)
     }
-    guard let found = Self.files.first(where: { $0.name == reference }) else {
-      throw SourceProblems([
-        SourceProblem(at: nil, "no scenario '\(reference)'\(ObjectReader.hint(for: reference, in: names))")
-      ])
-    }
+    let found = try embedded(reference)
     return try ScenarioReader.read(found.bytes, file: "\(found.name).json5", name: found.name, profiles: profiles)
   }
 
-  /// The text of a scenario that ships, as it was written, with its comments.
-  public func text(_ name: String) -> String? {
-    Self.files.first { $0.name == name }.map { String(decoding: $0.bytes, as: UTF8.self) }
+  /// The text of a scenario as it was written, with its comments; by name or path.
+  public func text(_ reference: String) throws(SourceProblems) -> String {
+    String(decoding: Self.isPath(reference) ? try Self.read(reference) : try embedded(reference).bytes, as: UTF8.self)
+  }
+
+  private static func isPath(_ reference: String) -> Bool {
+    reference.contains("/") || reference.hasSuffix(".json5") || reference.hasSuffix(".json")
+  }
+
+  private func embedded(_ name: String) throws(SourceProblems) -> (name: String, bytes: [UInt8]) {
+    if let found = Self.files.first(where: { $0.name == name }) { return found }
+    throw SourceProblems([
+      SourceProblem(at: nil, "no scenario '\(name)'\(ObjectReader.hint(for: name, in: names))")
+    ])
   }
 
   private static let sizeLimit = 1 << 20
