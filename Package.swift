@@ -22,6 +22,7 @@ let package = Package(
     .executable(name: "easim", targets: ["easim"]),
     .library(name: "IAP2", targets: ["IAP2"]),
     .library(name: "AccessoryProfiles", targets: ["AccessoryProfiles"]),
+    .library(name: "AccessoryLoad", targets: ["AccessoryLoad"]),
   ],
   targets: [
     // Floor 0: the protocol, and the words everything else is written in.
@@ -57,12 +58,17 @@ let package = Package(
         "Certificates", "AccessoryCore", "IAP2",
       ], resources: [.embedInCode("Library")]),
 
+    // Floor 6: load tests, as a library.
+    room(
+      "AccessoryLoad", floor: 6,
+      ["AccessoryHost", "AccessorySessions", "AccessoryProfiles", "AccessoryCore", "IAP2"]),
+
     // Floor 7: the command line.
     .executableTarget(
       name: "easim",
       dependencies: [
-        "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions", "AccessoryProfiles",
-        "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "CLinux",
+        "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
+        "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "CLinux",
       ], swiftSettings: settings),
 
     // Above all floors: figures, each beside its floor in C. Built for release: Scripts/bench.
@@ -83,6 +89,10 @@ let package = Package(
       name: "FuzzTargets", dependencies: ["IAP2", "AccessoryProfiles"], path: "Tests/Support/FuzzTargets",
       swiftSettings: settings),
     .target(name: "TestSupport", path: "Tests/Support/TestSupport", swiftSettings: settings),
+    // Seeded worlds from a terminal: swift run -c release SeededWorlds 20000.
+    .executableTarget(
+      name: "SeededWorlds", dependencies: ["AccessoryWorlds"], path: "Tests/Support/SeededWorlds",
+      swiftSettings: settings),
 
     // The house itself: floors, imports, files, documents.
     tests("HouseTests", ["TestSupport"]),
@@ -113,6 +123,12 @@ let package = Package(
       [
         "AccessoryWorlds", "AccessoryHost", "AccessoryProfiles", "AccessorySessions", "AccessoryTransports",
         "AccessoryCore", "TestSupport",
+      ]),
+    tests(
+      "AccessoryLoadTests",
+      [
+        "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
+        "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
       ]),
   ],
   swiftLanguageModes: [.v6]

@@ -24,6 +24,7 @@ public final class Device {
   private var attachments: [DeviceAttachment] = []
   private var unheeded: [() -> Void] = []
   private var apps: [AppView] = []
+  private var formerLinks = LinkCounters()
   var ids: ConnectionIDs
   var random: SeededRandom
 
@@ -43,6 +44,13 @@ public final class Device {
 
   /// How many cables are plugged in.
   public var cableCount: Int { attachments.count }
+
+  /// What the links of all its cables have done, those that are gone included.
+  public var linkCounters: LinkCounters {
+    var sum = formerLinks
+    for attachment in attachments { sum += attachment.linkCounters }
+    return sum
+  }
 
   /// Plugs a cable in. The device holds it until its other end leaves or ``unplugAll(_:)``. Where something was said
   /// about the accessory before, and its identification says otherwise, that is a warning.
@@ -92,6 +100,7 @@ public final class Device {
   }
 
   func forget(_ attachment: DeviceAttachment) {
+    if attachments.contains(where: { $0 === attachment }) { formerLinks += attachment.linkCounters }
     attachments.removeAll { $0 === attachment }
   }
 

@@ -32,6 +32,9 @@ final class DeviceAttachment: ConnectionOwner {
   /// What apps see of it now.
   var published: PublishedAccessory? { publication.current }
 
+  /// What its link has done.
+  var linkCounters: LinkCounters { connection.inspect { $0.counters } }
+
   func start() {
     tell(.attach(place))
     connection.start(self)

@@ -5,7 +5,7 @@ import IAP2
 ///
 /// ```
 ///   Channel ── received ──▶ peer.receive ──▶ events ──▶ owner, sessions
-///   Channel ◀── send ────── outbox ◀── peer.nextTransmit
+///   Channel ◀── send ────── peer.transmit (what finds no room waits in the outbox)
 ///   loop timer ◀──▶ peer.deadline
 /// ```
 ///
@@ -18,16 +18,16 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
   public let cable: Cable
 
   private var peer: P
-  private var owner: (any ConnectionOwner)?
-  private var timer: LoopTimer?
   private var outbox: [UInt8] = []
   private var outboxHead = 0
   private var sessions: [Session] = []
+  private var owner: (any ConnectionOwner)?
+  private var timer: LoopTimer?
   private var isInTurn = false
   private var isOver = false
 
   /// Packets are gathered into one send up to this size, where the medium does not keep transfers apart.
-  private static var gatherLimit: Int { 64 * 1024 }
+  private static var gatherLimit: Int { 256 * 1024 }
 
   /// A connection that has not started.
   public init(peer: consuming P, cable: Cable, on loop: any EventLoop) {
@@ -87,10 +87,9 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
     guard !isInTurn, !isOver else { return }
     isInTurn = true
     defer { isInTurn = false }
-    repeat {
-      drainEvents()
-      if isOver { return }
-    } while flush()
+    drainEvents()
+    if isOver { return }
+    flush()
     if let deadline = peer.deadline {
       timer?.arm(at: Instant(nanoseconds: deadline.nanoseconds))
     } else {
@@ -98,18 +97,24 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
     }
   }
 
-  /// Sends until there is nothing more to send or no room; whether new events may have come of it.
-  private func flush() -> Bool {
+  /// Sends until there is nothing more to send or no room. Packets go out from where the peer keeps them; only what the
+  /// channel does not take at once is copied.
+  private func flush() {
+    let channel = cable.main
+    let limit = channel.keepsTransfersApart ? 1 : Self.gatherLimit
     while true {
-      if outboxHead < outbox.count {
-        outboxHead += cable.main.send(outbox.span.bytes.extracting(outboxHead..<outbox.count))
-        if outboxHead < outbox.count { return false }
+      if !outbox.isEmpty {
+        outboxHead += channel.send(outbox.span.bytes.extracting(outboxHead..<outbox.count))
+        if outboxHead < outbox.count { return }
+        outbox.removeAll(keepingCapacity: true)
+        outboxHead = 0
       }
-      outbox.removeAll(keepingCapacity: true)
-      outboxHead = 0
-      let limit = cable.main.keepsTransfersApart ? 1 : Self.gatherLimit
-      while outbox.count < limit, peer.nextTransmit(into: &outbox, now: now) {}
-      if outbox.isEmpty { return false }
+      let wasMore = peer.transmit(atMost: limit, now: now) { packets in
+        let taken = channel.send(packets)
+        if taken == packets.byteCount { return }
+        packets.extracting(taken..<packets.byteCount).withUnsafeBytes { outbox.append(contentsOf: $0) }
+      }
+      if !wasMore { return }
     }
   }
 

@@ -83,6 +83,8 @@ public final class World {
   private let log: Log
   private var accessories: [(accessory: SimulatedAccessory, port: LoopbackPort)] = []
   private var faultChances: SeededRandom
+  private var faultChannels: [FaultChannel] = []
+  private var faultsPast: [FaultDefinition.Count] = []
   private var cableCount = 0
 
   /// What both ends write to.
@@ -154,6 +156,11 @@ public final class World {
     loop.schedule(after: .zero) { accessory.unplug("the cable was pulled") }
   }
 
+  /// What the faults have done so far, on all cables together.
+  public var faultCounts: [FaultDefinition.Count] {
+    faultChannels.reduce(into: faultsPast) { FaultDefinition.Count.add($1, to: &$0) }
+  }
+
   /// Unplugs everything; the loop must still run a little for both ends to hear of it.
   public func tearDown() {
     for entry in accessories { entry.accessory.unplug("the world ends") }
@@ -189,9 +196,11 @@ public final class World {
     var channel = bare
     let faults = settings.faults.filter { $0.end == end.end }.map(\.fault)
     if !faults.isEmpty {
-      channel = FaultChannel(
+      let faulty = FaultChannel(
         around: channel, faults, random: SeededRandom(seed: faultChances.next()), on: loop,
         report: { [weak self] event in self?.hear(event, end) })
+      keep(faulty)
+      channel = faulty
     }
     // One end is enough for a transcript: it shows what the device sends and what reaches it.
     if settings.keepsTranscript, end.end == .device {
@@ -202,6 +211,13 @@ public final class World {
       channel = TranscriptChannel(around: channel, at: end.end, transcript, on: loop)
     }
     return settings.wrap(channel, end)
+  }
+
+  /// Remembers a channel for ``faultCounts``; those that are over are only counted.
+  private func keep(_ channel: FaultChannel) {
+    for past in faultChannels where past.isOver { FaultDefinition.Count.add(past, to: &faultsPast) }
+    faultChannels.removeAll(where: \.isOver)
+    faultChannels.append(channel)
   }
 
   private func hear(_ event: FaultEvent, _ end: CableEnd) {

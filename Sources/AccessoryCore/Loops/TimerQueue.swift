@@ -9,6 +9,10 @@ public final class TimerQueue {
     var deadline: Instant
     var order: UInt64
     var timer: LoopTimer
+
+    func precedes(_ other: Entry) -> Bool {
+      deadline == other.deadline ? order < other.order : deadline < other.deadline
+    }
   }
 
   private var heap: [Entry] = []
@@ -63,31 +67,32 @@ public final class TimerQueue {
     }
   }
 
-  private func precedes(_ left: Int, _ right: Int) -> Bool {
-    let (a, b) = (heap[left], heap[right])
-    return a.deadline != b.deadline ? a.deadline < b.deadline : a.order < b.order
-  }
-
   private func removeFirst() {
-    heap.swapAt(0, heap.count - 1)
-    heap.removeLast()
-    var parent = 0
-    while true {
-      var least = parent
-      for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count && precedes(child, least) { least = child }
-      if least == parent { return }
-      heap.swapAt(parent, least)
-      parent = least
+    let moved = heap.removeLast()
+    guard !heap.isEmpty else { return }
+    heap.withUnsafeMutableBufferPointer { heap in
+      var hole = 0
+      while true {
+        var child = 2 * hole + 1
+        if child >= heap.count { break }
+        if child + 1 < heap.count, heap[child + 1].precedes(heap[child]) { child += 1 }
+        if moved.precedes(heap[child]) { break }
+        heap.swapAt(hole, child)
+        hole = child
+      }
+      heap[hole] = moved
     }
   }
 
   private func siftUp(_ index: Int) {
-    var child = index
-    while child > 0 {
-      let parent = (child - 1) / 2
-      guard precedes(child, parent) else { return }
-      heap.swapAt(child, parent)
-      child = parent
+    heap.withUnsafeMutableBufferPointer { heap in
+      var child = index
+      while child > 0 {
+        let parent = (child - 1) / 2
+        guard heap[child].precedes(heap[parent]) else { return }
+        heap.swapAt(child, parent)
+        child = parent
+      }
     }
   }
 }

@@ -60,6 +60,11 @@ public final class FaultChannel: Channel, ChannelHandler {
     }
   }
 
+  /// Whether it has ended, or its owner has closed it and all of it is out.
+  public var isOver: Bool {
+    if case .over = state { true } else { false }
+  }
+
   // MARK: - Channel
 
   /// As the channel inside.
@@ -167,16 +172,13 @@ public final class FaultChannel: Channel, ChannelHandler {
   private func settle() {
     _ = inbound?.takeTouched()
     _ = outbound?.takeTouched()
-    for lane in [inbound, outbound] {
-      guard let lane else { continue }
-      for news in lane.takeNews() {
-        report(FaultEvent(fault: news.fault, direction: lane.direction, text: news.text))
-      }
-    }
+    tellNews(of: inbound)
+    tellNews(of: outbound)
     switch state {
     case .made, .over: return
     case .closing:
-      if isDone(outbound) { finishClosing() } else { arm() }
+      // A cut ends the closing too: what lies before it goes nowhere.
+      if isCut || isDone(outbound) { finishClosing() } else { arm() }
     case .open(let handler):
       if let cut = outbound?.cut ?? inbound?.cut {
         inner.close()
@@ -189,6 +191,13 @@ public final class FaultChannel: Channel, ChannelHandler {
         handler.channelIsWritable(self)
       }
       if case .open = state { arm() }
+    }
+  }
+
+  private func tellNews(of lane: FaultLane?) {
+    guard let lane else { return }
+    for news in lane.takeNews() {
+      report(FaultEvent(fault: news.fault, direction: lane.direction, text: news.text))
     }
   }
 

@@ -41,6 +41,27 @@ public struct FaultDefinition: Equatable, Sendable {
   public static func == (left: FaultDefinition, right: FaultDefinition) -> Bool { left.name == right.name }
 }
 
+extension FaultDefinition {
+  /// What all faults of one kind have done.
+  public struct Count: Equatable, Sendable {
+    /// The kind.
+    public let fault: FaultDefinition
+    /// What they did.
+    public var count: FaultCount
+
+    /// Adds what the faults of a channel did to a list with one entry per kind.
+    public static func add(_ channel: FaultChannel, to counts: inout [Count]) {
+      for entry in channel.counts {
+        if let index = counts.firstIndex(where: { $0.fault == entry.fault.definition }) {
+          counts[index].count += entry.count
+        } else {
+          counts.append(Count(fault: entry.fault.definition, count: entry.count))
+        }
+      }
+    }
+  }
+}
+
 /// What the faults that act on packets take for one.
 public enum FaultUnit: Sendable {
   /// A packet of the link, wherever it begins and ends in the stream.

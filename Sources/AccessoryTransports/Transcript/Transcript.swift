@@ -47,14 +47,14 @@ public final class Transcript {
         line(end, time, narrator.line(for: header, packet: bytes.extracting(range)))
       case .packet(let header, .carry(let range)):
         let carry = scanner.lendCarry()
-        line(end, time, narrator.line(for: header, packet: carry.span.bytes.extracting(range)))
+        carry.with(range) { line(end, time, narrator.line(for: header, packet: $0)) }
         scanner.returnCarry(carry)
       case .spoiled(let header, _): line(end, time, narrator.spoiledLine(for: header))
       case .detection: line(end, time, "DETECT")
       case .legacy(.input(let range)): line(end, time, narrator.legacyLine(bytes.extracting(range)))
       case .legacy(.carry(let range)):
         let carry = scanner.lendCarry()
-        line(end, time, narrator.legacyLine(carry.span.bytes.extracting(range)))
+        carry.with(range) { line(end, time, narrator.legacyLine($0)) }
         scanner.returnCarry(carry)
       case .skipped(let skipped): line(end, time, "SKIPPED \(skipped)")
       }

@@ -58,15 +58,12 @@ extension Figure {
     var scanner = PacketScanner()
     var found = 0
     let seconds = Stopwatch.busyTime {
-      var start = 0
-      while start < stream.count {
-        let end = min(start + step, stream.count)
-        let part = stream.span.bytes.extracting(start..<end)
+      for start in stride(from: 0, to: stream.count, by: step) {
+        let part = stream.span.bytes.extracting(start..<min(start + step, stream.count))
         var offset = 0
         while let piece = scanner.next(in: part, at: &offset) {
           if case .packet = piece { found += 1 }
         }
-        start = end
       }
     }
     guard found == packets else { throw MeasuringError.failed("\(found) of \(packets) packets were found") }
@@ -79,12 +76,12 @@ extension Figure {
     let before = pair.accessory.counters.packetsReceived
     var inbox: [UInt8] = []
     let session = pair.session
+    let now = pair.now
     var arrived = 0
     let seconds = Stopwatch.busyTime {
-      var start = 0
-      while start < stream.count {
-        let end = min(start + step, stream.count)
-        pair.accessory.receive(stream.span.bytes.extracting(start..<end), now: pair.now)
+      for start in stride(from: 0, to: stream.count, by: step) {
+        let part = stream.span.bytes.extracting(start..<min(start + step, stream.count))
+        pair.accessory.receive(part, now: now)
         while let event = pair.accessory.nextEvent() {
           guard case .sessionReadable = event else { continue }
           inbox.removeAll(keepingCapacity: true)
@@ -92,7 +89,6 @@ extension Figure {
           pair.accessory.consume(inbox.count, of: session)
           arrived += inbox.count
         }
-        start = end
       }
     }
     let packets = pair.accessory.counters.packetsReceived - before

@@ -87,6 +87,8 @@ public struct Link: ~Copyable {
   /// How many more recovery values are exchanged before the device's are simply taken.
   var settlingRoundsLeft = 0
   var isStalled = false
+  /// Where packets other than data are built, so that an acknowledgement allocates nothing.
+  private var ownPacket: [UInt8] = []
   /// The agreement's numbers that every packet needs, beside the phase so that a packet touches no array.
   var timing = Timing()
 
@@ -152,21 +154,36 @@ public struct Link: ~Copyable {
     sender.balance(of: SendQueue.Owner(id))
   }
 
-  /// Appends the next packet to `bytes`; false when there is nothing to send now.
-  public mutating func nextTransmit(into bytes: inout [UInt8], now: WireTime) -> Bool {
+  /// Shows what is to be sent now, as one run of whole packets, to `body`, which sends or copies it; false when there is
+  /// nothing to send. The run has at least one packet, and gets no longer once it has `limit` bytes.
+  public mutating func transmit(atMost limit: Int, now: WireTime, _ body: (RawSpan) -> Void) -> Bool {
     if timing.isUp, sender.canTransmit(window: timing.sendWindow), pending.isDisjoint(with: [.synchronization, .reset])
     {
-      let isFirst = sender.transmit(
-        into: &bytes, acknowledgement: receiver.acknowledgement, isAcknowledged: timing.isZeroAcknowledgement, now: now)
-      if isFirst, sender.lastSent == 0 { counters.sequenceWraps += 1 }
+      let run = sender.takeRun(
+        atMost: limit, window: timing.sendWindow, acknowledgement: receiver.acknowledgement, now: now)
+      sender.show(run, to: body)
+      // Nobody will acknowledge them.
+      if timing.isZeroAcknowledgement { sender.acknowledge(upTo: sender.lastSent) }
+      if run.wraps { counters.sequenceWraps += 1 }
       receiver.settle()
       pending.remove(.acknowledgement)
-      counters.packetsSent += 1
+      counters.packetsSent += run.packets
       noteStall()
       return true
     }
     if pending.isEmpty { return false }
-    return transmitPending(into: &bytes)
+    var packet: [UInt8] = []
+    swap(&packet, &ownPacket)
+    packet.removeAll(keepingCapacity: true)
+    transmitPending(into: &packet)
+    body(packet.span.bytes)
+    swap(&packet, &ownPacket)
+    return true
+  }
+
+  /// Appends the next packet to `bytes`; false when there is nothing to send now.
+  public mutating func nextTransmit(into bytes: inout [UInt8], now: WireTime) -> Bool {
+    transmit(atMost: 1, now: now) { run in run.withUnsafeBytes { bytes.append(contentsOf: $0) } }
   }
 
   private mutating func noteStall() {
@@ -175,16 +192,16 @@ public struct Link: ~Copyable {
     isStalled = stalled
   }
 
-  private mutating func transmitPending(into bytes: inout [UInt8]) -> Bool {
+  private mutating func transmitPending(into bytes: inout [UInt8]) {
     func take(_ one: Pending) -> Bool { pending.remove(one) != nil }
     if take(.reset) {
       counters.packetsSent += 1
       append(.rst, to: &bytes)
-      return true
+      return
     }
     if take(.detection) {
       bytes += PacketWriter.detection
-      return true
+      return
     }
     if pending.contains(.probeAnswers) {
       unansweredProbes -= 1
@@ -194,7 +211,7 @@ public struct Link: ~Copyable {
       case .refusal?: bytes += Self.legacyRefusal
       case .requestIdentify?: bytes += Self.legacyRequestIdentify
       }
-      return true
+      return
     }
     counters.packetsSent += 1
     if take(.sleep) {
@@ -213,7 +230,6 @@ public struct Link: ~Copyable {
       append(.ack, to: &bytes)
       receiver.settle()
     }
-    return true
   }
 
   /// A packet of the link's own: it takes no number of its own but repeats the last one sent.

@@ -6,17 +6,21 @@
 /// ```
 ///
 /// Invariants: sequence numbers are consecutive; never more than the window in flight; a packet's bytes are built once
-/// and sent as often as needed with a fresh acknowledgement number; buffers are reused, so a link in a steady state
+/// and sent as often as needed with a fresh acknowledgement number; memory is reused, so a link in a steady state
 /// allocates nothing.
 struct SendQueue {
   /// Whose bytes a packet carries, so that a write can be held back when one session has too much waiting.
   typealias Owner = Int32
 
+  /// A packet on the tape.
   private struct Packet {
-    var bytes: [UInt8] = []
-    var sequence: UInt8 = 0
-    var session: UInt8 = 0
-    var owner: Owner = SendQueue.linkItself
+    /// Where it lies.
+    var place: Int
+    /// Its bytes, header and checksum included.
+    var count: Int
+    var sequence: UInt8
+    var session: UInt8
+    var owner: Owner
     var sentAt = WireTime(nanoseconds: 0)
     /// How often its timeout passed; only that counts towards giving up.
     var timeouts: UInt8 = 0
@@ -29,12 +33,12 @@ struct SendQueue {
   static let linkItself: Owner = -1
 
   private var packets: [Packet] = []
+  private var tape = PacketTape()
   private var first = 0
   private(set) var inFlight = 0
   private var resends = 0
   /// Whether something in flight was sent again, so that the oldest need not be the one due first.
   private var isShuffled = false
-  private var spare: [[UInt8]] = []
   private var balances: [(owner: Owner, bytes: Int)] = []
   /// The number of the last packet sent for the first time; header-only packets repeat it.
   private(set) var lastSent: UInt8 = 0
@@ -45,7 +49,9 @@ struct SendQueue {
 
   /// Forgets everything and numbers the next packet after `sequence`, which was a SYN's.
   mutating func restart(after sequence: UInt8) {
-    while first < packets.count { dropFirst() }
+    packets.removeAll(keepingCapacity: true)
+    tape.clear()
+    first = 0
     inFlight = 0
     resends = 0
     isShuffled = false
@@ -60,52 +66,84 @@ struct SendQueue {
     return 0
   }
 
+  // MARK: Building
+
   /// Numbers a packet for `session`: `prefix` and then as much of `bytes` as `maximumPayload` allows. Returns how many
   /// bytes it took. Bytes of the same owner that find room in a packet not yet sent join it.
   mutating func append(
     session: UInt8, owner: Owner, prefix: UInt16?, bytes: RawSpan, maximumPayload: Int
   ) -> Int {
-    if owner != SendQueue.linkItself, waiting > 0, packets[packets.count - 1].owner == owner {
+    if owner != SendQueue.linkItself, waiting > 0 {
       let last = packets.count - 1
-      let taken = min(bytes.byteCount, maximumPayload + PacketHeader.overhead - packets[last].bytes.count)
-      if taken > 0 {
-        extend(last, with: bytes.extracting(0..<taken))
+      let room = maximumPayload + PacketHeader.overhead - packets[last].count
+      if packets[last].owner == owner, room > 0 {
+        let taken = min(bytes.byteCount, room)
+        extendNewest(with: bytes.extracting(first: taken))
         credit(owner, taken)
         return taken
       }
     }
     let prefixSize = prefix == nil ? 0 : 2
-    let count = min(bytes.byteCount, maximumPayload - prefixSize)
+    let taken = min(bytes.byteCount, maximumPayload - prefixSize)
+    let count = PacketHeader.overhead + prefixSize + taken
     lastNumbered &+= 1
-    var packet = Packet()
-    packet.bytes = spare.popLast() ?? []
-    packet.sequence = lastNumbered
-    packet.session = session
-    packet.owner = owner
-    build(&packet.bytes, prefix: prefix, payload: bytes.extracting(0..<count))
-    packets.append(packet)
-    credit(owner, count)
-    return count
+    let place = reserve(count)
+    build(place..<place + count, prefix: prefix, payload: bytes.extracting(first: taken))
+    packets.append(Packet(place: place, count: count, sequence: lastNumbered, session: session, owner: owner))
+    credit(owner, taken)
+    return taken
   }
 
-  private func build(_ packet: inout [UInt8], prefix: UInt16?, payload: RawSpan) {
-    packet.reserveCapacity(PacketHeader.overhead + 2 + payload.byteCount)
-    PacketWriter.appendSpace(PacketHeader.size, to: &packet)
-    var sum = Checksum.sum(payload)
-    if let prefix {
-      let (high, low) = (UInt8(prefix >> 8), UInt8(truncatingIfNeeded: prefix))
-      packet.append(high)
-      packet.append(low)
-      sum &+= high &+ low
+  /// Writes payload and checksum; the header follows when the packet is sent.
+  private mutating func build(_ range: Range<Int>, prefix: UInt16?, payload: RawSpan) {
+    tape.withMutable(range) { packet in
+      var start = PacketHeader.size
+      var sum: UInt8 = 0
+      if let prefix {
+        let (high, low) = (UInt8(prefix >> 8), UInt8(truncatingIfNeeded: prefix))
+        packet[start] = high
+        packet[start + 1] = low
+        sum = high &+ low
+        start += 2
+      }
+      sum &+= Checksum.copy(payload, to: .init(rebasing: packet[start...]))
+      packet[packet.count - 1] = 0 &- sum
     }
-    payload.withUnsafeBytes { packet.append(contentsOf: $0) }
-    packet.append(0 &- sum)
   }
 
-  private mutating func extend(_ index: Int, with payload: RawSpan) {
-    let checksum = packets[index].bytes.removeLast()
-    payload.withUnsafeBytes { packets[index].bytes.append(contentsOf: $0) }
-    packets[index].bytes.append(checksum &- Checksum.sum(payload))
+  private mutating func extendNewest(with payload: RawSpan) {
+    let (last, more) = (packets.count - 1, payload.byteCount)
+    if !tape.extendNewest(by: more) {
+      if let place = tape.moveNewest(at: packets[last].place, count: packets[last].count, extendedBy: more) {
+        packets[last].place = place
+      } else {
+        grow(by: more)
+        let isThere = tape.extendNewest(by: more)
+        precondition(isThere, "a tape that grew has room behind its newest packet")
+      }
+    }
+    let start = packets[last].count - 1
+    packets[last].count += more
+    tape.withMutable(packets[last].place..<packets[last].place + packets[last].count) { packet in
+      let checksum = packet[start]
+      packet[packet.count - 1] = checksum &- Checksum.copy(payload, to: .init(rebasing: packet[start...]))
+    }
+  }
+
+  private mutating func reserve(_ count: Int) -> Int {
+    if let place = tape.reserve(count) { return place }
+    grow(by: count)
+    guard let place = tape.reserve(count) else { preconditionFailure("a tape that grew has room") }
+    return place
+  }
+
+  private mutating func grow(by count: Int) {
+    tape.grow(by: count)
+    var place = 0
+    for index in packets.indices.dropFirst(first) {
+      packets[index].place = place
+      place += packets[index].count
+    }
   }
 
   private mutating func credit(_ owner: Owner, _ bytes: Int) {
@@ -117,28 +155,30 @@ struct SendQueue {
     balances.append((owner, bytes))
   }
 
-  private mutating func dropFirst() {
-    var bytes: [UInt8] = []
-    swap(&bytes, &packets[first].bytes)
-    let owner = packets[first].owner
-    if owner != SendQueue.linkItself {
-      let payload = bytes.count - PacketHeader.overhead - 2
-      for index in balances.indices where balances[index].owner == owner {
-        balances[index].bytes -= payload
-        if balances[index].bytes == 0 { balances.remove(at: index) }
-        break
-      }
+  private mutating func debit(_ owner: Owner, _ bytes: Int) {
+    guard owner != SendQueue.linkItself else { return }
+    for index in balances.indices where balances[index].owner == owner {
+      balances[index].bytes -= bytes
+      if balances[index].bytes == 0 { balances.remove(at: index) }
+      return
     }
-    if packets[first].needsResend { resends -= 1 }
-    if spare.count < 8 {
-      bytes.removeAll(keepingCapacity: true)
-      spare.append(bytes)
+  }
+
+  private mutating func dropFirst(_ count: Int) {
+    for index in first..<first + count {
+      debit(packets[index].owner, packets[index].count - PacketHeader.overhead - 2)
+      if packets[index].needsResend { resends -= 1 }
     }
-    first += 1
+    first += count
+    inFlight -= count
     if first == packets.count {
       packets.removeAll(keepingCapacity: true)
+      tape.clear()
       first = 0
-    } else if first >= 64, first * 2 > packets.count {
+      return
+    }
+    tape.forget(before: packets[first].place)
+    if first >= 64, first * 2 > packets.count {
       packets.removeFirst(first)
       first = 0
     }
@@ -146,36 +186,60 @@ struct SendQueue {
 
   // MARK: Sending
 
-  /// Whether `nextTransmit` has something to send under a window of `window` packets.
+  /// What ``takeRun(atMost:window:acknowledgement:now:)`` got ready.
+  struct Run {
+    /// Where the packets lie, one behind the other.
+    var bytes: Range<Int>
+    /// How many there are.
+    var packets: Int
+    /// Whether the numbers of those sent for the first time passed 255.
+    var wraps: Bool
+  }
+
+  /// Whether there is something to send under a window of `window` packets.
   func canTransmit(window: Int) -> Bool {
     resends > 0 || (inFlight < window && waiting > 0)
   }
 
-  /// Appends the next packet to `out`; whether it was sent for the first time.
-  mutating func transmit(
-    into out: inout [UInt8], acknowledgement: UInt8, isAcknowledged: Bool, now: WireTime
-  ) -> Bool {
-    var index = first + inFlight
-    let isFirstTime = resends == 0
-    if !isFirstTime {
-      index = first
+  /// Takes the next packets to be sent that lie one behind the other: at least one, and no more once they have `limit`
+  /// bytes. Repetitions come first, and singly. They count as sent.
+  mutating func takeRun(atMost limit: Int, window: Int, acknowledgement: UInt8, now: WireTime) -> Run {
+    if resends > 0 {
+      var index = first
       while !packets[index].needsResend { index += 1 }
       packets[index].needsResend = false
       resends -= 1
       isShuffled = true
+      prepare(index, acknowledgement, now)
+      return Run(bytes: packets[index].place..<packets[index].place + packets[index].count, packets: 1, wraps: false)
     }
-    packets[index].sentAt = now
-    let header = PacketHeader(
-      control: .ack, sequence: packets[index].sequence, acknowledgement: acknowledgement,
-      session: packets[index].session, payloadCount: packets[index].bytes.count - PacketHeader.overhead)
-    packets[index].bytes.withUnsafeMutableBytes { header.write(to: $0) }
-    out.append(contentsOf: packets[index].bytes)
-    if isFirstTime {
+    let start = first + inFlight
+    var run = Run(bytes: packets[start].place..<packets[start].place, packets: 0, wraps: false)
+    repeat {
+      let index = first + inFlight
+      prepare(index, acknowledgement, now)
+      run.bytes = run.bytes.lowerBound..<packets[index].place + packets[index].count
+      run.packets += 1
       lastSent = packets[index].sequence
+      if lastSent == 0 { run.wraps = true }
       inFlight += 1
-      if isAcknowledged { acknowledge(upTo: lastSent) }
-    }
-    return isFirstTime
+    } while run.bytes.count < limit && inFlight < window && waiting > 0
+      && packets[first + inFlight].place == run.bytes.upperBound
+    return run
+  }
+
+  private mutating func prepare(_ index: Int, _ acknowledgement: UInt8, _ now: WireTime) {
+    packets[index].sentAt = now
+    let packet = packets[index]
+    let header = PacketHeader(
+      control: .ack, sequence: packet.sequence, acknowledgement: acknowledgement, session: packet.session,
+      payloadCount: packet.count - PacketHeader.overhead)
+    tape.withMutable(packet.place..<packet.place + PacketHeader.size) { header.write(to: $0) }
+  }
+
+  /// Shows the packets of a run, which stay where they are until the next one is built.
+  func show(_ run: Run, to body: (RawSpan) -> Void) {
+    tape.with(run.bytes, body)
   }
 
   // MARK: Acknowledgements
@@ -187,8 +251,7 @@ struct SendQueue {
     guard inFlight > 0 else { return 0 }
     let count = Int(sequence &- packets[first].sequence) + 1
     guard count <= inFlight else { return 0 }
-    for _ in 0..<count { dropFirst() }
-    inFlight -= count
+    dropFirst(count)
     if inFlight == 0 { isShuffled = false }
     return count
   }

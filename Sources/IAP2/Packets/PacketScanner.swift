@@ -34,11 +34,8 @@ public struct PacketScanner: ~Copyable {
     case skipped(SkippedBytes)
   }
 
-  private var carry: [UInt8] = []
-  /// Where the first byte not yet part of a piece lies in `carry`.
-  private var head = 0
-  /// How many bytes from `head` on decide what comes next.
-  private var needed = 0
+  /// Bytes that came before the rest of their piece.
+  @usableFromInline var carry = ScannerCarry()
   private var skipped = SkippedBytes()
   private let maximumLength: UInt16
   /// The two answers of an iAP1-only device have payloads of 2 and 4 bytes.
@@ -55,24 +52,28 @@ public struct PacketScanner: ~Copyable {
   /// var offset = 0
   /// while let piece = scanner.next(in: bytes, at: &offset) { … }
   /// ```
+  @inlinable
   public mutating func next(in bytes: RawSpan, at offset: inout Int) -> Piece? {
-    let available = bytes.byteCount - offset
-    // The short way for bytes that come one at a time into the middle of a packet.
-    if available == 1, carry.count - head + 1 < needed {
-      carry.append(bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self))
-      offset += 1
+    if offset == 0, keepsByte(of: bytes) {
+      offset = 1
       return nil
     }
-    return bytes.withUnsafeBytes { search($0, &offset) }
+    return search(bytes, &offset)
   }
 
-  /// How many of the bytes given last belong to a piece that is not whole yet.
-  public var heldCount: Int { carry.count - head }
+  /// The short way for bytes that come one at a time into the middle of a packet, which is what the worst reader does:
+  /// keeps a single byte that decides nothing.
+  @inlinable
+  mutating func keepsByte(of bytes: RawSpan) -> Bool {
+    bytes.byteCount == 1 && carry.keepQuietly(bytes.unsafeLoad(fromByteOffset: 0, as: UInt8.self))
+  }
+
+  /// How many of the bytes given are not part of a piece or a skip yet.
+  public var heldCount: Int { carry.undecided }
 
   /// The header of the packet that is not whole yet, as far as it is known.
   public var heldHeader: PacketHeader? {
-    carry.withUnsafeBytes { bytes in
-      let held = UnsafeRawBufferPointer(rebasing: bytes[head...])
+    carry.withUndecided { held in
       guard held.count >= PacketHeader.size, held[0] == 0xFF, held[1] == 0x5A else { return nil }
       return PacketHeader(held)
     }
@@ -80,31 +81,26 @@ public struct PacketScanner: ~Copyable {
 
   /// Ends the stream: what was skipped last, an unfinished packet included; nil when nothing was left over.
   public mutating func finish() -> SkippedBytes? {
-    _ = carry.withUnsafeBytes { skipped.add(.init(rebasing: $0[head...]), isEnd: true) }
+    _ = carry.withUndecided { skipped.add($0, isEnd: true) }
     forget()
     return skipped.take()
   }
 
   /// Drops an unfinished piece, for a link that starts anew.
   public mutating func forget() {
-    carry.removeAll(keepingCapacity: true)
-    head = 0
-    needed = 0
+    carry.clear()
   }
-
-  /// How many of the bytes given are not part of a piece or a skip yet.
-  public var undecidedCount: Int { carry.count - head }
 
   /// Lends the bytes of a piece whose place is `.carry`; to be given back before the next call. Lent and not shown, so
   /// that the borrower may change everything else that it owns meanwhile.
-  public mutating func lendCarry() -> [UInt8] {
-    var lent: [UInt8] = []
+  public mutating func lendCarry() -> ScannerCarry {
+    var lent = ScannerCarry()
     swap(&lent, &carry)
     return lent
   }
 
   /// Takes back what ``lendCarry()`` lent.
-  public mutating func returnCarry(_ bytes: consuming [UInt8]) {
+  public mutating func returnCarry(_ bytes: consuming ScannerCarry) {
     carry = bytes
   }
 }
@@ -114,48 +110,70 @@ extension PacketScanner {
   private enum Verdict {
     case needsMore(Int)
     case nothing
-    case piece(Piece, length: Int)
+    case packet(PacketHeader)
+    case spoiled(PacketHeader)
+    case detection
+    case legacy(length: Int)
+
+    /// How many bytes the piece has, when it is one.
+    var length: Int? {
+      switch self {
+      case .needsMore, .nothing: nil
+      case .packet(let header), .spoiled(let header): Int(header.length)
+      case .detection: PacketWriter.detection.count
+      case .legacy(let length): length
+      }
+    }
+
+    func piece(at place: Place) -> Piece {
+      switch self {
+      case .packet(let header): .packet(header, place)
+      case .spoiled(let header): .spoiled(header, place)
+      case .detection: .detection
+      case .legacy: .legacy(place)
+      case .needsMore, .nothing: preconditionFailure("a verdict without a length is no piece")
+      }
+    }
+  }
+
+  @usableFromInline
+  mutating func search(_ bytes: RawSpan, _ offset: inout Int) -> Piece? {
+    bytes.withUnsafeBytes { search($0, &offset) }
   }
 
   private mutating func search(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int) -> Piece? {
     while true {
       if skipped.isDue { return skipped.take().map(Piece.skipped) }
-      if head == carry.count, head > 0 { forget() }
-      let verdict: Verdict
-      if carry.isEmpty {
+      if carry.undecided == 0 {
+        forget()
         offset += skipped.addUpToMark(.init(rebasing: bytes[offset...]))
         if skipped.isDue { continue }
         if offset == bytes.count { return nil }
-        verdict = judge(.init(rebasing: bytes[offset...])) { .input(offset..<offset + $0) }
-        switch verdict {
-        case .needsMore(let count):
+        let verdict = Self.judge(.init(rebasing: bytes[offset...]), maximumLength)
+        if let length = verdict.length {
+          // What was skipped comes before what ended the skipping; the piece is then found again.
+          if skipped.count > 0, let skip = skipped.take() { return .skipped(skip) }
+          offset += length
+          return verdict.piece(at: .input(offset - length..<offset))
+        }
+        if case .needsMore(let count) = verdict {
           keep(bytes, &offset, upTo: count)
           return nil
-        case .nothing:
-          offset += skipped.add(.init(rebasing: bytes[offset..<offset + 1]))
-        case .piece(let piece, let length):
-          // What was skipped comes before what ended the skipping; the piece is then found again.
-          if let skip = skipped.take() { return .skipped(skip) }
-          offset += length
-          return piece
         }
+        offset += skipped.add(.init(rebasing: bytes[offset..<offset + 1]))
       } else {
-        let start = head
-        verdict = carry.withUnsafeBytes { judge(.init(rebasing: $0[start...])) { .carry(start..<start + $0) } }
-        switch verdict {
-        case .needsMore(let count):
-          guard offset < bytes.count else {
-            needed = count
-            return nil
-          }
+        let limit = maximumLength
+        let verdict = carry.withUndecided { Self.judge($0, limit) }
+        if let length = verdict.length {
+          if skipped.count > 0, let skip = skipped.take() { return .skipped(skip) }
+          return verdict.piece(at: .carry(carry.decide(length)))
+        }
+        if case .needsMore(let count) = verdict {
           keep(bytes, &offset, upTo: count)
-        case .nothing:
-          head += carry.withUnsafeBytes { skipped.add(.init(rebasing: $0[start..<start + 1])) }
-          head += carry.withUnsafeBytes { skipped.addUpToMark(.init(rebasing: $0[(start + 1)...])) }
-        case .piece(let piece, let length):
-          if let skip = skipped.take() { return .skipped(skip) }
-          head += length
-          return piece
+          if carry.undecided < count { return nil }
+        } else {
+          carry.decide(carry.withUndecided { skipped.add(.init(rebasing: $0[..<1])) })
+          carry.decide(carry.withUndecided { skipped.addUpToMark($0) })
         }
       }
     }
@@ -163,19 +181,14 @@ extension PacketScanner {
 
   /// Moves input to `carry` until it holds `count` undecided bytes or the input is used up.
   private mutating func keep(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int, upTo count: Int) {
-    if head > 0 {
-      carry.removeFirst(head)
-      head = 0
-    }
-    needed = count
-    carry.reserveCapacity(count)
-    let taken = min(count - carry.count, bytes.count - offset)
-    carry.append(contentsOf: bytes[offset..<offset + taken])
+    carry.reserve(count)
+    let taken = min(count - carry.undecided, bytes.count - offset)
+    carry.append(.init(rebasing: bytes[offset..<offset + taken]))
     offset += taken
   }
 
-  /// Says what `bytes`, which start with FF, are. `place` turns a length into where those bytes lie.
-  private func judge(_ bytes: UnsafeRawBufferPointer, _ place: (Int) -> Place) -> Verdict {
+  /// Says what `bytes`, which start with FF, are. Static, because the whole scanner would be copied for the call.
+  private static func judge(_ bytes: UnsafeRawBufferPointer, _ maximumLength: UInt16) -> Verdict {
     guard bytes.count >= 2 else { return .needsMore(2) }
     switch bytes[1] {
     case 0x5A:
@@ -183,20 +196,20 @@ extension PacketScanner {
       guard let header = PacketHeader(bytes), header.length <= maximumLength else { return .nothing }
       let length = Int(header.length)
       guard bytes.count >= length else { return .needsMore(length) }
-      if length > PacketHeader.size, Checksum.sum(RawSpan(_unsafeBytes: .init(rebasing: bytes[9..<length]))) != 0 {
-        return .piece(.spoiled(header, place(length)), length: length)
+      if length > PacketHeader.size, Checksum.sum(UnsafeRawBufferPointer(rebasing: bytes[9..<length]).bytes) != 0 {
+        return .spoiled(header)
       }
-      return .piece(.packet(header, place(length)), length: length)
+      return .packet(header)
     case 0x55:
       guard bytes.count >= 3 else { return .needsMore(3) }
       // Length 0 announces iAP1's long form, which nobody sends in this place. Nor does anybody send a long frame, and
       // waiting for one would hide the real probes that pass meanwhile.
-      guard bytes[2] != 0, bytes[2] <= Self.longestLegacyPayload else { return .nothing }
+      guard bytes[2] != 0, bytes[2] <= longestLegacyPayload else { return .nothing }
       let length = Int(bytes[2]) + 4
       guard bytes.count >= length else { return .needsMore(length) }
-      guard Checksum.sum(RawSpan(_unsafeBytes: .init(rebasing: bytes[2..<length]))) == 0 else { return .nothing }
+      guard Checksum.sum(UnsafeRawBufferPointer(rebasing: bytes[2..<length]).bytes) == 0 else { return .nothing }
       let isDetection = length == 6 && bytes[3] == 0x00 && bytes[4] == 0xEE
-      return .piece(isDetection ? .detection : .legacy(place(length)), length: length)
+      return isDetection ? .detection : .legacy(length: length)
     default:
       return .nothing
     }

@@ -24,7 +24,14 @@ public struct AccessoryPeer: Peer, ~Copyable {
   }
 
   /// Bytes arrived.
+  @inlinable
   public mutating func receive(_ bytes: RawSpan, now: WireTime) {
+    if !core.takesByte(of: bytes) { workThrough(bytes, now: now) }
+  }
+
+  @usableFromInline
+  mutating func workThrough(_ bytes: RawSpan, now: WireTime) {
+    core.beginDelivery()
     var offset = 0
     while let message = core.advance(bytes, at: &offset, now: now) { handle(message) }
     core.announceRoom()

@@ -96,7 +96,14 @@ public struct DevicePeer: Peer, ~Copyable {
   }
 
   /// Bytes arrived.
+  @inlinable
   public mutating func receive(_ bytes: RawSpan, now: WireTime) {
+    if !core.takesByte(of: bytes) { workThrough(bytes, now: now) }
+  }
+
+  @usableFromInline
+  mutating func workThrough(_ bytes: RawSpan, now: WireTime) {
+    core.beginDelivery()
     var offset = 0
     while true {
       let message = core.advance(bytes, at: &offset, now: now)

@@ -1,7 +1,7 @@
 /// One end of the protocol as its owner sees it: bytes and time go in, bytes and events come out.
 ///
-/// After every call the owner drains, in this order: ``nextEvent()`` until nil, ``nextTransmit(into:now:)`` until
-/// false, then looks at ``deadline``. `AccessorySessions.Connection` is the owner everywhere but in tests.
+/// After every call the owner drains, in this order: ``nextEvent()`` until nil, ``transmit(atMost:now:_:)``
+/// until false, then looks at ``deadline``. `AccessorySessions.Connection` is the owner everywhere but in tests.
 public protocol Peer: ~Copyable {
   /// The parts both roles share.
   var core: PeerCore { get set }
@@ -23,27 +23,56 @@ public protocol Peer: ~Copyable {
 
   /// The channel is gone: every session ends with `reason`, and nothing is waited for any more.
   mutating func stop(_ reason: String)
+
+  // What follows every peer does as the core does it. Requirements all the same: a generic owner then calls it directly,
+  // not through an accessor for the core, and some of it is called for every packet.
+
+  /// The next thing to tell.
+  mutating func nextEvent() -> PeerEvent?
+
+  /// Shows what is to be sent now, as one run of whole packets, to `body`, which sends or copies it; false when there is
+  /// nothing to send. The run has at least one packet, and gets no longer once it has `limit` bytes.
+  ///
+  /// What was shown counts as sent: `body` keeps what it cannot send at once. It must not call the peer.
+  mutating func transmit(atMost limit: Int, now: WireTime, _ body: (RawSpan) -> Void) -> Bool
+
+  /// Appends the next packet to `bytes`; false when there is nothing to send now. For tests and whoever wants packets
+  /// one at a time.
+  mutating func nextTransmit(into bytes: inout [UInt8], now: WireTime) -> Bool
+
+  /// Sends as much of `bytes` as the session's bound allows and returns how much that was. After a short write
+  /// ``PeerEvent/sessionWritable(_:)`` tells when there is room.
+  mutating func write(_ bytes: RawSpan, to session: UInt16) -> Int
+
+  /// Hands over what arrived for a session, for an empty buffer. Bytes count as unread until
+  /// ``consume(_:of:)``.
+  mutating func exchangeInbox(_ session: UInt16, _ buffer: inout [UInt8])
+
+  /// The reader is done with `count` bytes of a session.
+  mutating func consume(_ count: Int, of session: UInt16)
+
+  /// Bytes of a session that the other end has not acknowledged.
+  func unacknowledged(_ session: UInt16) -> Int
 }
 
 extension Peer where Self: ~Copyable {
   /// The next thing to tell.
+  @inlinable
   public mutating func nextEvent() -> PeerEvent? {
-    core.events.next()
+    core.events.isEmpty ? nil : core.events.next()
   }
 
-  /// Appends the next packet to `bytes`; false when there is nothing to send now.
-  public mutating func nextTransmit(into bytes: inout [UInt8], now: WireTime) -> Bool {
-    core.nextTransmit(into: &bytes, now: now)
+  /// Shows what is to be sent now.
+  public mutating func transmit(atMost limit: Int, now: WireTime, _ body: (RawSpan) -> Void) -> Bool {
+    core.transmit(atMost: limit, now: now, body)
   }
 
-  /// Sends as much of `bytes` as the session's bound allows and returns how much that was. After a short write
-  /// ``PeerEvent/sessionWritable(_:)`` tells when there is room.
+  /// Sends as much of `bytes` as the session's bound allows.
   public mutating func write(_ bytes: RawSpan, to session: UInt16) -> Int {
     core.write(bytes, to: session)
   }
 
-  /// Hands over what arrived for a session, for an empty buffer. Bytes count as unread until
-  /// ``consume(_:of:)``.
+  /// Hands over what arrived for a session.
   public mutating func exchangeInbox(_ session: UInt16, _ buffer: inout [UInt8]) {
     core.sessions.exchange(session, &buffer)
   }
@@ -53,14 +82,19 @@ extension Peer where Self: ~Copyable {
     core.consume(count, of: session)
   }
 
-  /// Whether a session is open.
-  public func isOpen(_ session: UInt16) -> Bool {
-    core.sessions.isOpen(session)
-  }
-
   /// Bytes of a session that the other end has not acknowledged.
   public func unacknowledged(_ session: UInt16) -> Int {
     core.link.unacknowledged(externalAccessory: session)
+  }
+
+  /// Appends the next packet to `bytes`.
+  public mutating func nextTransmit(into bytes: inout [UInt8], now: WireTime) -> Bool {
+    transmit(atMost: 1, now: now) { run in run.withUnsafeBytes { bytes.append(contentsOf: $0) } }
+  }
+
+  /// Whether a session is open.
+  public func isOpen(_ session: UInt16) -> Bool {
+    core.sessions.isOpen(session)
   }
 
   /// Sends a control message of the owner's making.

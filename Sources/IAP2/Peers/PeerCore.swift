@@ -6,8 +6,8 @@
 public struct PeerCore: ~Copyable {
   var link: Link
   var sessions = SessionTable()
-  var events = EventQueue()
-  private var scanner: PacketScanner
+  @usableFromInline var events = EventQueue()
+  @usableFromInline var scanner: PacketScanner
   private var control = ControlStream()
   /// Since when the session is full that acknowledgements are held back for.
   private var holdingSince: WireTime?
@@ -25,6 +25,18 @@ public struct PeerCore: ~Copyable {
 
   // MARK: In
 
+  /// Takes a single byte that decides nothing yet; false when `bytes` must be worked through.
+  @inlinable
+  mutating func takesByte(of bytes: RawSpan) -> Bool {
+    scanner.keepsByte(of: bytes)
+  }
+
+  /// A delivery begins. On a link without acknowledgements a session that nobody reads ends at its bound; but what one
+  /// delivery brings, nobody could read before its end.
+  mutating func beginDelivery() {
+    if link.isZeroAcknowledgement { sessions.noteChances(bound: link.settings.sessionReceiveBound) }
+  }
+
   /// Works through `bytes` from `offset` on, until a control message is whole or the bytes are used up.
   mutating func advance(_ bytes: RawSpan, at offset: inout Int, now: WireTime) -> ControlMessage? {
     while true {
@@ -38,14 +50,14 @@ public struct PeerCore: ~Copyable {
       case .packet(let header, .input(let range)): handle(header, packet: bytes.extracting(range), now: now)
       case .packet(let header, .carry(let range)):
         let carry = scanner.lendCarry()
-        handle(header, packet: carry.span.bytes.extracting(range), now: now)
+        carry.with(range) { handle(header, packet: $0, now: now) }
         scanner.returnCarry(carry)
       case .spoiled(let header, let place): handleSpoiled(header, place, bytes)
       case .detection: react(link.handleDetection(now: now))
       case .legacy(.input(let range)): handleLegacy(bytes.extracting(range))
       case .legacy(.carry(let range)):
         let carry = scanner.lendCarry()
-        handleLegacy(carry.span.bytes.extracting(range))
+        carry.with(range) { handleLegacy($0) }
         scanner.returnCarry(carry)
       case .skipped(let skipped):
         link.counters.skippedBytes += skipped.count
@@ -72,7 +84,7 @@ public struct PeerCore: ~Copyable {
     case .input(let range): shown = Self.sample(bytes.extracting(range))
     case .carry(let range):
       let carry = scanner.lendCarry()
-      shown = Self.sample(carry.span.bytes.extracting(range))
+      shown = carry.with(range) { Self.sample($0) }
       scanner.returnCarry(carry)
     }
     events.append(
@@ -201,6 +213,7 @@ public struct PeerCore: ~Copyable {
   private mutating func sessionIsFull(_ index: Int, now: WireTime) {
     if link.isZeroAcknowledgement {
       // Nothing holds the other end back on such a link.
+      guard sessions.entries[index].hadChance else { return }
       closeSession(sessions.entries[index].id, .notRead(bytes: sessions.entries[index].unread))
     } else {
       sessions.noteFull(at: index, now: now)
@@ -260,9 +273,9 @@ public struct PeerCore: ~Copyable {
     for id in sessions.entries.filter({ !$0.isEnded }).map(\.id) { endSession(id, end) }
   }
 
-  /// Appends the next packet to `bytes`; false when there is nothing to send now.
-  mutating func nextTransmit(into bytes: inout [UInt8], now: WireTime) -> Bool {
-    guard link.nextTransmit(into: &bytes, now: now) else { return false }
+  /// See ``Peer/transmit(atMost:now:_:)``.
+  mutating func transmit(atMost limit: Int, now: WireTime, _ body: (RawSpan) -> Void) -> Bool {
+    guard link.transmit(atMost: limit, now: now, body) else { return false }
     // Elsewhere acknowledgements make room, and are received; without them sending alone does.
     if link.isZeroAcknowledgement, sessions.waitingWriters > 0, roomSince == nil { roomSince = now }
     return true

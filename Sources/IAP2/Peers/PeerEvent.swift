@@ -78,14 +78,19 @@ public enum PeerEvent: Equatable, Sendable {
 }
 
 /// The events waiting to be drained.
+@usableFromInline
 struct EventQueue {
   private var events: [PeerEvent] = []
   private var head = 0
+  /// Beside the events themselves, because it is asked for after every byte that comes alone.
+  @usableFromInline private(set) var isEmpty = true
 
   mutating func append(_ event: PeerEvent) {
     events.append(event)
+    isEmpty = false
   }
 
+  @usableFromInline
   mutating func next() -> PeerEvent? {
     guard head < events.count else { return nil }
     let event = events[head]
@@ -93,6 +98,7 @@ struct EventQueue {
     if head == events.count {
       events.removeAll(keepingCapacity: true)
       head = 0
+      isEmpty = true
     }
     return event
   }

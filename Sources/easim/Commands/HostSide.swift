@@ -4,6 +4,7 @@ import AccessoryProfiles
 import AccessorySessions
 import AccessoryTransports
 import Certificates
+import IAP2
 
 /// What every command that connects has: a device with one app, a way to the accessory that is meant, and a transcript
 /// where one was asked for.
@@ -22,33 +23,57 @@ final class HostSide {
   private let stage: Stage
 
   /// Reads what all such commands understand: the address, `--protocol`, `--early`, `--info-plist`, `--all-protocols`,
-  /// `--transcript`.
-  init(
+  /// `--transcript`, `--fault`.
+  convenience init(
     _ arguments: ParsedArguments, for handler: any AppHandler, on stage: Stage, _ console: Console,
     report: @escaping (TimelineEvent) -> Void
   ) throws {
+    let transcript = Transcripts()
+    try self.init(
+      arguments, address: arguments.words.first, for: handler, on: stage, console, writing: transcript, report: report)
+    // Last, so that a wrong command line does not empty the file.
+    try transcript.open(arguments)
+  }
+
+  /// The same for one of several addresses.
+  ///
+  /// - Parameters:
+  ///   - adjust: changes what the options say about the app.
+  ///   - tap: put around each channel, nearest to the device.
+  init(
+    _ arguments: ParsedArguments, address: String?, for handler: any AppHandler, on stage: Stage, _ console: Console,
+    writing transcript: Transcripts, adjust: (AppSettings) -> AppSettings = { $0 },
+    tap: @escaping (any Channel) -> any Channel = { $0 }, report: @escaping (TimelineEvent) -> Void
+  ) throws {
     self.stage = stage
-    let app = try Self.app(arguments)
+    let app = adjust(try Self.app(arguments))
+    let faults = FaultWrapper(faults: try arguments.faults(), loop: stage.loop, report: report)
     var settings = DeviceSettings(authenticator: AccessoryVerifier())
     if arguments.has("--early") { settings.policy = .early }
     let device = Device(settings: settings, on: stage.loop, report: report)
     self.device = device
-    let file = Transcripts()
     reach = try Reach(
-      arguments.words.first, protocolName: arguments.value("--protocol"), for: device, on: stage.loop,
+      address, protocolName: arguments.value("--protocol"), for: device, on: stage.loop,
       arguments: arguments, console: console
     ) { channel in
-      guard let transcript = file.transcript else { return channel }
-      return TranscriptChannel(around: channel, at: .device, Transcript(write: transcript.write), on: stage.loop)
+      let faulty = faults.wrap(channel)
+      guard let file = transcript.file else { return tap(faulty) }
+      return tap(TranscriptChannel(around: faulty, at: .device, Transcript(write: file.write), on: stage.loop))
     }
-    // Last, so that a wrong command line does not empty the file.
-    file.transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
     self.app = device.makeApp(handler, settings: app)
   }
 
-  private final class Transcripts {
-    var transcript: TranscriptFile?
+  /// Where transcripts go, known only when everything else about the command line is right.
+  final class Transcripts {
+    private(set) var file: TranscriptFile?
+
+    func open(_ arguments: ParsedArguments) throws {
+      file = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
+    }
   }
+
+  /// What the links have done.
+  var linkCounters: LinkCounters { device.linkCounters }
 
   /// What the options say about the app.
   static func app(_ arguments: ParsedArguments) throws -> AppSettings {
@@ -67,12 +92,20 @@ final class HostSide {
   func run(until condition: () -> Bool, limit: Duration?, closing: () -> Void = {}) throws -> Bool {
     try reach.dialer.start()
     let ended = stage.run(until: condition, limit: limit)
+    stop(closing)
+    stage.settle(until: { isUnplugged })
+    return ended
+  }
+
+  /// Dials no more and unplugs; that ``isUnplugged`` becomes true takes a turn or two.
+  func stop(_ closing: () -> Void = {}) {
     reach.dialer.stop()
     hadCable = device.cableCount > 0
     closing()
     app.close()
     device.unplugAll("done")
-    stage.settle(until: { device.cableCount == 0 })
-    return ended
   }
+
+  /// Whether no cable is left.
+  var isUnplugged: Bool { device.cableCount == 0 }
 }

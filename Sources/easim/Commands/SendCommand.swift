@@ -23,7 +23,7 @@ extension CommandSpec {
       OptionSpec(name: "--10k", summary: "send EADemo's 10,000 bytes counting 0 to 255"),
       OptionSpec(name: "--expect", value: "echo|none|HEX", summary: "what must come back (default none)"),
       OptionSpec(name: "--early", summary: "show the accessory before it is authenticated, as older systems did"),
-      .protocolName, .infoPlist, .allProtocols, .allowRemote, .timeout, .json, .transcript,
+      .protocolName, .infoPlist, .allProtocols, .fault, .seed, .allowRemote, .timeout, .json, .transcript,
     ],
     examples: ["easim send --10k --expect echo", "easim send unix:/tmp/echo-1.sock --hex \"01 02\" --expect 0102"],
     run: runSend)
@@ -34,7 +34,7 @@ private func runSend(_ arguments: ParsedArguments, _ console: Console) throws ->
   let payload = try payload(arguments)
   let expectation = try expectation(arguments)
   let timeout = try arguments.duration("--timeout") ?? .seconds(10)
-  let stage = try Stage()
+  let stage = try Stage(seed: try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) })
   let sender = Sender(
     payload, expecting: expectation, protocolName: arguments.value("--protocol"), on: stage.loop,
     report: console.show)

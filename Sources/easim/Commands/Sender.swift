@@ -64,17 +64,12 @@ final class Sender: AppHandler {
   }
 
   private func choose(from offered: [String]) -> String? {
-    if let wanted {
-      if offered.contains(wanted) { return wanted }
-      let near = Suggestion.nearest(to: wanted, in: offered).map { ", did you mean \($0)?" } ?? ""
-      end(.usage, "the accessory does not offer \(wanted); it offers \(offered.joined(separator: ", "))\(near)")
+    do {
+      return try ProtocolChoice.choose(wanted, among: offered)
+    } catch {
+      end(.usage, error.description)
       return nil
     }
-    if offered.count > 1 {
-      end(.usage, "several protocols are offered, choose one with --protocol: \(offered.joined(separator: ", "))")
-      return nil
-    }
-    return offered.first
   }
 
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {

@@ -1,3 +1,4 @@
+import AccessoryCore
 import AccessorySessions
 import Glibc
 
@@ -24,6 +25,16 @@ final class Console {
   /// An event, in the form asked for.
   func show(_ event: TimelineEvent) {
     out(isJSON ? event.json : TimelineText.line(event, colors: colors))
+  }
+
+  /// An event as progress, on stderr: for commands whose result is something else.
+  func showProgress(_ event: TimelineEvent) {
+    err(TimelineText.line(event, colors: false))
+  }
+
+  /// What a command found out, in the form asked for.
+  func result(passed: Bool, _ text: String, at time: Instant) {
+    show(TimelineEvent(time: time, side: .app, kind: .result(passed: passed, text)))
   }
 
   /// Every line goes out whole and at once, so that a pipe sees it when it happens.

@@ -63,4 +63,16 @@ import Testing
     try rig.loop.runUntilQuiet()
     #expect(rig.atLeft.end != nil)
   }
+
+  @Test func aCutThatComesWhileWhatWasTakenStillGoesOutEndsTheClosing() throws {
+    let rig = try FaultRig("rate,bytes=1000,out", "cut,bytes=20,out")
+    rig.start()
+    rig.left.send([UInt8](repeating: 1, count: 50))
+    rig.left.close()
+    try rig.loop.runUntilQuiet()
+    #expect(rig.atRight.bytes.count == 20)
+    #expect(rig.atRight.end == .closedByPeer)
+    let told = "the cable is pulled behind the last byte it was to carry"
+    #expect(rig.reported == ["cut,bytes=20,direction=out (out): \(told)"])
+  }
 }

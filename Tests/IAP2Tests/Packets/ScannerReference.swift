@@ -31,8 +31,9 @@ func scan(_ chunks: [[UInt8]], maximumLength: UInt16 = .max) -> [Found] {
         case .input(let range): return Array(chunk[range])
         case .carry(let range):
           let lent = scanner.lendCarry()
-          defer { scanner.returnCarry(lent) }
-          return Array(lent[range])
+          let copy = lent.with(range) { $0.withUnsafeBytes { [UInt8]($0) } }
+          scanner.returnCarry(lent)
+          return copy
         }
       }
       switch piece {

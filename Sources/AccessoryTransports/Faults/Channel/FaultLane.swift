@@ -11,7 +11,7 @@ import AccessoryCore
 /// bounded by what its faults may hold.
 final class FaultLane {
   let direction: Fault.Direction
-  private var slots: [FaultSlot]
+  private let slots: [FaultSlot]
   /// What came although there was no room: a channel's reception cannot be refused.
   private var entry = ChunkQueue()
   private let sink: (RawSpan) -> Int
@@ -38,16 +38,25 @@ final class FaultLane {
   }
 
   /// Whether it takes a byte now.
-  var isOpen: Bool { !isDiscarded && !isSinkFull && entry.isEmpty && (slots.first?.room ?? 1) > 0 }
+  var isOpen: Bool { !isDiscarded && !isSinkFull && entry.isEmpty && (slots.isEmpty || slots[0].room > 0) }
 
   /// Whether everything that came has gone on.
-  var isClear: Bool { entry.isEmpty && slots.allSatisfy(\.isClear) && (!isFinishing || finished == slots.count) }
+  var isClear: Bool {
+    entry.isEmpty && (!isFinishing || finished == slots.count) && slots.allSatisfy { $0.isClear }
+  }
 
   /// Whether what it holds waits for nothing that will ever come, such as the end of a stall without one.
   var isStuck: Bool { !isClear && !isSinkFull && deadline == nil }
 
   /// When ``advance(now:)`` wants to be called.
-  var deadline: Instant? { isDiscarded ? nil : slots.lazy.compactMap(\.deadline).min() }
+  var deadline: Instant? {
+    if isDiscarded { return nil }
+    var earliest: Instant?
+    for slot in slots {
+      if let deadline = slot.deadline { earliest = min(deadline, earliest ?? deadline) }
+    }
+    return earliest
+  }
 
   /// What each fault has done.
   var counts: [(fault: Fault, count: FaultCount)] { slots.map { ($0.fault, $0.step.count) } }

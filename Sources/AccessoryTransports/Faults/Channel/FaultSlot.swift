@@ -7,7 +7,9 @@ import AccessoryCore
 /// ```
 ///
 /// Outside its window a stage is not asked, unless it still holds bytes that others must not overtake.
-struct FaultSlot {
+///
+/// A class, because it is large and asked several things with every chunk; it belongs to its lane alone.
+final class FaultSlot {
   private enum Window {
     case waiting(until: Instant)
     case open(until: Instant?)
@@ -53,18 +55,18 @@ struct FaultSlot {
 
   // MARK: Events
 
-  mutating func start(now: Instant) {
+  func start(now: Instant) {
     window = .waiting(until: now + fault.after)
     handleTimeout(now: now)
   }
 
-  mutating func take(_ bytes: RawSpan, now: Instant) -> FaultPassage {
+  func take(_ bytes: RawSpan, now: Instant) -> FaultPassage {
     guard isAsked else { return .whole }
     step.now = now
     return stage.take(bytes, &step)
   }
 
-  mutating func handleTimeout(now: Instant) {
+  func handleTimeout(now: Instant) {
     step.now = now
     if case .waiting(let until) = window, until <= now {
       window = .open(until: fault.length.map { until + $0 })
@@ -79,7 +81,7 @@ struct FaultSlot {
     if !isBlocked, let due = stage.deadline, due <= now { stage.handleTimeout(&step) }
   }
 
-  mutating func finish(now: Instant) {
+  func finish(now: Instant) {
     step.now = now
     stage.finish(&step)
   }

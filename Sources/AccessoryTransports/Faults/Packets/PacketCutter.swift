@@ -56,14 +56,14 @@ struct PacketCutter {
     var passed = 0
     while let piece = box.scanner.next(in: fresh, at: &offset) {
       guard let size = Self.size(of: piece) else { continue }
-      let end = seen + offset - box.scanner.undecidedCount
+      let end = seen + offset - box.scanner.heldCount
       let header = Self.header(of: piece)
       guard visitor.wants(header, &step) else { continue }
       step.pass(all.extracting(passed..<end - size))
       visitor.act(all.extracting(end - size..<end), header, &step)
       passed = end
     }
-    let decided = all.byteCount - box.scanner.undecidedCount
+    let decided = all.byteCount - box.scanner.heldCount
     if seen == 0, passed == 0, decided == all.byteCount { return .whole }
     step.pass(all.extracting(passed..<decided))
     all.extracting(decided..<all.byteCount).withUnsafeBytes { undecided.append(contentsOf: $0) }

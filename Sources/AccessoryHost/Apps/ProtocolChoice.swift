@@ -1,0 +1,29 @@
+import AccessoryCore
+
+/// Which of the protocols that an accessory offers an app opens a session on.
+public enum ProtocolChoice {
+  /// Why there is none; the description is a sentence fragment with the nearest right name.
+  public struct Refusal: Error, Equatable, Sendable, CustomStringConvertible {
+    /// What is wrong, and what there is.
+    public let description: String
+  }
+
+  /// The wanted protocol, or the only one that is offered.
+  ///
+  /// ```swift
+  /// try ProtocolChoice.choose(nil, among: ["com.lawaken.iap2"])   // "com.lawaken.iap2"
+  /// ```
+  public static func choose(_ wanted: String?, among offered: [String]) throws(Refusal) -> String {
+    let list = offered.joined(separator: ", ")
+    if let wanted {
+      if offered.contains(wanted) { return wanted }
+      let near = Suggestion.nearest(to: wanted, in: offered).map { ", did you mean \($0)?" } ?? ""
+      throw Refusal(description: "the accessory does not offer \(wanted); it offers \(list)\(near)")
+    }
+    guard let first = offered.first else { throw Refusal(description: "the accessory offers no protocol yet") }
+    if offered.count > 1 {
+      throw Refusal(description: "several protocols are offered, choose one with --protocol: \(list)")
+    }
+    return first
+  }
+}

@@ -1,0 +1,93 @@
+import AccessoryCore
+import AccessoryHost
+
+/// What a load test shall do: what is sent, how often, over how many sessions, and what must come back.
+///
+/// ```swift
+/// var plan = BurstPlan()
+/// plan.extent = .bursts(1_000)
+/// plan.pace = .rate(burstsPerSecond: 50)
+/// plan.verification = .echo
+/// ```
+public struct BurstPlan: Equatable, Sendable {
+  /// When it is done.
+  public enum Extent: Equatable, Sendable {
+    /// After so many measured bursts, over all sessions.
+    case bursts(Int)
+    /// After so much time, warm-up aside; bursts that are under way then are waited for.
+    case time(Duration)
+  }
+
+  /// When the next burst begins.
+  public enum Pace: Equatable, Sendable {
+    /// As soon as a session has fewer than ``BurstPlan/inFlight`` bursts under way.
+    case closedLoop
+    /// So many a second over all sessions, whatever becomes of those before. A burst that could not begin when it was
+    /// due is measured from when it was due, so a device that stops answering cannot hide what it held up.
+    case rate(burstsPerSecond: Double)
+  }
+
+  /// What must come back for each burst.
+  public enum Verification: Equatable, Sendable {
+    /// The very bytes of the payload.
+    case echo
+    /// These bytes.
+    case reply([UInt8])
+    /// So many bytes, whatever they are.
+    case replyLength(Int)
+    /// Nothing is waited for: a burst is delivered when the link has acknowledged its last byte.
+    case nothing
+
+    /// How many bytes make a burst of `payload` bytes complete.
+    func replyCount(payload: Int) -> Int {
+      switch self {
+      case .echo: payload
+      case .reply(let bytes): bytes.count
+      case .replyLength(let count): count
+      case .nothing: 0
+      }
+    }
+  }
+
+  /// A time without bursts after every so many.
+  public struct Pause: Equatable, Sendable {
+    /// After how many bursts.
+    public var every: Int
+    /// For how long.
+    public var length: Duration
+
+    /// A pause of `length` after each `every` bursts.
+    public init(every: Int, length: Duration) {
+      self.every = every
+      self.length = length
+    }
+  }
+
+  /// The bytes of one burst: EADemo's "Send 10K", unless set otherwise.
+  public var payload = CountingPattern.bytes(10_000)
+  /// When it is done.
+  public var extent = Extent.bursts(100)
+  /// Sessions to each accessory.
+  public var sessions = 1
+  /// How many bursts each session has under way at most.
+  public var inFlight = 1
+  /// When the next burst begins.
+  public var pace = Pace.closedLoop
+  /// What must come back.
+  public var verification = Verification.echo
+  /// For how long bursts are sent and verified before measuring begins.
+  public var warmUp = Duration.zero
+  /// For how long the load grows: sessions begin one after the other, and a rate rises from nothing.
+  public var ramp = Duration.zero
+  /// Times without bursts.
+  public var pause: Pause?
+  /// How long a burst may take, and how long an accessory may stay away.
+  public var timeout = Duration.seconds(10)
+  /// Whether it goes on when an accessory went away and came back.
+  public var reconnects = false
+  /// The protocol of the sessions; nil when there is only one.
+  public var protocolName: String?
+
+  /// EADemo's 10,000 bytes, a hundred times, one after the other, echoed.
+  public init() {}
+}

@@ -1,0 +1,156 @@
+import AccessoryCore
+
+/// Decides which burst may begin when, for all sessions of a run together.
+///
+/// States: `waiting` until the first session is there; `running`; `finished` once all bursts of the plan have begun or
+/// its time is up. Sessions ask ``next(lane:of:now:)`` whenever they have room.
+///
+/// With a rate, burst n is due at a time that is fixed when the run begins: n ÷ rate after the beginning, later while the
+/// rate still rises, and moved by the pauses before it. What begins late is measured from when it was due. With a closed
+/// loop a burst is due when it begins.
+///
+/// Invariants: bursts are numbered without gaps in the order in which they are handed out, and no number comes twice;
+/// due times never go back; what is due before the warm-up is over is not measured.
+public struct BurstSchedule: Equatable, Sendable {
+  /// One burst that may begin.
+  public struct Ticket: Equatable, Sendable {
+    /// Its number in the run, from 0.
+    public let number: Int
+    /// When it was to begin.
+    public let due: Instant
+    /// Whether it counts: not while warming up.
+    public let isMeasured: Bool
+  }
+
+  /// What a session is told that asks for a burst.
+  public enum Next: Equatable, Sendable {
+    /// Begin this one.
+    case begin(Ticket)
+    /// Ask again at this time.
+    case wait(until: Instant)
+    /// Ask again when a burst has been completed.
+    case waitForOthers
+    /// There is nothing more to do.
+    case finished
+  }
+
+  private enum State: Equatable {
+    case waiting
+    case running(since: Instant)
+    case finished(since: Instant?)
+  }
+
+  private let plan: BurstPlan
+  private var state = State.waiting
+  /// Bursts handed out.
+  public private(set) var begun = 0
+  /// Bursts of these that count.
+  public private(set) var measured = 0
+  private var settled = 0
+  private var pausedUntil: Instant?
+
+  /// The schedule of a plan, not begun.
+  public init(_ plan: BurstPlan) {
+    self.plan = plan
+  }
+
+  /// When the run began; nil before that.
+  public var start: Instant? {
+    switch state {
+    case .waiting: nil
+    case .running(let since): since
+    case .finished(let since): since
+    }
+  }
+
+  /// When measuring begins, once the run has begun.
+  public var measuringStart: Instant? { start.map { $0 + plan.warmUp } }
+
+  /// Begins; does nothing a second time.
+  public mutating func begin(now: Instant) {
+    if case .waiting = state { state = .running(since: now) }
+  }
+
+  /// Hands nothing more out.
+  public mutating func finish() { state = .finished(since: start) }
+
+  /// Whether nothing more is handed out.
+  public var isFinished: Bool { if case .finished = state { true } else { false } }
+
+  /// A burst that was handed out is over, well or not.
+  public mutating func settle(now: Instant) {
+    settled += 1
+    guard case .closedLoop = plan.pace, let pause = plan.pause else { return }
+    if settled == begun, begun % pause.every == 0 { pausedUntil = now + pause.length }
+  }
+
+  /// A burst for session number `lane` of `lanes`, if one may begin now.
+  public mutating func next(lane: Int, of lanes: Int, now: Instant) -> Next {
+    guard case .running(let start) = state else { return isFinished ? .finished : .waitForOthers }
+    if isOver(start, now) {
+      finish()
+      return .finished
+    }
+    switch plan.pace {
+    case .closedLoop:
+      let opening = start + plan.ramp * lane / max(1, lanes)
+      if opening > now { return .wait(until: opening) }
+      if let pause = plan.pause, begun > 0, begun % pause.every == 0 {
+        if settled < begun { return .waitForOthers }
+        if let until = pausedUntil, until > now { return .wait(until: until) }
+      }
+      return hand(due: now, start)
+    case .rate(let rate):
+      let due = start + .nanoseconds(Int64(dueSeconds(begun, rate) * 1e9))
+      if let end = end(start), due >= end { return now >= end ? finishNow() : .wait(until: end) }
+      return due > now ? .wait(until: due) : hand(due: due, start)
+    }
+  }
+
+  /// How many bursts of a rate were due by `now` and have not begun.
+  public func overdue(at now: Instant) -> Int {
+    guard case .rate(let rate) = plan.pace, let start else { return 0 }
+    let limit = end(start).map { min($0, now) } ?? now
+    let seconds = (limit - start).inSeconds
+    // The first burst that is due later lies between none and all that the full rate would have brought.
+    var (low, high) = (begun, begun + max(0, Int(seconds * rate) + 1))
+    while low < high {
+      let middle = (low + high) / 2
+      if dueSeconds(middle, rate) < seconds { low = middle + 1 } else { high = middle }
+    }
+    if case .bursts(let count) = plan.extent { return min(low - begun, max(0, count - measured)) }
+    return low - begun
+  }
+
+  private mutating func hand(due: Instant, _ start: Instant) -> Next {
+    let ticket = Ticket(number: begun, due: due, isMeasured: due >= start + plan.warmUp)
+    begun += 1
+    if ticket.isMeasured { measured += 1 }
+    return .begin(ticket)
+  }
+
+  private mutating func finishNow() -> Next {
+    finish()
+    return .finished
+  }
+
+  private func isOver(_ start: Instant, _ now: Instant) -> Bool {
+    switch plan.extent {
+    case .bursts(let count): measured >= count
+    case .time: end(start).map { now >= $0 } ?? false
+    }
+  }
+
+  private func end(_ start: Instant) -> Instant? {
+    if case .time(let time) = plan.extent { start + plan.warmUp + time } else { nil }
+  }
+
+  /// How long after the beginning burst `number` is due: at a rate that rises evenly, n bursts take √(2nT/R).
+  private func dueSeconds(_ number: Int, _ rate: Double) -> Double {
+    let (n, rise) = (Double(number), plan.ramp.inSeconds)
+    let rising = rise * rate / 2
+    let due = n < rising ? (2 * n * rise / rate).squareRoot() : rise / 2 + n / rate
+    guard let pause = plan.pause else { return due }
+    return due + Double(number / pause.every) * pause.length.inSeconds
+  }
+}

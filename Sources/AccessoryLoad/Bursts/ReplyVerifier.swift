@@ -1,0 +1,73 @@
+import Glibc
+import IAP2
+
+/// Compares what comes back for one burst with what must come back, as it arrives.
+public struct ReplyVerifier: Equatable, Sendable {
+  /// What must come back; nil when only the length is known.
+  private let expected: [UInt8]?
+  /// How many bytes must come back.
+  public let count: Int
+
+  /// What `plan` expects for each burst.
+  public init(_ plan: BurstPlan) {
+    count = plan.verification.replyCount(payload: plan.payload.count)
+    switch plan.verification {
+    case .echo: expected = plan.payload
+    case .reply(let bytes): expected = bytes
+    case .replyLength, .nothing: expected = nil
+    }
+  }
+
+  /// The first byte of `bytes` that is not as expected from `offset` of the reply on, where there is one; `bytes` must
+  /// not reach beyond the reply.
+  public func difference(in bytes: RawSpan, at offset: Int) -> ReplyDifference? {
+    guard let expected, !isSame(expected, bytes, offset) else { return nil }
+    for index in 0..<bytes.byteCount {
+      let got = bytes.unsafeLoad(fromByteOffset: index, as: UInt8.self)
+      guard got != expected[offset + index] else { continue }
+      let place = offset + index
+      let end = min(bytes.byteCount, index + ReplyDifference.reach + 1)
+      let came = (max(0, index - ReplyDifference.reach)..<end).map {
+        bytes.unsafeLoad(fromByteOffset: $0, as: UInt8.self)
+      }
+      let window = max(0, place - ReplyDifference.reach)..<min(expected.count, place + ReplyDifference.reach + 1)
+      return ReplyDifference(
+        position: place, expected: expected[place], got: got, expectedWindow: Hex.spaced(expected[window]),
+        gotWindow: Hex.spaced(came))
+    }
+    return nil
+  }
+
+  private func isSame(_ expected: [UInt8], _ bytes: RawSpan, _ offset: Int) -> Bool {
+    if bytes.byteCount == 0 { return true }
+    return expected.withUnsafeBytes { wanted in
+      bytes.withUnsafeBytes { came in
+        guard let left = wanted.baseAddress, let right = came.baseAddress else { return false }
+        return memcmp(left + offset, right, came.count) == 0
+      }
+    }
+  }
+}
+
+/// The first byte of a reply that is not what it must be.
+public struct ReplyDifference: Equatable, Sendable, CustomStringConvertible {
+  /// How many bytes before and behind it are shown.
+  static let reach = 4
+
+  /// Where in the reply, from 0.
+  public let position: Int
+  /// What must stand there.
+  public let expected: UInt8
+  /// What came.
+  public let got: UInt8
+  /// What must stand around there, in hex.
+  public let expectedWindow: String
+  /// What came around there, in hex, as far as it came together.
+  public let gotWindow: String
+
+  /// A sentence fragment.
+  public var description: String {
+    "byte \(position) is \(Hex.plain([got])) and should be \(Hex.plain([expected])): "
+      + "expected … \(expectedWindow) …, got … \(gotWindow) …"
+  }
+}

@@ -1,0 +1,51 @@
+/// Numbers as reports show them.
+enum FixedText {
+  /// A number with so many places behind the point: "0.830".
+  static func text(_ value: Double, places: Int) -> String {
+    var scale = 1.0
+    for _ in 0..<places { scale *= 10 }
+    let scaled = (value.magnitude * scale).rounded()
+    guard scaled < 9e18 else { return "\(value)" }
+    let (whole, rest) = Int(scaled).quotientAndRemainder(dividingBy: Int(scale))
+    let sign = value < 0 && scaled > 0 ? "-" : ""
+    if places == 0 { return "\(sign)\(whole)" }
+    let fraction = String(rest)
+    return "\(sign)\(whole).\(String(repeating: "0", count: places - fraction.count))\(fraction)"
+  }
+
+  /// A text at the right of a column.
+  static func right(_ text: String, _ width: Int) -> String {
+    String(repeating: " ", count: max(0, width - text.count)) + text
+  }
+
+  /// Thousands apart: "1,234,567".
+  static func grouped(_ value: Int) -> String {
+    var digits = String(value.magnitude)
+    var parts: [String] = []
+    while digits.count > 3 {
+      parts.insert(String(digits.suffix(3)), at: 0)
+      digits = String(digits.dropLast(3))
+    }
+    return (value < 0 ? "-" : "") + ([digits] + parts).joined(separator: ",")
+  }
+
+  /// Nanoseconds in the unit that suits them: "12.5 µs", "1.25 ms", "2.000 s".
+  static func time(_ nanoseconds: Double) -> String {
+    switch nanoseconds.magnitude {
+    case ..<1_000: "\(text(nanoseconds, places: 0)) ns"
+    case ..<1_000_000: "\(text(nanoseconds / 1e3, places: 1)) µs"
+    case ..<1_000_000_000: "\(text(nanoseconds / 1e6, places: 2)) ms"
+    default: "\(text(nanoseconds / 1e9, places: 3)) s"
+    }
+  }
+
+  /// Bytes a second in the unit that suits them: "7.50 kB/s".
+  static func rate(_ bytesPerSecond: Double) -> String {
+    switch bytesPerSecond.magnitude {
+    case ..<1_000: "\(text(bytesPerSecond, places: 0)) B/s"
+    case ..<1_000_000: "\(text(bytesPerSecond / 1e3, places: 2)) kB/s"
+    case ..<1_000_000_000: "\(text(bytesPerSecond / 1e6, places: 2)) MB/s"
+    default: "\(text(bytesPerSecond / 1e9, places: 2)) GB/s"
+    }
+  }
+}

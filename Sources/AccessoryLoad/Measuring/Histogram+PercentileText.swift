@@ -1,0 +1,69 @@
+extension Histogram {
+  /// One line of a percentile distribution.
+  public struct PercentileLine: Equatable, Sendable {
+    /// The value.
+    public let value: Int
+    /// The part of all values, from 0 to 1, that is at most ``value``.
+    public let quantile: Double
+    /// How many values that is.
+    public let count: Int
+  }
+
+  /// The distribution by percentiles, five lines for each halving of the distance to 100 %, and a last one at 100 %.
+  public var percentileLines: [PercentileLine] {
+    var lines: [PercentileLine] = []
+    var (level, seen) = (0.0, 0)
+    for step in steps {
+      seen += step.count
+      let reached = 100 * Double(seen) / Double(total)
+      while reached >= level, level < 100 {
+        lines.append(
+          PercentileLine(value: min(step.highest, maximum ?? 0), quantile: level / 100, count: seen))
+        level += 100 / Self.ticks(at: level)
+        // All values are told: what is finer than one of them would repeat the last line.
+        if seen == total { break }
+      }
+    }
+    if let maximum { lines.append(PercentileLine(value: maximum, quantile: 1, count: total)) }
+    return lines
+  }
+
+  /// How many lines the whole distribution would have at the density that holds at `level` per cent.
+  private static func ticks(at level: Double) -> Double {
+    var ticks = 10.0
+    var distance = 100.0 / (100 - level)
+    while distance >= 2 {
+      distance /= 2
+      ticks *= 2
+    }
+    return ticks
+  }
+
+  /// The distribution in the text form of HdrHistogram, which its plotters read. Values are divided by `unit`: 1,000
+  /// makes microseconds of nanoseconds.
+  ///
+  /// ```
+  ///        Value     Percentile TotalCount 1/(1-Percentile)
+  ///
+  ///       12.511 0.000000000000          1           1.00
+  /// ```
+  public func percentileText(unit: Int = 1) -> String {
+    func fixed(_ value: Double, _ places: Int, _ width: Int) -> String {
+      FixedText.right(FixedText.text(value, places: places), width)
+    }
+    let scale = Double(unit)
+    var text = "       Value     Percentile TotalCount 1/(1-Percentile)\n\n"
+    for line in percentileLines {
+      text += fixed(Double(line.value) / scale, 3, 12) + " " + fixed(line.quantile, 12, 14) + " "
+      text += FixedText.right("\(line.count)", 10)
+      if line.quantile < 1 { text += " " + fixed(1 / (1 - line.quantile), 2, 14) }
+      text += "\n"
+    }
+    text += "#[Mean    = \(fixed(mean / scale, 3, 12)), StdDeviation   = \(fixed(standardDeviation / scale, 3, 12))]\n"
+    text += "#[Max     = \(fixed(Double(maximum ?? 0) / scale, 3, 12)), Total count    = "
+    text += "\(FixedText.right("\(total)", 12))]\n"
+    text += "#[Buckets = \(FixedText.right("\(doublings)", 12)), SubBuckets     = "
+    text += "\(FixedText.right("\(Self.exactLimit)", 12))]\n"
+    return text
+  }
+}

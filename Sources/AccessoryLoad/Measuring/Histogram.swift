@@ -1,0 +1,171 @@
+/// Counts how often each value came, to three significant digits: what latencies are kept in.
+///
+/// The idea is HdrHistogram's. Values below 2,048 are counted each by itself; above, every doubling of the value is cut
+/// into 1,024 steps, so a step is at most a thousandth of the values in it. However long a run lasts, the counts take at
+/// most 55 x 1,024 numbers, and adding two histograms adds counts: a merged report is exactly what one machine would
+/// have measured.
+///
+/// ```swift
+/// var latencies = Histogram()
+/// latencies.record(1_250_000)
+/// latencies.value(atPercentile: 99)   // 1_250_303: the highest value that counts as the same
+/// ```
+///
+/// Invariants: `total` is the sum of all counts; `minimum` and `maximum` are exact; memory grows with the largest value
+/// alone, and never beyond the bound above.
+public struct Histogram: Equatable, Sendable {
+  /// The number of steps in a doubling, as a power of two.
+  private static let halfBits = 10
+  private static let half = 1 << halfBits
+  /// Values below this are counted one by one.
+  static let exactLimit = half * 2
+
+  private(set) var counts: [Int] = []
+  /// How many values were recorded.
+  public private(set) var total = 0
+  /// The least value recorded; nil when there is none.
+  public private(set) var minimum: Int?
+  /// The greatest value recorded; nil when there is none.
+  public private(set) var maximum: Int?
+
+  /// A histogram without values.
+  public init() {}
+
+  /// Records a value, `times` times.
+  public mutating func record(_ value: Int, times: Int = 1) {
+    precondition(value >= 0, "a histogram counts values from 0")
+    precondition(times >= 0, "a value cannot come less than never")
+    if times == 0 { return }
+    add(times, at: Self.index(of: value))
+    minimum = min(minimum ?? value, value)
+    maximum = max(maximum ?? value, value)
+  }
+
+  /// Records a value and corrects for coordinated omission: whoever measures every `interval` and was held up for longer
+  /// missed measurements, which would have waited for `value - interval`, `value - 2 * interval` and so on.
+  public mutating func record(_ value: Int, expectedInterval interval: Int) {
+    record(value)
+    guard interval > 0 else { return }
+    var missing = value - interval
+    // One step of the histogram at a time and not one value, so that a long wait costs no more than a short one.
+    while missing >= interval {
+      let low = max(Self.lowest(at: Self.index(of: missing)), interval)
+      let times = (missing - low) / interval + 1
+      record(missing, times: times)
+      let last = missing - (times - 1) * interval
+      minimum = min(minimum ?? last, last)
+      missing = last - interval
+    }
+  }
+
+  /// Adds what another histogram counted.
+  public mutating func merge(_ other: Histogram) {
+    for (index, count) in other.counts.enumerated() where count > 0 { add(count, at: index) }
+    if let least = other.minimum { minimum = min(minimum ?? least, least) }
+    if let most = other.maximum { maximum = max(maximum ?? most, most) }
+  }
+
+  private mutating func add(_ count: Int, at index: Int) {
+    if index >= counts.count { counts += [Int](repeating: 0, count: index + 1 - counts.count) }
+    counts[index] += count
+    total += count
+  }
+
+  // MARK: Reading
+
+  /// The value below or at which `percentile` per cent of the values lie, rounded up to the highest that counts as the
+  /// same, and never above ``maximum``. 0 when nothing was recorded.
+  public func value(atPercentile percentile: Double) -> Int {
+    guard let minimum, let maximum else { return 0 }
+    let share = min(max(percentile, 0), 100) / 100
+    let wanted = max(1, Int((share * Double(total)).rounded(.up)))
+    var seen = 0
+    for (index, count) in counts.enumerated() {
+      seen += count
+      if seen >= wanted { return max(minimum, min(Self.highest(at: index), maximum)) }
+    }
+    return maximum
+  }
+
+  /// The mean, each value taken for the middle of its step; 0 when nothing was recorded.
+  public var mean: Double {
+    guard total > 0 else { return 0 }
+    return steps.reduce(0) { $0 + Double($1.middle) * Double($1.count) } / Double(total)
+  }
+
+  /// The standard deviation, each value taken for the middle of its step.
+  public var standardDeviation: Double {
+    guard total > 0 else { return 0 }
+    let mean = mean
+    let sum = steps.reduce(0.0) { sum, step in
+      let distance = Double(step.middle) - mean
+      return sum + distance * distance * Double(step.count)
+    }
+    return (sum / Double(total)).squareRoot()
+  }
+
+  /// A run of values that count as the same.
+  public struct Step: Equatable, Sendable {
+    /// The lowest of them.
+    public let lowest: Int
+    /// The highest of them.
+    public let highest: Int
+    /// How many were recorded.
+    public let count: Int
+
+    var middle: Int { lowest + (highest - lowest + 1) / 2 }
+  }
+
+  /// The steps in which something was recorded, from the lowest.
+  public var steps: [Step] {
+    counts.enumerated().filter { $0.element > 0 }.map { index, count in
+      Step(lowest: Self.lowest(at: index), highest: Self.highest(at: index), count: count)
+    }
+  }
+
+  // MARK: Steps
+
+  static func index(of value: Int) -> Int {
+    let doubling = max(0, Int.bitWidth - 1 - value.leadingZeroBitCount - halfBits)
+    return doubling << halfBits + value >> doubling
+  }
+
+  static func lowest(at index: Int) -> Int {
+    if index < exactLimit { return index }
+    let doubling = index >> halfBits - 1
+    return (index & (half - 1) + half) << doubling
+  }
+
+  static func highest(at index: Int) -> Int {
+    let width = index < exactLimit ? 1 : 1 << (index >> halfBits - 1)
+    return lowest(at: index) + (width - 1)
+  }
+
+  /// How many doublings are in use: HdrHistogram's number of buckets.
+  var doublings: Int { max(1, counts.count >> Self.halfBits - 1) }
+
+  /// Makes the histogram that ``steps`` describes; nil when that is none: a count below one, a value below 0.
+  init?(steps: [(value: Int, count: Int)], minimum: Int?, maximum: Int?) {
+    for step in steps {
+      guard step.value >= 0, step.count > 0, step.count < Int.max / 2 - total else { return nil }
+      add(step.count, at: Self.index(of: step.value))
+    }
+    guard let low = steps.map(\.value).min(), let high = steps.map(\.value).max() else {
+      if minimum != nil || maximum != nil { return nil }
+      return
+    }
+    guard let minimum, let maximum, Self.index(of: max(0, minimum)) == Self.index(of: low),
+      Self.index(of: max(0, maximum)) == Self.index(of: high)
+    else { return nil }
+    self.minimum = minimum
+    self.maximum = maximum
+  }
+}
+
+extension Histogram: CustomStringConvertible {
+  /// "11 values from 2000000 to 2000000".
+  public var description: String {
+    guard let minimum, let maximum else { return "no values" }
+    return "\(total) values from \(minimum) to \(maximum)"
+  }
+}

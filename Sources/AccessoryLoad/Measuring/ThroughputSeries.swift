@@ -1,0 +1,77 @@
+import AccessoryCore
+
+/// What happened when, in slices of equal length: throughput over time.
+///
+/// However long a run lasts there are at most ``limit`` slices: when they are full, two become one and each covers twice
+/// the time.
+public struct ThroughputSeries: Equatable, Sendable {
+  /// One slice.
+  public struct Slice: Equatable, Sendable {
+    /// Bursts that were completed in it.
+    public var bursts = 0
+    /// Bytes of the payloads of those bursts.
+    public var bytes = 0
+    /// Errors in it.
+    public var errors = 0
+
+    /// Nothing happened.
+    public init() {}
+
+    mutating func add(_ other: Slice) {
+      bursts += other.bursts
+      bytes += other.bytes
+      errors += other.errors
+    }
+  }
+
+  /// The most slices there are.
+  public static let limit = 600
+  /// The length of the slices of a run that just began.
+  public static let finest = Duration.milliseconds(100)
+
+  /// How much time each slice covers: ``finest`` times a power of two.
+  public private(set) var length = Self.finest
+  /// The slices, from the beginning of the run.
+  public private(set) var slices: [Slice] = []
+
+  /// Nothing happened yet.
+  public init() {}
+
+  /// Adds to the slice that `time` after the beginning lies in.
+  mutating func add(at time: Duration, _ change: (inout Slice) -> Void) {
+    let nanoseconds = max(0, time.wholeNanoseconds)
+    while nanoseconds / length.wholeNanoseconds >= Self.limit { halve() }
+    let index = Int(nanoseconds / length.wholeNanoseconds)
+    if index >= slices.count { slices += [Slice](repeating: Slice(), count: index + 1 - slices.count) }
+    change(&slices[index])
+  }
+
+  /// Adds another run's slices, as if both had begun together.
+  mutating func merge(_ other: ThroughputSeries) {
+    var other = other
+    while length < other.length { halve() }
+    while other.length < length { other.halve() }
+    for (index, slice) in other.slices.enumerated() {
+      if index == slices.count { slices.append(Slice()) }
+      slices[index].add(slice)
+    }
+  }
+
+  private mutating func halve() {
+    length = length * 2
+    slices = stride(from: 0, to: slices.count, by: 2).map { index in
+      var slice = slices[index]
+      if index + 1 < slices.count { slice.add(slices[index + 1]) }
+      return slice
+    }
+  }
+
+  /// The series that was written down; nil when there can be no such one.
+  init?(length: Duration, slices: [Slice]) {
+    var allowed = Self.finest
+    while allowed < length { allowed = allowed * 2 }
+    guard allowed == length, slices.count <= Self.limit else { return nil }
+    self.length = length
+    self.slices = slices
+  }
+}

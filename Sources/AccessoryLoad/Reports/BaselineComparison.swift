@@ -1,0 +1,81 @@
+/// A run beside an earlier one: what has become worse, and whether by more than is tolerated.
+///
+/// ```swift
+/// let comparison = BaselineComparison(of: report, with: baseline, tolerance: 0.1)
+/// comparison.passed   // false when throughput fell or latency rose by more than a tenth
+/// ```
+public struct BaselineComparison: Equatable, Sendable {
+  /// One figure of both runs.
+  public struct Figure: Equatable, Sendable {
+    /// What it is.
+    public let name: String
+    /// In the baseline.
+    public let before: Double
+    /// Now.
+    public let now: Double
+    /// Whether more is better.
+    public let moreIsBetter: Bool
+    /// Whether it has become worse by more than is tolerated.
+    public let isRegression: Bool
+    let show: @Sendable (Double) -> String
+
+    /// "p99: 4.11 ms, was 3.02 ms (+36.1 %)".
+    public var description: String {
+      let change = before > 0 ? (now / before - 1) * 100 : 0
+      let sign = change < 0 ? "" : "+"
+      return "\(name): \(show(now)), was \(show(before)) (\(sign)\(FixedText.text(change, places: 1)) %)"
+    }
+
+    /// By what is shown.
+    public static func == (left: Figure, right: Figure) -> Bool {
+      left.description == right.description && left.isRegression == right.isRegression
+    }
+  }
+
+  /// The part of a figure by which it may become worse.
+  public let tolerance: Double
+  /// Each figure.
+  public let figures: [Figure]
+
+  /// Compares two runs; throughput, the latencies p50, p90 and p99, and the number of errors.
+  public init(of report: BurstReport, with baseline: BurstReport, tolerance: Double) {
+    self.tolerance = tolerance
+    var figures = [
+      Self.figure("throughput", baseline.bytesPerSecond, report.bytesPerSecond, moreIsBetter: true, tolerance) {
+        FixedText.rate($0)
+      }
+    ]
+    for (name, percentile) in Histogram.shownPercentiles.prefix(3) {
+      figures.append(
+        Self.figure(
+          name, Double(baseline.latency.value(atPercentile: percentile)),
+          Double(report.latency.value(atPercentile: percentile)), moreIsBetter: false, tolerance
+        ) { FixedText.time($0) })
+    }
+    // An error more is an error more, however many there were.
+    figures.append(
+      Self.figure("errors", Double(baseline.errorCount), Double(report.errorCount), moreIsBetter: false, 0) {
+        FixedText.text($0, places: 0)
+      })
+    self.figures = figures
+  }
+
+  private static func figure(
+    _ name: String, _ before: Double, _ now: Double, moreIsBetter: Bool, _ tolerance: Double,
+    show: @escaping @Sendable (Double) -> String
+  ) -> Figure {
+    let isRegression = moreIsBetter ? now < before * (1 - tolerance) : now > before * (1 + tolerance)
+    return Figure(
+      name: name, before: before, now: now, moreIsBetter: moreIsBetter, isRegression: isRegression, show: show)
+  }
+
+  /// Whether nothing has become worse by more than is tolerated.
+  public var passed: Bool { !figures.contains(where: \.isRegression) }
+
+  /// One line for each figure.
+  public var text: String {
+    let title = "compared with the baseline, \(FixedText.text(tolerance * 100, places: 1)) % tolerated"
+    return ([title] + figures.map { "  \($0.isRegression ? "worse   " : "within  ")\($0.description)" })
+      .joined(separator: "\n")
+  }
+}

@@ -1,0 +1,149 @@
+import AccessoryCore
+import AccessoryProfiles
+import IAP2
+
+extension BurstReport {
+  /// More is no report of ours.
+  private static let limits = JSON5.Limits(bytes: 64 << 20, depth: 16)
+
+  /// Reads a report that ``json`` wrote.
+  ///
+  /// - Throws: `SourceProblem`, with the place and what is wrong there.
+  public init(json bytes: [UInt8], file: String) throws(SourceProblem) {
+    let reader = ReportReader(value: try JSON5.read(bytes, file: file, limits: Self.limits))
+    guard try reader.text("easim") == "burst report" else { throw reader.problem("this is no burst report of easim") }
+    let version = try reader.count("version")
+    guard version == Self.version else {
+      throw reader.problem("the report has version \(version), and this easim reads version \(Self.version)")
+    }
+    let plan = try reader.member("plan")
+    self.init(
+      plan: Plan(
+        size: try plan.count("size"), sessions: try plan.count("sessions"), inFlight: try plan.count("inFlight"),
+        pace: try plan.text("pace"), verification: try plan.text("verification"), faults: try plan.texts("faults")))
+    passed = try reader.boolean("passed")
+    ending = try reader.text("ending")
+    runs = try reader.count("runs")
+    measured = .nanoseconds(try reader.count("measuredNanoseconds"))
+    for field in Self.countFields { self[keyPath: field.path] = try reader.count(field.name) }
+    latency = try reader.member("latency").histogram()
+    if reader.value["service"] != nil { service = try reader.member("service").histogram() }
+    series = try reader.member("series").series()
+    for entry in try reader.list("errors") {
+      guard let kind = ErrorKind(rawValue: try entry.text("kind")) else {
+        throw entry.problem("there is no such kind of error")
+      }
+      errors[kind] = ErrorTally(count: try entry.count("count"), first: try entry.text("first"))
+    }
+    sites = []
+    for entry in try reader.list("sites") { sites.append(try entry.site()) }
+  }
+}
+
+/// One value of a report's file, and its parts by name.
+private struct ReportReader {
+  let value: JSON5Value
+
+  func problem(_ message: String) -> SourceProblem { SourceProblem(at: value.position, message) }
+
+  func member(_ key: String) throws(SourceProblem) -> ReportReader {
+    guard let member = value[key] else { throw problem("'\(key)' is missing") }
+    return ReportReader(value: member)
+  }
+
+  func text(_ key: String) throws(SourceProblem) -> String { try member(key).text() }
+
+  func text() throws(SourceProblem) -> String {
+    guard case .text(let text) = value.content else { throw problem("expected text, found \(value.summary)") }
+    return text
+  }
+
+  func texts(_ key: String) throws(SourceProblem) -> [String] {
+    var texts: [String] = []
+    for entry in try list(key) { texts.append(try entry.text()) }
+    return texts
+  }
+
+  func boolean(_ key: String) throws(SourceProblem) -> Bool {
+    let member = try member(key)
+    guard case .boolean(let boolean) = member.value.content else {
+      throw member.problem("expected true or false, found \(member.value.summary)")
+    }
+    return boolean
+  }
+
+  /// The largest count that is read: sums of many reports still fit.
+  private static let most: Int64 = 1 << 56
+
+  func count(_ key: String) throws(SourceProblem) -> Int { try member(key).count() }
+
+  func count() throws(SourceProblem) -> Int {
+    guard case .number(let number) = value.content, let count = number.integer, 0...Self.most ~= count else {
+      throw problem("expected a count from 0 to \(Self.most), found \(value.summary)")
+    }
+    return Int(count)
+  }
+
+  func list(_ key: String) throws(SourceProblem) -> [ReportReader] { try member(key).list() }
+
+  func list() throws(SourceProblem) -> [ReportReader] {
+    guard case .array(let values) = value.content else { throw problem("expected a list, found \(value.summary)") }
+    return values.map(ReportReader.init)
+  }
+
+  /// A list of so many counts.
+  func counts(_ number: Int) throws(SourceProblem) -> [Int] {
+    let list = try list()
+    guard list.count == number else { throw problem("expected \(number) counts, found \(list.count)") }
+    var counts: [Int] = []
+    for entry in list { counts.append(try entry.count()) }
+    return counts
+  }
+
+  func histogram() throws(SourceProblem) -> Histogram {
+    var steps: [(value: Int, count: Int)] = []
+    for entry in try list("counts") {
+      let pair = try entry.counts(2)
+      steps.append((pair[0], pair[1]))
+    }
+    let minimum = value["min"] == nil ? nil : try count("min")
+    let maximum = value["max"] == nil ? nil : try count("max")
+    guard let histogram = Histogram(steps: steps, minimum: minimum, maximum: maximum),
+      histogram.total == (try count("total"))
+    else { throw problem("the counts, their total, and the least and greatest values do not agree") }
+    return histogram
+  }
+
+  func series() throws(SourceProblem) -> ThroughputSeries {
+    var slices: [ThroughputSeries.Slice] = []
+    for entry in try list("slices") {
+      let counts = try entry.counts(3)
+      var slice = ThroughputSeries.Slice()
+      (slice.bursts, slice.bytes, slice.errors) = (counts[0], counts[1], counts[2])
+      slices.append(slice)
+    }
+    guard let series = ThroughputSeries(length: .nanoseconds(try count("sliceNanoseconds")), slices: slices) else {
+      throw problem("there can be no such slices of time")
+    }
+    return series
+  }
+
+  func site() throws(SourceProblem) -> BurstReport.Site {
+    var site = BurstReport.Site()
+    site.name = try text("name")
+    site.accessory = try text("accessory")
+    site.serial = try text("serial")
+    site.more = try count("moreAttachments")
+    for entry in try list("attachments") {
+      site.attachments.append(
+        .init(
+          connectionID: try entry.count("connectionID"), offeredProtocols: try entry.boolean("offeredProtocols"),
+          from: Instant(nanoseconds: Int64(try entry.count("fromNanoseconds"))),
+          to: Instant(nanoseconds: Int64(try entry.count("toNanoseconds"))), end: try entry.text("end"),
+          completed: try entry.count("completed"), lost: try entry.count("lost")))
+    }
+    let counters = try member("link")
+    for field in LinkCounters.reportFields { site.link[keyPath: field.path] = try counters.count(field.name) }
+    return site
+  }
+}

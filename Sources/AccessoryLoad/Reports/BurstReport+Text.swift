@@ -1,0 +1,118 @@
+import AccessoryCore
+import IAP2
+
+extension BurstReport {
+  /// The report for people.
+  ///
+  /// ```
+  /// 100 bursts of 10,000 bytes, echo verified byte for byte, in 0.412 s
+  ///   throughput  2.43 MB/s each way   242.7 bursts/s
+  ///   latency     min 3.02 ms   mean 4.11 ms   p50 4.02 ms   p90 …
+  /// ```
+  public var text: String {
+    var lines = ["\(headline), in \(FixedText.text(measured.inSeconds, places: 3)) s"]
+    func row(_ name: String, _ text: String) {
+      lines.append("  \(name)\(String(repeating: " ", count: max(1, 12 - name.count)))\(text)")
+    }
+    row("plan", planText)
+    row("throughput", "\(FixedText.rate(bytesPerSecond))\(direction)   \(rateText)")
+    row("latency", Self.figures(latency))
+    if service.total > 0 { row("service", Self.figures(service)) }
+    row("link", linkText)
+    if runs > 1 { row("merged", "\(runs) runs") }
+    if warmUp > 0 { row("warm-up", "\(FixedText.grouped(warmUp)) bursts before that, verified and not measured") }
+    if overdue > 0 {
+      row("overdue", "\(FixedText.grouped(overdue)) bursts were due and never began: the rate is too high")
+    }
+    if unaskedBytes > 0 { row("came back", "\(FixedText.grouped(unaskedBytes)) bytes that nobody looked at") }
+    if reconnections > 0 { row("reconnected", "\(reconnections) times") }
+    for site in sites where sites.count > 1 || site.attachments.count > 1 { lines += site.lines }
+    for kind in ErrorKind.allCases {
+      if let tally = errors[kind] { row(kind.title, "\(FixedText.grouped(tally.count)); the first: \(tally.first)") }
+    }
+    row("ended", "\(ending)\(passed ? "" : " (failed)")")
+    return lines.joined(separator: "\n")
+  }
+
+  /// "100 bursts of 10,000 bytes, echo verified byte for byte".
+  public var headline: String {
+    var text = "\(FixedText.grouped(completed)) bursts of \(FixedText.grouped(plan.size)) bytes, \(verified)"
+    if lost > 0 { text += ", \(FixedText.grouped(lost)) lost" }
+    return text
+  }
+
+  var verified: String {
+    switch plan.verification {
+    case "none": "delivered, which means acknowledged by the link (nothing was compared)"
+    case "echo": "echo verified byte for byte"
+    default: "\(plan.verification) verified"
+    }
+  }
+
+  /// Bytes a second as reports show them: "2.43 MB/s".
+  public static func rateText(_ bytesPerSecond: Double) -> String { FixedText.rate(bytesPerSecond) }
+
+  private var direction: String { plan.verification == "echo" ? " each way" : "" }
+
+  private var rateText: String { "\(FixedText.text(burstsPerSecond, places: 1)) bursts/s" }
+
+  var planText: String {
+    var text = "\(plan.pace), \(plan.sessions) session\(plan.sessions == 1 ? "" : "s")"
+    text += sites.count > 1 ? " to each of \(sites.count) accessories" : ""
+    text += ", \(plan.inFlight) in flight"
+    return plan.faults.isEmpty ? text : "\(text), faults: \(plan.faults.joined(separator: "; "))"
+  }
+
+  static func figures(_ histogram: Histogram) -> String {
+    guard let minimum = histogram.minimum, let maximum = histogram.maximum else { return "nothing measured" }
+    var parts = ["min \(FixedText.time(Double(minimum)))", "mean \(FixedText.time(histogram.mean))"]
+    for (name, percentile) in Histogram.shownPercentiles {
+      parts.append("\(name) \(FixedText.time(Double(histogram.value(atPercentile: percentile))))")
+    }
+    return (parts + ["max \(FixedText.time(Double(maximum)))"]).joined(separator: "   ")
+  }
+
+  private var linkText: String {
+    let link = link
+    var text = "\(FixedText.grouped(link.packetsSent)) packets sent, \(FixedText.grouped(link.packetsReceived)) received"
+    for (count, what) in [
+      (link.retransmissions, "repeated"), (link.hastened, "repeated early"), (link.duplicates, "came twice"),
+      (link.ahead, "came ahead of a gap"), (link.spoiled, "spoiled"), (link.outside, "outside the window"),
+      (link.skippedBytes, "bytes of no packet"), (link.giveUps, "given up"),
+    ] where count > 0 {
+      text += ", \(FixedText.grouped(count)) \(what)"
+    }
+    return text
+  }
+}
+
+extension BurstReport.ErrorKind {
+  var title: String {
+    switch self {
+    case .different: "different"
+    case .unexpected: "unexpected"
+    case .timedOut: "timed out"
+    case .lost: "lost"
+    case .refused: "refused"
+    case .gone: "gone"
+    }
+  }
+}
+
+extension BurstReport.Site {
+  /// An accessory and its attachments, one line each; of many, the first and the last.
+  fileprivate var lines: [String] {
+    let shown = attachments.count > 12 ? Array(attachments.prefix(6) + attachments.suffix(6)) : attachments
+    var lines = ["  \(name): \(accessory) (\(serial))"]
+    for (index, attachment) in shown.enumerated() {
+      if attachments.count > 12, index == 6 { lines.append("    … \(attachments.count - 12) more …") }
+      let from = FixedText.text(attachment.from.seconds, places: 3)
+      let to = FixedText.text((attachment.to ?? attachment.from).seconds, places: 3)
+      let offer = attachment.offeredProtocols ? "" : ", no protocols"
+      lines.append(
+        "    \(from) s to \(to) s: \(attachment.completed) completed, \(attachment.lost) lost\(offer) (\(attachment.end))")
+    }
+    if more > 0 { lines.append("    \(more) more, which are not kept one by one") }
+    return lines
+  }
+}

@@ -1,0 +1,245 @@
+import AccessoryCore
+import AccessoryHost
+import IAP2
+
+/// Everything that a load test measured: what is printed, written to files, compared with a baseline, and merged.
+///
+/// Bursts of the warm-up are in ``warmUp`` alone. Every burst that was begun and counts is completed, lost, or still under
+/// way when the run ended.
+public struct BurstReport: Equatable, Sendable {
+  /// What can go wrong.
+  public enum ErrorKind: String, CaseIterable, Sendable {
+    /// Other bytes came back than must.
+    case different
+    /// Bytes came that no burst asked for.
+    case unexpected
+    /// A burst took longer than it may.
+    case timedOut
+    /// A session ended under a burst.
+    case lost
+    /// A session could not be opened.
+    case refused
+    /// An accessory went away and nobody waits for it, or it did not come back in time.
+    case gone
+  }
+
+  /// Errors of one kind.
+  public struct ErrorTally: Equatable, Sendable {
+    /// How many.
+    public var count = 0
+    /// What was said of the first.
+    public var first = ""
+  }
+
+  /// The version of the form that it is written in.
+  public static let version = 1
+
+  /// What was done, in words: size, sessions, pace, verification.
+  public var plan: Plan
+  /// How it ended, as a sentence fragment.
+  public var ending = ""
+  /// Whether everything came out as it must.
+  public var passed = false
+  /// How many runs it is merged from.
+  public var runs = 1
+  /// How long was measured.
+  public var measured = Duration.zero
+  /// Bursts begun, those of the warm-up included.
+  public var begun = 0
+  /// Bursts completed and verified while warming up.
+  public var warmUp = 0
+  /// Bursts completed, verified and measured.
+  public var completed = 0
+  /// Bursts lost with their session.
+  public var lost = 0
+  /// Bursts of a rate that were due and never begun.
+  public var overdue = 0
+  /// Bytes of the payloads of the completed bursts.
+  public var bytes = 0
+  /// Bytes that came though no reply was expected.
+  public var unaskedBytes = 0
+  /// How often an accessory came back and its sessions were opened again.
+  public var reconnections = 0
+  /// From when a burst was due to when it was complete, in nanoseconds.
+  public var latency = Histogram()
+  /// With a rate, from when a burst began to when it was complete, in nanoseconds: what the device did, without what it
+  /// held up.
+  public var service = Histogram()
+  /// What happened when.
+  public var series = ThroughputSeries()
+  /// What went wrong.
+  public var errors: [ErrorKind: ErrorTally] = [:]
+  /// Each accessory.
+  public var sites: [Site] = []
+
+  /// A report of nothing yet.
+  public init(_ plan: BurstPlan) {
+    self.plan = Plan(plan)
+  }
+
+  init(plan: Plan) { self.plan = plan }
+
+  mutating func addError(_ kind: ErrorKind, _ count: Int, _ text: String) {
+    var tally = errors[kind] ?? ErrorTally()
+    if tally.count == 0 { tally.first = text }
+    tally.count += count
+    errors[kind] = tally
+  }
+
+  /// How much went wrong in all.
+  public var errorCount: Int { errors.values.reduce(0) { $0 + $1.count } }
+
+  /// Payload bytes a second, one way.
+  public var bytesPerSecond: Double { perSecond(bytes) }
+  /// Bursts a second.
+  public var burstsPerSecond: Double { perSecond(completed) }
+
+  private func perSecond(_ count: Int) -> Double {
+    measured > .zero ? Double(count) / measured.inSeconds : 0
+  }
+
+  /// What the links of all accessories did.
+  public var link: LinkCounters {
+    sites.reduce(into: LinkCounters()) { $0 += $1.link }
+  }
+
+  /// What was done, as reports say it.
+  public struct Plan: Equatable, Sendable {
+    /// Bytes of a burst.
+    public var size: Int
+    /// Sessions to each accessory.
+    public var sessions: Int
+    /// Bursts under way on each session at most.
+    public var inFlight: Int
+    /// "closed loop", "50 bursts/s".
+    public var pace: String
+    /// "echo", "reply of 4 bytes", "none".
+    public var verification: String
+    /// What was done to the channels, in the form of `--fault`.
+    public var faults: [String] = []
+
+    init(_ plan: BurstPlan) {
+      size = plan.payload.count
+      sessions = plan.sessions
+      inFlight = plan.inFlight
+      switch plan.pace {
+      case .closedLoop: pace = "closed loop"
+      case .rate(let rate): pace = "\(FixedText.text(rate, places: rate < 10 ? 2 : 0)) bursts/s"
+      }
+      switch plan.verification {
+      case .echo: verification = "echo"
+      case .reply(let bytes): verification = "reply of these \(bytes.count) bytes"
+      case .replyLength(let count): verification = "reply of \(count) bytes"
+      case .nothing: verification = "none"
+      }
+    }
+
+    init(size: Int, sessions: Int, inFlight: Int, pace: String, verification: String, faults: [String]) {
+      self.size = size
+      self.sessions = sessions
+      self.inFlight = inFlight
+      self.pace = pace
+      self.verification = verification
+      self.faults = faults
+    }
+  }
+}
+
+extension BurstReport {
+  /// What happened with one accessory.
+  public struct Site: Equatable, Sendable {
+    /// One publication of it.
+    public struct Attachment: Equatable, Sendable {
+      /// The number of the publication.
+      public var connectionID: Int
+      /// Whether it offered protocols; not in the first half of a flicker.
+      public var offeredProtocols: Bool
+      /// When it appeared, on the run's clock.
+      public var from: Instant
+      /// When it disappeared; nil while it is there.
+      public var to: Instant?
+      /// Why it ended.
+      public var end = ""
+      /// Bursts completed with it.
+      public var completed = 0
+      /// Bursts lost with it.
+      public var lost = 0
+    }
+
+    /// More are not kept one by one; the numbers of the rest are in ``more``.
+    public static let attachmentLimit = 1_000
+
+    /// The address, as it was given.
+    public var name = ""
+    /// What it is called.
+    public var accessory = ""
+    /// Its serial number.
+    public var serial = ""
+    /// Its publications, in order.
+    public var attachments: [Attachment] = []
+    /// Publications that are not kept one by one.
+    public var more = 0
+    /// What its links did.
+    public var link = LinkCounters()
+    var hadSessions = false
+
+    /// An accessory that nothing is known of.
+    public init() {}
+
+    mutating func begin(_ shown: PublishedAccessory, at now: Instant) {
+      accessory = shown.name
+      serial = shown.serialNumber
+      guard attachments.count < Self.attachmentLimit else { return more += 1 }
+      attachments.append(
+        Attachment(connectionID: shown.connectionID, offeredProtocols: !shown.protocols.isEmpty, from: now))
+    }
+
+    mutating func end(_ connectionID: Int, at now: Instant, _ why: String) {
+      guard let index = attachments.lastIndex(where: { $0.connectionID == connectionID }) else { return }
+      attachments[index].to = now
+      attachments[index].end = why
+    }
+
+    mutating func closeLast(at now: Instant, _ why: String) {
+      for index in attachments.indices where attachments[index].to == nil {
+        attachments[index].to = now
+        attachments[index].end = why
+      }
+    }
+
+    /// The attachment that bursts go over; the last one that is kept stands for those that are not.
+    private var current: Int? { attachments.indices.last { attachments[$0].offeredProtocols } }
+
+    mutating func countBurst() {
+      if let current { attachments[current].completed += 1 }
+    }
+
+    mutating func countLost(_ count: Int) {
+      if let current { attachments[current].lost += count }
+    }
+  }
+
+  /// Adds another report: another machine's, of the same load at the same time. Counts, histograms and slices add up, and
+  /// the time measured is that of the longer one.
+  public mutating func merge(_ other: BurstReport) {
+    runs += other.runs
+    passed = passed && other.passed
+    if ending != other.ending { ending = "\(ending); \(other.ending)" }
+    measured = max(measured, other.measured)
+    begun += other.begun
+    warmUp += other.warmUp
+    completed += other.completed
+    lost += other.lost
+    overdue += other.overdue
+    bytes += other.bytes
+    unaskedBytes += other.unaskedBytes
+    reconnections += other.reconnections
+    latency.merge(other.latency)
+    service.merge(other.service)
+    series.merge(other.series)
+    for kind in ErrorKind.allCases {
+      if let tally = other.errors[kind] { addError(kind, tally.count, tally.first) }
+    }
+    sites += other.sites
+  }
+}

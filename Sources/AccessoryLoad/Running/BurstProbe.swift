@@ -1,0 +1,141 @@
+import AccessoryCore
+import AccessoryHost
+import AccessorySessions
+import IAP2
+
+/// Sends one burst, listens until nothing more comes, and says which way of verifying fits the accessory.
+///
+/// ```swift
+/// let probe = BurstProbe(plan, on: loop)
+/// let app = device.makeApp(probe)
+/// loop.run(until: { probe.finding != nil })
+/// ```
+public final class BurstProbe: AppHandler, SessionHandler {
+  /// What came of it.
+  public enum Finding: Equatable, Sendable {
+    /// The burst came back as it was.
+    case echo
+    /// Something else came: its length, and its first bytes.
+    case reply(count: Int, first: [UInt8])
+    /// Nothing came, and the link acknowledged all of it.
+    case nothing
+    /// The session ended, or never was.
+    case failed(String)
+  }
+
+  /// How long nothing must come.
+  public static let quiet = Duration.seconds(1)
+  /// So many bytes of a reply are looked at.
+  private static let limit = 1 << 20
+  private static let shown = 64
+
+  /// What was found; nil while it goes on.
+  public private(set) var finding: Finding?
+  /// Whether any accessory appeared.
+  public private(set) var sawAccessory = false
+  private let plan: BurstPlan
+  private let loop: any EventLoop
+  private var sent = 0
+  private var received: [UInt8] = []
+  private var receivedCount = 0
+  private var session: Session?
+  private var timer: LoopTimer?
+
+  /// A probe with the plan's payload and protocol.
+  public init(_ plan: BurstPlan, on loop: any EventLoop) {
+    self.plan = plan
+    self.loop = loop
+    timer = loop.makeTimer { [unowned self] in conclude() }
+  }
+
+  deinit { timer?.cancel() }
+
+  /// An accessory appeared.
+  public func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
+    sawAccessory = true
+    guard session == nil, !accessory.protocols.isEmpty else { return }
+    do {
+      let name = try ProtocolChoice.choose(plan.protocolName, among: accessory.protocols)
+      let session = try app.openSession(with: accessory, protocolName: name)
+      self.session = session
+      session.handler = self
+      send(session)
+    } catch {
+      finding = .failed("\(error)")
+    }
+  }
+
+  /// An accessory disappeared.
+  public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
+
+  private func send(_ session: Session) {
+    let payload = plan.payload
+    while sent < payload.count {
+      let taken = session.write(payload.span.bytes.extracting(sent..<payload.count))
+      if taken == 0 { return }
+      sent += taken
+    }
+    timer?.arm(at: loop.now + Self.quiet)
+  }
+
+  /// Bytes came.
+  public func sessionIsReadable(_ session: Session) {
+    session.read { bytes in
+      receivedCount += bytes.byteCount
+      let kept = min(bytes.byteCount, max(0, Self.limit - received.count))
+      bytes.extracting(0..<kept).withUnsafeBytes { received += $0 }
+      return bytes.byteCount
+    }
+    // Something that never stops sending is no reply either; what came by then is told.
+    if receivedCount > Self.limit { conclude() } else { timer?.arm(at: loop.now + Self.quiet) }
+  }
+
+  /// There is room to send more.
+  public func sessionIsWritable(_ session: Session) { send(session) }
+
+  /// The session is over.
+  public func session(_ session: Session, endedWith end: SessionEnd) {
+    if finding == nil { finding = .failed("the session ended: \(end)") }
+  }
+
+  private func conclude() {
+    guard finding == nil, let session else { return }
+    if received == plan.payload {
+      finding = .echo
+    } else if receivedCount > 0 {
+      finding = .reply(count: receivedCount, first: Array(received.prefix(Self.shown)))
+    } else if sent == plan.payload.count, session.unacknowledged == 0 {
+      finding = .nothing
+    } else {
+      return timer?.arm(at: loop.now + Self.quiet) ?? ()
+    }
+    session.close("the probe is done")
+  }
+}
+
+extension BurstProbe.Finding {
+  /// The options of `easim burst` that fit; nil when none do.
+  public var options: String? {
+    switch self {
+    case .echo: "--verify echo"
+    case .reply(let count, let first) where count == first.count && count <= 16:
+      "--verify reply --expect-reply 0x\(HexText.format(first))"
+    case .reply(let count, _): "--verify reply --expect-reply \(count)"
+    case .nothing: "--verify none"
+    case .failed: nil
+    }
+  }
+}
+
+extension BurstProbe.Finding: CustomStringConvertible {
+  /// A sentence.
+  public var description: String {
+    switch self {
+    case .echo: "the burst came back byte for byte"
+    case .reply(let count, let first):
+      "\(count) other bytes came back: \(Hex.spaced(first))\(count > first.count ? " …" : "")"
+    case .nothing: "all of the burst was acknowledged, and nothing came back within \(BurstProbe.quiet)"
+    case .failed(let text): text
+    }
+  }
+}

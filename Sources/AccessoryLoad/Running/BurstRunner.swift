@@ -1,0 +1,307 @@
+import AccessoryCore
+import AccessoryHost
+import AccessorySessions
+import IAP2
+
+/// Runs a load test over real or simulated accessories: opens the sessions, begins bursts when the schedule says so,
+/// verifies what comes back, and keeps the tally.
+///
+/// Each accessory is a ``BurstSite``, the app of a device of its own; how the device gets its cable is the caller's.
+///
+/// ```swift
+/// let runner = BurstRunner(plan, on: loop)
+/// let site = runner.addSite("bench:LWK-0001")
+/// let app = device.makeApp(site, settings: BurstRunner.appSettings())
+/// runner.start()
+/// loop.run(until: { runner.outcome != nil })
+/// print(runner.report.text)
+/// ```
+///
+/// The run begins when every site has all its sessions. It is over when all bursts are, when no session is left to go on
+/// with, or when it is stopped; whatever ended it, there is a report.
+public final class BurstRunner {
+  /// How a run ended.
+  public enum Outcome: Equatable, Sendable {
+    /// Every burst of the plan came out as it must; with ``BurstPlan/reconnects``, those that a flicker cost aside.
+    case done
+    /// Something came back that must not.
+    case failed
+    /// A burst took longer than it may.
+    case timedOut
+    /// An accessory went away, and nobody asked to wait for it.
+    case gone
+    /// A site never had its sessions; the text says how far it came.
+    case notReached(String)
+    /// It was stopped from outside.
+    case stopped(String)
+  }
+
+  /// What is done.
+  public let plan: BurstPlan
+  /// The loop that all of this happens on.
+  public let loop: any EventLoop
+  /// What is done to the channels, for the report.
+  public var faults: [String] = []
+  /// How it ended; nil while it goes on.
+  public private(set) var outcome: Outcome?
+  /// The accessories, in the order in which they were added.
+  public private(set) var sites: [BurstSite] = []
+  private let hear: (TimelineEvent) -> Void
+  private var schedule: BurstSchedule
+  private var tally: BurstReport
+  private var wake: LoopTimer?
+  private var watchdog: LoopTimer?
+  private var nextLane = 0
+  private var finished: Instant?
+
+  /// A run that has not begun. `report` hears of what people should hear of: errors as they happen, and the end.
+  public init(_ plan: BurstPlan, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void = { _ in }) {
+    precondition(!plan.payload.isEmpty, "a burst has at least one byte")
+    precondition(plan.sessions > 0 && plan.inFlight > 0, "a run has at least one session and one burst under way")
+    self.plan = plan
+    self.loop = loop
+    hear = report
+    schedule = BurstSchedule(plan)
+    tally = BurstReport(plan)
+    wake = loop.makeTimer { [unowned self] in pumpAll() }
+    watchdog = loop.makeTimer { [unowned self] in watch() }
+  }
+
+  deinit {
+    wake?.cancel()
+    watchdog?.cancel()
+  }
+
+  /// What an app must be like whose handler is a site: several sessions on one protocol are side by side.
+  public static func appSettings(_ settings: AppSettings = AppSettings()) -> AppSettings {
+    var settings = settings
+    settings.rules.secondSession = .sideBySide
+    return settings
+  }
+
+  /// Adds an accessory, under the name that reports show.
+  public func addSite(_ name: String) -> BurstSite {
+    let site = BurstSite(name, runner: self)
+    sites.append(site)
+    return site
+  }
+
+  /// Begins to wait for the sites.
+  public func start() {
+    watchdog?.arm(at: loop.now + plan.timeout)
+  }
+
+  /// Ends the run from outside; bursts under way are given up.
+  public func stop(_ why: String) {
+    end(.stopped(why))
+  }
+
+  // MARK: Figures
+
+  /// Whether bursts are being sent.
+  public var isRunning: Bool { schedule.start != nil && outcome == nil }
+
+  /// How far it has come.
+  public var progress: BurstProgress {
+    var progress = BurstProgress()
+    progress.bursts = tally.completed
+    progress.bytes = tally.bytes
+    progress.errors = tally.errorCount
+    guard let start = schedule.measuringStart else { return progress }
+    progress.elapsed = max(.zero, (finished ?? loop.now) - start)
+    switch plan.extent {
+    case .bursts(let count):
+      progress.fraction = Double(tally.completed + tally.lost) / Double(count)
+    case .time(let time): progress.fraction = progress.elapsed.inSeconds / time.inSeconds
+    }
+    return progress
+  }
+
+  /// Everything that was measured up to now.
+  public var report: BurstReport {
+    var report = tally
+    report.plan.faults = faults
+    report.measured = progress.elapsed
+    report.overdue = schedule.overdue(at: finished ?? loop.now)
+    report.sites = sites.map { $0.report(now: loop.now) }
+    report.ending = outcome.map(\.description) ?? "still running"
+    report.passed = outcome.map { $0.passed(report) } ?? false
+    return report
+  }
+
+  // MARK: From the sites
+
+  func siteIsReady() {
+    guard schedule.start == nil, outcome == nil, sites.allSatisfy(\.isReady) else { return }
+    schedule.begin(now: loop.now)
+    watchdog?.arm(at: loop.now + plan.timeout)
+    // In a later turn, because this one is inside the app that is told of its accessory.
+    wake?.arm(at: loop.now)
+  }
+
+  /// Begins as many bursts on a lane as there may be.
+  func pump(_ lane: LaneDriver) {
+    guard outcome == nil, schedule.start != nil else { return }
+    while lane.canBegin {
+      switch schedule.next(lane: lane.index, of: laneCount, now: loop.now) {
+      case .begin(let ticket):
+        lane.begin(ticket, now: loop.now)
+        tally.begun += 1
+      case .wait(let instant):
+        if wake?.deadline.map({ instant < $0 }) ?? true { wake?.arm(at: instant) }
+        return
+      case .waitForOthers: return
+      case .finished: return settleDown()
+      }
+    }
+  }
+
+  func completed(_ flight: BurstLane.Flight, on lane: LaneDriver) {
+    schedule.settle(now: loop.now)
+    if flight.ticket.isMeasured {
+      tally.completed += 1
+      tally.bytes += plan.payload.count
+      tally.latency.record(nanoseconds(from: flight.ticket.due))
+      if case .rate = plan.pace { tally.service.record(nanoseconds(from: flight.began)) }
+      note { slice in
+        slice.bursts += 1
+        slice.bytes += plan.payload.count
+      }
+    } else {
+      tally.warmUp += 1
+    }
+    if plan.pause != nil { wake?.arm(at: loop.now) }
+  }
+
+  /// So many bursts are not going to be completed.
+  func lost(_ flights: [BurstLane.Flight]) {
+    for flight in flights {
+      schedule.settle(now: loop.now)
+      if flight.ticket.isMeasured { tally.lost += 1 }
+    }
+    if plan.pause != nil, !flights.isEmpty { wake?.arm(at: loop.now) }
+  }
+
+  func failed(_ kind: BurstReport.ErrorKind, _ text: String, count: Int = 1, at site: BurstSite) {
+    tally.addError(kind, count, "\(site.name): \(text)")
+    note { $0.errors += count }
+    // The first of a kind is told; a thousand of them are a number.
+    if tally.errors[kind]?.count == count { tell(.warning("\(site.name): \(text)")) }
+  }
+
+  func reconnected() { tally.reconnections += 1 }
+
+  func unasked(_ count: Int) { tally.unaskedBytes += count }
+
+  /// A lane is over, and it may be the last.
+  func laneIsOver() {
+    guard outcome == nil else { return }
+    if schedule.isFinished { return settleDown() }
+    // Before the beginning, one that can never be ready is enough.
+    let isLost = schedule.start == nil ? sites.contains(where: \.isOver) : sites.allSatisfy(\.isOver)
+    if isLost { end(verdict) }
+  }
+
+  private var laneCount: Int { sites.count * plan.sessions }
+
+  private func nanoseconds(from start: Instant) -> Int { max(0, Int((loop.now - start).wholeNanoseconds)) }
+
+  private func note(_ change: (inout ThroughputSeries.Slice) -> Void) {
+    guard let start = schedule.start else { return }
+    tally.series.add(at: loop.now - start, change)
+  }
+
+  // MARK: Time
+
+  private func pumpAll() {
+    let lanes = sites.flatMap(\.lanes)
+    guard !lanes.isEmpty else { return }
+    // Another one first each time: with a rate, the first one that is asked gets what is due.
+    nextLane = (nextLane + 1) % lanes.count
+    for offset in lanes.indices { pump(lanes[(nextLane + offset) % lanes.count]) }
+    if schedule.isFinished { settleDown() }
+  }
+
+  private func watch() {
+    guard outcome == nil else { return }
+    guard schedule.start != nil else {
+      let missing = sites.first { !$0.isReady }
+      return end(.notReached(missing.map { "\($0.name): \($0.progress)" } ?? "there is no accessory"))
+    }
+    for site in sites { site.watch(now: loop.now) }
+    guard outcome == nil else { return }
+    let deadlines = sites.compactMap { $0.deadline }
+    watchdog?.arm(at: max(deadlines.min() ?? loop.now + plan.timeout, loop.now + .milliseconds(1)))
+  }
+
+  // MARK: The end
+
+  private func settleDown() {
+    guard outcome == nil, sites.allSatisfy(\.isIdle) else { return }
+    end(verdict)
+  }
+
+  private var verdict: Outcome {
+    let kinds = Set(tally.errors.keys)
+    if !kinds.isDisjoint(with: [.different, .unexpected, .refused]) { return .failed }
+    if kinds.contains(.timedOut) { return .timedOut }
+    if kinds.contains(.gone) { return .gone }
+    if kinds.contains(.lost), !plan.reconnects { return .gone }
+    return .done
+  }
+
+  private func end(_ outcome: Outcome) {
+    guard self.outcome == nil else { return }
+    finished = loop.now
+    self.outcome = outcome
+    wake?.cancel()
+    watchdog?.cancel()
+    for site in sites { site.close() }
+  }
+
+  private func tell(_ kind: TimelineEvent.Kind) {
+    hear(TimelineEvent(time: loop.now, side: .app, kind: kind))
+  }
+}
+
+/// How far a run has come, for a progress bar.
+public struct BurstProgress: Equatable, Sendable {
+  /// Bursts completed and counted.
+  public var bursts = 0
+  /// Bytes of them.
+  public var bytes = 0
+  /// What went wrong.
+  public var errors = 0
+  /// Since measuring began.
+  public var elapsed = Duration.zero
+  /// From 0 to 1.
+  public var fraction = 0.0
+
+  /// How long it will take yet, as far as can be told.
+  public var timeLeft: Duration? {
+    guard fraction > 0.001 else { return nil }
+    return .nanoseconds(Int64(elapsed.inSeconds * max(0, 1 / fraction - 1) * 1e9))
+  }
+}
+
+extension BurstRunner.Outcome: CustomStringConvertible {
+  /// A sentence fragment.
+  public var description: String {
+    switch self {
+    case .done: "done"
+    case .failed: "something came back that must not"
+    case .timedOut: "a burst took longer than it may"
+    case .gone: "an accessory went away"
+    case .notReached(let text): text
+    case .stopped(let why): "stopped by \(why)"
+    }
+  }
+
+  func passed(_ report: BurstReport) -> Bool {
+    switch self {
+    case .done: report.completed > 0
+    case .stopped: report.completed > 0 && report.errors.keys.allSatisfy { $0 == .lost }
+    case .failed, .timedOut, .gone, .notReached: false
+    }
+  }
+}

@@ -1,0 +1,202 @@
+import AccessoryCore
+import AccessoryHost
+import AccessorySessions
+import IAP2
+
+/// One accessory of a run, as the app on its device sees it: opens the sessions at each appearance that has the protocol,
+/// and keeps the record of its attachments.
+///
+/// States, as apps see them: `waiting` for an appearance with the protocol (the first half of a flicker has none);
+/// `connected`, with sessions; `gone`, when it went away and nobody waits for it.
+public final class BurstSite: AppHandler {
+  private enum State {
+    case waiting(since: Instant)
+    case connected(PublishedAccessory, AppView)
+    case gone
+  }
+
+  /// A pause before a session that the accessory ended is opened again.
+  static let reopening = Duration.milliseconds(100)
+
+  /// The name that reports show.
+  public let name: String
+  /// What the links to this accessory have done in all; asked for when a report is made.
+  public var linkCounters: () -> LinkCounters = { LinkCounters() }
+  private(set) var lanes: [LaneDriver] = []
+  private unowned let runner: BurstRunner
+  private var state: State
+  private var record = BurstReport.Site()
+  /// Whether the accessory ever appeared.
+  public private(set) var hasConnected = false
+  private var timer: LoopTimer?
+  private var isClosed = false
+
+  init(_ name: String, runner: BurstRunner) {
+    self.name = name
+    self.runner = runner
+    state = .waiting(since: runner.loop.now)
+    let first = runner.sites.count * runner.plan.sessions
+    lanes = (0..<runner.plan.sessions).map { LaneDriver(index: first + $0, site: self, runner: runner) }
+    timer = runner.loop.makeTimer { [unowned self] in openLanes() }
+    record.name = name
+  }
+
+  deinit { timer?.cancel() }
+
+  /// Sees when the link acknowledges: put around the main channel of each cable, nearest to the device. Where no reply is
+  /// expected, a burst is complete only by this.
+  public func watch(_ channel: any Channel) -> any Channel {
+    ReceptionTap(around: channel) { [weak self] in self?.bytesCame() }
+  }
+
+  // MARK: For the runner
+
+  var isReady: Bool { lanes.allSatisfy(\.isOpen) }
+  var isIdle: Bool { lanes.allSatisfy(\.isIdle) }
+  var isGone: Bool { if case .gone = state { true } else { false } }
+  /// Whether there is nothing to go on with here.
+  var isOver: Bool { isGone || lanes.allSatisfy(\.isOver) }
+
+  var progress: String {
+    guard hasConnected else { return "no accessory appeared" }
+    return isReady ? "its sessions are open" : "the accessory offered no protocol to open sessions on"
+  }
+
+  func report(now: Instant) -> BurstReport.Site {
+    var report = record
+    // What closing the sessions does to the link is no part of the run.
+    if isClosed { return report }
+    report.link = linkCounters()
+    report.closeLast(at: now, "the run ended")
+    return report
+  }
+
+  func close() {
+    for lane in lanes { lane.dropFlights() }
+    record = report(now: runner.loop.now)
+    isClosed = true
+    timer?.cancel()
+    for lane in lanes { lane.close() }
+  }
+
+  /// When something has taken too long here.
+  var deadline: Instant? {
+    let timeout = runner.plan.timeout
+    if case .waiting(let since) = state, hasConnected { return since + timeout }
+    return lanes.compactMap { $0.deadline(timeout: timeout) }.min()
+  }
+
+  func watch(now: Instant) {
+    guard let deadline, deadline <= now else { return }
+    if case .waiting = state {
+      state = .gone
+      let limit = DurationText.format(runner.plan.timeout)
+      runner.failed(.gone, "the accessory did not come back within \(limit)", at: self)
+      return runner.laneIsOver()
+    }
+    for lane in lanes { lane.watch(now: now) }
+  }
+
+  // MARK: The app
+
+  /// The accessory appeared; without protocols there is nothing to open yet.
+  public func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
+    guard !isClosed, !isGone else { return }
+    record.begin(accessory, at: runner.loop.now)
+    hasConnected = true
+    guard !accessory.protocols.isEmpty else { return }
+    if case .connected = state { return }
+    let isBack = record.hadSessions
+    state = .connected(accessory, app)
+    openLanes()
+    if isBack, isReady { runner.reconnected() }
+  }
+
+  /// The accessory disappeared.
+  public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
+    if !isClosed { record.end(accessory.connectionID, at: runner.loop.now, "the accessory went away") }
+    guard case .connected(let current, _) = state, current.connectionID == accessory.connectionID else { return }
+    state = .waiting(since: runner.loop.now)
+    for lane in lanes { lane.lose("the accessory went away") }
+    guard !isClosed else { return }
+    if !runner.plan.reconnects, record.hadSessions { state = .gone }
+    runner.laneIsOver()
+    // It may have come back by another way before this one was gone.
+    let other = app.accessories.first { !$0.protocols.isEmpty && $0.connectionID != accessory.connectionID }
+    if let other { accessoryDidConnect(other, app) }
+  }
+
+  private func openLanes() {
+    guard case .connected(let accessory, let app) = state, !isClosed else { return }
+    for lane in lanes where lane.mayOpen {
+      do {
+        let name = try ProtocolChoice.choose(runner.plan.protocolName, among: accessory.protocols)
+        lane.open(try app.openSession(with: accessory, protocolName: name))
+        record.hadSessions = true
+      } catch {
+        runner.failed(.refused, "\(error)", at: self)
+        lane.giveUp()
+        return runner.laneIsOver()
+      }
+    }
+    runner.siteIsReady()
+    for lane in lanes { runner.pump(lane) }
+  }
+
+  // MARK: From the lanes
+
+  func completed() { record.countBurst() }
+
+  func lost(_ count: Int) { record.countLost(count) }
+
+  /// A session ended and its accessory is still there: it is opened again, if the plan says so.
+  func reopenLater() {
+    if case .connected = state, runner.plan.reconnects { timer?.arm(at: runner.loop.now + Self.reopening) }
+  }
+
+  private func bytesCame() {
+    guard runner.plan.verification == .nothing else { return }
+    for lane in lanes { lane.lookAtAcknowledgements() }
+  }
+}
+
+/// A channel around a channel that tells when something was received, after it was dealt with.
+final class ReceptionTap: Channel, ChannelHandler {
+  private let inner: any Channel
+  private let received: () -> Void
+  private var handler: (any ChannelHandler)?
+
+  init(around inner: any Channel, received: @escaping () -> Void) {
+    self.inner = inner
+    self.received = received
+  }
+
+  var keepsTransfersApart: Bool { inner.keepsTransfersApart }
+
+  func start(_ handler: any ChannelHandler) {
+    self.handler = handler
+    inner.start(self)
+  }
+
+  func send(_ bytes: RawSpan) -> Int { inner.send(bytes) }
+  func pauseReading() { inner.pauseReading() }
+  func resumeReading() { inner.resumeReading() }
+
+  func close() {
+    handler = nil
+    inner.close()
+  }
+
+  func channel(_ channel: any Channel, received bytes: RawSpan) {
+    handler?.channel(self, received: bytes)
+    received()
+  }
+
+  func channelIsWritable(_ channel: any Channel) { handler?.channelIsWritable(self) }
+
+  func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
+    let told = handler
+    handler = nil
+    told?.channel(self, endedWith: end)
+  }
+}

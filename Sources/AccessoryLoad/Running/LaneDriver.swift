@@ -1,0 +1,168 @@
+import AccessoryCore
+import AccessoryHost
+import AccessorySessions
+import IAP2
+
+/// Does for one session what its ``BurstLane`` says: writes, reads, and tells what came of it.
+///
+/// States: `closed` before it is opened and between two sessions; `open`; `over` for good, after something came that must
+/// not, or when nobody opens it again.
+final class LaneDriver: SessionHandler {
+  private enum State {
+    case closed
+    case open(Session)
+    case over
+  }
+
+  /// Its number among all sessions of the run.
+  let index: Int
+  private unowned let site: BurstSite
+  private unowned let runner: BurstRunner
+  private var state = State.closed
+  private var machine: BurstLane
+  private var isWriting = false
+
+  init(index: Int, site: BurstSite, runner: BurstRunner) {
+    self.index = index
+    self.site = site
+    self.runner = runner
+    machine = BurstLane(runner.plan)
+  }
+
+  var isOpen: Bool { if case .open = state { true } else { false } }
+  var isOver: Bool { if case .over = state { true } else { false } }
+  var mayOpen: Bool { if case .closed = state { true } else { false } }
+  var isIdle: Bool { machine.flights.isEmpty }
+  /// Whether another burst may begin now: all of those before it are sent, and there is room for one more.
+  var canBegin: Bool { isOpen && !isWriting && machine.hasRoom && machine.unsent == nil }
+
+  func deadline(timeout: Duration) -> Instant? { machine.deadline(timeout: timeout) }
+
+  func open(_ session: Session) {
+    machine = BurstLane(runner.plan)
+    state = .open(session)
+    session.handler = self
+  }
+
+  func begin(_ ticket: BurstSchedule.Ticket, now: Instant) {
+    machine.begin(ticket, now: now)
+    send()
+  }
+
+  // MARK: The session
+
+  func sessionIsReadable(_ session: Session) {
+    session.read { bytes in
+      receive(bytes)
+      return bytes.byteCount
+    }
+    runner.pump(self)
+  }
+
+  func sessionIsWritable(_ session: Session) {
+    send()
+    runner.pump(self)
+  }
+
+  func session(_ session: Session, endedWith end: SessionEnd) {
+    guard case .open(let current) = state, current === session else { return }
+    lose("the session ended: \(end)")
+    site.reopenLater()
+    runner.laneIsOver()
+  }
+
+  private func send() {
+    guard case .open(let session) = state, !isWriting else { return }
+    isWriting = true
+    defer { isWriting = false }
+    let payload = runner.plan.payload
+    while case .open = state, let rest = machine.unsent {
+      let taken = session.write(payload.span.bytes.extracting(rest))
+      if taken == 0 { return }
+      machine.took(taken)
+      while let flight = machine.completeAnswered() { complete(flight) }
+    }
+  }
+
+  private func receive(_ bytes: RawSpan) {
+    var offset = 0
+    while isOpen, let event = machine.receive(bytes, at: &offset) {
+      switch event {
+      case .completed(let flight): complete(flight)
+      case .different(let flight, let difference):
+        runner.failed(.different, "burst \(flight.ticket.number): \(difference)", at: site)
+        giveUp()
+      case .unexpected(let count) where runner.plan.verification == .nothing: runner.unasked(count)
+      case .unexpected(let count):
+        runner.failed(.unexpected, "\(count) bytes came that no burst asked for", at: site)
+        giveUp()
+      }
+    }
+    if isOver { runner.laneIsOver() }
+  }
+
+  /// Something was acknowledged, perhaps.
+  func lookAtAcknowledgements() {
+    guard case .open(let session) = state, !machine.flights.isEmpty else { return }
+    while let flight = machine.acknowledged(session.bytesWritten - session.unacknowledged) { complete(flight) }
+    runner.pump(self)
+  }
+
+  private func complete(_ flight: BurstLane.Flight) {
+    site.completed()
+    runner.completed(flight, on: self)
+  }
+
+  // MARK: The end
+
+  /// The session is gone; what was under way is lost.
+  func lose(_ why: String) {
+    guard isOpen else { return }
+    state = runner.plan.reconnects ? .closed : .over
+    abandon(why)
+  }
+
+  /// Nothing comes of this session any more.
+  func giveUp() {
+    let session = openSession
+    state = .over
+    dropFlights()
+    session?.close("the load test is done with it")
+  }
+
+  func close() {
+    guard let session = openSession else { return }
+    state = .over
+    dropFlights()
+    session.close("the load test is over")
+  }
+
+  func watch(now: Instant) {
+    guard let deadline = machine.deadline(timeout: runner.plan.timeout), deadline <= now else { return }
+    let oldest = machine.flights.first?.ticket.number ?? 0
+    runner.failed(
+      .timedOut, "burst \(oldest) took longer than \(DurationText.format(runner.plan.timeout))", at: site)
+    giveUp()
+    runner.laneIsOver()
+  }
+
+  private var openSession: Session? { if case .open(let session) = state { session } else { nil } }
+
+  private func abandon(_ why: String) {
+    let count = dropFlights()
+    if count > 0 {
+      runner.failed(.lost, "\(count) bursts under way were lost: \(why)", count: count, at: site)
+    } else if !runner.plan.reconnects {
+      runner.failed(.gone, why, at: site)
+    }
+  }
+
+  /// Counts what is under way as lost.
+  @discardableResult
+  func dropFlights() -> Int {
+    let flights = machine.abandon()
+    site.lost(flights.count)
+    runner.lost(flights)
+    return flights.count
+  }
+}

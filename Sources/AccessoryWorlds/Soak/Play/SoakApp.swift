@@ -1,0 +1,71 @@
+import AccessoryCore
+import AccessoryHost
+import AccessorySessions
+
+/// An app of a seeded world: opens sessions as its plan says, whenever an accessory offers what it wants.
+final class SoakApp: AppHandler {
+  private let plan: SoakPlan.App
+  private let loop: any EventLoop
+  private let record: SoakRecord
+  private let opened: (Session, PublishedAccessory, SoakStreamPlan) -> Void
+  private var next = 0
+  private var timers: [LoopTimer] = []
+
+  /// `opened` is told of each session, before anything else happens to it.
+  init(
+    _ plan: SoakPlan.App, on loop: any EventLoop, _ record: SoakRecord,
+    opened: @escaping (Session, PublishedAccessory, SoakStreamPlan) -> Void
+  ) {
+    self.plan = plan
+    self.loop = loop
+    self.record = record
+    self.opened = opened
+  }
+
+  func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
+    if accessory.protocols.isEmpty {
+      guard plan.isRude else { return }
+      do {
+        _ = try app.openSession(with: accessory, protocolName: "com.example.soak0")
+        record.violation("an app got a session with an accessory that offers no protocols", at: loop.now)
+      } catch {
+        record.coverage[.sessionDeniedByAPI] += 1
+      }
+      return
+    }
+    openLater(accessory, app, plan.patience)
+  }
+
+  func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
+
+  /// No more sessions are opened.
+  func settle() {
+    next = plan.sessions.count
+    for timer in timers { timer.cancel() }
+    timers.removeAll()
+  }
+
+  private func openLater(_ accessory: PublishedAccessory, _ app: AppView, _ time: Duration) {
+    guard next < plan.sessions.count else { return }
+    timers.removeAll { $0.deadline == nil }
+    timers.append(
+      loop.schedule(after: time) { [weak self, weak app] in
+        if let self, let app { open(accessory, app) }
+      })
+  }
+
+  private func open(_ accessory: PublishedAccessory, _ app: AppView) {
+    guard next < plan.sessions.count else { return }
+    let stream = plan.sessions[next]
+    let name = accessory.protocols[stream.protocolNumber % accessory.protocols.count]
+    do {
+      let session = try app.openSession(with: accessory, protocolName: name)
+      next += 1
+      opened(session, accessory, stream)
+      openLater(accessory, app, plan.patience)
+    } catch {
+      // Gone meanwhile: its next appearance starts anew.
+      record.coverage[.sessionDeniedByAPI] += 1
+    }
+  }
+}

@@ -1,0 +1,177 @@
+import AccessoryCore
+import AccessorySessions
+import IAP2
+
+/// One end of a soaked session: writes, reads and closes as its plan says, and checks every byte that it reads.
+final class SoakStream: SessionHandler {
+  private let plan: SoakStreamPlan
+  private let account: SoakSession
+  private let side: SoakSession.Side
+  private let loop: any EventLoop
+  private let record: SoakRecord
+  private var random: SeededRandom
+  private weak var session: Session?
+
+  private var left: Int
+  private var isWaitingForRoom = false
+  private var writing: LoopTimer?
+  private var reading: LoopTimer?
+  private var closing: LoopTimer?
+  /// How many bytes it reads before it stops; nil when nothing stops it.
+  private var appetite: Int?
+  private var isSettling = false
+
+  init(
+    _ plan: SoakStreamPlan, _ session: Session, _ account: SoakSession, _ side: SoakSession.Side,
+    seed: UInt64, on loop: any EventLoop, _ record: SoakRecord
+  ) {
+    self.plan = plan
+    self.account = account
+    self.side = side
+    self.loop = loop
+    self.record = record
+    self.session = session
+    random = SeededRandom(seed: seed)
+    left = plan.bytes
+    if case .stops(let after, _) = plan.reading { appetite = after }
+    account[side].isOpen = true
+    account[side].session = session
+    record.leaks.watch(session, "session", Int(account.id))
+  }
+
+  /// Begins, with the session's handler set.
+  func start() {
+    if left > 0 { write() } else if plan.closing == .afterWriting { closeSoon(.zero) }
+    if case .after(let time) = plan.closing { closeSoon(time) }
+  }
+
+  /// The world comes to its end: no more is written or closed, and everything is read.
+  func settle() {
+    isSettling = true
+    left = 0
+    appetite = nil
+    writing?.cancel()
+    closing?.cancel()
+    reading?.cancel()
+    read()
+  }
+
+  // MARK: Writing
+
+  private func write() {
+    guard let session, session.isOpen else { return }
+    while left > 0 {
+      let count = min(left, plan.chunk == 1 ? 1 : Int.random(in: 1...plan.chunk, using: &random))
+      let key = account[side].key
+      let taken = SoakPattern.with(key, from: account[side].written, count: count) { session.write($0) }
+      account[side].written += taken
+      left -= taken
+      if taken < count, session.isOpen {
+        isWaitingForRoom = true
+        return
+      }
+      if left == 0 || plan.think > .zero { break }
+    }
+    if left > 0 {
+      writing = writing ?? loop.makeTimer { [weak self] in self?.write() }
+      writing?.arm(at: loop.now + plan.think)
+    } else if plan.closing == .afterWriting, !isSettling {
+      closeSoon(.zero)
+    }
+  }
+
+  private func closeSoon(_ time: Duration) {
+    closing = loop.makeTimer { [weak self] in self?.session?.close() }
+    closing?.arm(at: loop.now + time)
+  }
+
+  // MARK: Reading
+
+  private func read() {
+    guard let session else { return }
+    while true {
+      var most = appetite ?? .max
+      if case .slow(let bytes, _) = plan.reading, !isSettling { most = min(most, bytes) }
+      if most == 0 { return stopReading() }
+      let count = session.read { bytes in
+        let bytes = bytes.extracting(0..<min(bytes.byteCount, most))
+        check(bytes)
+        return bytes.byteCount
+      }
+      if count == 0 { return }
+      appetite = appetite.map { $0 - count }
+      if case .slow(_, let every) = plan.reading, !isSettling, session.isOpen { return readLater(every) }
+    }
+  }
+
+  private func stopReading() {
+    guard case .stops(_, let resumes?) = plan.reading, reading == nil else { return }
+    readLater(resumes) { stream in stream.appetite = nil }
+  }
+
+  private func readLater(_ time: Duration, _ before: @escaping (SoakStream) -> Void = { _ in }) {
+    reading =
+      reading
+      ?? loop.makeTimer { [weak self] in
+        guard let self else { return }
+        before(self)
+        read()
+      }
+    reading?.arm(at: loop.now + time)
+  }
+
+  private func check(_ bytes: RawSpan) {
+    defer {
+      account[side].read += bytes.byteCount
+      record.coverage[.bytesDelivered] += bytes.byteCount
+    }
+    if account.isHostile { return }
+    let half = account[side]
+    let other = account.other(side)
+    let good = SoakPattern.match(bytes, other.key, from: half.read)
+    if good < bytes.byteCount {
+      record.violation("\(account.name): byte \(half.read + good) is not what was written", at: loop.now)
+    }
+    let read = half.read + bytes.byteCount
+    if read > other.written {
+      record.violation("\(account.name): \(read) bytes were read and \(other.written) written", at: loop.now)
+    }
+  }
+
+  // MARK: The session
+
+  func sessionIsReadable(_ session: Session) {
+    if reading?.deadline == nil { read() }
+  }
+
+  func sessionIsWritable(_ session: Session) {
+    guard isWaitingForRoom else { return }
+    isWaitingForRoom = false
+    write()
+  }
+
+  func session(_ session: Session, endedWith end: SessionEnd) {
+    settle()
+    finish(end)
+  }
+
+  private func finish(_ end: SessionEnd) {
+    account[side].end = end
+    record.hash.add(end.description)
+    guard side == .device || end.isNoticedByOneEndOnly else { return }
+    switch end {
+    case .refused: record.coverage[.sessionRefused] += 1
+    case .notRead: record.coverage[.sessionEndedUnread] += 1
+    case .closedByDevice: record.coverage[.sessionClosedByDevice] += 1
+    case .closedByAccessory: record.coverage[.sessionClosedByAccessory] += 1
+    case .linkDown: record.coverage[.sessionEndedByLink] += 1
+    case .channelEnded: record.coverage[.sessionEndedByCable] += 1
+    }
+  }
+}
+
+extension SessionEnd {
+  fileprivate var isNoticedByOneEndOnly: Bool {
+    if case .notRead = self { true } else { false }
+  }
+}

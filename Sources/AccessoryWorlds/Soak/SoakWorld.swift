@@ -1,0 +1,279 @@
+import AccessoryCore
+import AccessoryHost
+import AccessoryProfiles
+import AccessorySessions
+import AccessorySimulator
+import AccessoryTransports
+import IAP2
+
+/// Plays one plan in virtual time to its end, and checks after every step that no rule was broken.
+///
+/// ```
+///   play ──`length` has passed──▶ settle ──all delivered or over──▶ tear down ──quiet──▶ judged
+/// ```
+///
+/// Settling is where "every byte arrives" is proved: nobody writes or closes any more, everybody reads, and whatever
+/// is still open then must deliver all it took, within the time in which a link gives up.
+final class SoakWorld {
+  let plan: SoakPlan
+  private let loop: VirtualLoop
+  private let record: SoakRecord
+  private var world: World?
+  private var accessories: [SimulatedAccessory] = []
+  private var apps: [(handler: SoakApp, view: AppView)] = []
+  private var sessions: [SoakSession] = []
+  private var streams: [SoakStream] = []
+  private var isSettling = false
+
+  /// A world that is worth this many steps and no more is stuck.
+  private static let mostSteps = 3_000_000
+
+  init(_ plan: SoakPlan, _ record: SoakRecord, keepsTranscript: Bool, reportLine: @escaping (String) -> Void = { _ in })
+  {
+    self.plan = plan
+    self.record = record
+    loop = VirtualLoop(seed: plan.seed)
+    let loop = loop
+    var settings = World.Settings()
+    settings.seed = plan.seed
+    settings.line = plan.line
+    settings.policy = plan.policy
+    settings.deviceFlicker = plan.deviceFlicker
+    settings.faults = plan.faults
+    settings.keepsTranscript = keepsTranscript
+    settings.reportLine = reportLine
+    settings.report = { [weak record] event in
+      record?.saw(event)
+      if keepsTranscript { reportLine("\(event.time.secondsText) * \(event.json)") }
+    }
+    settings.wrap = { channel, end in
+      let longest =
+        end.end == .device ? plan.deviceLength : plan.accessories[end.accessory].profile.link.maximumPacketLength
+      return WireWatch(around: channel, at: end, maximumLength: longest, record, on: loop)
+    }
+    settings.peer.firstSession = plan.firstSession
+    plan.deviceLink.apply(to: &settings.peer.link)
+    settings.peer.link.parameters.maximumOutstandingPackets = plan.deviceWindow
+    settings.peer.link.parameters.maximumPacketLength = plan.deviceLength
+    let world = World(settings, on: loop)
+    self.world = world
+    for number in plan.accessories.indices { add(number, to: world) }
+    for app in plan.apps { addApp(app, to: world) }
+    record.leaks.watch(world, "world")
+    record.leaks.watch(world.device, "device")
+  }
+
+  private func add(_ number: Int, to world: World) {
+    let part = plan.accessories[number]
+    let accessory = world.add(
+      part.profile, link: { part.link.apply(to: &$0) },
+      behavior: { [unowned self] _ in SoakBehavior { [unowned self] in handler(for: $0, of: number) } })
+    accessories.append(accessory)
+    record.leaks.watch(accessory, "accessory", number)
+  }
+
+  private func addApp(_ plan: SoakPlan.App, to world: World) {
+    let handler = SoakApp(plan, on: loop, record) { [unowned self] session, accessory, stream in
+      opened(session, accessory, stream)
+    }
+    let view = world.device.makeApp(handler)
+    apps.append((handler, view))
+    record.leaks.watch(handler, "app")
+    record.leaks.watch(view, "view of an app")
+  }
+
+  // MARK: Playing
+
+  /// Plays to the end. Called once.
+  func play() throws(VirtualLoop.Livelock) {
+    var steps: [LoopTimer] = []
+    for step in plan.steps {
+      let timer = loop.makeTimer { [unowned self] in perform(step.action) }
+      timer.arm(at: loop.now + step.at)
+      steps.append(timer)
+    }
+    try run(limit: plan.length) { false }
+    settle()
+    try run(limit: patience) { [unowned self] in
+      sessions.allSatisfy { $0.isSettled(linkWentDown: linkWentDown(since: $0)) }
+    }
+    judgeSessions()
+    world?.tearDown()
+    for app in apps { app.view.close() }
+    // Cables deliver what they hold before they end, at their faults' pace.
+    if try !run(limit: .seconds(3_600), until: { false }) {
+      record.violation("an hour after everything was unplugged there is still something to do", at: loop.now)
+    }
+    judgeTheEnd()
+  }
+
+  /// Takes steps until the condition holds, nothing is left to do or the time is over; whether one of the first two.
+  @discardableResult
+  private func run(limit: Duration, until condition: () -> Bool) throws(VirtualLoop.Livelock) -> Bool {
+    let end = loop.now + limit
+    var steps = 0
+    while !condition() {
+      guard let next = loop.nextDeadline else { return true }
+      if next > end {
+        try loop.advance(by: end - loop.now)
+        return false
+      }
+      try loop.step()
+      check()
+      steps += 1
+      if steps > Self.mostSteps {
+        record.violation("\(steps) steps, and no end", at: loop.now)
+        return false
+      }
+    }
+    return true
+  }
+
+  /// What holds after every step in which anything happened, beyond what the watches have seen.
+  private func check() {
+    guard record.hasNews else { return }
+    record.hasNews = false
+    guard let published = world?.device.published else { return }
+    if published.count != record.publications.published.count
+      || !published.allSatisfy({ record.publications.published.contains($0.connectionID) })
+    {
+      record.violation(
+        "the device publishes \(published.map(\.connectionID)), and told of \(record.publications.published)",
+        at: loop.now)
+    }
+  }
+
+  private func perform(_ action: SoakPlan.Step.Action) {
+    switch action {
+    case .plugIn(let number):
+      guard !accessories[number].isAttached else { return }
+      do { try accessories[number].plugIn() } catch {
+        record.violation("accessory \(number) cannot be plugged in: \(error)", at: loop.now)
+      }
+    case .unplug(let number): accessories[number].unplug()
+    case .pull(let number): if accessories[number].isAttached { world?.pull(accessories[number]) }
+    case .resetLink(let number):
+      world?.device.resetLinks(serial: plan.accessories[number].profile.identity.serialNumber)
+    case .closeSessions(let number): accessories[number].closeSessions()
+    case .closeApp(let number): apps[number].view.close()
+    }
+  }
+
+  // MARK: Sessions
+
+  private func opened(_ session: Session, _ accessory: PublishedAccessory, _ stream: SoakStreamPlan) {
+    let number = plan.accessories.firstIndex { $0.profile.identity.serialNumber == accessory.serialNumber } ?? 0
+    let account = makeAccount(number, session)
+    sessions.append(account)
+    start(stream, session, account, .device)
+  }
+
+  /// The accessory took a session: the newest of that number that it has not taken yet.
+  private func handler(for session: Session, of number: Int) -> any SessionHandler {
+    guard
+      let account = sessions.last(where: { $0.accessory == number && $0.id == session.id && !$0.simulator.isOpen })
+    else {
+      if !plan.isHostile {
+        record.violation("accessory \(number) opened session \(session.id), which no app asked for", at: loop.now)
+      }
+      return SoakEcho(session, makeAccount(number, session), on: loop, record)
+    }
+    switch plan.accessories[number].conduct {
+    case .echo: return SoakEcho(session, account, on: loop, record)
+    case .streams(let plans):
+      let stream = makeStream(plans[sessions.count % plans.count], session, account, .simulator)
+      // Not before the session has its handler.
+      loop.schedule(after: .zero) { [weak stream] in stream?.start() }
+      return stream
+    }
+  }
+
+  private func makeAccount(_ number: Int, _ session: Session) -> SoakSession {
+    SoakSession(
+      accessory: number, plan, id: session.id, number: sessions.count, linkDowns: record.linkDowns)
+  }
+
+  private func start(
+    _ plan: SoakStreamPlan, _ session: Session, _ account: SoakSession, _ side: SoakSession.Side
+  ) {
+    let stream = makeStream(plan, session, account, side)
+    session.handler = stream
+    stream.start()
+  }
+
+  private func makeStream(
+    _ plan: SoakStreamPlan, _ session: Session, _ account: SoakSession, _ side: SoakSession.Side
+  ) -> SoakStream {
+    let stream = SoakStream(
+      plan, session, account, side, seed: self.plan.seed &+ UInt64(streams.count), on: loop, record)
+    streams.append(stream)
+    if isSettling { stream.settle() }
+    return stream
+  }
+
+  // MARK: The end
+
+  private func settle() {
+    isSettling = true
+    for app in apps { app.handler.settle() }
+    for stream in streams { stream.settle() }
+  }
+
+  /// How long it may take until what was written is delivered or given up: a link repeats a packet as often as agreed,
+  /// and a packet that gets through at the last moment may be followed by one that does so too.
+  private var patience: Duration {
+    let slowest =
+      plan.accessories.map { part in
+        part.profile.link.retransmissionTimeout * Int(part.profile.link.maximumRetransmissions + 1)
+      }.max() ?? .zero
+    return (slowest + .seconds(100)) * 20
+  }
+
+  private func linkWentDown(since session: SoakSession) -> Bool { record.linkDowns > session.linkDownsBefore }
+
+  private func judgeSessions() {
+    if plan.isHostile { return }
+    for session in sessions {
+      if let wrong = session.fault(linkWentDown: linkWentDown(since: session)) { record.violation(wrong, at: loop.now) }
+    }
+  }
+
+  private func judgeTheEnd() {
+    for session in sessions
+    where session.device.end == nil || (session.simulator.isOpen && session.simulator.end == nil) {
+      record.violation("\(session.name) was never ended", at: loop.now)
+    }
+    if !record.publications.published.isEmpty {
+      record.violation("no disconnect came for \(record.publications.published)", at: loop.now)
+    }
+    if world?.device.cableCount != 0 { record.violation("the device still has cables", at: loop.now) }
+    world?.faultCounts.forEach { record.coverage.add($0.count.hits, of: $0.fault) }
+  }
+
+  /// Lets go of everything, and says what is still there.
+  func release() {
+    let time = loop.now
+    streams.removeAll()
+    apps.removeAll()
+    accessories.removeAll()
+    sessions.removeAll()
+    world = nil
+    for name in record.leaks.leaks { record.violation("leaked: \(name)", at: time) }
+    if loop.nextDeadline != nil { record.violation("the loop still has a timer", at: time) }
+  }
+}
+
+extension SoakLinkChoices {
+  /// Puts the choices into a link's settings.
+  func apply(to settings: inout LinkSettings) {
+    settings.initialSequence = initialSequence
+    settings.extendedAcknowledgement = [.never, .received, .missing][extendedAcknowledgement]
+    settings.retransmission = repeatsOldestOnly ? .oldestOnly : .everyExpired
+    settings.acknowledgementTimer = timesFromEach ? .fromEach : .fromFirst
+    settings.keepsPacketsAheadOfGap = keepsAhead
+    settings.settling = offersAgain ? .offerAgain : .adopt
+    settings.deviceAnswer = answersOwnRecovery ? .ownRecovery : .echo
+    settings.sessionReceiveBound = receiveBound
+    settings.sessionSendBound = sendBound
+  }
+}

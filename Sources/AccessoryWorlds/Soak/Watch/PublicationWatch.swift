@@ -1,0 +1,33 @@
+import AccessorySessions
+
+/// Watches a device's connects and disconnects.
+///
+/// The rules: each connect has its disconnect; a number is issued once; a session is opened only on a protocol that
+/// the accessory offers at that time.
+struct PublicationWatch {
+  private var seen: [Int] = []
+  /// The numbers published now.
+  private(set) var published: [Int] = []
+
+  /// What is wrong with an event; nil when nothing is.
+  mutating func saw(_ event: TimelineEvent) -> String? {
+    guard event.side == .device else { return nil }
+    switch event.kind {
+    case .connect:
+      guard let id = event.subject?.connectionID else { return "connect without a connection ID" }
+      if seen.contains(id) { return "connection ID \(id) was issued before" }
+      seen.append(id)
+      published.append(id)
+    case .disconnect:
+      guard let id = event.subject?.connectionID else { return "disconnect without a connection ID" }
+      guard let index = published.firstIndex(of: id) else { return "disconnect of \(id), which is not connected" }
+      published.remove(at: index)
+    case .sessionOpen(_, let name):
+      guard event.subject?.protocols.contains(name) == true else {
+        return "a session was opened on \(name), and the accessory offers \(event.subject?.protocols ?? [])"
+      }
+    default: break
+    }
+    return nil
+  }
+}

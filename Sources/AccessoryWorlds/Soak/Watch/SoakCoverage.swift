@@ -1,0 +1,115 @@
+import AccessoryTransports
+import IAP2
+
+/// How often seeded worlds reached the corners that they are there for.
+///
+/// A run of many seeds in which one of these is zero proves less than it seems to, and fails.
+public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
+  /// A corner.
+  public enum Corner: Int, CaseIterable, Sendable {
+    case linkUp, retransmission, wrap, giveUp, duplicate, ahead, outsideWindow, spoiled, skippedBytes, hastened
+    case windowFull, withheldAcknowledgements, noRoom, zeroAcknowledgementLink, resetByDevice
+    case cutInDetection, cutInSynchronization, cutInAuthentication, cutInIdentification, cutWhenReady, cutInSession
+    case connect, emptyConnect, sessionOpened, sessionRefused, sessionEndedUnread, sessionClosedByDevice
+    case sessionClosedByAccessory, sessionEndedByLink, sessionEndedByCable, sessionDeniedByAPI, bytesDelivered
+
+    /// The corner's name in the table.
+    public var name: String {
+      switch self {
+      case .linkUp: "link came up"
+      case .retransmission: "packet sent again after a timeout"
+      case .wrap: "sequence number wrapped"
+      case .giveUp: "link given up"
+      case .duplicate: "packet came twice"
+      case .ahead: "packet came ahead of a gap"
+      case .outsideWindow: "packet came outside the window"
+      case .spoiled: "packet with a wrong checksum"
+      case .skippedBytes: "bytes that belong to no packet"
+      case .hastened: "packet sent again for an extended acknowledgement"
+      case .windowFull: "packet waited for the window"
+      case .withheldAcknowledgements: "acknowledgements withheld for a full session"
+      case .noRoom: "packet dropped for a full session"
+      case .zeroAcknowledgementLink: "link without acknowledgements"
+      case .resetByDevice: "link reset by the device"
+      case .cutInDetection: "cut in detection"
+      case .cutInSynchronization: "cut in synchronisation"
+      case .cutInAuthentication: "cut in authentication"
+      case .cutInIdentification: "cut in identification"
+      case .cutWhenReady: "cut when ready"
+      case .cutInSession: "cut with a session open"
+      case .connect: "connect with protocols"
+      case .emptyConnect: "connect without protocols"
+      case .sessionOpened: "session opened"
+      case .sessionRefused: "session refused"
+      case .sessionEndedUnread: "session ended unread"
+      case .sessionClosedByDevice: "session closed by the device"
+      case .sessionClosedByAccessory: "session closed by the accessory"
+      case .sessionEndedByLink: "session ended with its link"
+      case .sessionEndedByCable: "session ended with its cable"
+      case .sessionDeniedByAPI: "session asked for where none is offered"
+      case .bytesDelivered: "bytes delivered"
+      }
+    }
+  }
+
+  private var counts = [Int](repeating: 0, count: Corner.allCases.count)
+  private var faults = [Int](repeating: 0, count: FaultDefinition.all.count)
+
+  /// Nothing reached yet.
+  public init() {}
+
+  /// How often a corner was reached.
+  public subscript(corner: Corner) -> Int {
+    get { counts[corner.rawValue] }
+    set { counts[corner.rawValue] = newValue }
+  }
+
+  /// How often a fault did what it is for.
+  public func hits(of fault: FaultDefinition) -> Int {
+    FaultDefinition.all.firstIndex(of: fault).map { faults[$0] } ?? 0
+  }
+
+  mutating func add(_ hits: Int, of fault: FaultDefinition) {
+    if let index = FaultDefinition.all.firstIndex(of: fault) { faults[index] += hits }
+  }
+
+  mutating func add(_ counters: LinkCounters) {
+    self[.linkUp] += counters.establishments
+    self[.retransmission] += counters.retransmissions
+    self[.wrap] += counters.sequenceWraps
+    self[.duplicate] += counters.duplicates
+    self[.ahead] += counters.ahead
+    self[.outsideWindow] += counters.outside
+    self[.spoiled] += counters.spoiled
+    self[.skippedBytes] += counters.skippedBytes
+    self[.hastened] += counters.hastened
+    self[.windowFull] += counters.windowStalls
+    self[.withheldAcknowledgements] += counters.withholdings
+    self[.noRoom] += counters.refused
+    self[.giveUp] += counters.giveUps
+  }
+
+  /// Adds another world's.
+  public static func += (left: inout SoakCoverage, right: SoakCoverage) {
+    for index in left.counts.indices { left.counts[index] += right.counts[index] }
+    for index in left.faults.indices { left.faults[index] += right.faults[index] }
+  }
+
+  /// The names of what was never reached.
+  public var missing: [String] {
+    rows.filter { $0.count == 0 }.map(\.name)
+  }
+
+  private var rows: [(name: String, count: Int)] {
+    Corner.allCases.map { ($0.name, self[$0]) }
+      + zip(FaultDefinition.all, faults).map { ("fault \($0.name)", $1) }
+  }
+
+  /// One line per corner and fault.
+  public var description: String {
+    rows.map { row in
+      let count = String(row.count)
+      return String(repeating: " ", count: max(0, 12 - count.count)) + count + "  " + row.name
+    }.joined(separator: "\n")
+  }
+}

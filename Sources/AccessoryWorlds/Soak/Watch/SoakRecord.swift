@@ -1,0 +1,42 @@
+import AccessoryCore
+import AccessorySessions
+
+/// What the watchers of one world have seen: broken rules, corners reached, and the hash of all that happened.
+final class SoakRecord {
+  /// More than these explain nothing further.
+  private static let most = 20
+
+  private(set) var violations: [String] = []
+  var coverage = SoakCoverage()
+  var hash = RunningHash()
+  var leaks = LeakWatch()
+  private(set) var publications = PublicationWatch()
+  /// How often a link went down at either end, resets by the device included.
+  private(set) var linkDowns = 0
+
+  /// Whether an event was told since this was last reset.
+  var hasNews = false
+
+  /// A rule was broken.
+  func violation(_ text: @autoclosure () -> String, at time: Instant) {
+    if violations.count < Self.most { violations.append("\(time.secondsText) \(text())") }
+  }
+
+  func saw(_ event: TimelineEvent) {
+    hasNews = true
+    hash.add(UInt64(bitPattern: event.time.nanoseconds))
+    hash.add(event.kind.name)
+    hash.add(UInt64(truncatingIfNeeded: event.subject?.connectionID ?? 0))
+    if let wrong = publications.saw(event) { violation(wrong, at: event.time) }
+    switch (event.side, event.kind) {
+    case (_, .link(isUp: false, _)), (.device, .fault): linkDowns += 1
+    default: break
+    }
+    guard event.side == .device else { return }
+    switch event.kind {
+    case .connect: coverage[event.subject?.protocols.isEmpty == true ? .emptyConnect : .connect] += 1
+    case .sessionOpen: coverage[.sessionOpened] += 1
+    default: break
+    }
+  }
+}

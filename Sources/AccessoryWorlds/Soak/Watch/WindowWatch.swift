@@ -1,0 +1,145 @@
+import AccessoryTransports
+import IAP2
+
+/// Watches one end of a cable and says when that end breaks a rule of the link that can be seen on the wire.
+///
+/// It knows nothing but the packets that this end sends and receives, and asks the link nothing, so that a mistake of
+/// the link is not its mistake as well. The rules, all about what this end *sends*:
+/// - never more packets unacknowledged than the other end announced;
+/// - none longer than the other end announced;
+/// - numbers one after the other, and none before both SYNs were exchanged;
+/// - no acknowledgement of what did not arrive. (Not judged on a link without acknowledgements, where more packets than
+///   there are numbers may arrive while one waits to be sent.)
+///
+/// ```
+///   idle ──SYN sent──▶ synchronizing ──anything else sent──▶ up ──SYN sent──▶ synchronizing
+/// ```
+struct WindowWatch {
+  private enum State {
+    case idle
+    case synchronizing
+    case up
+  }
+
+  /// How many links without acknowledgements came up.
+  private(set) var linksWithoutAcknowledgements = 0
+  private let end: Transcript.End
+  private var state = State.idle
+  /// This end's numbers.
+  private var synSequence: UInt8 = 0
+  private var lastSent: UInt8 = 0
+  private var acknowledged: UInt8 = 0
+  private var ownParameters: LinkParameters?
+  /// The other end's, as far as this end has taken them.
+  private var peerParameters: LinkParameters?
+  private var lastInOrder: UInt8 = 0
+  /// Numbers received ahead of a gap.
+  private var ahead: [UInt8] = []
+  /// SYNs received that this end may still answer, the newest last.
+  private var offers: [(sequence: UInt8, parameters: LinkParameters)] = []
+
+  init(end: Transcript.End) {
+    self.end = end
+  }
+
+  private var isZeroAcknowledgement: Bool {
+    ownParameters?.isZeroAcknowledgement == true && peerParameters?.isZeroAcknowledgement == true
+  }
+
+  // MARK: Received
+
+  mutating func received(_ header: PacketHeader, payload: RawSpan) {
+    if header.control.contains(.syn) { return receivedSynchronization(header, payload) }
+    if header.control.contains(.ack) {
+      let distance = header.acknowledgement &- acknowledged
+      if distance <= lastSent &- acknowledged { acknowledged = header.acknowledgement }
+    }
+    guard payload.byteCount > 0, !header.control.contains(.eak) else { return }
+    switch header.sequence &- lastInOrder {
+    case 1:
+      lastInOrder = header.sequence
+      while let index = ahead.firstIndex(of: lastInOrder &+ 1) { lastInOrder = ahead.remove(at: index) }
+    case 2..<128 where !ahead.contains(header.sequence): ahead.append(header.sequence)
+    default: break
+    }
+  }
+
+  private mutating func receivedSynchronization(_ header: PacketHeader, _ payload: RawSpan) {
+    guard let parameters = try? LinkParameters(decoding: payload) else { return }
+    switch end {
+    case .device:
+      offers.append((header.sequence, parameters))
+      if offers.count > 16 { offers.removeFirst() }
+    case .accessory:
+      // Only an answer to the SYN that is out, and only while there is one.
+      guard state == .synchronizing, header.acknowledgement == synSequence else { return }
+      peerParameters = parameters
+      startReceiving(after: header.sequence)
+    }
+  }
+
+  private mutating func startReceiving(after sequence: UInt8) {
+    lastInOrder = sequence
+    ahead.removeAll(keepingCapacity: true)
+  }
+
+  // MARK: Sent
+
+  /// What is wrong with a packet that this end sends; nil when nothing is.
+  mutating func sent(_ header: PacketHeader, payload: RawSpan) -> String? {
+    if header.control.contains(.syn) { return sentSynchronization(header, payload) }
+    // A reset and a sleep end a link; their numbers are nobody's concern.
+    if !header.control.isDisjoint(with: [.rst, .slp]) { return nil }
+    guard let peer = peerParameters, state != .idle else {
+      return "sent a packet (\(header.control)) before the link was synchronised"
+    }
+    if state != .up, isZeroAcknowledgement { linksWithoutAcknowledgements += 1 }
+    state = .up
+    let acknowledgement = isZeroAcknowledgement ? nil : wrongAcknowledgement(header)
+    let number = payload.byteCount > 0 && !header.control.contains(.eak) ? wrongNumber(header, peer) : nil
+    if Int(header.length) > Int(peer.maximumPacketLength) {
+      return "sent a packet of \(header.length) bytes, and the other end takes \(peer.maximumPacketLength)"
+    }
+    return acknowledgement ?? number
+  }
+
+  private func wrongAcknowledgement(_ header: PacketHeader) -> String? {
+    guard header.control.contains(.ack), lastInOrder &- header.acknowledgement >= 128 else { return nil }
+    return "acknowledged packet \(header.acknowledgement), and only \(lastInOrder) had arrived in order"
+  }
+
+  private mutating func wrongNumber(_ header: PacketHeader, _ peer: LinkParameters) -> String? {
+    let step = header.sequence &- lastSent
+    // Sent before: it need only not be one that was never sent.
+    if !isZeroAcknowledgement, step == 0 || step >= 128 { return nil }
+    defer { lastSent = header.sequence }
+    guard step == 1 else { return "sent packet \(header.sequence) after packet \(lastSent)" }
+    let window = max(1, peer.maximumOutstandingPackets)
+    if !isZeroAcknowledgement, header.sequence &- acknowledged > window {
+      return "has packets \(acknowledged &+ 1) to \(header.sequence) unacknowledged, and the other end takes \(window)"
+    }
+    return nil
+  }
+
+  private mutating func sentSynchronization(_ header: PacketHeader, _ payload: RawSpan) -> String? {
+    let parameters: LinkParameters
+    do { parameters = try LinkParameters(decoding: payload) } catch {
+      return "sent a SYN that cannot be used: \(error)"
+    }
+    if end == .device {
+      guard let offer = offers.last(where: { $0.sequence == header.acknowledgement }) else {
+        return "answered a SYN with number \(header.acknowledgement), which never came"
+      }
+      peerParameters = offer.parameters
+      startReceiving(after: offer.sequence)
+    } else if state != .synchronizing || synSequence != header.sequence {
+      peerParameters = nil
+    }
+    state = .synchronizing
+    ownParameters = parameters
+    synSequence = header.sequence
+    lastSent = header.sequence
+    acknowledged = header.sequence
+    return nil
+  }
+}

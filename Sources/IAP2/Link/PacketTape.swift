@@ -1,0 +1,90 @@
+/// Memory for whole packets that come and go in order: what a link has built and the other end has not acknowledged.
+///
+/// ```
+///   │ free │ oldest … newest │ free │             later, the newest having gone back to the front:
+///   │ … newest │ free │ oldest … │ rest │
+/// ```
+///
+/// Packets lie one behind the other as they go out, so that many leave in one write and none is copied for it. One that
+/// does not fit behind the newest begins at the front again; a packet is never in two parts. Memory grows when there
+/// is room in neither place, and is kept, so that a link in a steady state allocates nothing. It has no bound of its own:
+/// what may be queued has one.
+struct PacketTape {
+  /// All of it, in use or not.
+  private var memory: [UInt8] = []
+  /// Where the oldest packet begins.
+  private var head = 0
+  /// Where the newest packet ends.
+  private var tail = 0
+  /// Where the bytes in front of the turn end; nil while the newest lies behind the oldest.
+  private var turn: Int?
+
+  /// Finds a place for `count` bytes behind the newest packet; nil when the memory must grow.
+  mutating func reserve(_ count: Int) -> Int? {
+    let end = tail + count
+    if turn != nil {
+      // One byte stays free, so that "full" and "empty" differ.
+      guard end < head else { return nil }
+      tail = end
+      return end - count
+    }
+    if end <= memory.count {
+      tail = end
+      return end - count
+    }
+    guard count < head else { return nil }
+    turn = tail
+    tail = count
+    return 0
+  }
+
+  /// Makes the newest packet longer where it lies; false when there is no room behind it.
+  mutating func extendNewest(by count: Int) -> Bool {
+    let end = tail + count
+    guard turn == nil ? end <= memory.count : end < head else { return false }
+    tail = end
+    return true
+  }
+
+  /// Makes the newest packet, `count` bytes at `place`, longer by moving it to the front; nil when there is no room.
+  mutating func moveNewest(at place: Int, count: Int, extendedBy more: Int) -> Int? {
+    guard turn == nil, count + more < head else { return nil }
+    withMutable(0..<place + count) { $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[place...])) }
+    if place == head { head = 0 } else { turn = place }
+    tail = count + more
+    return 0
+  }
+
+  /// Gets room for `count` bytes more. Packets then lie at the front, one behind the other in their order.
+  mutating func grow(by count: Int) {
+    var grown: [UInt8] = []
+    let live = turn.map { $0 - head + tail } ?? tail - head
+    let size = max(live + count, 2 * memory.count)
+    grown.reserveCapacity(size)
+    grown += memory[head..<(turn ?? tail)]
+    if turn != nil { grown += memory[..<tail] }
+    grown += repeatElement(0, count: size - live)
+    (memory, head, tail, turn) = (grown, 0, live, nil)
+  }
+
+  /// The oldest packet begins at `place` now; what lay before it is gone.
+  mutating func forget(before place: Int) {
+    if place < head { turn = nil }
+    head = place
+  }
+
+  /// Nothing is on the tape any more.
+  mutating func clear() {
+    (head, tail, turn) = (0, 0, nil)
+  }
+
+  /// The bytes at `range`.
+  func with<Result>(_ range: Range<Int>, _ body: (RawSpan) -> Result) -> Result {
+    body(memory.span.bytes.extracting(range))
+  }
+
+  /// The bytes at `range`, to be written.
+  mutating func withMutable<Result>(_ range: Range<Int>, _ body: (UnsafeMutableRawBufferPointer) -> Result) -> Result {
+    memory.withUnsafeMutableBytes { body(.init(rebasing: $0[range])) }
+  }
+}

@@ -1,0 +1,157 @@
+import AccessoryCore
+import AccessoryHost
+import AccessoryLoad
+import AccessorySessions
+import AccessoryTransports
+
+/// One run of `easim burst`: a device for each address, the load test over all of them, and what is shown meanwhile.
+final class BurstSession {
+  /// How often the bar is drawn, and how often a line of JSON is written.
+  private static let barPeriod = Duration.milliseconds(100)
+  private static let linePeriod = Duration.seconds(1)
+
+  private let options: BurstOptions
+  private let stage: Stage
+  private let console: Console
+  private let runner: BurstRunner
+  private var hosts: [HostSide] = []
+  private let bar = ProgressBar()
+  private var tick: LoopTimer?
+  private var lastBytes = 0
+
+  init(
+    _ addresses: [String?], _ options: BurstOptions, _ arguments: ParsedArguments, _ stage: Stage, _ console: Console
+  ) throws {
+    self.options = options
+    self.stage = stage
+    self.console = console
+    let bar = bar
+    let show = { (event: TimelineEvent) in Self.show(event, console, bar) }
+    runner = BurstRunner(options.plan, on: stage.loop, report: show)
+    let transcript = HostSide.Transcripts()
+    for address in addresses {
+      let site = runner.addSite(address ?? "the bench")
+      let host = try HostSide(
+        arguments, address: address, for: site, on: stage, console, writing: transcript,
+        adjust: { BurstRunner.appSettings($0) }, tap: { site.watch($0) }, report: show)
+      site.linkCounters = { [unowned host] in host.linkCounters }
+      hosts.append(host)
+    }
+    runner.faults = try arguments.faults().map(\.description)
+    try transcript.open(arguments)
+  }
+
+  /// For people, what comes and goes; the rest is in the report. For programs, everything.
+  private static func show(_ event: TimelineEvent, _ console: Console, _ bar: ProgressBar) {
+    if console.isJSON { return console.show(event) }
+    switch event.kind {
+    case .connect, .disconnect, .warning, .fault, .alert:
+      bar.clear()
+      console.showProgress(event)
+    default: break
+    }
+  }
+
+  func run() throws -> ExitCode {
+    for host in hosts { try host.reach.dialer.start() }
+    runner.start()
+    let timer = stage.loop.makeTimer { [unowned self] in showProgress() }
+    tick = timer
+    timer.arm(at: stage.loop.now + Self.barPeriod)
+    let isHidden = { [hosts] in hosts.contains { !$0.app.hiddenAccessories.isEmpty } }
+    _ = stage.run(until: { runner.outcome != nil || isHidden() })
+    timer.cancel()
+    bar.clear()
+    if runner.outcome == nil { runner.stop(stage.signal == nil ? HostSide.nothingVisible : stage.signalName) }
+    let report = runner.report
+    let wasHidden = isHidden()
+    for host in hosts { host.stop() }
+    stage.settle(until: { hosts.allSatisfy(\.isUnplugged) })
+    return conclude(report, isHidden: wasHidden)
+  }
+
+  // MARK: Meanwhile
+
+  private func showProgress() {
+    let progress = runner.progress
+    let period = console.isJSON ? Self.linePeriod : Self.barPeriod
+    tick?.arm(at: stage.loop.now + period)
+    guard runner.isRunning else { return }
+    if console.isJSON {
+      console.out(Self.line(progress, at: stage.loop.now).text)
+    } else {
+      bar.draw(progress.fraction, progress.text(recentBytes: progress.bytes - lastBytes, in: period))
+    }
+    lastBytes = progress.bytes
+  }
+
+  private static func line(_ progress: BurstProgress, at now: Instant) -> JSONObject {
+    var object = JSONObject()
+    object.add("v", TimelineEvent.jsonVersion)
+    object.add("t", seconds: now)
+    object.add("side", TimelineEvent.Side.app.rawValue)
+    object.add("event", "progress")
+    object.add("bursts", progress.bursts)
+    object.add("bytes", progress.bytes)
+    object.add("errors", progress.errors)
+    object.add("fraction", progress.fraction)
+    return object
+  }
+
+  // MARK: The end
+
+  private func conclude(_ report: BurstReport, isHidden: Bool) -> ExitCode {
+    let comparison = options.baseline.comparison(of: report)
+    // What was never reached measured nothing, and a report of nothing would hide the last good one.
+    if report.begun > 0 { for file in options.reports { file.write(report, comparison) } }
+    let code = isHidden ? .unreachable : exitCode(report, comparison)
+    if console.isJSON {
+      var object = JSONObject()
+      object.add("v", TimelineEvent.jsonVersion)
+      object.add("t", seconds: stage.loop.now)
+      object.add("side", TimelineEvent.Side.app.rawValue)
+      object.add("event", "result")
+      object.add("passed", code == .done)
+      object.add("text", "\(report.headline): \(report.ending)")
+      object.add("report", report.json)
+      console.out(object.text)
+    } else if report.begun > 0 {
+      console.out(report.text)
+      if let comparison { console.out(comparison.text) }
+    }
+    if report.begun == 0 { console.err("easim: \(explanation(report, isHidden))") }
+    return code
+  }
+
+  private func explanation(_ report: BurstReport, _ isHidden: Bool) -> String {
+    if isHidden { return HostSide.nothingVisible }
+    if let refusal = report.errors[.refused] { return refusal.first }
+    if case .notReached = runner.outcome, let missing = zip(hosts, runner.sites).first(where: { isMissing($0, $1) }) {
+      return missing.0.reach.explanation(within: options.plan.timeout)
+    }
+    return report.ending
+  }
+
+  private func isMissing(_ host: HostSide, _ site: BurstSite) -> Bool { !site.hasConnected && !host.hadCable }
+
+  private func exitCode(_ report: BurstReport, _ comparison: BaselineComparison?) -> ExitCode {
+    switch runner.outcome {
+    case .done, nil: break
+    case .failed: return report.begun == 0 ? .usage : .checkFailed
+    case .timedOut: return .timedOut
+    case .gone: return .gone
+    case .notReached: return zip(hosts, runner.sites).contains(where: isMissing) ? .unreachable : .timedOut
+    case .stopped: if !report.passed { return .checkFailed }
+    }
+    return comparison?.passed == false || !report.passed ? .checkFailed : .done
+  }
+}
+
+extension BurstProgress {
+  /// "61 %  2.40 MB/s  0 errors  3 s left".
+  func text(recentBytes: Int, in period: Duration) -> String {
+    let rate = BurstReport.rateText(Double(recentBytes) / period.inSeconds)
+    let left = timeLeft.map { "  \(Int($0.inSeconds.rounded(.up))) s left" } ?? ""
+    return "\(Int(min(fraction, 1) * 100)) %  \(bursts) bursts  \(rate)  \(errors) errors\(left)"
+  }
+}

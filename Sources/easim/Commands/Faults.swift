@@ -1,0 +1,31 @@
+import AccessoryCore
+import AccessorySessions
+import AccessoryTransports
+
+extension OptionSpec {
+  static let fault = OptionSpec(
+    name: "--fault", value: "F",
+    summary: "do this to each cable, in order: loss,chance=5% or a link such as bluetooth", isRepeatable: true)
+}
+
+extension ParsedArguments {
+  /// What `--fault` asks for, in the order in which it was given.
+  func faults() throws -> [Fault] {
+    try all("--fault").flatMap { try FaultPreset.faults($0) }
+  }
+}
+
+/// Puts the faults of a command line around each channel, anew for each cable.
+struct FaultWrapper {
+  let faults: [Fault]
+  let loop: any EventLoop
+  let report: (TimelineEvent) -> Void
+
+  func wrap(_ channel: any Channel) -> any Channel {
+    if faults.isEmpty { return channel }
+    let (loop, report) = (loop, report)
+    return FaultChannel(around: channel, faults, random: SeededRandom(seed: loop.random.next()), on: loop) { event in
+      report(TimelineEvent(time: loop.now, side: .cable, kind: .fault(event.description)))
+    }
+  }
+}

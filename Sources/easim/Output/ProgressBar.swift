@@ -1,0 +1,29 @@
+import Glibc
+
+/// One line on a terminal that is drawn over and over: `[######    ] 61 %  2.4 MB/s  0 errors  3 s left`.
+///
+/// Where stderr is no terminal, nothing is drawn.
+final class ProgressBar {
+  private static let width = 30
+  private let isTerminal: Bool
+  private var isShown = false
+
+  init() {
+    isTerminal = isatty(STDERR_FILENO) == 1
+  }
+
+  func draw(_ fraction: Double, _ text: String) {
+    guard isTerminal else { return }
+    let filled = Int(min(max(fraction, 0), 1) * Double(Self.width))
+    let bar = String(repeating: "#", count: filled) + String(repeating: " ", count: Self.width - filled)
+    Console.write("\r\u{1B}[2K[\(bar)] \(text)", to: STDERR_FILENO)
+    isShown = true
+  }
+
+  /// Makes room for another line.
+  func clear() {
+    guard isShown else { return }
+    Console.write("\r\u{1B}[2K", to: STDERR_FILENO)
+    isShown = false
+  }
+}

@@ -1,0 +1,129 @@
+import Testing
+
+@testable import IAP2
+
+/// Memory that packets come and go on: whatever is asked of it, what lies there stays what it was.
+@Suite struct PacketTapeTests {
+  /// A tape with what must lie on it, and where.
+  private struct Written {
+    var tape = PacketTape()
+    var packets: [(place: Int, bytes: [UInt8])] = []
+    var (turns, moves, growths) = (0, 0, 0)
+
+    mutating func append(_ bytes: [UInt8]) {
+      let newest = packets.last?.place ?? 0
+      let place = place(bytes.count)
+      if place < newest { turns += 1 }
+      packets.append((place, bytes))
+      write(packets.count - 1)
+    }
+
+    private mutating func place(_ count: Int) -> Int {
+      if let place = tape.reserve(count) { return place }
+      grow(by: count)
+      return tape.reserve(count) ?? -1
+    }
+
+    private mutating func grow(by count: Int) {
+      tape.grow(by: count)
+      growths += 1
+      var place = 0
+      for index in packets.indices {
+        packets[index].place = place
+        place += packets[index].bytes.count
+      }
+    }
+
+    mutating func extendNewest(_ more: [UInt8]) {
+      let newest = packets.count - 1
+      let (place, count) = (packets[newest].place, packets[newest].bytes.count)
+      if !tape.extendNewest(by: more.count) {
+        if let moved = tape.moveNewest(at: place, count: count, extendedBy: more.count) {
+          packets[newest].place = moved
+          moves += 1
+        } else {
+          grow(by: more.count)
+          #expect(tape.extendNewest(by: more.count) == true)
+        }
+      }
+      let start = packets[newest].place + count
+      tape.withMutable(start..<start + more.count) { $0.copyBytes(from: more) }
+      packets[newest].bytes += more
+    }
+
+    private mutating func write(_ index: Int) {
+      let (place, bytes) = packets[index]
+      tape.withMutable(place..<place + bytes.count) { $0.copyBytes(from: bytes) }
+    }
+
+    mutating func drop(_ count: Int) {
+      packets.removeFirst(count)
+      if let oldest = packets.first { tape.forget(before: oldest.place) } else { tape.clear() }
+    }
+
+    var isWhole: Bool {
+      packets.allSatisfy { packet in
+        tape.with(packet.place..<packet.place + packet.bytes.count) { $0.withUnsafeBytes { [UInt8]($0) } }
+          == packet.bytes
+      }
+    }
+  }
+
+  @Test func packetsStayWhatTheyWere() {
+    var (turns, moves, growths) = (0, 0, 0)
+    for seed: UInt64 in 1...50 {
+      let written = write(seed: seed)
+      turns += written.turns
+      moves += written.moves
+      growths += written.growths
+    }
+    #expect(turns > 0 && moves > 0 && growths > 0, "every way is tried")
+  }
+
+  private func write(seed: UInt64) -> Written {
+    var dice = Dice(seed: seed)
+    var written = Written()
+    for _ in 0..<600 {
+      let limit = dice.chance(5) ? 200 : 30
+      switch dice.below(5) {
+      case 0, 1: written.append(dice.bytes(1 + dice.below(limit)))
+      case 2: if !written.packets.isEmpty { written.extendNewest(dice.bytes(1 + dice.below(limit))) }
+      default: if !written.packets.isEmpty { written.drop(1 + dice.below(min(3, written.packets.count))) }
+      }
+      #expect(written.isWhole, "seed \(seed)")
+    }
+    return written
+  }
+
+  @Test func packetsLieOneBehindTheOther() {
+    var tape = PacketTape()
+    tape.grow(by: 100)
+    #expect(tape.reserve(40) == 0)
+    #expect(tape.reserve(40) == 40)
+    #expect(tape.reserve(40) == nil)
+  }
+
+  @Test func whatFindsNoRoomBehindTheNewestGoesToTheFront() {
+    var tape = PacketTape()
+    tape.grow(by: 100)
+    #expect(tape.reserve(40) == 0)
+    #expect(tape.reserve(40) == 40)
+    tape.forget(before: 40)
+    #expect(tape.reserve(39) == 0)
+    // It must not touch the oldest: full and empty would be one.
+    #expect(tape.extendNewest(by: 1) == false)
+    #expect(tape.reserve(1) == nil)
+  }
+
+  @Test func theNewestMovesToTheFrontToGetLonger() {
+    var tape = PacketTape()
+    tape.grow(by: 100)
+    #expect(tape.reserve(60) == 0)
+    #expect(tape.reserve(30) == 60)
+    tape.withMutable(60..<90) { $0.copyBytes(from: (0..<30).map(UInt8.init)) }
+    tape.forget(before: 60)
+    #expect(tape.extendNewest(by: 20) == false)
+    #expect(tape.moveNewest(at: 60, count: 30, extendedBy: 20) == 0)
+    #expect(tape.with(0..<30) { $0.withUnsafeBytes { [UInt8]($0) } } == (0..<30).map(UInt8.init))
+  }
+}
