@@ -25,7 +25,7 @@ extension CommandSpec {
       OptionSpec(name: "--file", summary: "show the scenario's file, comments included, instead of its page"),
       OptionSpec(name: "--real-time", summary: "play it in real time, with real authentication"),
       OptionSpec(name: "--at", value: "ADDR", summary: "play it with the accessories at ADDR, in real time"),
-      .timeout, .allowRemote, .json, .seed, .transcript,
+      .fault, .timeout, .allowRemote, .json, .seed, .transcript,
     ],
     examples: [
       "easim scenario list", "easim scenario show flicker", "easim scenario run flicker",
@@ -100,6 +100,7 @@ private func play(_ scenario: Scenario, _ arguments: ParsedArguments, _ console:
   let transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
   let seed = try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) }
   var settings = World.Settings()
+  settings.faults = try arguments.faults().map { CableFault($0) }
   settings.report = console.show
   settings.keepsTranscript = transcript != nil
   settings.reportLine = { transcript?.write($0) }
