@@ -98,6 +98,13 @@ import Testing
     try pair.expect(.exit(1))
   }
 
+  @Test func aFaultBesideTheScenarioIsDoneAsWell() throws {
+    let run = try Program.run("scenario", "run", "flicker", "--fault", "half-dead")
+    #expect(run.ending == .exit(1))
+    #expect(run.out.contains("everything is lost from now on"))
+    #expect(run.outLines.last?.contains("expectation 1: expected 'connect'") == true)
+  }
+
   @Test func theFileOfAScenarioIsShownAsItWasWritten() throws {
     let shown = try Program.run("scenario", "show", "flicker", "--file")
     #expect(shown.out == (try Repository.text("profiles/scenarios/flicker.json5")))
