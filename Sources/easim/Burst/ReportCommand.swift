@@ -37,8 +37,7 @@ private func runReport(_ arguments: ParsedArguments, _ console: Console) throws 
   guard var sum = reports.first else { throw UsageError("FILE… is missing", arguments.command) }
   for report in reports.dropFirst() {
     if report.plan != sum.plan {
-      console.err(
-        "easim: the plans differ: \(report.plan.size) bytes, \(report.plan.pace), \(report.plan.verification)")
+      console.err("easim: the plans differ: \(report.plan.size) bytes, \(report.plan.pace), \(report.plan.verification)")
     }
     sum.merge(report)
   }
