@@ -125,7 +125,7 @@ let package = Package(
       "AccessoryWorldsTests",
       [
         "AccessoryWorlds", "AccessoryHost", "AccessoryProfiles", "AccessorySessions", "AccessoryTransports",
-        "AccessoryCore",
+        "AccessoryCore", "TestSupport",
       ]),
     tests(
       "AccessoryLoadTests",
