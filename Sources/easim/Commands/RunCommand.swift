@@ -30,9 +30,7 @@ extension CommandSpec {
         summary: "what it does with bytes, instead of what the profile says (see above)"),
       OptionSpec(
         name: "--quirk", value: "Q", summary: "an oddity, such as flicker or session,answer=refuse", isRepeatable: true),
-      OptionSpec(
-        name: "--fault", value: "F",
-        summary: "something done to its cables, such as latency,delay=50ms or loss,chance=2%", isRepeatable: true),
+      .fault,
       OptionSpec(name: "--scenario", value: "NAME", summary: "play its accessories and cables (see above)"),
       OptionSpec(name: "--for", value: "TIME", summary: "unplug after this long"),
       .allowRemote, .json, .seed, .transcript,

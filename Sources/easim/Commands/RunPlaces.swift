@@ -18,9 +18,7 @@ struct Places {
     self.arguments = arguments
     self.loop = loop
     self.console = console
-    do { faults = try arguments.all("--fault").map { try Fault($0) } } catch let error as FaultTextError {
-      throw UsageError("--\(error)", arguments.command)
-    }
+    faults = try arguments.faults()
     pattern = arguments.value("--on") ?? "bench:"
     bench = try Self.bench(pattern, arguments, accessories: accessories)
     // Last, so that a wrong command line does not empty the file.
