@@ -31,6 +31,7 @@ public struct AccessoryPeer: Peer, ~Copyable {
 
   @usableFromInline
   mutating func workThrough(_ bytes: RawSpan, now: WireTime) {
+    core.beginDelivery()
     var offset = 0
     while let message = core.advance(bytes, at: &offset, now: now) { handle(message) }
     core.announceRoom()

@@ -103,6 +103,7 @@ public struct DevicePeer: Peer, ~Copyable {
 
   @usableFromInline
   mutating func workThrough(_ bytes: RawSpan, now: WireTime) {
+    core.beginDelivery()
     var offset = 0
     while true {
       let message = core.advance(bytes, at: &offset, now: now)

@@ -31,6 +31,12 @@ public struct PeerCore: ~Copyable {
     scanner.keepsByte(of: bytes)
   }
 
+  /// A delivery begins. On a link without acknowledgements a session that nobody reads ends at its bound; but what one
+  /// delivery brings, nobody could read before its end.
+  mutating func beginDelivery() {
+    if link.isZeroAcknowledgement { sessions.noteChances(bound: link.settings.sessionReceiveBound) }
+  }
+
   /// Works through `bytes` from `offset` on, until a control message is whole or the bytes are used up.
   mutating func advance(_ bytes: RawSpan, at offset: inout Int, now: WireTime) -> ControlMessage? {
     while true {
@@ -207,6 +213,7 @@ public struct PeerCore: ~Copyable {
   private mutating func sessionIsFull(_ index: Int, now: WireTime) {
     if link.isZeroAcknowledgement {
       // Nothing holds the other end back on such a link.
+      guard sessions.entries[index].hadChance else { return }
       closeSession(sessions.entries[index].id, .notRead(bytes: sessions.entries[index].unread))
     } else {
       sessions.noteFull(at: index, now: now)

@@ -17,6 +17,8 @@ struct SessionTable {
     var fullSince: WireTime?
     /// Whether the reader was told and has not looked since.
     var isAnnounced = false
+    /// Whether its reader had been told when this delivery began, or had left as much unread as may be.
+    var hadChance = false
     /// Whether a write was cut short and its writer waits for room.
     var wantsRoom = false
     /// Asked for by the device and not answered yet: what arrives is kept for the answer, and nobody is told.
@@ -77,6 +79,13 @@ struct SessionTable {
     if entries[index].isAnnounced || entries[index].isPending { return false }
     entries[index].isAnnounced = true
     return true
+  }
+
+  /// Takes note whose readers could have read before the delivery that begins.
+  mutating func noteChances(bound: Int) {
+    for index in entries.indices {
+      entries[index].hadChance = entries[index].isAnnounced || entries[index].unread >= bound
+    }
   }
 
   /// The other end confirmed the session.

@@ -199,17 +199,46 @@ import Testing
   }
 
   @Test func withoutAcknowledgementsTheSessionEndsAtTheBound() {
-    var settings = LinkSettings()
-    settings.sessionReceiveBound = 10
-    settings.parameters = LinkParameters().withoutAcknowledgements
-    var end = OneEnd.accessory(settings)
-    end.opens(1, sequence: 0x41)
+    var end = silent(bound: 10)
     end.hears(data(1, 9, sequence: 0x42))
     _ = end.told()
     #expect(end.hears(data(1, 4, sequence: 0x43)) == [Sheet.packet(0x40, 1, 0x43, session: 1, Sheet.status(1, 1))])
     #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 13))])
     #expect(end.peer.deadline == nil)
     #expect(end.reads(1).count == 13)
+  }
+
+  /// A cable in memory may bring more than the bound at once, and a reader hears of it only after that.
+  @Test func withoutAcknowledgementsOneDeliveryBeyondTheBoundEndsNoSessionThatIsRead() {
+    var end = silent(bound: 10)
+    for first: UInt8 in [0x42, 0x45, 0x48] {
+      let delivery = (0..<3).map { data(1, 9, sequence: first + $0) }.joined()
+      #expect(end.hears(delivery) == [])
+      #expect(end.told() == [.sessionReadable(1)])
+      #expect(end.reads(1).count == 27)
+    }
+    #expect(end.peer.isOpen(1) == true)
+  }
+
+  @Test func withoutAcknowledgementsASessionIsNotReadBeyondTheBoundForEver() {
+    var end = silent(bound: 10)
+    end.hears(data(1, 9, sequence: 0x42) + data(1, 9, sequence: 0x43))
+    #expect(end.told() == [.sessionReadable(1)])
+    // Looked at and not done with: as much is unread as before.
+    var inbox: [UInt8] = []
+    end.peer.exchangeInbox(1, &inbox)
+    end.hears(data(1, 1, sequence: 0x44))
+    #expect(end.told() == [.sessionReadable(1), .sessionEnded(1, .notRead(bytes: 19))])
+  }
+
+  /// An accessory on a link without acknowledgements, with session 1 open; the device's next packet is 42.
+  private func silent(bound: Int) -> OneEnd<AccessoryPeer> {
+    var settings = LinkSettings()
+    settings.sessionReceiveBound = bound
+    settings.parameters = LinkParameters().withoutAcknowledgements
+    var end = OneEnd.accessory(settings)
+    end.opens(1, sequence: 0x41)
+    return end
   }
 
   @Test func theDeviceEndsASleepingSessionByItsOwnMessage() {
