@@ -23,10 +23,25 @@ import Testing
     let right = cable.right.startRecording()
     var arrivals: [Double] = []
     right.onReceived = { [loop] in arrivals.append(loop.now.seconds) }
-    cable.left.send([UInt8](repeating: 1, count: 500))
-    cable.left.send([UInt8](repeating: 2, count: 250))
+    cable.left.send([UInt8](repeating: 1, count: 50))
+    cable.left.send([UInt8](repeating: 2, count: 25))
     try loop.runUntilQuiet()
-    #expect(arrivals == [0.501, 0.751])
+    #expect(arrivals == [0.051, 0.076])
+  }
+
+  @Test func theFirstBytesOfALongSendDoNotWaitForTheLastUnlessItIsATransfer() throws {
+    for apart in [true, false] {
+      let cable = LoopbackChannel.makePair(on: loop, bytesPerSecond: 10_000, keepsTransfersApart: apart)
+      let start = loop.now.seconds
+      let right = cable.right.startRecording()
+      var arrivals: [Double] = []
+      right.onReceived = { [loop] in arrivals.append(loop.now.seconds - start) }
+      cable.left.send([UInt8](repeating: 1, count: 10_000))
+      try loop.runUntilQuiet()
+      #expect(abs((arrivals.last ?? 0) - 1) < 1e-6)
+      #expect(arrivals.count == (apart ? 1 : 100))
+      #expect(abs((arrivals.first ?? 0) - (apart ? 1 : 0.01)) < 1e-6)
+    }
   }
 
   @Test func transfersStayApartWhereTheyShallAndJoinWhereTheyMay() throws {

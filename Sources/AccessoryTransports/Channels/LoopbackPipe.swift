@@ -12,6 +12,9 @@ final class LoopbackPipe {
     var count: Int
   }
 
+  /// A line with a rate delivers every hundredth of a second, but not in smaller pieces than this.
+  private static let leastStep = 64
+
   private let capacity: Int
   private let latency: Duration
   private let bytesPerSecond: Int?
@@ -50,18 +53,31 @@ final class LoopbackPipe {
     let count = min(bytes.byteCount, capacity - held)
     guard count > 0 else { return 0 }
     filling.append(bytes.extracting(first: count))
-    if let bytesPerSecond {
-      lineIsFree = max(lineIsFree, now) + .nanoseconds(count * 1_000_000_000 / bytesPerSecond)
-    } else {
+    guard let bytesPerSecond else {
       lineIsFree = now
+      addSegment(count)
+      return count
     }
+    lineIsFree = max(lineIsFree, now)
+    // A transfer arrives whole; of a stream, the first bytes do not wait for the last.
+    let step = keepsTransfersApart ? count : max(Self.leastStep, bytesPerSecond / 100)
+    var left = count
+    while left > 0 {
+      let next = min(step, left)
+      lineIsFree = lineIsFree + .nanoseconds(next * 1_000_000_000 / bytesPerSecond)
+      addSegment(next)
+      left -= next
+    }
+    return count
+  }
+
+  private func addSegment(_ count: Int) {
     let arrival = lineIsFree + latency
     if !keepsTransfersApart, firstSegment < segments.count, segments[segments.count - 1].arrival == arrival {
       segments[segments.count - 1].count += count
     } else {
       segments.append(Segment(arrival: arrival, count: count))
     }
-    return count
   }
 
   /// Ends the pipe in order: what was taken arrives, and then the end.
