@@ -8,9 +8,9 @@ import Testing
 @testable import AccessoryLoad
 
 @Suite struct BurstProbeTests {
-  static func finding(behavior: String, payload: [UInt8] = Array(0..<200), quirk: String? = nil) throws
-    -> BurstProbe.Finding?
-  {
+  static func finding(
+    behavior: String, payload: [UInt8] = Array(0..<200), quirk: String? = nil
+  ) throws -> BurstProbe.Finding? {
     let loop = VirtualLoop(seed: 7)
     let world = World(on: loop)
     var profile = try ProfileLibrary().profile("echo")

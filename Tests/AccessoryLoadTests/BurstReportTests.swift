@@ -77,7 +77,8 @@ import Testing
       ("\"min\":", "\"min\":1"), ("\"max\":", "\"max\":-"), ("\"total\":", "\"total\":1"),
       ("\"sliceNanoseconds\":100000000", "\"sliceNanoseconds\":100000001"),
       ("\"sliceNanoseconds\":100000000", "\"sliceNanoseconds\":0"), ("\"slices\":[[", "\"slices\":[[1,1],["),
-      ("\"kind\":\"lost\"", "\"kind\":\"found\""), ("\"sites\":[", "\"sites\":[5,"), ("\"passed\":true", "\"passed\":1"),
+      ("\"kind\":\"lost\"", "\"kind\":\"found\""), ("\"sites\":[", "\"sites\":[5,"),
+      ("\"passed\":true", "\"passed\":1"),
       ("\"packetsSent\":", "\"packetsSend\":"), ("\"faults\":[", "\"faults\":[1,"),
     ] {
       let broken = text.replacing(whole, with: spoiled, maxReplacements: 1)
@@ -95,7 +96,8 @@ import Testing
     let text = try Self.report().text
     for part in [
       "bursts of 10,000 bytes, echo verified byte for byte, 1 lost", "40 bursts/s, 1 session, 1 in flight",
-      "faults: loss,chance=3%", "latency     min ", "service     min ", "reconnected 1 times", "lost        1; the first:",
+      "faults: loss,chance=3%", "latency     min ", "service     min ", "reconnected 1 times",
+      "lost        1; the first:",
       "(the accessory went away)", "ended       done",
     ] { #expect(text.contains(part), "\(part)\n\(text)") }
   }
