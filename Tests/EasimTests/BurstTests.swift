@@ -139,12 +139,34 @@ import Testing
     let end = try burst.wait()
     #expect(end.ending == .exit(0), "\(end.err)")
     let lines = try EventLines(end.out)
+    let common: Set = ["v", "t", "side", "event"]
+    for line in lines.events("progress") {
+      #expect(line.keys == common.union(["bursts", "bytes", "errors", "fraction"]))
+    }
     let result = try #require(lines.events("result").last)
+    #expect(result.keys == common.union(["passed", "text", "report"]))
     #expect(result["passed"] == .truth(true))
     #expect(result["report"]?["ending"] == .text("stopped by Ctrl-C"))
     let report = try report()
     #expect(report["completed"]?.number.map { $0 > 0 } == true)
     #expect(report["completed"] == result["report"]?["completed"])
+    try accessory.interrupt()
+  }
+
+  /// The table of docs/load.md against a report.
+  @Test func theReportHasTheMembersOfTheDocumentAndNoOthers() throws {
+    let lines = try Repository.text("docs/load.md").split(separator: "\n")
+    let start = try #require(lines.firstIndex { $0.hasPrefix("| member |") })
+    var documented: Set<String> = []
+    for line in lines[(start + 2)...].prefix(while: { $0.hasPrefix("| `") }) {
+      let names = line.split(separator: "|")[0].split(separator: "`", omittingEmptySubsequences: false)
+      documented.formUnion(names.enumerated().filter { $0.offset % 2 == 1 }.map { String($0.element) })
+    }
+    let accessory = try Accessory(on: .unix, in: place)
+    let burst = try Program.run(
+      "burst", accessory.address, "--rate", "100", "--count", "3", "--report", place.file("r.json"))
+    #expect(burst.ending == .exit(0))
+    #expect(try report().keys == documented)
     try accessory.interrupt()
   }
 
