@@ -5,8 +5,7 @@ import AccessoryTransports
 extension OptionSpec {
   static let fault = OptionSpec(
     name: "--fault", value: "F",
-    summary: "do this to each cable, in order: latency,delay=50ms or loss,chance=2% or a link such as bluetooth",
-    isRepeatable: true)
+    summary: "done to each cable, in order: latency,delay=50ms or loss,chance=2% or bluetooth", isRepeatable: true)
 }
 
 extension ParsedArguments {
