@@ -151,3 +151,9 @@ public final class SimulatedWorld: @unchecked Sendable {
     (events.map(\.json) + transcript).joined(separator: "\n")
   }
 }
+
+/// The world is its loop's; test libraries that look into values must stop here.
+extension SimulatedWorld: CustomReflectable {
+  /// Empty.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -91,3 +91,9 @@ private struct TakenSessions: AccessoryBehavior {
     return taken
   }
 }
+
+/// As with ``SimulatedWorld``.
+extension WorldAccessory: CustomReflectable {
+  /// Empty.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}

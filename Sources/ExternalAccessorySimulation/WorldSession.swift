@@ -82,3 +82,9 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
     }
   }
 }
+
+/// As with ``SimulatedWorld``.
+extension WorldSession: CustomReflectable {
+  /// Empty.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}

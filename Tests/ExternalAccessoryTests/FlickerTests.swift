@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["authentication,refuse", "authentication,wrong", "authentication,never", "identification,never"])
+  @Test(arguments: ["authentication,wrong", "authentication,never", "identification,never"])
   func f4NoConnectThoughTheCableIsIn(quirk: String) async throws {
     try await withSimulatedWorld { world in
       let client = Client()

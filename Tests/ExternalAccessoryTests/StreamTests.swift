@@ -301,6 +301,23 @@ import Testing
     }
   }
 
+  @Test func inRealTimeTheSameBytesComeBack() async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.clock = .real
+    try await withSimulatedWorld(settings) { world in
+      let ear = Ear()
+      manager.registerForLocalNotifications()
+      try world.add("echo").plugIn()
+      await world.run { !ear.words.isEmpty }
+      let session = try #require(EASession(accessory: ear.heard[0].accessory, forProtocol: "com.example.echo"))
+      let streams = StreamEar(session)
+      session.start(streams)
+      session.write(counting(10_000))
+      await world.run { streams.received.count == 10_000 }
+      #expect(streams.received == counting(10_000))
+    }
+  }
+
   @Test func aReaderThatSleepsHoldsTheAccessoryBackAndLosesNothing() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)

@@ -173,6 +173,13 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   }
 }
 
+/// Test libraries look into the values of a failed expectation, and an accessory leads here: everything further is a
+/// loop's, and must not be looked at from another thread.
+extension AccessoryRealm: CustomReflectable {
+  /// Empty.
+  package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 /// Sentences from any thread.
 private final class Noted: @unchecked Sendable {
   private let lock = NSLock()

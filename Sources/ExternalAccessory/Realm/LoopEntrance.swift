@@ -31,30 +31,32 @@ package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
   package func sync<Value>(_ body: () -> Value) -> Value {
     if epoll.isCurrent { return body() }
     let done = DispatchSemaphore(value: 0)
-    let slot = Slot<Value>()
+    let work = Work<Value>()
     withoutActuallyEscaping(body) { body in
-      let work = Work(body: body)
+      work.body = body
       epoll.execute {
-        slot.value = work.body()
+        work.run()
         done.signal()
       }
       done.wait()
     }
-    guard let value = slot.value else { preconditionFailure("a loop ran work and has nothing to show for it") }
+    guard let value = work.value else { preconditionFailure("a loop ran work and has nothing to show for it") }
     return value
   }
 
   /// In a later turn.
   package func async(_ body: @escaping @Sendable () -> Void) { epoll.execute(body) }
 
-  /// Written on the loop before the semaphore is signalled, read after.
-  private final class Slot<Value>: @unchecked Sendable {
+  /// What the caller waits for: nothing runs beside it, and nothing of it is left on the loop when the caller goes on,
+  /// whenever the loop lets go of the work itself.
+  private final class Work<Value>: @unchecked Sendable {
+    var body: (() -> Value)?
     var value: Value?
-  }
 
-  /// The caller waits while the loop runs it, so nothing runs beside it.
-  private struct Work<Value>: @unchecked Sendable {
-    let body: () -> Value
+    func run() {
+      value = body?()
+      body = nil
+    }
   }
 }
 

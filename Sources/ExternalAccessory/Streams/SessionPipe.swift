@@ -193,6 +193,11 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   }
 }
 
+/// As with ``AccessoryRealm``: what is behind a stream is not to be looked into.
+extension SessionPipe: CustomReflectable {
+  var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 extension SessionEnd {
   /// Whether the accessory went, and did not only end the session.
   fileprivate var isLoss: Bool {
