@@ -106,14 +106,14 @@ enum ScenarioReader {
   }
 
   private static func faults(_ cable: ObjectReader) -> [Fault] {
-    (cable.array("faults") ?? []).compactMap { path, value -> Fault? in
+    (cable.array("faults") ?? []).flatMap { path, value -> [Fault] in
       guard case .text(let text) = value.content else {
         cable.problems.error(at: value.position, path: path, "expected a fault as text, found \(value.summary)")
-        return nil
+        return []
       }
-      do { return try Fault(text) } catch {
+      do { return try FaultPreset.faults(text) } catch {
         cable.problems.error(at: value.position, path: path, "\(error)")
-        return nil
+        return []
       }
     }
   }
