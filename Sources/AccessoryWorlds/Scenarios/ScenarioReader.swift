@@ -7,8 +7,8 @@ enum ScenarioReader {
   static let shape = ObjectShape(
     "scenario",
     [
-      "$schema", "version", "description", "reproduces", "source", "naive", "accessories", "cable", "device", "app",
-      "steps", "tail", "expect",
+      "$schema", "version", "description", "reproduces", "source", "story", "survival", "naive", "accessories", "cable",
+      "device", "app", "steps", "tail", "expect",
     ])
   static let cableShape = ObjectShape("cable", ["latency", "bytesPerSecond", "faults"])
   static let deviceShape = ObjectShape("device", ["policy", "flicker"])
@@ -47,6 +47,8 @@ enum ScenarioReader {
       policy: device?.choice("policy", of: ["ready", "early"]) == "early" ? .early : .ready,
       deviceFlicker: device.flatMap { flicker($0) }, steps: steps(root, names),
       tail: root.duration("tail", in: .zero...longest) ?? .seconds(60), expectations: expectations(root, names))
+    scenario.story = root.text("story") ?? ""
+    scenario.survival = root.text("survival") ?? ""
     scenario.naiveClient = root.choice("naive", of: ScenarioClients.naive.map(\.name))
     if let cable = root.object("cable", cableShape) {
       scenario.line.latency = cable.duration("latency", in: .zero ... .seconds(60)) ?? .zero
