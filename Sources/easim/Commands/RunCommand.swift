@@ -30,12 +30,9 @@ extension CommandSpec {
         summary: "what it does with bytes, instead of what the profile says (see above)"),
       OptionSpec(
         name: "--quirk", value: "Q", summary: "an oddity, such as flicker or session,answer=refuse", isRepeatable: true),
-      OptionSpec(
-        name: "--fault", value: "F",
-        summary: "something done to its cables, such as latency,delay=50ms or loss,chance=2%", isRepeatable: true),
       OptionSpec(name: "--scenario", value: "NAME", summary: "play its accessories and cables (see above)"),
       OptionSpec(name: "--for", value: "TIME", summary: "unplug after this long"),
-      .allowRemote, .json, .seed, .transcript,
+      .fault, .allowRemote, .json, .seed, .transcript,
     ],
     examples: [
       "easim run lawk-view --quirk flicker", "easim run echo --count 3 --on unix:/tmp/echo-{index}.sock",
@@ -59,7 +56,7 @@ private func runRun(_ arguments: ParsedArguments, _ console: Console) throws -> 
   var accessories: [SimulatedAccessory] = []
   defer { for accessory in accessories { accessory.unplug("easim ends") } }
   for (index, profile) in profiles.enumerated() {
-    let port = try places.port(index + 1, profile.identity)
+    let port = try places.port(index + 1)
     let accessory = SimulatedAccessory(
       profile, at: port, authenticator: Profiles.coprocessor(for: profile), on: stage.loop
     ) { event in
@@ -123,7 +120,7 @@ private func runScenario(_ name: String, _ arguments: ParsedArguments, _ console
   let limit = try arguments.duration("--for")
   let stage = try Stage(seed: try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) })
   let places = try Places(arguments, accessories: count, on: stage.loop, console)
-  let ports = try scenario.accessories.enumerated().map { try places.port($0 + 1, $1.profile.identity) }
+  let ports = try (1...count).map { try places.port($0) }
   let side = ScenarioAccessories(
     scenario, at: ports, coprocessor: Profiles.coprocessor, on: stage.loop, report: console.show)
   side.start()

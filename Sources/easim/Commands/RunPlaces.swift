@@ -1,6 +1,4 @@
 import AccessoryCore
-import AccessoryProfiles
-import AccessorySessions
 import AccessorySimulator
 import AccessoryTransports
 
@@ -10,17 +8,13 @@ struct Places {
   private let loop: any PollingLoop
   private let pattern: String
   private let bench: Bench?
-  private let faults: [Fault]
+  private let faults: FaultWrapper
   private let transcript: TranscriptFile?
-  private let console: Console
 
   init(_ arguments: ParsedArguments, accessories: Int, on loop: any PollingLoop, _ console: Console) throws {
     self.arguments = arguments
     self.loop = loop
-    self.console = console
-    do { faults = try arguments.all("--fault").map { try Fault($0) } } catch let error as FaultTextError {
-      throw UsageError("--\(error)", arguments.command)
-    }
+    faults = FaultWrapper(faults: try arguments.faults(), loop: loop, report: console.show)
     pattern = arguments.value("--on") ?? "bench:"
     bench = try Self.bench(pattern, arguments, accessories: accessories)
     // Last, so that a wrong command line does not empty the file.
@@ -45,14 +39,9 @@ struct Places {
   }
 
   /// The port of the accessory with this number, with what is done to its cables.
-  func port(_ index: Int, _ identity: Profile.Identity) throws -> any Port {
+  func port(_ index: Int) throws -> any Port {
     let port = try barePort(index)
-    if faults.isEmpty, transcript == nil { return port }
-    let subject = TimelineEvent.Subject(name: identity.name, serial: identity.serialNumber, protocols: [])
-    return WrappedPort(port, faults, transcript, on: loop) { [console, loop] event in
-      console.show(
-        TimelineEvent(time: loop.now, side: .cable, kind: .fault(event.description), subject: subject))
-    }
+    return faults.faults.isEmpty && transcript == nil ? port : WrappedPort(port, faults, transcript)
   }
 
   private func barePort(_ index: Int) throws -> any Port {
@@ -67,22 +56,13 @@ struct Places {
 /// A port whose cables have faults, and write a transcript of what the accessory sends and what reaches it.
 private final class WrappedPort: Port {
   private let inner: any Port
-  private let faults: [Fault]
+  private let faults: FaultWrapper
   private let transcript: TranscriptFile?
-  private let loop: any EventLoop
-  private let report: (FaultEvent) -> Void
-  private var random: SeededRandom
 
-  init(
-    _ inner: any Port, _ faults: [Fault], _ transcript: TranscriptFile?, on loop: any EventLoop,
-    report: @escaping (FaultEvent) -> Void
-  ) {
+  init(_ inner: any Port, _ faults: FaultWrapper, _ transcript: TranscriptFile?) {
     self.inner = inner
     self.faults = faults
     self.transcript = transcript
-    self.loop = loop
-    self.report = report
-    random = SeededRandom(seed: loop.random.next())
   }
 
   var place: String { inner.place }
@@ -99,12 +79,8 @@ private final class WrappedPort: Port {
   func close() { inner.close() }
 
   private func wrap(_ bare: any Channel) -> any Channel {
-    var channel = bare
-    if !faults.isEmpty {
-      channel = FaultChannel(
-        around: channel, faults, random: SeededRandom(seed: random.next()), on: loop, report: report)
-    }
+    let channel = faults.wrap(bare)
     guard let transcript else { return channel }
-    return TranscriptChannel(around: channel, at: .accessory, Transcript(write: transcript.write), on: loop)
+    return TranscriptChannel(around: channel, at: .accessory, Transcript(write: transcript.write), on: faults.loop)
   }
 }

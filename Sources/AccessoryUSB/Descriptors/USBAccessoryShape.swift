@@ -1,0 +1,109 @@
+/// What a simulated accessory looks like as a USB device: declared once, for USB/IP and for FunctionFS.
+///
+/// The numbers at their default, 1209:0001, belong to nobody: pid.codes keeps them for private testing. They are no
+/// numbers for a product.
+public struct USBAccessoryShape: Equatable, Sendable {
+  /// idVendor.
+  public var vendor: UInt16 = 0x1209
+  /// idProduct.
+  public var product: UInt16 = 0x0001
+  /// bcdDevice.
+  public var release: UInt16 = 0x0100
+  /// The manufacturer's string.
+  public var manufacturer: String
+  /// The product's string.
+  public var name: String
+  /// The serial number's string.
+  public var serial: String
+  /// How fast it is.
+  public var speed = USBSpeed.high
+
+  /// The string that names the interface.
+  public static let interfaceName = "iAP Interface"
+
+  /// The place of each string in the device.
+  enum StringIndex {
+    static let manufacturer: UInt8 = 1
+    static let product: UInt8 = 2
+    static let serial: UInt8 = 3
+    static let interface: UInt8 = 4
+  }
+
+  /// A shape with the default numbers.
+  public init(manufacturer: String, name: String, serial: String) {
+    self.manufacturer = manufacturer
+    self.name = name
+    self.serial = serial
+  }
+
+  /// The interfaces, for a speed.
+  public func interfaces(at speed: USBSpeed) -> [USBInterface] {
+    [
+      USBInterface(
+        number: 0, kind: .iAP, nameIndex: StringIndex.interface,
+        endpoints: [
+          USBEndpoint(address: 0x81, packetSize: speed.bulkPacketSize),
+          USBEndpoint(address: 0x02, packetSize: speed.bulkPacketSize),
+        ])
+    ]
+  }
+
+  /// The device descriptor: class 0, so that each interface speaks for itself.
+  public var deviceDescriptor: [UInt8] {
+    [18, 1, 0x00, 0x02, 0, 0, 0, 64] + vendor.littleEndianBytes + product.littleEndianBytes + release.littleEndianBytes
+      + [StringIndex.manufacturer, StringIndex.product, StringIndex.serial, 1]
+  }
+
+  /// The one configuration, self-powered, with all that belongs to it.
+  public var configurationDescriptor: [UInt8] {
+    let body = interfaces(at: speed).flatMap { $0.descriptor(namedBy: $0.nameIndex) }
+    let total = UInt16(9 + body.count)
+    return [9, 2] + total.littleEndianBytes + [UInt8(interfaces(at: speed).count), 1, 0, 0xC0, 50] + body
+  }
+
+  /// What the device would be at the other speed; a full speed device has none.
+  public var qualifierDescriptor: [UInt8]? {
+    speed == .high ? [10, 6, 0x00, 0x02, 0, 0, 0, 64, 1, 0] : nil
+  }
+
+  /// A string descriptor; nil where the device has no such string.
+  public func stringDescriptor(_ index: UInt8) -> [UInt8]? {
+    switch index {
+    // The one language: English (United States).
+    case 0: [4, 3, 0x09, 0x04]
+    case StringIndex.manufacturer: Self.string(manufacturer)
+    case StringIndex.product: Self.string(name)
+    case StringIndex.serial: Self.string(serial)
+    case StringIndex.interface: Self.string(Self.interfaceName)
+    default: nil
+    }
+  }
+
+  /// A string descriptor has one byte for its length, so 126 units of UTF-16 fit; a pair is not torn apart.
+  private static func string(_ text: String) -> [UInt8] {
+    var units: [UInt16] = []
+    for scalar in text.unicodeScalars {
+      let next = Array(String(scalar).utf16)
+      guard units.count + next.count <= 126 else { break }
+      units += next
+    }
+    return [UInt8(2 + 2 * units.count), 3] + units.flatMap(\.littleEndianBytes)
+  }
+}
+
+extension USBInterface {
+  /// The interface and its endpoints as descriptors.
+  func descriptor(namedBy name: UInt8) -> [UInt8] {
+    let head: [UInt8] = [
+      9, 4, number, alternate, UInt8(endpoints.count), kind.classCode, kind.subclass, kind.protocolCode, name,
+    ]
+    return endpoints.reduce(head) { bytes, endpoint in
+      bytes + [7, 5, endpoint.address, endpoint.attributes] + endpoint.packetSize.littleEndianBytes + [0]
+    }
+  }
+}
+
+extension UInt16 {
+  /// Both bytes, as USB orders them.
+  var littleEndianBytes: [UInt8] { [UInt8(truncatingIfNeeded: self), UInt8(self >> 8)] }
+}

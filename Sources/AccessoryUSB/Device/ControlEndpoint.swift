@@ -1,0 +1,94 @@
+/// Endpoint 0 of a simulated accessory: answers the standard requests a kernel enumerates with.
+///
+/// States as the wire shows them: addressed (configuration 0), configured (1), where interface 0 exists. A request that
+/// makes no sense in a state is answered with a stall, as chapter 9 of the USB specification wants. What a request means
+/// for the accessory comes back as an effect.
+struct ControlEndpoint {
+  /// A setup packet: the eight bytes that begin every control transfer.
+  struct Setup: Equatable {
+    var type: UInt8
+    var request: UInt8
+    var value: UInt16
+    var index: UInt16
+    var length: UInt16
+
+    /// The setup in its order on the bus; `bytes` are eight.
+    init(_ bytes: ArraySlice<UInt8>) {
+      precondition(bytes.count == 8, "a setup packet has eight bytes")
+      let at = bytes.startIndex
+      func word(_ offset: Int) -> UInt16 { UInt16(bytes[at + offset]) | UInt16(bytes[at + offset + 1]) << 8 }
+      (type, request) = (bytes[at], bytes[at + 1])
+      (value, index, length) = (word(2), word(4), word(6))
+    }
+  }
+
+  /// What goes back to the host.
+  enum Answer: Equatable {
+    /// Data, no more than was asked for; empty for a request without a data stage.
+    case data([UInt8])
+    /// A stall: the request is not supported.
+    case stall
+  }
+
+  /// What a request means for the rest of the accessory.
+  enum Effect: Equatable {
+    case nothing
+    /// The host chose the configuration or the alternate setting: every transfer begins anew.
+    case restarted
+    /// The host chose no configuration: the endpoints are gone.
+    case stopped
+    /// The host has got over a halt of this endpoint.
+    case haltCleared(endpoint: UInt8)
+  }
+
+  private let shape: USBAccessoryShape
+  private var configuration: UInt8 = 0
+
+  /// Whether the host has chosen the configuration.
+  var isConfigured: Bool { configuration != 0 }
+
+  init(_ shape: USBAccessoryShape) {
+    self.shape = shape
+  }
+
+  mutating func handle(_ setup: Setup) -> (answer: Answer, effect: Effect) {
+    switch (setup.type, setup.request) {
+    case (0x80, 6):
+      guard let bytes = descriptor(setup.value) else { return (.stall, .nothing) }
+      return data(bytes, setup)
+    case (0x80, 0): return data([1, 0], setup)
+    case (0x81, 0), (0x82, 0): return isConfigured ? data([0, 0], setup) : (.stall, .nothing)
+    case (0x80, 8): return data([configuration], setup)
+    case (0x81, 10): return isConfigured && setup.index == 0 ? data([0], setup) : (.stall, .nothing)
+    // The address is the host controller's business.
+    case (0x00, 5): return (.data([]), .nothing)
+    case (0x00, 9):
+      guard setup.value <= 1 else { return (.stall, .nothing) }
+      configuration = UInt8(setup.value)
+      return (.data([]), isConfigured ? .restarted : .stopped)
+    case (0x01, 11):
+      guard isConfigured, setup.index == 0, setup.value == 0 else { return (.stall, .nothing) }
+      return (.data([]), .restarted)
+    case (0x02, 1) where setup.value == 0 && isConfigured:
+      return (.data([]), .haltCleared(endpoint: UInt8(truncatingIfNeeded: setup.index)))
+    // Remote wake-up and halts that the host sets itself change nothing here.
+    case (0x00, 1), (0x00, 3), (0x02, 3): return (.data([]), .nothing)
+    default: return (.stall, .nothing)
+    }
+  }
+
+  private func data(_ bytes: [UInt8], _ setup: Setup) -> (Answer, Effect) {
+    (.data(Array(bytes.prefix(Int(setup.length)))), .nothing)
+  }
+
+  private func descriptor(_ value: UInt16) -> [UInt8]? {
+    let index = UInt8(truncatingIfNeeded: value)
+    switch value >> 8 {
+    case 1: return shape.deviceDescriptor
+    case 2: return index == 0 ? shape.configurationDescriptor : nil
+    case 3: return shape.stringDescriptor(index)
+    case 6: return shape.qualifierDescriptor
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,139 @@
+/// What a client may ask of a USB/IP server before it has a device, and the answers. All numbers are big-endian.
+enum USBIPHandshake: Equatable {
+  /// Which devices there are.
+  case list
+  /// This device, for as long as the connection lives.
+  case take(busID: String)
+
+  /// The version that Linux has spoken since 2009: 1.1.1.
+  static let version: UInt16 = 0x0111
+  private static let busIDSize = 32
+
+  /// Reads a request from the front of what has come so far; nil while some of it is missing.
+  static func read(_ bytes: [UInt8]) throws(USBIPError) -> (Self, size: Int)? {
+    if bytes.count >= 2, bytes.bigEndian16(at: 0) != version { throw .version(bytes.bigEndian16(at: 0)) }
+    if bytes.count >= 4, ![0x8003, 0x8005].contains(bytes.bigEndian16(at: 2)) {
+      throw .code(bytes.bigEndian16(at: 2))
+    }
+    guard bytes.count >= 8 else { return nil }
+    if bytes.bigEndian16(at: 2) == 0x8005 { return (.list, 8) }
+    guard bytes.count >= 8 + busIDSize else { return nil }
+    let name = bytes[8..<8 + busIDSize].prefix { $0 != 0 }
+    return (.take(busID: String(decoding: name, as: UTF8.self)), 8 + busIDSize)
+  }
+
+  /// The answer to ``list``.
+  static func listing(_ devices: [USBIPListedDevice]) -> [UInt8] {
+    var out: [UInt8] = []
+    out.addBigEndian(version)
+    out.addBigEndian(UInt16(0x0005))
+    out.addBigEndian(UInt32(0))
+    out.addBigEndian(UInt32(devices.count))
+    for device in devices {
+      out += device.record
+      for interface in device.shape.interfaces(at: device.shape.speed) {
+        out += [interface.kind.classCode, interface.kind.subclass, interface.kind.protocolCode, 0]
+      }
+    }
+    return out
+  }
+
+  /// The answer to ``take(busID:)``: the device, or why it cannot be had.
+  static func taken(_ device: USBIPListedDevice?, status: Status) -> [UInt8] {
+    var out: [UInt8] = []
+    out.addBigEndian(version)
+    out.addBigEndian(UInt16(0x0003))
+    out.addBigEndian(status.rawValue)
+    if status == .done, let device { out += device.record }
+    return out
+  }
+
+  /// How a request ended.
+  enum Status: UInt32 {
+    case done = 0
+    case busy = 2
+    case noSuchDevice = 4
+  }
+}
+
+/// A device as a USB/IP server lists it.
+struct USBIPListedDevice {
+  let shape: USBAccessoryShape
+  /// Its number on the server's one bus; it is what makes its bus id and its device number.
+  let number: Int
+
+  var busID: String { "1-\(number)" }
+
+  /// The 312 bytes that describe it.
+  var record: [UInt8] {
+    var out: [UInt8] = []
+    out.addText("/sys/devices/platform/easim/usb1/\(busID)", size: 256)
+    out.addText(busID, size: 32)
+    out.addBigEndian(UInt32(1))
+    out.addBigEndian(UInt32(number + 1))
+    // Linux' enum usb_device_speed.
+    out.addBigEndian(UInt32(shape.speed == .full ? 2 : 3))
+    out.addBigEndian(shape.vendor)
+    out.addBigEndian(shape.product)
+    out.addBigEndian(shape.release)
+    // Class, subclass, protocol; the configuration, how many there are, and how many interfaces.
+    out += [0, 0, 0, 1, 1, UInt8(shape.interfaces(at: shape.speed).count)]
+    return out
+  }
+}
+
+/// What a client of a USB/IP server did wrong; the connection ends with it.
+enum USBIPError: Error, Equatable, CustomStringConvertible {
+  case version(UInt16)
+  case code(UInt16)
+  case command(UInt32)
+  case direction(UInt32)
+  case endpoint(UInt32)
+  case length(UInt32)
+  case isochronous(UInt32)
+  case tooManyRequests(Int)
+  case tooSlow
+
+  var description: String {
+    switch self {
+    case .version(let number): "it speaks USB/IP version \(Self.hex(number)), and this is \(Self.hex(0x0111))"
+    case .code(let number): "it asks for operation \(Self.hex(number)), and there are 8003 (import) and 8005 (list)"
+    case .command(let number): "it sends command \(number), and there are 1 (submit) and 2 (unlink)"
+    case .direction(let number): "it names direction \(number), and there are 0 (out) and 1 (in)"
+    case .endpoint(let number): "it names endpoint \(number), and they end at 15"
+    case .length(let count): "it wants a transfer of \(count) bytes, and \(USBIPRequest.longestTransfer) are allowed"
+    case .isochronous(let count): "it wants \(count) isochronous packets, and there is no such endpoint"
+    case .tooManyRequests(let count): "it has \(count) transfers pending, and no more are allowed"
+    case .tooSlow: "it connected and asked for nothing"
+    }
+  }
+
+  private static func hex(_ number: UInt16) -> String {
+    let digits = String(number, radix: 16)
+    return String(repeating: "0", count: 4 - digits.count) + digits
+  }
+}
+
+extension [UInt8] {
+  func bigEndian16(at offset: Int) -> UInt16 { UInt16(self[offset]) << 8 | UInt16(self[offset + 1]) }
+
+  func bigEndian32(at offset: Int) -> UInt32 {
+    UInt32(bigEndian16(at: offset)) << 16 | UInt32(bigEndian16(at: offset + 2))
+  }
+
+  mutating func addBigEndian(_ number: UInt16) {
+    append(UInt8(number >> 8))
+    append(UInt8(truncatingIfNeeded: number))
+  }
+
+  mutating func addBigEndian(_ number: UInt32) {
+    addBigEndian(UInt16(number >> 16))
+    addBigEndian(UInt16(truncatingIfNeeded: number))
+  }
+
+  /// Text in a field of fixed size that ends in zero.
+  fileprivate mutating func addText(_ text: String, size: Int) {
+    let bytes = Array(text.utf8.prefix(size - 1))
+    self += bytes + [UInt8](repeating: 0, count: size - bytes.count)
+  }
+}

@@ -1,0 +1,236 @@
+import AccessoryCore
+
+/// A USB/IP server: shows simulated accessories to a kernel, which then believes they are plugged in.
+///
+/// It opens no socket itself: whoever listens hands every connection to ``accept(_:from:)``. On Linux, `usbip attach`
+/// connects, asks for a device, and gives the connection to the kernel's virtual host controller.
+///
+/// ```swift
+/// let server = USBIPServer(on: loop) { print($0) }
+/// let glasses = server.makeExport(USBAccessoryShape(manufacturer: "Lawaken", name: "glasses", serial: "1"))
+/// glasses.plugIn { cable in simulator.attach(cable) }
+/// server.accept(channel, from: "127.0.0.1")
+/// ```
+public final class USBIPServer {
+  /// How long a client may take to ask for something.
+  public static let patience = Duration.seconds(10)
+  /// How many clients may be there that have not asked yet.
+  public static let mostWaiting = 64
+
+  private let loop: any EventLoop
+  private let report: (String) -> Void
+  private var clients: [USBIPClient] = []
+  private var exports: [USBIPExport] = []
+  private var nextNumber = 1
+
+  /// A server without accessories. `report` hears of clients that do wrong, in sentences.
+  public init(on loop: any EventLoop, report: @escaping (String) -> Void) {
+    self.loop = loop
+    self.report = report
+  }
+
+  /// An accessory on this server's bus, not plugged in yet. Its bus id stays the same through every attachment.
+  public func makeExport(_ shape: USBAccessoryShape) -> USBIPExport {
+    let export = USBIPExport(USBIPListedDevice(shape: shape, number: nextNumber))
+    nextNumber += 1
+    exports.append(export)
+    return export
+  }
+
+  /// Serves a client that has just connected. Its channel is not started.
+  public func accept(_ channel: any Channel, from peer: String) {
+    loop.preconditionCurrent()
+    guard clients.count(where: \.isWaiting) < Self.mostWaiting else {
+      report("\(peer) was turned away: \(Self.mostWaiting) others are connected and ask for nothing")
+      return channel.close()
+    }
+    let client = USBIPClient(channel, from: peer, server: self, on: loop)
+    clients.append(client)
+    client.start()
+  }
+
+  /// Sends every client away.
+  public func close() {
+    for client in clients { client.close() }
+    clients.removeAll()
+  }
+
+  fileprivate var plugged: [USBIPListedDevice] { exports.filter(\.isPluggedIn).map(\.device) }
+
+  fileprivate func export(_ busID: String) -> USBIPExport? {
+    exports.first { $0.isPluggedIn && $0.device.busID == busID }
+  }
+
+  fileprivate func forget(_ client: USBIPClient) {
+    clients.removeAll { $0 === client }
+  }
+
+  fileprivate func tell(_ sentence: String) {
+    report(sentence)
+  }
+}
+
+/// One accessory on a USB/IP server.
+public final class USBIPExport {
+  let device: USBIPListedDevice
+  private var hear: ((Cable) -> Void)?
+  fileprivate var held: USBIPImport?
+
+  init(_ device: USBIPListedDevice) {
+    self.device = device
+  }
+
+  /// The name by which a client asks for it: "1-1".
+  public var busID: String { device.busID }
+
+  /// Whether clients can see it.
+  public var isPluggedIn: Bool { hear != nil }
+
+  /// Plugs it in: clients can import it. `hear` gets a cable for each host that begins to use it.
+  public func plugIn(_ hear: @escaping (Cable) -> Void) {
+    precondition(self.hear == nil, "an accessory is plugged in once")
+    self.hear = hear
+  }
+
+  /// Unplugs it: whoever has it loses it.
+  public func unplug() {
+    hear = nil
+    held?.unplug()
+    held = nil
+  }
+
+  fileprivate func use(_ cable: Cable) {
+    hear?(cable)
+  }
+}
+
+/// One connection to a USB/IP server: asks, and then perhaps has a device.
+private final class USBIPClient: ChannelHandler {
+  private enum State {
+    case asking([UInt8])
+    case holding(USBIPImport, USBIPExport)
+    /// It has its answer, and this much of it is still to be sent.
+    case leaving(rest: [UInt8])
+    case over
+  }
+
+  private let channel: any Channel
+  private let peer: String
+  private unowned let server: USBIPServer
+  private let loop: any EventLoop
+  private var state = State.asking([])
+  private var timer: LoopTimer?
+
+  init(_ channel: any Channel, from peer: String, server: USBIPServer, on loop: any EventLoop) {
+    self.channel = channel
+    self.peer = peer
+    self.server = server
+    self.loop = loop
+  }
+
+  var isWaiting: Bool {
+    if case .asking = state { true } else { false }
+  }
+
+  func start() {
+    timer = loop.schedule(after: USBIPServer.patience) { [weak self] in self?.refuse(.tooSlow) }
+    channel.start(self)
+  }
+
+  func close() {
+    if case .holding(let held, _) = state { held.unplug() }
+    state = .over
+    timer?.cancel()
+    channel.close()
+  }
+
+  private func refuse(_ problem: USBIPError) {
+    server.tell("the USB/IP client at \(peer) was sent away: \(problem)")
+    leave()
+  }
+
+  private func leave() {
+    state = .over
+    timer?.cancel()
+    channel.close()
+    server.forget(self)
+  }
+
+  // MARK: The channel
+
+  func channel(_ channel: any Channel, received bytes: RawSpan) {
+    switch state {
+    case .asking(var asked):
+      bytes.withUnsafeBytes { asked.append(contentsOf: $0) }
+      ask(asked)
+    case .holding(let held, _): held.received(bytes)
+    case .leaving, .over: break
+    }
+  }
+
+  func channelIsWritable(_ channel: any Channel) {
+    switch state {
+    case .holding(let held, _): held.writable()
+    case .leaving(let rest): leave(with: rest)
+    case .asking, .over: break
+    }
+  }
+
+  func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
+    timer?.cancel()
+    if case .holding(let held, let export) = state {
+      if export.held === held { export.held = nil }
+      held.connectionEnded(end)
+    }
+    state = .over
+    server.forget(self)
+  }
+
+  // MARK: Asking
+
+  private func ask(_ bytes: [UInt8]) {
+    do throws(USBIPError) {
+      guard let (request, size) = try USBIPHandshake.read(bytes) else {
+        state = .asking(bytes)
+        return
+      }
+      timer?.cancel()
+      switch request {
+      case .list:
+        leave(with: USBIPHandshake.listing(server.plugged))
+      case .take(let busID): take(busID, rest: Array(bytes[size...]))
+      }
+    } catch {
+      refuse(error)
+    }
+  }
+
+  private func take(_ busID: String, rest: [UInt8]) {
+    guard let export = server.export(busID) else {
+      return leave(with: USBIPHandshake.taken(nil, status: .noSuchDevice))
+    }
+    guard export.held == nil else { return leave(with: USBIPHandshake.taken(nil, status: .busy)) }
+    let answer = USBIPHandshake.taken(export.device, status: .done)
+    // The first few hundred bytes on a connection: one that cannot take them is of no use.
+    guard channel.send(answer.span.bytes) == answer.count else { return leave() }
+    let held = USBIPImport(
+      export.device.shape, on: channel, loop: loop, hear: { [weak export] in export?.use($0) },
+      over: { [weak self, weak export] problem in self?.importIsOver(export, problem) })
+    export.held = held
+    state = .holding(held, export)
+    if !rest.isEmpty { held.received(rest.span.bytes) }
+  }
+
+  private func importIsOver(_ export: USBIPExport?, _ problem: USBIPError?) {
+    if case .holding(let held, _) = state, export?.held === held { export?.held = nil }
+    if let problem { server.tell("the USB/IP client at \(peer) was sent away: \(problem)") }
+    state = .over
+    server.forget(self)
+  }
+
+  /// Goes as soon as the connection has taken the answer.
+  private func leave(with answer: [UInt8]) {
+    let taken = channel.send(answer.span.bytes)
+    if taken == answer.count { leave() } else { state = .leaving(rest: Array(answer[taken...])) }
+  }
+}

@@ -1,0 +1,162 @@
+import Testing
+
+@testable import AccessoryUSB
+
+/// Descriptors, against bytes written out from chapter 9 of the USB specification.
+@Suite struct DescriptorTests {
+  static let device: [UInt8] = [
+    0x12, 0x01, 0x00, 0x02, 0x00, 0x00, 0x00, 0x40, 0x09, 0x12, 0x01, 0x00, 0x00, 0x01, 0x01, 0x02, 0x03, 0x01,
+  ]
+  static let highSpeed: [UInt8] = [
+    0x09, 0x02, 0x20, 0x00, 0x01, 0x01, 0x00, 0xC0, 0x32,
+    0x09, 0x04, 0x00, 0x00, 0x02, 0xFF, 0xF0, 0x00, 0x04,
+    0x07, 0x05, 0x81, 0x02, 0x00, 0x02, 0x00,
+    0x07, 0x05, 0x02, 0x02, 0x00, 0x02, 0x00,
+  ]
+
+  var shape = USBAccessoryShape(manufacturer: "Lawaken", name: "Glasses", serial: "A1")
+
+  @Test func anAccessoryOfHighSpeedIsDeclaredByteForByte() {
+    #expect(shape.deviceDescriptor == Self.device)
+    #expect(shape.configurationDescriptor == Self.highSpeed)
+    #expect(shape.qualifierDescriptor == [0x0A, 0x06, 0x00, 0x02, 0x00, 0x00, 0x00, 0x40, 0x01, 0x00])
+  }
+
+  @Test func atFullSpeedThePacketsAreOf64BytesAndThereIsNoOtherSpeed() {
+    var shape = shape
+    shape.speed = .full
+    #expect(Array(shape.configurationDescriptor[18..<25]) == [0x07, 0x05, 0x81, 0x02, 0x40, 0x00, 0x00])
+    #expect(shape.qualifierDescriptor == nil)
+  }
+
+  @Test func stringsAreUTF16AndFitTheirLengthByte() {
+    #expect(shape.stringDescriptor(0) == [0x04, 0x03, 0x09, 0x04])
+    #expect(shape.stringDescriptor(3) == [0x06, 0x03, 0x41, 0x00, 0x31, 0x00])
+    #expect(shape.stringDescriptor(4)?.prefix(4) == [0x1C, 0x03, 0x69, 0x00])
+    #expect(shape.stringDescriptor(5) == nil)
+    let long = USBAccessoryShape(
+      manufacturer: String(repeating: "x", count: 125) + "😀", name: String(repeating: "y", count: 400), serial: "")
+    #expect(long.stringDescriptor(1)?.count == 252, "a pair of surrogates is not torn apart")
+    #expect(long.stringDescriptor(2)?.count == 254)
+    #expect(long.stringDescriptor(3) == [0x02, 0x03])
+  }
+
+  @Test func whatTheKernelKeepsIsReadBack() throws {
+    let found = try USBDescriptors(reading: Self.device + Self.highSpeed)
+    #expect(found.vendor == 0x1209 && found.product == 1 && found.release == 0x0100)
+    #expect(
+      found.findIAP(active: 1)
+        == .accessory(
+          IAPInterface(
+            configuration: 1, number: 0, alternate: 0, incoming: USBEndpoint(address: 0x81, packetSize: 512),
+            outgoing: USBEndpoint(address: 0x02, packetSize: 512), nameIndex: 4)))
+  }
+
+  // MARK: Devices of others
+
+  /// One interface, whose endpoints are given by address, attributes and packet size.
+  static func interface(
+    _ number: UInt8, _ kind: [UInt8], alternate: UInt8 = 0, _ endpoints: [(UInt8, UInt8, UInt8)] = []
+  ) -> [UInt8] {
+    [0x09, 0x04, number, alternate, UInt8(endpoints.count)] + kind + [0x00]
+      + endpoints.flatMap { [0x07, 0x05, $0.0, $0.1, $0.2, 0x00, 0x00] }
+  }
+
+  static func configuration(_ value: UInt8, _ parts: [UInt8]) -> [UInt8] {
+    [0x09, 0x02, UInt8(9 + parts.count), 0x00, 0x01, value, 0x00, 0x80, 0x32] + parts
+  }
+
+  static let iAP: [UInt8] = [0xFF, 0xF0, 0x00]
+  static let pair: [(UInt8, UInt8, UInt8)] = [(0x81, 2, 64), (0x02, 2, 64)]
+
+  /// Where the accessory is found: configuration, interface, alternate setting.
+  static func place(_ configurations: [UInt8]..., active: UInt8? = 1) throws -> [UInt8]? {
+    let found = try USBDescriptors(reading: device + configurations.flatMap(\.self))
+    guard case .accessory(let it) = found.findIAP(active: active) else { return nil }
+    return [it.configuration, it.number, it.alternate]
+  }
+
+  @Test func anInterfaceIsFoundWhereverItStands() throws {
+    let hid = Self.interface(0, [0x03, 0x00, 0x00], [(0x83, 3, 8)])
+    let plain = Self.configuration(1, Self.interface(0, Self.iAP, Self.pair))
+    #expect(try Self.place(plain) == [1, 0, 0])
+    #expect(try Self.place(Self.configuration(1, hid + Self.interface(1, Self.iAP, Self.pair))) == [1, 1, 0])
+    #expect(
+      try Self.place(
+        Self.configuration(1, Self.interface(0, Self.iAP) + Self.interface(0, Self.iAP, alternate: 1, Self.pair)))
+        == [1, 0, 1], "the alternate setting with the pair")
+    #expect(
+      try Self.place(Self.configuration(1, hid), Self.configuration(2, Self.interface(4, Self.iAP, Self.pair)))
+        == [2, 4, 0])
+    let second = Self.configuration(2, Self.interface(3, Self.iAP, Self.pair))
+    #expect(try Self.place(plain, second, active: 2) == [2, 3, 0], "what is chosen already is not chosen anew")
+    #expect(try Self.place(plain, second, active: nil) == [1, 0, 0])
+    let interrupted = [(0x83, 3, 8)] + Self.pair.reversed() as [(UInt8, UInt8, UInt8)]
+    #expect(try Self.place(Self.configuration(1, Self.interface(0, Self.iAP, interrupted))) == [1, 0, 0])
+    let association: [UInt8] = [0x08, 0x0B, 0x00, 0x01, 0xFF, 0xF0, 0x00, 0x00]
+    #expect(
+      try Self.place(Self.configuration(1, association + Self.interface(0, Self.iAP, Self.pair))) == [1, 0, 0],
+      "descriptors of other types are stepped over")
+  }
+
+  @Test(arguments: [
+    (interface(0, iAP, [(0x81, 2, 64)]), "interface 0 is FF/F0/00 and has no bulk OUT endpoint"),
+    (interface(0, iAP, [(0x02, 2, 64)]), "interface 0 is FF/F0/00 and has no bulk IN endpoint"),
+    (interface(0, iAP, [(0x81, 3, 64), (0x02, 3, 64)]), "interface 0 is FF/F0/00 and has no bulk endpoints"),
+    (interface(0, iAP, [(0x81, 2, 0), (0x02, 2, 64)]), "interface 0 is FF/F0/00 and has no bulk IN endpoint"),
+    (interface(0, iAP, [(0x80, 2, 64), (0x00, 2, 64)]), "interface 0 is FF/F0/00 and has no bulk endpoints"),
+    (interface(0, iAP), "interface 0 is FF/F0/00 and has no bulk endpoints"),
+    (
+      interface(0, [0xFF, 0xF0, 0x01], pair),
+      "interface 0 is a native transport, and there is no iAP interface beside it"
+    ),
+  ]) func aNearMissSaysWhatIsMissing(parts: [UInt8], reason: String) throws {
+    let found = try USBDescriptors(reading: Self.device + Self.configuration(1, parts))
+    #expect(found.findIAP(active: 1) == .nearMiss(reason))
+  }
+
+  @Test func otherDevicesAreNone() throws {
+    let other = Self.configuration(1, Self.interface(0, [0xFF, 0xFF, 0x00], Self.pair))
+    #expect(try USBDescriptors(reading: Self.device + other).findIAP(active: 1) == .unrelated)
+  }
+
+  // MARK: Lies
+
+  @Test func aLieIsAnErrorWithItsPlace() {
+    func error(_ bytes: [UInt8]) -> DescriptorError? {
+      do throws(DescriptorError) { _ = try USBDescriptors(reading: bytes) } catch { return error }
+      return nil
+    }
+    #expect(error([])?.description == "byte 0: a device descriptor has 18 bytes, and 0 are there")
+    #expect(error(Array(Self.device.dropFirst()) + [0])?.offset == 0)
+    #expect(error(Self.device)?.description == "byte 18: there is no configuration")
+    var long = Self.device + Self.highSpeed
+    long[20] = 0x21
+    #expect(error(long)?.description == "byte 18: the configuration says it has 33 bytes, and 32 are there")
+    var short = Self.device + Self.highSpeed
+    short[20] = 0x1F
+    #expect(error(short)?.description == "byte 43: a descriptor says it has 7 bytes, and 6 are there")
+    var endless = Self.device + Self.highSpeed
+    endless[27] = 0
+    #expect(error(endless)?.description == "byte 27: a descriptor says it has 0 bytes, and 23 are there")
+    var stunted = Self.device + Self.highSpeed
+    stunted[27] = 5
+    #expect(error(stunted)?.description == "byte 27: an interface descriptor has 9 bytes, not 5")
+    let lonely = Self.device + Self.configuration(1, [0x07, 0x05, 0x81, 0x02, 0x40, 0x00, 0x00])
+    #expect(error(lonely)?.description == "byte 27: an endpoint stands before any interface")
+  }
+
+  @Test func noBytesWhateverCrashTheReader() {
+    var whole = Self.device + Self.highSpeed
+    for index in whole.indices {
+      for value: UInt8 in [0, 1, 2, 7, 9, 0x7F, 0xFF] {
+        let old = whole[index]
+        whole[index] = value
+        _ = try? USBDescriptors(reading: whole).findIAP(active: 1)
+        _ = try? USBDescriptors(reading: Array(whole[..<index]))
+        whole[index] = old
+      }
+    }
+    #expect((try? USBDescriptors(reading: whole)) != nil)
+  }
+}
