@@ -47,7 +47,8 @@ let package = Package(
     room(
       "AccessorySimulator", floor: 3,
       [
-        "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "Certificates", "AccessoryCore",
+        "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "Certificates",
+        "AccessoryCore",
         "IAP2",
       ]),
     room(
