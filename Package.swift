@@ -46,7 +46,11 @@ let package = Package(
     // Floor 3: the two roles, as a user thinks of them.
     room(
       "AccessorySimulator", floor: 3,
-      ["AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2"]),
+      [
+        "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "Certificates",
+        "AccessoryCore",
+        "IAP2",
+      ]),
     room(
       "AccessoryHost", floor: 3,
       ["AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2"]),
@@ -69,7 +73,7 @@ let package = Package(
       name: "easim",
       dependencies: [
         "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
-        "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "CLinux",
+        "AccessoryProfiles", "AccessoryUSB", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "CLinux",
       ], swiftSettings: settings),
 
     // Above all floors: figures, each beside its floor in C. Built for release: Scripts/bench.
