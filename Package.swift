@@ -49,7 +49,11 @@ let package = Package(
     // Floor 3: the two roles, as a user thinks of them.
     room(
       "AccessorySimulator", floor: 3,
-      ["AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2"]),
+      [
+        "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "Certificates",
+        "AccessoryCore",
+        "IAP2",
+      ]),
     room(
       "AccessoryHost", floor: 3,
       ["AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2"]),
@@ -90,7 +94,7 @@ let package = Package(
       name: "easim",
       dependencies: [
         "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
-        "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "CLinux",
+        "AccessoryProfiles", "AccessoryUSB", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "CLinux",
       ], swiftSettings: settings),
 
     // An app of its own, as it would be on iOS: EADemo's session controller. Tests run it against `easim run`.

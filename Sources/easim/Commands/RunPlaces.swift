@@ -1,13 +1,16 @@
 import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
 import AccessorySimulator
 import AccessoryTransports
 
-/// Where accessories appear: all on one bench, or each at an address of its own.
+/// Where accessories appear: all on one bench or one USB bus, or each at an address of its own.
 struct Places {
   private let arguments: ParsedArguments
   private let loop: any PollingLoop
   private let pattern: String
   private let bench: Bench?
+  private let bus: USBIPBus?
   private let faults: FaultWrapper
   private let transcript: TranscriptFile?
 
@@ -17,12 +20,14 @@ struct Places {
     faults = FaultWrapper(faults: try arguments.faults(), loop: loop, report: console.show)
     pattern = arguments.value("--on") ?? "bench:"
     bench = try Self.bench(pattern, arguments, accessories: accessories)
+    bus = try Self.bus(pattern, arguments, on: loop, console)
     // Last, so that a wrong command line does not empty the file.
     transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
   }
 
   private static func bench(_ pattern: String, _ arguments: ParsedArguments, accessories: Int) throws -> Bench? {
     guard case .bench(let path, let serial) = try arguments.address(pattern) else {
+      if case .usbip = try arguments.address(pattern) { return nil }
       if accessories > 1, !pattern.contains("{index}") {
         throw UsageError(
           "--on \(pattern) is one place, and there are \(accessories) accessories: put {index} where their number "
@@ -38,14 +43,27 @@ struct Places {
     return try Bench(BenchDirectory(path))
   }
 
+  /// The one bus of all accessories, where they are to be USB devices.
+  private static func bus(
+    _ pattern: String, _ arguments: ParsedArguments, on loop: any PollingLoop, _ console: Console
+  ) throws -> USBIPBus? {
+    guard case .usbip(let host, let port) = try arguments.address(pattern) else { return nil }
+    var options = TransportOptions()
+    options.allowsRemote = arguments.has("--allow-remote")
+    return try USBIPBus(host: host, port: port, on: loop, options: options) { sentence in
+      console.show(TimelineEvent(time: loop.now, side: .cable, kind: .warning(sentence)))
+    }
+  }
+
   /// The port of the accessory with this number, with what is done to its cables.
-  func port(_ index: Int) throws -> any Port {
-    let port = try barePort(index)
+  func port(_ index: Int, for profile: Profile) throws -> any Port {
+    let port = try barePort(index, for: profile)
     return faults.faults.isEmpty && transcript == nil ? port : WrappedPort(port, faults, transcript)
   }
 
-  private func barePort(_ index: Int) throws -> any Port {
+  private func barePort(_ index: Int, for profile: Profile) throws -> any Port {
     if let bench { return bench.makePort(on: loop) }
+    if let bus { return bus.makePort(for: profile) }
     var options = TransportOptions()
     options.allowsRemote = arguments.has("--allow-remote")
     let address = try arguments.address(pattern.replacing("{index}", with: "\(index)"))
