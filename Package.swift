@@ -30,6 +30,8 @@ let package = Package(
     room("AccessoryCore", floor: 0),
     .target(name: "CLinux"),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"])]),
+    .systemLibrary(name: "CUdev", pkgConfig: "libudev", providers: [.apt(["libudev-dev"])]),
 
     // Floor 1: channels and loops; certificates; what an accessory is.
     // Library is a link to profiles/, whose files are compiled into the code.
@@ -37,7 +39,7 @@ let package = Package(
       "AccessoryProfiles", floor: 1, ["AccessoryCore"],
       exclude: ["Library/schema", "Library/scenarios"], resources: [.embedInCode("Library")]),
     room("AccessoryTransports", floor: 1, ["AccessoryCore", "CLinux", "IAP2"]),
-    room("AccessoryUSB", floor: 1, ["AccessoryCore"]),
+    room("AccessoryUSB", floor: 1, ["AccessoryCore", "CLibUSB", "CUdev"]),
     room("Certificates", floor: 1, ["AccessoryCore", "CCrypto"]),
 
     // Floor 2: the shared session layer.
@@ -49,7 +51,10 @@ let package = Package(
       ["AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2"]),
     room(
       "AccessoryHost", floor: 3,
-      ["AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2"]),
+      [
+        "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "Certificates",
+        "AccessoryCore", "IAP2",
+      ]),
 
     // Floor 4: both ends in one process.
     room(
