@@ -74,7 +74,7 @@ let package = Package(
       name: "easim",
       dependencies: [
         "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
-        "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "CLinux",
+        "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "Certificates", "AccessoryCore", "IAP2", "CLinux",
       ], swiftSettings: settings),
 
     // Above all floors: figures, each beside its floor in C. Built for release: Scripts/bench.

@@ -249,8 +249,12 @@ public final class USBChannel: Channel {
     pump.stop()
     self.pump = nil
     held = []
-    let device = device
-    USBErrands.shared.run { device.giveBack() }
+    let (device, loop) = (device, loop)
+    USBErrands.shared.run {
+      device.giveBack()
+      // Wakes a loop that runs for nothing else than this.
+      loop.execute {}
+    }
     keptAlive = nil
   }
 }

@@ -1,4 +1,4 @@
-import AccessoryCore
+import CLibUSB
 import Glibc
 
 /// The one thread on which libusb's calls that block are made: opening, claiming, strings, clearing a halt, giving back.
@@ -25,8 +25,8 @@ final class USBErrands: @unchecked Sendable {
     return body()
   }
 
-  /// Whether no device is open and nothing is to be done.
-  var isIdle: Bool { locked { held == 0 && !isRunning && waiting.isEmpty } }
+  /// Whether no device is open.
+  var isIdle: Bool { locked { held == 0 } }
 
   /// Counts a device that is open, until ``returned()``.
   func taken() { locked { held += 1 } }
@@ -70,4 +70,10 @@ public enum USBHost {
   /// Whether every device that was opened has been given back, kernel drivers included. A program waits for it, with
   /// its loops running, before it ends.
   public static var isIdle: Bool { USBErrands.shared.isIdle }
+
+  /// "libusb 1.0.26".
+  public static var libraryVersion: String {
+    let version = libusb_get_version().pointee
+    return "libusb \(version.major).\(version.minor).\(version.micro)"
+  }
 }
