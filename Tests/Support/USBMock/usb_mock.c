@@ -221,11 +221,13 @@ static gboolean answer(UMockdevIoctlBase *sender, UMockdevIoctlClient *client, g
     umockdev_ioctl_data_update(data, 0, (guint8 *)&info, sizeof info);
     break;
   }
+  case USBDEVFS_DISCONNECT_CLAIM:
   case USBDEVFS_CLAIMINTERFACE: error = claim(); break;
   case USBDEVFS_RELEASEINTERFACE: unplugCable(); break;
   case USBDEVFS_SETINTERFACE:
   case USBDEVFS_SETCONFIGURATION:
   case USBDEVFS_CLEAR_HALT: break;
+  case USBDEVFS_IOCTL:
   case USBDEVFS_GETDRIVER: error = ENODATA; break;
   case USBDEVFS_SUBMITURB: error = submit(argument); break;
   case USBDEVFS_REAPURB:
