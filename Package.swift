@@ -111,7 +111,7 @@ let package = Package(
     tests("IAP2Tests", ["IAP2"]),
     tests("AccessoryProfilesTests", ["AccessoryProfiles", "AccessoryCore", "AccessoryWorlds"]),
     tests("AccessoryTransportsTests", ["AccessoryCore", "AccessoryTransports", "ChannelSuite", "CLinux", "IAP2"]),
-    tests("AccessoryUSBTests", ["AccessoryUSB", "AccessoryTransports", "AccessoryCore"]),
+    tests("AccessoryUSBTests", ["AccessoryUSB", "AccessoryTransports", "AccessoryCore", "TestSupport"]),
     tests("CertificatesTests", ["Certificates", "AccessoryCore", "CCrypto", "CLinux"]),
     tests(
       "AccessoryHostTests",

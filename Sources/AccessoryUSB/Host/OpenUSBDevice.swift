@@ -12,6 +12,8 @@ final class OpenUSBDevice: @unchecked Sendable {
   let interface: IAPInterface
   /// How many bytes of an earlier session were thrown away.
   private(set) var staleCount = 0
+  /// What was read last and belongs to the session that begins.
+  private(set) var early: [UInt8] = []
   private let descriptor: Int32
 
   /// How long an accessory is silent before what comes is its own.
@@ -69,15 +71,26 @@ final class OpenUSBDevice: @unchecked Sendable {
     if code != 0 { throw USBHostError(code, at: call, node: accessory.node) }
   }
 
-  /// Reads what an earlier session left in the accessory's endpoint, until there is silence. What else is lost then is
-  /// a detection sequence, which every accessory repeats.
+  /// What an accessory sends first, again and again until it is answered; a second passes in between.
+  private static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
+
+  /// Reads what an earlier session left in the accessory's endpoint, until there is silence. A detection sequence at its
+  /// end is no leftover: it is what the accessory began with when it was opened.
   private func drain() {
     var buffer = [UInt8](repeating: 0, count: USBChannel.readSize)
+    var tail: [UInt8] = []
+    defer {
+      if tail == Self.detection {
+        early = tail
+        staleCount -= tail.count
+      }
+    }
     for _ in 0..<Self.mostStaleReads {
       var count: Int32 = 0
       let code = libusb_bulk_transfer(
         handle, interface.incoming.address, &buffer, Int32(buffer.count), &count, Self.silence)
       staleCount += Int(count)
+      tail = Array((tail + buffer[..<Int(count)].suffix(Self.detection.count)).suffix(Self.detection.count))
       if code == LIBUSB_ERROR_PIPE.rawValue { libusb_clear_halt(handle, interface.incoming.address) }
       // A device that is gone, or in error, says so again when it is used.
       if code != 0, code != LIBUSB_ERROR_PIPE.rawValue { return }

@@ -53,6 +53,8 @@ public final class USBChannel: Channel {
   /// How many bytes were taken and have not reached the device.
   var outstanding = 0
   var end: ChannelEnd?
+  /// What the device sent before the channel was made.
+  private var early: [UInt8]
   var readers: [USBTransfer] = []
   private var isPaused = false
   private var senderWaits = false
@@ -65,6 +67,7 @@ public final class USBChannel: Channel {
   init(_ device: OpenUSBDevice, on loop: any PollingLoop) throws {
     self.device = device
     self.loop = loop
+    early = device.early
     pump = try USBEventPump(device.context, on: loop) { [unowned self] in judgeReturned() }
     keptAlive = self
   }
@@ -90,7 +93,7 @@ public final class USBChannel: Channel {
         })
     }
     read()
-    if end != nil { tellEndLater() }
+    if !device.early.isEmpty || end != nil { deliverLater() }
   }
 
   /// Gives the bytes to the kernel as one transfer.
@@ -130,7 +133,7 @@ public final class USBChannel: Channel {
     loop.preconditionCurrent()
     guard isPaused else { return }
     isPaused = false
-    loop.schedule(after: .zero) { [weak self] in self?.deliver() }
+    deliverLater()
   }
 
   /// Closes the channel in order.
@@ -159,6 +162,11 @@ public final class USBChannel: Channel {
   }
 
   func deliver() {
+    if !isPaused, !early.isEmpty, case .started(let handler) = state {
+      let bytes = early
+      early = []
+      handler.channel(self, received: bytes.span.bytes)
+    }
     while case .started(let handler) = state, !isPaused, !held.isEmpty {
       let reader = held.removeFirst()
       if !reader.bytes.isEmpty { handler.channel(self, received: reader.bytes.bytes) }
@@ -209,10 +217,11 @@ public final class USBChannel: Channel {
     guard end == nil else { return }
     end = reason
     cancelAll()
-    tellEndLater()
+    deliverLater()
   }
 
-  private func tellEndLater() {
+  /// Handlers are never called from within `start` or `send`.
+  private func deliverLater() {
     loop.schedule(after: .zero) { [weak self] in self?.deliver() }
   }
 
