@@ -48,7 +48,11 @@ let package = Package(
     // Floor 3: the two roles, as a user thinks of them.
     room(
       "AccessorySimulator", floor: 3,
-      ["AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2"]),
+      [
+        "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "Certificates",
+        "AccessoryCore",
+        "IAP2",
+      ]),
     room(
       "AccessoryHost", floor: 3,
       [
@@ -99,6 +103,9 @@ let package = Package(
     .executableTarget(
       name: "SeededWorlds", dependencies: ["AccessoryWorlds"], path: "Tests/Support/SeededWorlds",
       swiftSettings: settings),
+    tests(
+      "SeededWorldsTests",
+      ["SeededWorlds", "AccessoryWorlds", "AccessorySessions", "AccessoryTransports", "AccessoryCore", "IAP2"]),
 
     // The house itself: floors, imports, files, documents.
     tests("HouseTests", ["TestSupport"]),
@@ -129,7 +136,7 @@ let package = Package(
       "AccessoryWorldsTests",
       [
         "AccessoryWorlds", "AccessoryHost", "AccessoryProfiles", "AccessorySessions", "AccessoryTransports",
-        "AccessoryCore",
+        "AccessoryCore", "TestSupport",
       ]),
     tests(
       "AccessoryLoadTests",

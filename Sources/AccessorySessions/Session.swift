@@ -37,6 +37,11 @@ public final class Session {
   public var onHeld: ((_ isBytes: Bool) -> Void)?
   private var held = Held()
 
+  /// Whether its handler is told of bytes once and never again, however many come: what some systems were seen to do
+  /// (field failure W7). They can be read all the same.
+  public var announcesBytesOnce = false
+  private var hasAnnouncedBytes = false
+
   private unowned let carrier: any SessionCarrier
   /// What was handed over and not all read yet.
   private var buffer: [UInt8] = []
@@ -101,6 +106,8 @@ public final class Session {
 
   func becameReadable() {
     if isHeld { return hold(\.isReadable, isBytes: true) }
+    if announcesBytesOnce, hasAnnouncedBytes { return }
+    hasAnnouncedBytes = true
     handler?.sessionIsReadable(self)
   }
 

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "BenchmarkFloors.h"
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -103,4 +104,17 @@ int floor_echo_drive(int socket, size_t size, size_t bursts, size_t in_flight) {
   }
   close_end(&end);
   return code;
+}
+
+static cpu_set_t everywhere;
+
+void floor_stay_on(int index) {
+  cpu_set_t one;
+  if (CPU_COUNT(&everywhere) == 0) sched_getaffinity(0, sizeof everywhere, &everywhere);
+  if (CPU_COUNT(&everywhere) < 2) return;
+  CPU_ZERO(&one);
+  for (int processor = 0; processor < CPU_SETSIZE; processor++) {
+    if (CPU_ISSET(processor, &everywhere) && index-- == 0) CPU_SET(processor, &one);
+  }
+  sched_setaffinity(0, sizeof one, CPU_COUNT(&one) == 1 ? &one : &everywhere);
 }

@@ -8,8 +8,9 @@ import Testing
     BurstSchedule.Ticket(number: number, due: .origin, isMeasured: true)
   }
 
-  static func lane(_ verification: BurstPlan.Verification, payload: [UInt8] = [1, 2, 3, 4], inFlight: Int = 2) -> BurstLane
-  {
+  static func lane(
+    _ verification: BurstPlan.Verification, payload: [UInt8] = [1, 2, 3, 4], inFlight: Int = 2
+  ) -> BurstLane {
     var plan = BurstPlan()
     plan.payload = payload
     plan.verification = verification

@@ -1,5 +1,9 @@
 import AccessoryCore
+import AccessoryHost
+import AccessoryProfiles
 import AccessorySessions
+import AccessoryTransports
+import AccessoryWorlds
 import IAP2
 import Testing
 
@@ -92,7 +96,12 @@ import Testing
   }
 
   @Test func aClosedLoopGoesAsFastAsASlowLine() throws {
-    let rig = try LoadRig(Self.plan { $0.inFlight = 2 }, bytesPerSecond: 75_000)
+    // To a sink: an echo's bytes would hold the acknowledgements up.
+    let rig = try LoadRig(
+      Self.plan {
+        $0.inFlight = 2
+        $0.verification = .nothing
+      }, behavior: "sink", bytesPerSecond: 75_000)
     let report = try rig.finish()
     #expect(report.completed == 20)
     #expect((69_000...75_000).contains(report.bytesPerSecond))
@@ -197,6 +206,52 @@ import Testing
     #expect(report.errors[.gone]?.first == "the bench: the accessory did not come back within 4s")
   }
 
+  @Test func theTimeLeftFollowsFromWhatIsDone() {
+    var progress = BurstProgress()
+    #expect(progress.timeLeft == nil)
+    progress.elapsed = .seconds(30)
+    progress.fraction = 0.25
+    #expect(progress.timeLeft.map { abs($0.inSeconds - 90) < 1e-6 } == true)
+    progress.fraction = 1.5
+    #expect(progress.timeLeft == .zero)
+  }
+
+  @Test func aSessionThatTheAccessoryClosesIsOpenedAgainWhileItStays() throws {
+    let rig = try LoadRig(
+      Self.plan {
+        $0.extent = .bursts(60)
+        $0.reconnects = true
+      })
+    _ = try rig.loop.run(until: { rig.runner.progress.bursts > 20 })
+    rig.accessory.closeSessions()
+    let report = try rig.finish()
+    #expect(rig.runner.outcome == .done)
+    #expect(report.completed + report.lost == 60)
+    #expect(report.sites.first?.attachments.count == 1)
+  }
+
+  @Test func twoAccessoriesAreOneRun() throws {
+    let loop = VirtualLoop(seed: 7)
+    let runner = BurstRunner(Self.plan { $0.sessions = 2 }, on: loop)
+    var settings = AppSettings()
+    settings.rules.visibility = .all
+    settings.rules.undeclaredSessions = .allowed
+    let worlds = [World(on: loop), World(on: loop)]
+    for (number, world) in worlds.enumerated() {
+      let site = runner.addSite("number \(number)")
+      _ = world.device.makeApp(site, settings: BurstRunner.appSettings(settings))
+      let accessory = world.add(try ProfileLibrary().profile("echo"))
+      // The second one comes later, and is waited for.
+      if number == 0 { try accessory.plugIn() } else { loop.schedule(after: .seconds(2)) { try? accessory.plugIn() } }
+    }
+    runner.start()
+    #expect(try loop.run(until: { runner.outcome != nil }, limit: .seconds(60)))
+    #expect(runner.outcome == .done)
+    #expect(runner.report.sites.map { $0.attachments.map(\.completed).reduce(0, +) } == [10, 10])
+    for world in worlds { world.tearDown() }
+    try loop.runUntilQuiet()
+  }
+
   @Test func stoppingKeepsWhatWasMeasured() throws {
     let rig = try LoadRig(Self.plan { $0.extent = .time(.seconds(600)) })
     _ = try rig.loop.run(until: { rig.runner.progress.bursts > 10 })
@@ -204,6 +259,7 @@ import Testing
     let report = rig.runner.report
     #expect(rig.runner.outcome == .stopped("Ctrl-C"))
     #expect(report.completed == 11)
+    #expect(report.lost == 0)
     #expect(report.passed)
     #expect(report.ending == "stopped by Ctrl-C")
     try rig.tearDown()

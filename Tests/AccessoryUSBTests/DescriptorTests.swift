@@ -1,5 +1,6 @@
-import AccessoryUSB
 import Testing
+
+@testable import AccessoryUSB
 
 /// Descriptors, against bytes written out from chapter 9 of the USB specification.
 @Suite struct DescriptorTests {

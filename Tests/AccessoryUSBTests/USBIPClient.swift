@@ -63,7 +63,11 @@ final class USBIPRig {
 
   /// Lets everything happen that can happen by itself within a second.
   func settle() throws {
-    try loop.run(for: .seconds(1))
+    try pass(.seconds(1))
+  }
+
+  func pass(_ time: Duration) throws {
+    try loop.advance(by: time)
   }
 
   /// A client that has the device, configured.

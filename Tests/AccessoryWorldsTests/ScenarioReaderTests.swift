@@ -61,7 +61,7 @@ import Testing
         app: { protocols: ['com.a'], backgroundModes: ['external-accessory'], registered: false, payload: 7, rules: {
           visibility: 'all', undeclaredSessions: 'allowed', honorsBackgroundMode: false, secondSession: 'refused',
           reattachment: 'connectOnly', settlingTime: '4s', wakesForBytes: false, wakeTime: '3s',
-          lostConnects: 'outsideForeground' } },
+          lostConnects: 'outsideForeground', announcesBytesOnce: true } },
         cable: { faults: ['loss,chance=2%'] },
         """))
     var rules = AppRules()
@@ -74,6 +74,7 @@ import Testing
     rules.wakesForBytes = false
     rules.wakeTime = .seconds(3)
     rules.lostConnects = .outsideForeground
+    rules.announcesBytesOnce = true
     #expect(scenario.app.rules == rules)
     #expect(scenario.app.manifest.declaredProtocols == ["com.a"])
     #expect(scenario.app.manifest.keepsAccessoriesInBackground)

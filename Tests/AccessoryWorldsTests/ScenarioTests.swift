@@ -1,6 +1,7 @@
 import AccessoryProfiles
 import AccessoryTransports
 import AccessoryWorlds
+import TestSupport
 import Testing
 
 @Suite struct ScenarioTests {
@@ -40,5 +41,25 @@ import Testing
   @Test(arguments: names) func eachSaysWhatItReproducesAndFromWhere(name: String) throws {
     let scenario = try ScenarioLibrary().scenario(name)
     #expect(!scenario.summary.isEmpty && !scenario.source.isEmpty && !scenario.reproduces.isEmpty)
+    #expect(!scenario.story.isEmpty && !scenario.survival.isEmpty)
+  }
+
+  @Test func everyFieldFailureAndEveryVariantOfTheFlickerIsReproduced() throws {
+    let reproduced = Set(try Self.names.flatMap { try ScenarioLibrary().scenario($0).reproduces })
+    let failures = (1...18).map { "W\($0)" }
+    // F7 is that something does not happen, F10 has no report.
+    let variants = [1, 2, 3, 4, 5, 6, 8, 9, 11].map { "F\($0)" }
+    #expect(Set(failures + variants).subtracting(reproduced) == [])
+  }
+
+  @Test(arguments: ScenarioClients.naive.map(\.name)) func everyNaiveClientIsBrokenBySomeScenario(name: String) throws {
+    #expect(try Self.names.contains { try ScenarioLibrary().scenario($0).naiveClient == name })
+  }
+
+  @Test func theDocumentOfScenariosHasEveryPageAsItIsShown() throws {
+    let pages = try Self.names.map { try ScenarioLibrary().scenario($0).page }
+    let document = try Repository.text("docs/scenarios.md")
+    let start = try #require(document.range(of: "# \(Self.names[0])\n"))
+    #expect(document[start.lowerBound...] == pages.joined(separator: "\n\n") + "\n", "easim scenario show writes it")
   }
 }

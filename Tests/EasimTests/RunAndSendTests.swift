@@ -122,6 +122,16 @@ import Testing
     }
   }
 
+  @Test func aFaultIsDoneToTheCableAndToldWhileEveryByteStillArrives() throws {
+    let accessory = try Accessory(
+      on: .unix, in: place, "--fault", "stall,for=100ms", "--fault", "split,size=100", "--json")
+    let send = try Program.run("send", accessory.address, "--10k", "--expect", "echo")
+    #expect(send.ending == .exit(0), "\(send.out)\(send.err)")
+    let faults = try EventLines(try accessory.interrupt().out).events("fault")
+    #expect(faults.contains { $0["text"]?.text?.contains("nothing passes any more") == true })
+    #expect(faults.allSatisfy { $0["side"]?.text == "cable" })
+  }
+
   @Test func aRunWithATimeLimitUnplugsByItself() throws {
     let accessory = try Accessory(on: .unix, in: place, "--for", "50ms")
     let run = try accessory.program.wait()

@@ -3,13 +3,18 @@ import Testing
 
 /// Scenarios as a user plays them: in one process in virtual time, and in two in real time.
 @Suite struct ScenarioTests {
-  /// The scenarios that ship, as `easim scenario list` knows them.
-  static let names: [String] = {
+  /// The scenarios that ship, as `easim scenario list` knows them, with how many seconds each takes in real time.
+  static let lengths: [(name: String, seconds: Double)] = {
     guard let list = try? Program.run("scenario", "list", "--json"), list.ending == .exit(0) else {
       preconditionFailure("easim scenario list does not work")
     }
-    return list.outLines.compactMap { try? StrictJSON(reading: $0)["scenario"]?.text }
+    return list.outLines.compactMap { line in
+      guard let entry = try? StrictJSON(reading: line), let name = entry["scenario"]?.text else { return nil }
+      return entry["seconds"]?.number.map { (name, $0) }
+    }
   }()
+
+  static let names = lengths.map(\.name)
 
   @Test func theListShowsWhatEachReproduces() throws {
     let lines = try Program.run("scenario", "list").outLines
@@ -62,15 +67,15 @@ import Testing
     }
   }
 
-  /// Those that take longer than a test should.
-  static let long: Set = ["background-and-back", "late-authentication"]
+  /// How long a scenario may be that is played in real time here; longer ones are played by hand.
+  static let longest = 21.0
 
   @Test func everyScenarioCanBePlayedByTwoProcesses() throws {
     let place = Place()
-    let pairs = try Self.names.filter { !Self.long.contains($0) }.map {
-      try Pair($0, on: "unix:\(place.file("\($0)-{index}.sock"))")
+    let pairs = try Self.lengths.filter { $0.seconds <= Self.longest }.map { name, _ in
+      try Pair(name, on: "unix:\(place.file("\(name)-{index}.sock"))")
     }
-    #expect(pairs.count > 5)
+    #expect(pairs.count > Self.names.count / 2)
     for pair in pairs { try pair.expect(.exit(0)) }
   }
 
@@ -91,6 +96,18 @@ import Testing
     let place = Place()
     let pair = try Pair("flicker", on: "unix:\(place.file("glasses.sock"))", client: "naive")
     try pair.expect(.exit(1))
+  }
+
+  @Test func aFaultBesideTheScenarioIsDoneAsWell() throws {
+    let run = try Program.run("scenario", "run", "flicker", "--fault", "half-dead")
+    #expect(run.ending == .exit(1))
+    #expect(run.out.contains("everything is lost from now on"))
+    #expect(run.outLines.last?.contains("expectation 1: expected 'connect'") == true)
+  }
+
+  @Test func theFileOfAScenarioIsShownAsItWasWritten() throws {
+    let shown = try Program.run("scenario", "show", "flicker", "--file")
+    #expect(shown.out == (try Repository.text("profiles/scenarios/flicker.json5")))
   }
 
   @Test func theFirstDifferenceIsTheLastLine() throws {

@@ -41,6 +41,8 @@ public final class TimerQueue {
   /// began to fire timers; what they arm for now is then left to the next turn, and timers that arm each other keep
   /// nothing else from its turn.
   public func popDue(at now: Instant, armedBefore mark: UInt64 = .max) -> (() -> Void)? {
+    // No entry is later than its timer: when the first is not due, nothing is.
+    if heap.isEmpty || now < heap[0].deadline { return nil }
     settle()
     guard let first = heap.first, first.deadline <= now, first.order < mark else { return nil }
     removeFirst()
@@ -56,31 +58,45 @@ public final class TimerQueue {
 
   /// Brings a live entry to the top: drops the cancelled, puts the moved where they belong now.
   private func settle() {
-    while let first = heap.first {
-      let timer = first.timer
-      if timer.queuedAt == first.deadline, timer.deadline == first.deadline { return }
+    while !heap.isEmpty {
+      let (timer, queued) = (heap[0].timer, heap[0].deadline)
+      if timer.queuedAt == queued {
+        if timer.deadline == queued { return }
+        if let moved = timer.deadline {
+          timer.queuedAt = moved
+          heap[0].deadline = moved
+          heap[0].order = nextOrder
+          nextOrder += 1
+          siftDown()
+          continue
+        }
+        timer.queuedAt = nil
+      }
+      // Cancelled; or replaced by an earlier entry, and its timer knows it no longer.
       removeFirst()
-      // An entry that its timer no longer knows was replaced by an earlier one.
-      guard timer.queuedAt == first.deadline else { continue }
-      timer.queuedAt = nil
-      if let deadline = timer.deadline { insert(timer, at: deadline) }
     }
   }
 
+  private func precedes(_ left: Int, _ right: Int) -> Bool {
+    let (a, b) = (heap[left], heap[right])
+    return a.deadline != b.deadline ? a.deadline < b.deadline : a.order < b.order
+  }
+
   private func removeFirst() {
-    let moved = heap.removeLast()
-    guard !heap.isEmpty else { return }
-    heap.withUnsafeMutableBufferPointer { heap in
-      var hole = 0
-      while true {
-        var child = 2 * hole + 1
-        if child >= heap.count { break }
-        if child + 1 < heap.count, heap[child + 1].precedes(heap[child]) { child += 1 }
-        if moved.precedes(heap[child]) { break }
-        heap.swapAt(hole, child)
-        hole = child
-      }
-      heap[hole] = moved
+    heap.swapAt(0, heap.count - 1)
+    heap.removeLast()
+    siftDown()
+  }
+
+  private func siftDown() {
+    var parent = 0
+    while 2 * parent + 1 < heap.count {
+      let (left, right) = (2 * parent + 1, 2 * parent + 2)
+      var least = precedes(left, parent) ? left : parent
+      if right < heap.count, precedes(right, least) { least = right }
+      if least == parent { return }
+      heap.swapAt(parent, least)
+      parent = least
     }
   }
 

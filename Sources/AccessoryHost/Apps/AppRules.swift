@@ -80,6 +80,8 @@ public struct AppRules: Equatable, Sendable {
 
   /// Connect notifications that are lost.
   public var lostConnects = LostConnects.none
+  /// Whether a session tells of bytes once and never again: an iOS 11 release did.
+  public var announcesBytesOnce = false
 
   /// The rules of current systems.
   public init() {}

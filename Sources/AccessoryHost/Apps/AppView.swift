@@ -72,6 +72,7 @@ public final class AppView {
       let session = try admitSession(accessory, protocolName)
       let key = machine.opened(accessory.connectionID, protocolName)
       sessions[key] = session
+      session.announcesBytesOnce = settings.rules.announcesBytesOnce
       session.onHeld = { [weak self] isBytes in if isBytes { self?.bytesCame() } }
       return session
     } catch {

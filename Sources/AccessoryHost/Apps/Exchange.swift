@@ -31,14 +31,19 @@ public final class Exchange: SessionHandler {
   private let payload: [UInt8]
   private let expected: [UInt8]
   private let expectation: Expectation
+  private let window: Int
   /// Nil once it was called: what is told usually holds this, too.
   private var done: ((Outcome) -> Void)?
   private var sent = 0
   private var received = 0
 
-  /// Sends `payload` and calls `done` once.
-  public init(_ payload: [UInt8], expecting expectation: Expectation, done: @escaping (Outcome) -> Void) {
+  /// Sends `payload` and calls `done` once. At most `window` bytes are under way that have not come back: for those who
+  /// want their writes small.
+  public init(
+    _ payload: [UInt8], expecting expectation: Expectation, window: Int = .max, done: @escaping (Outcome) -> Void
+  ) {
     self.payload = payload
+    self.window = window
     self.expectation = expectation
     switch expectation {
     case .none: expected = []
@@ -60,8 +65,8 @@ public final class Exchange: SessionHandler {
 
   private func send(_ session: Session) {
     let payload = payload
-    while sent < payload.count {
-      let taken = session.write(payload.span.bytes.extracting(sent..<payload.count))
+    while case let end = payload.count - received > window ? received + window : payload.count, sent < end {
+      let taken = session.write(payload.span.bytes.extracting(sent..<end))
       if taken == 0 { return }
       sent += taken
     }
@@ -85,6 +90,8 @@ public final class Exchange: SessionHandler {
       if expectation != .none, done != nil { compare(bytes) }
       return bytes.byteCount
     }
+    // What came back makes room in the window; room in the session is told of.
+    if done != nil, window < .max, sent < payload.count { send(session) }
   }
 
   private func compare(_ bytes: RawSpan) {

@@ -31,7 +31,8 @@ public struct BurstRate: Equatable, Sendable {
       return
     }
     throw OptionError(
-      "'\(Excerpt.of(text))' is no rate: write bursts a second, such as 50, or bytes a second, such as 7500B/s or 100kB/s")
+      "'\(Excerpt.of(text))' is no rate: write bursts a second, such as 50, or bytes a second, such as 7500B/s or "
+        + "100kB/s")
   }
 
   /// Bursts a second, for bursts of that size.

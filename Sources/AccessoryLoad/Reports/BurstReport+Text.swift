@@ -74,7 +74,8 @@ extension BurstReport {
 
   private var linkText: String {
     let link = link
-    var text = "\(FixedText.grouped(link.packetsSent)) packets sent, \(FixedText.grouped(link.packetsReceived)) received"
+    var text = "\(FixedText.grouped(link.packetsSent)) packets sent, "
+    text += "\(FixedText.grouped(link.packetsReceived)) received"
     for (count, what) in [
       (link.retransmissions, "repeated"), (link.hastened, "repeated early"), (link.duplicates, "came twice"),
       (link.ahead, "came ahead of a gap"), (link.spoiled, "spoiled"), (link.outside, "outside the window"),
@@ -109,8 +110,8 @@ extension BurstReport.Site {
       let from = FixedText.text(attachment.from.seconds, places: 3)
       let to = FixedText.text((attachment.to ?? attachment.from).seconds, places: 3)
       let offer = attachment.offeredProtocols ? "" : ", no protocols"
-      lines.append(
-        "    \(from) s to \(to) s: \(attachment.completed) completed, \(attachment.lost) lost\(offer) (\(attachment.end))")
+      let bursts = "\(attachment.completed) completed, \(attachment.lost) lost"
+      lines.append("    \(from) s to \(to) s: \(bursts)\(offer) (\(attachment.end))")
     }
     if more > 0 { lines.append("    \(more) more, which are not kept one by one") }
     return lines

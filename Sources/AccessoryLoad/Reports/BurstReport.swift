@@ -189,7 +189,10 @@ extension BurstReport {
     mutating func begin(_ shown: PublishedAccessory, at now: Instant) {
       accessory = shown.name
       serial = shown.serialNumber
-      guard attachments.count < Self.attachmentLimit else { return more += 1 }
+      if attachments.count == Self.attachmentLimit {
+        more += 1
+        return
+      }
       attachments.append(
         Attachment(connectionID: shown.connectionID, offeredProtocols: !shown.protocols.isEmpty, from: now))
     }

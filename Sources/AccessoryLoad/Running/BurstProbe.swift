@@ -134,7 +134,8 @@ extension BurstProbe.Finding: CustomStringConvertible {
     case .echo: "the burst came back byte for byte"
     case .reply(let count, let first):
       "\(count) other bytes came back: \(Hex.spaced(first))\(count > first.count ? " …" : "")"
-    case .nothing: "all of the burst was acknowledged, and nothing came back within \(BurstProbe.quiet)"
+    case .nothing:
+      "all of the burst was acknowledged, and nothing came back within \(DurationText.format(BurstProbe.quiet))"
     case .failed(let text): text
     }
   }

@@ -17,6 +17,8 @@ import IAP2
 /// print(runner.report.text)
 /// ```
 ///
+/// The runner is held by the caller for as long as its sites are in use.
+///
 /// The run begins when every site has all its sessions. It is over when all bursts are, when no session is left to go on
 /// with, or when it is stopped; whatever ended it, there is a report.
 public final class BurstRunner {

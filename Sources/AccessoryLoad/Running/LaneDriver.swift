@@ -151,16 +151,18 @@ final class LaneDriver: SessionHandler {
   private func abandon(_ why: String) {
     let count = dropFlights()
     if count > 0 {
-      runner.failed(.lost, "\(count) bursts under way were lost: \(why)", count: count, at: site)
+      let bursts = count == 1 ? "a burst under way was" : "\(count) bursts under way were"
+      runner.failed(.lost, "\(bursts) lost: \(why)", count: count, at: site)
     } else if !runner.plan.reconnects {
       runner.failed(.gone, why, at: site)
     }
   }
 
-  /// Counts what is under way as lost.
+  /// Counts what is under way as lost, unless it is given up only because the run was stopped.
   @discardableResult
   func dropFlights() -> Int {
     let flights = machine.abandon()
+    if case .stopped = runner.outcome { return 0 }
     site.lost(flights.count)
     runner.lost(flights)
     return flights.count

@@ -41,7 +41,7 @@ public struct FaultPreset: Equatable, Sendable {
   /// USB 2.0 high speed as bulk transfers get it: at most 13 packets of 512 bytes in each eighth of a millisecond, and
   /// that long to wait for the next.
   public static let usbHighSpeed = FaultPreset(
-    name: "usb-high-speed", summary: "USB 2.0 bulk: 53,248,000 bytes a second each way, an eighth of a millisecond late",
+    name: "usb-high-speed", summary: "USB 2.0 bulk: 53,248,000 bytes a second each way, 125 µs late",
     faults: [
       rate(53_248_000).setting("capacity", to: .count(65_536)), latency(.microseconds(125), jitter: .zero),
     ])

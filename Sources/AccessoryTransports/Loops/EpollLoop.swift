@@ -179,7 +179,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
     let end = limit.map { turnTime + $0 }
     while !condition() {
       if stopIsAsked.exchange(false, ordering: .acquiringAndReleasing) { return false }
-      if let end, clock.now >= end { return false }
+      if let end, turnTime >= end { return false }
       turn(noLaterThan: end)
     }
     return true

@@ -20,6 +20,10 @@ public struct Scenario: Equatable, Sendable {
   public var reproduces: [String]
   /// Where that is known from.
   public var source: String
+  /// What happened to whom.
+  public var story = ""
+  /// How an app survives it.
+  public var survival = ""
   /// The client that it breaks, by its type's name; see ``ScenarioClients``.
   public var naiveClient: String?
   /// How the cables carry bytes.

@@ -14,12 +14,24 @@ public struct ScenarioLibrary: Sendable {
     ("deaf-after-unregister", PackageResources.deaf_after_unregister_json5),
     ("early-publication", PackageResources.early_publication_json5),
     ("flicker", PackageResources.flicker_json5),
+    ("ghost", PackageResources.ghost_json5),
+    ("ignored-after-fast-replugging", PackageResources.ignored_after_fast_replugging_json5),
+    ("large-writes-collapse", PackageResources.large_writes_collapse_json5),
     ("late-authentication", PackageResources.late_authentication_json5),
     ("never-announced", PackageResources.never_announced_json5),
+    ("nil-at-first", PackageResources.nil_at_first_json5),
+    ("no-answer-to-the-first-write", PackageResources.no_answer_to_the_first_write_json5),
+    ("no-room-to-write", PackageResources.no_room_to_write_json5),
+    ("power-cycled-during-set-up", PackageResources.power_cycled_during_set_up_json5),
     ("pulled-in-the-open-delay", PackageResources.pulled_in_the_open_delay_json5),
     ("pulled-mid-upload", PackageResources.pulled_mid_upload_json5),
+    ("refused-until-replugged", PackageResources.refused_until_replugged_json5),
     ("session-closed-by-the-accessory", PackageResources.session_closed_by_the_accessory_json5),
+    ("slow-after-coming-forward", PackageResources.slow_after_coming_forward_json5),
+    ("slow-set-up-in-the-background", PackageResources.slow_set_up_in_the_background_json5),
+    ("stale-bytes", PackageResources.stale_bytes_json5),
     ("there-before-the-app", PackageResources.there_before_the_app_json5),
+    ("told-of-bytes-only-once", PackageResources.told_of_bytes_only_once_json5),
     ("transport-switch", PackageResources.transport_switch_json5),
     ("unannounced-in-the-background", PackageResources.unannounced_in_the_background_json5),
   ]
@@ -34,22 +46,29 @@ public struct ScenarioLibrary: Sendable {
 
   /// The scenario that a reference names: a name, or a path when it has a `/` or an ending.
   public func scenario(_ reference: String) throws(SourceProblems) -> Scenario {
-    if reference.contains("/") || reference.hasSuffix(".json5") || reference.hasSuffix(".json") {
+    if Self.isPath(reference) {
       let file = reference.split(separator: "/").last.map(String.init) ?? reference
       let name = file.split(separator: ".").first.map(String.init) ?? file
       return try ScenarioReader.read(Self.read(reference), file: reference, name: name, profiles: profiles)
     }
-    guard let found = Self.files.first(where: { $0.name == reference }) else {
-      throw SourceProblems([
-        SourceProblem(at: nil, "no scenario '\(reference)'\(ObjectReader.hint(for: reference, in: names))")
-      ])
-    }
+    let found = try embedded(reference)
     return try ScenarioReader.read(found.bytes, file: "\(found.name).json5", name: found.name, profiles: profiles)
   }
 
-  /// The text of a scenario that ships, as it was written, with its comments.
-  public func text(_ name: String) -> String? {
-    Self.files.first { $0.name == name }.map { String(decoding: $0.bytes, as: UTF8.self) }
+  /// The text of a scenario as it was written, with its comments; by name or path.
+  public func text(_ reference: String) throws(SourceProblems) -> String {
+    String(decoding: Self.isPath(reference) ? try Self.read(reference) : try embedded(reference).bytes, as: UTF8.self)
+  }
+
+  private static func isPath(_ reference: String) -> Bool {
+    reference.contains("/") || reference.hasSuffix(".json5") || reference.hasSuffix(".json")
+  }
+
+  private func embedded(_ name: String) throws(SourceProblems) -> (name: String, bytes: [UInt8]) {
+    if let found = Self.files.first(where: { $0.name == name }) { return found }
+    throw SourceProblems([
+      SourceProblem(at: nil, "no scenario '\(name)'\(ObjectReader.hint(for: name, in: names))")
+    ])
   }
 
   private static let sizeLimit = 1 << 20

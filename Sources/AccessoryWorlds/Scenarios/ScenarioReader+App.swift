@@ -9,7 +9,7 @@ extension ScenarioReader {
     "rules",
     [
       "visibility", "undeclaredSessions", "honorsBackgroundMode", "secondSession", "reattachment", "settlingTime",
-      "wakesForBytes", "wakeTime", "lostConnects",
+      "wakesForBytes", "wakeTime", "lostConnects", "announcesBytesOnce",
     ])
 
   // The words of each rule, beside what they mean.
@@ -51,6 +51,7 @@ extension ScenarioReader {
     word("lostConnects", lostConnects, \.lostConnects)
     set(rules.boolean("honorsBackgroundMode"), \.honorsBackgroundMode)
     set(rules.boolean("wakesForBytes"), \.wakesForBytes)
+    set(rules.boolean("announcesBytesOnce"), \.announcesBytesOnce)
     set(rules.duration("settlingTime", in: .zero...longest), \.settlingTime)
     set(rules.duration("wakeTime", in: .zero...longest), \.wakeTime)
   }

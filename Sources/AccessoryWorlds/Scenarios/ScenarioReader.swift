@@ -7,8 +7,8 @@ enum ScenarioReader {
   static let shape = ObjectShape(
     "scenario",
     [
-      "$schema", "version", "description", "reproduces", "source", "naive", "accessories", "cable", "device", "app",
-      "steps", "tail", "expect",
+      "$schema", "version", "description", "reproduces", "source", "story", "survival", "naive", "accessories", "cable",
+      "device", "app", "steps", "tail", "expect",
     ])
   static let cableShape = ObjectShape("cable", ["latency", "bytesPerSecond", "faults"])
   static let deviceShape = ObjectShape("device", ["policy", "flicker"])
@@ -47,6 +47,8 @@ enum ScenarioReader {
       policy: device?.choice("policy", of: ["ready", "early"]) == "early" ? .early : .ready,
       deviceFlicker: device.flatMap { flicker($0) }, steps: steps(root, names),
       tail: root.duration("tail", in: .zero...longest) ?? .seconds(60), expectations: expectations(root, names))
+    scenario.story = root.text("story") ?? ""
+    scenario.survival = root.text("survival") ?? ""
     scenario.naiveClient = root.choice("naive", of: ScenarioClients.naive.map(\.name))
     if let cable = root.object("cable", cableShape) {
       scenario.line.latency = cable.duration("latency", in: .zero ... .seconds(60)) ?? .zero
@@ -106,14 +108,14 @@ enum ScenarioReader {
   }
 
   private static func faults(_ cable: ObjectReader) -> [Fault] {
-    (cable.array("faults") ?? []).compactMap { path, value -> Fault? in
+    (cable.array("faults") ?? []).flatMap { path, value -> [Fault] in
       guard case .text(let text) = value.content else {
         cable.problems.error(at: value.position, path: path, "expected a fault as text, found \(value.summary)")
-        return nil
+        return []
       }
-      do { return try Fault(text) } catch {
+      do { return try FaultPreset.faults(text) } catch {
         cable.problems.error(at: value.position, path: path, "\(error)")
-        return nil
+        return []
       }
     }
   }

@@ -55,12 +55,12 @@ final class ScenarioTimeline {
 
   private func arm(_ steps: some Sequence<Scenario.Step>) {
     for step in steps {
-      arm(at: step.at) { [unowned self] in perform(step.action) }
+      arm(at: step.at) { [weak self] in self?.perform(step.action) }
     }
   }
 
   private func armEnd() {
-    arm(at: (scenario.steps.last?.at ?? .zero) + scenario.tail) { [unowned self] in isOver = true }
+    arm(at: (scenario.steps.last?.at ?? .zero) + scenario.tail) { [weak self] in self?.isOver = true }
   }
 
   private func arm(at time: Duration, _ work: @escaping () -> Void) {

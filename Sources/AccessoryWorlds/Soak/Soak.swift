@@ -30,9 +30,9 @@ public enum Soak {
       seed: plan.seed, violations: record.violations, coverage: record.coverage, hash: record.hash.value)
   }
 
-  /// Plays the worlds of many seeds, on so many threads. Every `replays`-th seed is played twice, and must be the same
-  /// world to the byte.
-  public static func run(seeds: Range<UInt64>, workers: Int, replays: UInt64 = 20) async -> SoakReport {
+  /// Plays the worlds of many seeds, on so many threads. With `replays`, every seed that it divides is played twice, and
+  /// must be the same world to the byte.
+  public static func run(seeds: Range<UInt64>, workers: Int, replays: UInt64? = nil) async -> SoakReport {
     let share = UInt64(max(1, workers))
     return await withTaskGroup(of: SoakReport.self) { group in
       for worker in 0..<share {
@@ -41,7 +41,7 @@ public enum Soak {
           for seed in seeds where seed % share == worker {
             let outcome = run(seed: seed)
             report.add(outcome)
-            if seed % replays == 0, run(seed: seed).hash != outcome.hash { report.differs(seed) }
+            if let replays, seed % replays == 0, run(seed: seed).hash != outcome.hash { report.differs(seed) }
           }
           return report
         }
@@ -62,10 +62,13 @@ public struct SoakOutcome: Sendable, CustomStringConvertible {
   /// A hash of every byte that passed, every event, and when: two runs of one seed have the same.
   public let hash: UInt64
 
-  /// One line per broken rule.
+  /// The command that plays this world again and shows all that happens in it.
+  public var replayCommand: String { "swift run SeededWorlds --seed \(seed)" }
+
+  /// One line per broken rule, and how to see them again.
   public var description: String {
-    violations.isEmpty
-      ? "seed \(seed): all rules held" : violations.map { "seed \(seed): \($0)" }.joined(separator: "\n")
+    if violations.isEmpty { return "seed \(seed): all rules held" }
+    return (violations.map { "seed \(seed): \($0)" } + ["to see it again: \(replayCommand)"]).joined(separator: "\n")
   }
 }
 
@@ -79,6 +82,8 @@ public struct SoakReport: Sendable {
   public private(set) var differing: [UInt64] = []
   /// The corners that were reached, added up.
   public private(set) var coverage = SoakCoverage()
+  /// The hashes of all worlds together: the same in every process, whatever the number of threads.
+  public private(set) var hash: UInt64 = 0
 
   /// Nothing played yet.
   public init() {}
@@ -86,6 +91,7 @@ public struct SoakReport: Sendable {
   mutating func add(_ outcome: SoakOutcome) {
     count += 1
     coverage += outcome.coverage
+    hash &+= outcome.hash
     if !outcome.violations.isEmpty { failures.append(outcome) }
   }
 
@@ -98,5 +104,6 @@ public struct SoakReport: Sendable {
     left.failures += right.failures
     left.differing += right.differing
     left.coverage += right.coverage
+    left.hash &+= right.hash
   }
 }

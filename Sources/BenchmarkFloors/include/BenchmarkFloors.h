@@ -11,6 +11,10 @@ int floor_echo_serve(int socket);
 /// epoll, one read, one write for as many bursts as the read completed. Returns 0, or an errno.
 int floor_echo_drive(int socket, size_t size, size_t bursts, size_t in_flight);
 
+/// Keeps the calling process on one processor, the `index`-th of those it may use; -1 lets it go everywhere again. Does
+/// nothing where it may use only one.
+void floor_stay_on(int index);
+
 /// Builds and parses `count` packets with `size` bytes of payload: one copy, one sum when it is built, one when it is
 /// parsed, and the sums of the header. Returns how many were found right.
 size_t floor_packets(size_t size, size_t count);

@@ -45,7 +45,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
 
   /// The next challenge of this stub's seed.
   public func challenge(for certificate: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
-    guard let (_, generation) = Self.read(certificate) else { throw .foreignCertificate(Self.foreign(certificate)) }
+    guard let (_, generation) = read(certificate) else { throw .foreignCertificate(Self.foreign(certificate)) }
     let number = challengesMade.add(1, ordering: .relaxed).oldValue
     var random = Self.chance("challenge", seed: seed, mixing: withUnsafeBytes(of: number) { Array($0) })
     return random.bytes(generation.challengeByteCount)
@@ -53,7 +53,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
 
   /// Accepts what the stub of this certificate answers to this challenge.
   public func judge(response: [UInt8], to challenge: [UInt8], certificate: [UInt8]) -> AuthenticationVerdict {
-    guard let (seed, generation) = Self.read(certificate) else { return .refused(reason: Self.foreign(certificate)) }
+    guard let (seed, generation) = read(certificate) else { return .refused(reason: Self.foreign(certificate)) }
     guard response == Self.response(seed: seed, generation, to: challenge) else {
       return .refused(reason: "the response is not what the stub coprocessor of seed \(seed) answers to this challenge")
     }
@@ -62,7 +62,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
 
   /// The serial that belongs to a stub's certificate.
   public func certificateSerial(of certificate: [UInt8]) -> [UInt8]? {
-    Self.read(certificate).map { Self.serial(seed: $0.seed, $0.generation) }
+    read(certificate).map { Self.serial(seed: $0.seed, $0.generation) }
   }
 
   /// Whether bytes begin like a stub's certificate.
@@ -75,10 +75,12 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
   }
 
   /// The seed and generation of a certificate; nil unless every byte is as the stub of that seed has it.
-  private static func read(_ certificate: [UInt8]) -> (seed: UInt64, generation: CoprocessorGeneration)? {
+  private func read(_ certificate: [UInt8]) -> (seed: UInt64, generation: CoprocessorGeneration)? {
+    // Both ends of a world are usually stubs of one seed.
+    if certificate == self.certificate { return (seed, generation) }
     let generation = CoprocessorGeneration.allCases.first { $0.certificateByteCount == certificate.count }
-    guard isStub(certificate), let generation else { return nil }
-    let seed = certificate.dropFirst(mark.count).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    guard Self.isStub(certificate), let generation else { return nil }
+    let seed = certificate.dropFirst(Self.mark.count).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     return certificate == Self.certificate(seed: seed, generation) ? (seed, generation) : nil
   }
 

@@ -51,15 +51,17 @@ public struct IdentificationJudge: Hashable, Sendable {
   private static func findings(in reading: IdentificationReading) -> [IdentificationFinding] {
     let identification = reading.identification
     let unread = Set(reading.findings.filter { $0.check != .presenceWithValue }.map(\.parameter))
-    let basis: [IdentificationCheck: Set<UInt16>] = [
-      .missingTransport: [14, 15, 16, 17], .unknownNativeTransport: [14, 15, 16, 17, 24],
-      .startWithoutStop: [6], .receivedWithoutRequest: [6], .sessionsWithoutMessages: [7],
-    ]
     let findings =
       blankTexts(identification).filter { !unread.contains($0.parameter) } + duplicates(identification)
       + transports(identification) + messages(identification)
     return findings.filter { unread.isDisjoint(with: basis[$0.check] ?? []) }
   }
+
+  /// The parameters that a rule is judged by, where it is not only the one that the finding names.
+  private static let basis: [IdentificationCheck: Set<UInt16>] = [
+    .missingTransport: [14, 15, 16, 17], .unknownNativeTransport: [14, 15, 16, 17, 24],
+    .startWithoutStop: [6], .receivedWithoutRequest: [6], .sessionsWithoutMessages: [7],
+  ]
 
   private static func blankTexts(_ identification: Identification) -> [IdentificationFinding] {
     let texts: [(UInt16, String)] = [
@@ -89,7 +91,9 @@ public struct IdentificationJudge: Hashable, Sendable {
   }
 
   private static func isBlank(_ text: String) -> Bool {
-    text.allSatisfy(\.isWhitespace)
+    // Nearly every text begins with a letter or digit that needs no table to be told from a blank.
+    if let first = text.utf8.first, (0x21...0x7E).contains(first) { return false }
+    return text.allSatisfy(\.isWhitespace)
   }
 
   private static func duplicates(_ identification: Identification) -> [IdentificationFinding] {

@@ -21,18 +21,19 @@ public struct IdentificationReading: Hashable, Sendable {
       return
     }
     for parameter in parameters { take(parameter) }
-    var seen: [UInt16: Int] = [:]
-    for parameter in parameters { seen[parameter.id, default: 0] += 1 }
-    for id in Self.mandatory where seen[id] == nil {
+    func count(_ id: UInt16) -> Int { parameters.count { $0.id == id } }
+    for id in Self.mandatory where count(id) == 0 {
       findings.append(.init(check: .missingParameter, parameter: id, reason: "\(Self.name(id)) is missing"))
     }
-    for (id, count) in seen.sorted(by: { $0.key < $1.key }) where count > 1 && Self.single.contains(id) {
+    for id in Self.single {
+      let count = count(id)
+      if count <= 1 { continue }
       findings.append(.init(check: .repeatedParameter, parameter: id, reason: "\(Self.name(id)) comes \(count) times"))
     }
   }
 
   private static let mandatory: [UInt16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13]
-  private static let single: Set<UInt16> = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 34]
+  private static let single: [UInt16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 34]
   private static let names: [UInt16: String] = Dictionary(
     (MessageCatalog.entry(.identificationInformation)?.parameters ?? []).map { ($0.id, $0.name) },
     uniquingKeysWith: { first, _ in first })

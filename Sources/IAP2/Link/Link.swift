@@ -49,9 +49,9 @@ public struct Link: ~Copyable {
     /// The packet's payload belongs to this session now; there may be successors, see ``Link/takeSuccessor(now:)``.
     case deliver(session: UInt8)
     /// The link is up.
-    case established(LinkAgreement)
+    indirect case established(LinkAgreement)
     /// The link is down; what it does next is up to its phase.
-    case down(LinkEnd)
+    indirect case down(LinkEnd)
   }
 
   /// What waits to be sent besides data.

@@ -12,6 +12,8 @@
 struct PacketTape {
   /// All of it, in use or not.
   private var memory: [UInt8] = []
+  /// Room for what a device has to say until an accessory is ready.
+  private static let smallest = 512
   /// Where the oldest packet begins.
   private var head = 0
   /// Where the newest packet ends.
@@ -59,7 +61,7 @@ struct PacketTape {
   mutating func grow(by count: Int) {
     var grown: [UInt8] = []
     let live = turn.map { $0 - head + tail } ?? tail - head
-    let size = max(live + count, 2 * memory.count)
+    let size = max(live + count, 2 * memory.count, Self.smallest)
     grown.reserveCapacity(size)
     grown += memory[head..<(turn ?? tail)]
     if turn != nil { grown += memory[..<tail] }

@@ -1,11 +1,14 @@
 /// What a peer tells its owner, drained with ``Peer/nextEvent()`` after each call.
+///
+/// Large and rare cases are indirect: an event is asked for after every read, and what is not there should not have to
+/// be moved.
 public enum PeerEvent: Equatable, Sendable {
   // MARK: Both roles
 
   /// The link is up, on these terms.
-  case linkUp(LinkAgreement)
+  indirect case linkUp(LinkAgreement)
   /// The link is down; sessions have ended, each with an event of its own before this one.
-  case linkDown(LinkEnd)
+  indirect case linkDown(LinkEnd)
   /// Bytes that belong to no packet were stepped over.
   case skipped(SkippedBytes)
   /// The other side sent something that cannot be understood, with the bytes that prove it. The link goes on.
@@ -21,7 +24,7 @@ public enum PeerEvent: Equatable, Sendable {
   /// There is room again in a session whose write was cut short.
   case sessionWritable(UInt16)
   /// A session is over.
-  case sessionEnded(UInt16, SessionEnd)
+  indirect case sessionEnded(UInt16, SessionEnd)
   /// The accessory is authenticated.
   case authenticationSucceeded
   /// The accessory is not authenticated.
@@ -46,18 +49,18 @@ public enum PeerEvent: Equatable, Sendable {
   case sessionRequested(id: UInt16, protocolID: UInt8)
 
   /// The device told something that the accessory subscribed to.
-  case deviceNews(DeviceNews)
+  indirect case deviceNews(DeviceNews)
   /// The device told of power.
-  case powerUpdate(PowerUpdate)
+  indirect case powerUpdate(PowerUpdate)
 
   // MARK: The device's
 
   /// The accessory subscribed to power news; the device has answered with what its settings say.
-  case powerSubscription(PowerSubscription)
+  indirect case powerSubscription(PowerSubscription)
   /// The accessory told what it can supply.
-  case powerSource(PowerSource)
+  indirect case powerSource(PowerSource)
   /// The accessory wants an app launched.
-  case appLaunchRequested(AppLaunchRequest)
+  indirect case appLaunchRequested(AppLaunchRequest)
 
   /// The accessory's certificate: answer with ``DevicePeer/challenge(_:now:)`` or ``DevicePeer/concludeAuthentication(accepted:now:)``.
   case certificateReceived([UInt8])

@@ -20,7 +20,8 @@ struct CommandSpec: Sendable {
 
   /// Every command there is.
   static let all: [CommandSpec] = [
-    .demo, .run, .list, .watch, .info, .send, .burst, .report, .console, .decode, .profile, .scenario, .doctor, .completion,
+    .demo, .run, .list, .watch, .info, .send, .burst, .report, .console, .plug, .decode, .profile, .scenario, .doctor,
+    .completion,
   ]
 
   /// The command's own options and those that every command has.

@@ -24,7 +24,7 @@ extension CommandSpec {
       OptionSpec(name: "--for", value: "TIME", summary: "as many as there are in this time, instead of --count"),
       OptionSpec(name: "--sessions", value: "N", summary: "sessions to each accessory (default 1)"),
       OptionSpec(name: "--in-flight", value: "N", summary: "bursts under way on each session at most (default 1)"),
-      OptionSpec(name: "--rate", value: "R", summary: "bursts a second in all, or bytes a second: 50, 7500B/s, 100kB/s"),
+      OptionSpec(name: "--rate", value: "R", summary: "bursts or bytes a second in all: 50, 7500B/s, 100kB/s"),
       OptionSpec(name: "--warm-up", value: "TIME", summary: "send and verify for this long before measuring"),
       OptionSpec(name: "--ramp", value: "TIME", summary: "let the load grow for this long"),
       OptionSpec(name: "--pause", value: "TIME", summary: "pause for this long after every --pause-every bursts"),
@@ -37,7 +37,7 @@ extension CommandSpec {
       OptionSpec(name: "--reconnect", summary: "go on when an accessory comes back, and count what was lost"),
       OptionSpec(name: "--all", summary: "every accessory on the bench that fits, and not only one"),
       OptionSpec(
-        name: "--report", value: "FILE", summary: "write the report: .json, .html, .xml (JUnit), .hgrm (percentiles, µs)",
+        name: "--report", value: "FILE", summary: "write the report: .json, .html, .xml (JUnit), .hgrm (percentiles)",
         isRepeatable: true),
       OptionSpec(name: "--baseline", value: "FILE", summary: "fail when worse than this report in JSON"),
       OptionSpec(name: "--tolerance", value: "PERCENT", summary: "by how much worse is no failure (default 10%)"),

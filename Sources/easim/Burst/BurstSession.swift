@@ -30,6 +30,8 @@ final class BurstSession {
     runner = BurstRunner(options.plan, on: stage.loop, report: show)
     let transcript = HostSide.Transcripts()
     for address in addresses {
+      // Each device has chances, and so connection IDs, of its own.
+      _ = stage.loop.random.next()
       let site = runner.addSite(address ?? "the bench")
       let host = try HostSide(
         arguments, address: address, for: site, on: stage, console, writing: transcript,

@@ -20,7 +20,8 @@ extension CommandSpec {
       OptionSpec(name: "--json", summary: "print the report in JSON"),
     ],
     examples: [
-      "easim report show /tmp/burst.json", "easim report merge /tmp/burst.json /tmp/burst.json --report /tmp/both.html",
+      "easim report show /tmp/burst.json",
+      "easim report merge /tmp/burst.json /tmp/burst.json --report /tmp/both.html",
     ],
     run: runReport)
 }
@@ -37,7 +38,8 @@ private func runReport(_ arguments: ParsedArguments, _ console: Console) throws 
   guard var sum = reports.first else { throw UsageError("FILE… is missing", arguments.command) }
   for report in reports.dropFirst() {
     if report.plan != sum.plan {
-      console.err("easim: the plans differ: \(report.plan.size) bytes, \(report.plan.pace), \(report.plan.verification)")
+      let plan = report.plan
+      console.err("easim: the plans differ: \(plan.size) bytes, \(plan.pace), \(plan.verification)")
     }
     sum.merge(report)
   }

@@ -5,13 +5,17 @@ import AccessoryTransports
 extension OptionSpec {
   static let fault = OptionSpec(
     name: "--fault", value: "F",
-    summary: "do this to each cable, in order: loss,chance=5% or a link such as bluetooth", isRepeatable: true)
+    summary: "done to each cable, in order: latency,delay=50ms or loss,chance=2% or bluetooth", isRepeatable: true)
 }
 
 extension ParsedArguments {
   /// What `--fault` asks for, in the order in which it was given.
-  func faults() throws -> [Fault] {
-    try all("--fault").flatMap { try FaultPreset.faults($0) }
+  func faults() throws(UsageError) -> [Fault] {
+    var faults: [Fault] = []
+    for text in all("--fault") {
+      do { faults += try FaultPreset.faults(text) } catch { throw UsageError("--\(error)", command) }
+    }
+    return faults
   }
 }
 

@@ -14,6 +14,7 @@ extension CommandSpec {
       Plays the accessories that each PROFILE describes (a name, or a path), for any host that connects. By default they
       appear on the bench, where list, send and every other command finds them; --on puts them at an address instead,
       in which {index} stands for the number of the accessory when there are several.
+      At usbip:HOST:PORT it is a USB device that a kernel can be given, see 'easim plug'; several share the bus.
       Behaviours are echo, sink[,check], source[,rate=N,chunk=N,text=S,total=N] and exec:COMMAND.
       Each host finds an accessory freshly plugged in; with a flicker it sees the whole flicker. Ctrl-C unplugs cleanly.
       With --scenario it plays what happens to the accessories and the cables of a scenario, from when a device is on the
@@ -23,19 +24,16 @@ extension CommandSpec {
     options: [
       OptionSpec(
         name: "--on", value: "ADDR",
-        summary: "where it appears: bench:, bench:DIR#, unix:PATH, tcp:HOST:PORT, pty:PATH, serial:PATH"),
+        summary: "where: bench:, bench:DIR#, unix:PATH, tcp:HOST:PORT, pty:PATH, serial:PATH, usbip:HOST:PORT"),
       OptionSpec(name: "--count", value: "N", summary: "so many accessories of each profile, numbered from 1"),
       OptionSpec(
         name: "--behavior", value: "B",
         summary: "what it does with bytes, instead of what the profile says (see above)"),
       OptionSpec(
         name: "--quirk", value: "Q", summary: "an oddity, such as flicker or session,answer=refuse", isRepeatable: true),
-      OptionSpec(
-        name: "--fault", value: "F",
-        summary: "something done to its cables, such as latency,delay=50ms or loss,chance=2%", isRepeatable: true),
       OptionSpec(name: "--scenario", value: "NAME", summary: "play its accessories and cables (see above)"),
       OptionSpec(name: "--for", value: "TIME", summary: "unplug after this long"),
-      .allowRemote, .json, .seed, .transcript,
+      .fault, .allowRemote, .json, .seed, .transcript,
     ],
     examples: [
       "easim run lawk-view --quirk flicker", "easim run echo --count 3 --on unix:/tmp/echo-{index}.sock",
@@ -59,7 +57,7 @@ private func runRun(_ arguments: ParsedArguments, _ console: Console) throws -> 
   var accessories: [SimulatedAccessory] = []
   defer { for accessory in accessories { accessory.unplug("easim ends") } }
   for (index, profile) in profiles.enumerated() {
-    let port = try places.port(index + 1, profile.identity)
+    let port = try places.port(index + 1, for: profile)
     let accessory = SimulatedAccessory(
       profile, at: port, authenticator: Profiles.coprocessor(for: profile), on: stage.loop
     ) { event in
@@ -123,7 +121,7 @@ private func runScenario(_ name: String, _ arguments: ParsedArguments, _ console
   let limit = try arguments.duration("--for")
   let stage = try Stage(seed: try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) })
   let places = try Places(arguments, accessories: count, on: stage.loop, console)
-  let ports = try scenario.accessories.enumerated().map { try places.port($0 + 1, $1.profile.identity) }
+  let ports = try scenario.accessories.enumerated().map { try places.port($0 + 1, for: $1.profile) }
   let side = ScenarioAccessories(
     scenario, at: ports, coprocessor: Profiles.coprocessor, on: stage.loop, report: console.show)
   side.start()

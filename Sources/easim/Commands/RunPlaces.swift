@@ -4,31 +4,30 @@ import AccessorySessions
 import AccessorySimulator
 import AccessoryTransports
 
-/// Where accessories appear: all on one bench, or each at an address of its own.
+/// Where accessories appear: all on one bench or one USB bus, or each at an address of its own.
 struct Places {
   private let arguments: ParsedArguments
   private let loop: any PollingLoop
   private let pattern: String
   private let bench: Bench?
-  private let faults: [Fault]
+  private let bus: USBIPBus?
+  private let faults: FaultWrapper
   private let transcript: TranscriptFile?
-  private let console: Console
 
   init(_ arguments: ParsedArguments, accessories: Int, on loop: any PollingLoop, _ console: Console) throws {
     self.arguments = arguments
     self.loop = loop
-    self.console = console
-    do { faults = try arguments.all("--fault").map { try Fault($0) } } catch let error as FaultTextError {
-      throw UsageError("--\(error)", arguments.command)
-    }
+    faults = FaultWrapper(faults: try arguments.faults(), loop: loop, report: console.show)
     pattern = arguments.value("--on") ?? "bench:"
     bench = try Self.bench(pattern, arguments, accessories: accessories)
+    bus = try Self.bus(pattern, arguments, on: loop, console)
     // Last, so that a wrong command line does not empty the file.
     transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
   }
 
   private static func bench(_ pattern: String, _ arguments: ParsedArguments, accessories: Int) throws -> Bench? {
     guard case .bench(let path, let serial) = try arguments.address(pattern) else {
+      if case .usbip = try arguments.address(pattern) { return nil }
       if accessories > 1, !pattern.contains("{index}") {
         throw UsageError(
           "--on \(pattern) is one place, and there are \(accessories) accessories: put {index} where their number "
@@ -44,19 +43,27 @@ struct Places {
     return try Bench(BenchDirectory(path))
   }
 
-  /// The port of the accessory with this number, with what is done to its cables.
-  func port(_ index: Int, _ identity: Profile.Identity) throws -> any Port {
-    let port = try barePort(index)
-    if faults.isEmpty, transcript == nil { return port }
-    let subject = TimelineEvent.Subject(name: identity.name, serial: identity.serialNumber, protocols: [])
-    return WrappedPort(port, faults, transcript, on: loop) { [console, loop] event in
-      console.show(
-        TimelineEvent(time: loop.now, side: .cable, kind: .fault(event.description), subject: subject))
+  /// The one bus of all accessories, where they are to be USB devices.
+  private static func bus(
+    _ pattern: String, _ arguments: ParsedArguments, on loop: any PollingLoop, _ console: Console
+  ) throws -> USBIPBus? {
+    guard case .usbip(let host, let port) = try arguments.address(pattern) else { return nil }
+    var options = TransportOptions()
+    options.allowsRemote = arguments.has("--allow-remote")
+    return try USBIPBus(host: host, port: port, on: loop, options: options) { sentence in
+      console.show(TimelineEvent(time: loop.now, side: .cable, kind: .warning(sentence)))
     }
   }
 
-  private func barePort(_ index: Int) throws -> any Port {
+  /// The port of the accessory with this number, with what is done to its cables.
+  func port(_ index: Int, for profile: Profile) throws -> any Port {
+    let port = try barePort(index, for: profile)
+    return faults.faults.isEmpty && transcript == nil ? port : WrappedPort(port, faults, transcript)
+  }
+
+  private func barePort(_ index: Int, for profile: Profile) throws -> any Port {
     if let bench { return bench.makePort(on: loop) }
+    if let bus { return bus.makePort(for: profile) }
     var options = TransportOptions()
     options.allowsRemote = arguments.has("--allow-remote")
     let address = try arguments.address(pattern.replacing("{index}", with: "\(index)"))
@@ -67,22 +74,13 @@ struct Places {
 /// A port whose cables have faults, and write a transcript of what the accessory sends and what reaches it.
 private final class WrappedPort: Port {
   private let inner: any Port
-  private let faults: [Fault]
+  private let faults: FaultWrapper
   private let transcript: TranscriptFile?
-  private let loop: any EventLoop
-  private let report: (FaultEvent) -> Void
-  private var random: SeededRandom
 
-  init(
-    _ inner: any Port, _ faults: [Fault], _ transcript: TranscriptFile?, on loop: any EventLoop,
-    report: @escaping (FaultEvent) -> Void
-  ) {
+  init(_ inner: any Port, _ faults: FaultWrapper, _ transcript: TranscriptFile?) {
     self.inner = inner
     self.faults = faults
     self.transcript = transcript
-    self.loop = loop
-    self.report = report
-    random = SeededRandom(seed: loop.random.next())
   }
 
   var place: String { inner.place }
@@ -99,12 +97,8 @@ private final class WrappedPort: Port {
   func close() { inner.close() }
 
   private func wrap(_ bare: any Channel) -> any Channel {
-    var channel = bare
-    if !faults.isEmpty {
-      channel = FaultChannel(
-        around: channel, faults, random: SeededRandom(seed: random.next()), on: loop, report: report)
-    }
+    let channel = faults.wrap(bare)
     guard let transcript else { return channel }
-    return TranscriptChannel(around: channel, at: .accessory, Transcript(write: transcript.write), on: loop)
+    return TranscriptChannel(around: channel, at: .accessory, Transcript(write: transcript.write), on: faults.loop)
   }
 }

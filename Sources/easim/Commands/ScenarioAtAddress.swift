@@ -14,6 +14,7 @@ final class ScenarioAtAddress {
   private let transcript: TranscriptFile?
   private let stage: Stage
   private let side: ScenarioDevice
+  private let faults: FaultWrapper
   private let timeout: Duration
   private var hasBenchDialer = false
 
@@ -29,6 +30,7 @@ final class ScenarioAtAddress {
     addresses = try ScenarioPlaces.addresses(pattern, for: scenario, option: "--at", arguments)
     timeout = try arguments.duration("--timeout") ?? .seconds(10)
     stage = try Stage(seed: try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) })
+    faults = FaultWrapper(faults: try arguments.faults(), loop: stage.loop, report: console.show)
     side = ScenarioDevice(
       scenario, client: client, authenticator: AccessoryVerifier(), on: stage.loop, report: console.show)
   }
@@ -80,7 +82,7 @@ final class ScenarioAtAddress {
   }
 
   private func wrap(_ channel: any Channel, accessory: Int?) -> any Channel {
-    let wrapped = side.wrap(channel, accessory: accessory)
+    let wrapped = faults.wrap(side.wrap(channel, accessory: accessory))
     guard let transcript else { return wrapped }
     return TranscriptChannel(around: wrapped, at: .device, Transcript(write: transcript.write), on: stage.loop)
   }

@@ -10,8 +10,9 @@ extension CommandSpec {
     name: "scenario", summary: "list, show and run scenarios: things that go wrong in the field, reproduced",
     arguments: "list|show|run [SCENARIO]", argumentCount: 1...2,
     details: """
-      list            what there is, with what each reproduces
-      show SCENARIO   its text, comments included
+      list            what there is, with the numbers of what each reproduces (F: variants of the flicker, W: failures
+                      in the field, others: behaviours of External Accessory)
+      show [SCENARIO] its page, or every page: what happened to whom, how to play it, how an app survives it
       run SCENARIO    plays it (a name, or a path) in virtual time and compares what the app saw with what is expected:
                       exit code 0 as expected, 1 not, with the timeline and the first difference
       With --at the accessories are another process, such as 'easim run --scenario SCENARIO --on ADDR', and what
@@ -21,12 +22,14 @@ extension CommandSpec {
     options: [
       OptionSpec(
         name: "--client", value: "C", summary: "the app in it (default SoundClient; naive plays the one it breaks)"),
+      OptionSpec(name: "--file", summary: "show the scenario's file, comments included, instead of its page"),
       OptionSpec(name: "--real-time", summary: "play it in real time, with real authentication"),
       OptionSpec(name: "--at", value: "ADDR", summary: "play it with the accessories at ADDR, in real time"),
-      .timeout, .allowRemote, .json, .seed, .transcript,
+      .fault, .timeout, .allowRemote, .json, .seed, .transcript,
     ],
     examples: [
-      "easim scenario list", "easim scenario run flicker", "easim scenario run transport-switch --client naive",
+      "easim scenario list", "easim scenario show flicker", "easim scenario run flicker",
+      "easim scenario run transport-switch --client naive",
     ],
     run: runScenario)
 }
@@ -42,15 +45,23 @@ private func runScenario(_ arguments: ParsedArguments, _ console: Console) throw
       arguments.command)
   }
   guard arguments.words.count > 1 else {
+    if verb == "show" { return try show(library.names, library, arguments, console) }
     throw UsageError("scenario \(verb) needs a scenario: \(library.names.joined(separator: ", "))", arguments.command)
   }
-  let reference = arguments.words[1]
-  let scenario = try library.scenario(reference)
-  if verb == "show", let text = library.text(reference) {
-    console.out(text, ending: "")
-    return .done
-  }
+  if verb == "show" { return try show([arguments.words[1]], library, arguments, console) }
+  let scenario = try library.scenario(arguments.words[1])
   return try play(scenario, arguments, console)
+}
+
+private func show(
+  _ references: [String], _ library: ScenarioLibrary, _ arguments: ParsedArguments, _ console: Console
+) throws -> ExitCode {
+  if arguments.has("--file") {
+    for reference in references { console.out(try library.text(reference), ending: "") }
+  } else {
+    console.out(try references.map { try library.scenario($0).page }.joined(separator: "\n\n"))
+  }
+  return .done
 }
 
 private func list(_ library: ScenarioLibrary, _ console: Console) throws -> ExitCode {
@@ -64,6 +75,7 @@ private func list(_ library: ScenarioLibrary, _ console: Console) throws -> Exit
       object.add("summary", scenario.summary)
       object.add("reproduces", scenario.reproduces)
       object.add("source", scenario.source)
+      object.add("seconds", seconds: .origin + scenario.length)
       console.out(object.text)
     } else {
       let space = String(repeating: " ", count: width - name.count)
@@ -88,6 +100,7 @@ private func play(_ scenario: Scenario, _ arguments: ParsedArguments, _ console:
   let transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
   let seed = try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) }
   var settings = World.Settings()
+  settings.faults = try arguments.faults().map { CableFault($0) }
   settings.report = console.show
   settings.keepsTranscript = transcript != nil
   settings.reportLine = { transcript?.write($0) }

@@ -9,7 +9,7 @@ import Glibc
 enum Machine {
   /// All questions, in the order in which they are answered.
   static func examine() -> [Examination] {
-    [kernel, bench, inotify, processes, tcp, pty, cryptography, descriptors, usb, gadget]
+    [kernel, bench, inotify, processes, tcp, pty, cryptography, descriptors, usb, virtualHost]
   }
 
   // MARK: The kernel
@@ -166,11 +166,11 @@ enum Machine {
     return .works("\(USBHost.libraryVersion), \(count) \(count == 1 ? "accessory" : "accessories")")
   }
 
-  // MARK: What is to come
-
-  private static var gadget: Examination {
-    Examination(
-      name: "gadget", purpose: "simulated accessories as USB devices (USB/IP, FunctionFS, QEMU)",
-      finding: .later("not in this easim yet"))
+  private static var virtualHost: Examination {
+    let isThere = access("/sys/devices/platform/vhci_hcd.0/status", F_OK) == 0
+    return Examination(
+      name: "usbip", purpose: "simulated accessories as USB devices of this machine (easim plug)",
+      finding: isThere
+        ? .works("vhci_hcd") : .limited("no virtual USB host controller", remedy: "sudo modprobe vhci-hcd"))
   }
 }

@@ -14,8 +14,15 @@ final class FaultRig {
   /// When each reception of the right end came, in seconds.
   private(set) var arrivals: [Double] = []
 
-  init(
+  convenience init(
     _ faults: String..., seed: UInt64 = 7, capacity: Int = 256 * 1024, unit: FaultUnit = .linkPackets,
+    isTransfers: Bool = false
+  ) throws {
+    try self.init(faults, seed: seed, capacity: capacity, unit: unit, isTransfers: isTransfers)
+  }
+
+  init(
+    _ faults: [String], seed: UInt64 = 7, capacity: Int = 256 * 1024, unit: FaultUnit = .linkPackets,
     isTransfers: Bool = false
   ) throws {
     cable = LoopbackChannel.makePair(on: loop, capacity: capacity, keepsTransfersApart: isTransfers)

@@ -28,6 +28,19 @@ import Testing
     #expect(rig.atRight.text == "abc")
   }
 
+  @Test func aRateIsOverWithItsTimeThoughTheLineIsNeverEmpty() throws {
+    let rig = try FaultRig("rate,bytes=1000,for=2s,out")
+    rig.start()
+    let writer = Writer(rig.left, count: 50_000)
+    rig.atLeft.onWritable = { writer.write() }
+    writer.write()
+    try rig.loop.advance(by: .milliseconds(1_990))
+    #expect((1_900...2_000).contains(rig.atRight.bytes.count))
+    // What the line holds still takes its time, and then nothing slows the rest.
+    try rig.loop.advance(by: .seconds(5))
+    #expect(rig.atRight.bytes.count == 50_000)
+  }
+
   @Test func anIdleLineSavesNoTimeUp() throws {
     let rig = try FaultRig("rate,bytes=1000,out")
     rig.start()

@@ -86,8 +86,8 @@ import Testing
     for _ in 0..<600 {
       let limit = dice.chance(5) ? 200 : 30
       switch dice.below(5) {
-      case 0, 1: written.append(dice.bytes(1 + dice.below(limit)))
-      case 2: if !written.packets.isEmpty { written.extendNewest(dice.bytes(1 + dice.below(limit))) }
+      case 0, 1: written.append(dice.bytes(1 + dice.below(limit * 10)))
+      case 2: if !written.packets.isEmpty { written.extendNewest(dice.bytes(1 + dice.below(limit * 10))) }
       default: if !written.packets.isEmpty { written.drop(1 + dice.below(min(3, written.packets.count))) }
       }
       #expect(written.isWhole, "seed \(seed)")
@@ -97,19 +97,19 @@ import Testing
 
   @Test func packetsLieOneBehindTheOther() {
     var tape = PacketTape()
-    tape.grow(by: 100)
-    #expect(tape.reserve(40) == 0)
-    #expect(tape.reserve(40) == 40)
-    #expect(tape.reserve(40) == nil)
+    tape.grow(by: 1_000)
+    #expect(tape.reserve(400) == 0)
+    #expect(tape.reserve(400) == 400)
+    #expect(tape.reserve(400) == nil)
   }
 
   @Test func whatFindsNoRoomBehindTheNewestGoesToTheFront() {
     var tape = PacketTape()
-    tape.grow(by: 100)
-    #expect(tape.reserve(40) == 0)
-    #expect(tape.reserve(40) == 40)
-    tape.forget(before: 40)
-    #expect(tape.reserve(39) == 0)
+    tape.grow(by: 1_000)
+    #expect(tape.reserve(400) == 0)
+    #expect(tape.reserve(400) == 400)
+    tape.forget(before: 400)
+    #expect(tape.reserve(399) == 0)
     // It must not touch the oldest: full and empty would be one.
     #expect(tape.extendNewest(by: 1) == false)
     #expect(tape.reserve(1) == nil)
@@ -117,13 +117,13 @@ import Testing
 
   @Test func theNewestMovesToTheFrontToGetLonger() {
     var tape = PacketTape()
-    tape.grow(by: 100)
-    #expect(tape.reserve(60) == 0)
-    #expect(tape.reserve(30) == 60)
-    tape.withMutable(60..<90) { $0.copyBytes(from: (0..<30).map(UInt8.init)) }
-    tape.forget(before: 60)
-    #expect(tape.extendNewest(by: 20) == false)
-    #expect(tape.moveNewest(at: 60, count: 30, extendedBy: 20) == 0)
+    tape.grow(by: 1_000)
+    #expect(tape.reserve(900) == 0)
+    #expect(tape.reserve(30) == 900)
+    tape.withMutable(900..<930) { $0.copyBytes(from: (0..<30).map(UInt8.init)) }
+    tape.forget(before: 900)
+    #expect(tape.extendNewest(by: 100) == false)
+    #expect(tape.moveNewest(at: 900, count: 30, extendedBy: 100) == 0)
     #expect(tape.with(0..<30) { $0.withUnsafeBytes { [UInt8]($0) } } == (0..<30).map(UInt8.init))
   }
 }

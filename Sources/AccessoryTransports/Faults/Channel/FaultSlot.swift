@@ -6,7 +6,8 @@ import AccessoryCore
 ///   waiting ──`after` has passed──▶ open ──`for` has passed──▶ closed
 /// ```
 ///
-/// Outside its window a stage is not asked, unless it still holds bytes that others must not overtake.
+/// Outside its window a stage is not asked, unless it still holds bytes that others must not overtake. Where those go on
+/// by themselves, nothing comes in until they are through: a line that is always full would never see the window end.
 ///
 /// A class, because it is large and asked several things with every chunk; it belongs to its lane alone.
 final class FaultSlot {
@@ -36,9 +37,12 @@ final class FaultSlot {
 
   /// The most it takes now.
   var room: Int {
-    if isBlocked { return 0 }
+    if isBlocked || isRunningDry { return 0 }
     return isAsked ? min(stage.room, FaultStep.largestChunk) : FaultStep.largestChunk
   }
+
+  /// The window is over, and what is held goes on when its time comes.
+  private var isRunningDry: Bool { !isOpen && stage.held > 0 && stage.deadline != nil }
 
   private var isAsked: Bool { isOpen || stage.held > 0 }
 

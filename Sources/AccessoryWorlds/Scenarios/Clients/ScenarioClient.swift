@@ -69,6 +69,17 @@ public class ScenarioClient: AppHandler {
   /// What is sent over the next session.
   var nextPayload: [UInt8] { payload }
 
+  /// How many bytes of it may be under way that have not come back.
+  var window: Int { .max }
+
+  /// How long a new session is only listened to, and what comes is thrown away.
+  var quietTime: Duration { .zero }
+
+  /// Begins to send.
+  func begin(_ exchange: Exchange, on session: Session) {
+    exchange.start(on: session)
+  }
+
   /// So many bytes of the payload went out before the session ended.
   func uploadStopped(after sent: Int) {}
 
@@ -84,15 +95,29 @@ public class ScenarioClient: AppHandler {
     do {
       let session = try app.openSession(with: accessory, protocolName: protocolName)
       current = (session, accessory)
-      let exchange = Exchange(nextPayload, expecting: .echo) { [unowned self] outcome in
-        finished(outcome, session, accessory, app)
+      guard quietTime > .zero else { return send(over: session, accessory, app) }
+      watchForEnd(of: session, accessory, app)
+      later(quietTime, app) { [weak self] app in
+        guard let self, current?.session === session, session.isOpen else { return }
+        send(over: session, accessory, app)
       }
-      self.exchange = exchange
-      exchange.start(on: session)
     } catch {
       counted.refused += 1
       openingFailed(accessory, app)
     }
+  }
+
+  private func send(over session: Session, _ accessory: PublishedAccessory, _ app: AppView) {
+    let exchange = Exchange(nextPayload, expecting: .echo, window: window) { [unowned self] outcome in
+      finished(outcome, session, accessory, app)
+    }
+    self.exchange = exchange
+    begin(exchange, on: session)
+  }
+
+  /// Nothing is expected of the session any more, or yet; but its end is news.
+  private func watchForEnd(of session: Session, _ accessory: PublishedAccessory, _ app: AppView) {
+    session.handler = EndWatch { [unowned self] in failLater(session, accessory, app) }
   }
 
   /// Does something later; if the app does not run then, when it runs again.
@@ -110,8 +135,13 @@ public class ScenarioClient: AppHandler {
     for work in due { work() }
   }
 
-  /// How far the exchange on the session in use has come; nil when it is through, or there is none.
+  /// How far the exchange on the session in use has come; nil when it is through, or has not begun.
   final var progress: Int? { exchange.map { $0.progress.sent + $0.progress.received } }
+
+  /// Reads what waits in the session in use, told of it or not.
+  final func lookForBytes() {
+    if let exchange, let session = current?.session { exchange.sessionIsReadable(session) }
+  }
 
   private func finished(
     _ outcome: Exchange.Outcome, _ session: Session, _ accessory: PublishedAccessory, _ app: AppView
@@ -119,9 +149,7 @@ public class ScenarioClient: AppHandler {
     exchange = nil
     if outcome.isVerified {
       counted.verified += 1
-      // The payload is through; from here on the session stays open, and its end is news.
-      session.handler = EndWatch { [unowned self] in failLater(session, accessory, app) }
-      return
+      return watchForEnd(of: session, accessory, app)
     }
     if case .ended(_, let sent, _) = outcome { uploadStopped(after: sent) }
     failLater(session, accessory, app)

@@ -4,7 +4,7 @@ import AccessorySessions
 
 /// The app of a scenario: launched and sent to sleep by its steps, with a client in it that makes of all that what it
 /// can. What the app is told is told on the timeline, too, at the side of the app.
-final class ScenarioApp: AppHandler {
+final class ScenarioApp {
   let client: ScenarioClient
   /// Where the app's list of accessories was not what a step says; in the order of the steps.
   private(set) var surprises: [ScenarioComparison.Difference] = []
@@ -47,7 +47,7 @@ final class ScenarioApp: AppHandler {
 
   private func launch() {
     guard view == nil else { return }
-    let view = device.makeApp(self, settings: scenario.app)
+    let view = device.makeApp(Ears(of: self), settings: scenario.app)
     self.view = view
     client.beginning = device.loop.now
     client.launched(view)
@@ -83,14 +83,23 @@ final class ScenarioApp: AppHandler {
 
   // MARK: What the app is told
 
-  func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
-    tell(.connect, accessory)
-    client.accessoryDidConnect(accessory, app)
-  }
+  /// What the view holds in place of the app, which holds the view.
+  private final class Ears: AppHandler {
+    private weak var app: ScenarioApp?
 
-  func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
-    tell(.disconnect, accessory)
-    client.accessoryDidDisconnect(accessory, app)
+    init(of app: ScenarioApp) {
+      self.app = app
+    }
+
+    func accessoryDidConnect(_ accessory: PublishedAccessory, _ view: AppView) {
+      app?.tell(.connect, accessory)
+      app?.client.accessoryDidConnect(accessory, view)
+    }
+
+    func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ view: AppView) {
+      app?.tell(.disconnect, accessory)
+      app?.client.accessoryDidDisconnect(accessory, view)
+    }
   }
 
   private func tell(_ kind: TimelineEvent.Kind, _ accessory: PublishedAccessory? = nil) {

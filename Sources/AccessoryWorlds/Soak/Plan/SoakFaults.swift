@@ -51,6 +51,8 @@ enum SoakFaults {
   /// Packets lost, doubled, out of order, spoiled; a direction dead.
   private static func harmful(_ dice: inout Dice) -> Fault {
     var fault: Fault
+    var chance = dice.spread(10_000...300_000)
+    var kind = dice.pick(["any", "any", "any", "data", "ack", "syn"])
     switch dice.number(0...9) {
     case 0...2: fault = Fault(.loss).setting("burst", to: .count(dice.spread(1...12)))
     case 3...4: fault = Fault(.duplicate).setting("copies", to: .count(dice.spread(1...4)))
@@ -59,14 +61,19 @@ enum SoakFaults {
         .setting("wait", to: .duration(dice.milliseconds(1...100)))
     case 7...8:
       fault = Fault(.corrupt).setting("part", to: .choice(dice.pick(["payload", "header", "either"])))
-      if dice.percent(8) { fault = fault.setting("sum", to: .choice("right")) }
+      if dice.percent(15) {
+        // Only now and then does it strike a packet's number, and those are what it is for.
+        chance = dice.number(50_000...300_000)
+        kind = "data"
+        fault = fault.setting("sum", to: .choice("right")).setting("part", to: .choice("header"))
+      }
     default:
       fault = Fault(.halfDead).setting("after", to: .duration(dice.milliseconds(0...3_000)))
         .setting("direction", to: .choice(dice.pick(["in", "out"])))
       return dice.percent(60) ? fault.setting("for", to: .duration(dice.milliseconds(1...4_000))) : fault
     }
-    return fault.setting("chance", to: .chance(Chance(millionths: dice.spread(2_000...300_000))))
-      .setting("kind", to: .choice(dice.pick(["any", "any", "any", "data", "ack", "syn"])))
+    return fault.setting("chance", to: .chance(Chance(millionths: chance)))
+      .setting("kind", to: .choice(kind))
       .setting("direction", to: .choice(dice.pick(["both", "both", "in", "out"])))
   }
 }

@@ -99,7 +99,7 @@ extension SoakPlan.Accessory {
 
 extension SoakPlan.App {
   fileprivate init(payload: Int, _ dice: inout Dice) {
-    sessions = (0..<dice.spread(1...5)).map { _ in SoakStreamPlan(payload: payload, &dice) }
+    sessions = (0..<dice.spread(1...4)).map { _ in SoakStreamPlan(payload: payload, &dice) }
     patience = dice.percent(40) ? .zero : dice.milliseconds(0...400)
     isRude = dice.percent(30)
   }
@@ -149,13 +149,13 @@ extension SoakStreamPlan {
   /// A plan for packets that hold `payload` bytes: what costs is packets, not bytes.
   fileprivate init(payload: Int, _ dice: inout Dice) {
     protocolNumber = dice.number(0...3)
-    let packets = dice.spread(0...(dice.percent(95) ? 20 : 150))
+    let packets = dice.spread(0...(dice.percent(95) ? 12 : 100))
     bytes = min(packets * min(payload, 1_000) + dice.number(0...50), 12_000)
-    chunk = dice.percent(50) ? max(1, bytes) : dice.spread(max(1, bytes / 20)...max(1, bytes))
+    chunk = dice.percent(50) ? max(1, bytes) : dice.spread(max(1, bytes / 12)...max(1, bytes))
     think = dice.percent(50) ? .zero : dice.milliseconds(0...100)
     switch dice.number(0...99) {
     case ..<65: reading = .eager
-    case ..<82: reading = .slow(bytes: max(dice.spread(20...4_000), bytes / 20), every: dice.milliseconds(1...50))
+    case ..<82: reading = .slow(bytes: max(dice.spread(20...4_000), bytes / 12), every: dice.milliseconds(1...50))
     default:
       reading = .stops(after: dice.spread(0...1_000), resumes: dice.percent(50) ? dice.milliseconds(10...3_000) : nil)
     }

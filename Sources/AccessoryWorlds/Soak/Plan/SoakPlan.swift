@@ -87,10 +87,11 @@ public struct SoakPlan: Equatable, Sendable {
   /// When the last step is over and everything left undone is to come to its end.
   public var length: Duration
 
-  /// Whether a fault changes packets so that nothing on the link can notice. Then bytes may be wrong, and only the
-  /// other invariants hold.
+  /// Whether packets may be changed so that nothing on the link can notice: by a fault that mends the checksum, or by two
+  /// whose flips of a bit cancel each other in it. Then bytes may be wrong, and only the other invariants hold.
   public var isHostile: Bool {
-    faults.contains { $0.fault.definition == .corrupt && $0.fault.arguments.choice("sum") == "right" }
+    let corrupting = faults.filter { $0.fault.definition == .corrupt }
+    return corrupting.count > 1 || corrupting.contains { $0.fault.arguments.choice("sum") == "right" }
   }
 
   /// Whether a link of this world does without acknowledgements. Then nothing must be lost on the way.

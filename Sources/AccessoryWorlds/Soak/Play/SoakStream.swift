@@ -61,7 +61,8 @@ final class SoakStream: SessionHandler {
   private func write() {
     guard let session, session.isOpen else { return }
     while left > 0 {
-      let count = min(left, plan.chunk == 1 ? 1 : Int.random(in: 1...plan.chunk, using: &random))
+      let most = min(left, plan.chunk, SoakPattern.longest)
+      let count = most == 1 ? 1 : Int.random(in: 1...most, using: &random)
       let key = account[side].key
       let taken = SoakPattern.with(key, from: account[side].written, count: count) { session.write($0) }
       account[side].written += taken

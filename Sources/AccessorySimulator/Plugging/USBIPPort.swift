@@ -1,0 +1,95 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessoryTransports
+import AccessoryUSB
+
+/// A USB bus that other kernels can reach: a USB/IP server at an address, with any number of accessories on it.
+///
+/// The server listens for as long as the bus is there. An accessory that is unplugged, as in a flicker, is not on its
+/// list, and whoever had it sees a device go; when it is plugged in again it has the same bus id.
+///
+/// ```swift
+/// let bus = try USBIPBus(host: "127.0.0.1", port: 3240, on: loop) { print($0) }
+/// let accessory = SimulatedAccessory(profile, at: bus.makePort(for: profile), …)
+/// ```
+public final class USBIPBus {
+  /// Where it listens, with the port that the system chose.
+  public let address: Address
+
+  private let server: USBIPServer
+  private var listener: (any Listener)?
+
+  /// Listens at once.
+  ///
+  /// - Parameter report: hears of clients that do wrong or are turned away.
+  public init(
+    host: String, port: UInt16, on loop: any PollingLoop, options: TransportOptions = TransportOptions(),
+    report: @escaping (String) -> Void
+  ) throws {
+    let server = USBIPServer(on: loop, report: report)
+    self.server = server
+    let listener = try Transports.listen(at: .tcp(host: host, port: port), on: loop, options: options) { event in
+      switch event {
+      case .accepted(let cable, let peer): server.accept(cable.main, from: peer.description)
+      case .refused(let peer, let reason): report("\(peer) was turned away: \(reason)")
+      case .hindered(let error): report("nobody can be accepted now: \(error)")
+      case .ended(let error): report("the USB/IP server is over: \(error)")
+      }
+    }
+    self.listener = listener
+    guard case .tcp(let host, let port) = listener.address else {
+      preconditionFailure("a TCP listener has a TCP address")
+    }
+    address = .usbip(host: host, port: port)
+  }
+
+  deinit {
+    listener?.close()
+    server.close()
+  }
+
+  /// A place on the bus for one accessory.
+  public func makePort(for profile: Profile) -> USBIPPort {
+    USBIPPort(self, server.makeExport(USBAccessoryShape(profile)))
+  }
+}
+
+/// One place on a USB/IP bus.
+public final class USBIPPort: Port {
+  // Held, so that the server lives as long as something can be plugged into it.
+  private let bus: USBIPBus
+  private let export: USBIPExport
+
+  init(_ bus: USBIPBus, _ export: USBIPExport) {
+    self.bus = bus
+    self.export = export
+  }
+
+  /// "usbip:127.0.0.1:3240, bus id 1-1".
+  public var place: String { "\(bus.address), bus id \(export.busID)" }
+
+  /// Appears on the server's list.
+  public func open(_ hear: @escaping (PortEvent) -> Void) throws {
+    let place = place
+    export.plugIn { cable in hear(.cable(cable, from: "a USB host on \(place)")) }
+  }
+
+  /// Goes from the list, and from whoever has it.
+  public func close() {
+    export.unplug()
+  }
+}
+
+extension USBAccessoryShape {
+  /// The accessory that a profile describes as a USB device. A bus of more than 480 Mbit/s is not simulated: such an
+  /// accessory is one of high speed.
+  init(_ profile: Profile) {
+    self.init(
+      manufacturer: profile.usb.manufacturerString ?? profile.identity.manufacturer,
+      name: profile.usb.productString ?? profile.identity.name,
+      serial: profile.usb.serialString ?? profile.identity.serialNumber)
+    vendor = profile.usb.vendor
+    product = profile.usb.product
+    speed = profile.usb.speed == .full ? .full : .high
+  }
+}

@@ -1,0 +1,92 @@
+/// A device that a USB/IP server offers, as its answers describe it.
+public struct USBIPOffer: Equatable, Sendable {
+  /// The name to ask for it by: "1-1".
+  public var busID: String
+  /// Its bus and device number in one, as the kernel wants to be told.
+  public var deviceID: UInt32
+  /// Linux' number of its speed: 1 low, 2 full, 3 high, 5 super.
+  public var speed: UInt32
+  /// idVendor.
+  public var vendor: UInt16
+  /// idProduct.
+  public var product: UInt16
+
+  /// The size of the record that describes a device, without its interfaces.
+  static let recordSize = 312
+
+  /// Reads a record of 312 bytes.
+  init(record: ArraySlice<UInt8>) {
+    let bytes = Array(record)
+    busID = String(decoding: bytes[256..<288].prefix { $0 != 0 }, as: UTF8.self)
+    deviceID = bytes.bigEndian32(at: 288) << 16 | bytes.bigEndian32(at: 292) & 0xFFFF
+    speed = bytes.bigEndian32(at: 296)
+    vendor = bytes.bigEndian16(at: 300)
+    product = bytes.bigEndian16(at: 302)
+  }
+}
+
+/// What a USB/IP server answers to somebody who wants a device. Servers may lie: every length is checked.
+public enum USBIPAnswers {
+  /// More devices than any server has.
+  private static let mostDevices: UInt32 = 4096
+
+  /// Why an answer is none.
+  public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
+    /// What is wrong with it, as a sentence fragment.
+    public let description: String
+  }
+
+  /// Asks which devices there are.
+  public static let listRequest: [UInt8] = [0x01, 0x11, 0x80, 0x05, 0, 0, 0, 0]
+
+  /// Asks for a device.
+  public static func importRequest(_ busID: String) -> [UInt8] {
+    let name = Array(busID.utf8.prefix(31))
+    return [0x01, 0x11, 0x80, 0x03, 0, 0, 0, 0] + name + [UInt8](repeating: 0, count: 32 - name.count)
+  }
+
+  /// How many bytes of an answer to ``importRequest(_:)`` have to be there before more are asked for: a refusal is
+  /// short, and what follows a device belongs to the kernel.
+  public static func importSize(_ bytes: [UInt8]) -> Int {
+    bytes.count >= 8 && bytes.bigEndian32(at: 4) == 0 ? 8 + USBIPOffer.recordSize : 8
+  }
+
+  /// Reads the list; nil while some of it is missing.
+  public static func list(_ bytes: [UInt8]) throws(Problem) -> [USBIPOffer]? {
+    try check(bytes, code: 0x0005)
+    guard bytes.count >= 12 else { return nil }
+    let count = bytes.bigEndian32(at: 8)
+    guard count <= mostDevices else { throw Problem(description: "it says it has \(count) devices") }
+    var offers: [USBIPOffer] = []
+    var at = 12
+    for _ in 0..<count {
+      guard bytes.count >= at + USBIPOffer.recordSize else { return nil }
+      offers.append(USBIPOffer(record: bytes[at..<at + USBIPOffer.recordSize]))
+      at += USBIPOffer.recordSize + 4 * Int(bytes[at + USBIPOffer.recordSize - 1])
+    }
+    return bytes.count >= at ? offers : nil
+  }
+
+  /// Reads the answer to ``importRequest(_:)``; nil while some of it is missing.
+  public static func imported(_ bytes: [UInt8]) throws(Problem) -> USBIPOffer? {
+    try check(bytes, code: 0x0003)
+    guard bytes.count >= 8 else { return nil }
+    switch bytes.bigEndian32(at: 4) {
+    case 0: break
+    case 2: throw Problem(description: "somebody else has it")
+    case 4: throw Problem(description: "there is no such device")
+    case let status: throw Problem(description: "the server refused it with status \(status)")
+    }
+    guard bytes.count >= 8 + USBIPOffer.recordSize else { return nil }
+    return USBIPOffer(record: bytes[8..<8 + USBIPOffer.recordSize])
+  }
+
+  private static func check(_ bytes: [UInt8], code: UInt16) throws(Problem) {
+    if bytes.count >= 2, bytes.bigEndian16(at: 0) != USBIPHandshake.version {
+      throw Problem(description: "it does not speak USB/IP 1.1.1: its answer begins with \(bytes[0]), \(bytes[1])")
+    }
+    if bytes.count >= 4, bytes.bigEndian16(at: 2) != code {
+      throw Problem(description: "its answer is one to something else (code \(bytes.bigEndian16(at: 2)))")
+    }
+  }
+}

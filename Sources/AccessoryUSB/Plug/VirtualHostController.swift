@@ -1,0 +1,84 @@
+import Glibc
+
+/// The kernel's virtual host controller (vhci_hcd): given a connection to a USB/IP server, it shows the device at its
+/// other end as if it were plugged into this machine.
+public struct VirtualHostController: Sendable {
+  /// Why a device cannot be plugged in.
+  public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
+    /// What is wrong, and what to do.
+    public let description: String
+  }
+
+  /// One row of the controller's table.
+  struct Port: Equatable {
+    var isSuperSpeed: Bool
+    var number: Int
+    var isFree: Bool
+  }
+
+  private let folder: String
+
+  /// The controller of this machine.
+  ///
+  /// - Throws: when the kernel has none, or this process may not use it.
+  public init(folder: String = "/sys/devices/platform/vhci_hcd.0") throws(Problem) {
+    self.folder = folder
+    guard access("\(folder)/status", R_OK) == 0 else {
+      throw Problem(description: "this kernel has no virtual USB host controller: sudo modprobe vhci-hcd")
+    }
+    guard access("\(folder)/attach", W_OK) == 0 else {
+      throw Problem(description: "plugging devices into the kernel needs root: run it with sudo")
+    }
+  }
+
+  /// Reads the table: a line of headings, then "hs  0000 004 000 00000000 000000 0-0".
+  static func ports(_ table: String) -> [Port] {
+    table.split(separator: "\n").compactMap { line in
+      let words = line.split(separator: " ")
+      guard words.count >= 3, words[0] == "hs" || words[0] == "ss", let number = Int(words[1]) else { return nil }
+      // 4 is free; 5 is being attached, 6 is in use.
+      return Port(isSuperSpeed: words[0] == "ss", number: number, isFree: words[2] == "004")
+    }
+  }
+
+  /// Plugs the device at the other end of a connection in, and returns the port it is at. The connection then belongs to
+  /// the kernel; the caller closes its own copy.
+  public func attach(_ connection: Int32, _ offer: USBIPOffer) throws(Problem) -> Int {
+    let wantsSuperSpeed = offer.speed >= 5
+    guard let port = try table().first(where: { $0.isFree && $0.isSuperSpeed == wantsSuperSpeed }) else {
+      throw Problem(description: "every port of the virtual host controller is taken")
+    }
+    let file = open("\(folder)/attach", O_WRONLY | O_CLOEXEC)
+    guard file >= 0 else { throw Problem(description: "\(folder)/attach cannot be opened (\(errno))") }
+    defer { close(file) }
+    let words = "\(port.number) \(connection) \(offer.deviceID) \(offer.speed)"
+    guard write(file, words, words.utf8.count) == words.utf8.count else {
+      throw Problem(description: "the kernel refused the device: \(String(cString: strerror(errno)))")
+    }
+    return port.number
+  }
+
+  /// Whether something is plugged in there.
+  public func isUsed(_ port: Int) throws(Problem) -> Bool {
+    try table().contains { $0.number == port && !$0.isFree }
+  }
+
+  /// Unplugs what is there.
+  public func detach(_ port: Int) {
+    let file = open("\(folder)/detach", O_WRONLY | O_CLOEXEC)
+    guard file >= 0 else { return }
+    let words = "\(port)"
+    _ = write(file, words, words.utf8.count)
+    close(file)
+  }
+
+  /// The first controller has its table in `status`; further ones, `status.1` and so on, are not needed here.
+  private func table() throws(Problem) -> [Port] {
+    let file = open("\(folder)/status", O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { throw Problem(description: "\(folder)/status cannot be read (\(errno))") }
+    defer { close(file) }
+    var bytes = [UInt8](repeating: 0, count: 16_384)
+    let count = read(file, &bytes, bytes.count)
+    return Self.ports(String(decoding: bytes.prefix(max(0, count)), as: UTF8.self))
+  }
+}

@@ -1,0 +1,29 @@
+import AccessoryWorlds
+
+extension Figure {
+  static var worlds: [Figure] { [seededWorlds] }
+
+  /// What a long soak reaches, and what the everyday tests cost.
+  private static var seededWorlds: Figure {
+    Figure(
+      name: "worlds.seeded",
+      summary: "random worlds in virtual time, every rule checked: both ends, faults, several sessions; one core",
+      unit: "worlds/s", floor: "none: the number itself is asked for", target: .valueAtLeast(2_000)
+    ) { plan in
+      // Always the same worlds, and enough of them that the large ones are among them.
+      let count = 1_000
+      return Measurement(
+        try (0..<plan.pairs).map { _ in
+          let seconds = try Stopwatch.busyTime { try play(count) }
+          return Double(count) / seconds
+        })
+    }
+  }
+
+  private static func play(_ count: Int) throws {
+    for seed in 0..<UInt64(count) {
+      let outcome = Soak.run(seed: seed)
+      guard outcome.violations.isEmpty else { throw MeasuringError.failed(outcome.description) }
+    }
+  }
+}

@@ -1,0 +1,238 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// `easim burst` against `easim run`, as a user types it.
+@Suite struct BurstTests {
+  let place = Place()
+
+  /// The report that a run wrote.
+  func report(_ name: String = "r.json") throws -> StrictJSON {
+    try StrictJSON(reading: String(decoding: try #require(place.bytes(name)), as: UTF8.self))
+  }
+
+  func text(_ name: String) throws -> String { String(decoding: try #require(place.bytes(name)), as: UTF8.self) }
+
+  @Test(arguments: Accessory.Medium.allCases) func burstsAreVerifiedOnEveryMedium(medium: Accessory.Medium) throws {
+    let accessory = try Accessory(on: medium, in: place)
+    let burst = try Program.run(
+      "burst", accessory.address, "--count", "30", "--in-flight", "3", "--report", place.file("r.json"))
+    #expect(burst.ending == .exit(0), "\(burst.out)\(burst.err)")
+    #expect(burst.out.contains("30 bursts of 10,000 bytes, echo verified byte for byte, in "))
+    let report = try report()
+    #expect(report["completed"] == .number(30))
+    #expect(report["bytes"] == .number(300_000))
+    #expect(report["errors"] == .list([]))
+    #expect(report["latency"]?["total"] == .number(30))
+    let run = try accessory.interrupt()
+    #expect(run.err.contains("600000 bytes in all"))
+  }
+
+  @Test func theBenchIsFoundWithAnAddressAndWithout() throws {
+    let bench = BenchPlace()
+    let run = try bench.plugIn("echo", "--count", "2", count: 2)
+    let several = try bench.run("burst", "--count", "3")
+    #expect(several.ending == .exit(2))
+    #expect(several.err.contains("2 accessories are connected, choose one"))
+    let one = try bench.run("burst", "bench:EW1-0001-2", "--count", "3")
+    #expect(one.ending == .exit(0), "\(one.out)\(one.err)")
+    let all = try bench.run("burst", "--all", "--count", "20", "--sessions", "2")
+    #expect(all.ending == .exit(0), "\(all.out)\(all.err)")
+    #expect(all.out.contains("2 sessions to each of 2 accessories"))
+    #expect(all.out.contains("(EW1-0001-1)") && all.out.contains("(EW1-0001-2)"))
+    run.send(SIGINT)
+    _ = try run.wait()
+  }
+
+  @Test func everyFormOfTheReportIsWrittenAndSaysTheSame() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let files = ["r.json", "r.html", "r.xml", "r.hgrm"].flatMap { ["--report", place.file($0)] }
+    let burst = try Program(
+      path: BuiltProducts.easim, ["burst", accessory.address, "--count", "25", "--size", "777"] + files
+    ).wait()
+    #expect(burst.ending == .exit(0), "\(burst.err)")
+    #expect(try report()["plan"]?["size"] == .number(777))
+    #expect(try text("r.html").contains("25 bursts of 777 bytes"))
+    #expect(try text("r.xml").contains("failures=\"0\""))
+    let lines = try text("r.hgrm").split(separator: "\n")
+    #expect(lines.first == "       Value     Percentile TotalCount 1/(1-Percentile)")
+    #expect(lines.contains { $0.hasSuffix("Total count    =           25]") })
+    // The greatest latency is the same in two forms, in microseconds and in nanoseconds.
+    let most = try #require(try report()["latency"]?["max"]?.number)
+    let last = try #require(lines.last { $0.contains(" 1.000000000000 ") })
+    let shown = try #require(Double(last.split(separator: " ")[0]))
+    #expect(abs(shown * 1_000 - most) <= 0.51)
+    let again = try Program.run("report", "show", place.file("r.json"))
+    #expect(again.out == burst.out)
+    try accessory.interrupt()
+  }
+
+  @Test func mergedReportsAddUp() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    for (name, count) in [("a.json", "10"), ("b.json", "15")] {
+      let burst = try Program.run("burst", accessory.address, "--count", count, "--report", place.file(name))
+      #expect(burst.ending == .exit(0))
+    }
+    let merge = try Program.run(
+      "report", "merge", place.file("a.json"), place.file("b.json"), "--report", place.file("sum.json"))
+    #expect(merge.ending == .exit(0), "\(merge.err)")
+    #expect(merge.out.contains("25 bursts of 10,000 bytes"))
+    let (sum, a, b) = (try report("sum.json"), try report("a.json"), try report("b.json"))
+    #expect(sum["latency"]?["total"] == .number(25))
+    let extremes = [a, b].compactMap { $0["latency"]?["max"]?.number }
+    #expect(sum["latency"]?["max"]?.number == extremes.max())
+    try accessory.interrupt()
+  }
+
+  @Test func aMissedBaselineEndsWithOneAndNamesTheFigure() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let first = try Program.run("burst", accessory.address, "--count", "5", "--report", place.file("r.json"))
+    #expect(first.ending == .exit(0))
+    // At one burst in 50 ms it cannot be as quick as one after the other.
+    let slow = try Program.run(
+      "burst", accessory.address, "--count", "5", "--rate", "20", "--baseline", place.file("r.json"), "--tolerance",
+      "50%", "--report", place.file("slow.xml"))
+    #expect(slow.ending == .exit(1))
+    #expect(slow.out.contains("worse   throughput: "))
+    #expect(try text("slow.xml").contains("name=\"baseline: throughput\""))
+    let same = try Program.run(
+      "burst", accessory.address, "--count", "5", "--rate", "20", "--baseline", place.file("r.json"), "--tolerance",
+      "100000%")
+    #expect(same.ending == .exit(0), "\(same.out)")
+    try accessory.interrupt()
+  }
+
+  @Test func aSinkIsVerifiedByAcknowledgementsAndTheProbeSaysSo() throws {
+    let accessory = try Accessory(on: .unix, in: place, "--behavior", "sink")
+    let probe = try Program.run("burst", accessory.address, "--probe", "--size", "50")
+    #expect(probe.ending == .exit(0), "\(probe.err)")
+    #expect(probe.out.contains("--verify none"))
+    let burst = try Program.run("burst", accessory.address, "--count", "10", "--verify", "none")
+    #expect(burst.ending == .exit(0), "\(burst.out)\(burst.err)")
+    #expect(burst.out.contains("delivered, which means acknowledged by the link (nothing was compared)"))
+    let echo = try Program.run("burst", accessory.address, "--count", "10", "--timeout", "200ms")
+    #expect(echo.ending == .exit(4))
+    #expect(echo.out.contains("burst 0 took longer than 200ms"))
+    try accessory.interrupt()
+  }
+
+  @Test(arguments: [("0x01020304", 0), ("01 02 03 04", 0), ("4", 0), ("0x0102ee04", 1)])
+  func repliesAreComparedInEveryForm(reply: String, ending: Int32) throws {
+    place.write([1, 2, 3, 4], to: "payload")
+    let accessory = try Accessory(on: .unix, in: place)
+    let burst = try Program.run(
+      "burst", accessory.address, "--payload", place.file("payload"), "--count", "4", "--verify", "reply",
+      "--expect-reply", reply)
+    #expect(burst.ending == .exit(ending), "\(burst.out)\(burst.err)")
+    if ending == 1 {
+      #expect(burst.out.contains("byte 2 is 03 and should be ee: expected … 01 02 ee 04 …, got … 01 02 03 04 …"))
+    }
+    try accessory.interrupt()
+  }
+
+  @Test func controlCEndsTheRunWithAReport() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let burst = try Program(
+      "burst", accessory.address, "--for", "1h", "--json", "--report", place.file("r.json"))
+    try burst.line("\"event\":\"progress\"")
+    burst.send(SIGINT)
+    let end = try burst.wait()
+    #expect(end.ending == .exit(0), "\(end.err)")
+    let lines = try EventLines(end.out)
+    let common: Set = ["v", "t", "side", "event"]
+    for line in lines.events("progress") {
+      #expect(line.keys == common.union(["bursts", "bytes", "errors", "fraction"]))
+    }
+    let result = try #require(lines.events("result").last)
+    #expect(result.keys == common.union(["passed", "text", "report"]))
+    #expect(result["passed"] == .truth(true))
+    #expect(result["report"]?["ending"] == .text("stopped by Ctrl-C"))
+    let report = try report()
+    #expect(report["completed"]?.number.map { $0 > 0 } == true)
+    #expect(report["completed"] == result["report"]?["completed"])
+    try accessory.interrupt()
+  }
+
+  /// The table of docs/load.md against a report.
+  @Test func theReportHasTheMembersOfTheDocumentAndNoOthers() throws {
+    let lines = try Repository.text("docs/load.md").split(separator: "\n")
+    let start = try #require(lines.firstIndex { $0.hasPrefix("| member |") })
+    var documented: Set<String> = []
+    for line in lines[(start + 2)...].prefix(while: { $0.hasPrefix("| `") }) {
+      let names = line.split(separator: "|")[0].split(separator: "`", omittingEmptySubsequences: false)
+      documented.formUnion(names.enumerated().filter { $0.offset % 2 == 1 }.map { String($0.element) })
+    }
+    let accessory = try Accessory(on: .unix, in: place)
+    let burst = try Program.run(
+      "burst", accessory.address, "--rate", "100", "--count", "3", "--report", place.file("r.json"))
+    #expect(burst.ending == .exit(0))
+    #expect(try report().keys == documented)
+    try accessory.interrupt()
+  }
+
+  @Test func reconnectingGoesOnBehindAFlickerOfTheRunningAccessory() throws {
+    let address = "unix:\(place.file("glasses.sock"))"
+    let first = try Accessory(on: .unix, in: place)
+    let burst = try Program(
+      "burst", address, "--count", "200", "--rate", "200", "--reconnect", "--json", "--report", place.file("r.json"))
+    try burst.line("\"event\":\"session.open\"")
+    try first.interrupt()
+    try burst.line("\"event\":\"disconnect\"")
+    let second = try Accessory(on: .unix, in: place, "--quirk", "flicker,empty=20ms,gap=20ms")
+    let end = try burst.wait()
+    #expect(end.ending == .exit(0), "\(end.out.suffix(2_000))\(end.err)")
+    let report = try report()
+    #expect(report["reconnections"] == .number(1))
+    let counts = ["completed", "lost"].compactMap { report[$0]?.number }
+    #expect(counts.reduce(0, +) == 200)
+    guard case .list(let sites)? = report["sites"], case .list(let attachments)? = sites.first?["attachments"] else {
+      return #expect(Bool(false))
+    }
+    #expect(attachments.compactMap { $0["offeredProtocols"] } == [.truth(true), .truth(false), .truth(true)])
+    try second.interrupt()
+  }
+
+  @Test func anAccessoryThatGoesAwayEndsWithFive() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let burst = try Program("burst", accessory.address, "--for", "1h", "--json")
+    try burst.line("\"event\":\"progress\"")
+    try accessory.interrupt()
+    #expect(try burst.wait().ending == .exit(5))
+  }
+
+  @Test func nobodyThereEndsWithThree() throws {
+    let burst = try Program.run("burst", "unix:\(place.file("nobody"))", "--timeout", "100ms")
+    #expect(burst.ending == .exit(3))
+    #expect(burst.out == "")
+    #expect(burst.err.contains("no accessory at unix:"))
+  }
+
+  @Test func aProtocolThatIsNotOfferedEndsWithTwo() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let burst = try Program.run("burst", accessory.address, "--protocol", "com.lawaken.iap1")
+    #expect(burst.ending == .exit(2), "\(burst.out)\(burst.err)")
+    #expect(burst.err.contains("did you mean com.lawaken.iap2?"))
+    try accessory.interrupt()
+  }
+
+  @Test func faultsOfTheCommandLineActOnTheCable() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let send = try Program.run(
+      "send", accessory.address, "--text", "hello", "--expect", "echo", "--fault", "latency,delay=30ms", "--json")
+    #expect(send.ending == .exit(0), "\(send.out)\(send.err)")
+    let lines = try EventLines(send.out)
+    // Each way of the handshake takes its time, and so does the echo.
+    #expect(try #require(lines.events("result").last?["t"]?.number) > 0.2)
+    let cut = try Program.run(
+      "burst", accessory.address, "--count", "1000", "--fault", "cut,packets=100", "--json")
+    #expect(cut.ending == .exit(5), "\(cut.err)")
+    #expect(try EventLines(cut.out).events("fault").isEmpty == false)
+    let lossy = try Program.run(
+      "burst", accessory.address, "--count", "20", "--fault", "loss,chance=2%", "--fault", "usb-high-speed", "--seed",
+      "5", "--report", place.file("r.json"))
+    #expect(lossy.ending == .exit(0), "\(lossy.out)\(lossy.err)")
+    guard case .list(let faults)? = try report()["plan"]?["faults"] else { return #expect(Bool(false)) }
+    #expect(faults.count == 3)
+    try accessory.interrupt()
+  }
+}

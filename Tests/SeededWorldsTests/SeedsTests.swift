@@ -1,0 +1,47 @@
+import AccessoryWorlds
+import Glibc
+import Testing
+
+/// Thousands of random worlds, played once for all the tests that look at how they came out.
+@Suite struct SeedsTests {
+  static let seeds: Range<UInt64> = 0..<5_000
+
+  private static let playing = Task {
+    await Soak.run(seeds: seeds, workers: sysconf(Int32(_SC_NPROCESSORS_ONLN)), replays: 50)
+  }
+
+  @Test(.timeLimit(.minutes(10))) func everyRuleHoldsInEveryWorld() async {
+    let report = await Self.playing.value
+    #expect(report.count == Self.seeds.count)
+    for failure in report.failures.prefix(10) { Issue.record("\(failure)") }
+  }
+
+  @Test(.timeLimit(.minutes(10))) func everyCornerIsReached() async {
+    let report = await Self.playing.value
+    print("\(report.count) seeded worlds reached:\n\(report.coverage)")
+    #expect(report.coverage.missing == [])
+  }
+
+  @Test(.timeLimit(.minutes(10))) func aWorldPlayedAgainIsTheSameToTheByte() async {
+    let report = await Self.playing.value
+    #expect(report.differing == [])
+  }
+
+  @Test func anotherSeedIsAnotherWorld() {
+    #expect(Set((0..<20).map { Soak.run(seed: $0).hash }).count == 20)
+  }
+
+  /// A plan is a value: it can be looked at, changed and played without its seed.
+  @Test func aPlanCanBeMadeShorterAndPlayed() throws {
+    var plan = SoakPlan(seed: 3)
+    #expect(plan == SoakPlan(seed: 3))
+    #expect(plan != SoakPlan(seed: 4))
+    plan.faults = []
+    plan.steps = Array(plan.steps.prefix(1))
+    plan.apps = Array(plan.apps.prefix(1))
+    let outcome = Soak.run(plan)
+    #expect(outcome.violations == [])
+    #expect(outcome.coverage[.linkUp] > 0)
+    #expect(plan.summary.hasPrefix("seed 3: "))
+  }
+}
