@@ -50,8 +50,7 @@ let package = Package(
       "AccessorySimulator", floor: 3,
       [
         "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "Certificates",
-        "AccessoryCore",
-        "IAP2",
+        "AccessoryCore", "IAP2",
       ]),
     room(
       "AccessoryHost", floor: 3,
