@@ -29,6 +29,27 @@ public struct USBAccessory: Equatable, Sendable {
   /// Why it cannot be used now, although it is an accessory.
   public var obstacle: USBHostError?
 
+  /// What is known of a device.
+  public init(
+    path: String, port: String, bus: Int, number: Int, node: String, vendor: UInt16, product: UInt16,
+    manufacturer: String? = nil, name: String? = nil, serial: String? = nil,
+    interface: Result<IAPInterface, USBHostError>, activeConfiguration: UInt8? = nil, obstacle: USBHostError? = nil
+  ) {
+    self.path = path
+    self.port = port
+    self.bus = bus
+    self.number = number
+    self.node = node
+    self.vendor = vendor
+    self.product = product
+    self.manufacturer = manufacturer
+    self.name = name
+    self.serial = serial
+    self.interface = interface
+    self.activeConfiguration = activeConfiguration
+    self.obstacle = obstacle
+  }
+
   /// How it is addressed.
   public var address: Address {
     let parts = port.split(separator: "-")

@@ -107,7 +107,7 @@ extension USBChannel {
       goOn(self)
     }
     switch cure {
-    case .pause: loop.schedule(after: Self.pauseAfterFailure, well)
+    case .pause: loop.schedule(after: Self.pauseAfterFailure * self[keyPath: lane].failures, well)
     case .clearHalt:
       let (device, loop) = (device, loop)
       let box = LoopBound(well, on: loop)

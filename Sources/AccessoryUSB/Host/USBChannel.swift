@@ -28,7 +28,8 @@ public final class USBChannel: Channel {
   static let capacity = 64 * 1024
   private static let writesInFlight = 32
   static let mostFailures = 5
-  /// A device that is being unplugged gives errors for some milliseconds before the kernel knows.
+  /// A device that is being unplugged gives errors for some milliseconds before the kernel knows. Twice as long after
+  /// the second failure in a row, and so on.
   static let pauseAfterFailure = Duration.milliseconds(20)
   static let closingTime = Duration.seconds(2)
 
