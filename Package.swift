@@ -22,6 +22,9 @@ let package = Package(
     .executable(name: "easim", targets: ["easim"]),
     .library(name: "IAP2", targets: ["IAP2"]),
     .library(name: "AccessoryProfiles", targets: ["AccessoryProfiles"]),
+    .library(name: "ExternalAccessory", targets: ["ExternalAccessory"]),
+    .library(name: "ExternalAccessoryAsync", targets: ["ExternalAccessoryAsync"]),
+    .library(name: "ExternalAccessorySimulation", targets: ["ExternalAccessorySimulation"]),
     .library(name: "AccessoryLoad", targets: ["AccessoryLoad"]),
   ],
   targets: [
@@ -67,6 +70,24 @@ let package = Package(
         "Certificates", "AccessoryCore", "IAP2",
       ], resources: [.embedInCode("Library")]),
 
+    // Floor 5: Apple's API.
+    room(
+      "ExternalAccessory", floor: 5,
+      [
+        "AccessoryHost", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "Certificates",
+        "AccessoryCore", "IAP2",
+      ]),
+
+    // Floor 6: what tests hold in their hands.
+    room(
+      "ExternalAccessorySimulation", floor: 6,
+      [
+        "ExternalAccessory", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
+        "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
+      ]),
+
+    room("ExternalAccessoryAsync", floor: 6, ["ExternalAccessory"]),
+
     // Floor 6: load tests, as a library.
     room(
       "AccessoryLoad", floor: 6,
@@ -79,6 +100,9 @@ let package = Package(
         "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
         "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "Certificates", "AccessoryCore", "IAP2", "CLinux",
       ], swiftSettings: settings),
+
+    // An app of its own, as it would be on iOS: EADemo's session controller. Tests run it against `easim run`.
+    .executableTarget(name: "EADemoClient", dependencies: ["ExternalAccessory"], swiftSettings: settings),
 
     // Above all floors: figures, each beside its floor in C. Built for release: Scripts/bench.
     .target(name: "BenchmarkFloors", dependencies: ["CCrypto"]),
@@ -136,6 +160,12 @@ let package = Package(
       [
         "AccessoryWorlds", "AccessoryHost", "AccessoryProfiles", "AccessorySessions", "AccessoryTransports",
         "AccessoryCore", "TestSupport",
+      ]),
+    tests(
+      "ExternalAccessoryTests",
+      [
+        "AccessoryHost", "EADemoClient", "ExternalAccessory", "ExternalAccessoryAsync", "ExternalAccessorySimulation",
+        "easim",
       ]),
     tests(
       "AccessoryLoadTests",

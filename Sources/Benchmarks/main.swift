@@ -3,7 +3,7 @@ import Glibc
 /// Every figure there is, in the order in which they are measured.
 let allFigures: [Figure] =
   Figure.echoes + [.packet, .receiveStep, .buildStep] + Figure.carries + Figure.allocations + Figure.splits
-  + Figure.idles + Figure.flickers + Figure.worlds
+  + Figure.idles + Figure.flickers + Figure.worlds + [.idleFault]
 
 let usage = """
   Scripts/bench [NAME…] [--json] [--list] [--pairs N] [--seconds S]

@@ -53,6 +53,11 @@ import Testing
       ])
   }
 
+  @Test func aCableMayBeALinkByItsName() throws {
+    let scenario = try read(document("", "cable: { faults: ['loss,chance=2%', 'big-writes'] },"))
+    #expect(scenario.faults.map(\.name) == ["loss", "collapse"])
+  }
+
   @Test func theAppIsRead() throws {
     let scenario = try read(
       document(

@@ -22,6 +22,21 @@ import Testing
     #expect(places == [0, 1, 2, 3, 4])
   }
 
+  /// One packet is held until after the end, of another only the beginning came before it.
+  @Test func aPacketThatIsCutByTheEndOfTheTimeArrivesWhole() throws {
+    let rig = try FaultRig("reorder,chance=100%,by=5,wait=1s,for=1s,out")
+    rig.start()
+    try rig.loop.advance(by: .milliseconds(900))
+    let second = FaultRig.packet(1)
+    rig.left.send(FaultRig.packet(0) + second.prefix(7))
+    try rig.loop.advance(by: .milliseconds(300))
+    rig.left.send(Array(second.dropFirst(7)) + FaultRig.packet(2))
+    try rig.loop.runUntilQuiet()
+    let read = FaultRig.read(rig.atRight.bytes)
+    #expect(read.sequences.sorted() == [0, 1, 2])
+    #expect(read.skipped == 0)
+  }
+
   @Test func nothingIsLostAndNothingDoubled() throws {
     let rig = try FaultRig("reorder,chance=30%,by=2,out")
     rig.start()

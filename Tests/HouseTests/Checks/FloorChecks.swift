@@ -6,7 +6,7 @@ enum FloorChecks {
     switch floor {
     case 0: []
     case 1...4: ["Glibc", "Synchronization"]
-    default: ["Glibc", "Synchronization", "Foundation", "FoundationEssentials", "Dispatch"]
+    default: ["Glibc", "Synchronization", "Foundation", "FoundationEssentials", "CoreFoundation", "Dispatch"]
     }
   }
 

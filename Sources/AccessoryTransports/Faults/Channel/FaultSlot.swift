@@ -7,7 +7,8 @@ import AccessoryCore
 /// ```
 ///
 /// Outside its window a stage is not asked, unless it still holds bytes that others must not overtake. Where those go on
-/// by themselves, nothing comes in until they are through: a line that is always full would never see the window end.
+/// by themselves, what comes waits behind them here: a stage that is fed on a line that is always full would always hold
+/// something, and never see its window end.
 ///
 /// A class, because it is large and asked several things with every chunk; it belongs to its lane alone.
 final class FaultSlot {
@@ -22,6 +23,9 @@ final class FaultSlot {
   private var stage: any FaultStage
   private var window = Window.closed
   private var isOpen = false
+  /// What came after the window and waits for what the stage holds.
+  private var behind = ChunkQueue()
+  private static let mostBehind = 65_536
 
   init(_ fault: Fault, unit: FaultUnit, random: SeededRandom) {
     self.fault = fault
@@ -33,16 +37,17 @@ final class FaultSlot {
   var isBlocked: Bool { !step.output.isEmpty }
 
   /// Whether nothing will come of it any more without new bytes.
-  var isClear: Bool { step.output.isEmpty && stage.held == 0 }
+  var isClear: Bool { step.output.isEmpty && stage.held == 0 && behind.isEmpty }
 
   /// The most it takes now.
   var room: Int {
-    if isBlocked || isRunningDry { return 0 }
+    if isBlocked { return 0 }
+    if isRunningDry { return max(0, Self.mostBehind - behind.count) }
     return isAsked ? min(stage.room, FaultStep.largestChunk) : FaultStep.largestChunk
   }
 
   /// The window is over, and what is held goes on when its time comes.
-  private var isRunningDry: Bool { !isOpen && stage.held > 0 && stage.deadline != nil }
+  private var isRunningDry: Bool { !isOpen && stage.held > 0 && (stage.deadline != nil || !behind.isEmpty) }
 
   private var isAsked: Bool { isOpen || stage.held > 0 }
 
@@ -66,6 +71,10 @@ final class FaultSlot {
 
   func take(_ bytes: RawSpan, now: Instant) -> FaultPassage {
     guard isAsked else { return .whole }
+    if isRunningDry {
+      behind.append(bytes)
+      return .changed
+    }
     step.now = now
     return stage.take(bytes, &step)
   }
@@ -83,10 +92,23 @@ final class FaultSlot {
       stage.end(&step)
     }
     if !isBlocked, let due = stage.deadline, due <= now { stage.handleTimeout(&step) }
+    letBehindGo()
   }
 
   func finish(now: Instant) {
     step.now = now
     stage.finish(&step)
+    letBehindGo()
+  }
+
+  private func letBehindGo() {
+    guard !behind.isEmpty, stage.held == 0 || stage.deadline == nil else { return }
+    var lent = ChunkQueue()
+    swap(&lent, &behind)
+    lent.drain { bytes in
+      // A stage that holds something and has no time for it waits for the rest of a packet, which is here.
+      if stage.held == 0 || stage.take(bytes, &step) == .whole { step.pass(bytes) }
+      return bytes.byteCount
+    }
   }
 }

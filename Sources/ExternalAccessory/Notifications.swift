@@ -1,0 +1,89 @@
+import Foundation
+
+extension NSNotification.Name {
+  // swift-format-ignore: AlwaysUseLowerCamelCase
+  /// An accessory is connected and ready for use; or, with no protocols yet, about to be.
+  public static let EAAccessoryDidConnect = NSNotification.Name("EAAccessoryDidConnectNotification")
+  // swift-format-ignore: AlwaysUseLowerCamelCase
+  /// An accessory is gone.
+  public static let EAAccessoryDidDisconnect = NSNotification.Name("EAAccessoryDidDisconnectNotification")
+}
+
+// swift-format-ignore: AlwaysUseLowerCamelCase
+/// The key of the accessory in the user info of both notifications.
+public let EAAccessoryKey: String = "EAAccessoryKey"
+// swift-format-ignore: AlwaysUseLowerCamelCase
+/// The key of the accessory in the user info of a connect that a picker's choice led to.
+public let EAAccessorySelectedKey: String = "EAAccessorySelectedKey"
+
+extension EAAccessoryManager {
+  /// ``Foundation/NSNotification/Name/EAAccessoryDidConnect`` as a typed message.
+  public struct AccessoryDidConnectMessage: NotificationCenter.MainActorMessage {
+    /// Who posts it.
+    public typealias Subject = EAAccessoryManager
+    /// The notification's name.
+    public static var name: Notification.Name { .EAAccessoryDidConnect }
+    /// Which accessory.
+    public var accessory: EAAccessory
+    /// Whether a picker's choice led to it.
+    public var userSelected: Bool
+
+    /// A message.
+    public init(accessory: EAAccessory, userSelected: Bool) {
+      self.accessory = accessory
+      self.userSelected = userSelected
+    }
+
+    /// The message in a notification.
+    @MainActor public static func makeMessage(_ notification: Notification) -> Self? {
+      guard let accessory = notification.userInfo?[EAAccessoryKey] as? EAAccessory else { return nil }
+      return Self(accessory: accessory, userSelected: notification.userInfo?[EAAccessorySelectedKey] != nil)
+    }
+
+    /// The notification of a message.
+    @MainActor public static func makeNotification(_ message: Self) -> Notification { message.notification }
+
+    var notification: Notification {
+      var info: [AnyHashable: Any] = [EAAccessoryKey: accessory]
+      if userSelected { info[EAAccessorySelectedKey] = accessory }
+      return Notification(name: Self.name, object: EAAccessoryManager.shared(), userInfo: info)
+    }
+  }
+
+  /// ``Foundation/NSNotification/Name/EAAccessoryDidDisconnect`` as a typed message.
+  public struct AccessoryDidDisconnectMessage: NotificationCenter.MainActorMessage {
+    /// Who posts it.
+    public typealias Subject = EAAccessoryManager
+    /// The notification's name.
+    public static var name: Notification.Name { .EAAccessoryDidDisconnect }
+    /// Which accessory.
+    public var accessory: EAAccessory
+
+    /// A message.
+    public init(accessory: EAAccessory) { self.accessory = accessory }
+
+    /// The message in a notification.
+    @MainActor public static func makeMessage(_ notification: Notification) -> Self? {
+      (notification.userInfo?[EAAccessoryKey] as? EAAccessory).map { Self(accessory: $0) }
+    }
+
+    /// The notification of a message.
+    @MainActor public static func makeNotification(_ message: Self) -> Notification { message.notification }
+
+    var notification: Notification {
+      Notification(name: Self.name, object: EAAccessoryManager.shared(), userInfo: [EAAccessoryKey: accessory])
+    }
+  }
+}
+
+extension NotificationCenter.MessageIdentifier
+where Self == NotificationCenter.BaseMessageIdentifier<EAAccessoryManager.AccessoryDidConnectMessage> {
+  /// An accessory connected.
+  public static var accessoryDidConnect: Self { .init() }
+}
+
+extension NotificationCenter.MessageIdentifier
+where Self == NotificationCenter.BaseMessageIdentifier<EAAccessoryManager.AccessoryDidDisconnectMessage> {
+  /// An accessory is gone.
+  public static var accessoryDidDisconnect: Self { .init() }
+}

@@ -1,0 +1,151 @@
+internal import AccessoryCore
+internal import AccessoryHost
+internal import AccessoryProfiles
+internal import AccessorySessions
+internal import AccessoryTransports
+internal import Certificates
+import Foundation
+
+/// The realm of a program that no test controls: the accessories on the bench, and those at the addresses of
+/// `EASIM_ENDPOINTS`, in real time on a thread of their own.
+///
+/// | variable | meaning |
+/// |---|---|
+/// | `EASIM_ENDPOINTS` | more addresses to connect to, with commas between them |
+/// | `EASIM_BENCH` | another bench |
+/// | `EASIM_INFO_PLIST` | another Info.plist than the one beside the program |
+/// | `EASIM_ALL_PROTOCOLS` | when it is 1: see every accessory, and open every protocol |
+///
+/// What explains an empty list, a session that is nil, or an alert of the system's goes to the standard error stream.
+enum BenchRealm {
+  /// How long a program waits, at its first use of the manager, for what is plugged in already. As at the launch of an
+  /// app, that is in the list from the start and not told of.
+  private static let patience = Duration.seconds(1)
+  private static let period = Duration.milliseconds(5)
+
+  /// The device and what keeps it connected.
+  private final class Holder {
+    let device: Device
+    var dialers: [any Dialing] = []
+    /// How many accessories there are to wait for; whether a dialer of a fixed address has found nobody yet.
+    var expected = 0
+    var timer: LoopTimer?
+
+    init(_ device: Device) { self.device = device }
+
+    /// Whether everything that is plugged in was published, as far as can be known.
+    var isSettled: Bool {
+      device.published.count >= expected - dialers.filter { $0 is Dialer && $0.trouble != nil }.count
+    }
+  }
+
+  static func make() -> AccessoryRealm {
+    do {
+      let loop = try EpollLoop()
+      let realm = AccessoryRealm(try ThreadEntrance(loop), settings: RealmSettings())
+      let isSettled = DispatchSemaphore(value: 0)
+      let settings = appSettings()
+      realm.entrance.sync { start(realm, loop, settings) { isSettled.signal() } }
+      isSettled.wait()
+      return realm
+    } catch {
+      fatalError("ExternalAccessory cannot get at the bench: \(error)")
+    }
+  }
+
+  /// On the loop.
+  private static func start(
+    _ realm: AccessoryRealm, _ loop: EpollLoop, _ app: AppSettings, settled: @escaping () -> Void
+  ) {
+    let device = Device(settings: DeviceSettings(authenticator: AccessoryVerifier()), on: loop) { event in
+      switch event.kind {
+      case .warning(let text), .alert(let text): say(text)
+      default: break
+      }
+    }
+    let holder = Holder(device)
+    realm.holder = holder
+    for address in addresses() { connect(address, holder, loop, app) }
+    let end = loop.now + patience
+    holder.timer = loop.makeTimer { [unowned holder] in
+      guard holder.isSettled || loop.now >= end else { return holder.timer?.arm(at: loop.now + period) ?? () }
+      holder.timer = nil
+      realm.look(at: device, as: app)
+      settled()
+    }
+    holder.timer?.arm(at: loop.now)
+  }
+
+  private static func connect(_ address: Address, _ holder: Holder, _ loop: EpollLoop, _ app: AppSettings) {
+    do {
+      let dialer: any Dialing
+      if case .bench(let path, let serial) = address {
+        let bench = BenchDirectory(path)
+        // Only what the app can see is taken from other hosts.
+        let isWanted = { (card: BenchCard) in
+          (serial == nil || card.serial == serial)
+            && (app.rules.visibility == .all || card.protocols.isEmpty
+              || card.protocols.contains(where: app.manifest.declares))
+        }
+        holder.expected += (try? bench.look().accessories.filter { isWanted($0.card) }.count) ?? 0
+        dialer = BenchDialer(bench, for: holder.device, on: loop, isWanted: isWanted)
+      } else {
+        holder.expected += 1
+        dialer = Dialer(address, for: holder.device, on: loop)
+      }
+      try dialer.start()
+      holder.dialers.append(dialer)
+    } catch {
+      say("\(address): \(error)")
+    }
+  }
+
+  // MARK: The environment
+
+  private static func addresses() -> [Address] {
+    let words = variable("EASIM_ENDPOINTS")?.split(separator: ",") ?? []
+    return [.bench(directory: nil, serial: nil)]
+      + words.compactMap { word in
+        let text = word.trimmingCharacters(in: .whitespaces)
+        do throws(AddressError) { return try Address(parsing: text) } catch {
+          say("EASIM_ENDPOINTS: \(error)")
+          return nil
+        }
+      }
+  }
+
+  private static func appSettings() -> AppSettings {
+    var settings = AppSettings()
+    settings.filterSwitch = "EASIM_ALL_PROTOCOLS=1"
+    if variable("EASIM_ALL_PROTOCOLS") == "1" {
+      settings.rules.visibility = .all
+      settings.rules.undeclaredSessions = .allowed
+    }
+    do throws(SourceProblem) {
+      if let path = variable("EASIM_INFO_PLIST") {
+        settings.manifest = try AppManifest.read(file: path)
+      } else {
+        settings.manifest = try AppManifest.find(among: places)
+      }
+    } catch {
+      say("\(error); so the app declares no protocols")
+      settings.manifest = AppManifest(declaredProtocols: [])
+    }
+    return settings
+  }
+
+  /// Beside the program; and, for a program in `X.app/Contents/Linux/`, in its bundle.
+  private static var places: [String] {
+    guard let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else { return [] }
+    let folder = URL(fileURLWithPath: program).deletingLastPathComponent()
+    return [folder, folder.deletingLastPathComponent()].map { $0.appendingPathComponent("Info.plist").path }
+  }
+
+  private static func variable(_ name: String) -> String? {
+    ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  private static func say(_ text: String) {
+    FileHandle.standardError.write(Data("ExternalAccessory: \(text)\n".utf8))
+  }
+}

@@ -1,0 +1,97 @@
+import Foundation
+
+/// The stream of bytes from an accessory.
+///
+/// Foundation's own streams never tell their delegate anything on this system, so nothing of them is used.
+final class AccessoryInputStream: InputStream {
+  private let pipe: SessionPipe
+
+  init(_ pipe: SessionPipe) {
+    self.pipe = pipe
+    super.init(data: Data())
+    pipe.input.belong(to: self)
+  }
+
+  deinit {
+    if pipe.input.status != .closed { pipe.abandoned(.input) }
+    pipe.input.invalidate()
+  }
+
+  override func open() { if pipe.input.open() { pipe.opened(.input) } }
+  override func close() { if pipe.input.close() { pipe.closed(.input) } }
+
+  override var delegate: (any StreamDelegate)? {
+    get { pipe.input.delegate }
+    set { pipe.input.delegate = newValue }
+  }
+
+  override var streamStatus: Stream.Status { pipe.input.status }
+  override var streamError: (any Error)? { pipe.input.error }
+  override func property(forKey key: Stream.PropertyKey) -> AnyObject? { nil }
+  override func setProperty(_ property: AnyObject?, forKey key: Stream.PropertyKey) -> Bool { false }
+
+  override func schedule(in loop: RunLoop, forMode mode: RunLoop.Mode) { pipe.input.schedule(in: loop, forMode: mode) }
+  override func remove(from loop: RunLoop, forMode mode: RunLoop.Mode) { pipe.input.remove(from: loop, forMode: mode) }
+
+  override var hasBytesAvailable: Bool { pipe.input.status.isUsable && pipe.hasBytes }
+
+  override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength length: Int) -> Int {
+    guard pipe.input.status.isUsable else { return -1 }
+    let count = pipe.read(UnsafeMutableRawBufferPointer(start: buffer, count: max(0, length)))
+    return count == 0 && streamError != nil ? -1 : count
+  }
+
+  override func getBuffer(
+    _ buffer: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>, length: UnsafeMutablePointer<Int>
+  ) -> Bool { false }
+}
+
+/// The stream of bytes to an accessory.
+final class AccessoryOutputStream: OutputStream {
+  private let pipe: SessionPipe
+
+  init(_ pipe: SessionPipe) {
+    self.pipe = pipe
+    super.init(toMemory: ())
+    pipe.output.belong(to: self)
+  }
+
+  required init(toMemory: ()) {
+    fatalError("an output stream to an accessory comes from an EASession")
+  }
+
+  deinit {
+    if pipe.output.status != .closed { pipe.abandoned(.output) }
+    pipe.output.invalidate()
+  }
+
+  override func open() { if pipe.output.open() { pipe.opened(.output) } }
+  override func close() { if pipe.output.close() { pipe.closed(.output) } }
+
+  override var delegate: (any StreamDelegate)? {
+    get { pipe.output.delegate }
+    set { pipe.output.delegate = newValue }
+  }
+
+  override var streamStatus: Stream.Status { pipe.output.status }
+  override var streamError: (any Error)? { pipe.output.error }
+  override func property(forKey key: Stream.PropertyKey) -> AnyObject? { nil }
+  override func setProperty(_ property: AnyObject?, forKey key: Stream.PropertyKey) -> Bool { false }
+
+  override func schedule(in loop: RunLoop, forMode mode: RunLoop.Mode) { pipe.output.schedule(in: loop, forMode: mode) }
+  override func remove(from loop: RunLoop, forMode mode: RunLoop.Mode) {
+    pipe.output.remove(from: loop, forMode: mode)
+  }
+
+  override var hasSpaceAvailable: Bool { pipe.output.status.isUsable && pipe.hasRoom }
+
+  override func write(_ buffer: UnsafePointer<UInt8>, maxLength length: Int) -> Int {
+    guard pipe.output.status.isUsable else { return -1 }
+    return pipe.write(UnsafeRawBufferPointer(start: buffer, count: max(0, length)))
+  }
+}
+
+extension Stream.Status {
+  /// Whether bytes may be asked of a stream in this state: what came before the end, or an error that says why not.
+  fileprivate var isUsable: Bool { self != .notOpen && self != .closed }
+}

@@ -1,0 +1,143 @@
+import AccessoryCore
+import ExternalAccessory
+import Foundation
+
+/// Letting the world go on. Each of these exists for async and for plain callers; plain ones run the main run loop, or
+/// wait for it, themselves.
+extension SimulatedWorld {
+  /// How long, in real time, threads of the app are waited for that have something to hear and do not listen.
+  private static let patience = 0.25
+
+  /// Does what is due now, at both ends and in the app, until nothing is left to do; no time passes.
+  public func settle() async {
+    repeat {
+      virtual?.run(until: virtual?.now ?? .origin)
+      await hearOnMain()
+      await waitForThreads()
+    } while !isQuiet
+  }
+
+  /// Does what is due within a time, in order, with the app hearing of everything when it happens.
+  public func advance(by duration: Duration) async {
+    await settle()
+    guard let virtual else {
+      try? await Task.sleep(for: duration)
+      return await settle()
+    }
+    let end = virtual.now + duration
+    while let next = virtual.nextDeadline, next <= end {
+      virtual.run(until: next)
+      await settle()
+    }
+    virtual.run(until: end)
+  }
+
+  /// Goes on until a condition holds. Whether it did before `limit`, of the world's time, was over, and before the app
+  /// did nothing for five seconds of real time.
+  @discardableResult
+  public func run(
+    limit: Duration = .seconds(60), isolation: isolated (any Actor)? = #isolation, until condition: () -> Bool
+  ) async -> Bool {
+    await settle()
+    let end = realm.entrance.sync { realm.entrance.loop.now } + limit
+    var idle = Date()
+    while !condition() {
+      if let virtual, let next = virtual.nextDeadline {
+        if next > end { return false }
+        virtual.run(until: next)
+        idle = Date()
+      } else if Date().timeIntervalSince(idle) > (virtual == nil ? limit.inSeconds : 5) {
+        return false
+      } else {
+        // Threads of the app, and worlds in real time, go on by themselves.
+        try? await Task.sleep(for: .milliseconds(1))
+      }
+      await settle()
+    }
+    return true
+  }
+
+  private var isQuiet: Bool {
+    guard realm.main.isEmpty else { return false }
+    guard let virtual else { return true }
+    return virtual.nextDeadline.map { $0 > virtual.now } ?? true
+  }
+
+  /// Until the main queue has run everything that is in it now, and everything that this led to.
+  private func hearOnMain() async {
+    repeat {
+      await withCheckedContinuation { continuation in OperationQueue.main.addOperation { continuation.resume() } }
+    } while !realm.main.isEmpty
+  }
+
+  private func waitForThreads() async {
+    let begin = Date()
+    while !realm.isTold, Date().timeIntervalSince(begin) < Self.patience {
+      try? await Task.sleep(for: .microseconds(200))
+    }
+  }
+
+  // MARK: Plain
+
+  /// Does what is due now, at both ends and in the app, until nothing is left to do; no time passes.
+  @available(*, noasync, message: "await it")
+  public func settle() {
+    repeat {
+      virtual?.run(until: virtual?.now ?? .origin)
+      hearHere()
+      let begin = Date()
+      while !realm.isTold, Date().timeIntervalSince(begin) < Self.patience {
+        hearHere()
+        Thread.sleep(forTimeInterval: 0.0002)
+      }
+    } while !isQuiet
+  }
+
+  /// Does what is due within a time, in order, with the app hearing of everything when it happens.
+  @available(*, noasync, message: "await it")
+  public func advance(by duration: Duration) {
+    settle()
+    guard let virtual else {
+      Thread.sleep(forTimeInterval: duration.inSeconds)
+      return settle()
+    }
+    let end = virtual.now + duration
+    while let next = virtual.nextDeadline, next <= end {
+      virtual.run(until: next)
+      settle()
+    }
+    virtual.run(until: end)
+  }
+
+  /// Goes on until a condition holds; see the async one.
+  @available(*, noasync, message: "await it")
+  @discardableResult
+  public func run(limit: Duration = .seconds(60), until condition: () -> Bool) -> Bool {
+    settle()
+    let end = realm.entrance.sync { realm.entrance.loop.now } + limit
+    var idle = Date()
+    while !condition() {
+      if let virtual, let next = virtual.nextDeadline {
+        if next > end { return false }
+        virtual.run(until: next)
+        idle = Date()
+      } else if Date().timeIntervalSince(idle) > (virtual == nil ? limit.inSeconds : 5) {
+        return false
+      } else {
+        Thread.sleep(forTimeInterval: 0.001)
+      }
+      settle()
+    }
+    return true
+  }
+
+  /// On the main thread, by running its run loop; on another, by waiting for the main queue and running its own.
+  private func hearHere() {
+    if Thread.isMainThread {
+      repeat { _ = RunLoop.main.run(mode: .default, before: Date()) } while !realm.main.isEmpty
+      return
+    }
+    repeat { DispatchQueue.main.sync {} } while !realm.main.isEmpty
+    _ = RunLoop.current.run(mode: .default, before: Date())
+  }
+}

@@ -1,0 +1,73 @@
+import ExternalAccessory
+import ExternalAccessorySimulation
+import Testing
+
+/// The Bluetooth picker, answered by the world.
+@Suite struct PickerTests {
+  private final class Outcome: @unchecked Sendable {
+    var words: [String] = []
+  }
+
+  @Test(arguments: SimulatedWorld.Settings.PickerOrder.allCases)
+  func n6AChoiceConnectsWithTheSelectionAndCompletes(order: SimulatedWorld.Settings.PickerOrder) async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.pickerOrder = order
+    try await withSimulatedWorld(settings) { world in
+      let seen = Outcome()
+      let ear = Ear { seen.words.append("\($0.name) selected: \($0.isSelected)") }
+      manager.registerForLocalNotifications()
+      _ = try world.add("echo")
+      world.answerPicker { .choose($0[0]) }
+      manager.showBluetoothAccessoryPicker(withNameFilter: nil) { seen.words.append("done \($0 == nil)") }
+      await world.run { seen.words.count == 2 }
+      let connect = "connect selected: true"
+      #expect(seen.words == (order == .connectFirst ? [connect, "done true"] : ["done true", connect]))
+      #expect(ear.words == ["connect 1"])
+    }
+  }
+
+  @Test func thePickerOffersWhatTheFilterAccepts() async throws {
+    try await withSimulatedWorld { world in
+      let (echo, glasses, plugged) = (try world.add("echo"), try world.add("lawk-view"), try world.add("sensor"))
+      plugged.plugIn()
+      await world.settle()
+      let offered = Outcome()
+      world.answerPicker {
+        offered.words = $0
+        return .cancel
+      }
+      manager.showBluetoothAccessoryPicker(withNameFilter: nil, completion: nil)
+      #expect(offered.words == [echo, glasses].map(\.profile.identity.name))
+      let isEcho = NSPredicate { name, _ in (name as? String) == "Echo" }
+      manager.showBluetoothAccessoryPicker(withNameFilter: isEcho, completion: nil)
+      #expect(offered.words == ["Echo"])
+    }
+  }
+
+  @Test(arguments: [
+    EABluetoothAccessoryPickerError.Code.alreadyConnected, .resultNotFound, .resultCancelled, .resultFailed,
+  ])
+  func eachWayOfFailingHasItsError(code: EABluetoothAccessoryPickerError.Code) async throws {
+    try await withSimulatedWorld { world in
+      let echo = try world.add("echo")
+      if code == .alreadyConnected { echo.plugIn() }
+      await world.settle()
+      world.answerPicker { _ in
+        switch code {
+        case .alreadyConnected: .choose("Echo")
+        case .resultNotFound: .choose("nobody")
+        case .resultCancelled: .cancel
+        case .resultFailed: .fail(.resultFailed)
+        }
+      }
+      do {
+        try await manager.showBluetoothAccessoryPicker(withNameFilter: nil)
+        Issue.record("it succeeded")
+      } catch let error as EABluetoothAccessoryPickerError {
+        #expect(error.code == code)
+        #expect((error as NSError).domain == "EABluetoothAccessoryPickerErrorDomain")
+        #expect((error as NSError).code == code.rawValue)
+      }
+    }
+  }
+}

@@ -1,0 +1,273 @@
+import ExternalAccessory
+import ExternalAccessorySimulation
+import Testing
+
+/// N: registration and notifications.
+@Suite struct RegistrationTests {
+  @Test func n1NothingIsPostedBeforeRegistrationWhenverObserversCame() async throws {
+    try await withSimulatedWorld { world in
+      let before = Ear()
+      let glasses = try world.add("lawk-view")
+      glasses.plugIn()
+      await world.settle()
+      #expect(before.words == [])
+      #expect(manager.connectedAccessories.count == 1)
+      manager.registerForLocalNotifications()
+      let after = Ear()
+      glasses.unplug()
+      await world.settle()
+      #expect(before.words == ["disconnect 1"])
+      #expect(after.words == ["disconnect 1"])
+      manager.unregisterForLocalNotifications()
+    }
+  }
+
+  @Test func n2EachRegistrationNeedsItsUnregistration() async throws {
+    try await withSimulatedWorld { world in
+      let ear = Ear()
+      let glasses = try world.add("lawk-view")
+      manager.registerForLocalNotifications()
+      manager.registerForLocalNotifications()
+      manager.unregisterForLocalNotifications()
+      glasses.plugIn()
+      await world.settle()
+      #expect(ear.words == ["connect 1"])
+      manager.unregisterForLocalNotifications()
+      glasses.unplug()
+      await world.settle()
+      #expect(ear.words == ["connect 1"])
+      #expect(world.misuses == [])
+    }
+  }
+
+  @Test func n3OneOwnerThatUnregistersTwiceMakesEveryOtherDeaf() async throws {
+    try await withSimulatedWorld { world in
+      let ear = Ear()
+      manager.registerForLocalNotifications()  // the app
+      manager.registerForLocalNotifications()  // a library of its
+      manager.unregisterForLocalNotifications()
+      manager.unregisterForLocalNotifications()  // the library again
+      try world.add("lawk-view").plugIn()
+      await world.settle()
+      #expect(ear.words == [])
+      #expect(world.registrationCount == 0)
+    }
+  }
+
+  @Test func n4UnregisteringBelowZeroStaysAtZeroAndIsRecorded() async throws {
+    try await withSimulatedWorld { world in
+      let ear = Ear()
+      manager.unregisterForLocalNotifications()
+      #expect(world.misuses.count == 1)
+      manager.registerForLocalNotifications()
+      try world.add("lawk-view").plugIn()
+      await world.settle()
+      #expect(ear.words == ["connect 1"])
+    }
+  }
+
+  @Test func n5TheObjectIsTheSharedManagerAndFilteringByItMakesNoDifference() async throws {
+    try await withSimulatedWorld { world in
+      let (filtered, all) = (Ear(object: manager), Ear())
+      manager.registerForLocalNotifications()
+      try world.add("lawk-view").plugIn()
+      await world.settle()
+      #expect(filtered.words == all.words)
+      #expect(all.heard.first?.object === manager)
+    }
+  }
+
+  @Test func n6TheUserInfoHasTheAccessoryAndTheSelectionOnlyAfterAPicker() async throws {
+    try await withSimulatedWorld { world in
+      let ear = Ear()
+      manager.registerForLocalNotifications()
+      try world.add("lawk-view").plugIn()
+      await world.settle()
+      let heard = try #require(ear.heard.first)
+      #expect(heard.accessory.name == "李未可 View AI眼镜")
+      #expect(!heard.isSelected)
+    }
+  }
+
+  @Test func n7PostedOnTheMainQueueEvenToObserversThatAskForIt() async throws {
+    try await withSimulatedWorld { world in
+      let (plain, queued) = (Ear(), Ear(queue: .main))
+      manager.registerForLocalNotifications()
+      try world.add("lawk-view").plugIn()
+      await world.settle()
+      #expect(plain.heard.map(\.isOnMainQueue) == [true])
+      #expect(queued.heard.map(\.isOnMainQueue) == [true])
+    }
+  }
+
+  @Test func n8WhatIsAttachedAtRegistrationIsInTheListAndNotPosted() async throws {
+    try await withSimulatedWorld { world in
+      try world.add("lawk-view").plugIn()
+      await world.settle()
+      let ear = Ear()
+      manager.registerForLocalNotifications()
+      await world.settle()
+      #expect(ear.words == [])
+      #expect(manager.connectedAccessories.map(\.protocolStrings) == [[glassesProtocol]])
+    }
+  }
+
+  @Test func n9AConnectedAccessoryCanBeUsedAtOnce() async throws {
+    try await withSimulatedWorld { world in
+      var isOpened = false
+      let ear = Ear { heard in isOpened = EASession(accessory: heard.accessory, forProtocol: glassesProtocol) != nil }
+      manager.registerForLocalNotifications()
+      try world.add("lawk-view").plugIn()
+      await world.settle()
+      #expect(ear.words == ["connect 1"])
+      #expect(isOpened)
+    }
+  }
+
+  @Test(arguments: [true, false]) func n10TheDelegateHearsOfTheDisconnect(withoutRegistration: Bool) async throws {
+    final class Delegate: NSObject, EAAccessoryDelegate, @unchecked Sendable {
+      var gone: [EAAccessory] = []
+      func accessoryDidDisconnect(_ accessory: EAAccessory) { gone.append(accessory) }
+    }
+    var settings = SimulatedWorld.Settings()
+    settings.rules.tellsDelegateUnregistered = withoutRegistration
+    try await withSimulatedWorld(settings) { world in
+      let glasses = try world.add("lawk-view")
+      glasses.plugIn()
+      await world.settle()
+      let accessory = try #require(manager.connectedAccessories.first)
+      let delegate = Delegate()
+      accessory.delegate = delegate
+      glasses.unplug()
+      await world.settle()
+      #expect(delegate.gone.count == (withoutRegistration ? 1 : 0))
+      if withoutRegistration { #expect(delegate.gone.first === accessory) }
+    }
+  }
+
+  @Test func n11TheDisconnectHasTheVeryObjectOfTheConnect() async throws {
+    try await withSimulatedWorld { world in
+      let ear = Ear()
+      manager.registerForLocalNotifications()
+      let glasses = try world.add("lawk-view")
+      glasses.plugIn()
+      await world.settle()
+      let listed = try #require(manager.connectedAccessories.first)
+      glasses.unplug()
+      await world.settle()
+      #expect(ear.heard.count == 2)
+      #expect(ear.heard.allSatisfy { $0.accessory === listed })
+    }
+  }
+
+  @Test func n12AndN13ADisconnectedAccessoryKeepsItsNumberAndProtocolsAndIsNotConnected() async throws {
+    try await withSimulatedWorld { world in
+      var states: [Bool] = []
+      let ear = Ear { states.append($0.accessory.isConnected) }
+      manager.registerForLocalNotifications()
+      let glasses = try world.add("lawk-view")
+      glasses.plugIn()
+      await world.settle()
+      let id = try #require(manager.connectedAccessories.first).connectionID
+      glasses.unplug()
+      await world.settle()
+      let gone = try #require(ear.heard.last?.accessory)
+      #expect(gone.connectionID == id)
+      #expect(id > 1 << 24)
+      #expect(gone.protocolStrings == [glassesProtocol])
+      #expect(states == [true, false])
+    }
+  }
+
+  @Test func n14TheListIsRightWhenTheHandlerRuns() async throws {
+    try await withSimulatedWorld { world in
+      let ear = Ear()
+      manager.registerForLocalNotifications()
+      let glasses = try world.add("lawk-view")
+      glasses.plugIn()
+      await world.settle()
+      glasses.unplug()
+      await world.settle()
+      #expect(ear.heard.map(\.listed) == [[ear.heard[0].accessory.connectionID], []])
+    }
+  }
+
+  @Test(arguments: [true, false]) func n15ASwitchOfTransportsConnectsAnewBeforeOrAfterItDisconnects(
+    newFirst: Bool
+  ) async throws {
+    try await withSimulatedWorld { world in
+      let ear = Ear()
+      manager.registerForLocalNotifications()
+      // One pair of glasses that can be had in two ways.
+      let (bluetooth, usb) = (try world.add("lawk-view"), try world.add("lawk-view"))
+      bluetooth.plugIn()
+      await world.settle()
+      if newFirst { usb.plugIn() } else { bluetooth.unplug() }
+      await world.settle()
+      if newFirst { #expect(manager.connectedAccessories.count == 2) }
+      if newFirst { bluetooth.unplug() } else { usb.plugIn() }
+      await world.settle()
+      #expect(
+        ear.heard.map(\.name)
+          == (newFirst ? ["connect", "connect", "disconnect"] : ["connect", "disconnect", "connect"]))
+      let (old, new) = (ear.heard[0].accessory, ear.heard[newFirst ? 1 : 2].accessory)
+      #expect(old.serialNumber == new.serialNumber)
+      #expect(old.connectionID != new.connectionID)
+      #expect(manager.connectedAccessories == [new])
+    }
+  }
+
+  @Test func n16TwoConnectsMayHaveOneDisconnectForAWhile() async throws {
+    try await withSimulatedWorld { world in
+      let ear = Ear()
+      manager.registerForLocalNotifications()
+      let (bluetooth, usb) = (try world.add("lawk-view"), try world.add("lawk-view"))
+      bluetooth.plugIn()
+      usb.plugIn()
+      await world.settle()
+      usb.unplug()
+      await world.settle()
+      #expect(ear.heard.map(\.name) == ["connect", "connect", "disconnect"])
+      #expect(Set(ear.heard.map(\.accessory.connectionID)).count == 2)
+      #expect(manager.connectedAccessories.count == 1)
+    }
+  }
+
+  @Test func n17UnregisteringWhenOneOfSeveralOwnersGoesIsNotNeededByTheOthers() async throws {
+    final class Owner {
+      init() { manager.registerForLocalNotifications() }
+    }
+    try await withSimulatedWorld { world in
+      let ear = Ear()
+      var owners = [Owner(), Owner()]
+      owners.removeLast()
+      try world.add("lawk-view").plugIn()
+      await world.settle()
+      #expect(ear.words == ["connect 1"])
+      #expect(world.registrationCount == 2)
+      #expect(owners.count == 1)
+    }
+  }
+
+  @Test @MainActor func typedMessagesAreHeardBesideNotifications() async throws {
+    try await withSimulatedWorld { world in
+      var heard: [String] = []
+      let tokens = [
+        NotificationCenter.default.addObserver(of: EAAccessoryManager.shared(), for: .accessoryDidConnect) {
+          heard.append("connect \($0.accessory.name) \($0.userSelected)")
+        },
+        NotificationCenter.default.addObserver(of: EAAccessoryManager.shared(), for: .accessoryDidDisconnect) {
+          heard.append("disconnect \($0.accessory.isConnected)")
+        },
+      ]
+      manager.registerForLocalNotifications()
+      let echo = try world.add("echo")
+      echo.plugIn()
+      await world.settle()
+      echo.unplug()
+      await world.settle()
+      #expect(heard == ["connect \(echo.profile.identity.name) false", "disconnect false"])
+      for token in tokens { NotificationCenter.default.removeObserver(token) }
+    }
+  }
+}

@@ -1,0 +1,274 @@
+import AccessoryHost
+import ExternalAccessory
+import ExternalAccessorySimulation
+import Testing
+
+/// E: sessions.
+@Suite struct SessionTests {
+  private func accessory(
+    _ world: SimulatedWorld, _ profile: String = "echo"
+  ) async throws -> (
+    WorldAccessory, EAAccessory
+  ) {
+    let simulated = try world.add(profile)
+    simulated.plugIn()
+    await world.settle()
+    return (simulated, try #require(manager.connectedAccessories.first))
+  }
+
+  @Test func e1NilForAProtocolThatTheAccessoryDoesNotOffer() async throws {
+    try await withSimulatedWorld { world in
+      let (_, accessory) = try await accessory(world)
+      #expect(EASession(accessory: accessory, forProtocol: "com.example.other") == nil)
+      #expect(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]) != nil)
+    }
+  }
+
+  @Test(arguments: [true, false]) func e2NilForAProtocolThatTheAppDoesNotDeclare(sinceIOS5: Bool) async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.declaredProtocols = ["com.example.mine"]
+    settings.rules.visibility = .all
+    settings.rules.undeclaredSessions = sinceIOS5 ? .refused : .allowed
+    try await withSimulatedWorld(settings) { world in
+      let (_, accessory) = try await accessory(world)
+      let session = EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0])
+      #expect((session == nil) == sinceIOS5)
+    }
+  }
+
+  @Test(arguments: [true, false]) func onlyAccessoriesWithADeclaredProtocolAreListed(isFiltered: Bool) async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.declaredProtocols = [glassesProtocol]
+    settings.rules.visibility = isFiltered ? .declared : .all
+    try await withSimulatedWorld(settings) { world in
+      try world.add("lawk-view").plugIn()
+      try world.add("sensor").plugIn()
+      await world.settle()
+      #expect(manager.connectedAccessories.count == (isFiltered ? 1 : 2))
+    }
+  }
+
+  @Test func e3NilWhenTheAccessoryIsGone() async throws {
+    try await withSimulatedWorld { world in
+      let (simulated, accessory) = try await accessory(world)
+      simulated.unplug()
+      await world.settle()
+      #expect(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]) == nil)
+    }
+  }
+
+  @Test func e4ASecondSessionClosesTheFirst() async throws {
+    try await withSimulatedWorld { world in
+      let (_, accessory) = try await accessory(world)
+      let first = try #require(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]))
+      let ear = StreamEar(first)
+      first.start(ear)
+      await world.settle()
+      let second = try #require(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]))
+      await world.settle()
+      #expect(ear.all.filter { $0.hasSuffix("end") } == ["in end", "out end"])
+      #expect(second.outputStream?.streamStatus == .notOpen)
+      let other = StreamEar(second)
+      second.start(other)
+      await world.settle()
+      second.write([1, 2, 3])
+      await world.settle()
+      #expect(other.received == [1, 2, 3])
+    }
+  }
+
+  @Test func e4AsTheFieldHasItASecondSessionIsNilWhileTheFirstIsOpen() async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.rules.secondSession = .refused
+    try await withSimulatedWorld(settings) { world in
+      let (_, accessory) = try await accessory(world)
+      var first = EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0])
+      #expect(first != nil)
+      #expect(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]) == nil)
+      first = nil
+      await world.settle()
+      #expect(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]) != nil)
+    }
+  }
+
+  @Test func e5SessionsForDifferentProtocolsRunSideBySide() async throws {
+    try await withSimulatedWorld { world in
+      let (simulated, accessory) = try await accessory(world, "multi")
+      simulated.takeSessions()
+      #expect(accessory.protocolStrings.count > 1)
+      let sessions = accessory.protocolStrings.compactMap { EASession(accessory: accessory, forProtocol: $0) }
+      #expect(sessions.count == accessory.protocolStrings.count)
+      let ears = sessions.map { StreamEar($0) }
+      for (session, ear) in zip(sessions, ears) { session.start(ear) }
+      await world.settle()
+      for (number, session) in sessions.enumerated() { session.write([UInt8(number)]) }
+      await world.settle()
+      #expect(simulated.sessions.map(\.received) == sessions.indices.map { [UInt8($0)] })
+      #expect(simulated.sessions.map(\.protocolName) == accessory.protocolStrings)
+    }
+  }
+
+  @Test(arguments: [AppRules.OtherApps.shared, .refused, .interrupted])
+  func e6AnotherAppsSessionIsSharedRefusesOrIsInterrupted(rule: AppRules.OtherApps) async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.rules.otherApps = rule
+    try await withSimulatedWorld(settings) { world in
+      let (simulated, accessory) = try await accessory(world)
+      simulated.takeSessions()
+      #expect(world.openInAnotherApp(simulated, protocolName: "com.example.echo"))
+      await world.settle()
+      let session = EASession(accessory: accessory, forProtocol: "com.example.echo")
+      await world.settle()
+      #expect((session == nil) == (rule == .refused))
+      #expect(simulated.sessions.first?.isOpen == (rule != .interrupted))
+    }
+  }
+
+  @Test func e7NilAtFirstAndFineLater() async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.rules.settlingTime = .milliseconds(1500)
+    try await withSimulatedWorld(settings) { world in
+      let (_, accessory) = try await accessory(world)
+      #expect(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]) == nil)
+      await world.advance(by: .seconds(1))
+      #expect(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]) == nil)
+      await world.advance(by: .milliseconds(500))
+      #expect(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]) != nil)
+    }
+  }
+
+  @Test func e8WhyThereIsNoSessionIsOnTheTimeline() async throws {
+    try await withSimulatedWorld { world in
+      let (_, accessory) = try await accessory(world)
+      #expect(EASession(accessory: accessory, forProtocol: "com.example.other") == nil)
+      #expect(world.report.contains("opening session failed"))
+      #expect(world.report.contains("com.example.other"))
+    }
+  }
+
+  @Test func e9TheSessionIsLiveAndItsStreamsAreNotOpen() async throws {
+    try await withSimulatedWorld { world in
+      let (_, accessory) = try await accessory(world)
+      let session = try #require(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]))
+      #expect(session.inputStream?.streamStatus == .notOpen)
+      #expect(session.outputStream?.streamStatus == .notOpen)
+      #expect(session.outputStream?.hasSpaceAvailable == false)
+      #expect(session.write([1]) == -1)
+      session.outputStream?.open()
+      #expect(session.outputStream?.hasSpaceAvailable == true)
+      #expect(session.write([1]) == 1)
+    }
+  }
+
+  @Test func e10TheSessionKnowsNothingOfMessages() async throws {
+    try await withSimulatedWorld { world in
+      let (simulated, accessory) = try await accessory(world)
+      simulated.takeSessions()
+      let session = try #require(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]))
+      session.outputStream?.open()
+      for part in [[1], [2, 3], [4, 5, 6]] as [[UInt8]] { session.write(part) }
+      await world.settle()
+      #expect(simulated.sessions.first?.received == [1, 2, 3, 4, 5, 6])
+    }
+  }
+
+  @Test(arguments: [SessionLifetimeRule.heldOrOpen, .held]) func e11AnOpenStreamKeepsASessionThatWasLetGo(
+    rule: SessionLifetimeRule
+  ) async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.lifetime = rule == .held ? .held : .heldOrOpen
+    try await withSimulatedWorld(settings) { world in
+      let (simulated, accessory) = try await accessory(world)
+      simulated.takeSessions()
+      var session = EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0])
+      let output = try #require(session?.outputStream)
+      output.open()
+      session = nil
+      await world.settle()
+      #expect(simulated.sessions.first?.isOpen == (rule == .heldOrOpen))
+      output.close()
+      await world.settle()
+      #expect(simulated.sessions.first?.isOpen == false)
+      #expect(world.openSessions == [])
+    }
+  }
+
+  enum SessionLifetimeRule: Sendable { case heldOrOpen, held }
+
+  @Test func e12AStreamThatWasNeverOpenedAndNeverClosedBlocksTheNextSession() async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.lifetime = .closedTwice
+    settings.rules.secondSession = .refused
+    try await withSimulatedWorld(settings) { world in
+      let (_, accessory) = try await accessory(world)
+      var session = EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0])
+      session?.inputStream?.open()
+      session?.inputStream?.close()
+      session = nil
+      await world.settle()
+      #expect(world.openSessions.count == 1)
+      #expect(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]) == nil)
+    }
+  }
+
+  @Test func e13NothingOfASessionIsLeftWhenTheAppLetsGo() async throws {
+    try await withSimulatedWorld { world in
+      let (simulated, accessory) = try await accessory(world)
+      weak var session: EASession?
+      weak var input: InputStream?
+      weak var output: OutputStream?
+      do {
+        let made = try #require(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]))
+        (session, input, output) = (made, made.inputStream, made.outputStream)
+        let ear = StreamEar(made)
+        made.start(ear)
+        made.write(counting(1000))
+        await world.settle()
+        made.stop()
+      }
+      await world.settle()
+      #expect(session == nil)
+      #expect(input == nil)
+      #expect(output == nil)
+      #expect(world.openSessions == [])
+      #expect(simulated.isPluggedIn)
+    }
+  }
+
+  @Test func e13AnAccessoryObjectIsLetGoAfterItsDisconnect() async throws {
+    try await withSimulatedWorld { world in
+      let simulated = try world.add("echo")
+      simulated.plugIn()
+      await world.settle()
+      weak let accessory = manager.connectedAccessories.first
+      #expect(accessory != nil)
+      simulated.unplug()
+      await world.settle()
+      #expect(accessory == nil)
+    }
+  }
+
+  @Test func e14TheSessionHoldsItsAccessoryAndNamesItsProtocol() async throws {
+    try await withSimulatedWorld { world in
+      let (_, accessory) = try await accessory(world)
+      let session = try #require(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]))
+      #expect(session.accessory === accessory)
+      #expect(session.protocolString == accessory.protocolStrings[0])
+    }
+  }
+
+  @Test func aRefusalByTheAccessoryEndsBothStreams() async throws {
+    try await withSimulatedWorld { world in
+      let simulated = try world.add("echo", quirks: ["session,refuse"])
+      simulated.plugIn()
+      await world.settle()
+      let accessory = try #require(manager.connectedAccessories.first)
+      let session = try #require(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]))
+      let ear = StreamEar(session)
+      session.start(ear)
+      await world.settle()
+      #expect(ear.events(of: session.inputStream).last == .endEncountered)
+      #expect(ear.events(of: session.outputStream).last == .endEncountered)
+    }
+  }
+}

@@ -1,0 +1,174 @@
+import ExternalAccessory
+import ExternalAccessorySimulation
+import Testing
+
+/// T: how streams end.
+@Suite struct StreamEndTests {
+  @Test func t9AWriteAfterThePeerIsGoneFailsWithABrokenPipeBeforeAnyEvent() async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      parts.session.outputStream?.open()
+      parts.simulated.unplug()
+      await world.settle()
+      #expect(parts.session.write(counting(108)) == -1)
+      #expect((parts.session.outputStream?.streamError as? POSIXError)?.code == .EPIPE)
+      #expect(parts.session.outputStream?.streamStatus == .error)
+    }
+  }
+
+  @Test(arguments: ["unplug", "pull", "close"]) func t10TheEndComesOnBothStreams(how: String) async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      let ear = StreamEar(parts.session)
+      parts.session.start(ear)
+      parts.far.send([1, 2])
+      await world.settle()
+      switch how {
+      case "unplug": parts.simulated.unplug()
+      case "pull": parts.simulated.pull()
+      default: parts.far.close()
+      }
+      await world.settle()
+      #expect(ear.all.suffix(2) == ["in end", "out end"])
+      #expect(ear.received == [1, 2])
+      #expect(parts.session.inputStream?.streamStatus == .atEnd)
+    }
+  }
+
+  @Test func t11AnErrorOnBothStreamsInsteadOfAnEnd() async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.lossEvent = .errorOccurred
+    try await withSimulatedWorld(settings) { world in
+      let parts = try await open(world)
+      let ear = StreamEar(parts.session)
+      parts.session.start(ear)
+      await world.settle()
+      parts.simulated.unplug()
+      await world.settle()
+      #expect(ear.all.suffix(2) == ["in error", "out error"])
+      #expect(parts.session.inputStream?.streamStatus == .error)
+      #expect(parts.session.inputStream?.streamError != nil)
+    }
+  }
+
+  @Test func t11AnErrorInsteadOfOpening() async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.lossEvent = .errorOccurred
+    try await withSimulatedWorld(settings) { world in
+      let parts = try await open(world)
+      let ear = StreamEar(parts.session)
+      parts.simulated.unplug()
+      await world.settle()
+      parts.session.start(ear)
+      await world.settle()
+      #expect(ear.all.sorted() == ["in error", "out error"])
+    }
+  }
+
+  @Test func t11SilenceUntilTheNextWriteFails() async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.lossEvent = .silence
+    try await withSimulatedWorld(settings) { world in
+      let parts = try await open(world)
+      let ear = StreamEar(parts.session)
+      parts.session.start(ear)
+      await world.settle()
+      let before = ear.all
+      parts.simulated.unplug()
+      await world.settle()
+      #expect(ear.all == before)
+      #expect(parts.session.outputStream?.hasSpaceAvailable == true)
+      #expect(parts.session.write([1]) == -1)
+    }
+  }
+
+  @Test(arguments: SimulatedWorld.Settings.EndOrder.allCases)
+  func t12StreamsEndBeforeOrAfterTheNotification(order: SimulatedWorld.Settings.EndOrder) async throws {
+    final class Order: @unchecked Sendable { var words: [String] = [] }
+    var settings = SimulatedWorld.Settings()
+    settings.endOrder = order
+    try await withSimulatedWorld(settings) { world in
+      manager.registerForLocalNotifications()
+      let parts = try await open(world)
+      let seen = Order()
+      let notifications = Ear { seen.words.append($0.name) }
+      let streams = StreamEar(parts.session) { _, event in if event == .endEncountered { seen.words.append("end") } }
+      parts.session.start(streams)
+      await world.settle()
+      parts.simulated.unplug()
+      await world.settle()
+      #expect(
+        seen.words == (order == .streamsFirst ? ["end", "end", "disconnect"] : ["disconnect", "end", "end"]))
+      #expect(notifications.words.count == 1)
+    }
+  }
+
+  @Test func t13ReadReturnsZeroAtTheEndAndMinusOneForAnError() async throws {
+    for event in [SimulatedWorld.Settings.LossEvent.endEncountered, .errorOccurred] {
+      var settings = SimulatedWorld.Settings()
+      settings.lossEvent = event
+      try await withSimulatedWorld(settings) { world in
+        let parts = try await open(world)
+        var buffer = [UInt8](repeating: 0, count: 16)
+        #expect(parts.session.inputStream?.read(&buffer, maxLength: 16) == -1, "it is not open")
+        parts.session.inputStream?.open()
+        parts.far.send([1, 2, 3])
+        await world.settle()
+        parts.simulated.unplug()
+        await world.settle()
+        #expect(parts.session.inputStream?.read(&buffer, maxLength: 16) == 3)
+        #expect(parts.session.inputStream?.read(&buffer, maxLength: 16) == (event == .endEncountered ? 0 : -1))
+      }
+    }
+  }
+
+  @Test func t14ClosingInTheCallbackEndsAllEventsAndClosingTwiceIsHarmless() async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      let ear = StreamEar(parts.session) { stream, event in
+        if event == .hasBytesAvailable {
+          stream.close()
+          stream.close()
+        }
+      }
+      parts.session.start(ear)
+      parts.far.send([1])
+      await world.settle()
+      parts.far.send([2])
+      await world.settle()
+      #expect(ear.all.filter { $0 == "in bytes" }.count == 1)
+      #expect(parts.session.inputStream?.streamStatus == .closed)
+      parts.session.inputStream?.close()
+      #expect(parts.session.inputStream?.hasBytesAvailable == false)
+    }
+  }
+
+  @Test func t15ClosingOnAnotherThreadThanTheSchedulesDoesNotCrash() async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      let (ear, session) = (StreamEar(parts.session), parts.session)
+      let thread = LoopThread(slice: 0.01) { session.start(ear, on: .current) }
+      parts.far.send(counting(1000))
+      await world.run { ear.received.count == 1000 }
+      session.inputStream?.remove(from: .main, forMode: .default)
+      session.stop()
+      await world.settle()
+      thread.stop()
+      #expect(parts.far.isOpen)
+    }
+  }
+
+  @Test func t16AnAccessoryThatPullsTheCableMidTransferEndsTheSessionWithWhatHadArrived() async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      let ear = StreamEar(parts.session)
+      parts.session.start(ear)
+      parts.far.send(counting(1_000_000))
+      await world.run { !ear.received.isEmpty }
+      parts.simulated.pull()
+      await world.settle()
+      #expect(ear.received == Array(counting(1_000_000).prefix(ear.received.count)))
+      #expect(ear.all.last?.hasSuffix("end") == true)
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import ExternalAccessory
+import ExternalAccessorySimulation
+import Testing
+
+/// The names and values that app code depends on.
+@Suite struct SurfaceTests {
+  @Test func literalValuesAreApples() {
+    #expect(EAConnectionIDNone == 0)
+    #expect(Notification.Name.EAAccessoryDidConnect.rawValue == "EAAccessoryDidConnectNotification")
+    #expect(Notification.Name.EAAccessoryDidDisconnect.rawValue == "EAAccessoryDidDisconnectNotification")
+    #expect(EAAccessoryKey == "EAAccessoryKey")
+    #expect(EAAccessorySelectedKey == "EAAccessorySelectedKey")
+    #expect(EABluetoothAccessoryPickerErrorDomain == "EABluetoothAccessoryPickerErrorDomain")
+    #expect(EABluetoothAccessoryPickerError.Code.resultFailed.rawValue == 3)
+    #expect(EAWiFiUnconfiguredAccessoryBrowserState.configuring.rawValue == 3)
+    #expect(EAWiFiUnconfiguredAccessoryConfigurationStatus.failed.rawValue == 2)
+    #expect(EAWiFiUnconfiguredAccessoryProperties.propertySupportsHomeKit.rawValue == 4)
+  }
+
+  @Test func objectsThatOnlyTheSystemMakesTrapAsApplesThrow() async {
+    await #expect(processExitsWith: .failure) { _ = EAAccessory() }
+    await #expect(processExitsWith: .failure) { _ = EAAccessoryManager() }
+    await #expect(processExitsWith: .failure) { _ = EASession() }
+  }
+
+  @Test func pickerErrorsAreCaughtByCodeAndBridge() {
+    do { throw EABluetoothAccessoryPickerError(.resultCancelled) } catch EABluetoothAccessoryPickerError.resultCancelled
+    {
+      let error = EABluetoothAccessoryPickerError(.resultCancelled) as NSError
+      #expect(error.domain == EABluetoothAccessoryPickerErrorDomain)
+      #expect(error.code == 2)
+    } catch {
+      Issue.record("\(error)")
+    }
+  }
+
+  @Test(arguments: SimulatedWorld.Settings.DescriptionLayout.allCases)
+  func theDescriptionHasApplesLayoutOfEachGeneration(layout: SimulatedWorld.Settings.DescriptionLayout) async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.layout = layout
+    try await withSimulatedWorld(settings) { world in
+      try world.add("lawk-view").plugIn()
+      await world.settle()
+      let accessory = try #require(manager.connectedAccessories.first)
+      let text = accessory.description
+      #expect(text.hasPrefix("<EAAccessory: 0x"))
+      #expect(
+        text.contains("> { \n  connected:YES \n  connectionID:\(accessory.connectionID) \n  name: 李未可 View AI眼镜 \n"))
+      #expect(
+        text.contains("  certSerial: 16 bytes \n  certData: 607 bytes \n  protocols: (\n    \"com.lawaken.iap2\"\n) \n")
+      )
+      #expect(text.contains("  regioncode: (null) \n") == (layout != .a))
+      #expect(text.contains("  delegate: (null) \n") == (layout != .c))
+      #expect(text.hasSuffix("}"))
+    }
+  }
+}

@@ -1,0 +1,175 @@
+import ExternalAccessory
+import ExternalAccessorySimulation
+import Testing
+
+/// S: suspension and the background.
+@Suite struct SuspensionTests {
+  private var keeping: SimulatedWorld.Settings {
+    var settings = SimulatedWorld.Settings()
+    settings.backgroundModes = ["external-accessory"]
+    return settings
+  }
+
+  @Test(arguments: [true, false]) func s1NoticesOfASuspendedAppComeWhenItRunsAgain(inForeground: Bool) async throws {
+    try await withSimulatedWorld(keeping) { world in
+      let ear = Ear()
+      manager.registerForLocalNotifications()
+      world.move(to: .suspended)
+      try world.add("lawk-view").plugIn()
+      await world.settle()
+      #expect(ear.words == [])
+      world.move(to: inForeground ? .foreground : .background)
+      await world.settle()
+      #expect(ear.words == ["connect 1"])
+    }
+  }
+
+  @Test func s2AConnectAndItsDisconnectWhileSuspendedAreNeverHeardOf() async throws {
+    try await withSimulatedWorld(keeping) { world in
+      let ear = Ear()
+      manager.registerForLocalNotifications()
+      let glasses = try world.add("lawk-view")
+      world.move(to: .suspended)
+      glasses.plugIn()
+      await world.settle()
+      glasses.unplug()
+      await world.settle()
+      world.move(to: .foreground)
+      await world.settle()
+      #expect(ear.words == [])
+    }
+  }
+
+  @Test(arguments: [0, 1, 2]) func s3ADisconnectAndAConnectWhileSuspended(rule: Int) async throws {
+    var settings = keeping
+    settings.rules.reattachment = [.both, .nothing, .connectOnly][rule]
+    try await withSimulatedWorld(settings) { world in
+      let ear = Ear()
+      manager.registerForLocalNotifications()
+      let glasses = try world.add("lawk-view")
+      glasses.plugIn()
+      await world.settle()
+      world.move(to: .suspended)
+      glasses.unplug()
+      await world.settle()
+      glasses.plugIn()
+      await world.settle()
+      world.move(to: .foreground)
+      await world.settle()
+      let later: [[String]] = [["disconnect 1", "connect 1"], [], ["connect 1"]]
+      #expect(ear.words == ["connect 1"] + later[rule])
+    }
+  }
+
+  @Test func s4WithTheModeTheSessionStaysAndBytesWakeTheApp() async throws {
+    try await withSimulatedWorld(keeping) { world in
+      let ear = Ear()
+      manager.registerForLocalNotifications()
+      let simulated = try world.add("echo")
+      simulated.takeSessions()
+      simulated.plugIn()
+      await world.settle()
+      let accessory = try #require(manager.connectedAccessories.first)
+      let session = try #require(EASession(accessory: accessory, forProtocol: "com.example.echo"))
+      let streams = StreamEar(session)
+      session.start(streams)
+      await world.settle()
+      world.move(to: .suspended)
+      await world.advance(by: .seconds(100))
+      simulated.sessions.first?.send([1, 2])
+      await world.settle()
+      #expect(streams.received == [1, 2])
+      #expect(ear.words == ["connect 1"])
+      #expect(world.appState == .background)
+    }
+  }
+
+  @Test(arguments: [true, false]) func s5WithoutTheModeTheBackgroundTakesAccessoriesAndSessions(
+    declares: Bool
+  ) async throws {
+    var settings = keeping
+    settings.rules.honorsBackgroundMode = false
+    if !declares { settings = SimulatedWorld.Settings() }
+    try await withSimulatedWorld(settings) { world in
+      let ear = Ear()
+      manager.registerForLocalNotifications()
+      try world.add("echo").plugIn()
+      try world.add("lawk-view").plugIn()
+      await world.settle()
+      let accessory = try #require(manager.connectedAccessories.first)
+      let session = try #require(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]))
+      let streams = StreamEar(session)
+      session.start(streams)
+      await world.settle()
+      world.move(to: .background)
+      await world.settle()
+      #expect(streams.all.suffix(2) == ["in end", "out end"])
+      world.move(to: .foreground)
+      await world.settle()
+      #expect(
+        ear.words == ["connect 1", "connect 1", "disconnect 1", "disconnect 1", "connect 1", "connect 1"])
+    }
+  }
+
+  @Test func s6AWokenAppIsSuspendedAgainAfterAWhile() async throws {
+    var settings = keeping
+    settings.rules.wakeTime = .seconds(10)
+    try await withSimulatedWorld(settings) { world in
+      let simulated = try world.add("echo")
+      simulated.takeSessions()
+      simulated.plugIn()
+      await world.settle()
+      let accessory = try #require(manager.connectedAccessories.first)
+      let session = try #require(EASession(accessory: accessory, forProtocol: "com.example.echo"))
+      await world.settle()
+      world.move(to: .suspended)
+      simulated.sessions.first?.send([1])
+      await world.advance(by: .seconds(9))
+      #expect(world.appState == .background)
+      await world.advance(by: .seconds(2))
+      #expect(world.appState == .suspended)
+      #expect(session.accessory === accessory)
+    }
+  }
+
+  @Test func s7AsOniOS11BytesDoNotWakeTheApp() async throws {
+    var settings = keeping
+    settings.rules.wakesForBytes = false
+    try await withSimulatedWorld(settings) { world in
+      let simulated = try world.add("echo")
+      simulated.takeSessions()
+      simulated.plugIn()
+      await world.settle()
+      let accessory = try #require(manager.connectedAccessories.first)
+      let session = try #require(EASession(accessory: accessory, forProtocol: "com.example.echo"))
+      let streams = StreamEar(session)
+      session.start(streams)
+      await world.settle()
+      world.move(to: .suspended)
+      simulated.sessions.first?.send([1])
+      await world.advance(by: .seconds(60))
+      #expect(world.appState == .suspended)
+      #expect(streams.received == [])
+      world.move(to: .foreground)
+      await world.settle()
+      #expect(streams.received == [1])
+    }
+  }
+
+  @Test func s9AnAppThatIsSuspendedWhileItOpensGetsItsSessionLater() async throws {
+    try await withSimulatedWorld(keeping) { world in
+      let ear = Ear()
+      manager.registerForLocalNotifications()
+      world.move(to: .background)
+      try world.add("echo", quirks: ["identification,slow,delay=5s"]).plugIn()
+      await world.settle()
+      world.move(to: .suspended)
+      await world.advance(by: .seconds(10))
+      #expect(ear.words == [])
+      world.move(to: .foreground)
+      await world.settle()
+      let accessory = try #require(ear.heard.first?.accessory)
+      #expect(EASession(accessory: accessory, forProtocol: "com.example.echo") != nil)
+    }
+  }
+}
