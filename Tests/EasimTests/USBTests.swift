@@ -138,6 +138,21 @@ import Testing
     #expect(info.err.contains("usb:1-2: another program has claimed it"), "\(info.err)")
   }
 
+  /// The tests' user may be root, whom no permission stops.
+  @Test(.enabled(if: getuid() == 0, "only root can become somebody else"))
+  func aDeviceThatMayNotBeOpenedIsToldWithTheRule() throws {
+    let mine = place.file("easim")
+    _ = try Program(path: "/bin/cp", [BuiltProducts.easim, mine]).wait()
+    let device = USBMock(options: ["--forbidden"])
+    let somebody = ["setpriv", "--reuid=65534", "--clear-groups", mine]
+    let list = try device.start(program: somebody + ["list", "usb:"]).wait()
+    #expect(list.ending == .exit(3))
+    #expect(list.out.contains("(no permission to open /dev/bus/usb/001/005)"))
+    #expect(list.err.contains("sudo tee /etc/udev/rules.d/70-easim.rules"), "\(list.err)")
+    let doctor = try device.start(program: somebody + ["doctor"]).wait()
+    #expect(doctor.out.contains("Mock Accessory is there, and /dev/bus/usb/001/005 may not be opened"), "\(doctor.out)")
+  }
+
   private func mock(_ options: String...) -> USBMock {
     USBMock(options: ["--socket", place.file("glasses.sock")] + options)
   }

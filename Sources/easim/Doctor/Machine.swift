@@ -145,11 +145,13 @@ enum Machine {
   private static var usb: Examination {
     let finding: Examination.Finding
     do {
-      let devices = USBDevices(on: try EpollLoop()) { _ in }
-      try devices.start()
-      let found = devices.accessories
-      devices.stop()
-      finding = judge(found)
+      let judged = judge(try USBDevices.look())
+      if case .works = judged {
+        let devices = USBDevices(on: try EpollLoop()) { _ in }
+        try devices.start()
+        devices.stop()
+      }
+      finding = judged
     } catch {
       finding = .limited("\(error)", remedy: "sudo apt-get install --reinstall libusb-1.0-0 libudev1")
     }

@@ -258,8 +258,11 @@ static gboolean plug(gpointer unused) {
     exit(70);
   }
   if (forbidden) {
-    g_autofree char *path = g_strconcat(umockdev_testbed_get_root_dir(bed), NODE, NULL);
+    g_autofree char *root = umockdev_testbed_get_root_dir(bed);
+    g_autofree char *path = g_strconcat(root, NODE, NULL);
     chmod(path, 0);
+    // Or an ordinary user would see nothing at all.
+    chmod(root, 0755);
   }
   if (twice) umockdev_testbed_uevent(bed, SYSFS, "add");
   return FALSE;
