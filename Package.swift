@@ -33,6 +33,8 @@ let package = Package(
     room("AccessoryCore", floor: 0),
     .target(name: "CLinux"),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"])]),
+    .systemLibrary(name: "CUdev", pkgConfig: "libudev", providers: [.apt(["libudev-dev"])]),
 
     // Floor 1: channels and loops; certificates; what an accessory is.
     // Library is a link to profiles/, whose files are compiled into the code.
@@ -40,7 +42,7 @@ let package = Package(
       "AccessoryProfiles", floor: 1, ["AccessoryCore"],
       exclude: ["Library/schema", "Library/scenarios"], resources: [.embedInCode("Library")]),
     room("AccessoryTransports", floor: 1, ["AccessoryCore", "CLinux", "IAP2"]),
-    room("AccessoryUSB", floor: 1, ["AccessoryCore"]),
+    room("AccessoryUSB", floor: 1, ["AccessoryCore", "CLibUSB", "CUdev"]),
     room("Certificates", floor: 1, ["AccessoryCore", "CCrypto"]),
 
     // Floor 2: the shared session layer.
@@ -51,12 +53,14 @@ let package = Package(
       "AccessorySimulator", floor: 3,
       [
         "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "Certificates",
-        "AccessoryCore",
-        "IAP2",
+        "AccessoryCore", "IAP2",
       ]),
     room(
       "AccessoryHost", floor: 3,
-      ["AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2"]),
+      [
+        "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "Certificates",
+        "AccessoryCore", "IAP2",
+      ]),
 
     // Floor 4: both ends in one process.
     room(
@@ -94,7 +98,7 @@ let package = Package(
       name: "easim",
       dependencies: [
         "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
-        "AccessoryProfiles", "AccessoryUSB", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "CLinux",
+        "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "Certificates", "AccessoryCore", "IAP2", "CLinux",
       ], swiftSettings: settings),
 
     // An app of its own, as it would be on iOS: EADemo's session controller. Tests run it against `easim run`.
@@ -137,7 +141,7 @@ let package = Package(
     tests("IAP2Tests", ["IAP2"]),
     tests("AccessoryProfilesTests", ["AccessoryProfiles", "AccessoryCore", "AccessoryWorlds"]),
     tests("AccessoryTransportsTests", ["AccessoryCore", "AccessoryTransports", "ChannelSuite", "CLinux", "IAP2"]),
-    tests("AccessoryUSBTests", ["AccessoryUSB", "AccessoryTransports", "AccessoryCore"]),
+    tests("AccessoryUSBTests", ["AccessoryUSB", "AccessoryTransports", "AccessoryCore", "TestSupport"]),
     tests("CertificatesTests", ["Certificates", "AccessoryCore", "CCrypto", "CLinux"]),
     tests(
       "AccessoryHostTests",

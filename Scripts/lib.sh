@@ -32,10 +32,19 @@ require_swift() {
 # The Debian packages that building easim needs and this machine lacks, one per line.
 missing_packages() {
   if ! command -v pkg-config >/dev/null; then
-    printf 'pkg-config\nlibssl-dev\n'
-  elif ! pkg-config --exists libcrypto; then
-    printf 'libssl-dev\n'
+    printf 'pkg-config\nlibssl-dev\nlibusb-1.0-0-dev\nlibudev-dev\n'
+    return
   fi
+  pkg-config --exists libcrypto || printf 'libssl-dev\n'
+  pkg-config --exists libusb-1.0 || printf 'libusb-1.0-0-dev\n'
+  pkg-config --exists libudev || printf 'libudev-dev\n'
+}
+
+# The same for the tests: a USB device that is none, in place of hardware.
+missing_test_packages() {
+  missing_packages
+  command -v umockdev-wrapper >/dev/null || printf 'umockdev\n'
+  pkg-config --exists umockdev-1.0 2>/dev/null || printf 'libumockdev-dev\n'
 }
 
 # The Debian packages that a guest needs and this machine lacks, one per line.
@@ -48,6 +57,10 @@ missing_guest_packages() {
 
 require_packages() {
   install_packages missing_packages
+}
+
+require_test_packages() {
+  install_packages missing_test_packages
 }
 
 require_guest_packages() {

@@ -56,7 +56,6 @@ import Testing
     ("send unix:/tmp/a --10k --timeout soon", "--timeout soon"),
     ("send unix:/tmp/a --10k --timout 1s", "did you mean '--timeout'?"),
     ("list unix:/tmp/a", "tells nothing before one connects"),
-    ("watch usb:", "real USB accessories cannot be watched yet"),
     ("watch --for soon", "--for soon"),
     ("watch bench:/a/b", "did you mean 'bench:/a/b#'?"),
     ("watch tcp:192.0.2.1:7000", "unless remote peers are allowed: --allow-remote"),
@@ -89,7 +88,7 @@ import Testing
     ("burst --fault loss,chance=often", "chance"),
     ("burst unix:/tmp/a unix:/tmp/a", "unix:/tmp/a is given twice"),
     ("burst --probe unix:/tmp/a unix:/tmp/b", "--probe looks at one accessory"),
-    ("burst usb:", "usb:"),
+    ("burst usb:12", "usb:"),
     ("send unix:/tmp/a --10k --fault los", "did you mean 'loss'?"),
     ("report merge", "merge|show FILE… is missing"),
     ("report add a b", "'add': expected merge or show"),
@@ -103,7 +102,7 @@ import Testing
     ("send tcp:192.0.2.1:7000 --10k", "unless remote peers are allowed: --allow-remote"),
     ("send unix:\(String(repeating: "a", count: 108)) --10k", "a socket's may have 107"),
     ("send usbip:localhost:3240 --10k", "is no stream to connect to"),
-    ("send usb: --10k", "usb:"),
+    ("send usb:12 --10k", "usb:"),
   ]
 
   @Test(arguments: wrong) func aWrongCommandLineEndsWithTwoAndIsExplained(words: String, complaint: String) throws {

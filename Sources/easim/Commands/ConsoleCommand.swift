@@ -70,7 +70,9 @@ struct EADemoSight {
       place = "the bench \(bench)" + (serial.map { ", for \($0) alone" } ?? "")
       dialer = BenchDialer(
         bench, for: device, on: loop, wrap: wrap, isWanted: { serial == nil || $0.serial == serial })
-    case .usb: throw UsageError("\(address): real USB accessories cannot be reached yet", arguments.command)
+    case .usb(let selector):
+      place = selector == .any ? "USB" : "\(address)"
+      dialer = USBDialer(selector, for: device, on: loop, wrap: wrap)
     default:
       place = address.description
       dialer = Dialer(address, for: device, on: loop, wrap: wrap)

@@ -1,6 +1,7 @@
 import AccessoryCore
 import AccessoryHost
 import AccessoryTransports
+import AccessoryUSB
 
 extension CommandSpec {
   /// `easim list`.
@@ -9,41 +10,57 @@ extension CommandSpec {
     details: """
       Prints every accessory that is plugged in at ADDR (default: bench:), one line each: its address, name,
       manufacturer, model, protocols and process. Reads the cards on the bench and takes no cable, so it disturbs
-      nobody. The exit code is 3 when nothing is attached.
+      nobody. usb: lists what is on USB, without opening it: address, name, manufacturer, numbers, serial number; what
+      is nearly an accessory, or cannot be used, with the reason. The exit code is 3 when nothing is attached that can
+      be used.
       """,
-    options: [.json], examples: ["easim list", "easim list --json bench:/tmp/bench#"], run: runList)
+    options: [.json], examples: ["easim list", "easim list --json bench:/tmp/bench#", "easim list usb:"], run: runList)
 }
 
 private func runList(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
-  let addresses = try arguments.benches()
+  let places = try arguments.places()
   var looked: [String] = []
   var found: [BenchAccessory] = []
-  for (directory, serial) in addresses {
-    looked.append(directory.path)
+  var onUSB: [USBAccessory] = []
+  for place in places {
+    guard case .bench(let path, let serial) = place else {
+      if case .usb(let selector) = place {
+        looked.append("USB")
+        onUSB += try USBDevices.look().filter { $0.isMeant(by: selector) }
+      }
+      continue
+    }
+    let directory = BenchDirectory(path)
+    looked.append("the bench \(directory.path)")
     let (accessories, problems) = try directory.look()
     for problem in problems { console.err("easim: a card is left aside: \(problem)") }
     found += accessories.filter { serial == nil || $0.card.serial == serial }
   }
   if arguments.has("--json") {
     for accessory in found { console.out(accessory.listing) }
-  } else if !found.isEmpty {
-    for line in TextTable.lines(BenchList.rows(found)) { console.out(String(line.dropFirst(2))) }
+    for accessory in onUSB { console.out(accessory.listing) }
+  } else {
+    for rows in [BenchList.rows(found), USBList.rows(onUSB)] where !rows.isEmpty {
+      for line in TextTable.lines(rows) { console.out(String(line.dropFirst(2))) }
+    }
   }
-  guard found.isEmpty else { return .done }
-  console.err("No Accessories Connected (looked on the bench \(looked.joined(separator: ", ")))")
+  guard found.isEmpty, !onUSB.contains(where: { $0.trouble == nil }) else { return .done }
+  if let unpermitted = onUSB.compactMap(\.obstacle).first(where: { $0 != .claimed }) {
+    console.err("easim: \(unpermitted)")
+  }
+  console.err("No Accessories Connected (looked on \(looked.joined(separator: ", ")))")
   return .unreachable
 }
 
 extension ParsedArguments {
-  /// The words as benches, the standard one when there are none; other kinds of addresses cannot be looked at without
-  /// taking a cable.
-  func benches() throws -> [(directory: BenchDirectory, serial: String?)] {
-    guard !words.isEmpty else { return [(BenchDirectory(nil), nil)] }
+  /// The words as benches and USB, the standard bench when there are none; other kinds of addresses cannot be looked at
+  /// without taking a cable.
+  fileprivate func places() throws -> [Address] {
+    guard !words.isEmpty else { return [.bench(directory: nil, serial: nil)] }
     return try words.map { word in
       let address = try address(word)
       switch address {
-      case .bench(let path, let serial): return (BenchDirectory(path), serial)
-      case .usb: throw UsageError("\(address): real USB accessories cannot be listed yet", command)
+      case .bench, .usb: return address
       default:
         throw UsageError(
           "\(address) tells nothing before one connects; easim info \(address) connects and shows what is there",

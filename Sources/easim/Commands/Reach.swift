@@ -1,6 +1,7 @@
 import AccessoryCore
 import AccessoryHost
 import AccessoryTransports
+import AccessoryUSB
 
 /// How a command gets to the one accessory it is about: the accessory at a fixed address, or the only one on the bench
 /// that fits.
@@ -27,8 +28,12 @@ final class Reach {
   ) throws {
     address = try text.map { try arguments.address($0) } ?? .bench(directory: nil, serial: nil)
     guard case .bench(let path, let serial) = address else {
-      if case .usb = address { throw UsageError("\(address): real USB accessories cannot be reached yet", nil) }
       directory = nil
+      if case .usb(let selector) = address {
+        try Self.choose(on: address, selector, console)
+        dialer = USBDialer(selector, for: device, on: loop, takesOne: true, wrap: wrap)
+        return
+      }
       var options = TransportOptions()
       options.allowsRemote = arguments.has("--allow-remote")
       dialer = Dialer(address, for: device, on: loop, options: options, wrap: wrap)
@@ -47,6 +52,15 @@ final class Reach {
         if pinned == nil, fits { pinned = card.serial }
         return card.serial == pinned
       })
+  }
+
+  /// Makes sure that at most one accessory on USB is meant.
+  private static func choose(on address: Address, _ selector: Address.USBSelector, _ console: Console) throws {
+    let found = try USBDevices.look().filter { $0.isAccessory && $0.isMeant(by: selector) }
+    if found.isEmpty { console.err("easim: no accessory at \(address), waiting") }
+    guard found.count > 1 else { return }
+    throw Refusal(
+      code: .usage, message: "\(found.count) accessories are connected, choose one:\n\(USBList.text(found))")
   }
 
   /// The serial number of what is meant; nil when it is not there yet.

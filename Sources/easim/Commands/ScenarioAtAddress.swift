@@ -63,6 +63,11 @@ final class ScenarioAtAddress {
     guard case .bench(let path, let serial) = addresses[place] else {
       var options = TransportOptions()
       options.allowsRemote = arguments.has("--allow-remote")
+      if case .usb(let selector) = addresses[place] {
+        return USBDialer(selector, for: device, on: stage.loop, takesOne: true) { [unowned self] channel in
+          wrap(channel, accessory: place)
+        }
+      }
       return Dialer(addresses[place], for: device, on: stage.loop, options: options) { [unowned self] channel in
         wrap(channel, accessory: place)
       }

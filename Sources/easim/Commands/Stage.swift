@@ -1,4 +1,5 @@
 import AccessoryTransports
+import AccessoryUSB
 import Glibc
 
 /// What every command that runs for a while stands on: the loop on the main thread, and Ctrl-C as an event.
@@ -38,8 +39,8 @@ final class Stage {
     loop.run(until: { condition() || signal != nil }, limit: limit) && signal == nil
   }
 
-  /// Lets what was said last go out: channels are closed in order, which takes a turn or two.
+  /// Lets what was said last go out: channels are closed in order, which takes a turn or two, and USB devices given back.
   func settle(until condition: () -> Bool, limit: Duration = .seconds(1)) {
-    loop.run(until: condition, limit: limit)
+    loop.run(until: { condition() && USBHost.isIdle }, limit: limit)
   }
 }

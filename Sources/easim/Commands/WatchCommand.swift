@@ -2,6 +2,7 @@ import AccessoryCore
 import AccessoryHost
 import AccessorySessions
 import AccessoryTransports
+import AccessoryUSB
 import Certificates
 
 extension CommandSpec {
@@ -11,7 +12,7 @@ extension CommandSpec {
     argumentCount: 0...Int.max,
     details: """
       Prints every accessory that is plugged in or out at ADDR (default: bench:) until Ctrl-C, those that are there
-      already first. On a bench it reads the cards and takes no cable. At a fixed address there is no card: it connects
+      already first. On a bench it reads the cards and takes no cable; on USB it opens nothing. At a fixed address there is no card: it connects
       as an Apple device would, and prints connects and disconnects as an app sees them.
       """,
     options: [
@@ -33,6 +34,7 @@ private func runWatch(_ arguments: ParsedArguments, _ console: Console) throws -
   }
   let device = Device(settings: DeviceSettings(authenticator: AccessoryVerifier()), on: stage.loop, report: show)
   var watchers: [BenchWatcher] = []
+  var buses: [USBDevices] = []
   var dialers: [Dialer] = []
   for address in addresses {
     switch address {
@@ -45,7 +47,13 @@ private func runWatch(_ arguments: ParsedArguments, _ console: Console) throws -
         console.err("easim: No Accessories Connected on the bench \(watcher.directory), watching")
       }
       watchers.append(watcher)
-    case .usb: throw UsageError("\(address): real USB accessories cannot be watched yet", arguments.command)
+    case .usb(let selector):
+      let devices = USBDevices(on: stage.loop) { change in
+        for event in change.events(at: stage.loop.now, selector) { show(event) }
+      }
+      try devices.start()
+      if devices.accessories.isEmpty { console.err("easim: No Accessories Connected on USB, watching") }
+      buses.append(devices)
     default:
       var options = TransportOptions()
       options.allowsRemote = arguments.has("--allow-remote")
@@ -57,6 +65,7 @@ private func runWatch(_ arguments: ParsedArguments, _ console: Console) throws -
   _ = stage.run(until: { false }, limit: limit)
   for dialer in dialers { dialer.stop() }
   for watcher in watchers { watcher.stop() }
+  for devices in buses { devices.stop() }
   device.unplugAll("done")
   stage.settle(until: { device.cableCount == 0 })
   console.err("easim: \(count) \(count == 1 ? "event" : "events") seen")

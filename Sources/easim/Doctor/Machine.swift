@@ -1,5 +1,6 @@
 import AccessoryCore
 import AccessoryTransports
+import AccessoryUSB
 import CLinux
 import Certificates
 import Glibc
@@ -139,10 +140,32 @@ enum Machine {
 
   private static let reinstall = "sudo apt-get install --reinstall libssl3"
 
-  // MARK: What is to come
+  // MARK: USB
 
   private static var usb: Examination {
-    Examination(name: "usb", purpose: "real accessories on USB", finding: .later("not in this easim yet"))
+    let finding: Examination.Finding
+    do {
+      let judged = judge(try USBDevices.look())
+      if case .works = judged {
+        let devices = USBDevices(on: try EpollLoop()) { _ in }
+        try devices.start()
+        devices.stop()
+      }
+      finding = judged
+    } catch {
+      finding = .limited("\(error)", remedy: "sudo apt-get install --reinstall libusb-1.0-0 libudev1")
+    }
+    return Examination(name: "usb", purpose: "real accessories on USB", finding: finding)
+  }
+
+  private static func judge(_ found: [USBAccessory]) -> Examination.Finding {
+    for accessory in found {
+      if case .noPermission(let node) = accessory.obstacle {
+        return .limited("\(accessory.title) is there, and \(node) may not be opened", remedy: USBRule.installCommand)
+      }
+    }
+    let count = found.count { $0.trouble == nil }
+    return .works("\(USBHost.libraryVersion), \(count) \(count == 1 ? "accessory" : "accessories")")
   }
 
   private static var virtualHost: Examination {

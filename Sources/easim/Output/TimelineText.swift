@@ -24,6 +24,9 @@ enum TimelineText {
     let offer = protocols.isEmpty ? "no protocols" : protocols.joined(separator: ", ")
     let id = event.subject?.connectionID.map { "  connectionID \($0)" } ?? ""
     switch event.kind {
+    // On USB nobody says what it offers before it identifies itself.
+    case .attach(let place) where event.side == .accessory && place.hasPrefix("usb:"):
+      return ("+", "plugged in at \(place): \(name)", Style.plain)
     case .attach(let place):
       return event.side == .accessory
         ? ("+", "plugged in at \(place), offering \(offer)", Style.plain) : ("+", "cable at \(place)", Style.quiet)

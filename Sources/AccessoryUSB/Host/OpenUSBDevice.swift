@@ -1,0 +1,154 @@
+import AccessoryCore
+import CLibUSB
+import Glibc
+
+/// A device that was opened and whose interface was claimed, with a context of libusb for itself alone.
+///
+/// It is made and given back on the thread of ``USBErrands`` and used on a loop in between; never on both at once,
+/// except for what libusb allows.
+final class OpenUSBDevice: @unchecked Sendable {
+  let context: OpaquePointer
+  let handle: OpaquePointer
+  let interface: IAPInterface
+  /// How many bytes of an earlier session were thrown away.
+  private(set) var staleCount = 0
+  /// What was read last and belongs to the session that begins.
+  private(set) var early: [UInt8] = []
+  private let descriptor: Int32
+
+  /// How long an accessory is silent before what comes is its own.
+  private static let silence: UInt32 = 10
+  /// An accessory that never is silent is taken as it is after so many reads.
+  private static let mostStaleReads = 32
+
+  /// Opens the device and claims its interface. Blocks.
+  init(_ accessory: USBAccessory) throws(USBHostError) {
+    let interface = try accessory.interface.get()
+    let node = accessory.node
+    let descriptor = open(node, O_RDWR | O_CLOEXEC)
+    guard descriptor >= 0 else { throw USBHostError(openingErrno: errno, node: node) }
+    _ = clibusb_look_for_no_devices()
+    var context: OpaquePointer?
+    var handle: OpaquePointer?
+    var code = libusb_init(&context)
+    guard code == 0, let context else {
+      close(descriptor)
+      throw USBHostError(code, at: "start libusb", node: node)
+    }
+    code = libusb_wrap_sys_device(context, Int(descriptor), &handle)
+    guard code == 0, let handle else {
+      libusb_exit(context)
+      close(descriptor)
+      throw USBHostError(code, at: "open \(node)", node: node)
+    }
+    (self.context, self.handle, self.interface, self.descriptor) = (context, handle, interface, descriptor)
+    USBErrands.shared.taken()
+    do throws(USBHostError) {
+      try claim(accessory)
+    } catch {
+      giveBack()
+      throw error
+    }
+    drain()
+  }
+
+  private func claim(_ accessory: USBAccessory) throws(USBHostError) {
+    // Only where it must be: choosing a configuration takes every other interface from whoever uses it.
+    if let active = accessory.activeConfiguration, active != interface.configuration {
+      try check(libusb_set_configuration(handle, Int32(interface.configuration)), "choose the configuration", accessory)
+    }
+    // A driver of the kernel is put aside, and put back when the interface is released.
+    libusb_set_auto_detach_kernel_driver(handle, 1)
+    try check(libusb_claim_interface(handle, Int32(interface.number)), "claim the interface", accessory)
+    if interface.alternate != 0 {
+      try check(
+        libusb_set_interface_alt_setting(handle, Int32(interface.number), Int32(interface.alternate)),
+        "choose the alternate setting", accessory)
+    }
+  }
+
+  private func check(_ code: Int32, _ call: String, _ accessory: USBAccessory) throws(USBHostError) {
+    if code != 0 { throw USBHostError(code, at: call, node: accessory.node) }
+  }
+
+  /// What an accessory sends first, again and again until it is answered; a second passes in between.
+  private static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
+
+  /// Reads what an earlier session left in the accessory's endpoint, until there is silence. A detection sequence at its
+  /// end is no leftover: it is what the accessory began with when it was opened.
+  private func drain() {
+    var buffer = [UInt8](repeating: 0, count: USBChannel.readSize)
+    var tail: [UInt8] = []
+    defer {
+      if tail == Self.detection {
+        early = tail
+        staleCount -= tail.count
+      }
+    }
+    for _ in 0..<Self.mostStaleReads {
+      var count: Int32 = 0
+      let code = libusb_bulk_transfer(
+        handle, interface.incoming.address, &buffer, Int32(buffer.count), &count, Self.silence)
+      staleCount += Int(count)
+      tail = Array((tail + buffer[..<Int(count)].suffix(Self.detection.count)).suffix(Self.detection.count))
+      if code == LIBUSB_ERROR_PIPE.rawValue { libusb_clear_halt(handle, interface.incoming.address) }
+      // A device that is gone, or in error, says so again when it is used.
+      if code != 0, code != LIBUSB_ERROR_PIPE.rawValue { return }
+    }
+  }
+
+  /// Releases everything. Blocks, and is the last call.
+  func giveBack() {
+    libusb_release_interface(handle, Int32(interface.number))
+    libusb_close(handle)
+    libusb_exit(context)
+    Glibc.close(descriptor)
+    USBErrands.shared.returned()
+  }
+}
+
+/// A device on its way to being open: what can cancel it.
+public final class USBOpening {
+  private var completion: ((Result<USBChannel, USBHostError>) -> Void)?
+
+  /// Opens an accessory, on a thread of its own, and tells on the loop.
+  ///
+  /// - Parameter completion: called once, in a later turn, with the channel (not started) or with what went wrong.
+  @discardableResult
+  public init(
+    _ accessory: USBAccessory, on loop: any PollingLoop,
+    completion: @escaping (Result<USBChannel, USBHostError>) -> Void
+  ) {
+    loop.preconditionCurrent()
+    self.completion = completion
+    let this = LoopBound(self, on: loop)
+    let pollingLoop = LoopBound(loop, on: loop)
+    USBErrands.shared.run {
+      let result = Result { () throws(USBHostError) in try OpenUSBDevice(accessory) }
+      loop.execute { this.value.opened(result, on: pollingLoop.value) }
+    }
+  }
+
+  /// Gives up; the completion is not called any more.
+  public func cancel() {
+    completion = nil
+  }
+
+  private func opened(_ result: Result<OpenUSBDevice, USBHostError>, on loop: any PollingLoop) {
+    guard let completion else {
+      if case .success(let device) = result { USBErrands.shared.run { device.giveBack() } }
+      return
+    }
+    self.completion = nil
+    switch result {
+    case .failure(let error): completion(.failure(error))
+    case .success(let device):
+      do {
+        completion(.success(try USBChannel(device, on: loop)))
+      } catch {
+        USBErrands.shared.run { device.giveBack() }
+        completion(.failure(.refused("watch the device", reason: "\(error)")))
+      }
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import AccessoryCore
+import CLibUSB
+
+/// How one direction of a channel is.
+struct USBLane {
+  /// What has to happen before transfers are given to the kernel again.
+  enum Cure: Equatable {
+    case clearHalt
+    case pause
+  }
+
+  /// How many transfers the kernel has.
+  var inFlight = 0
+  /// Set from a failure until it is cured.
+  var cure: Cure?
+  /// Whether the cure has begun.
+  var isBeingCured = false
+  /// Failures since a transfer went well.
+  var failures = 0
+
+  /// Whether transfers may be given to the kernel.
+  var isWell: Bool { cure == nil }
+}
+
+/// What becomes of transfers that come back.
+extension USBChannel {
+  /// Called after libusb's events were handled, outside of it.
+  func judgeReturned() {
+    let back = returned
+    returned.removeAll(keepingCapacity: true)
+    for transfer in back {
+      if writers.contains(where: { $0 === transfer }) {
+        writers.removeAll { $0 === transfer }
+        outgoing.inFlight -= 1
+        judgeWriter(transfer)
+      } else {
+        incoming.inFlight -= 1
+        judgeReader(transfer)
+      }
+    }
+    deliver()
+    begin(\.incoming, at: device.interface.incoming.address) { $0.read() }
+    begin(\.outgoing, at: device.interface.outgoing.address) { $0.write() }
+    if case .closing = state, outstanding == 0 { over() }
+    tellWritable()
+    giveBackIfIdle()
+  }
+
+  private func judgeReader(_ transfer: USBTransfer) {
+    let outcome = transfer.outcome
+    transfer.keepReceived()
+    switch outcome {
+    case .done: incoming.failures = 0
+    case .gone: fail(Self.unplugged)
+    case .cancelled: break
+    case .stalled: note(\.incoming, .clearHalt, "it stalls reading")
+    case .failed(let reason): note(\.incoming, .pause, reason)
+    }
+    // What came before it stopped is as good as any.
+    if !transfer.bytes.isEmpty { held.append(transfer) }
+  }
+
+  private func judgeWriter(_ transfer: USBTransfer) {
+    let outcome = transfer.outcome
+    let before = transfer.bytes.count
+    transfer.advance()
+    let left = transfer.bytes.count
+    switch outcome {
+    case .done: outgoing.failures = 0
+    case .gone: fail(Self.unplugged)
+    case .cancelled: break
+    case .stalled: note(\.outgoing, .clearHalt, "it stalls writing")
+    case .failed(let reason): note(\.outgoing, .pause, reason)
+    }
+    let mayGoOut: Bool
+    switch state {
+    case .made, .started, .closing: mayGoOut = end == nil
+    case .over: mayGoOut = false
+    }
+    if left == 0 || !mayGoOut { return sent(transfer, before) }
+    outstanding -= before - left
+    // The others of its direction come back too; all go out again in the order in which they were taken.
+    unsent.insert(transfer, at: unsent.firstIndex { $0.order > transfer.order } ?? unsent.endIndex)
+  }
+
+  private func note(_ lane: ReferenceWritableKeyPath<USBChannel, USBLane>, _ cure: USBLane.Cure, _ reason: String) {
+    self[keyPath: lane].failures += 1
+    guard self[keyPath: lane].failures <= Self.mostFailures else {
+      return fail(.failed("\(reason), \(Self.mostFailures) times in a row"))
+    }
+    // A halt outweighs an error.
+    if self[keyPath: lane].cure != .clearHalt { self[keyPath: lane].cure = cure }
+    for transfer in lane == \USBChannel.outgoing ? writers : readers { transfer.cancel() }
+  }
+
+  /// Begins to cure a direction, once all of its transfers are back; goes on with it when it is well.
+  private func begin(
+    _ lane: ReferenceWritableKeyPath<USBChannel, USBLane>, at endpoint: UInt8, goOn: @escaping (USBChannel) -> Void
+  ) {
+    guard let cure = self[keyPath: lane].cure else { return goOn(self) }
+    guard self[keyPath: lane].inFlight == 0, !self[keyPath: lane].isBeingCured, end == nil else { return }
+    self[keyPath: lane].isBeingCured = true
+    let well = { [weak self] in
+      guard let self else { return }
+      self[keyPath: lane].cure = nil
+      self[keyPath: lane].isBeingCured = false
+      goOn(self)
+    }
+    switch cure {
+    case .pause: loop.schedule(after: Self.pauseAfterFailure * self[keyPath: lane].failures, well)
+    case .clearHalt:
+      let (device, loop) = (device, loop)
+      let box = LoopBound(well, on: loop)
+      USBErrands.shared.run {
+        libusb_clear_halt(device.handle, endpoint)
+        loop.execute { box.value() }
+      }
+    }
+  }
+}

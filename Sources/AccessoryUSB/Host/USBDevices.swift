@@ -1,0 +1,121 @@
+import AccessoryCore
+import CUdev
+import Glibc
+
+/// Tells which accessories are plugged into USB and out of it.
+///
+/// Both of libudev's sources are heard: "udev" comes when the rules have run, "kernel" comes where no udevd runs. So most
+/// arrivals are announced twice; the second time is news only where something differs, such as the permission that a
+/// rule gave meanwhile.
+///
+/// ```swift
+/// let devices = USBDevices(on: loop) { change in print(change) }
+/// try devices.start()          // what is there already is told of before this returns
+/// ```
+public final class USBDevices: DescriptorHandler {
+  /// What happened on USB.
+  public enum Change: Equatable, Sendable {
+    /// A device was plugged in that is an accessory, or nearly one.
+    case arrived(USBAccessory)
+    /// Something about it is different now; as it was before.
+    case changed(USBAccessory, from: USBAccessory)
+    /// It was unplugged.
+    case left(USBAccessory)
+  }
+
+  private let loop: any PollingLoop
+  private let hear: (Change) -> Void
+  private var udev: OpaquePointer?
+  private var monitors: [(monitor: OpaquePointer, watch: any DescriptorWatch)] = []
+  private var known: [String: USBAccessory] = [:]
+
+  /// An observer that has not begun. `hear` is called on the loop.
+  public init(on loop: any PollingLoop, hear: @escaping (Change) -> Void) {
+    self.loop = loop
+    self.hear = hear
+  }
+
+  deinit { stop() }
+
+  /// What is plugged in now, in the order of the ports.
+  public var accessories: [USBAccessory] { known.values.sorted { $0.path < $1.path } }
+
+  /// Begins, and tells of everything that is there already.
+  ///
+  /// - Throws: ``USBHostError`` when libudev cannot be used.
+  public func start() throws {
+    loop.preconditionCurrent()
+    guard let udev = udev_new() else { throw USBHostError.refused("use libudev", reason: "udev_new failed") }
+    self.udev = udev
+    // Listened first and enumerated after: what comes in between is told of twice, and the second time is not news.
+    for source in ["kernel", "udev"] {
+      guard let monitor = udev_monitor_new_from_netlink(udev, source) else { continue }
+      udev_monitor_filter_add_match_subsystem_devtype(monitor, "usb", "usb_device")
+      guard udev_monitor_enable_receiving(monitor) >= 0 else {
+        udev_monitor_unref(monitor)
+        continue
+      }
+      monitors.append((monitor, try loop.watch(udev_monitor_get_fd(monitor), for: .readable, self)))
+    }
+    guard !monitors.isEmpty else {
+      throw USBHostError.refused("hear of USB arrivals", reason: "the kernel gives no netlink socket for them")
+    }
+    for accessory in USBEnumeration.scan(udev) { note(accessory) }
+  }
+
+  /// Ends; nothing more is told.
+  public func stop() {
+    for (monitor, watch) in monitors {
+      watch.cancel()
+      udev_monitor_unref(monitor)
+    }
+    monitors = []
+    if let udev { udev_unref(udev) }
+    udev = nil
+  }
+
+  /// What is plugged in now, without watching.
+  ///
+  /// - Throws: ``USBHostError`` when libudev cannot be used.
+  public static func look() throws(USBHostError) -> [USBAccessory] {
+    guard let udev = udev_new() else { throw .refused("use libudev", reason: "udev_new failed") }
+    defer { udev_unref(udev) }
+    return USBEnumeration.scan(udev).sorted { $0.path < $1.path }
+  }
+
+  /// Called by the loop.
+  public func descriptorReady(_ readiness: Readiness) {
+    for (monitor, _) in monitors {
+      while let device = udev_monitor_receive_device(monitor) {
+        happened(device)
+        udev_device_unref(device)
+        // Whoever heard of it may have stopped this.
+        if monitors.isEmpty { return }
+      }
+    }
+  }
+
+  private func happened(_ device: OpaquePointer) {
+    guard let path = udev_device_get_syspath(device).map({ String(cString: $0) }) else { return }
+    let action = udev_device_get_action(device).map { String(cString: $0) }
+    if action == "remove" { return forget(path) }
+    // Read anew: what the monitor gives is what was true when the event was made.
+    guard let udev, let fresh = udev_device_new_from_syspath(udev, path) else { return forget(path) }
+    defer { udev_device_unref(fresh) }
+    if let accessory = USBEnumeration.accessory(fresh) { note(accessory) } else { forget(path) }
+  }
+
+  private func note(_ accessory: USBAccessory) {
+    // Another number at the same port is another attachment whose departure was missed.
+    if let before = known[accessory.path], before.number != accessory.number { forget(accessory.path) }
+    switch known.updateValue(accessory, forKey: accessory.path) {
+    case nil: hear(.arrived(accessory))
+    case let before? where before != accessory: hear(.changed(accessory, from: before))
+    default: break
+    }
+  }
+
+  private func forget(_ path: String) {
+    if let accessory = known.removeValue(forKey: path) { hear(.left(accessory)) }
+  }
+}

@@ -1,0 +1,64 @@
+import CLibUSB
+import Glibc
+
+/// Why a USB accessory cannot be used.
+public enum USBHostError: Error, Equatable, Sendable {
+  /// This user may not open its device node.
+  case noPermission(node: String)
+  /// Another program has the interface.
+  case claimed
+  /// It was unplugged meanwhile.
+  case gone
+  /// It is nearly an accessory; the text says what is missing.
+  case nearMiss(String)
+  /// libusb or the kernel refused something else.
+  case refused(String, reason: String)
+
+  /// What a code of libusb means, at the call that gave it.
+  init(_ code: Int32, at call: String, node: String) {
+    switch code {
+    case LIBUSB_ERROR_ACCESS.rawValue: self = .noPermission(node: node)
+    case LIBUSB_ERROR_BUSY.rawValue: self = .claimed
+    case LIBUSB_ERROR_NO_DEVICE.rawValue, LIBUSB_ERROR_NOT_FOUND.rawValue: self = .gone
+    default: self = .refused(call, reason: String(cString: libusb_error_name(code)))
+    }
+  }
+
+  /// What a failed open of the node means.
+  init(openingErrno code: Int32, node: String) {
+    switch code {
+    case EACCES, EPERM: self = .noPermission(node: node)
+    case ENOENT, ENODEV, ENXIO: self = .gone
+    case EBUSY: self = .claimed
+    default: self = .refused("open \(node)", reason: String(cString: strerror(code)))
+    }
+  }
+
+  /// Whether asking again may help without anything being plugged or installed.
+  public var mayPass: Bool {
+    switch self {
+    case .claimed, .noPermission, .refused: true
+    case .gone, .nearMiss: false
+    }
+  }
+}
+
+extension USBHostError: CustomStringConvertible {
+  /// One line, with the command that helps where there is one.
+  public var description: String {
+    switch self {
+    case .noPermission(let node):
+      "no permission to open \(node); install the udev rule and plug it in again: \(USBRule.installCommand)"
+    case .claimed: "another program has claimed it"
+    case .gone: "it was unplugged"
+    case .nearMiss(let reason): reason
+    case .refused(let call, let reason): "cannot \(call): \(reason)"
+    }
+  }
+
+  /// The reason in a few words, for a list.
+  public var brief: String {
+    if case .noPermission(let node) = self { return "no permission to open \(node)" }
+    return description
+  }
+}

@@ -1,0 +1,74 @@
+import Glibc
+import TestSupport
+
+/// A USB device that is none, and programs that see it as the only one: `Tests/Support/USBMock`, on umockdev.
+struct USBMock {
+  /// Why it cannot be had here; nil when it can.
+  static let absence: String? = {
+    do {
+      let source = "\(Repository.root)/Tests/Support/USBMock/usb_mock.c"
+      let made = try Program(
+        path: "/bin/bash",
+        [
+          "-c",
+          "command -v umockdev-wrapper && cc -o '\(path)' '\(source)' $(pkg-config --cflags --libs umockdev-1.0)",
+        ],
+        environment: search
+      ).wait()
+      return made.ending == .exit(0)
+        ? nil : "NO USB TESTS HERE: apt-get install umockdev libumockdev-dev\n\(made.err)"
+    } catch {
+      return "NO USB TESTS HERE: \(error)"
+    }
+  }()
+
+  private static var path: String { "\(BuiltProducts.folder)/usb_mock" }
+  private static var search: [String: String] {
+    ["PATH": getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"]
+  }
+
+  /// What it says it is.
+  var descriptors = Self.plain
+  /// More options of the mock.
+  var options: [String] = []
+
+  /// Starts `easim` with this device plugged in.
+  func start(_ words: [String]) throws -> Program {
+    try start(program: [BuiltProducts.easim] + words)
+  }
+
+  /// Starts a program with this device plugged in.
+  func start(program: [String]) throws -> Program {
+    let hex = descriptors.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    return try Program(
+      path: "/usr/bin/env", ["umockdev-wrapper", Self.path, "--descriptors", hex] + options + ["--"] + program,
+      environment: Self.search)
+  }
+
+  /// Runs `easim` with this device plugged in to its end.
+  func run(_ words: String...) throws -> Program.Remains {
+    try start(words).wait()
+  }
+
+  // MARK: Descriptors
+
+  static let device: [UInt8] = [
+    0x12, 0x01, 0x00, 0x02, 0x00, 0x00, 0x00, 0x40, 0x09, 0x12, 0x01, 0x00, 0x00, 0x01, 0x01, 0x02, 0x03, 0x01,
+  ]
+  static let bulkIn: [UInt8] = [0x07, 0x05, 0x81, 0x02, 0x00, 0x02, 0x00]
+  static let bulkOut: [UInt8] = [0x07, 0x05, 0x02, 0x02, 0x00, 0x02, 0x00]
+  static let plain = device + configuration(1, [interface(0, [0xFF, 0xF0, 0x00], [bulkIn, bulkOut])])
+
+  /// A configuration of these interfaces.
+  static func configuration(_ value: UInt8, _ interfaces: [[UInt8]]) -> [UInt8] {
+    let body = interfaces.flatMap { $0 }
+    return [0x09, 0x02, UInt8(9 + body.count), 0x00, UInt8(interfaces.count), value, 0x00, 0xC0, 0x32] + body
+  }
+
+  /// An interface, or an alternate setting of one.
+  static func interface(
+    _ number: UInt8, alternate: UInt8 = 0, _ kind: [UInt8], _ endpoints: [[UInt8]] = []
+  ) -> [UInt8] {
+    [0x09, 0x04, number, alternate, UInt8(endpoints.count)] + kind + [0x00] + endpoints.flatMap { $0 }
+  }
+}

@@ -1,0 +1,159 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// `usb:` as a user types it, with real libusb and libudev on a device that umockdev plays. Behind its endpoints is
+/// `easim run`.
+@Suite(.enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct USBTests {
+  let place = Place()
+
+  // MARK: Shapes
+
+  static let iAP: [UInt8] = [0xFF, 0xF0, 0x00]
+  static let keyboard = USBMock.interface(0, [0x03, 0x01, 0x01], [[0x07, 0x05, 0x83, 0x03, 0x08, 0x00, 0x0A]])
+  static let pair = [USBMock.bulkIn, USBMock.bulkOut]
+
+  static func shape(_ interfaces: [UInt8]...) -> [UInt8] {
+    USBMock.device + USBMock.configuration(1, interfaces)
+  }
+
+  /// Devices that are accessories, however they are put together.
+  static let accessories: [(name: String, descriptors: [UInt8])] = [
+    ("high speed", USBMock.plain),
+    (
+      "full speed",
+      shape(
+        USBMock.interface(0, iAP, [[7, 5, 0x81, 2, 0x40, 0, 0], [7, 5, 0x02, 2, 0x40, 0, 0]]))
+    ),
+    ("OUT before IN", shape(USBMock.interface(0, iAP, [USBMock.bulkOut, USBMock.bulkIn]))),
+    ("an interrupt endpoint more", shape(USBMock.interface(0, iAP, [[7, 5, 0x84, 3, 8, 0, 10]] + pair))),
+    ("a keyboard beside it", shape(keyboard, USBMock.interface(1, iAP, pair))),
+    ("in an alternate setting", shape(USBMock.interface(0, iAP), USBMock.interface(0, alternate: 1, iAP, pair))),
+    (
+      "in another configuration",
+      USBMock.device + USBMock.configuration(1, [keyboard])
+        + USBMock.configuration(2, [USBMock.interface(0, iAP, pair)])
+    ),
+    ("a native transport beside it", shape(USBMock.interface(0, iAP, pair), USBMock.interface(1, [0xFF, 0xF0, 0x01]))),
+  ]
+
+  @Test(arguments: accessories) func everyShapeOfAccessoryIsListedAndIdentifiesItself(
+    name: String, descriptors: [UInt8]
+  ) throws {
+    let list = try USBMock(descriptors: descriptors).run("list", "usb:")
+    #expect(list.ending == .exit(0), "\(name): \(list.err)")
+    #expect(list.out == "usb:1-2  Mock Accessory  Mock Works  1209:0001  MOCK-1  iAP2\n", "\(name)")
+    let accessory = try Accessory(on: .unix, in: place)
+    let info = try USBMock(descriptors: descriptors, options: ["--socket", place.file("glasses.sock")])
+      .run("info", "usb:1209:0001")
+    #expect(info.ending == .exit(0), "\(name): \(info.err)")
+    #expect(info.out.contains("serialNumber: 040025380108A000608"))
+    try accessory.interrupt()
+  }
+
+  /// Devices that are nearly accessories, and what is said of them.
+  static let nearMisses: [(descriptors: [UInt8], reason: String)] = [
+    (shape(USBMock.interface(0, iAP, [USBMock.bulkIn])), "(interface 0 is FF/F0/00 and has no bulk OUT endpoint)"),
+    (shape(USBMock.interface(0, iAP, [USBMock.bulkOut])), "(interface 0 is FF/F0/00 and has no bulk IN endpoint)"),
+    (shape(USBMock.interface(0, iAP)), "(interface 0 is FF/F0/00 and has no bulk endpoints)"),
+    (
+      shape(USBMock.interface(0, [0xFF, 0xF0, 0x01])),
+      "(interface 0 is a native transport, and there is no iAP interface beside it)"
+    ),
+    (
+      Array(USBMock.plain.dropLast(7)),
+      "(its descriptors cannot be read: byte 18: the configuration says it has 32 bytes, and 25 are there)"
+    ),
+  ]
+
+  @Test(arguments: nearMisses) func aNearMissIsListedWithItsReason(descriptors: [UInt8], reason: String) throws {
+    let list = try USBMock(descriptors: descriptors).run("list", "usb:")
+    #expect(list.ending == .exit(3))
+    #expect(list.out.hasSuffix("  \(reason)\n"), "\(list.out)")
+    let info = try USBMock(descriptors: descriptors).run("info", "usb:", "--timeout", "100ms")
+    #expect(info.ending == .exit(3))
+    #expect(info.err.contains(reason.dropFirst().dropLast()), "\(info.err)")
+  }
+
+  @Test func whatIsNoAccessoryIsNotListed() throws {
+    let list = try USBMock(descriptors: Self.shape(Self.keyboard)).run("list", "usb:")
+    #expect(list.ending == .exit(3))
+    #expect(list.out == "")
+    #expect(list.err.contains("No Accessories Connected (looked on USB)"))
+  }
+
+  @Test(arguments: [
+    ("usb:1-2", 0), ("usb:serial=MOCK-1", 0), ("usb:1209:0001", 0), ("usb:1-3", 3), ("usb:serial=X", 3),
+  ]) func anAddressMeansTheDeviceItNames(address: String, code: Int32) throws {
+    #expect(try USBMock().run("list", address).ending == .exit(code))
+  }
+
+  // MARK: Coming and going
+
+  @Test func anArrivalThatIsAnnouncedTwiceIsOneAccessory() throws {
+    let watch = try USBMock(options: ["--twice", "--plug-after", "50"]).run("watch", "usb:", "--json", "--for", "500ms")
+    let events = try EventLines(watch.out)
+    #expect(events.names == ["attach"])
+    #expect(events.events.first?["on"]?.text == "usb:1-2")
+  }
+
+  @Test func anAccessoryThatComesLaterIsWaitedFor() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let send = try mock("--plug-after", "100").run("send", "usb:", "--10k", "--expect", "echo")
+    #expect(send.ending == .exit(0), "\(send.err)")
+    try accessory.interrupt()
+  }
+
+  @Test func unplugInTheMiddleOfASessionIsExitCodeFive() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let send = try mock("--unplug-at", "5000").run("send", "usb:", "--10k", "--expect", "echo")
+    #expect(send.ending == .exit(5), "\(send.err)")
+    #expect((send.out + send.err).contains("the accessory was unplugged"))
+    try accessory.interrupt()
+  }
+
+  // MARK: Transfers
+
+  /// One transfer fails with what the kernel says for a stall, for errors on the wire, for babble.
+  @Test(arguments: ["in", "out"], [EPIPE, EPROTO, EILSEQ, ETIME, EOVERFLOW])
+  func aTransferThatFailsOnceLosesNothing(direction: String, code: Int32) throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let send = try mock("--fail", "\(direction):\(code):3000").run("send", "usb:", "--10k", "--expect", "echo")
+    #expect(send.ending == .exit(0), "\(send.err)")
+    #expect((send.out + send.err).contains("10000 bytes came back as expected"))
+    try accessory.interrupt()
+  }
+
+  @Test func whatAnEarlierSessionLeftIsThrownAway() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let send = try mock("--stale", "40000").run("send", "usb:", "--10k", "--expect", "echo")
+    #expect(send.ending == .exit(0), "\(send.err)")
+    #expect((send.out + send.err).contains("40000 bytes of an earlier session were thrown away at usb:1-2"))
+    try accessory.interrupt()
+  }
+
+  @Test func aClaimByAnotherProgramIsTheReason() throws {
+    let info = try USBMock(options: ["--claimed"]).run("info", "usb:", "--timeout", "100ms")
+    #expect(info.ending == .exit(3))
+    #expect(info.err.contains("usb:1-2: another program has claimed it"), "\(info.err)")
+  }
+
+  /// The tests' user may be root, whom no permission stops.
+  @Test(.enabled(if: getuid() == 0, "only root can become somebody else"))
+  func aDeviceThatMayNotBeOpenedIsToldWithTheRule() throws {
+    let mine = place.file("easim")
+    _ = try Program(path: "/bin/cp", [BuiltProducts.easim, mine]).wait()
+    let device = USBMock(options: ["--forbidden"])
+    let somebody = ["setpriv", "--reuid=65534", "--clear-groups", mine]
+    let list = try device.start(program: somebody + ["list", "usb:"]).wait()
+    #expect(list.ending == .exit(3))
+    #expect(list.out.contains("(no permission to open /dev/bus/usb/001/005)"))
+    #expect(list.err.contains("sudo tee /etc/udev/rules.d/70-easim.rules"), "\(list.err)")
+    let doctor = try device.start(program: somebody + ["doctor"]).wait()
+    #expect(doctor.out.contains("Mock Accessory is there, and /dev/bus/usb/001/005 may not be opened"), "\(doctor.out)")
+  }
+
+  private func mock(_ options: String...) -> USBMock {
+    USBMock(options: ["--socket", place.file("glasses.sock")] + options)
+  }
+}
