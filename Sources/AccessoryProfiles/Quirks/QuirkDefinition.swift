@@ -41,7 +41,7 @@ extension QuirkDefinition {
       .choice(
         "answer", ["refuse", "never", "wrong", "slow"],
         "the device role refuses a right signature; or the accessory never answers, signs wrongly, answers late"),
-      .duration("delay", .zero ... .seconds(3600), .seconds(5), "how late a slow answer is"),
+      .duration("delay", .zero ... .seconds(3600), .seconds(5), "how late the certificate is, and then the signature"),
     ])
 
   /// What goes wrong while the accessory identifies itself; set-up slower than 10 s in the background gets an app
