@@ -87,34 +87,35 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
 
   /// What streams return from `read`: 0 for the end as well as for nothing yet.
   func read(_ target: UnsafeMutableRawBufferPointer) -> Int {
-    let (count, isLeft, isNeeded, misread) = lock.withLock { () -> (Int, Bool, Bool, Bool) in
+    let (count, isNeeded, misread) = lock.withLock { () -> (Int, Bool, Bool) in
       let count = incoming.read(into: target)
       let isNeeded = isStarved && incoming.count <= incoming.capacity / 2
       if isNeeded { isStarved = false }
-      return (count, !incoming.isEmpty, isNeeded, count == 0 && !isOver && target.count > 0)
+      // Under the lock, as everywhere: what the loop says of its bytes must not be taken back by an older look.
+      input.set(isReady: !incoming.isEmpty, isAnew: true)
+      return (count, isNeeded, count == 0 && !isOver && target.count > 0)
     }
     if isNeeded { realm.entrance.async { [self] in pull() } }
     if misread { realm.note(misuse: "read without bytes available on \(protocolName): Apple's stream would wait") }
-    input.set(isReady: isLeft, isAnew: true)
     return count
   }
 
   /// What streams return from `write`.
   func write(_ bytes: UnsafeRawBufferPointer) -> Int {
-    enum Outcome { case taken(Int, push: Bool, isRoomLeft: Bool), failed }
+    enum Outcome { case taken(Int, push: Bool), failed }
     let outcome = lock.withLock { () -> Outcome in
       if isOver { return .failed }
       let taken = outgoing.append(bytes)
       defer { if taken > 0 { pushIsComing = true } }
-      return .taken(taken, push: taken > 0 && !pushIsComing, isRoomLeft: outgoing.room > 0)
+      output.set(isReady: outgoing.room > 0, isAnew: true)
+      return .taken(taken, push: taken > 0 && !pushIsComing)
     }
     switch outcome {
     case .failed:
       output.fail(POSIXError(.EPIPE), tells: false)
       return -1
-    case .taken(let count, let push, let isRoomLeft):
+    case .taken(let count, let push):
       if push { realm.entrance.async { [self] in self.push() } }
-      output.set(isReady: isRoomLeft, isAnew: true)
       guard count == 0, bytes.count > 0 else { return count }
       realm.note(misuse: "write without space available on \(protocolName): wait for hasSpaceAvailable")
       return realm.settings.fullWrite.rawValue
@@ -144,21 +145,19 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   }
 
   private func pull(isForced: Bool = false) {
-    var hasCome = false
     while true {
       let count = session.read { bytes in
         bytes.withUnsafeBytes { bytes in
           lock.withLock {
             let taken = incoming.append(bytes, isForced: isForced)
             isStarved = taken < bytes.count
+            if taken > 0 { input.set(isReady: true, isAnew: false) }
             return taken
           }
         }
       }
       if count == 0 { break }
-      hasCome = true
     }
-    if hasCome { input.set(isReady: true, isAnew: false) }
   }
 
   private func push() {
@@ -171,8 +170,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
       outbound.consume { session.write($0) }
       if !outbound.isEmpty { break }
     }
-    let hasRoom = lock.withLock { outgoing.room > 0 && !isOver }
-    if hasRoom { output.set(isReady: true, isAnew: false) }
+    lock.withLock { if outgoing.room > 0, !isOver { output.set(isReady: true, isAnew: false) } }
     if closesWhenSent, outbound.isEmpty || !session.isOpen { session.close("the app closed it") }
   }
 
