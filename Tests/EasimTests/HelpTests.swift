@@ -73,6 +73,8 @@ import Testing
     "easim scenario run transport-switch --client naive": 1,
     // Nobody listens on USB/IP's port while the tests run.
     "easim plug usbip:127.0.0.1:3240 --timeout 1s": 3,
+    // Nor is anything plugged in.
+    "easim list usb:": 3,
   ]
 
   /// What an example that lasts until Ctrl-C prints when it is at work.

@@ -12,8 +12,9 @@ extension CommandSpec {
     argumentCount: 0...Int.max,
     details: """
       Prints every accessory that is plugged in or out at ADDR (default: bench:) until Ctrl-C, those that are there
-      already first. On a bench it reads the cards and takes no cable; on USB it opens nothing. At a fixed address there is no card: it connects
-      as an Apple device would, and prints connects and disconnects as an app sees them.
+      already first. On a bench it reads the cards and takes no cable; on USB it opens nothing. At a fixed
+      address there is no card: it connects as an Apple device would, and prints connects and disconnects as an app sees
+      them.
       """,
     options: [
       OptionSpec(name: "--for", value: "TIME", summary: "stop after this long"), .allowRemote, .json,

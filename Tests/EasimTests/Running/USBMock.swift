@@ -39,7 +39,7 @@ struct USBMock {
 
   /// Starts a program with this device plugged in.
   func start(program: [String]) throws -> Program {
-    let hex = descriptors.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    let hex = descriptors.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()
     return try Program(
       path: "/usr/bin/env", ["umockdev-wrapper", Self.path, "--descriptors", hex] + options + ["--"] + program,
       environment: Self.search)
