@@ -254,17 +254,24 @@ public final class USBChannel: Channel {
   }
 
   /// Gives the device back once nothing of libusb's points here any more.
+  ///
+  /// In a later turn, because a handler may have closed the channel while it still reads from a transfer's buffer; and
+  /// with every transfer freed first, because libusb looks at the device and its context when it frees one.
   func giveBackIfIdle() {
     guard case .over = state, incoming.inFlight == 0, outgoing.inFlight == 0, let pump else { return }
     pump.stop()
     self.pump = nil
-    held = []
-    let (device, loop) = (device, loop)
-    USBErrands.shared.run {
-      device.giveBack()
-      // Wakes a loop that runs for nothing else than this.
-      loop.execute {}
+    loop.schedule(after: .zero) { [self] in
+      for transfers in [\USBChannel.readers, \.held, \.unsent, \.writers, \.spare, \.returned] {
+        self[keyPath: transfers] = []
+      }
+      let (device, loop) = (device, loop)
+      USBErrands.shared.run {
+        device.giveBack()
+        // Wakes a loop that runs for nothing else than this.
+        loop.execute {}
+      }
+      keptAlive = nil
     }
-    keptAlive = nil
   }
 }
