@@ -60,11 +60,10 @@ final class OpenUSBDevice: @unchecked Sendable {
     // A driver of the kernel is put aside, and put back when the interface is released.
     libusb_set_auto_detach_kernel_driver(handle, 1)
     try check(libusb_claim_interface(handle, Int32(interface.number)), "claim the interface", accessory)
-    if interface.alternate != 0 {
-      try check(
-        libusb_set_interface_alt_setting(handle, Int32(interface.number), Int32(interface.alternate)),
-        "choose the alternate setting", accessory)
-    }
+    // Also where there is only one: it is how a device hears that a new program begins, and starts its endpoints anew.
+    // Then a device may not know the request, and need not.
+    let code = libusb_set_interface_alt_setting(handle, Int32(interface.number), Int32(interface.alternate))
+    if interface.alternate != 0 { try check(code, "choose the alternate setting", accessory) }
   }
 
   private func check(_ code: Int32, _ call: String, _ accessory: USBAccessory) throws(USBHostError) {
