@@ -67,6 +67,17 @@ struct Places {
     var options = TransportOptions()
     options.allowsRemote = arguments.has("--allow-remote")
     let address = try arguments.address(pattern.replacing("{index}", with: "\(index)"))
+    switch address {
+    case .gadget:
+      throw UsageError(
+        "--on \(address): gadgets of this machine's own USB port are not there yet; --on usbip:127.0.0.1:3240 shows a USB "
+          + "device to any Linux kernel", arguments.command)
+    case .usb:
+      throw UsageError(
+        "--on \(address): that is where real accessories are found; --on usbip:127.0.0.1:3240 makes a USB device of a "
+          + "simulated one", arguments.command)
+    default: break
+    }
     return ListeningPort(at: address, on: loop, options: options)
   }
 }
