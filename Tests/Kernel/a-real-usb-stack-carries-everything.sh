@@ -3,10 +3,10 @@
 . /easim/lib.sh
 easim run lawk-view --quirk flicker --on usbip:127.0.0.1:3240 >/tmp/run &
 run=$!
-until_true 10 "the accessory" grep -q "plugged in" /tmp/run
+until_true 60 "the accessory" grep -q "plugged in" /tmp/run
 easim plug usbip:127.0.0.1:3240 >/tmp/plug 2>&1 &
 plug=$!
-until_true 10 "the device" easim list usb:
+until_true 60 "the device" easim list usb:
 easim list usb: >/tmp/list
 grep -q "1209:0001" /tmp/list || fail "the list: $(cat /tmp/list)"
 easim send usb: --text hello --expect echo --timeout 30s >/tmp/send 2>&1 || fail "send: $(cat /tmp/send)"

@@ -1,7 +1,7 @@
 # An accessory that comes and goes is seen each time, and one that is pulled in a burst ends it with 5.
 . /easim/lib.sh
 easim run echo --on usbip:127.0.0.1:3240 >/tmp/run &
-until_true 10 "the accessory" grep -q "plugged in" /tmp/run
+until_true 60 "the accessory" grep -q "plugged in" /tmp/run
 easim watch usb: >/tmp/watch 2>&1 &
 watch=$!
 seen() { [ "$(grep -c "$1" /tmp/watch)" -eq "$2" ]; }
@@ -10,17 +10,17 @@ while [ $round -le 20 ]; do
   easim plug usbip:127.0.0.1:3240 >/tmp/plug 2>&1 &
   plug=$!
   # One that is gone before anybody could read what it is, is nothing that could be told.
-  until_true 10 "arrival $round" seen "plugged in" $round
+  until_true 60 "arrival $round" seen "plugged in" $round
   kill -INT $plug
   wait $plug || fail "plug ended with $?: $(cat /tmp/plug)"
-  until_true 10 "departure $round" seen "unplugged" $round
+  until_true 60 "departure $round" seen "unplugged" $round
   round=$((round + 1))
 done
 kill -INT $watch
 
 easim plug usbip:127.0.0.1:3240 >/tmp/plug 2>&1 &
 plug=$!
-until_true 10 "the device" easim list usb:
+until_true 60 "the device" easim list usb:
 easim burst usb: --for 30s >/tmp/burst 2>&1 &
 burst=$!
 sleep 2

@@ -2,7 +2,7 @@
 . /easim/lib.sh
 easim run lawk-view --quirk flicker >/tmp/run &
 run=$!
-until_true 10 "the accessory on the bench" easim list bench:
+until_true 60 "the accessory on the bench" easim list bench:
 easim send --10k --expect echo --timeout 30s >/tmp/send || fail "$(cat /tmp/send)"
 grep -q "10000 bytes came back as expected" /tmp/send || fail "$(cat /tmp/send)"
 kill -INT $run
