@@ -77,10 +77,13 @@ public final class BurstSite: AppHandler {
     isClosed = true
     timer?.cancel()
     for lane in lanes { lane.close() }
+    // The app holds this as its handler.
+    if case .connected = state { state = .waiting(since: runner.loop.now) }
   }
 
   /// When something has taken too long here.
   var deadline: Instant? {
+    if isClosed { return nil }
     let timeout = runner.plan.timeout
     if case .waiting(let since) = state, hasConnected { return since + timeout }
     return lanes.compactMap { $0.deadline(timeout: timeout) }.min()

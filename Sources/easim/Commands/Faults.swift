@@ -20,16 +20,34 @@ extension ParsedArguments {
 }
 
 /// Puts the faults of a command line around each channel, anew for each cable.
-struct FaultWrapper {
+final class FaultWrapper {
   let faults: [Fault]
   let loop: any EventLoop
-  let report: (TimelineEvent) -> Void
+  private let report: (TimelineEvent) -> Void
+  private var made: [WeakChannel] = []
+
+  private struct WeakChannel {
+    weak var channel: FaultChannel?
+  }
+
+  init(faults: [Fault], loop: any EventLoop, report: @escaping (TimelineEvent) -> Void) {
+    self.faults = faults
+    self.loop = loop
+    self.report = report
+  }
+
+  /// Whether no line holds anything back any more: a delayed line goes on after its channel was closed.
+  var isQuiet: Bool { made.allSatisfy { $0.channel == nil } }
 
   func wrap(_ channel: any Channel) -> any Channel {
     if faults.isEmpty { return channel }
     let (loop, report) = (loop, report)
-    return FaultChannel(around: channel, faults, random: SeededRandom(seed: loop.random.next()), on: loop) { event in
+    let made = FaultChannel(around: channel, faults, random: SeededRandom(seed: loop.random.next()), on: loop) {
+      event in
       report(TimelineEvent(time: loop.now, side: .cable, kind: .fault(event.description)))
     }
+    self.made.removeAll { $0.channel == nil }
+    self.made.append(WeakChannel(channel: made))
+    return made
   }
 }

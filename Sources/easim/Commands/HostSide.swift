@@ -20,6 +20,7 @@ final class HostSide {
   /// What an app says whose Info.plist hides everything that is there.
   static let nothingVisible = "No Accessories Connected, as the app sees it"
   private let device: Device
+  private let faults: FaultWrapper
   private let stage: Stage
 
   /// Reads what all such commands understand: the address, `--protocol`, `--early`, `--info-plist`, `--all-protocols`,
@@ -48,6 +49,7 @@ final class HostSide {
     self.stage = stage
     let app = adjust(try Self.app(arguments))
     let faults = FaultWrapper(faults: try arguments.faults(), loop: stage.loop, report: report)
+    self.faults = faults
     var settings = DeviceSettings(authenticator: AccessoryVerifier())
     if arguments.has("--early") { settings.policy = .early }
     let device = Device(settings: settings, on: stage.loop, report: report)
@@ -90,7 +92,10 @@ final class HostSide {
   /// Runs until a condition holds, a signal came or the time is up; whether it was the condition. Then everything is
   /// unplugged in order, after `closing`.
   func run(until condition: () -> Bool, limit: Duration?, closing: () -> Void = {}) throws -> Bool {
-    try reach.dialer.start()
+    do { try reach.dialer.start() } catch {
+      stop(closing)
+      throw error
+    }
     let ended = stage.run(until: condition, limit: limit)
     stop(closing)
     stage.settle(until: { isUnplugged })
@@ -106,6 +111,6 @@ final class HostSide {
     device.unplugAll("done")
   }
 
-  /// Whether no cable is left.
-  var isUnplugged: Bool { device.cableCount == 0 }
+  /// Whether no cable is left, and nothing on its way there.
+  var isUnplugged: Bool { device.cableCount == 0 && faults.isQuiet }
 }
