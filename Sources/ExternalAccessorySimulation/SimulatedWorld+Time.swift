@@ -39,22 +39,48 @@ extension SimulatedWorld {
     limit: Duration = .seconds(60), isolation: isolated (any Actor)? = #isolation, until condition: () -> Bool
   ) async -> Bool {
     await settle()
-    let end = realm.entrance.sync { realm.entrance.loop.now } + limit
-    var idle = Date()
+    var wait = beginWait(limit)
     while !condition() {
-      if let virtual, let next = virtual.nextDeadline {
-        if next > end { return false }
-        virtual.run(until: next)
-        idle = Date()
-      } else if Date().timeIntervalSince(idle) > (virtual == nil ? limit.inSeconds : 5) {
-        return false
-      } else {
-        // Threads of the app, and worlds in real time, go on by themselves.
-        try? await Task.sleep(for: .milliseconds(1))
+      switch goOn(&wait) {
+      case .over: return false
+      case .moved: break
+      // Threads of the app, and worlds in real time, go on by themselves.
+      case .idle: try? await Task.sleep(for: .milliseconds(1))
       }
       await settle()
     }
     return true
+  }
+
+  /// A wait for a condition, async or not.
+  private struct Wait {
+    /// The limit, in the world's time.
+    let end: Instant
+    /// How long, in real time and seconds, nothing may happen.
+    let patience: TimeInterval
+    var idleSince = Date()
+  }
+
+  private enum WaitStep {
+    case over
+    case moved
+    case idle
+  }
+
+  private func beginWait(_ limit: Duration) -> Wait {
+    Wait(
+      end: realm.entrance.sync { realm.entrance.loop.now } + limit, patience: virtual == nil ? limit.inSeconds : 5)
+  }
+
+  /// Moves virtual time to the next thing that happens, if that is within the limit.
+  private func goOn(_ wait: inout Wait) -> WaitStep {
+    guard let virtual, let next = virtual.nextDeadline else {
+      return Date().timeIntervalSince(wait.idleSince) > wait.patience ? .over : .idle
+    }
+    guard next <= wait.end else { return .over }
+    virtual.run(until: next)
+    wait.idleSince = Date()
+    return .moved
   }
 
   private var isQuiet: Bool {
@@ -114,17 +140,13 @@ extension SimulatedWorld {
   @discardableResult
   public func run(limit: Duration = .seconds(60), until condition: () -> Bool) -> Bool {
     settle()
-    let end = realm.entrance.sync { realm.entrance.loop.now } + limit
-    var idle = Date()
+    var wait = beginWait(limit)
     while !condition() {
-      if let virtual, let next = virtual.nextDeadline {
-        if next > end { return false }
-        virtual.run(until: next)
-        idle = Date()
-      } else if Date().timeIntervalSince(idle) > (virtual == nil ? limit.inSeconds : 5) {
-        return false
-      } else {
-        Thread.sleep(forTimeInterval: 0.001)
+      switch goOn(&wait) {
+      case .over: return false
+      case .moved: break
+      // Threads of the app, and worlds in real time, go on by themselves.
+      case .idle: Thread.sleep(forTimeInterval: 0.001)
       }
       settle()
     }
