@@ -24,6 +24,8 @@ public final class LoopbackChannel: Channel {
   private weak var peer: LoopbackChannel?
   private var state = State.made
   private var isPaused = false
+  /// What was on its way when the other end went.
+  private var lost = 0
   private var delivery: LoopTimer?
 
   private init(on loop: any EventLoop, inbound: LoopbackPipe, outbound: LoopbackPipe, keepsTransfersApart: Bool) {
@@ -61,6 +63,11 @@ public final class LoopbackChannel: Channel {
     return LoopbackCable(left: left, right: right)
   }
 
+  /// Whether it was closed, or has ended and said so.
+  public var isOver: Bool {
+    if case .over = state { true } else { false }
+  }
+
   // MARK: - Channel
 
   /// Begins to receive.
@@ -85,6 +92,9 @@ public final class LoopbackChannel: Channel {
     if taken > 0 { peer?.scheduleDelivery() }
     return taken
   }
+
+  /// What is on its way, or waits for a receiver that paused.
+  public var undelivered: Int { lost + outbound.held }
 
   /// Leaves what arrives in the cable, which fills up.
   public func pauseReading() {
@@ -138,6 +148,7 @@ public final class LoopbackChannel: Channel {
     guard case .started(let handler) = state else { return }
     if let end = inbound.arrivedEnd(at: loop.now) {
       finishState()
+      lost = outbound.held
       outbound.cut(end, now: loop.now)
       handler.channel(self, endedWith: end)
     } else {

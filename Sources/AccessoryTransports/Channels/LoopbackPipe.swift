@@ -44,7 +44,8 @@ final class LoopbackPipe {
 
   var hasRoom: Bool { held < capacity }
 
-  private var held: Int { filling.count + draining.count - drained }
+  /// How many bytes were taken and not received.
+  var held: Int { filling.count + draining.count - drained }
 
   // MARK: - Sending
 
