@@ -160,7 +160,7 @@ import Testing
     #expect(complaints(document(protocols: protocols(13))).isEmpty)
     #expect(
       complaints(document(protocols: protocols(14))) == [
-        "f:18:45: accessory.protocols[13].nativeTransportComponent: a USB device has endpoints for 13 protocols of native "
+        "f:18:44: accessory.protocols[13].nativeTransportComponent: a USB device has endpoints for 13 protocols of native "
           + "transport, and this profile has 14"
       ])
   }

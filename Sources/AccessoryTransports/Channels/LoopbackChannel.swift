@@ -24,8 +24,6 @@ public final class LoopbackChannel: Channel {
   private weak var peer: LoopbackChannel?
   private var state = State.made
   private var isPaused = false
-  /// What was on its way when the other end went.
-  private var lost = 0
   private var delivery: LoopTimer?
 
   private init(on loop: any EventLoop, inbound: LoopbackPipe, outbound: LoopbackPipe, keepsTransfersApart: Bool) {
@@ -93,8 +91,8 @@ public final class LoopbackChannel: Channel {
     return taken
   }
 
-  /// What is on its way, or waits for a receiver that paused.
-  public var undelivered: Int { lost + outbound.held }
+  /// What is on its way, waits for a receiver that paused, or was lost there when the cable ended.
+  public var undelivered: Int { outbound.undelivered }
 
   /// Leaves what arrives in the cable, which fills up.
   public func pauseReading() {
@@ -148,7 +146,6 @@ public final class LoopbackChannel: Channel {
     guard case .started(let handler) = state else { return }
     if let end = inbound.arrivedEnd(at: loop.now) {
       finishState()
-      lost = outbound.held
       outbound.cut(end, now: loop.now)
       handler.channel(self, endedWith: end)
     } else {
