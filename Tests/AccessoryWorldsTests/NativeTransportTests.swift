@@ -25,7 +25,7 @@ import Testing
     let all = "(10240 read, 10240 written)"
     #expect(rig.sessions(.device) == ["open 0 \(Self.frames)", "close 0 \(Self.frames): the device closed it \(all)"])
     #expect(rig.sessions(.accessory) == rig.sessions(.device))
-    #expect(!rig.world.transcript.contains { $0.contains(" EA0") })
+    #expect(!rig.world.transcript.contains { $0.contains("session=1 EA0") || $0.contains("session=2") })
     let side = rig.world.transcript.filter { $0.contains(" SIDE ") }.map { $0.split(separator: " ", maxSplits: 1)[1] }
     #expect(
       side == [
@@ -254,7 +254,8 @@ import Testing
     } catch let error as AppSessionError {
       #expect(
         "\(error)".contains(
-          "com.example.camera.frames is carried by native transport, beside the link, and this cable has no side channels"))
+          "com.example.camera.frames is carried by native transport, beside the link, and this cable has no side channels"
+        ))
     }
     camera.unplug()
   }
