@@ -91,5 +91,6 @@ extension USBAccessoryShape {
     vendor = profile.usb.vendor
     product = profile.usb.product
     speed = profile.usb.speed == .full ? .full : .high
+    nativeProtocols = profile.protocols.filter { $0.nativeTransportComponent != nil }.map(\.name)
   }
 }
