@@ -11,7 +11,7 @@ import Glibc
 /// let gadget = try Gadget(shape, controller: "fe980000.usb", owner: owner, number: 1, on: loop) { print($0) }
 /// try gadget.plugIn { news in … }
 /// ```
-public final class Gadget: DescriptorHandler {
+public final class Gadget {
   /// What comes of being plugged in.
   public enum News {
     /// A host began to use the accessory.
@@ -73,7 +73,8 @@ public final class Gadget: DescriptorHandler {
     endpoints = GadgetEndpoints(transfers, on: loop) { [unowned self] in hear($0) }
     timer = loop.makeTimer { [unowned self] in timeCame() }
     transfers.willTell = { [unowned self] in takeEvents() }
-    do { watch = try loop.watch(functions.control, for: .readable, self) } catch {
+    let ear = ControlEar { [weak self] in self?.takeEvents() }
+    do { watch = try loop.watch(functions.control, for: .readable, ear) } catch {
       throw .refused("watch endpoint 0", code: EMFILE)
     }
     if shape.speed == .full, missing.contains("max_speed") {
@@ -162,11 +163,7 @@ public final class Gadget: DescriptorHandler {
     }
   }
 
-  /// Endpoint 0 has something to say.
-  public func descriptorReady(_ readiness: Readiness) {
-    takeEvents()
-  }
-
+  /// Endpoint 0 may have something to say.
   private func takeEvents() {
     do throws(GadgetError) {
       while watch != nil {
@@ -198,5 +195,19 @@ public final class Gadget: DescriptorHandler {
     let hear = hear
     self.hear = nil
     hear?(.lost(reason))
+  }
+}
+
+/// Hears that endpoint 0 has something to say. The loop holds it, and it does not hold the gadget, which is removed by
+/// being let go.
+private final class ControlEar: DescriptorHandler {
+  private let hear: () -> Void
+
+  init(_ hear: @escaping () -> Void) {
+    self.hear = hear
+  }
+
+  func descriptorReady(_ readiness: Readiness) {
+    hear()
   }
 }

@@ -7,8 +7,8 @@ import Glibc
 /// moves anything), carrying a cable, leaving (the accessory has closed it, and its last bytes go out), spent.
 ///
 /// A cable begins with the first bulk transfer after the host chose the configuration or the alternate setting, as with
-/// USB/IP. What the host writes shows by itself; that it reads shows by a transfer of no bytes, which is laid out before
-/// anything else and ends when the host asks for it.
+/// USB/IP. What the host writes shows by itself; that it reads shows by transfers of no bytes, which are laid out before
+/// anything else and end when the host asks for them. It takes two: a controller may swallow the first, having room for it.
 ///
 /// Reads are of one packet: a longer one would wait for the packets that fill it, since not every host says with an
 /// empty packet that a full one was the last. A write that is a multiple of the packet size is followed by an empty one,
@@ -34,6 +34,8 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     case failed(String)
   }
 
+  private static let probeCount = 2
+
   private let queue: any TransferQueue
   private let loop: any EventLoop
   private let hear: (News) -> Void
@@ -48,7 +50,10 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   private var writesUnderWay = 0
   /// What was taken from the channel and finds no room.
   private var held: (bytes: ArraySlice<UInt8>, endsTransfer: Bool)?
-  private var owesEmptyPacket = false
+  /// Empty packets to be written before anything else: what ends a transfer of full packets, or the probes.
+  private var emptyPacketsOwed = 0
+  /// How many probes the host has not asked for.
+  private var probes = 0
 
   init(
     _ queue: any TransferQueue, reads: Int = KernelTransfers.mostReads, writeSize: Int = KernelTransfers.writeSize,
@@ -68,7 +73,8 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     stop(.closedByPeer)
     self.packetSize = packetSize
     state = .waiting
-    owesEmptyPacket = true
+    emptyPacketsOwed = Self.probeCount
+    probes = Self.probeCount
     work()
   }
 
@@ -78,7 +84,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     state = .off
     generation += 1
     (readsUnderWay, writesUnderWay) = (0, 0)
-    (arrived, held, owesEmptyPacket) = ([], nil, false)
+    (arrived, held, emptyPacketsOwed, probes) = ([], nil, 0, 0)
     queue.cancelAll()
     if case .carrying(let pipe) = before { pipe.end(end) }
   }
@@ -98,7 +104,8 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     case .failed(let code): return fail(code)
     case nil: break
     }
-    if case .waiting = state {
+    if !isRead, probes > 0 { probes -= 1 }
+    if case .waiting = state, isRead || probes == 0 {
       let pipe = BulkPipe(self, on: loop)
       state = .carrying(pipe)
       hear(.cable(Cable(main: pipe)))
@@ -155,8 +162,8 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
       switch queue.write(next.bytes, tag: generation) {
       case .success(true):
         writesUnderWay += 1
-        held = nil
-        owesEmptyPacket = next.endsTransfer && !next.bytes.isEmpty && next.bytes.count % packetSize == 0
+        if next.bytes.isEmpty { emptyPacketsOwed -= 1 } else { held = nil }
+        if next.endsTransfer, !next.bytes.isEmpty, next.bytes.count % packetSize == 0 { emptyPacketsOwed += 1 }
       case .success(false), .failure(.away): return
       case .failure(.failed(let code)): return fail(code)
       }
@@ -165,7 +172,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
 
   /// What is to be written next; it stays next until it is under way.
   private func nextWrite() -> (bytes: ArraySlice<UInt8>, endsTransfer: Bool)? {
-    if owesEmptyPacket { return ([], true) }
+    if emptyPacketsOwed > 0 { return ([], true) }
     if let held { return held }
     switch state {
     case .carrying(let pipe), .leaving(let pipe):
@@ -177,7 +184,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   }
 
   private func isSent(_ pipe: BulkPipe) -> Bool {
-    writesUnderWay == 0 && !owesEmptyPacket && held == nil && !pipe.hasBytes
+    writesUnderWay == 0 && emptyPacketsOwed == 0 && held == nil && !pipe.hasBytes
   }
 
   // MARK: The channel
