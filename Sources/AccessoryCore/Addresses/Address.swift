@@ -31,7 +31,7 @@ public enum Address: Hashable, Sendable {
   /// A USB/IP server, for a simulated accessory as a USB device of another kernel.
   case usbip(host: String, port: UInt16)
   /// A USB device controller of this kernel, for a simulated accessory as a real USB device.
-  case gadget(controller: String)
+  case gadget(controller: String?)
 
   /// Which accessories on USB are meant.
   public enum USBSelector: Hashable, Sendable {
@@ -75,7 +75,7 @@ extension Address: CustomStringConvertible {
     case .serial(let path, let baud): "serial:\(path)" + (baud.map { ",\($0)" } ?? "")
     case .usb(let selector): "usb:\(selector)"
     case .usbip(let host, let port): "usbip:\(Self.bracketed(host)):\(port)"
-    case .gadget(let controller): "gadget:\(controller)"
+    case .gadget(let controller): "gadget:\(controller ?? "")"
     }
   }
 
