@@ -109,8 +109,8 @@ let package = Package(
     .executableTarget(
       name: "Benchmarks",
       dependencies: [
-        "BenchmarkFloors", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
-        "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
+        "BenchmarkFloors", "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost",
+        "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2",
       ], swiftSettings: settings),
 
     // What several test targets share.

@@ -3,7 +3,7 @@ import Glibc
 /// Every figure there is, in the order in which they are measured.
 let allFigures: [Figure] =
   Figure.echoes + Figure.loopbacks + Figure.roundTrips + Figure.packetRates + [.packet, .receiveStep, .buildStep] + Figure.carries + Figure.allocations + Figure.splits
-  + Figure.idles + Figure.flickers + Figure.worlds + [.idleFault]
+  + Figure.idles + Figure.crowds + Figure.flickers + Figure.worlds + [.idleFault]
 
 let usage = """
   Scripts/bench [NAME…] [--json] [--list] [--pairs N] [--seconds S] [--side WHICH]
@@ -42,6 +42,7 @@ if words.first == OtherProcess.flag {
   do {
     if let echo = EchoPart(rawValue: part) { try echo.play(rest) }
     if let idle = IdlePart(rawValue: part) { try idle.play(rest) }
+    if let crowd = CrowdPart(rawValue: part) { try crowd.play(rest) }
   } catch {
     fail("\(part): \(error)", code: 1)
   }

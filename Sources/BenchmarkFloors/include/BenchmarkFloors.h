@@ -60,6 +60,11 @@ int floor_stream_serve(int socket);
 /// Signs `count` digests of 32 bytes on P-256 and verifies each signature. Returns how many were right.
 size_t floor_signatures(size_t count);
 
+/// Connects `count` pairs of unix sockets at `path` in this process, `batch` at a time, and exchanges `rounds` messages there
+/// and back on each, by epoll. The pairs stay connected until the process ends. Returns 0, or an errno; the processor time
+/// goes into `nanoseconds`.
+int floor_crowd(const char *path, size_t count, size_t batch, size_t rounds, int64_t *nanoseconds);
+
 /// Begins to count calls of malloc, calloc, realloc and aligned allocation, from any thread and any library.
 void allocations_start(void);
 
