@@ -106,6 +106,7 @@ let package = Package(
 
     // Above all floors: figures, each beside its floor in C. Built for release: Scripts/bench.
     .target(name: "BenchmarkFloors", dependencies: ["CCrypto"]),
+    .executableTarget(name: "BenchmarkHello"),
     .executableTarget(
       name: "Benchmarks",
       dependencies: [

@@ -172,6 +172,30 @@ size_t floor_memory_echo(size_t size, size_t bursts, size_t in_flight) {
   return echoed;
 }
 
+int floor_pace(size_t chunk, double rate, size_t count, double *arrived) {
+  int pair[2];
+  uint8_t *bytes = calloc(2, chunk);
+  struct timespec start, now, first = {0};
+  if (bytes == NULL || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) return errno;
+  int code = 0;
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  for (size_t index = 0; index < count && code == 0; index++) {
+    int64_t due = (int64_t)((double)index * (double)chunk / rate * 1e9) + start.tv_nsec;
+    struct timespec time = {start.tv_sec + due / 1000000000, due % 1000000000};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
+    if (send(pair[0], bytes, chunk, MSG_NOSIGNAL) != (ssize_t)chunk ||
+        recv(pair[1], bytes + chunk, chunk, MSG_WAITALL) != (ssize_t)chunk)
+      code = errno;
+    clock_gettime(CLOCK_MONOTONIC, index == 0 ? &first : &now);
+  }
+  *arrived = (double)(chunk * (count - 1)) /
+             ((double)(now.tv_sec - first.tv_sec) + (double)(now.tv_nsec - first.tv_nsec) * 1e-9);
+  close(pair[0]);
+  close(pair[1]);
+  free(bytes);
+  return code;
+}
+
 static cpu_set_t everywhere;
 
 void floor_stay_on(int index) {

@@ -2,8 +2,9 @@ import Glibc
 
 /// Every figure there is, in the order in which they are measured.
 let allFigures: [Figure] =
-  Figure.echoes + Figure.loopbacks + Figure.roundTrips + Figure.packetRates + [.packet, .receiveStep, .buildStep] + Figure.carries + Figure.allocations + Figure.splits
-  + Figure.idles + Figure.crowds + Figure.flickers + Figure.worlds + [.idleFault]
+  Figure.echoes + Figure.loopbacks + Figure.roundTrips + Figure.packetRates + [.packet, .receiveStep, .buildStep]
+  + Figure.carries + Figure.allocations + Figure.splits + Figure.idles + Figure.crowds + Figure.flickers
+  + Figure.worlds + [.idleFault] + Figure.pacings + Figure.curves + Figure.programs
 
 let usage = """
   Scripts/bench [NAME…] [--json] [--list] [--pairs N] [--seconds S] [--side WHICH]

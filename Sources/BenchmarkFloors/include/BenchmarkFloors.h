@@ -28,6 +28,10 @@ int floor_ping(int socket, size_t size, size_t count, int64_t *nanoseconds);
 /// much as a cable in memory and its loop cannot do without. Returns how many came back.
 size_t floor_memory_echo(size_t size, size_t bursts, size_t in_flight);
 
+/// Sends `count` chunks over a socketpair within this process, `rate` bytes a second, each at its own time. The rate at which
+/// they arrived goes into `arrived`. Returns 0, or an errno.
+int floor_pace(size_t chunk, double rate, size_t count, double *arrived);
+
 /// Keeps the calling process on one processor, the `index`-th of those it may use; -1 lets it go everywhere again. Does
 /// nothing where it may use only one.
 void floor_stay_on(int index);

@@ -22,6 +22,8 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
   /// What it noted since it was driven last, in nanoseconds.
   private(set) var times: [Int64] = []
   private var began = 0.0
+  /// Told of all that comes.
+  var heard: (Int) -> Void = { _ in }
 
   /// A device that announces packets of up to `maximumPacket` bytes and sends bursts of `burst` bytes.
   init(maximumPacket: UInt16, burst: Int, opensSession: Bool = true, cable: Cable, on loop: any EventLoop) {
@@ -91,6 +93,7 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
   func sessionIsReadable(_ session: Session) {
     session.read { bytes in
       received += bytes.byteCount
+      heard(bytes.byteCount)
       return bytes.byteCount
     }
     send(session)

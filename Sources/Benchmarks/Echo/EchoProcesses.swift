@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessorySimulator
 import AccessoryTransports
 import BenchmarkFloors
 import Glibc
@@ -110,7 +111,8 @@ enum EchoPart: String {
       }
       let channel = DescriptorChannel(taking: OtherProcess.socket, as: medium.channelMedium, on: loop)
       let accessory = EchoAccessory(
-        maximumPacket: packet, echoes: self == .accessory, cable: Cable(main: channel), on: loop)
+        maximumPacket: packet, playing: self == .accessory ? EchoBehavior() : ReaderBehavior(),
+        cable: Cable(main: channel), on: loop)
       accessory.start()
       loop.run(until: { accessory.isOver })
     case .floor:

@@ -58,11 +58,19 @@ final class OtherProcess {
 
   /// Waits until it has ended, which it does when its socket is closed, and says how.
   func wait() throws(MeasuringError) {
+    try ChildEnd.wait(for: process)
+  }
+}
+
+/// The end of a process that this one started.
+enum ChildEnd {
+  /// Waits for it; one that ended badly is an error.
+  static func wait(for process: pid_t) throws(MeasuringError) {
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0 {
-      if errno != EINTR { throw .system("wait for the second process", code: errno) }
+      if errno != EINTR { throw .system("wait for another process", code: errno) }
     }
-    if status != 0 { throw .failed("the second process ended with status \(status)") }
+    if status != 0 { throw .failed("another process ended with status \(status)") }
   }
 }
 
