@@ -106,11 +106,12 @@ let package = Package(
 
     // Above all floors: figures, each beside its floor in C. Built for release: Scripts/bench.
     .target(name: "BenchmarkFloors", dependencies: ["CCrypto"]),
+    .executableTarget(name: "BenchmarkHello"),
     .executableTarget(
       name: "Benchmarks",
       dependencies: [
-        "BenchmarkFloors", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
-        "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
+        "BenchmarkFloors", "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost",
+        "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2",
       ], swiftSettings: settings),
 
     // What several test targets share.
