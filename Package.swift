@@ -23,6 +23,7 @@ let package = Package(
     .library(name: "IAP2", targets: ["IAP2"]),
     .library(name: "AccessoryProfiles", targets: ["AccessoryProfiles"]),
     .library(name: "ExternalAccessory", targets: ["ExternalAccessory"]),
+    .library(name: "ExternalAccessoryAppStandIns", targets: ["ExternalAccessoryAppStandIns"]),
     .library(name: "ExternalAccessoryAsync", targets: ["ExternalAccessoryAsync"]),
     .library(name: "ExternalAccessorySimulation", targets: ["ExternalAccessorySimulation"]),
     .library(name: "AccessoryLoad", targets: ["AccessoryLoad"]),
@@ -78,12 +79,15 @@ let package = Package(
         "AccessoryCore", "IAP2",
       ]),
 
+    // What apps of Apple's systems have beside it and Linux has not.
+    room("ExternalAccessoryAppStandIns", floor: 5),
+
     // Floor 6: what tests hold in their hands.
     room(
       "ExternalAccessorySimulation", floor: 6,
       [
-        "ExternalAccessory", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
-        "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
+        "ExternalAccessory", "ExternalAccessoryAppStandIns", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost",
+        "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
       ]),
 
     room("ExternalAccessoryAsync", floor: 6, ["ExternalAccessory"]),
@@ -164,8 +168,8 @@ let package = Package(
     tests(
       "ExternalAccessoryTests",
       [
-        "AccessoryHost", "EADemoClient", "ExternalAccessory", "ExternalAccessoryAsync", "ExternalAccessorySimulation",
-        "easim",
+        "AccessoryHost", "EADemoClient", "ExternalAccessory", "ExternalAccessoryAppStandIns", "ExternalAccessoryAsync",
+        "ExternalAccessorySimulation", "easim",
       ]),
     tests(
       "AccessoryLoadTests",

@@ -1,5 +1,5 @@
 import AccessoryCore
-public import AccessoryHost
+import AccessoryHost
 public import AccessoryProfiles
 public import AccessorySessions
 import AccessoryTransports
@@ -70,6 +70,7 @@ public final class SimulatedWorld: @unchecked Sendable {
     }
     guard isFirst else { return }
     EAAccessoryManager.shared().remove(realm)
+    endLife()
     let inner = LoopBound(inner, on: realm.entrance.loop)
     realm.entrance.sync { inner.value.tearDown() }
     if let virtual { virtual.run(until: virtual.now + .seconds(1)) }
@@ -101,9 +102,6 @@ public final class SimulatedWorld: @unchecked Sendable {
   /// Every accessory that was added.
   var added: [WorldAccessory] { lock.withLock { accessories } }
 
-  /// The app's life.
-  public func move(to state: AppState) { perform { [realm] _ in realm.app.move(to: state) } }
-
   /// Another app of the device opens a session; whether it got one. `Settings.rules.otherApps` says what that means for
   /// the app under test.
   @discardableResult
@@ -124,9 +122,6 @@ public final class SimulatedWorld: @unchecked Sendable {
     func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {}
     func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
   }
-
-  /// Where the app is in its life.
-  public var appState: AppState { perform { [realm] _ in realm.app.state } }
 
   // MARK: What was seen of it
 
