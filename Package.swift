@@ -26,6 +26,7 @@ let package = Package(
     .library(name: "ExternalAccessoryAppStandIns", targets: ["ExternalAccessoryAppStandIns"]),
     .library(name: "ExternalAccessoryAsync", targets: ["ExternalAccessoryAsync"]),
     .library(name: "ExternalAccessorySimulation", targets: ["ExternalAccessorySimulation"]),
+    .library(name: "ExternalAccessoryXCTest", targets: ["ExternalAccessoryXCTest"]),
     .library(name: "AccessoryLoad", targets: ["AccessoryLoad"]),
   ],
   targets: [
@@ -91,6 +92,9 @@ let package = Package(
       ]),
 
     room("ExternalAccessoryAsync", floor: 6, ["ExternalAccessory"]),
+
+    // Floor 7: the same for those whose tests are XCTest's.
+    room("ExternalAccessoryXCTest", floor: 7, ["ExternalAccessorySimulation"]),
 
     // Floor 6: load tests, as a library.
     room(

@@ -76,6 +76,17 @@ public final class SimulatedWorld: @unchecked Sendable {
     if let virtual { virtual.run(until: virtual.now + .seconds(1)) }
   }
 
+  /// How much of the timeline and of the transcript was shown with failures.
+  private var shown = (events: 0, lines: 0)
+
+  /// What was shown before; from now on, this much was.
+  func beginShowing(_ events: Int, _ lines: Int) -> (events: Int, lines: Int) {
+    lock.withLock {
+      defer { shown = (events, lines) }
+      return shown
+    }
+  }
+
   /// Runs `body` on the world's loop.
   func perform<Value>(_ body: (World) -> Value) -> Value { realm.entrance.sync { body(inner) } }
 
@@ -140,11 +151,6 @@ public final class SimulatedWorld: @unchecked Sendable {
 
   /// How often the app registered for notifications, less how often it took that back.
   public var registrationCount: Int { perform { [realm] _ in realm.app.registrationCount } }
-
-  /// The timeline and the transcript, for the message of a failure.
-  public var report: String {
-    (events.map(\.json) + transcript).joined(separator: "\n")
-  }
 }
 
 /// The world is its loop's; test libraries that look into values must stop here.
