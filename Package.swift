@@ -23,8 +23,10 @@ let package = Package(
     .library(name: "IAP2", targets: ["IAP2"]),
     .library(name: "AccessoryProfiles", targets: ["AccessoryProfiles"]),
     .library(name: "ExternalAccessory", targets: ["ExternalAccessory"]),
+    .library(name: "ExternalAccessoryAppStandIns", targets: ["ExternalAccessoryAppStandIns"]),
     .library(name: "ExternalAccessoryAsync", targets: ["ExternalAccessoryAsync"]),
     .library(name: "ExternalAccessorySimulation", targets: ["ExternalAccessorySimulation"]),
+    .library(name: "ExternalAccessoryXCTest", targets: ["ExternalAccessoryXCTest"]),
     .library(name: "AccessoryLoad", targets: ["AccessoryLoad"]),
   ],
   targets: [
@@ -78,15 +80,21 @@ let package = Package(
         "AccessoryCore", "IAP2",
       ]),
 
+    // What apps of Apple's systems have beside it and Linux has not.
+    room("ExternalAccessoryAppStandIns", floor: 5),
+
     // Floor 6: what tests hold in their hands.
     room(
       "ExternalAccessorySimulation", floor: 6,
       [
-        "ExternalAccessory", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
-        "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
+        "ExternalAccessory", "ExternalAccessoryAppStandIns", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost",
+        "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
       ]),
 
     room("ExternalAccessoryAsync", floor: 6, ["ExternalAccessory"]),
+
+    // Floor 7: the same for those whose tests are XCTest's.
+    room("ExternalAccessoryXCTest", floor: 7, ["ExternalAccessorySimulation"]),
 
     // Floor 6: load tests, as a library.
     room(
@@ -165,8 +173,8 @@ let package = Package(
     tests(
       "ExternalAccessoryTests",
       [
-        "AccessoryHost", "EADemoClient", "ExternalAccessory", "ExternalAccessoryAsync", "ExternalAccessorySimulation",
-        "easim",
+        "AccessoryHost", "EADemoClient", "ExternalAccessory", "ExternalAccessoryAppStandIns", "ExternalAccessoryAsync",
+        "ExternalAccessorySimulation", "easim",
       ]),
     tests(
       "AccessoryLoadTests",

@@ -1,5 +1,5 @@
 import AccessoryCore
-public import AccessoryHost
+import AccessoryHost
 public import AccessoryProfiles
 public import AccessorySessions
 import AccessoryTransports
@@ -70,9 +70,21 @@ public final class SimulatedWorld: @unchecked Sendable {
     }
     guard isFirst else { return }
     EAAccessoryManager.shared().remove(realm)
+    endLife()
     let inner = LoopBound(inner, on: realm.entrance.loop)
     realm.entrance.sync { inner.value.tearDown() }
     if let virtual { virtual.run(until: virtual.now + .seconds(1)) }
+  }
+
+  /// How much of the timeline and of the transcript was shown with failures.
+  private var shown = (events: 0, lines: 0)
+
+  /// What was shown before; from now on, this much was.
+  func beginShowing(_ events: Int, _ lines: Int) -> (events: Int, lines: Int) {
+    lock.withLock {
+      defer { shown = (events, lines) }
+      return shown
+    }
   }
 
   /// Runs `body` on the world's loop.
@@ -101,9 +113,6 @@ public final class SimulatedWorld: @unchecked Sendable {
   /// Every accessory that was added.
   var added: [WorldAccessory] { lock.withLock { accessories } }
 
-  /// The app's life.
-  public func move(to state: AppState) { perform { [realm] _ in realm.app.move(to: state) } }
-
   /// Another app of the device opens a session; whether it got one. `Settings.rules.otherApps` says what that means for
   /// the app under test.
   @discardableResult
@@ -125,9 +134,6 @@ public final class SimulatedWorld: @unchecked Sendable {
     func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
   }
 
-  /// Where the app is in its life.
-  public var appState: AppState { perform { [realm] _ in realm.app.state } }
-
   // MARK: What was seen of it
 
   /// Everything that happened, at both ends, in order.
@@ -145,11 +151,6 @@ public final class SimulatedWorld: @unchecked Sendable {
 
   /// How often the app registered for notifications, less how often it took that back.
   public var registrationCount: Int { perform { [realm] _ in realm.app.registrationCount } }
-
-  /// The timeline and the transcript, for the message of a failure.
-  public var report: String {
-    (events.map(\.json) + transcript).joined(separator: "\n")
-  }
 }
 
 /// The world is its loop's; test libraries that look into values must stop here.
