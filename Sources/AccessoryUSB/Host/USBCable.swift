@@ -78,9 +78,12 @@ public final class USBCable {
   private func begin(_ side: USBChannel, _ native: NativeInterface) {
     sides[native.number] = side
     let (device, loop, this) = (device, loop, LoopBound(self, on: loop))
-    USBErrands.shared.run {
-      let result = Result { () throws(USBHostError) in try device.begin(native) }
-      loop.execute { this.value.sides[native.number]?.opened(result) }
+    // In a later turn: what this one has to say on the link goes first, such as that the accessory is accepted.
+    loop.schedule(after: .zero) {
+      USBErrands.shared.run {
+        let result = Result { () throws(USBHostError) in try device.begin(native) }
+        loop.execute { this.value.sides[native.number]?.opened(result) }
+      }
     }
   }
 
