@@ -188,15 +188,15 @@ final class GadgetRig {
   private(set) var cables: [AccessoryEnd] = []
   private(set) var failures: [String] = []
   private(set) var closes = 0
-  private(set) var endpoints: GadgetEndpoints!
+  private(set) lazy var endpoints = GadgetEndpoints(queue, reads: 4, writeSize: 2048, on: loop) {
+    [unowned self] in hear($0)
+  }
 
-  init() {
-    endpoints = GadgetEndpoints(queue, reads: 4, writeSize: 2048, on: loop) { [unowned self] news in
-      switch news {
-      case .cable(let cable): cables.append(AccessoryEnd(cable.main))
-      case .closed: closes += 1
-      case .failed(let reason): failures.append(reason)
-      }
+  private func hear(_ news: GadgetEndpoints.News) {
+    switch news {
+    case .cable(let cable): cables.append(AccessoryEnd(cable.main))
+    case .closed: closes += 1
+    case .failed(let reason): failures.append(reason)
     }
   }
 
