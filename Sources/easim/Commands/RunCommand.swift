@@ -14,8 +14,8 @@ extension CommandSpec {
       Plays the accessories that each PROFILE describes (a name, or a path), for any host that connects. By default they
       appear on the bench, where list, send and every other command finds them; --on puts them at an address instead,
       in which {index} stands for the number of the accessory when there are several.
-      At usbip:HOST:PORT it is a USB device that a kernel can be given, see 'easim plug'; several share the bus. At gadget:
-      it is one on this machine's own device port (gadget:UDC names it, as in /sys/class/udc); that takes root.
+      At usbip:HOST:PORT it is a USB device that a kernel can be given, see 'easim plug'; several share the bus. At
+      gadget:UDC it is one on this machine's own device port, which /sys/class/udc names (gadget: is the only one).
       Behaviours are echo, sink[,check], source[,rate=N,chunk=N,text=S,total=N] and exec:COMMAND.
       Each host finds an accessory freshly plugged in; with a flicker it sees the whole flicker. Ctrl-C unplugs cleanly.
       With --scenario it plays what happens to the accessories and the cables of a scenario, from when a device is on the

@@ -13,12 +13,16 @@ struct GadgetLayout: Equatable {
   /// The longest string that configfs takes, in bytes.
   static let longestString = 126
 
+  init(steps: [Step]) {
+    self.steps = steps
+  }
+
   /// The gadget of an accessory, whose one function is the FunctionFS `instance`.
   init(_ shape: USBAccessoryShape, instance: String) {
     let strings = "strings/0x409"
     let configuration = "configs/c.1"
     let function = "functions/ffs.\(instance)"
-    steps = [
+    self.init(steps: [
       .file("idVendor", Self.hex(shape.vendor)), .file("idProduct", Self.hex(shape.product)),
       .file("bcdDevice", Self.hex(shape.release)), .file("bcdUSB", "0x0200"),
       // Without it a port of 5 Gbit/s would offer a speed for which there are no descriptors.
@@ -27,7 +31,7 @@ struct GadgetLayout: Equatable {
       .file("\(strings)/product", Self.cut(shape.name)), .file("\(strings)/serialnumber", Self.cut(shape.serial)),
       .folder(configuration), .file("\(configuration)/bmAttributes", "0xc0"), .file("\(configuration)/MaxPower", "100"),
       .folder(function), .link("\(configuration)/ffs.\(instance)", to: function),
-    ]
+    ])
   }
 
   /// What of the accessory's strings does not fit.
