@@ -10,7 +10,8 @@ extension Figure {
     [100, 1_000, 10_000, 100_000].map { curve("bursts", $0, bursts: $0) }
       + [1, 10, 100, 250].map { curve("sessions", $0, sessions: $0) }
       + [1, 10, 100, 250].map { curve("paced", $0, sessions: $0, isPaced: true) }
-      + [1, 10, 100, 1_000].map { curve("accessories", $0, accessories: $0) }
+      // Each has buffers of its own, which grow with its first bursts: fifty of them show what the others cost.
+      + [1, 10, 100, 1_000].map { curve("accessories", $0, bursts: max(10_000, 50 * $0), accessories: $0) }
   }
 
   private static func curve(
