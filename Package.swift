@@ -143,7 +143,7 @@ let package = Package(
     tests("HouseTests", ["TestSupport"]),
 
     // The program as a user runs it; declared, so that it is built first.
-    tests("EasimTests", ["easim", "AccessoryHost", "AccessoryCore", "IAP2", "TestSupport"]),
+    tests("EasimTests", ["easim", "EADemoClient", "AccessoryHost", "AccessoryCore", "IAP2", "TestSupport"]),
 
     tests("AccessoryCoreTests", ["AccessoryCore"]),
     tests("FuzzReplayTests", ["FuzzTargets"]),
@@ -173,8 +173,8 @@ let package = Package(
     tests(
       "ExternalAccessoryTests",
       [
-        "AccessoryHost", "EADemoClient", "ExternalAccessory", "ExternalAccessoryAppStandIns", "ExternalAccessoryAsync",
-        "ExternalAccessorySimulation", "easim",
+        "AccessoryHost", "AccessoryWorlds", "EADemoClient", "ExternalAccessory", "ExternalAccessoryAppStandIns",
+        "ExternalAccessoryAsync", "ExternalAccessorySimulation", "easim",
       ]),
     tests(
       "AccessoryLoadTests",

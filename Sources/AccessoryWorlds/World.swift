@@ -131,7 +131,7 @@ public final class World {
   }
 
   /// Notes what somebody in this world has to tell.
-  func tell(_ event: TimelineEvent) {
+  package func tell(_ event: TimelineEvent) {
     log.add(event, settings)
   }
 

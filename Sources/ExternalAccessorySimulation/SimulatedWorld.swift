@@ -27,13 +27,15 @@ public final class SimulatedWorld: @unchecked Sendable {
   let realm: AccessoryRealm
   /// The loop of virtual time; nil in real time.
   let virtual: VirtualEntrance?
-  private let settings: Settings
+  let settings: Settings
   /// The world. On its loop only.
   private let inner: World
   private var isInstalled = true
   private var accessories: [WorldAccessory] = []
   /// Apps beside the one under test. On the loop only.
   private var others: [AppView] = []
+  /// The steps of a scenario, while they are played. On the loop only.
+  var timeline: ScenarioTimeline?
   private let lock = NSLock()
 
   /// A world with a device, an app and nothing plugged in; the manager shows it until ``end()``.
@@ -72,7 +74,10 @@ public final class SimulatedWorld: @unchecked Sendable {
     EAAccessoryManager.shared().remove(realm)
     endLife()
     let inner = LoopBound(inner, on: realm.entrance.loop)
-    realm.entrance.sync { inner.value.tearDown() }
+    realm.entrance.sync {
+      timeline?.cancel()
+      inner.value.tearDown()
+    }
     if let virtual { virtual.run(until: virtual.now + .seconds(1)) }
   }
 
@@ -141,6 +146,11 @@ public final class SimulatedWorld: @unchecked Sendable {
 
   /// What passed on the cables, one line per packet, when ``Settings/keepsTranscript`` is set.
   public var transcript: [String] { perform { $0.transcript } }
+
+  /// What the system showed to its user, in order: "Application Not Installed", and that a protocol is not declared.
+  public var alerts: [String] {
+    events.compactMap { event in if case .alert(let text) = event.kind { text } else { nil } }
+  }
 
   /// What the app did that it must not do: unregistered once too often, wrote without space, read without bytes, never
   /// closed a session whose accessory is there still. A sentence each; a test can require that there are none.

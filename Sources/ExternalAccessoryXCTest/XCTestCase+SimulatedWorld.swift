@@ -19,10 +19,13 @@ extension XCTestCase {
   /// as in an app.
   public func simulatedWorld(_ settings: SimulatedWorld.Settings = SimulatedWorld.Settings()) throws -> SimulatedWorld {
     let world = try SimulatedWorld(settings)
+    // XCTest keeps the blocks of a test, and the test, until all tests are over.
+    var held: SimulatedWorld? = world
     addTeardownBlock { [unowned self] in
-      if testRun?.hasSucceeded == false { print("\(name): \(world.reportOfWhatIsNew)") }
-      world.end()
-      world.settle()
+      if testRun?.hasSucceeded == false, let held { print("\(name): \(held.reportOfWhatIsNew)") }
+      held?.end()
+      held?.settle()
+      held = nil
     }
     return world
   }

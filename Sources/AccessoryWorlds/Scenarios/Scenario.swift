@@ -70,6 +70,9 @@ public struct Scenario: Equatable, Sendable {
     }
   }
 
+  /// What is done to the cables of a world that it is played in.
+  package var cableFaults: [CableFault] { faults.map { CableFault($0, at: .device) } }
+
   /// The protocol that the app wants.
   public var wantedProtocol: String {
     accessories.flatMap(\.profile.protocols).first?.name ?? "com.example.none"
