@@ -108,9 +108,10 @@ public final class ScenarioDevice {
     let partable = PartableChannel(around: channel, on: loop)
     cables.removeAll { $0.channel == nil }
     cables.append(Weak(channel: partable, accessory: accessory))
-    guard !scenario.faults.isEmpty else { return partable }
+    let faults = scenario.faults.filter { $0.end == .device }.map(\.fault)
+    guard !faults.isEmpty else { return partable }
     return FaultChannel(
-      around: partable, scenario.faults, random: SeededRandom(seed: loop.random.next()), on: loop,
+      around: partable, faults, random: SeededRandom(seed: loop.random.next()), on: loop,
       report: { [log, loop] in
         log.add(TimelineEvent(time: loop.now, side: .cable, kind: .fault($0.description)))
       })

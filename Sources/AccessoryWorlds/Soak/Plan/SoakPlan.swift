@@ -86,6 +86,8 @@ public struct SoakPlan: Equatable, Sendable {
   public var firstSession: UInt16
   /// When the last step is over and everything left undone is to come to its end.
   public var length: Duration
+  /// Corners that must not be reached: reaching one is a broken rule, as a rule of the house is.
+  public var forbidden: [SoakCoverage.Corner] = []
 
   /// Whether packets may be changed so that nothing on the link can notice: by a fault that mends the checksum, or by two
   /// whose flips of a bit cancel each other in it. Then bytes may be wrong, and only the other invariants hold.
