@@ -16,6 +16,7 @@ enum ScenarioReader {
   static let faultShape = ObjectShape("fault", ["fault", "at"])
   static let expectationShape = ObjectShape("expectation", ["event", "of", "protocols", "after", "before"])
 
+  static let ends = ["device", "accessory"]
   static let longest = Duration.seconds(24 * 3_600)
 
   static func read(
@@ -134,7 +135,7 @@ enum ScenarioReader {
           reader.require("fault"), let found = reader.text("fault")
         else { return [] }
         text = found
-        if reader.choice("at", of: ["device", "accessory"]) == "accessory" { end = .accessory }
+        if reader.choice("at", of: ends) == "accessory" { end = .accessory }
       }
       do { return try FaultPreset.faults(text).map { CableFault($0, at: end) } } catch {
         cable.problems.error(at: value.position, path: path, "\(error)")

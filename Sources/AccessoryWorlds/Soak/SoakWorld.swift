@@ -271,7 +271,7 @@ final class SoakWorld {
     if loop.nextDeadline != nil { record.violation(.leak, "the loop still has a timer", at: time) }
     for corner in plan.forbidden where record.coverage[corner] > 0 {
       record.violation(
-        .forbidden(corner), "forbidden, and it happened \(record.coverage[corner]) times: \(corner.name)", at: time)
+        .forbidden(corner), "\(corner.name), which is forbidden (reached \(record.coverage[corner]) in all)", at: time)
     }
   }
 }

@@ -17,8 +17,10 @@ enum SoakSimplification {
       { $0.line.latency = .zero }, { $0.line.bytesPerSecond = nil },
     ]
     changes += linkChoices { $0.deviceLink[keyPath: $1] = SoakLinkChoices()[keyPath: $1] }
+    changes += linkNumbers { $1(&$0.deviceLink) }
     for number in plan.accessories.indices {
       changes.append { $0.accessories[number].link = SoakLinkChoices() }
+      changes += linkNumbers { $1(&$0.accessories[number].link) }
       changes += linkChoices { $0.accessories[number].link[keyPath: $1] = SoakLinkChoices()[keyPath: $1] }
       changes.append { $0.accessories[number].conduct = .echo }
       changes += streams(of: plan.accessories[number])
@@ -46,6 +48,17 @@ enum SoakSimplification {
       \.repeatsOldestOnly, \.timesFromEach, \.keepsAhead, \.offersAgain, \.answersOwnRecovery,
     ]
     return flags.map { flag in { reset(&$0, flag) } }
+  }
+
+  private static func linkNumbers(
+    _ link: @escaping (inout SoakPlan, (inout SoakLinkChoices) -> Void) -> Void
+  ) -> [Change] {
+    let standard = SoakLinkChoices()
+    return [
+      { link(&$0) { $0.initialSequence = standard.initialSequence } },
+      { link(&$0) { $0.extendedAcknowledgement = standard.extendedAcknowledgement } },
+      { link(&$0) { $0.receiveBound = standard.receiveBound } }, { link(&$0) { $0.sendBound = standard.sendBound } },
+    ]
   }
 
   private static func profile(_ number: Int) -> [Change] {
