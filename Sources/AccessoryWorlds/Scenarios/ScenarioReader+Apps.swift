@@ -13,7 +13,7 @@ extension ScenarioReader {
     ])
   static let linkShape = ObjectShape(
     "link",
-    ["initialSequence", "extendedAcknowledgement"] + linkFlags.map(\.0) + linkBounds.map(\.0))
+    ["initialSequence", "extendedAcknowledgement", "cumulativeAcknowledgements"] + linkFlags.map(\.0) + linkBounds.map(\.0))
 
   static let extendedAcknowledgements = ["never", "received", "missing"]
   static var linkFlags: [(String, WritableKeyPath<SoakLinkChoices, Bool>)] {
@@ -138,6 +138,7 @@ extension ScenarioReader {
     if let word = reader.choice("extendedAcknowledgement", of: extendedAcknowledgements) {
       choices.extendedAcknowledgement = extendedAcknowledgements.firstIndex(of: word) ?? 0
     }
+    choices.cumulativeAcknowledgements = reader.integer("cumulativeAcknowledgements", in: 0...127).map { UInt8($0) }
     for (key, flag) in linkFlags { if let value = reader.boolean(key) { choices[keyPath: flag] = value } }
     for (key, bound) in linkBounds {
       if let value = reader.integer(key, in: 1...amounts.upperBound) { choices[keyPath: bound] = value }

@@ -280,6 +280,9 @@ extension SoakLinkChoices {
   /// Puts the choices into a link's settings.
   func apply(to settings: inout LinkSettings) {
     settings.initialSequence = initialSequence
+    if let cumulativeAcknowledgements {
+      settings.parameters.maximumCumulativeAcknowledgements = cumulativeAcknowledgements
+    }
     settings.extendedAcknowledgement = [.never, .received, .missing][extendedAcknowledgement]
     settings.retransmission = repeatsOldestOnly ? .oldestOnly : .everyExpired
     settings.acknowledgementTimer = timesFromEach ? .fromEach : .fromFirst

@@ -245,7 +245,9 @@ final class Couple {
     tally.wrongs += accessoryFacts.takeWrongs() + hostFacts.takeWrongs()
     if let host, host.sent == SIGINT {
       tally.ended(host, hostFacts)
-      if host.ending != .exit(0) || hostFacts.passed == false {
+      // Asked to end before its first burst was through it has verified nothing, and says so.
+      let hadNoTime = hostFacts.bursts == 0 && hostFacts.passed == false && host.ending == .exit(1)
+      if host.ending != .exit(0), !hadNoTime {
         tally.wrongs.append("\(host.name): \(host.ending.map(\.description) ?? ""), \(hostFacts.last)")
       }
       if kind == .accessory { tally.add(hostFacts) } else { account() }

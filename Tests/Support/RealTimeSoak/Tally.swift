@@ -39,7 +39,7 @@ struct Tally {
   /// A text without its numbers, so that ends of one kind are counted together.
   static func shape(_ text: String) -> String {
     var out = ""
-    for character in text.prefix(120) {
+    for character in text {
       let shown: Character = character.isNumber ? "#" : character
       if shown == "#", out.hasSuffix("#") || out.hasSuffix("#,") || out.hasSuffix("#.") {
         while out.last == "," || out.last == "." { out.removeLast() }
@@ -47,7 +47,7 @@ struct Tally {
       }
       out.append(shown)
     }
-    return out
+    return String(out.prefix(100))
   }
 }
 

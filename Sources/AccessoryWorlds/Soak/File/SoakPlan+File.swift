@@ -138,6 +138,9 @@ extension SoakLinkChoices {
       let word = ScenarioReader.extendedAcknowledgements[extendedAcknowledgement]
       members.append(.init("extendedAcknowledgement", .text(word)))
     }
+    if let cumulativeAcknowledgements {
+      members.append(.init("cumulativeAcknowledgements", .number(Int(cumulativeAcknowledgements))))
+    }
     for (key, flag) in ScenarioReader.linkFlags where self[keyPath: flag] != SoakLinkChoices()[keyPath: flag] {
       members.append(.init(key, .boolean(self[keyPath: flag])))
     }

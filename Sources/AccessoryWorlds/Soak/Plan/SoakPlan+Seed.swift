@@ -97,7 +97,10 @@ extension SoakPlan.Accessory {
     profile.link = Profile.Link(&dice)
     if dice.percent(10) { profile.authentication = .init(.older) }
     for quirk in SoakQuirks.some(&dice) { profile.apply(quirk) }
+    let (wanted, window) = (profile.link.maximumCumulativeAcknowledgements, profile.link.maximumOutstandingPackets)
+    profile.link.maximumCumulativeAcknowledgements = min(wanted, window)
     self.init(profile, echoes: nil, &dice)
+    if wanted > window, !profile.link.zeroAcknowledgement { link.cumulativeAcknowledgements = wanted }
   }
 
   /// A given profile. Worlds have no side channels: what it would carry there goes over the link.
