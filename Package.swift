@@ -131,13 +131,16 @@ let package = Package(
       name: "FuzzTargets", dependencies: ["IAP2", "AccessoryProfiles"], path: "Tests/Support/FuzzTargets",
       swiftSettings: settings),
     .target(name: "TestSupport", path: "Tests/Support/TestSupport", swiftSettings: settings),
-    // Seeded worlds from a terminal: swift run -c release SeededWorlds 20000.
+    // Two processes for minutes and hours, and what becomes of them: Scripts/soak.
     .executableTarget(
-      name: "SeededWorlds", dependencies: ["AccessoryWorlds"], path: "Tests/Support/SeededWorlds",
+      name: "RealTimeSoak", dependencies: ["AccessoryCore", "TestSupport"], path: "Tests/Support/RealTimeSoak",
       swiftSettings: settings),
+    tests("RealTimeSoakTests", ["RealTimeSoak", "easim", "TestSupport"]),
     tests(
       "SeededWorldsTests",
-      ["SeededWorlds", "AccessoryWorlds", "AccessorySessions", "AccessoryTransports", "AccessoryCore", "IAP2"]),
+      [
+        "AccessoryWorlds", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
+      ]),
 
     // The house itself: floors, imports, files, documents.
     tests("HouseTests", ["TestSupport"]),

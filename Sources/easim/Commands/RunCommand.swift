@@ -111,6 +111,11 @@ private func runScenario(_ name: String, _ arguments: ParsedArguments, _ console
     throw UsageError("\(option) and --scenario: a scenario says itself which accessories it has", arguments.command)
   }
   var scenario = try ScenarioLibrary(profiles: Profiles.library).scenario(name)
+  if scenario.plan != nil {
+    throw UsageError(
+      "the scenario \(scenario.name) has 'apps', and one process plays both ends of it: easim scenario run \(name)",
+      arguments.command)
+  }
   let own = try profiles(arguments)
   let count = scenario.accessories.count
   guard own.isEmpty || own.count == count else {
