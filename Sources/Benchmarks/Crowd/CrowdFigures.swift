@@ -17,8 +17,9 @@ extension Figure {
       name: "accessories.attach.\(count)",
       summary: "\(count) accessories attached one after the other over unix sockets, both ends in one process: until "
         + "identified, authenticated (stub) and published, time for each",
-      unit: "µs", floor: "as many pairs of sockets connected and accepted in C in one process, \(CrowdPart.rounds) messages "
-        + "there and back on each",
+      unit: "µs",
+      floor: "as many pairs of sockets connected and accepted in C in one process, \(CrowdPart.rounds) messages there "
+        + "and back on each",
       target: .none
     ) { plan in
       Measurement(

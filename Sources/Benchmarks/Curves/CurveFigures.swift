@@ -25,7 +25,8 @@ extension Figure {
     let what = isPaced ? "1,000 bursts a second" : "bursts one after the other"
     return Figure(
       name: "curve.\(name).\(count)",
-      summary: "\(bursts) 10K \(what), \(sessions) sessions to each of \(accessories) accessories, virtual time: each burst",
+      summary: "\(bursts) 10K \(what), \(sessions) sessions to each of \(accessories) accessories, virtual time: "
+        + "each burst",
       unit: "µs", floor: "none: what counts is that all figures of a curve are alike", target: .none
     ) { measuring in
       try Measurement(

@@ -15,7 +15,8 @@ extension Figure {
       summary: "10K bursts echoed through both peers over a cable in memory, one process, packets up to \(packet) "
         + "bytes, \(inFlight) in flight",
       unit: "bursts/s",
-      floor: "four copies in memory and two turns of epoll in C, \(inFlight) bursts at a time: no peer, no cable, no loop",
+      floor: "four copies in memory and two turns of epoll in C, \(inFlight) bursts at a time: no peer, no cable, no "
+        + "loop",
       target: .none
     ) { plan in
       let loop = try EpollLoop(seed: 1)

@@ -10,11 +10,11 @@ extension Figure {
     let payload = packet - PacketHeader.overhead
     return Figure(
       name: "packets.\(packet)",
-      summary: "packets of \(packet) bytes from the device to a reader on the accessory, acknowledged, two processes over "
-        + "a unix socketpair",
+      summary: "packets of \(packet) bytes from the device to a reader on the accessory, acknowledged, two processes "
+        + "over a unix socketpair",
       unit: "packets/s",
-      floor: "the link's numbers and sums in C between two processes: packets of the same size under the same window of "
-        + "127, in one write as many as it allows, one acknowledgement per read",
+      floor: "the link's numbers and sums in C between two processes: packets of the same size under the same window "
+        + "of 127, in one write as many as it allows, one acknowledgement per read",
       target: .none
     ) { plan in
       let ours = try OurEcho(over: .unix, packet: UInt16(packet), burst: 64 * (payload - 2), part: .reader)

@@ -57,10 +57,12 @@ private func runRun(_ arguments: ParsedArguments, _ console: Console) throws -> 
   var bytes = 0
   var accessories: [SimulatedAccessory] = []
   defer { for accessory in accessories { accessory.unplug("easim ends") } }
+  let lineRate = try arguments.faults().lineRate
   for (index, profile) in profiles.enumerated() {
     let port = try places.port(index + 1, for: profile)
     let accessory = SimulatedAccessory(
-      profile, at: port, authenticator: Profiles.coprocessor(for: profile), on: stage.loop
+      profile, at: port, authenticator: Profiles.coprocessor(for: profile), on: stage.loop,
+      link: { $0.lineRate = lineRate }
     ) { event in
       if case .sessionClose(_, _, _, let read, let written) = event.kind {
         sessions += 1
