@@ -4,7 +4,8 @@ import Testing
 
 /// The soak itself, for seconds: what takes hours finds out more, and this finds out whether it runs.
 @Suite struct RunTests {
-  private static let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+  private static let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    .deletingLastPathComponent()
 
   private func start(_ words: String..., err: Pipe? = nil) throws -> (process: Process, out: Pipe) {
     let process = Process()
