@@ -5,7 +5,9 @@ import Testing
 
 /// What counts as growth, and what does not.
 @Suite struct GrowthTests {
-  private func growth(_ count: Int = 90, memory: (Int) -> Int = { _ in 9_000 }, descriptors: (Int) -> Int = { _ in 9 })
+  private func growth(
+    _ count: Int = 90, memory: (Int) -> Int = { _ in 9_000 }, descriptors: (Int) -> Int = { _ in 9 }
+  )
     -> Growth
   {
     var growth = Growth()

@@ -74,7 +74,8 @@ import Testing
   ]) func everyFailureIsShrunkToOneThatBreaksTheSameRule(corner: SoakCoverage.Corner, seeds: Int) throws {
     var recipe = SoakRecipe()
     recipe.forbidden = [corner]
-    let failing = try #require((0..<UInt64(seeds)).lazy.map { recipe.plan($0) }.first { !Soak.run($0).violations.isEmpty })
+    let failing = try #require(
+      (0..<UInt64(seeds)).lazy.map { recipe.plan($0) }.first { !Soak.run($0).violations.isEmpty })
     var shrinker = try #require(SoakShrinker(failing))
     shrinker.run()
     #expect(shrinker.outcome.violations.contains { $0.rule == .forbidden(corner) })

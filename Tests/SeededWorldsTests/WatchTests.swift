@@ -86,7 +86,8 @@ import Testing
     session.device.end = .closedByDevice
     #expect(session.fault(linkWentDown: false)?.text.contains("the accessory was never told") == true)
     session.simulator.end = .closedByDevice
-    #expect(session.isEcho || session.fault(linkWentDown: false)?.text.contains("bytes written before are missing") == true)
+    #expect(
+      session.isEcho || session.fault(linkWentDown: false)?.text.contains("bytes written before are missing") == true)
     session.simulator.end = .notRead(bytes: 1)
     #expect(session.fault(linkWentDown: true) == nil)
   }

@@ -13,7 +13,8 @@ extension ScenarioReader {
     ])
   static let linkShape = ObjectShape(
     "link",
-    ["initialSequence", "extendedAcknowledgement", "cumulativeAcknowledgements"] + linkFlags.map(\.0) + linkBounds.map(\.0))
+    ["initialSequence", "extendedAcknowledgement", "cumulativeAcknowledgements"] + linkFlags.map(\.0)
+      + linkBounds.map(\.0))
 
   static let extendedAcknowledgements = ["never", "received", "missing"]
   static var linkFlags: [(String, WritableKeyPath<SoakLinkChoices, Bool>)] {

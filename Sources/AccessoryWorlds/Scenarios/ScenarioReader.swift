@@ -11,7 +11,8 @@ enum ScenarioReader {
       "cable", "device", "app", "apps", "steps", "tail", "expect", "forbid",
     ])
   static let cableShape = ObjectShape("cable", ["latency", "bytesPerSecond", "faults"])
-  static let deviceShape = ObjectShape("device", ["policy", "flicker", "window", "packetLength", "firstSession", "link"])
+  static let deviceShape = ObjectShape(
+    "device", ["policy", "flicker", "window", "packetLength", "firstSession", "link"])
   static let partShape = ObjectShape("accessory", ["profile", "quirks", "serial", "link", "streams"])
   static let faultShape = ObjectShape("fault", ["fault", "at"])
   static let expectationShape = ObjectShape("expectation", ["event", "of", "protocols", "after", "before"])

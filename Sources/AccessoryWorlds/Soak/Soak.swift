@@ -60,7 +60,7 @@ public struct SoakOutcome: Sendable, CustomStringConvertible {
   /// One line per broken rule, and how to see them again.
   public var description: String {
     if violations.isEmpty { return "seed \(seed): all rules held" }
-    return (violations.map { "seed \(seed): \($0)" } + ["to see it again: \(SoakRecipe().command(replaying: seed))"]).joined(separator: "\n")
+    return (violations.map { "seed \(seed): \($0)" } + ["to see it again: \(SoakRecipe().command(replaying: seed))"])
+      .joined(separator: "\n")
   }
 }
-

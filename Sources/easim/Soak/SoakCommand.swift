@@ -5,7 +5,8 @@ import Glibc
 extension CommandSpec {
   /// `easim soak`.
   static let soak = CommandSpec(
-    name: "soak", summary: "seeded random worlds in virtual time, every rule checked; failures made small and replayable",
+    name: "soak",
+    summary: "seeded random worlds in virtual time, every rule checked; failures made small and replayable",
     arguments: "[PROFILE]", argumentCount: 0...1,
     details: """
       From each seed comes a world: accessories, apps with sessions, faults on their cables, and things that happen. It
@@ -24,10 +25,12 @@ extension CommandSpec {
       OptionSpec(name: "--seed", value: "FIRST", summary: "the first seed (default 0)"),
       OptionSpec(name: "--jobs", value: "N", summary: "so many worlds at a time (default: one for each processor)"),
       OptionSpec(
-        name: "--forbid", value: SoakCoverage.Corner.allCases.map(\.word).joined(separator: "|"),
-        summary: "a world that reaches this breaks a rule, too", choices: SoakCoverage.Corner.allCases.map(\.word),
+        name: "--forbid", value: "WHAT",
+        summary: "a world that reaches this breaks a rule, too: giveUp, or another word of coverage in --json",
+        choices: SoakCoverage.Corner.allCases.map(\.word),
         isRepeatable: true),
-      OptionSpec(name: "--save", value: "DIR", summary: "write failures to DIR/soak-SEED.json5 instead of printing them"),
+      OptionSpec(
+        name: "--save", value: "DIR", summary: "write failures to DIR/soak-SEED.json5 instead of printing them"),
       OptionSpec(name: "--transcript", value: "FILE|-", summary: "with --seeds 1: all that happens in it, in order"),
       .json,
     ],

@@ -82,7 +82,8 @@ final class SoakSession {
     } else {
       let left = fraction > 0.01 ? "  \(Int((elapsed / fraction - elapsed).rounded(.up))) s left" : ""
       bar.draw(
-        fraction, "\(Int(min(fraction, 1) * 100)) %  \(count) worlds  \(Int(rate)) a second  \(failures) failures\(left)")
+        fraction,
+        "\(Int(min(fraction, 1) * 100)) %  \(count) worlds  \(Int(rate)) a second  \(failures) failures\(left)")
     }
   }
 

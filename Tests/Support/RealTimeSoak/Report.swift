@@ -31,7 +31,9 @@ struct Report {
         + (stopped ? ", stopped by Ctrl-C" : ""), "",
     ]
     lines += Columns.lines([Self.heads] + rows.map(cells))
-    lines += ["", "RSS and fds are those of the end that lives: the median (of fds the most) of the second and the last third."]
+    lines += [
+      "", "RSS and fds are those of the end that lives: the median (of fds the most) of the second and the last third.",
+    ]
     lines += ["", "How processes ended:"]
     lines += Columns.lines(
       [["who", "ended by", "how", "said last", "times"]] + ends.map { $0.words + ["\($0.count)"] })

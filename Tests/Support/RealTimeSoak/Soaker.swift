@@ -31,7 +31,8 @@ final class Soaker {
           link: { retransmissionTimeout: '200ms', cumulativeAcknowledgementTimeout: '20ms' } }
         """, to: "\(folder)/\(name).json5")
     }
-    let setting = Couple.Setting(easim: options.easim, folder: folder, seed: options.seed)
+    let setting = Couple.Setting(
+      easim: options.easim, folder: folder, seed: options.seed, limit: "\(Int(options.minutes) + 10)m")
     for medium in options.media {
       for kind in Couple.Kind.allCases { couples.append(try Couple(medium, kind, setting, now: Self.now)) }
     }

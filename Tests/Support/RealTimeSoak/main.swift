@@ -44,7 +44,14 @@ func complain(_ text: String) {
 }
 
 nonisolated(unsafe) var wasStopped: sig_atomic_t = 0
-for number in [SIGINT, SIGTERM, SIGHUP] { signal(number) { _ in wasStopped = 1 } }
+// Whoever starts this may have blocked them, and that is inherited.
+var heard = sigset_t()
+sigemptyset(&heard)
+for number in [SIGINT, SIGTERM, SIGHUP] {
+  sigaddset(&heard, number)
+  signal(number) { _ in wasStopped = 1 }
+}
+pthread_sigmask(SIG_UNBLOCK, &heard, nil)
 
 do {
   let options = try options(Array(CommandLine.arguments.dropFirst()))

@@ -114,7 +114,8 @@ extension SoakPlan.Accessory {
     self.profile = profile
     link = SoakLinkChoices(&dice)
     let payload = Int(profile.link.maximumPacketLength) - 12
-    conduct = echoes ?? dice.percent(25) ? .echo : .streams((0..<3).map { _ in SoakStreamPlan(payload: payload, &dice) })
+    conduct =
+      echoes ?? dice.percent(25) ? .echo : .streams((0..<3).map { _ in SoakStreamPlan(payload: payload, &dice) })
   }
 }
 

@@ -103,7 +103,8 @@ enum SoakSimplification {
   /// Times and sizes that become smaller; each may help more than once.
   static func numbers(of plan: SoakPlan) -> [Change] {
     var changes: [Change] = [
-      { $0.length = $0.lastStep }, { $0.length = max($0.lastStep, ($0.lastStep + ($0.length - $0.lastStep) / 2).inMilliseconds) },
+      { $0.length = $0.lastStep },
+      { $0.length = max($0.lastStep, ($0.lastStep + ($0.length - $0.lastStep) / 2).inMilliseconds) },
       { $0.length = max($0.lastStep, $0.length.rounded) }, { $0.length = max($0.lastStep, $0.length.inMilliseconds) },
       { $0.line.latency = $0.line.latency.rounded },
     ]
@@ -124,13 +125,17 @@ enum SoakSimplification {
     }
     for place in plan.steps.indices {
       changes.append { $0.moveStep(place) { earliest, _ in earliest } }
-      changes.append { $0.moveStep(place) { earliest, at in max(earliest, (earliest + (at - earliest) / 2).inMilliseconds) } }
+      changes.append {
+        $0.moveStep(place) { earliest, at in max(earliest, (earliest + (at - earliest) / 2).inMilliseconds) }
+      }
       changes.append { $0.moveStep(place) { earliest, at in max(earliest, at.rounded) } }
       changes.append { $0.moveStep(place) { earliest, at in max(earliest, at.inMilliseconds) } }
     }
     for place in plan.faults.indices {
       for parameter in plan.faults[place].fault.arguments.given.map(\.name) {
-        changes.append { $0.faults[place].fault = $0.faults[place].fault.changing(parameter) { ($0 / 2).inMilliseconds } }
+        changes.append {
+          $0.faults[place].fault = $0.faults[place].fault.changing(parameter) { ($0 / 2).inMilliseconds }
+        }
         changes.append { $0.faults[place].fault = $0.faults[place].fault.changing(parameter) { $0.rounded } }
         changes.append { $0.faults[place].fault = $0.faults[place].fault.changing(parameter) { $0.inMilliseconds } }
       }

@@ -14,7 +14,9 @@ struct PublicationWatch {
     guard event.side == .device else { return nil }
     switch event.kind {
     case .connect:
-      guard let id = event.subject?.connectionID else { return SoakComplaint(.publication, "connect without a connection ID") }
+      guard let id = event.subject?.connectionID else {
+        return SoakComplaint(.publication, "connect without a connection ID")
+      }
       if seen.contains(id) { return SoakComplaint(.publication, "connection ID \(id) was issued before") }
       seen.append(id)
       published.append(id)
