@@ -118,6 +118,11 @@ let package = Package(
       name: "ChannelSuite", dependencies: ["AccessoryCore"], path: "Tests/Support/ChannelSuite", swiftSettings: settings
     ),
 
+    // The same suite on USB, for a guest of the kernel lane.
+    .executableTarget(
+      name: "ChannelsOnUSB", dependencies: ["ChannelSuite", "AccessoryUSB", "AccessoryTransports", "AccessoryCore"],
+      path: "Tests/Support/ChannelsOnUSB", swiftSettings: settings),
+
     .target(
       name: "FuzzTargets", dependencies: ["IAP2", "AccessoryProfiles"], path: "Tests/Support/FuzzTargets",
       swiftSettings: settings),

@@ -43,7 +43,6 @@ extension USBChannel {
     begin(\.outgoing, at: device.interface.outgoing.address) { $0.write() }
     if case .closing = state, outstanding == 0 { over() }
     tellWritable()
-    giveBackIfIdle()
   }
 
   private func judgeReader(_ transfer: USBTransfer) {
@@ -111,7 +110,7 @@ extension USBChannel {
     case .clearHalt:
       let (device, loop) = (device, loop)
       let box = LoopBound(well, on: loop)
-      USBErrands.shared.run {
+      device.errands.run {
         libusb_clear_halt(device.handle, endpoint)
         loop.execute { box.value() }
       }

@@ -145,7 +145,6 @@ public final class USBChannel: Channel {
     case .closing, .over: return
     }
     state = .closing
-    for reader in readers { reader.cancel() }
     if outstanding == 0 || end != nil { return over() }
     closer = loop.schedule(after: Self.closingTime) { [weak self] in self?.over() }
   }
@@ -180,7 +179,7 @@ public final class USBChannel: Channel {
 
   /// Gives the kernel everything that waits.
   func write() {
-    guard end == nil, outgoing.isWell else { return }
+    guard end == nil, pump != nil, outgoing.isWell else { return }
     while let first = unsent.first {
       let fillsPackets = first.bytes.count % Int(device.interface.outgoing.packetSize) == 0
       guard submitted(first.submit(endsWithZero: fillsPackets)) else { return }
@@ -217,7 +216,6 @@ public final class USBChannel: Channel {
   func fail(_ reason: ChannelEnd) {
     guard end == nil else { return }
     end = reason
-    cancelAll()
     deliverLater()
   }
 
@@ -231,7 +229,7 @@ public final class USBChannel: Channel {
     guard let end else { return }
     switch state {
     case .started(let handler):
-      guard held.isEmpty else { return }
+      guard held.isEmpty, early.isEmpty else { return }
       over()
       handler.channel(self, endedWith: end)
     case .closing: over()
@@ -239,34 +237,26 @@ public final class USBChannel: Channel {
     }
   }
 
-  private func cancelAll() {
-    for reader in readers { reader.cancel() }
-    for writer in writers { writer.cancel() }
-  }
-
   /// Ends: nothing is to be sent any more, and nobody hears.
+  ///
+  /// In a later turn, because a handler may have closed the channel while it still reads from a transfer's buffer, what
+  /// is in flight goes to the device's thread with the device itself: the kernel lets nobody else use a device while it
+  /// takes a transfer back, and behind USB/IP it asks another machine for each.
   func over() {
+    guard let pump else { return }
     state = .over
     closer?.cancel()
     closer = nil
-    cancelAll()
-    giveBackIfIdle()
-  }
-
-  /// Gives the device back once nothing of libusb's points here any more.
-  ///
-  /// In a later turn, because a handler may have closed the channel while it still reads from a transfer's buffer; and
-  /// with every transfer freed first, because libusb looks at the device and its context when it frees one.
-  func giveBackIfIdle() {
-    guard case .over = state, incoming.inFlight == 0, outgoing.inFlight == 0, let pump else { return }
-    pump.stop()
     self.pump = nil
     loop.schedule(after: .zero) { [self] in
+      pump.stop()
+      let leftovers = USBLeftovers(readers + held + unsent + writers + spare + returned)
       for transfers in [\USBChannel.readers, \.held, \.unsent, \.writers, \.spare, \.returned] {
         self[keyPath: transfers] = []
       }
       let (device, loop) = (device, loop)
-      USBErrands.shared.run {
+      device.errands.run {
+        leftovers.takeBack(device.context)
         device.giveBack()
         // Wakes a loop that runs for nothing else than this.
         loop.execute {}
