@@ -163,8 +163,8 @@ let package = Package(
     tests(
       "AccessoryWorldsTests",
       [
-        "AccessoryWorlds", "AccessoryHost", "AccessoryProfiles", "AccessorySessions", "AccessoryTransports",
-        "AccessoryCore", "TestSupport",
+        "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessoryProfiles", "AccessorySessions",
+        "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "TestSupport",
       ]),
     tests(
       "ExternalAccessoryTests",

@@ -5,9 +5,10 @@ import ChannelSuite
 import Glibc
 
 extension ChannelFactory {
-  /// The accessory on a USB/IP server, plugged into the kernel's virtual host controller.
+  /// The accessory on a USB/IP server, plugged into the kernel's virtual host controller. What it sent and the host has
+  /// not asked for yet goes with it when it closes: that is an unplug.
   static let usbip = USBRig.factory(
-    "USB/IP", traits: [.leftCloseDelivers, .rightCloseDelivers, .canBeCut]
+    "USB/IP", traits: [.leftCloseDelivers, .canBeCut]
   ) { try USBIPEnd(on: $0) }
 }
 

@@ -66,10 +66,10 @@ final class USBRig {
     try accessory.plugIn { [unowned self] in cable = $0 }
     try wait("the kernel found the accessory usable") { usable != nil }
     guard let usable else { throw RigError("the accessory went again") }
-    var opened: Result<USBChannel, USBHostError>?
+    var opened: Result<USBCable, USBHostError>?
     USBOpening(usable, on: loop) { opened = $0 }
     try wait("the accessory was opened") { opened != nil }
-    guard let left = try opened?.get(), let right = cable?.main else {
+    guard let left = try opened?.get().cable.main, let right = cable?.main else {
       throw RigError("the accessory heard nothing of the program that opened it")
     }
     return ChannelRig(

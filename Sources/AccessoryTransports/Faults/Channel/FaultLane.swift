@@ -45,6 +45,9 @@ final class FaultLane {
     entry.isEmpty && (!isFinishing || finished == slots.count) && slots.allSatisfy { $0.isClear }
   }
 
+  /// How many bytes came and have not gone on.
+  var held: Int { slots.reduce(entry.count) { $0 + $1.held } }
+
   /// Whether what it holds waits for nothing that will ever come, such as the end of a stall without one.
   var isStuck: Bool { !isClear && !isSinkFull && deadline == nil }
 

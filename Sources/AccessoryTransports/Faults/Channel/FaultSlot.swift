@@ -36,6 +36,9 @@ final class FaultSlot {
   /// What it passed on waits to be taken: until then it takes nothing and does nothing.
   var isBlocked: Bool { !step.output.isEmpty }
 
+  /// How many bytes are here.
+  var held: Int { step.output.count + stage.held + behind.count }
+
   /// Whether nothing will come of it any more without new bytes.
   var isClear: Bool { step.output.isEmpty && stage.held == 0 && behind.isEmpty }
 
