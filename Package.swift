@@ -105,12 +105,12 @@ let package = Package(
     .executableTarget(name: "EADemoClient", dependencies: ["ExternalAccessory"], swiftSettings: settings),
 
     // Above all floors: figures, each beside its floor in C. Built for release: Scripts/bench.
-    .target(name: "BenchmarkFloors", dependencies: ["CCrypto"]),
+    .target(name: "BenchmarkFloors", dependencies: ["CCrypto", "CLibUSB"]),
     .executableTarget(
       name: "Benchmarks",
       dependencies: [
         "BenchmarkFloors", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
-        "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
+        "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "AccessoryCore", "IAP2",
       ], swiftSettings: settings),
 
     // What several test targets share.
