@@ -113,19 +113,25 @@ let package = Package(
     .executableTarget(name: "EADemoClient", dependencies: ["ExternalAccessory"], swiftSettings: settings),
 
     // Above all floors: figures, each beside its floor in C. Built for release: Scripts/bench.
-    .target(name: "BenchmarkFloors", dependencies: ["CCrypto"]),
+    .target(name: "BenchmarkFloors", dependencies: ["CCrypto", "CLibUSB"]),
     .executableTarget(name: "BenchmarkHello"),
     .executableTarget(
       name: "Benchmarks",
       dependencies: [
         "BenchmarkFloors", "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost",
-        "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2",
+        "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "Certificates", "AccessoryCore",
+        "IAP2",
       ], swiftSettings: settings),
 
     // What several test targets share.
     .target(
       name: "ChannelSuite", dependencies: ["AccessoryCore"], path: "Tests/Support/ChannelSuite", swiftSettings: settings
     ),
+
+    // The same suite on USB, for a guest of the kernel lane.
+    .executableTarget(
+      name: "ChannelsOnUSB", dependencies: ["ChannelSuite", "AccessoryUSB", "AccessoryTransports", "AccessoryCore"],
+      path: "Tests/Support/ChannelsOnUSB", swiftSettings: settings),
 
     .target(
       name: "FuzzTargets", dependencies: ["IAP2", "AccessoryProfiles"], path: "Tests/Support/FuzzTargets",

@@ -1,17 +1,23 @@
 import Glibc
 
+/// Set in a guest of Scripts/bench --kernel, where there are other figures.
+let isInGuest = CommandLine.arguments.contains("--in-guest")
+
 /// Every figure there is, in the order in which they are measured.
 let allFigures: [Figure] =
-  Figure.echoes + Figure.loopbacks + Figure.roundTrips + Figure.packetRates + [.packet, .receiveStep, .buildStep]
-  + Figure.carries + Figure.allocations + Figure.splits + Figure.idles + Figure.crowds + Figure.flickers
-  + Figure.worlds + [.idleFault] + Figure.pacings + Figure.curves + Figure.programs
+  isInGuest
+  ? Figure.usbs
+  : Figure.echoes + Figure.loopbacks + Figure.roundTrips + Figure.packetRates + [.packet, .receiveStep, .buildStep]
+    + Figure.carries + Figure.allocations + Figure.splits + Figure.idles + Figure.crowds + Figure.flickers
+    + Figure.worlds + [.idleFault] + Figure.pacings + Figure.curves + Figure.usbips + Figure.programs
 
 let usage = """
-  Scripts/bench [NAME…] [--json] [--list] [--pairs N] [--seconds S] [--side WHICH]
+  Scripts/bench [--kernel] [NAME…] [--json] [--list] [--pairs N] [--seconds S] [--side WHICH]
 
   Measures every figure, or those named: a whole name, or the first part of several (echo, echo.2048).
   Each stands beside its floor, measured in turns within the same run; the number to look at is the ratio.
 
+    --kernel     as the first word: the figures of USB, in a guest with a kernel of its own
     --list       the figures and what is asked of them
     --json       one object per figure and line
     --pairs N    pairs per figure (at least 7; 11 when left out)
@@ -44,6 +50,7 @@ if words.first == OtherProcess.flag {
     if let echo = EchoPart(rawValue: part) { try echo.play(rest) }
     if let idle = IdlePart(rawValue: part) { try idle.play(rest) }
     if let crowd = CrowdPart(rawValue: part) { try crowd.play(rest) }
+    if let usb = USBPart(rawValue: part) { try usb.play() }
   } catch {
     fail("\(part): \(error)", code: 1)
   }
@@ -60,6 +67,7 @@ while !words.isEmpty {
   case "--help", "-h":
     write(usage, to: STDOUT_FILENO)
     exit(0)
+  case "--in-guest": break
   case "--json": isJSON = true
   case "--list": isList = true
   case "--pairs":

@@ -23,11 +23,13 @@ struct Figure {
   /// What the floor does, for people.
   let floor: String
   let target: Target
+  /// What measures it, and where.
+  var runner = "Scripts/bench"
   /// Takes the measurements.
   let measure: (MeasuringPlan) throws -> Measurement
 
   /// The command that measures it again.
-  var command: String { "Scripts/bench \(name)" }
+  var command: String { "\(runner) \(name)" }
 
   /// Whether a word of the command line means this figure: its name, or the first part of it.
   func isMeant(by word: String) -> Bool {
