@@ -39,7 +39,11 @@ kill -INT $run
 wait $run || fail "the accessory ended with $?: $(cat /tmp/run)"
 [ "$(ls $gadgets | tr '\n' ' ')" = "easim-copy printer " ] || fail "left in configfs: $(ls $gadgets)"
 
-# What is not as it should be is named.
+# What is not as it should be is named, by the doctor too.
+easim doctor >/tmp/doctor
+for finding in "udc .*gadget:dummy_udc.0" "configfs .*gadgets" "functionfs .*usb_f_fs"; do
+  grep -q "^✓  $finding" /tmp/doctor || fail "no $finding: $(cat /tmp/doctor)"
+done
 echo dummy_udc.0 >$gadgets/printer/UDC 2>/dev/null || true
 easim run echo --on gadget:nothing >/tmp/wrong 2>&1 && fail "a controller that is not there"
 grep -q "there is no USB device controller 'nothing'; there is dummy_udc.0" /tmp/wrong || fail "$(cat /tmp/wrong)"
@@ -49,3 +53,4 @@ grep -q "needs root: run it with sudo" /tmp/wrong || fail "$(cat /tmp/wrong)"
 umount /sys/kernel/config
 easim run echo --on gadget: >/tmp/wrong 2>&1 && fail "without configfs"
 grep -q "sudo mount -t configfs none /sys/kernel/config" /tmp/wrong || fail "$(cat /tmp/wrong)"
+easim doctor | grep -A 1 "^!  configfs" | grep -q "sudo mount -t configfs none /sys/kernel/config" || fail "$(easim doctor)"

@@ -66,6 +66,9 @@ import Testing
     #expect(throws: GadgetError.notMounted(tree.system.configfs)) { try tree.system.check() }
     tree.write("proc /proc proc rw 0 0\nnone \(tree.system.configfs) configfs rw 0 0\n", to: "mounts")
     #expect(throws: GadgetError.noGadgets) { try tree.system.check() }
+    #expect(!tree.system.hasFunctionFS)
+    tree.makeFolder("module/usb_f_fs")
+    #expect(tree.system.hasFunctionFS)
   }
 
   @Test func everyErrorWithARemedySaysItInItsSentence() {

@@ -10,6 +10,7 @@ final class GadgetTree {
   init(controllers: [String] = ["dummy_udc.0"], hasGadgets: Bool = true) {
     system.configfs = "\(path)/config"
     system.controllers = "\(path)/udc"
+    system.modules = "\(path)/module"
     system.mounts = "\(path)/mounts"
     for name in controllers { makeFolder("udc/\(name)") }
     if hasGadgets { makeFolder("config/usb_gadget") }

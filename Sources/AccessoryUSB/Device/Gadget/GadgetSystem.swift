@@ -7,11 +7,17 @@ public struct GadgetSystem: Sendable {
   /// The table of mounts.
   public var mounts = "/proc/self/mounts"
 
+  /// A folder with an entry for each module that is loaded.
+  public var modules = "/sys/module"
+
   /// This machine.
   public init() {}
 
   /// The names of the controllers.
   public var controllerNames: [String] { SystemFolder(path: controllers).names }
+
+  /// Whether FunctionFS is loaded. Where it is not, the kernel looks for it itself when it is asked for.
+  public var hasFunctionFS: Bool { SystemFolder(path: modules)["usb_f_fs"].exists }
 
   var gadgets: SystemFolder { SystemFolder(path: "\(configfs)/usb_gadget") }
 
