@@ -119,8 +119,8 @@ let package = Package(
       name: "Benchmarks",
       dependencies: [
         "BenchmarkFloors", "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost",
-        "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "Certificates", "AccessoryCore",
-        "IAP2",
+        "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "Certificates",
+        "AccessoryCore", "IAP2",
       ], swiftSettings: settings),
 
     // What several test targets share.

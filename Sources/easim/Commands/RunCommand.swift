@@ -25,8 +25,7 @@ extension CommandSpec {
     options: [
       OptionSpec(
         name: "--on", value: "ADDR",
-        summary: "where: bench:, bench:DIR#, unix:PATH, tcp:HOST:PORT, pty:PATH, serial:PATH, usbip:HOST:PORT, "
-          + "gadget:UDC"),
+        summary: "bench:, bench:DIR#, unix:PATH, tcp:HOST:PORT, pty:PATH, serial:PATH, usbip:HOST:PORT, gadget:UDC"),
       OptionSpec(name: "--count", value: "N", summary: "so many accessories of each profile, numbered from 1"),
       OptionSpec(
         name: "--behavior", value: "B",
