@@ -9,7 +9,7 @@ let allFigures: [Figure] =
 let usage = """
   Scripts/bench [NAME…] [--json] [--list] [--pairs N] [--seconds S] [--side WHICH]
 
-  Measures every figure, or those named: a whole name, or the first part of several (echo, echo.2048).
+  Measures every figure, or those named: a whole name, or the first part of several (echo, echo.tcp).
   Each stands beside its floor, measured in turns within the same run; the number to look at is the ratio.
 
     --list       the figures and what is asked of them
