@@ -14,7 +14,7 @@ let allFigures: [Figure] =
 let usage = """
   Scripts/bench [--kernel] [NAME…] [--json] [--list] [--pairs N] [--seconds S] [--side WHICH]
 
-  Measures every figure, or those named: a whole name, or the first part of several (echo, echo.2048).
+  Measures every figure, or those named: a whole name, or the first part of several (echo, echo.tcp).
   Each stands beside its floor, measured in turns within the same run; the number to look at is the ratio.
 
     --kernel     as the first word: the figures of USB, in a guest with a kernel of its own
