@@ -6,8 +6,10 @@
 
 enum { READS = 4, READ_SIZE = 16 * 1024, IN = 0x81, OUT = 0x02 };
 
+// Made once: making one looks at every device, and the other side of a pair tells libusb that new ones shall not.
+static libusb_context *context;
+
 struct floor_usb {
-  libusb_context *context;
   libusb_device_handle *handle;
   struct libusb_transfer *reads[READS];
   int reads_in_flight, writes_in_flight, is_leaving, code;
@@ -32,8 +34,8 @@ static void went(struct libusb_transfer *transfer) {
 
 struct floor_usb *floor_usb_open(uint16_t vendor, uint16_t product) {
   struct floor_usb *usb = calloc(1, sizeof *usb);
-  if (usb == NULL || libusb_init(&usb->context) != 0) return free(usb), NULL;
-  usb->handle = libusb_open_device_with_vid_pid(usb->context, vendor, product);
+  if (usb == NULL || (context == NULL && libusb_init(&context) != 0)) return free(usb), NULL;
+  usb->handle = libusb_open_device_with_vid_pid(context, vendor, product);
   if (usb->handle == NULL || libusb_claim_interface(usb->handle, 0) != 0) return floor_usb_close(usb), NULL;
   for (int index = 0; index < READS; index++) {
     struct libusb_transfer *read = libusb_alloc_transfer(0);
@@ -65,9 +67,9 @@ int floor_usb_drive(struct floor_usb *usb, size_t size, size_t bursts, size_t in
         else usb->writes_in_flight++, sent++;
       }
     }
-    if (usb->code == 0) libusb_handle_events(usb->context);
+    if (usb->code == 0) libusb_handle_events(context);
   }
-  while (usb->writes_in_flight > 0) libusb_handle_events(usb->context);
+  while (usb->writes_in_flight > 0) libusb_handle_events(context);
   for (size_t index = 0; writes && index < in_flight; index++) libusb_free_transfer(writes[index]);
   free(writes);
   free(bytes);
@@ -78,7 +80,7 @@ void floor_usb_close(struct floor_usb *usb) {
   usb->is_leaving = 1;
   for (int index = 0; index < READS; index++)
     if (usb->reads[index]) libusb_cancel_transfer(usb->reads[index]);
-  while (usb->reads_in_flight > 0) libusb_handle_events(usb->context);
+  while (usb->reads_in_flight > 0) libusb_handle_events(context);
   for (int index = 0; index < READS; index++) {
     if (usb->reads[index] == NULL) continue;
     free(usb->reads[index]->buffer);
@@ -88,6 +90,5 @@ void floor_usb_close(struct floor_usb *usb) {
     libusb_release_interface(usb->handle, 0);
     libusb_close(usb->handle);
   }
-  libusb_exit(usb->context);
   free(usb);
 }
