@@ -177,12 +177,13 @@ public final class Gadget {
   }
 
   private func handle(_ event: FunctionFSEvent) {
+    if event == .suspend || event == .resume { endpoints?.isAsleep = event == .suspend }
     let (reply, effect) = control.handle(event)
     if let reply { functions.reply(reply) }
     switch effect {
-    case .nothing, .haltCleared: break
     case .restarted: endpoints?.begin(packetSize: functions.packetSize ?? 512)
     case .stopped: endpoints?.stop(.closedByPeer)
+    default: break
     }
     if event == .unbind, isBound, folder.controller == nil { lose("it was taken from \(controller)") }
   }
