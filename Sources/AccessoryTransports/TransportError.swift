@@ -25,6 +25,12 @@ extension TransportError: CustomStringConvertible {
   /// One line that names the address and says what to do.
   public var description: String {
     switch self {
+    case .notAStream(.usbip(let host, let port)):
+      "\(Address.usbip(host: host, port: port)) is where a simulated accessory appears (easim run --on); a host finds it at "
+        + "usb: once 'easim plug' has plugged it in"
+    case .notAStream(.gadget(let controller)):
+      "\(Address.gadget(controller: controller)) is where a simulated accessory appears (easim run --on); the host at the "
+        + "other end of the cable finds it at usb:"
     case .notAStream(let address):
       "\(address) is no stream to connect to or listen at: '\(address.kind):' is opened by its own part of the house"
     case .nobodyThere(let address, let detail): "no accessory listens at \(address): \(detail)"

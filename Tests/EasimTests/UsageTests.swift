@@ -34,6 +34,8 @@ import Testing
     ("run lawk-view --on gadget:no_such_udc.7", "there is no USB device controller 'no_such_udc.7'"),
     ("run lawk-view --on gadget:/sys/class/udc/a", "did you mean 'gadget:a'?"),
     ("run lawk-view --on usbip:0.0.0.0:0", "unless remote peers are allowed: --allow-remote"),
+    ("send gadget:dummy_udc.0 --10k", "gadget:dummy_udc.0 is where a simulated accessory appears (easim run --on)"),
+    ("send usbip:127.0.0.1:3240 --10k", "a host finds it at usb: once 'easim plug' has plugged it in"),
     ("plug", "usbip:HOST:PORT is missing"),
     ("plug unix:/tmp/a", "unix:/tmp/a is no USB/IP server: usbip:HOST:PORT"),
     ("run lawk-view --on unix:/nonexistent/a", "the directory does not exist; make it first"),

@@ -26,12 +26,12 @@ extension Machine {
         }
       finding = limited(text, error)
     }
-    return Examination(name: "configfs", purpose: "describing them to the kernel", finding: finding)
+    return Examination(name: "configfs", purpose: "making gadgets of simulated accessories", finding: finding)
   }
 
   static var functionFS: Examination {
     Examination(
-      name: "functionfs", purpose: "being them",
+      name: "functionfs", purpose: "carrying what the hosts of gadgets send",
       finding: GadgetSystem().hasFunctionFS ? .works("usb_f_fs") : limited("not loaded", .noFunctionFS))
   }
 

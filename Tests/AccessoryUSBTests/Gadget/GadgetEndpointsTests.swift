@@ -145,6 +145,40 @@ import Testing
     #expect(rig.queue.readsUnderWay == 4)
   }
 
+  @Test func aHostThatAsksForNothingIsGoneAndCanComeAgain() throws {
+    try rig.carry()
+    rig.queue.log = []
+    try rig.loop.advance(by: .seconds(5))
+    #expect(rig.queue.log == ["write 0", "write 0"])
+    rig.queue.endWrite()
+    rig.queue.endWrite()
+    try rig.loop.advance(by: .seconds(5))
+    #expect(rig.cables[0].end == nil, "it reads")
+    try rig.loop.advance(by: .seconds(5))
+    #expect(rig.cables[0].end == .lost("the host reads no more"))
+    rig.queue.endWrite()
+    rig.queue.endWrite()
+    #expect(rig.cables.count == 2, "it reads again")
+  }
+
+  @Test func aHostThatLeavesBytesLyingIsGoneToo() throws {
+    try rig.carry()
+    #expect(rig.cables[0].send([1]) == 1)
+    try rig.loop.advance(by: .seconds(10))
+    #expect(rig.cables[0].end == .lost("the host reads no more"))
+    #expect(rig.failures == [])
+  }
+
+  @Test func aSleepingBusIsNoHostThatHasGone() throws {
+    try rig.carry()
+    rig.endpoints.isAsleep = true
+    try rig.loop.advance(by: .seconds(60))
+    #expect(rig.cables[0].end == nil)
+    rig.endpoints.isAsleep = false
+    try rig.loop.advance(by: .seconds(10))
+    #expect(rig.cables[0].end == .lost("the host reads no more"))
+  }
+
   @Test func aFailedTransferEndsTheCableAndIsTold() throws {
     try rig.carry()
     rig.queue.endRead([], .failed(EIO))

@@ -177,6 +177,7 @@ public final class Gadget {
   }
 
   private func handle(_ event: FunctionFSEvent) {
+    if event == .suspend || event == .resume { endpoints?.isAsleep = event == .suspend }
     let (reply, effect) = control.handle(event)
     if let reply { functions.reply(reply) }
     switch effect {

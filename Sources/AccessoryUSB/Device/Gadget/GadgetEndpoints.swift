@@ -14,6 +14,9 @@ import Glibc
 /// empty packet that a full one was the last. A write that is a multiple of the packet size is followed by an empty one,
 /// so that each `send` is one transfer to the host.
 ///
+/// USB does not tell a device that a program of the host has ended. So after a time of silence empty transfers are laid out
+/// again, and a host that asks for nothing as long once more is gone; while the bus sleeps that is not asked.
+///
 /// Each choice of the host is a generation, and what belongs to an older one is neither delivered nor sent.
 final class GadgetEndpoints: BulkCarrier, TransferHandler {
   private enum State {
@@ -35,6 +38,8 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   }
 
   private static let probeCount = 2
+  /// How long nothing may go to the host before it is asked whether it still reads, and how long it may take over it.
+  static let silence = Duration.seconds(5)
 
   private let queue: any TransferQueue
   private let loop: any EventLoop
@@ -54,6 +59,11 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   private var emptyPacketsOwed = 0
   /// How many probes the host has not asked for.
   private var probes = 0
+  private var quiet: LoopTimer?
+  /// Whether the host has asked for something since the timer was looked at last.
+  private var hasRead = false
+  /// Whether the bus sleeps, so that the host asks for nothing.
+  var isAsleep = false
 
   init(
     _ queue: any TransferQueue, reads: Int = KernelTransfers.mostReads, writeSize: Int = KernelTransfers.writeSize,
@@ -64,6 +74,11 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     self.hear = hear
     sizes = (reads, writeSize)
     queue.handler = self
+    quiet = loop.makeTimer { [unowned self] in askWhetherTheHostReads() }
+  }
+
+  deinit {
+    quiet?.cancel()
   }
 
   // MARK: What the host and the gadget do
@@ -71,7 +86,12 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   /// The host chose the configuration or the alternate setting.
   func begin(packetSize: Int) {
     stop(.closedByPeer)
+    isAsleep = false
     self.packetSize = packetSize
+    wait()
+  }
+
+  private func wait() {
     state = .waiting
     emptyPacketsOwed = Self.probeCount
     probes = Self.probeCount
@@ -86,6 +106,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     (readsUnderWay, writesUnderWay) = (0, 0)
     (arrived, held, emptyPacketsOwed, probes) = ([], nil, 0, 0)
     queue.cancelAll()
+    quiet?.cancel()
     if case .carrying(let pipe) = before { pipe.end(end) }
   }
 
@@ -104,10 +125,14 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     case .failed(let code): return fail(code)
     case nil: break
     }
-    if !isRead, probes > 0 { probes -= 1 }
+    if !isRead {
+      hasRead = true
+      if probes > 0 { probes -= 1 }
+    }
     if case .waiting = state, isRead || probes == 0 {
       let pipe = BulkPipe(self, on: loop)
       state = .carrying(pipe)
+      quiet?.arm(at: loop.now + Self.silence)
       hear(.cable(Cable(main: pipe)))
     }
     if isRead { bytes.withUnsafeBytes { arrived.append(contentsOf: $0) } }
@@ -185,6 +210,18 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
 
   private func isSent(_ pipe: BulkPipe) -> Bool {
     writesUnderWay == 0 && emptyPacketsOwed == 0 && held == nil && !pipe.hasBytes
+  }
+
+  private func askWhetherTheHostReads() {
+    guard case .carrying = state else { return }
+    if writesUnderWay > 0, !hasRead, !isAsleep {
+      stop(.lost("the host reads no more"))
+      return wait()
+    }
+    if writesUnderWay == 0 { emptyPacketsOwed += Self.probeCount }
+    hasRead = false
+    quiet?.arm(at: loop.now + Self.silence)
+    work()
   }
 
   // MARK: The channel
