@@ -72,7 +72,18 @@ public final class SimulatedWorld: @unchecked Sendable {
     EAAccessoryManager.shared().remove(realm)
     let inner = LoopBound(inner, on: realm.entrance.loop)
     realm.entrance.sync { inner.value.tearDown() }
-    if let virtual { virtual.run(until: virtual.now + .seconds(1)) }
+    if let virtual {
+      virtual.run(until: virtual.now + .seconds(1))
+    } else {
+      // Both ends hear of it in later turns of the loop.
+      let limit = Date(timeIntervalSinceNow: 1)
+      while perform({ $0.device.cableCount }) > 0, Date() < limit { Thread.sleep(forTimeInterval: 0.001) }
+    }
+    perform { _ in
+      for other in others { other.close() }
+      others = []
+    }
+    realm.end()
   }
 
   /// Runs `body` on the world's loop.
