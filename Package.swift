@@ -164,8 +164,8 @@ let package = Package(
     tests(
       "ExternalAccessoryTests",
       [
-        "AccessoryHost", "EADemoClient", "ExternalAccessory", "ExternalAccessoryAsync", "ExternalAccessorySimulation",
-        "easim",
+        "AccessoryHost", "AccessoryProfiles", "AccessorySessions", "AccessorySimulator", "CLinux", "EADemoClient",
+        "ExternalAccessory", "ExternalAccessoryAsync", "ExternalAccessorySimulation", "IAP2", "easim",
       ]),
     tests(
       "AccessoryLoadTests",
