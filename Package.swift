@@ -109,8 +109,9 @@ let package = Package(
     .executableTarget(
       name: "Benchmarks",
       dependencies: [
-        "BenchmarkFloors", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
-        "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
+        "BenchmarkFloors", "CLinux", "ExternalAccessory", "ExternalAccessorySimulation", "AccessoryWorlds",
+        "AccessorySimulator", "AccessoryHost", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports",
+        "AccessoryCore", "IAP2",
       ], swiftSettings: settings),
 
     // What several test targets share.

@@ -2,7 +2,8 @@ import Glibc
 
 /// Every figure there is, in the order in which they are measured.
 let allFigures: [Figure] =
-  Figure.echoes + [.packet, .receiveStep, .buildStep] + Figure.carries + Figure.allocations + Figure.splits
+  Figure.echoes + Figure.apps + [.packet, .receiveStep, .buildStep] + Figure.carries + Figure.allocations
+  + Figure.splits
   + Figure.idles + Figure.flickers + Figure.worlds + [.idleFault]
 
 let usage = """

@@ -94,7 +94,7 @@ private final class OurEcho {
 }
 
 /// Plain C at both ends.
-private final class FloorEcho {
+final class FloorEcho {
   let other: OtherProcess
   private let burst: Int
 

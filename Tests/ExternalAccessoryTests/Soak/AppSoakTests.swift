@@ -25,8 +25,8 @@ import Testing
 enum Soak {
   /// What went wrong, a sentence each; and last, after `soak:`, what was done.
   static func play() async throws -> [String] {
-    let plugs = ProcessInfo.processInfo.environment["EASIM_SOAK_PLUGS"].flatMap(Int.init) ?? 100
-    let roundSize = max(50, plugs / 20)
+    let plugs = ProcessInfo.processInfo.environment["EASIM_SOAK_PLUGS"].flatMap(Int.init) ?? 50
+    let roundSize = max(25, plugs / 20)
     var (done, total, heaps, findings) = (0, SoakLedger.Balance(), [Int](), [String]())
     // The first world opens what the process keeps for good.
     findings += try await SoakRound(plugs: 10).play()
