@@ -118,8 +118,9 @@ let package = Package(
     .executableTarget(
       name: "Benchmarks",
       dependencies: [
-        "BenchmarkFloors", "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost",
-        "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "Certificates",
+        "BenchmarkFloors", "CLinux", "ExternalAccessory", "ExternalAccessorySimulation", "AccessoryLoad",
+        "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions", "AccessoryProfiles",
+        "AccessoryTransports", "AccessoryUSB", "Certificates",
         "AccessoryCore", "IAP2",
       ], swiftSettings: settings),
 
@@ -182,8 +183,9 @@ let package = Package(
     tests(
       "ExternalAccessoryTests",
       [
-        "AccessoryHost", "AccessoryWorlds", "EADemoClient", "ExternalAccessory", "ExternalAccessoryAppStandIns",
-        "ExternalAccessoryAsync", "ExternalAccessorySimulation", "easim",
+        "AccessoryHost", "AccessoryProfiles", "AccessorySessions", "AccessorySimulator", "AccessoryWorlds", "CLinux",
+        "EADemoClient", "ExternalAccessory", "ExternalAccessoryAppStandIns", "ExternalAccessoryAsync",
+        "ExternalAccessorySimulation", "IAP2", "easim",
       ]),
     tests(
       "AccessoryLoadTests",

@@ -55,7 +55,7 @@ extension SimulatedWorld {
       let (realm, loop) = (world.realm, world.realm.entrance.loop)
       let end = loop.now + .seconds(30)
       timer = loop.makeTimer { [unowned self] in
-        let isThere = realm.app.accessories.contains { $0.serialNumber == serial && !$0.protocols.isEmpty }
+        let isThere = realm.accessories.contains { $0.serialNumber == serial && !$0.protocols.isEmpty }
         if isThere || loop.now >= end {
           timer = nil
           done(isThere)

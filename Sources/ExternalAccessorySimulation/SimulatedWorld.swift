@@ -78,7 +78,18 @@ public final class SimulatedWorld: @unchecked Sendable {
       timeline?.cancel()
       inner.value.tearDown()
     }
-    if let virtual { virtual.run(until: virtual.now + .seconds(1)) }
+    if let virtual {
+      virtual.run(until: virtual.now + .seconds(1))
+    } else {
+      // Both ends hear of it in later turns of the loop.
+      let limit = Date(timeIntervalSinceNow: 1)
+      while perform({ $0.device.cableCount }) > 0, Date() < limit { Thread.sleep(forTimeInterval: 0.001) }
+    }
+    perform { _ in
+      for other in others { other.close() }
+      others = []
+    }
+    realm.end()
   }
 
   /// How much of the timeline and of the transcript was shown with failures.

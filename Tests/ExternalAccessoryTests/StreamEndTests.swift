@@ -161,6 +161,29 @@ import Testing
     }
   }
 
+  /// All in one go: the session is opened, written to and let go of before the accessory has heard of any of it.
+  @Test(arguments: [1, 5000, 24_907, 60_000, 200_000]) func t7WhatWasWrittenBeforeAnOrderlyEndArrives(
+    size: Int
+  ) async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.bufferSize = 200_000
+    try await withSimulatedWorld(settings) { world in
+      let simulated = try world.add("multi")
+      simulated.takeSessions()
+      simulated.plugIn()
+      await world.settle()
+      let accessory = try #require(manager.connectedAccessories.first)
+      var session = EASession(accessory: accessory, forProtocol: "com.example.mirror")
+      session?.outputStream?.open()
+      #expect(session?.write(counting(size)) == size)
+      session?.outputStream?.close()
+      session = nil
+      await world.advance(by: .seconds(10))
+      #expect(simulated.sessions.first?.received == counting(size), "\(world.report)")
+      #expect(simulated.sessions.first?.isOpen == false)
+    }
+  }
+
   @Test func t10AnAccessoryThatPullsTheCableMidTransferEndsTheSessionWithWhatHadArrived() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)

@@ -159,6 +159,25 @@ import Testing
     }
   }
 
+  @Test func t5APolledStreamSaysByItsStatusThatItIsAtItsEnd() async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      let (input, output) = (try #require(parts.session.inputStream), parts.session.outputStream)
+      input.open()
+      output?.open()
+      parts.far.send([1, 2])
+      await world.settle()
+      parts.simulated.pull()
+      await world.settle()
+      #expect(input.streamStatus == .open)
+      var buffer = [UInt8](repeating: 0, count: 16)
+      #expect(input.read(&buffer, maxLength: 16) == 2)
+      #expect(input.streamStatus == .atEnd)
+      #expect(output?.streamStatus == .atEnd)
+      #expect(output?.hasSpaceAvailable == false)
+    }
+  }
+
   @Test func t6SpaceIsToldAfterOpenAndAgainOnlyAfterAWrite() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)

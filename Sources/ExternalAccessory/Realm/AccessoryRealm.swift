@@ -71,15 +71,32 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   /// The app. On the loop.
   package var app: AppView {
-    guard let appView else { preconditionFailure("a realm is used only after look(at:as:)") }
+    guard let appView else { preconditionFailure("a realm is used only between look(at:as:) and end()") }
     return appView
+  }
+
+  /// What the app sees; nothing when nobody looks. On the loop.
+  package var accessories: [PublishedAccessory] { appView?.accessories ?? [] }
+
+  /// Looks no longer: the app's view and this realm hold each other until then. Accessories that outlive it are gone,
+  /// and what was noted of the app can still be asked.
+  package func end() {
+    entrance.sync {
+      guard let appView else { return }
+      noted.add(first: appView.misuses)
+      appView.close()
+      self.appView = nil
+      picker = nil
+      holder = nil
+      objects = [:]
+    }
   }
 
   // MARK: What the app asks
 
   var connectedAccessories: [EAAccessory] {
     entrance.sync {
-      let shown = app.accessories
+      let shown = accessories
       let ids = Set(shown.map(\.connectionID))
       for id in objects.keys where !ids.contains(id) { objects[id] = nil }
       return shown.map(object)
@@ -87,18 +104,19 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   }
 
   func isConnected(_ connectionID: Int) -> Bool {
-    entrance.sync { app.accessories.contains { $0.connectionID == connectionID } }
+    entrance.sync { accessories.contains { $0.connectionID == connectionID } }
   }
 
-  func register() { entrance.sync { app.register() } }
+  func register() { entrance.sync { appView?.register() } }
 
-  func unregister() { entrance.sync { app.unregister() } }
+  func unregister() { entrance.sync { appView?.unregister() } }
 
   /// Opens a session, or says why there is none.
   func openSession(with accessory: PublishedAccessory, protocolName: String) throws(AppSessionError) -> SessionPipe {
     let result = entrance.sync { () -> Result<SessionPipe, AppSessionError> in
       do throws(AppSessionError) {
-        let session = try app.openSession(with: accessory, protocolName: protocolName)
+        guard let appView else { throw .notConnected(connectionID: accessory.connectionID) }
+        let session = try appView.openSession(with: accessory, protocolName: protocolName)
         let pipe = SessionPipe(session, of: accessory, in: self)
         pipes[ObjectIdentifier(pipe)] = pipe
         pipe.begin()
@@ -116,7 +134,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   // MARK: Misuse
 
   /// What the app did that it must not do, in order; what the manager noticed first.
-  package var misuses: [String] { entrance.sync { app.misuses } + noted.texts }
+  package var misuses: [String] { entrance.sync { appView?.misuses ?? [] } + noted.texts }
 
   /// Sessions that are not over, a sentence each.
   package var openSessions: [String] {
@@ -195,6 +213,7 @@ private final class Noted: @unchecked Sendable {
 
   var texts: [String] { lock.withLock { list } }
   func add(_ text: String) { lock.withLock { list.append(text) } }
+  func add(first texts: [String]) { lock.withLock { list = texts + list } }
 }
 
 /// Whether the app runs. Streams of a suspended app tell nothing; what is due then is told when it runs again.

@@ -18,7 +18,7 @@ struct ByteBuffer {
       bytes.removeFirst(head)
       head = 0
     }
-    bytes.append(contentsOf: source.prefix(taken))
+    bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: source[..<taken]))
     return taken
   }
 

@@ -55,7 +55,7 @@ final class StreamPort: @unchecked Sendable {
   /// The stream that delegates are told about; not held.
   func belong(to stream: Stream) { lock.withLock { self.stream = stream } }
 
-  var status: Stream.Status { lock.withLock { state } }
+  var status: Stream.Status { lock.withLock { state == .open && isAtEnd ? .atEnd : state } }
   var error: (any Error)? { lock.withLock { failure } }
 
   var delegate: (any StreamDelegate)? {
@@ -255,13 +255,16 @@ final class StreamPort: @unchecked Sendable {
     return true
   }
 
+  /// Nothing more comes, and nothing is left to read; so even where there is no delegate to be told. Under the lock.
+  private var isAtEnd: Bool { isEnded && !(kind == .input && isReady) }
+
   /// The event that is told next. Under the lock.
   private var dueEvent: Stream.Event? {
     if state == .notOpen || state == .closed || !gate.isOpen { return nil }
     if openIsDue { return failure == nil ? .openCompleted : .errorOccurred }
     if kind == .input, isReady, !readyIsTold { return .hasBytesAvailable }
     if failure != nil { return endIsTold ? nil : .errorOccurred }
-    if isEnded, !(kind == .input && isReady) { return endIsTold ? nil : .endEncountered }
+    if isAtEnd { return endIsTold ? nil : .endEncountered }
     return kind == .output && isReady && !readyIsTold ? .hasSpaceAvailable : nil
   }
 

@@ -1,0 +1,177 @@
+import CLinux
+import ExternalAccessory
+import ExternalAccessorySimulation
+import Foundation
+
+// What an app has of all this: the public API of ExternalAccessory on the main run loop, against accessories of a world
+// in the same process, in real time. The loop of device and accessories is one thread, the app another; the floor is
+// the C echo between two processes, as it stands beside the other echoes.
+
+extension Figure {
+  static var apps: [Figure] {
+    [
+      Figure(
+        name: "app.echo", summary: "10K bursts echoed through EASession streams on a run loop, 1 in flight",
+        unit: "bursts/s", floor: "an echo in C between two processes over a socketpair, bursts of 10,000 bytes",
+        target: .ratioAtLeast(0.25), measure: measureAppEcho),
+      Figure(
+        name: "app.notification", summary: "from the plug to the connect notification on the main thread",
+        unit: "µs", floor: "", target: .none, measure: measureNotification),
+      Figure(
+        name: "app.thousand", summary: "1,000 accessories plugged in until the app has heard of each",
+        unit: "ms", floor: "", target: .none, measure: measureThousand),
+    ]
+  }
+
+  private static func measureAppEcho(_ plan: MeasuringPlan) throws -> Measurement {
+    let app = try AppUnderTest()
+    defer { app.end() }
+    let echo = try AppEcho(app)
+    let floor = try FloorEcho(over: .unix, burst: AppEcho.burst)
+    let bursts = try Stopwatch.repetitions(for: plan.seconds) { try echo.run(bursts: $0) }
+    try floor.run(bursts: bursts, inFlight: 1)
+    var perBurst: [Double] = []
+    let pairs = try plan.pairs(
+      {
+        let before = Stopwatch.processorTime
+        let wall = try Stopwatch.time { try echo.run(bursts: bursts) }
+        perBurst.append((Stopwatch.processorTime - before) * 1e6 / Double(bursts))
+        return wall
+      }, { try Stopwatch.time { try floor.run(bursts: bursts, inFlight: 1) } })
+    try floor.end()
+    var measurement = Measurement(pairs.map { (Double(bursts) / $0, Double(bursts) / $1) })
+    measurement.notes = [("processor time per burst, µs, both ends:", .init(perBurst))]
+    return measurement
+  }
+
+  private static func measureNotification(_ plan: MeasuringPlan) throws -> Measurement {
+    let app = try AppUnderTest()
+    defer { app.end() }
+    let accessory = try app.world.add("echo")
+    let times = try (0..<max(plan.pairs, 7) * 20).map { _ in
+      let time = try Stopwatch.time {
+        accessory.plugIn()
+        try app.run { app.connected == 1 }
+      }
+      accessory.unplug()
+      try app.run { app.connected == 0 }
+      return time * 1e6
+    }
+    return Measurement(times)
+  }
+
+  private static func measureThousand(_ plan: MeasuringPlan) throws -> Measurement {
+    var memory: [Double] = []
+    let times = try (0..<7).map { _ in
+      let app = try AppUnderTest()
+      defer { app.end() }
+      var profile = try app.world.add("echo").profile
+      let accessories = (0..<1000).map { number in
+        profile.identity.serialNumber = "EW-\(number)"
+        return app.world.add(profile)
+      }
+      let before = Double(mallinfo2().uordblks)
+      let time = try Stopwatch.time {
+        for accessory in accessories { accessory.plugIn() }
+        try app.run { app.connected == 1000 }
+      }
+      memory.append((Double(mallinfo2().uordblks) - before) / 1000)
+      return time * 1000
+    }
+    var measurement = Measurement(times)
+    measurement.notes = [("bytes per accessory, both ends:", .init(memory))]
+    return measurement
+  }
+}
+
+/// A world in real time, and an app that counts what is connected, on the main run loop.
+private final class AppUnderTest: @unchecked Sendable {
+  let world: SimulatedWorld
+  private(set) var connected = 0
+  private var observers: [any NSObjectProtocol] = []
+
+  init() throws {
+    var settings = SimulatedWorld.Settings()
+    settings.clock = .real
+    world = try SimulatedWorld(settings)
+    for (name, step) in [(Notification.Name.EAAccessoryDidConnect, 1), (.EAAccessoryDidDisconnect, -1)] {
+      observers.append(
+        NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { [unowned self] _ in
+          connected += step
+        })
+    }
+    EAAccessoryManager.shared().registerForLocalNotifications()
+  }
+
+  /// Runs the main run loop until a condition holds.
+  func run(until condition: () -> Bool) throws {
+    let limit = Date(timeIntervalSinceNow: 60)
+    while !condition() {
+      _ = RunLoop.main.run(mode: .default, before: limit)
+      if Date() > limit { throw MeasuringError.failed("the app did not hear of it within a minute") }
+    }
+  }
+
+  func end() {
+    for observer in observers { NotificationCenter.default.removeObserver(observer) }
+    world.end()
+  }
+}
+
+/// The app's end of an echo: writes a burst, reads until all of it is back, and writes the next.
+private final class AppEcho: NSObject, StreamDelegate {
+  static let burst = 10_000
+  private let app: AppUnderTest
+  private let session: EASession
+  private let payload = [UInt8](repeating: 0x5A, count: burst)
+  private var buffer = [UInt8](repeating: 0, count: 16_384)
+  private var bursts = 0
+  private var unsent = 0
+  private var unread = 0
+
+  init(_ app: AppUnderTest) throws {
+    self.app = app
+    try app.world.add("echo").plugIn()
+    try app.run { app.connected == 1 }
+    guard let accessory = EAAccessoryManager.shared().connectedAccessories.first,
+      let made = EASession(accessory: accessory, forProtocol: "com.example.echo")
+    else { throw MeasuringError.failed("there is no session") }
+    session = made
+    super.init()
+    for stream in [session.inputStream, session.outputStream] as [Stream?] {
+      stream?.delegate = self
+      stream?.schedule(in: .main, forMode: .default)
+      stream?.open()
+    }
+  }
+
+  func run(bursts count: Int) throws {
+    bursts = count
+    begin()
+    try app.run { bursts == 0 }
+  }
+
+  private func begin() {
+    (unsent, unread) = (Self.burst, Self.burst)
+    write()
+  }
+
+  private func write() {
+    guard unsent > 0, let output = session.outputStream, output.hasSpaceAvailable else { return }
+    unsent -= payload.withUnsafeBufferPointer { bytes in
+      bytes.baseAddress.map { max(0, output.write($0 + (Self.burst - unsent), maxLength: unsent)) } ?? 0
+    }
+  }
+
+  func stream(_ stream: Stream, handle event: Stream.Event) {
+    switch event {
+    case .hasSpaceAvailable: write()
+    case .hasBytesAvailable:
+      unread -= max(0, session.inputStream?.read(&buffer, maxLength: buffer.count) ?? 0)
+      guard unread == 0, bursts > 0 else { return }
+      bursts -= 1
+      if bursts > 0 { begin() }
+    default: break
+    }
+  }
+}

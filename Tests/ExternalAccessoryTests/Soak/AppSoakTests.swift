@@ -1,0 +1,147 @@
+import AccessoryProfiles
+import CLinux
+import ExternalAccessory
+import ExternalAccessorySimulation
+import Testing
+
+/// Plug and unplug without end, while eight threads of the app open, write and close at random, in real time and through
+/// the public API alone. In a process of its own, so that descriptors and memory are the soak's.
+///
+/// `EASIM_SOAK_PLUGS` says how often; 10,000 is the number that is promised.
+@Suite struct AppSoakTests {
+  @Test func everyByteIsAccountedForAndNothingIsLeftOfTenThousandPlugs() async throws {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      let findings = try await Soak.play()
+      FileHandle.standardError.write(Data(findings.joined(separator: "\n").utf8))
+      exit(EXIT_SUCCESS)
+    }
+    // What was found, or else the one line of what was done.
+    let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(said.hasPrefix("soak:") && !said.contains("\n"), "\(said)")
+  }
+}
+
+/// Rounds of a soak in this process.
+enum Soak {
+  /// What went wrong, a sentence each; and last, after `soak:`, what was done.
+  static func play() async throws -> [String] {
+    let plugs = ProcessInfo.processInfo.environment["EASIM_SOAK_PLUGS"].flatMap(Int.init) ?? 50
+    let roundSize = max(25, plugs / 20)
+    var (done, total, heaps, findings) = (0, SoakLedger.Balance(), [Int](), [String]())
+    // The first world opens what the process keeps for good.
+    findings += try await SoakRound(plugs: 10).play()
+    let descriptors = try SoakRound.descriptors()
+    while done < plugs, findings.isEmpty {
+      let round = SoakRound(plugs: min(roundSize, plugs - done))
+      findings += try await round.play()
+      done += round.plugs
+      total += round.ledger.balance
+      heaps.append(Int(mallinfo2().uordblks))
+    }
+    if total.written != total.read + total.lost { findings.append("the books do not balance") }
+    // Most of it gets through, or this would not be about bytes.
+    if total.read < total.lost { findings.append("more was lost than read") }
+    await SoakRound.until { (try? SoakRound.descriptors()) == descriptors }
+    let left = try SoakRound.descriptors()
+    if left != descriptors { findings.append("descriptors: \(descriptors) became \(left)") }
+    // What rounds leave behind grows with no number of rounds. (Nothing is known of it under a sanitizer.)
+    if let first = heaps.dropFirst().first, let last = heaps.last, last - first > 1 << 20 {
+      findings.append("the heap grows from round to round: \(heaps)")
+    }
+    return findings + ["soak: \(done) plugs, \(total), heap \(heaps)"]
+  }
+}
+
+/// One world of a soak, and the threads of its app.
+final class SoakRound: @unchecked Sendable {
+  let plugs: Int
+  let ledger = SoakLedger()
+  private let watch = SoakWatch()
+  /// What "multi" offers.
+  static let protocols = ["com.example.control", "com.example.stream", "com.example.mirror"]
+
+  init(plugs: Int) { self.plugs = plugs }
+
+  /// Until a condition holds; not for ever.
+  static func until(_ condition: () -> Bool) async {
+    let limit = Date(timeIntervalSinceNow: 30)
+    while !condition(), Date() < limit {
+      await withCheckedContinuation { turn in
+        DispatchQueue.global().asyncAfter(deadline: .now() + 0.0005) { turn.resume() }
+      }
+    }
+  }
+
+  /// Without the timers that the dispatch library makes when it first needs one; a run loop or a world that is left
+  /// shows in the others.
+  static func descriptors() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
+      try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
+    }.filter { !$0.hasPrefix("/proc/") && $0 != "anon_inode:[timerfd]" }.sorted()
+  }
+
+  func play() async throws -> [String] {
+    var settings = SimulatedWorld.Settings()
+    settings.clock = .real
+    let (connects, disconnects) = (SoakCount(), SoakCount())
+    var findings: [String] = []
+    try await withSimulatedWorld(settings) { world in
+      let ear = Ear { heard in heard.name == "connect" ? connects.add() : disconnects.add() }
+      manager.registerForLocalNotifications()
+      let accessories = try (0..<4).map { number in
+        var profile = try ProfileLibrary().profile("multi")
+        profile.identity.serialNumber = "SOAK-\(number)"
+        let made = world.add(profile)
+        made.behave(SoakBehavior(ledger: ledger))
+        made.plugIn()
+        return made
+      }
+      let threads = (0..<8).map { SoakThread($0, ledger, watch) }
+      var dice = SoakDice(seed: 99)
+      for number in 0..<plugs {
+        let accessory = accessories[dice.number(below: accessories.count)]
+        let serial = accessory.profile.identity.serialNumber
+        // Some are through, and one is open and has written something, when the cable goes.
+        let through = ledger.throughCount + dice.number(below: 4)
+        await Self.until { ledger.throughCount >= through }
+        var id: Int?
+        await Self.until {
+          id = manager.connectedAccessories.first { $0.serialNumber == serial }?.connectionID
+          return id.map { ledger.openCount($0) > 0 } ?? false
+        }
+        guard let id else {
+          ledger.find("plug \(number) was never seen")
+          break
+        }
+        if ledger.openCount(id) == 0 { ledger.find("nobody opened a session before plug \(number)") }
+        ledger.cableGoes(id)
+        if dice.number(below: 2) == 0 { accessory.unplug() } else { accessory.pull() }
+        await Self.until { !manager.connectedAccessories.contains { $0.connectionID == id } }
+        accessory.plugIn()
+      }
+      for thread in threads { thread.stop() }
+      // What was written before an orderly end still goes out.
+      await Self.until { ledger.isQuiet }
+      for accessory in accessories where accessory.isPluggedIn { accessory.unplug() }
+      await world.run(limit: .seconds(30)) { connects.count == disconnects.count && world.openSessions.isEmpty }
+      findings += world.openSessions + world.misuses
+      if connects.count != disconnects.count || connects.count < plugs {
+        findings.append("\(connects.count) connects and \(disconnects.count) disconnects of \(plugs) plugs")
+      }
+      ear.stop()
+      ledger.settleAll()
+    }
+    await Self.until { watch.left.isEmpty }
+    if !watch.left.isEmpty { findings.append("of \(watch.count) objects there are left: \(watch.left)") }
+    return findings + ledger.findings
+  }
+}
+
+/// A count from any thread.
+private final class SoakCount: @unchecked Sendable {
+  private let lock = NSLock()
+  private var number = 0
+
+  var count: Int { lock.withLock { number } }
+  func add() { lock.withLock { number += 1 } }
+}

@@ -1,0 +1,200 @@
+import ExternalAccessory
+
+/// One of the threads of an app in a soak: opens a session with whatever is there, writes, reads what comes back, closes
+/// it in one of several ways, and begins anew, until it is told to stop.
+final class SoakThread: @unchecked Sendable {
+  private let number: Int
+  private let ledger: SoakLedger
+  private let watch: SoakWatch
+  private let lock = NSLock()
+  private var isAsked = false
+  private var dice: SoakDice
+  private let ended = DispatchSemaphore(value: 0)
+  private let never = DispatchSemaphore(value: 0)
+  /// The session before, where it has to be through before the next.
+  private var last: UInt32?
+
+  init(_ number: Int, _ ledger: SoakLedger, _ watch: SoakWatch) {
+    self.number = number
+    self.ledger = ledger
+    self.watch = watch
+    dice = SoakDice(seed: UInt64(number + 1))
+    Thread { [self] in
+      while !isDone { playOne() }
+      ended.signal()
+    }.start()
+  }
+
+  /// Has it stop after the session that is open; waits for that.
+  func stop() {
+    lock.withLock { isAsked = true }
+    ended.wait()
+  }
+
+  /// There is nothing to talk to.
+  private func waitABit() { _ = never.wait(timeout: .now() + 0.001) }
+
+  private var isDone: Bool { lock.withLock { isAsked } }
+
+  private func playOne() {
+    // Mostly one that is this thread's own; now and then any, which takes it away from another thread.
+    if let last, !ledger.isThrough(last) { return waitABit() }
+    let keys = manager.connectedAccessories.flatMap { accessory in accessory.protocolStrings.map { (accessory, $0) } }
+    guard !keys.isEmpty else { return waitABit() }
+    let own = keys.first { $0.0.serialNumber == "SOAK-\(number % 4)" && $0.1 == SoakRound.protocols[number / 4] }
+    let any = keys[dice.number(below: keys.count)]
+    guard let (accessory, name) = dice.number(below: 8) > 0 ? own : any else { return waitABit() }
+    let token = ledger.begin(accessory.connectionID, name)
+    guard let session = EASession(accessory: accessory, forProtocol: name) else {
+      ledger.forget(token)
+      return waitABit()
+    }
+    let client = SoakClient(
+      session, token, ledger, quota: SoakBytes.headCount + dice.number(below: 12_000),
+      readSize: 1 << dice.number(below: 14))
+    watch.watch(accessory, session, client)
+    // Who does not wait may take the session away from itself.
+    last = dice.number(below: 8) > 0 ? token : nil
+    let isPatient = dice.number(below: 3) > 0
+    switch dice.number(below: 3) {
+    case 0:
+      session.inputStream?.open()
+      session.outputStream?.open()
+      client.go(isPatient: isPatient) {
+        client.read()
+        client.write()
+        client.waitABit()
+      }
+    case 1:
+      session.start(client, on: .current)
+      client.go(isPatient: isPatient) {
+        _ = RunLoop.current.run(mode: .default, before: Date(timeIntervalSinceNow: 0.005))
+      }
+    default:
+      session.start(client, on: .main)
+      client.go(isPatient: isPatient) { client.waitABit() }
+    }
+    // Close both, in either order; or let go of everything, which is as good.
+    switch dice.number(below: 3) {
+    case 0: session.stop()
+    case 1:
+      session.outputStream?.close()
+      session.inputStream?.close()
+    default: break
+    }
+    client.finish()
+  }
+}
+
+/// What a thread does with one session.
+final class SoakClient: NSObject, StreamDelegate, @unchecked Sendable {
+  private let token: UInt32
+  private let ledger: SoakLedger
+  private let quota: Int
+  private var buffer: [UInt8]
+  private let lock = NSRecursiveLock()
+  private let moved = DispatchSemaphore(value: 0)
+  private var session: EASession?
+  private var written = 0
+  private var echoed = 0
+  private var isBroken = false
+
+  init(_ session: EASession, _ token: UInt32, _ ledger: SoakLedger, quota: Int, readSize: Int) {
+    self.session = session
+    self.token = token
+    self.ledger = ledger
+    self.quota = quota
+    buffer = [UInt8](repeating: 0, count: readSize)
+  }
+
+  /// Takes turns until everything was written and, for the patient, came back; or until the session broke.
+  func go(isPatient: Bool, turn: () -> Void) {
+    let limit = Date(timeIntervalSinceNow: 30)
+    while !lock.withLock({ isBroken || (written >= quota && (!isPatient || echoed == written)) }) {
+      turn()
+      if Date() > limit { return ledger.find("session \(token) stands still: \(written) of \(quota), \(echoed) back") }
+    }
+  }
+
+  /// Until another thread did something for it, and not long.
+  func waitABit() { _ = moved.wait(timeout: .now() + 0.001) }
+
+  /// Nothing is written from here on.
+  func finish() {
+    lock.withLock { session = nil }
+    ledger.closed(token)
+  }
+
+  func stream(_ stream: Stream, handle event: Stream.Event) {
+    switch event {
+    case .hasBytesAvailable: read()
+    case .hasSpaceAvailable: write()
+    case .endEncountered, .errorOccurred: lock.withLock { isBroken = true }
+    default: break
+    }
+    moved.signal()
+  }
+
+  func read() {
+    lock.withLock {
+      guard let input = session?.inputStream else { return }
+      while input.hasBytesAvailable {
+        let count = input.read(&buffer, maxLength: buffer.count)
+        guard count > 0 else { break }
+        ledger.echoed(buffer[..<count], token)
+        echoed += count
+      }
+      if input.streamStatus != .open { isBroken = true }
+    }
+  }
+
+  func write() {
+    lock.withLock {
+      guard let output = session?.outputStream, written < quota else { return }
+      guard output.hasSpaceAvailable else {
+        // Without a delegate, this is how an end is noticed.
+        if output.streamStatus != .open { isBroken = true }
+        return
+      }
+      let bytes = Array(SoakBytes.of(token, written, min(quota - written, 5000)))
+      let count = output.write(bytes, maxLength: bytes.count)
+      guard count > 0 else {
+        isBroken = true
+        return
+      }
+      written += count
+      ledger.wrote(count, token)
+    }
+  }
+}
+
+/// Objects that must be gone at the end.
+final class SoakWatch: @unchecked Sendable {
+  private struct Weak { weak var object: AnyObject? }
+
+  private let lock = NSLock()
+  private var watched: [Weak] = []
+
+  func watch(_ accessory: EAAccessory, _ session: EASession, _ client: SoakClient) {
+    let objects: [AnyObject?] = [accessory, session, session.inputStream, session.outputStream, client]
+    lock.withLock { watched += objects.compactMap(\.self).map { Weak(object: $0) } }
+  }
+
+  var count: Int { lock.withLock { watched.count } }
+  /// What is alive still.
+  var left: [String] { lock.withLock { watched.compactMap { $0.object.map { "\(type(of: $0))" } } } }
+}
+
+/// Chance, the same for a seed.
+struct SoakDice {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
+
+  mutating func number(below bound: Int) -> Int {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return Int((mixed ^ (mixed >> 31)) % UInt64(bound))
+  }
+}

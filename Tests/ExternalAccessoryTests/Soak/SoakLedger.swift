@@ -1,0 +1,157 @@
+import ExternalAccessory
+
+/// The bytes of every session of a soak, as both ends saw them.
+///
+/// A session is an account: what the app wrote, and what of it the accessory read and sent back. Every byte carries its
+/// place, so that one that is lost, doubled, changed or in somebody else's session is found where it happens. An account
+/// may end with less read than written only where somebody broke the session off: the cable went, or another thread
+/// opened a session for the same protocol of the same accessory.
+final class SoakLedger: @unchecked Sendable {
+  struct Account {
+    let key: String
+    var written = 0
+    var read = 0
+    var echoed = 0
+    /// The cable went, or another session took its place: bytes under way may be lost.
+    var isDisturbed = false
+    /// The app is done with it.
+    var isClosed = false
+    /// The accessory has seen its end.
+    var isOver = false
+  }
+
+  /// What all accounts come to.
+  struct Balance: Equatable {
+    var sessions = 0
+    var written = 0
+    var read = 0
+    var echoed = 0
+    var lost = 0
+    var disturbed = 0
+
+    static func += (sum: inout Balance, more: Balance) {
+      sum.sessions += more.sessions
+      sum.written += more.written
+      sum.read += more.read
+      sum.echoed += more.echoed
+      sum.lost += more.lost
+      sum.disturbed += more.disturbed
+    }
+  }
+
+  private let lock = NSLock()
+  private var accounts: [UInt32: Account] = [:]
+  private var lastToken: UInt32 = 0
+  /// Connections whose cable went, or is about to.
+  private var going: Set<Int> = []
+  private var list: [String] = []
+  private var settled = Balance()
+
+  /// What went wrong, a sentence each.
+  var findings: [String] { lock.withLock { list } }
+  var balance: Balance { lock.withLock { settled } }
+  /// How many sessions went through from beginning to end.
+  var throughCount: Int { lock.withLock { settled.sessions - settled.disturbed } }
+  /// How many accounts are open with an accessory.
+  func openCount(_ connectionID: Int) -> Int {
+    lock.withLock { accounts.values.count { $0.key.hasPrefix("\(connectionID) ") && !$0.isClosed && $0.written > 0 } }
+  }
+
+  func find(_ text: String) { lock.withLock { if list.count < 20 { list.append(text) } } }
+
+  // MARK: The app
+
+  /// An account for a session that is about to be opened.
+  func begin(_ connectionID: Int, _ protocolName: String) -> UInt32 {
+    lock.withLock {
+      lastToken += 1
+      var account = Account(key: "\(connectionID) \(protocolName)")
+      account.isDisturbed = going.contains(connectionID)
+      // Whichever of two comes later closes the other, bytes under way included.
+      for (token, other) in accounts where other.key == account.key {
+        accounts[token]?.isDisturbed = true
+        account.isDisturbed = true
+      }
+      accounts[lastToken] = account
+      return lastToken
+    }
+  }
+
+  /// There was no session.
+  func forget(_ token: UInt32) { lock.withLock { accounts[token] = nil } }
+
+  func wrote(_ count: Int, _ token: UInt32) { lock.withLock { accounts[token]?.written += count } }
+
+  /// The app read this of what came back.
+  func echoed(_ bytes: ArraySlice<UInt8>, _ token: UInt32) {
+    lock.withLock {
+      guard let place = accounts[token]?.echoed else { return }
+      if !SoakBytes.areRight(bytes, token, place) {
+        list.append("session \(token): other bytes came back at \(place)")
+      }
+      accounts[token]?.echoed += bytes.count
+    }
+  }
+
+  /// Whether the accessory has seen everything and the end, or never will.
+  func isThrough(_ token: UInt32) -> Bool { lock.withLock { accounts[token]?.isDisturbed ?? true } }
+
+  func closed(_ token: UInt32) {
+    lock.withLock {
+      accounts[token]?.isClosed = true
+      settle(token)
+    }
+  }
+
+  /// The cable of an accessory is about to go.
+  func cableGoes(_ connectionID: Int) {
+    lock.withLock {
+      going.insert(connectionID)
+      for (token, account) in accounts where account.key.hasPrefix("\(connectionID) ") {
+        accounts[token]?.isDisturbed = true
+      }
+    }
+  }
+
+  /// Whether both ends are done with every session that was not broken off.
+  var isQuiet: Bool { lock.withLock { accounts.values.allSatisfy(\.isDisturbed) } }
+
+  /// No cable is left: nobody will see the end of what is open still.
+  func settleAll() {
+    lock.withLock {
+      for token in Array(accounts.keys) {
+        accounts[token]?.isOver = true
+        settle(token)
+      }
+      if let (token, left) = accounts.first { list.append("session \(token) was never closed by the app: \(left)") }
+    }
+  }
+
+  /// Under the lock: an account that both ends are done with is added up and struck off.
+  private func settle(_ token: UInt32) {
+    guard let account = accounts[token], account.isClosed, account.isOver || account.written == 0 else { return }
+    let lost = account.written - account.read
+    if lost != 0, !account.isDisturbed || lost < 0 {
+      list.append("session \(token): \(account.written) bytes were written and \(account.read) read, undisturbed")
+    }
+    if account.echoed > account.read { list.append("session \(token): more came back than was read") }
+    settled.sessions += 1
+    settled.written += account.written
+    settled.read += account.read
+    settled.echoed += account.echoed
+    settled.lost += lost
+    if account.isDisturbed { settled.disturbed += 1 }
+    accounts[token] = nil
+  }
+
+  // MARK: The accessory
+
+  func read(_ count: Int, _ token: UInt32) { lock.withLock { accounts[token]?.read += count } }
+
+  func over(_ token: UInt32) {
+    lock.withLock {
+      accounts[token]?.isOver = true
+      settle(token)
+    }
+  }
+}
