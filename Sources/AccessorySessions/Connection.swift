@@ -17,14 +17,17 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
   /// The cable between the two ends.
   public let cable: Cable
 
-  private var peer: P
-  private var outbox: [UInt8] = []
-  private var outboxHead = 0
-  private var sessions: [Session] = []
-  private var owner: (any ConnectionOwner)?
-  private var timer: LoopTimer?
-  private var isInTurn = false
-  private var isOver = false
+  // Not checked for overlapping access, which would cost a call for each of a packet's many looks at them. A connection
+  // belongs to one loop, and the machine, which is changed in place, calls nobody while it is changed but the channel's
+  // `send`, which calls nobody back.
+  @exclusivity(unchecked) private var peer: P
+  @exclusivity(unchecked) private var outbox: [UInt8] = []
+  @exclusivity(unchecked) private var outboxHead = 0
+  @exclusivity(unchecked) private var sessions: [Session] = []
+  @exclusivity(unchecked) private var owner: (any ConnectionOwner)?
+  @exclusivity(unchecked) private var timer: LoopTimer?
+  @exclusivity(unchecked) private var isInTurn = false
+  @exclusivity(unchecked) private var isOver = false
 
   /// Packets are gathered into one send up to this size, where the medium does not keep transfers apart.
   private static var gatherLimit: Int { 256 * 1024 }

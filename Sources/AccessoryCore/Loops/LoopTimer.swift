@@ -2,13 +2,13 @@
 /// or by ``EventLoop/schedule(after:_:)``, and then it happens at most once.
 public final class LoopTimer {
   /// When it will fire, or nil while it is not armed.
-  public private(set) var deadline: Instant?
+  @exclusivity(unchecked) public private(set) var deadline: Instant?
 
   /// The deadline under which the queue holds it; may be earlier than `deadline` after a move to later.
-  var queuedAt: Instant?
+  @exclusivity(unchecked) var queuedAt: Instant?
   /// Lets go of its work when it has fired or is cancelled: whoever holds the timer is usually held by its work.
-  var isOneShot = false
-  private var work: (() -> Void)?
+  @exclusivity(unchecked) var isOneShot = false
+  @exclusivity(unchecked) private var work: (() -> Void)?
   private unowned let queue: TimerQueue
 
   init(queue: TimerQueue, work: @escaping () -> Void) {
@@ -22,6 +22,12 @@ public final class LoopTimer {
     deadline = instant
     if let queuedAt, queuedAt <= instant { return }
     queue.insert(self, at: instant)
+  }
+
+  /// Arms the timer, unless it fires before that anyway.
+  public func arm(noLaterThan instant: Instant) {
+    if let deadline, deadline <= instant { return }
+    arm(at: instant)
   }
 
   /// Disarms the timer. It may be armed again, unless it was made to fire once.
