@@ -26,14 +26,16 @@ final class LoopbackPort: Port {
   }
 
   func open(_ hear: @escaping (PortEvent) -> Void) {
-    plugging = loop.schedule(after: .zero) { [unowned self] in
-      let made = LoopbackChannel.makePair(on: loop, latency: line.latency, bytesPerSecond: line.bytesPerSecond)
-      cable = made
-      hear(.cable(Cable(main: wrap(made.left, .accessory)), from: "the world's device"))
-      let end = PartableChannel(around: made.right, on: loop)
-      deviceEnd = end
-      plugIntoDevice(Cable(main: wrap(end, .device)))
-    }
+    plugging = loop.schedule(after: .zero) { [unowned self] in plug(hear) }
+  }
+
+  private func plug(_ hear: (PortEvent) -> Void) {
+    let made = LoopbackChannel.makePair(on: loop, latency: line.latency, bytesPerSecond: line.bytesPerSecond)
+    cable = made
+    hear(.cable(Cable(main: wrap(made.left, .accessory)), from: "the world's device"))
+    let end = PartableChannel(around: made.right, on: loop)
+    deviceEnd = end
+    plugIntoDevice(Cable(main: wrap(end, .device)))
   }
 
   /// The plug is out: closing the accessory's end ends the device's.
