@@ -37,17 +37,19 @@ public final class TimerQueue {
   /// Parts the timers armed up to now from those armed later, for ``popDue(at:armedBefore:)``.
   public var mark: UInt64 { nextOrder }
 
-  /// Takes the next timer due at `now` and returns its work; nil when none is due.
+  /// Takes the next timer due at `now`, to be fired at once; nil when none is due.
   ///
   /// One at a time, because the work may arm, move or cancel others. A loop gives the mark that it took when its turn
   /// began to fire timers; what they arm for now is then left to the next turn, and timers that arm each other keep
   /// nothing else from its turn.
-  public func popDue(at now: Instant, armedBefore mark: UInt64 = .max) -> (() -> Void)? {
+  public func popDue(at now: Instant, armedBefore mark: UInt64 = .max) -> LoopTimer? {
     // No entry is later than its timer: when the first is not due, nothing is.
     if heap.isEmpty || now < heap[0].deadline { return nil }
     settle()
     guard !heap.isEmpty, heap[0].deadline <= now, heap[0].order < mark else { return nil }
-    return removeFirst().fire()
+    let due = removeFirst()
+    due.leaveQueue()
+    return due
   }
 
   func insert(_ timer: LoopTimer, at deadline: Instant) {

@@ -7,7 +7,7 @@ import AccessoryCore
 /// other receive what was sent before. ``LoopbackCable/cut(_:)`` is the cable being pulled.
 ///
 /// The owner keeps an end for as long as it is used; a started end keeps its handler until it is over.
-public final class LoopbackChannel: Channel {
+public final class LoopbackChannel: Channel, TimerHandler {
   private enum State {
     case made
     case started
@@ -21,6 +21,7 @@ public final class LoopbackChannel: Channel {
   private let loop: any EventLoop
   private let inbound: LoopbackPipe
   private let outbound: LoopbackPipe
+  private let delivery: LoopTimer
   // Not checked for overlapping access, nor counted weakly: both ends belong to one loop, each takes itself out of the
   // other when it goes, and all of this is asked for every packet.
   @exclusivity(unchecked) private unowned var peer: LoopbackChannel?
@@ -28,18 +29,18 @@ public final class LoopbackChannel: Channel {
   /// Who hears of it while it is started.
   @exclusivity(unchecked) private var handler: (any ChannelHandler)?
   @exclusivity(unchecked) private var isPaused = false
-  @exclusivity(unchecked) private var delivery: LoopTimer?
 
   private init(on loop: any EventLoop, inbound: LoopbackPipe, outbound: LoopbackPipe, keepsTransfersApart: Bool) {
     self.loop = loop
     self.inbound = inbound
     self.outbound = outbound
     self.keepsTransfersApart = keepsTransfersApart
-    delivery = loop.makeTimer { [unowned self] in deliver() }
+    delivery = loop.makeTimer()
+    delivery.handler = self
   }
 
   deinit {
-    delivery?.cancel()
+    delivery.cancel()
     peer?.peer = nil
   }
 
@@ -126,10 +127,11 @@ public final class LoopbackChannel: Channel {
 
   private func scheduleDelivery() {
     guard state == .started, let next = inbound.nextArrival(wantsBytes: !isPaused) else { return }
-    delivery?.arm(noLaterThan: max(next, loop.now))
+    delivery.arm(noLaterThan: max(next, loop.now))
   }
 
-  private func deliver() {
+  /// It is time to deliver something.
+  public func timerFired(_ timer: LoopTimer) {
     // What handlers send while this goes on waits for the next time, so that one pair cannot keep a turn for itself.
     var left = inbound.arrived(at: loop.now)
     while left > 0, !isPaused, let handler {
@@ -156,7 +158,7 @@ public final class LoopbackChannel: Channel {
   private func finishState() {
     state = .over
     handler = nil
-    delivery?.cancel()
+    delivery.cancel()
   }
 }
 

@@ -103,7 +103,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     try move(to: next)
     inbox.takeAll { $0() }
     let mark = timers.mark
-    while let work = timers.popDue(at: now, armedBefore: mark) { work() }
+    while let timer = timers.popDue(at: now, armedBefore: mark) { timer.fire() }
   }
 
   /// Goes on until `condition` holds, which is looked at before the first turn and after each.
