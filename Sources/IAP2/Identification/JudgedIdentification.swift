@@ -16,6 +16,12 @@ public final class JudgedIdentification: Equatable, Sendable {
     self.verdict = verdict
   }
 
+  /// The content of a 1D01, read and judged.
+  convenience init(reading message: ControlMessage, _ judge: IdentificationJudge) {
+    let reading = IdentificationReading(message)
+    self.init(reading.identification, judge.judge(reading))
+  }
+
   /// Whether both say the same.
   public static func == (left: JudgedIdentification, right: JudgedIdentification) -> Bool {
     left === right || (left.identification == right.identification && left.verdict == right.verdict)
@@ -41,8 +47,7 @@ public final class IdentificationMemory {
       known.removeAll()
     }
     for one in known where Self.areSame(one.body, message.body) { return one.judged }
-    let reading = IdentificationReading(message)
-    let judged = JudgedIdentification(reading.identification, judge.judge(reading))
+    let judged = JudgedIdentification(reading: message, judge)
     if known.count == Self.capacity { known.removeFirst() }
     known.append((message.body, judged))
     return judged

@@ -35,12 +35,13 @@ struct SendQueue {
   /// What comes before the bytes of a packet: up to eight of them in one number, the first one highest, so that nobody
   /// makes an array of them.
   struct Prefix {
+    /// The first byte is the highest.
     fileprivate let bytes: UInt64
     fileprivate let count: Int
 
     /// The lowest `count` bytes of `number`.
     init(_ number: UInt64, count: Int) {
-      bytes = number
+      bytes = number << UInt64(64 - 8 * count)
       self.count = count
     }
 
@@ -114,10 +115,12 @@ struct SendQueue {
     tape.withMutable(range) { packet in
       var start = PacketHeader.size
       var sum: UInt8 = 0
-      for place in (0..<prefix.count).reversed() {
-        let byte = UInt8(truncatingIfNeeded: prefix.bytes >> (8 * UInt64(place)))
+      var left = prefix.bytes
+      for _ in 0..<prefix.count {
+        let byte = UInt8(truncatingIfNeeded: left >> 56)
         packet[start] = byte
         sum &+= byte
+        left <<= 8
         start += 1
       }
       sum &+= Checksum.copy(payload, to: .init(rebasing: packet[start...]))

@@ -77,7 +77,7 @@ public struct DevicePeer: Peer, ~Copyable {
   public var identification: Identification? { accepted?.identification }
   private var accepted: JudgedIdentification?
 
-  private let memory: IdentificationMemory
+  private let memory: IdentificationMemory?
   private var progress = Progress.linkDown
   /// Which link `progress` is about: one may go down and another come up within a single read.
   private var followedLink = 0
@@ -85,8 +85,8 @@ public struct DevicePeer: Peer, ~Copyable {
   private var rejections = 0
   private var nextSession: UInt16
 
-  /// A device that has not started; `memory` is what it remembers of the accessories it had before.
-  public init(settings: Settings = Settings(), memory: IdentificationMemory = IdentificationMemory()) {
+  /// A device that has not started; `memory` is what it remembers of the accessories it had before, if anything.
+  public init(settings: Settings = Settings(), memory: IdentificationMemory? = nil) {
     core = PeerCore(role: .device, settings: settings.link)
     self.settings = settings
     self.memory = memory
@@ -287,7 +287,8 @@ public struct DevicePeer: Peer, ~Copyable {
       core.events.append(.malformed("\(message.id) came unasked"))
       return
     }
-    let judged = memory.judged(message, by: settings.judge)
+    let judged =
+      memory?.judged(message, by: settings.judge) ?? JudgedIdentification(reading: message, settings.judge)
     core.events.append(.identified(judged))
     if judged.verdict.isAccepted {
       accepted = judged
