@@ -10,8 +10,9 @@ enum PublicKeyCheck {
     switch certificate.generation {
     case .current:
       // Not by way of EVP, which wants the two numbers of the signature in DER and takes them apart again.
+      guard let curveKey = EVP_PKEY_get0_EC_KEY(key) else { return false }
       let signature = P256Signature(raw: response).parsed()
-      return ECDSA_do_verify(digest, Int32(digest.count), signature.pointer, EVP_PKEY_get0_EC_KEY(key)) == 1
+      return ECDSA_do_verify(digest, Int32(digest.count), signature.pointer, curveKey) == 1
     case .older:
       guard let context = Owned(parsed: EVP_PKEY_CTX_new_from_pkey(nil, key, nil), EVP_PKEY_CTX_free),
         EVP_PKEY_verify_init(context.pointer) == 1,
