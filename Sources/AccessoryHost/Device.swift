@@ -20,11 +20,20 @@ public final class Device {
   /// The loop that all of this happens on.
   public let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
+  // Worked out, or taken out of the settings, once for all cables.
+
+  /// The wire's choices.
+  let peerSettings: DevicePeer.Settings
+  /// What accessories are judged with.
+  let authenticator: any DeviceAuthenticator
+  /// What accessories said before.
+  let memory = IdentificationMemory()
 
   private var attachments: [DeviceAttachment] = []
   private var unheeded: [() -> Void] = []
   private var apps: [AppView] = []
   private var formerLinks = LinkCounters()
+  private var lastTerms = (length: UInt16.zero, window: UInt8.zero, text: "")
   var ids: ConnectionIDs
   var random: SeededRandom
 
@@ -33,6 +42,8 @@ public final class Device {
     self.settings = settings
     self.loop = loop
     self.report = report
+    peerSettings = settings.peerSettings
+    authenticator = settings.authenticator
     random = loop.random.derived("device")
     ids = ConnectionIDs(using: &random)
   }
@@ -110,6 +121,15 @@ public final class Device {
     formerLinks += attachment.linkCounters
   }
 
+  /// On what terms a link is up, for people. The last answer is kept: an accessory that comes back has the same terms.
+  func terms(of agreement: LinkAgreement) -> String {
+    let (length, window) = (agreement.peerMaximumPacketLength, agreement.peerMaximumOutstandingPackets)
+    if lastTerms.length != length || lastTerms.window != window {
+      lastTerms = (length, window, "packets up to \(length) bytes, window \(window)")
+    }
+    return lastTerms.text
+  }
+
   func otherApps(than app: AppView) -> [AppView] {
     apps.filter { $0 !== app }
   }
@@ -126,15 +146,15 @@ public final class Device {
     report(TimelineEvent(time: loop.now, side: side, kind: kind, subject: subject))
   }
 
-  /// Tells the apps what the publication machine said.
-  func perform(_ action: PublicationMachine.Action) {
+  /// Tells the apps what the publication machine said; `subject` is the accessory that it is about.
+  func perform(_ action: PublicationMachine.Action, _ subject: TimelineEvent.Subject) {
     switch action {
     case .connect(let accessory):
-      tell(.connect, .init(accessory))
+      tell(.connect, subject)
       alertIfNobodyWants(accessory)
       for app in apps { app.appeared(accessory) }
     case .disconnect(let accessory):
-      tell(.disconnect, .init(accessory))
+      tell(.disconnect, subject)
       for app in apps { app.disappeared(accessory) }
     }
   }
@@ -187,9 +207,16 @@ public struct DeviceSettings {
 
 extension TimelineEvent.Subject {
   /// A publication as the subject of an event.
-  public init(_ accessory: PublishedAccessory) {
+  public convenience init(_ accessory: PublishedAccessory) {
     self.init(
       name: accessory.name, serial: accessory.serialNumber, protocols: accessory.protocols,
       connectionID: accessory.connectionID)
+  }
+
+  /// What an accessory says it is as the subject of an event.
+  convenience init(_ identification: Identification) {
+    self.init(
+      name: identification.name, serial: identification.serialNumber,
+      protocols: identification.protocols.map(\.name))
   }
 }

@@ -13,10 +13,14 @@ final class DeviceAttachment: ConnectionOwner {
   private let refusesSignatures: Bool
   private let ended: (CableEnd) -> Void
   private let connection: Connection<DevicePeer>
-  private var publication: PublicationMachine
+  // What every event is about is not checked for overlapping access: it is read and written, and nobody called meanwhile.
+  @exclusivity(unchecked) private var publication: PublicationMachine
+  /// The last publication as events show it.
+  @exclusivity(unchecked) private var shown: TimelineEvent.Subject?
+  /// What it said it is, once accepted, as events show it.
+  @exclusivity(unchecked) private var identified: TimelineEvent.Subject?
   private var timer: LoopTimer?
   private var linkWasUp = false
-  private var identification: Identification?
   private var certificate: [UInt8] = []
   private var challenge: [UInt8] = []
 
@@ -29,7 +33,8 @@ final class DeviceAttachment: ConnectionOwner {
     self.announced = announced
     self.refusesSignatures = refusesSignatures
     self.ended = ended
-    connection = Connection(peer: DevicePeer(settings: device.settings.peerSettings), cable: cable, on: device.loop)
+    connection = Connection(
+      peer: DevicePeer(settings: device.peerSettings, memory: device.memory), cable: cable, on: device.loop)
     publication = PublicationMachine(policy: device.settings.policy, flicker: device.settings.flicker)
     timer = device.loop.makeTimer { [unowned self] in publicationDeadlineCame() }
   }
@@ -52,7 +57,7 @@ final class DeviceAttachment: ConnectionOwner {
 
   /// Resets the link if the accessory has this serial number.
   func resetLink(ifSerialIs serial: String) {
-    guard identification?.serialNumber == serial else { return }
+    guard identified?.serial == serial else { return }
     tell(.fault("the device resets the link"))
     connection.perform { $0.resetLink(now: $1) }
     withdraw()
@@ -65,7 +70,7 @@ final class DeviceAttachment: ConnectionOwner {
   }
 
   private func finish(_ reason: String) {
-    if let action = publication.gone() { device.perform(action) }
+    if let action = publication.gone() { perform(action) }
     timer?.cancel()
     timer = nil
     tell(.detach(reason))
@@ -79,11 +84,7 @@ final class DeviceAttachment: ConnectionOwner {
     switch event {
     case .linkUp(let agreement):
       linkWasUp = true
-      tell(
-        .link(
-          isUp: true,
-          "packets up to \(agreement.peerMaximumPacketLength) bytes, window \(agreement.peerMaximumOutstandingPackets)")
-      )
+      tell(.link(isUp: true, device.terms(of: agreement)))
     case .linkDown(let end):
       tell(.link(isUp: false, end.description))
       withdraw()
@@ -91,8 +92,8 @@ final class DeviceAttachment: ConnectionOwner {
     case .responseReceived(let response): handleResponse(response)
     case .authenticationSucceeded: tell(.authentication("succeeded"))
     case .authenticationFailed: withdraw()
-    case .identified(let identification, let verdict): handleIdentification(identification, verdict)
-    case .identificationUpdated(let identification): self.identification = identification
+    case .identified(let judged): handleIdentification(judged)
+    case .identificationUpdated(let identification): identified = .init(identification)
     case .identificationCancelled: tell(.warning("the accessory took its identification back"))
     case .ready: handleReady()
     case .answerTimedOut(let step):
@@ -121,7 +122,7 @@ final class DeviceAttachment: ConnectionOwner {
 
   private func handleCertificate(_ bytes: [UInt8]) {
     certificate = bytes
-    let authenticator = device.settings.authenticator
+    let authenticator = device.authenticator
     var sizes = CertificateSizes()
     sizes.whole = bytes.count
     sizes.serial = authenticator.certificateSerial(of: bytes)?.count ?? 0
@@ -136,7 +137,7 @@ final class DeviceAttachment: ConnectionOwner {
   }
 
   private func handleResponse(_ response: [UInt8]) {
-    switch device.settings.authenticator.judge(response: response, to: challenge, certificate: certificate) {
+    switch device.authenticator.judge(response: response, to: challenge, certificate: certificate) {
     case .accepted where refusesSignatures:
       tell(.authentication("refused: the signature is right, and refused on purpose"))
       connection.perform { $0.concludeAuthentication(accepted: false, now: $1) }
@@ -151,16 +152,17 @@ final class DeviceAttachment: ConnectionOwner {
 
   // MARK: Identification and publication
 
-  private func handleIdentification(_ identification: Identification, _ verdict: IdentificationJudge.Verdict) {
-    for finding in verdict.warnings { tell(.warning("identification: \(finding)")) }
-    for finding in verdict.errors { tell(.warning("identification refused: \(finding)")) }
-    guard verdict.isAccepted else { return }
-    self.identification = identification
-    let names = identification.protocols.map(\.name).joined(separator: ", ")
+  private func handleIdentification(_ judged: JudgedIdentification) {
+    for finding in judged.verdict.warnings { tell(.warning("identification: \(finding)")) }
+    for finding in judged.verdict.errors { tell(.warning("identification refused: \(finding)")) }
+    guard judged.verdict.isAccepted else { return }
+    let identified = TimelineEvent.Subject(judged.identification)
+    self.identified = identified
+    let names = identified.protocols.joined(separator: ", ")
     tell(.identification(names.isEmpty ? "no protocols" : names))
-    for difference in announced?.differences(from: identification) ?? [] { tell(.warning(difference)) }
-    if let action = publication.identified(identification, now: device.loop.now, ids: &device.ids) {
-      device.perform(action)
+    for difference in announced?.differences(from: judged.identification) ?? [] { tell(.warning(difference)) }
+    if let action = publication.identified(judged, now: device.loop.now, ids: &device.ids) {
+      perform(action)
     }
   }
 
@@ -174,22 +176,29 @@ final class DeviceAttachment: ConnectionOwner {
 
   private func perform(_ actions: [PublicationMachine.Action]) {
     if let deadline = publication.deadline { timer?.arm(at: deadline) } else { timer?.cancel() }
-    for action in actions { device.perform(action) }
+    for action in actions { perform(action) }
   }
 
   private func withdraw() {
-    identification = nil
+    identified = nil
     timer?.cancel()
-    if let action = publication.gone() { device.perform(action) }
+    if let action = publication.gone() { perform(action) }
+  }
+
+  private func perform(_ action: PublicationMachine.Action) {
+    let accessory = action.accessory
+    if shown?.connectionID != accessory.connectionID { shown = .init(accessory) }
+    if let shown { device.perform(action, shown) }
   }
 
   private func tell(_ kind: TimelineEvent.Kind) {
-    let subject =
-      published.map(TimelineEvent.Subject.init)
-      ?? identification.map {
-        .init(name: $0.name, serial: $0.serialNumber, protocols: $0.protocols.map(\.name))
-      }
     device.tell(kind, subject)
+  }
+
+  /// What an event is about now: what is published, or else what the accessory said it is.
+  private var subject: TimelineEvent.Subject? {
+    if let shown, shown.connectionID == publication.currentConnectionID { return shown }
+    return published.map(TimelineEvent.Subject.init) ?? identified
   }
 }
 

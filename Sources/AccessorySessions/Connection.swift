@@ -11,36 +11,44 @@ import IAP2
 ///
 /// Every way in (bytes, time, room, a call from the owner) ends in the same turn: drain the events, send what there is
 /// to send, arm the timer. Nothing here allocates per packet.
-public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarrier {
+public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarrier, TimerHandler {
   /// The loop that all of this happens on.
   public let loop: any EventLoop
   /// The cable between the two ends.
   public let cable: Cable
+  private let timer: LoopTimer
 
-  private var peer: P
-  private var outbox: [UInt8] = []
-  private var outboxHead = 0
-  private var sessions: [Session] = []
-  private var sides: [SideCarrier] = []
-  private var owner: (any ConnectionOwner)?
-  private var timer: LoopTimer?
-  private var isInTurn = false
-  private var isOver = false
+  // Not checked for overlapping access, which would cost a call for each of a packet's many looks at them. A connection
+  // belongs to one loop, and the machine, which is changed in place, calls nobody while it is changed but the channel's
+  // `send`, which calls nobody back.
+  @exclusivity(unchecked) private var peer: P
+  @exclusivity(unchecked) private var outbox: [UInt8] = []
+  @exclusivity(unchecked) private var outboxHead = 0
+  @exclusivity(unchecked) private var sessions: [Session] = []
+  @exclusivity(unchecked) private var sides: [SideCarrier] = []
+  @exclusivity(unchecked) private var owner: (any ConnectionOwner)?
+  @exclusivity(unchecked) private var isInTurn = false
+  @exclusivity(unchecked) private var isOver = false
 
   /// Packets are gathered into one send up to this size, where the medium does not keep transfers apart.
   private static var gatherLimit: Int { 256 * 1024 }
 
-  /// A connection that has not started.
+  /// A connection that has not started. On the loop.
   public init(peer: consuming P, cable: Cable, on loop: any EventLoop) {
     self.peer = peer
     self.cable = cable
     self.loop = loop
+    timer = loop.makeTimer()
+    timer.handler = self
+  }
+
+  deinit {
+    timer.cancel()
   }
 
   /// Begins. The owner is held until the connection is over.
   public func start(_ owner: any ConnectionOwner) {
     self.owner = owner
-    timer = loop.makeTimer { [unowned self] in deadlineCame() }
     cable.main.start(self)
     perform { $0.start(now: $1) }
   }
@@ -74,12 +82,11 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
 
   private func finish(_ reason: String) {
     isOver = true
-    timer?.cancel()
+    timer.cancel()
     peer.stop(reason)
     drainEvents()
     for side in sides { side.end(.channelEnded(reason)) }
     owner = nil
-    timer = nil
   }
 
   // MARK: The turn
@@ -93,9 +100,9 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
     if isOver { return }
     flush()
     if let deadline = peer.deadline {
-      timer?.arm(at: Instant(nanoseconds: deadline.nanoseconds))
+      timer.arm(at: Instant(nanoseconds: deadline.nanoseconds))
     } else {
-      timer?.cancel()
+      timer.cancel()
     }
   }
 
@@ -135,7 +142,8 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
     }
   }
 
-  private func deadlineCame() {
+  /// The machine's deadline came.
+  public func timerFired(_ timer: LoopTimer) {
     perform { $0.handleTimeout(now: $1) }
   }
 

@@ -7,7 +7,7 @@ import IAP2
 /// One device at the other end of one cable, from the accessory's side: answers authentication and sessions as the
 /// profile and its quirks say.
 final class AccessoryAttachment: ConnectionOwner {
-  /// What the accessory that owns this needs to know.
+  /// What the accessory that this belongs to needs to know.
   enum News {
     /// The device has all it will get: identification and authentication are through, or stuck by a quirk.
     case deviceIsDone
@@ -17,15 +17,10 @@ final class AccessoryAttachment: ConnectionOwner {
     case ended(String)
   }
 
-  private let profile: Profile
+  private unowned let accessory: SimulatedAccessory
+  private let conduct: AccessoryConduct
   private let isWhole: Bool
-  private let authenticator: any AccessoryAuthenticator
-  private let behavior: (Profile.SessionProtocol) -> any AccessoryBehavior
-  private let programs: ProgramKeeper
   private let connection: Connection<AccessoryPeer>
-  private let tell: (TimelineEvent.Kind) -> Void
-  private let hear: (News) -> Void
-  private let sessionsTroubled: SessionTrouble
   private var isIdentified = false
   private var isAuthenticated = false
   private let answersAuthentication: Bool
@@ -34,31 +29,24 @@ final class AccessoryAttachment: ConnectionOwner {
   /// Side channels that the device opened and that get no answer.
   private var ignoredSides: [any Channel] = []
 
+  /// An attachment of `accessory`, which outlives it.
   init(
-    cable: Cable, profile: Profile, link: LinkSettings, isWhole: Bool, answersAuthentication: Bool,
-    authenticator: any AccessoryAuthenticator, sessionTrouble: SessionTrouble,
-    behavior: @escaping (Profile.SessionProtocol) -> any AccessoryBehavior, programs: ProgramKeeper,
-    on loop: any EventLoop,
-    tell: @escaping (TimelineEvent.Kind) -> Void, hear: @escaping (News) -> Void
+    of accessory: SimulatedAccessory, conduct: AccessoryConduct, cable: Cable, link: LinkSettings, isWhole: Bool,
+    answersAuthentication: Bool, on loop: any EventLoop
   ) {
-    self.profile = profile
+    self.accessory = accessory
+    self.conduct = conduct
     self.isWhole = isWhole
     self.answersAuthentication = answersAuthentication
-    self.authenticator = authenticator
-    self.behavior = behavior
-    self.programs = programs
-    self.tell = tell
-    self.hear = hear
-    sessionsTroubled = sessionTrouble
-    staleBytes = profile.quirk(QuirkDefinition.staleBytes.name).map { StaleBytes(limit: $0.count("count")) }
+    staleBytes = conduct.staleBytes.map { StaleBytes(limit: $0.count("count")) }
     var peer = AccessoryPeer(
-      identification: profile.identification(isWhole: isWhole, hasSides: cable.hasSides), settings: link)
-    peer.identifiesAtOnce = profile.quirk(QuirkDefinition.identification.name) == nil
+      identification: conduct.identification(isWhole: isWhole, hasSides: cable.hasSides), settings: link)
+    peer.identifiesAtOnce = conduct.oddIdentification == nil
     connection = Connection(peer: peer, cable: cable, on: loop)
   }
 
   func start() {
-    let beside = profile.protocols.filter { $0.nativeTransportComponent != nil }.map(\.name)
+    let beside = conduct.besideTheLink
     if isWhole, !beside.isEmpty, !connection.cable.hasSides {
       tell(
         .warning(
@@ -103,7 +91,7 @@ final class AccessoryAttachment: ConnectionOwner {
       (isIdentified, isAuthenticated) = (false, false)
       tell(.link(isUp: false, end.description))
     case .certificateRequested:
-      answerAuthentication { [authenticator] in $0.provideCertificate(authenticator.certificate) }
+      answerAuthentication { [conduct] in $0.provideCertificate(conduct.authenticator.certificate) }
     case .challenged(let challenge): answerChallenge(challenge)
     case .authenticationSucceeded:
       isAuthenticated = true
@@ -145,6 +133,14 @@ final class AccessoryAttachment: ConnectionOwner {
     hear(.ended(end.description))
   }
 
+  private func tell(_ kind: TimelineEvent.Kind) {
+    accessory.tell(kind)
+  }
+
+  private func hear(_ news: News) {
+    accessory.hear(news)
+  }
+
   private func noteProgress() {
     if isIdentified, isAuthenticated || !answersAuthentication { hear(.deviceIsDone) }
   }
@@ -158,7 +154,7 @@ final class AccessoryAttachment: ConnectionOwner {
       hear(.deviceIsDone)
       return
     }
-    guard let quirk = profile.quirk(QuirkDefinition.authentication.name) else {
+    guard let quirk = conduct.oddAuthentication else {
       return connection.perform { peer, _ in answer(&peer) }
     }
     switch quirk.choice("answer") {
@@ -170,8 +166,8 @@ final class AccessoryAttachment: ConnectionOwner {
 
   private func answerChallenge(_ challenge: [UInt8]) {
     do throws(AuthenticatorError) {
-      var response = try authenticator.respond(to: challenge)
-      if profile.quirk(QuirkDefinition.authentication.name)?.choice("answer") == "wrong", !response.isEmpty {
+      var response = try conduct.authenticator.respond(to: challenge)
+      if conduct.oddAuthentication?.choice("answer") == "wrong", !response.isEmpty {
         response[response.count - 1] ^= 1
       }
       answerAuthentication { $0.provideResponse(response) }
@@ -181,7 +177,7 @@ final class AccessoryAttachment: ConnectionOwner {
   }
 
   private func identifyLate() {
-    guard let quirk = profile.quirk(QuirkDefinition.identification.name), quirk.choice("answer") == "slow" else {
+    guard let quirk = conduct.oddIdentification, quirk.choice("answer") == "slow" else {
       tell(.identification("left unanswered"))
       return
     }
@@ -193,12 +189,12 @@ final class AccessoryAttachment: ConnectionOwner {
   // MARK: Sessions
 
   private func openSession(_ id: UInt16, _ protocolID: UInt8) {
-    guard isWhole, let entry = profile.protocols.first(where: { $0.id == protocolID }) else {
+    guard isWhole, let entry = conduct.profile.protocols.first(where: { $0.id == protocolID }) else {
       tell(.warning("the device asked for session \(id) on protocol \(protocolID), which is not offered: refused"))
       connection.refuseSession(id)
       return
     }
-    let trouble = sessionsTroubled.next()
+    let trouble = accessory.sessionTrouble.next()
     switch trouble {
     case .refuse:
       tell(.warning("session \(id) on \(entry.name) is refused, as the session quirk says"))
@@ -208,17 +204,18 @@ final class AccessoryAttachment: ConnectionOwner {
       return connection.ignoreSession(id)
     default: break
     }
-    let reports = profile.declaresSessionStatus && profile.quirk(QuirkDefinition.noStatus.name) == nil
-    play(connection.acceptSession(id, protocolName: entry.name, reportingStatus: reports), entry, trouble)
+    let session = connection.acceptSession(
+      id, protocolName: entry.name, reportingStatus: conduct.reportsSessionStatus)
+    play(session, entry, trouble)
   }
 
   /// The device began a session by opening a side channel; nothing else asks for it.
   private func sideOpened(_ channel: any Channel, _ name: String) {
-    guard isWhole, let entry = profile.protocols.first(where: { $0.name == name }) else {
+    guard isWhole, let entry = conduct.profile.protocols.first(where: { $0.name == name }) else {
       tell(.warning("the device opened the native transport of \(name), which is not offered: refused"))
       return channel.close()
     }
-    let trouble = sessionsTroubled.next()
+    let trouble = accessory.sessionTrouble.next()
     switch trouble {
     case .refuse:
       tell(.warning("a session on \(name) is refused, as the session quirk says"))
@@ -240,7 +237,7 @@ final class AccessoryAttachment: ConnectionOwner {
     tell(.sessionOpen(id: Int(session.id), protocolName: entry.name))
     guard session.isOpen else { return }
     sendStaleBytes(on: session)
-    let played = trouble == .silent ? SinkBehavior() : behavior(entry)
+    let played = trouble == .silent ? SinkBehavior() : conduct.behavior(conduct.profile.behavior(of: entry))
     session.handler = played.makeHandler(for: session, in: context(of: session))
     switch trouble {
     case .close(let delay): later(delay) { _ in session.close() }
@@ -254,11 +251,11 @@ extension AccessoryAttachment {
   /// What a behaviour of this session is given; what it says is told with the session's number.
   private func context(of session: Session) -> BehaviorContext {
     let id = session.id
-    return BehaviorContext(loop: connection.loop, programs: programs) { [tell] report in
+    return BehaviorContext(loop: connection.loop, programs: accessory.programs) { [unowned accessory] report in
       switch report {
-      case .note(let text): tell(.note("session \(id): \(text)"))
-      case .warning(let text): tell(.warning("session \(id): \(text)"))
-      default: tell(report)
+      case .note(let text): accessory.tell(.note("session \(id): \(text)"))
+      case .warning(let text): accessory.tell(.warning("session \(id): \(text)"))
+      default: accessory.tell(report)
       }
     }
   }

@@ -14,21 +14,22 @@ import IAP2
 public final class SimulatedAccessory {
   /// What it plays.
   public let profile: Profile
+  private let conduct: AccessoryConduct
   private let port: any Port
-  private let authenticator: any AccessoryAuthenticator
-  private let makeBehavior: (Behavior) -> any AccessoryBehavior
   private let adjustLink: (inout LinkSettings) -> Void
   private let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
-  private let sessionTrouble: SessionTrouble
-  private let programs = ProgramKeeper()
+  /// What becomes of its sessions, counted over all attachments.
+  let sessionTrouble: SessionTrouble
+  /// The programs of its sessions.
+  let programs = ProgramKeeper()
 
   private var program: PlugProgram
   private var random: SeededRandom
   private var attachment: AccessoryAttachment?
   private var timer: LoopTimer?
-  /// What it offers in its present appearance, or offered in the last.
-  private var protocols: [String] = []
+  /// It as it presents itself now, or did last: what its events are about.
+  private var subject: TimelineEvent.Subject
 
   /// An accessory that is not plugged in. `report` hears everything that happens to it, on the loop; `link` may change
   /// what the profile does not say about the link.
@@ -39,14 +40,15 @@ public final class SimulatedAccessory {
   ) {
     self.profile = profile
     self.port = port
-    self.authenticator = authenticator
+    conduct = AccessoryConduct(
+      profile, authenticator: authenticator, behavior: behavior ?? BuiltInBehaviors.behavior)
     self.loop = loop
     self.report = report
     adjustLink = link
-    makeBehavior = behavior ?? BuiltInBehaviors.behavior
     sessionTrouble = SessionTrouble(profile.quirk(QuirkDefinition.session.name))
     program = PlugProgram(flicker: Flicker(profile.quirk(QuirkDefinition.flicker.name)))
     random = loop.random.derived("accessory")
+    subject = Self.subject(profile, offering: [])
     timer = loop.makeTimer { [unowned self] in deadlineCame() }
   }
 
@@ -99,7 +101,8 @@ public final class SimulatedAccessory {
   }
 
   private func offer(isWhole: Bool) {
-    protocols = isWhole ? profile.protocols.map(\.name) : []
+    let protocols = isWhole ? profile.protocols.map(\.name) : []
+    subject = Self.subject(profile, offering: protocols)
     port.show(PortAppearance(profile, offering: protocols))
   }
 
@@ -140,19 +143,16 @@ public final class SimulatedAccessory {
       return
     }
     tell(.note("a device is on the cable: \(device)"))
-    var link = profile.linkSettings
+    var link = conduct.link
     adjustLink(&link)
     let next = AccessoryAttachment(
-      cable: cable, profile: profile, link: link, isWhole: !program.isEmpty,
-      answersAuthentication: !program.isEmpty || program.flicker?.answersAuthentication ?? true,
-      authenticator: authenticator, sessionTrouble: sessionTrouble,
-      behavior: { [unowned self] entry in makeBehavior(profile.behavior(of: entry)) }, programs: programs, on: loop,
-      tell: { [unowned self] kind in tell(kind) }, hear: { [unowned self] news in hear(news) })
+      of: self, conduct: conduct, cable: cable, link: link, isWhole: !program.isEmpty,
+      answersAuthentication: !program.isEmpty || program.flicker?.answersAuthentication ?? true, on: loop)
     attachment = next
     next.start()
   }
 
-  private func hear(_ news: AccessoryAttachment.News) {
+  func hear(_ news: AccessoryAttachment.News) {
     switch news {
     case .deviceIsDone:
       program.deviceIsDone(now: loop.now, random: &random)
@@ -168,10 +168,11 @@ public final class SimulatedAccessory {
     }
   }
 
-  private func tell(_ kind: TimelineEvent.Kind) {
-    report(
-      TimelineEvent(
-        time: loop.now, side: .accessory, kind: kind,
-        subject: .init(name: profile.identity.name, serial: profile.identity.serialNumber, protocols: protocols)))
+  func tell(_ kind: TimelineEvent.Kind) {
+    report(TimelineEvent(time: loop.now, side: .accessory, kind: kind, subject: subject))
+  }
+
+  private static func subject(_ profile: Profile, offering protocols: [String]) -> TimelineEvent.Subject {
+    .init(name: profile.identity.name, serial: profile.identity.serialNumber, protocols: protocols)
   }
 }

@@ -27,22 +27,23 @@ final class LoopbackPort: Port {
   }
 
   func open(_ hear: @escaping (PortEvent) -> Void) {
-    plugging = loop.schedule(after: .zero) { [unowned self] in
-      let made = LoopbackChannel.makePair(on: loop, latency: line.latency, bytesPerSecond: line.bytesPerSecond)
-      let sides = LoopbackSides(on: loop, latency: line.latency, bytesPerSecond: line.bytesPerSecond)
-      (cable, self.sides) = (made, sides)
-      hear(
-        .cable(wrap(Cable(main: made.left) { sides.hear = $0 }, .accessory), from: "the world's device"))
-      let (end, loop) = (PartableChannel(around: made.right, on: loop), loop)
-      deviceEnd = end
-      plugIntoDevice(
-        wrap(
-          Cable(main: end) { [weak self] name throws(SideRefusal) in
-            let side = PartableChannel(around: try sides.open(name), on: loop)
-            self?.keep(side)
-            return side
-          }, .device))
-    }
+    plugging = loop.schedule(after: .zero) { [unowned self] in plug(hear) }
+  }
+
+  private func plug(_ hear: (PortEvent) -> Void) {
+    let made = LoopbackChannel.makePair(on: loop, latency: line.latency, bytesPerSecond: line.bytesPerSecond)
+    let sides = LoopbackSides(on: loop, latency: line.latency, bytesPerSecond: line.bytesPerSecond)
+    (cable, self.sides) = (made, sides)
+    hear(.cable(wrap(Cable(main: made.left) { sides.hear = $0 }, .accessory), from: "the world's device"))
+    let (end, loop) = (PartableChannel(around: made.right, on: loop), loop)
+    deviceEnd = end
+    plugIntoDevice(
+      wrap(
+        Cable(main: end) { [weak self] name throws(SideRefusal) in
+          let side = PartableChannel(around: try sides.open(name), on: loop)
+          self?.keep(side)
+          return side
+        }, .device))
   }
 
   private func keep(_ side: PartableChannel) {

@@ -90,12 +90,18 @@ public final class World {
 
   /// What both ends write to.
   private final class Log {
-    var events: [TimelineEvent] = []
+    // Not checked for overlapping access, as it is written to for every event: nobody is called while it is.
+    @exclusivity(unchecked) private(set) var events: [TimelineEvent] = []
     var lines: [String] = []
+    private let report: (TimelineEvent) -> Void
 
-    func add(_ event: TimelineEvent, _ settings: Settings) {
+    init(_ report: @escaping (TimelineEvent) -> Void) {
+      self.report = report
+    }
+
+    func add(_ event: TimelineEvent) {
       events.append(event)
-      settings.report(event)
+      report(event)
     }
   }
 
@@ -103,7 +109,7 @@ public final class World {
   public init(_ settings: Settings = Settings(), on loop: any EventLoop) {
     self.settings = settings
     self.loop = loop
-    let log = Log()
+    let log = Log(settings.report)
     self.log = log
     faultChances = loop.random.derived("faults")
     let authenticator: any DeviceAuthenticator =
@@ -112,7 +118,7 @@ public final class World {
     device.policy = settings.policy
     device.peer = settings.peer
     device.flicker = settings.deviceFlicker
-    self.device = Device(settings: device, on: loop) { event in log.add(event, settings) }
+    self.device = Device(settings: device, on: loop) { event in log.add(event) }
   }
 
   /// An accessory of this world, not plugged in. `link` may change what a profile does not say about its link, and
@@ -125,14 +131,14 @@ public final class World {
     let port = makePort(number)
     let accessory = SimulatedAccessory(
       profile, at: port, authenticator: authenticator(for: profile, settings.seed &+ UInt64(number)), on: loop,
-      link: link, behavior: behavior, report: { [log, settings] event in log.add(event, settings) })
+      link: link, behavior: behavior, report: { [log] event in log.add(event) })
     accessories.append((accessory, port))
     return accessory
   }
 
   /// Notes what somebody in this world has to tell.
   package func tell(_ event: TimelineEvent) {
-    log.add(event, settings)
+    log.add(event)
   }
 
   /// Pulls an accessory's cable without a word: what is under way is lost, and both ends hear of it at once. Where it is
@@ -145,8 +151,8 @@ public final class World {
       TimelineEvent(
         time: loop.now, side: .cable,
         kind: .fault(
-          "the cable of \(accessory.profile.identity.name) is pulled" + (unnoticed ? ", unnoticed by the device" : ""))),
-      settings)
+          "the cable of \(accessory.profile.identity.name) is pulled"
+            + (unnoticed ? ", unnoticed by the device" : ""))))
     if unnoticed { entry.port.partDevice() }
     pull(entry.accessory, entry.port)
   }
@@ -195,10 +201,13 @@ public final class World {
 
   /// From the cable outward: faults, the transcript, and whoever else watches.
   private func wrap(_ bare: Cable, _ end: CableEnd) -> Cable {
-    var cable = bare.faulty(
-      settings.faults.filter { $0.end == end.end }.map(\.fault),
-      random: { [unowned self] in SeededRandom(seed: faultChances.next()) }, on: loop,
-      made: { [unowned self] in keep($0) }, report: { [weak self] event in self?.hear(event, end) })
+    var cable = bare
+    if !settings.faults.isEmpty {
+      cable = bare.faulty(
+        settings.faults.filter { $0.end == end.end }.map(\.fault),
+        random: { [unowned self] in SeededRandom(seed: faultChances.next()) }, on: loop,
+        made: { [unowned self] in keep($0) }, report: { [weak self] event in self?.hear(event, end) })
+    }
     // One end is enough for a transcript: it shows what the device sends and what reaches it.
     if settings.keepsTranscript, end.end == .device {
       cable = cable.transcribed(at: end.end, on: loop) { [log, settings] line in
@@ -222,8 +231,7 @@ public final class World {
     log.add(
       TimelineEvent(
         time: loop.now, side: .cable, kind: .fault(event.description),
-        subject: .init(name: identity.name, serial: identity.serialNumber, protocols: [])),
-      settings)
+        subject: .init(name: identity.name, serial: identity.serialNumber, protocols: [])))
     if event.fault.definition == .cut { pull(entry.accessory, entry.port) }
   }
 }

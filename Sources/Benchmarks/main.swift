@@ -7,7 +7,9 @@ let isInGuest = CommandLine.arguments.contains("--in-guest")
 let allFigures: [Figure] =
   isInGuest
   ? Figure.usbs
-  : Figure.echoes + Figure.loopbacks + Figure.roundTrips + Figure.packetRates + Figure.apps + [.packet, .receiveStep, .buildStep]
+  : Figure.echoes + Figure.loopbacks + Figure.roundTrips + Figure.packetRates + Figure.apps + [
+    .packet, .receiveStep, .buildStep,
+  ]
     + Figure.carries + Figure.allocations + Figure.splits + Figure.idles + Figure.crowds + Figure.flickers
     + Figure.worlds + [.idleFault] + Figure.pacings + Figure.curves + Figure.usbips + Figure.programs
 

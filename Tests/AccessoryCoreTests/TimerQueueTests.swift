@@ -6,7 +6,7 @@ import Testing
 
   /// Fires everything due at `nanoseconds`.
   func fire(at nanoseconds: Int64) {
-    while let work = queue.popDue(at: Instant(nanoseconds: nanoseconds)) { work() }
+    while let timer = queue.popDue(at: Instant(nanoseconds: nanoseconds)) { timer.fire() }
   }
 
   @Test func equalDeadlinesFireInTheOrderTheyWereArmed() {
@@ -54,6 +54,21 @@ import Testing
     timer = nil
   }
 
+  @Test func aHandlerIsToldOfItsOwnTimer() {
+    final class Handler: TimerHandler {
+      var fired: [LoopTimer] = []
+      func timerFired(_ timer: LoopTimer) { fired.append(timer) }
+    }
+    let handler = Handler()
+    let timer = queue.makeTimer { Issue.record("a handler comes instead of the work") }
+    timer.handler = handler
+    timer.arm(at: .origin)
+    fire(at: 0)
+    #expect(handler.fired.count == 1)
+    #expect(handler.fired.first === timer)
+    #expect(timer.deadline == nil)
+  }
+
   @Test func whatAFiringTimerArmsForNowIsLeftToTheNextTurn() {
     var fired: [String] = []
     let second = queue.makeTimer { fired.append("second") }
@@ -63,7 +78,7 @@ import Testing
     }
     first.arm(at: .origin)
     let mark = queue.mark
-    while let work = queue.popDue(at: .origin, armedBefore: mark) { work() }
+    while let timer = queue.popDue(at: .origin, armedBefore: mark) { timer.fire() }
     #expect(fired == ["first"])
     fire(at: 0)
     #expect(fired == ["first", "second"])

@@ -62,7 +62,7 @@ import Testing
   private static func texts(_ event: PeerEvent) -> [String] {
     switch event {
     case .malformed(let text): [text]
-    case .identified(_, let verdict): verdict.errors.map(\.reason)
+    case .identified(let judged): judged.verdict.errors.map(\.reason)
     default: []
     }
   }

@@ -26,6 +26,11 @@ public protocol EventLoop: AnyObject, Sendable {
 }
 
 extension EventLoop {
+  /// Makes a timer that does nothing until it has a ``LoopTimer/handler``.
+  public func makeTimer() -> LoopTimer {
+    makeTimer {}
+  }
+
   /// Makes a timer that fires once, `delay` from now, unless it is cancelled. After that it holds nothing.
   @discardableResult
   public func schedule(after delay: Duration, _ work: @escaping () -> Void) -> LoopTimer {

@@ -1,14 +1,18 @@
 /// One thing that will happen at one time on one loop. Made by ``EventLoop/makeTimer(_:)``, moved as often as needed;
 /// or by ``EventLoop/schedule(after:_:)``, and then it happens at most once.
+///
+/// What has one timer for all its life makes it without a closure and becomes its ``handler``.
 public final class LoopTimer {
   /// When it will fire, or nil while it is not armed.
-  public private(set) var deadline: Instant?
+  @exclusivity(unchecked) public private(set) var deadline: Instant?
 
   /// The deadline under which the queue holds it; may be earlier than `deadline` after a move to later.
-  var queuedAt: Instant?
+  @exclusivity(unchecked) var queuedAt: Instant?
   /// Lets go of its work when it has fired or is cancelled: whoever holds the timer is usually held by its work.
-  var isOneShot = false
-  private var work: (() -> Void)?
+  @exclusivity(unchecked) var isOneShot = false
+  @exclusivity(unchecked) private var work: (() -> Void)?
+  /// Who is told that it fired. Not held: whoever it is cancels the timer before it goes.
+  @exclusivity(unchecked) public unowned var handler: (any TimerHandler)?
   private unowned let queue: TimerQueue
 
   init(queue: TimerQueue, work: @escaping () -> Void) {
@@ -24,17 +28,35 @@ public final class LoopTimer {
     queue.insert(self, at: instant)
   }
 
+  /// Arms the timer, unless it fires before that anyway.
+  public func arm(noLaterThan instant: Instant) {
+    if let deadline, deadline <= instant { return }
+    arm(at: instant)
+  }
+
   /// Disarms the timer. It may be armed again, unless it was made to fire once.
   public func cancel() {
     deadline = nil
     if isOneShot { work = nil }
   }
 
-  /// Disarms the timer, because its time has come, and returns what is to be done.
-  func fire() -> (() -> Void)? {
+  /// Does what is to be done, now that its time has come and the queue has let go of it.
+  public func fire() {
+    if let handler { return handler.timerFired(self) }
     let due = work
-    cancel()
-    queuedAt = nil
-    return due
+    if isOneShot { work = nil }
+    due?()
   }
+
+  /// The queue lets go of it to have it fired.
+  func leaveQueue() {
+    deadline = nil
+    queuedAt = nil
+  }
+}
+
+/// Who is told that a timer fired; see ``LoopTimer/handler``.
+public protocol TimerHandler: AnyObject {
+  /// The deadline of `timer` has come.
+  func timerFired(_ timer: LoopTimer)
 }

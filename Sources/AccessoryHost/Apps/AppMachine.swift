@@ -114,11 +114,11 @@ struct AppMachine: Equatable {
   }
 
   private func tell(_ notice: AccessoryNotice) -> [Action] {
-    let posted: [Action] = registration.isActive && !isLost(notice) ? [.post(notice)] : []
+    let isPosted = registration.isActive && !isLost(notice)
     guard case .disconnect(let gone) = notice, registration.isActive || rules.tellsDelegateUnregistered else {
-      return posted
+      return isPosted ? [.post(notice)] : []
     }
-    return posted + [.tellDelegate(gone)]
+    return isPosted ? [.post(notice), .tellDelegate(gone)] : [.tellDelegate(gone)]
   }
 
   private func isLost(_ notice: AccessoryNotice) -> Bool {

@@ -31,6 +31,13 @@ public struct PublicationMachine {
     case connect(PublishedAccessory)
     /// The accessory disappeared; as it was last shown.
     case disconnect(PublishedAccessory)
+
+    /// Which.
+    var accessory: PublishedAccessory {
+      switch self {
+      case .connect(let accessory), .disconnect(let accessory): accessory
+      }
+    }
   }
 
   private enum State: Equatable {
@@ -45,7 +52,7 @@ public struct PublicationMachine {
   private var state = State.attached
   private let policy: Policy
   private let flicker: Flicker?
-  private var identification: Identification?
+  private var identification: JudgedIdentification?
   private var certificate = CertificateSizes()
 
   /// A machine for one attachment. A flicker that the wire makes is none of its business.
@@ -62,6 +69,19 @@ public struct PublicationMachine {
     }
   }
 
+  /// The number of what is shown now.
+  var currentConnectionID: Int? {
+    switch state {
+    case .early(let shown, _, _), .ending(let shown, _, _), .published(let shown): shown.connectionID
+    case .attached, .withdrawn: nil
+    }
+  }
+
+  private var isAttached: Bool {
+    if case .attached = state { return true }
+    return false
+  }
+
   /// When ``handleTimeout(now:ids:random:)`` wants to be called.
   public var deadline: Instant? {
     switch state {
@@ -73,10 +93,10 @@ public struct PublicationMachine {
 
   /// The accessory said who it is, and was accepted.
   public mutating func identified(
-    _ identification: Identification, now: Instant, ids: inout ConnectionIDs
+    _ identification: JudgedIdentification, now: Instant, ids: inout ConnectionIDs
   ) -> Action? {
     self.identification = identification
-    guard state == .attached, policy == .early || flicker != nil else { return nil }
+    guard isAttached, policy == .early || flicker != nil else { return nil }
     return showEarly(now: now, cycle: 1, ids: &ids)
   }
 
@@ -91,9 +111,9 @@ public struct PublicationMachine {
   ) -> [Action] {
     switch state {
     case .attached:
-      return [publish(ids: &ids)].compactMap(\.self)
+      return [publish(ids: &ids)]
     case .early(let shown, let since, let cycle):
-      guard let flicker else { return [.disconnect(shown)] + [publish(ids: &ids)].compactMap(\.self) }
+      guard let flicker else { return [.disconnect(shown), publish(ids: &ids)] }
       let end = since + flicker.jittered(flicker.empty, using: &random)
       state = .ending(shown, at: max(end, now), cycle: cycle)
       return end <= now ? handleTimeout(now: now, ids: &ids, random: &random) : []
@@ -127,7 +147,7 @@ public struct PublicationMachine {
       // The accessory is long ready: only the length of the empty appearance counts now.
       state = .ending(shown, at: now + flicker.jittered(flicker.empty, using: &random), cycle: cycle + 1)
       return [early]
-    case .withdrawn: return [publish(ids: &ids)].compactMap(\.self)
+    case .withdrawn: return [publish(ids: &ids)]
     case .attached, .early, .published: return []
     }
   }
@@ -135,15 +155,15 @@ public struct PublicationMachine {
   private mutating func showEarly(now: Instant, cycle: Int, ids: inout ConnectionIDs) -> Action? {
     guard let identification else { return nil }
     let shown = PublishedAccessory(
-      identification, connectionID: ids.issue(), offersProtocols: false, certificate: certificate)
+      identification.identification, connectionID: ids.issue(), offersProtocols: false, certificate: certificate)
     state = .early(shown, since: now, cycle: cycle)
     return .connect(shown)
   }
 
-  private mutating func publish(ids: inout ConnectionIDs) -> Action? {
+  private mutating func publish(ids: inout ConnectionIDs) -> Action {
     guard let identification else { preconditionFailure("an accessory is ready only after it identified itself") }
     let shown = PublishedAccessory(
-      identification, connectionID: ids.issue(), offersProtocols: true, certificate: certificate)
+      identification.identification, connectionID: ids.issue(), offersProtocols: true, certificate: certificate)
     state = .published(shown)
     return .connect(shown)
   }

@@ -2,32 +2,33 @@ import IAP2
 
 /// An accessory as apps see it: one publication, with its own number.
 ///
-/// All of it comes from identification and authentication, nothing from a card or an address.
-public struct PublishedAccessory: Equatable, Sendable {
+/// All of it comes from identification and authentication, nothing from a card or an address. An object that never
+/// changes, because each publication goes through many hands.
+public final class PublishedAccessory: Equatable, Sendable {
   /// New for each publication, issued by the device, never on the wire.
-  public var connectionID: Int
+  public let connectionID: Int
   /// Display name.
-  public var name: String
+  public let name: String
   /// Manufacturer.
-  public var manufacturer: String
+  public let manufacturer: String
   /// Model number.
-  public var modelNumber: String
+  public let modelNumber: String
   /// Serial number.
-  public var serialNumber: String
+  public let serialNumber: String
   /// Firmware that runs.
-  public var firmwareRevision: String
+  public let firmwareRevision: String
   /// Hardware.
-  public var hardwareRevision: String
+  public let hardwareRevision: String
   /// Product plan, where the accessory names one.
-  public var productPlanUID: String?
+  public let productPlanUID: String?
   /// The protocols that can be used now; empty until the accessory is authenticated, whatever it identified with.
-  public var protocols: [String]
+  public let protocols: [String]
   /// Whether it asks for an app to be found, when none declares a protocol that it offers.
-  public var asksForApp: Bool
+  public let asksForApp: Bool
   /// Bytes of the authentication certificate's serial number; 0 before it came.
-  public var certificateSerialCount: Int
+  public let certificateSerialCount: Int
   /// Bytes of the authentication certificate; 0 before it came.
-  public var certificateCount: Int
+  public let certificateCount: Int
 
   init(_ identification: Identification, connectionID: Int, offersProtocols: Bool, certificate: CertificateSizes) {
     self.connectionID = connectionID
@@ -42,6 +43,26 @@ public struct PublishedAccessory: Equatable, Sendable {
     asksForApp = offersProtocols && identification.protocols.contains { $0.matchAction == .optional }
     certificateSerialCount = certificate.serial
     certificateCount = certificate.whole
+  }
+
+  /// Whether both say the same.
+  public static func == (left: PublishedAccessory, right: PublishedAccessory) -> Bool {
+    left === right || left.content == right.content
+  }
+
+  private var content: some Equatable {
+    Content(
+      numbers: [connectionID, certificateSerialCount, certificateCount],
+      texts: [name, manufacturer, modelNumber, serialNumber, firmwareRevision, hardwareRevision],
+      productPlanUID: productPlanUID, protocols: protocols, asksForApp: asksForApp)
+  }
+
+  private struct Content: Equatable {
+    let numbers: [Int]
+    let texts: [String]
+    let productPlanUID: String?
+    let protocols: [String]
+    let asksForApp: Bool
   }
 }
 

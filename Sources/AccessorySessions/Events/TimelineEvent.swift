@@ -18,15 +18,17 @@ public struct TimelineEvent: Equatable, Sendable {
   }
 
   /// Which accessory, as far as it is known there and then.
-  public struct Subject: Equatable, Sendable {
+  ///
+  /// An object that never changes, because many events are about one.
+  public final class Subject: Equatable, Sendable {
     /// The name people see.
-    public var name: String
+    public let name: String
     /// The serial number.
-    public var serial: String
+    public let serial: String
     /// The protocols it offers now: empty in the first half of a flicker.
-    public var protocols: [String]
+    public let protocols: [String]
     /// The number of its publication, where there is one.
-    public var connectionID: Int?
+    public let connectionID: Int?
 
     /// A subject.
     public init(name: String, serial: String, protocols: [String], connectionID: Int? = nil) {
@@ -34,6 +36,13 @@ public struct TimelineEvent: Equatable, Sendable {
       self.serial = serial
       self.protocols = protocols
       self.connectionID = connectionID
+    }
+
+    /// Whether both say the same.
+    public static func == (left: Subject, right: Subject) -> Bool {
+      left === right
+        || (left.name == right.name && left.serial == right.serial && left.protocols == right.protocols
+          && left.connectionID == right.connectionID)
     }
   }
 
@@ -56,7 +65,7 @@ public struct TimelineEvent: Equatable, Sendable {
     /// A session was opened.
     case sessionOpen(id: Int, protocolName: String)
     /// A session is over.
-    case sessionClose(id: Int, protocolName: String, reason: String, read: Int, written: Int)
+    indirect case sessionClose(id: Int, protocolName: String, reason: String, read: Int, written: Int)
     /// The system says something to the user.
     case alert(String)
     /// Something was done to a channel on purpose.

@@ -7,10 +7,10 @@ import AccessoryCore
 /// other receive what was sent before. ``LoopbackCable/cut(_:)`` is the cable being pulled.
 ///
 /// The owner keeps an end for as long as it is used; a started end keeps its handler until it is over.
-public final class LoopbackChannel: Channel {
+public final class LoopbackChannel: Channel, TimerHandler {
   private enum State {
     case made
-    case started(any ChannelHandler)
+    case started
     /// Closed by its owner, or ended and reported.
     case over
   }
@@ -21,17 +21,27 @@ public final class LoopbackChannel: Channel {
   private let loop: any EventLoop
   private let inbound: LoopbackPipe
   private let outbound: LoopbackPipe
-  private weak var peer: LoopbackChannel?
-  private var state = State.made
-  private var isPaused = false
-  private var delivery: LoopTimer?
+  private let delivery: LoopTimer
+  // Not checked for overlapping access, nor counted weakly: both ends belong to one loop, each takes itself out of the
+  // other when it goes, and all of this is asked for every packet.
+  @exclusivity(unchecked) private unowned var peer: LoopbackChannel?
+  @exclusivity(unchecked) private var state = State.made
+  /// Who hears of it while it is started.
+  @exclusivity(unchecked) private var handler: (any ChannelHandler)?
+  @exclusivity(unchecked) private var isPaused = false
 
   private init(on loop: any EventLoop, inbound: LoopbackPipe, outbound: LoopbackPipe, keepsTransfersApart: Bool) {
     self.loop = loop
     self.inbound = inbound
     self.outbound = outbound
     self.keepsTransfersApart = keepsTransfersApart
-    delivery = loop.makeTimer { [weak self] in self?.deliver() }
+    delivery = loop.makeTimer()
+    delivery.handler = self
+  }
+
+  deinit {
+    delivery.cancel()
+    peer?.peer = nil
   }
 
   /// Makes both ends of a cable.
@@ -48,14 +58,13 @@ public final class LoopbackChannel: Channel {
     precondition(capacity > 0, "a loopback channel needs a capacity")
     precondition(
       bytesPerSecond.map { $0 > 0 } ?? true, "a loopback channel cannot stand still: its rate must be above 0")
-    let pipes = (0..<2).map { _ in
+    func makePipe() -> LoopbackPipe {
       LoopbackPipe(
         capacity: capacity, latency: latency, bytesPerSecond: bytesPerSecond, keepsTransfersApart: keepsTransfersApart)
     }
-    let left = LoopbackChannel(
-      on: loop, inbound: pipes[0], outbound: pipes[1], keepsTransfersApart: keepsTransfersApart)
-    let right = LoopbackChannel(
-      on: loop, inbound: pipes[1], outbound: pipes[0], keepsTransfersApart: keepsTransfersApart)
+    let (there, back) = (makePipe(), makePipe())
+    let left = LoopbackChannel(on: loop, inbound: back, outbound: there, keepsTransfersApart: keepsTransfersApart)
+    let right = LoopbackChannel(on: loop, inbound: there, outbound: back, keepsTransfersApart: keepsTransfersApart)
     left.peer = right
     right.peer = left
     return LoopbackCable(left: left, right: right)
@@ -73,7 +82,8 @@ public final class LoopbackChannel: Channel {
     loop.preconditionCurrent()
     switch state {
     case .made:
-      state = .started(handler)
+      state = .started
+      self.handler = handler
       scheduleDelivery()
     case .started: preconditionFailure("a channel is started once")
     case .over: return
@@ -83,8 +93,7 @@ public final class LoopbackChannel: Channel {
   /// Takes what there is room for.
   public func send(_ bytes: RawSpan) -> Int {
     loop.preconditionCurrent()
-    if case .over = state { return 0 }
-    guard outbound.isOpen else { return 0 }
+    guard state != .over, outbound.isOpen else { return 0 }
     let taken = outbound.take(bytes, now: loop.now)
     if taken < bytes.byteCount { outbound.senderWaits = true }
     if taken > 0 { peer?.scheduleDelivery() }
@@ -110,7 +119,7 @@ public final class LoopbackChannel: Channel {
   /// Closes this end; the other receives what was sent before.
   public func close() {
     loop.preconditionCurrent()
-    if case .over = state { return }
+    if state == .over { return }
     finishState()
     outbound.finish(.closedByPeer, now: loop.now)
     inbound.cut(.closedByPeer, now: loop.now)
@@ -125,15 +134,15 @@ public final class LoopbackChannel: Channel {
   }
 
   private func scheduleDelivery() {
-    guard case .started = state, let next = inbound.nextArrival(wantsBytes: !isPaused), let delivery else { return }
-    if let armed = delivery.deadline, armed <= next { return }
-    delivery.arm(at: max(next, loop.now))
+    guard state == .started, let next = inbound.nextArrival(wantsBytes: !isPaused) else { return }
+    delivery.arm(noLaterThan: max(next, loop.now))
   }
 
-  private func deliver() {
+  /// It is time to deliver something.
+  public func timerFired(_ timer: LoopTimer) {
     // What handlers send while this goes on waits for the next time, so that one pair cannot keep a turn for itself.
     var left = inbound.arrived(at: loop.now)
-    while left > 0, !isPaused, case .started(let handler) = state {
+    while left > 0, !isPaused, let handler {
       let block = inbound.nextBlock(limit: left)
       handler.channel(self, received: block.bytes)
       inbound.received(block.count)
@@ -143,23 +152,21 @@ public final class LoopbackChannel: Channel {
       inbound.senderWaits = false
       peer?.thereIsRoom()
     }
-    guard case .started(let handler) = state else { return }
-    if let end = inbound.arrivedEnd(at: loop.now) {
-      finishState()
-      outbound.cut(end, now: loop.now)
-      handler.channel(self, endedWith: end)
-    } else {
-      scheduleDelivery()
-    }
+    guard let end = inbound.arrivedEnd(at: loop.now) else { return scheduleDelivery() }
+    guard let handler else { return }
+    finishState()
+    outbound.cut(end, now: loop.now)
+    handler.channel(self, endedWith: end)
   }
 
   private func thereIsRoom() {
-    if case .started(let handler) = state, outbound.isOpen { handler.channelIsWritable(self) }
+    if outbound.isOpen { handler?.channelIsWritable(self) }
   }
 
   private func finishState() {
     state = .over
-    delivery?.cancel()
+    handler = nil
+    delivery.cancel()
   }
 }
 

@@ -16,26 +16,28 @@ final class LoopbackPipe {
   private static let leastStep = 64
 
   private let capacity: Int
-  private let latency: Duration
+  /// In nanoseconds, for it is added to the time of every send.
+  private let latency: Int64
   private let bytesPerSecond: Int?
   private let keepsTransfersApart: Bool
 
-  private var filling = ByteTank()
-  private var draining = ByteTank()
-  private var drained = 0
-  private var segments: [Segment] = []
-  private var firstSegment = 0
+  // Not checked for overlapping access: a pipe belongs to one loop and calls nobody, and it is asked for every packet.
+  @exclusivity(unchecked) private var filling = ByteTank()
+  @exclusivity(unchecked) private var draining = ByteTank()
+  @exclusivity(unchecked) private var drained = 0
+  @exclusivity(unchecked) private var segments: [Segment] = []
+  @exclusivity(unchecked) private var firstSegment = 0
   /// When the last byte that was sent has left the sender.
-  private var lineIsFree = Instant.origin
-  private var lost = 0
-  private var ending: (end: ChannelEnd, arrival: Instant)?
+  @exclusivity(unchecked) private var lineIsFree = Instant.origin
+  @exclusivity(unchecked) private var lost = 0
+  @exclusivity(unchecked) private var ending: (end: ChannelEnd, arrival: Instant)?
 
   /// Whether the sender was told "no room" and waits to hear of some.
-  var senderWaits = false
+  @exclusivity(unchecked) var senderWaits = false
 
   init(capacity: Int, latency: Duration, bytesPerSecond: Int?, keepsTransfersApart: Bool) {
     self.capacity = capacity
-    self.latency = latency
+    self.latency = latency.wholeNanoseconds
     self.bytesPerSecond = bytesPerSecond
     self.keepsTransfersApart = keepsTransfersApart
   }
@@ -76,7 +78,7 @@ final class LoopbackPipe {
   }
 
   private func addSegment(_ count: Int) {
-    let arrival = lineIsFree + latency
+    let arrival = arrival(of: lineIsFree)
     if !keepsTransfersApart, firstSegment < segments.count, segments[segments.count - 1].arrival == arrival {
       segments[segments.count - 1].count += count
     } else {
@@ -86,7 +88,13 @@ final class LoopbackPipe {
 
   /// Ends the pipe in order: what was taken arrives, and then the end.
   func finish(_ end: ChannelEnd, now: Instant) {
-    if ending == nil { ending = (end, max(lineIsFree, now) + latency) }
+    if ending == nil { ending = (end, arrival(of: max(lineIsFree, now))) }
+  }
+
+  /// When what leaves the sender at `departure` arrives.
+  private func arrival(of departure: Instant) -> Instant {
+    let (sum, isTooLate) = departure.nanoseconds.addingReportingOverflow(latency)
+    return isTooLate ? .distantFuture : Instant(nanoseconds: sum)
   }
 
   /// Ends the pipe at once: what has not arrived is lost.
@@ -161,13 +169,16 @@ final class LoopbackPipe {
 private struct ByteTank: ~Copyable {
   var count = 0
   private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+  /// Room for an authentication certificate in its packet.
+  private static let smallest = 1024
 
   deinit { memory.deallocate() }
 
   mutating func append(_ bytes: RawSpan) {
     let needed = count + bytes.byteCount
     if needed > memory.count {
-      let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: max(needed, 2 * memory.count, 4096), alignment: 64)
+      let larger = UnsafeMutableRawBufferPointer.allocate(
+        byteCount: max(needed, 2 * memory.count, Self.smallest), alignment: 16)
       larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<count]))
       memory.deallocate()
       memory = larger

@@ -10,7 +10,7 @@ import AccessoryCore
 public final class PartableChannel: Channel, ChannelHandler {
   private enum State {
     case made
-    case open(any ChannelHandler)
+    case open
     /// Takes everything, brings nothing, and never ends by itself.
     case parted
     case over
@@ -18,7 +18,10 @@ public final class PartableChannel: Channel, ChannelHandler {
 
   private let inner: any Channel
   private let loop: any EventLoop
-  private var state = State.made
+  // Asked for every packet, by one loop: not checked for overlapping access.
+  @exclusivity(unchecked) private var state = State.made
+  /// Who hears of it while it is open.
+  @exclusivity(unchecked) private var handler: (any ChannelHandler)?
   /// The end that is yet to be told.
   private var ending: LoopTimer?
 
@@ -30,15 +33,13 @@ public final class PartableChannel: Channel, ChannelHandler {
 
   /// Whether it has ended, from whichever side.
   public var isOver: Bool {
-    if case .over = state { return true }
-    return false
+    state == .over
   }
 
   /// Pulls the cable: the other end sees the channel end, and this end hears, in a later turn, that it is lost. What was
   /// under way to this end is lost with it.
   public func pull() {
-    guard case .open(let handler) = state else { return close() }
-    state = .over
+    guard let handler = leave() else { return close() }
     inner.close()
     ending = loop.schedule(after: .zero) { [self] in
       ending = nil
@@ -51,6 +52,7 @@ public final class PartableChannel: Channel, ChannelHandler {
     switch state {
     case .made, .open:
       state = .parted
+      handler = nil
       inner.close()
     case .parted, .over: break
     }
@@ -65,8 +67,9 @@ public final class PartableChannel: Channel, ChannelHandler {
 
   /// Begins to receive.
   public func start(_ handler: any ChannelHandler) {
-    guard case .made = state else { return }
-    state = .open(handler)
+    guard state == .made else { return }
+    state = .open
+    self.handler = handler
     inner.start(self)
   }
 
@@ -97,12 +100,13 @@ public final class PartableChannel: Channel, ChannelHandler {
 
   /// Ends the channel from this side, and whatever was to be heard of it.
   public func close() {
-    if case .over = state {
+    if state == .over {
       ending?.cancel()
       ending = nil
       return
     }
     state = .over
+    handler = nil
     inner.close()
   }
 
@@ -110,18 +114,24 @@ public final class PartableChannel: Channel, ChannelHandler {
 
   /// Bytes arrived.
   public func channel(_ channel: any Channel, received bytes: RawSpan) {
-    if case .open(let handler) = state { handler.channel(self, received: bytes) }
+    handler?.channel(self, received: bytes)
   }
 
   /// There is room again.
   public func channelIsWritable(_ channel: any Channel) {
-    if case .open(let handler) = state { handler.channelIsWritable(self) }
+    handler?.channelIsWritable(self)
   }
 
   /// The channel inside is over.
   public func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
-    guard case .open(let handler) = state else { return }
+    leave()?.channel(self, endedWith: end)
+  }
+
+  /// Is over, and says who is to hear of it: nobody, when it was not open.
+  private func leave() -> (any ChannelHandler)? {
+    guard state == .open else { return nil }
     state = .over
-    handler.channel(self, endedWith: end)
+    defer { handler = nil }
+    return handler
   }
 }

@@ -192,7 +192,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
     inbox.takeAll { run($0) }
     registry.dispatch(events)
     let mark = timers.mark
-    while let work = timers.popDue(at: turnTime, armedBefore: mark) { work() }
+    while let timer = timers.popDue(at: turnTime, armedBefore: mark) { timer.fire() }
   }
 
   /// Nanoseconds to the next deadline; 0 when there is work; negative when there is nothing to wait for.

@@ -35,15 +35,18 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     }
   }
 
+  // What is asked for with every packet is not checked for overlapping access: it belongs to the one thread that is
+  // inside of a step, and nobody is called while it is written.
+
   /// The virtual time, 0 at first.
-  public private(set) var now = Instant.origin
+  @exclusivity(unchecked) public private(set) var now = Instant.origin
   /// The loop's chance.
   public var random: SeededRandom
 
   private let timers = TimerQueue()
   private let inbox = Inbox<@Sendable () -> Void>()
   private let turnsPerInstant: Int
-  private var turnsNow = 0
+  @exclusivity(unchecked) private var turnsNow = 0
   /// The thread that is inside ``step()``; 0 between steps.
   private let runner = Atomic<UInt>(0)
 
@@ -88,14 +91,19 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
   @discardableResult
   public func step() throws(Livelock) -> Bool {
     guard let next = nextDeadline else { return false }
+    try turn(at: next)
+    return true
+  }
+
+  /// The turn of an instant that something is due at.
+  private func turn(at next: Instant) throws(Livelock) {
     let (begun, _) = runner.compareExchange(expected: 0, desired: pthread_self(), ordering: .acquiringAndReleasing)
     precondition(begun, "a VirtualLoop is being run already, by another thread or by a turn of its own")
     defer { runner.store(0, ordering: .releasing) }
     try move(to: next)
     inbox.takeAll { $0() }
     let mark = timers.mark
-    while let work = timers.popDue(at: now, armedBefore: mark) { work() }
-    return true
+    while let timer = timers.popDue(at: now, armedBefore: mark) { timer.fire() }
   }
 
   /// Goes on until `condition` holds, which is looked at before the first turn and after each.
@@ -110,7 +118,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
         if end != .distantFuture { try move(to: end) }
         return false
       }
-      try step()
+      try turn(at: next)
     }
     return true
   }
@@ -133,7 +141,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
         try move(to: end)
         return false
       }
-      try step()
+      try turn(at: next)
     }
     return true
   }

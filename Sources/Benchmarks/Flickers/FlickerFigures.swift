@@ -23,9 +23,10 @@ extension Figure {
         var ids = ConnectionIDs(using: &random)
         var now = Instant.origin
         var shown = 0
+        let identification = JudgedIdentification(.echo)
         for _ in 0..<count {
           var machine = PublicationMachine(flicker: flicker)
-          if machine.identified(.echo, now: now, ids: &ids) != nil { shown += 1 }
+          if machine.identified(identification, now: now, ids: &ids) != nil { shown += 1 }
           shown += machine.ready(now: now, ids: &ids, random: &random).count
           while let deadline = machine.deadline {
             now = deadline

@@ -77,7 +77,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
   /// The seed and generation of a certificate; nil unless every byte is as the stub of that seed has it.
   private func read(_ certificate: [UInt8]) -> (seed: UInt64, generation: CoprocessorGeneration)? {
     // Both ends of a world are usually stubs of one seed.
-    if certificate == self.certificate { return (seed, generation) }
+    if certificate.isSame(as: self.certificate) { return (seed, generation) }
     let generation = CoprocessorGeneration.allCases.first { $0.certificateByteCount == certificate.count }
     guard Self.isStub(certificate), let generation else { return nil }
     let seed = certificate.dropFirst(Self.mark.count).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

@@ -66,7 +66,7 @@ public final class AccessoryVerifier: DeviceAuthenticator {
   /// A verifier.
   public init(_ settings: Settings = Settings()) {
     self.settings = settings
-    chains = ChainJudge(settings.chain)
+    chains = .following(settings.chain)
     switch settings.challenges {
     case .secure: seeded = Locked(SeededRandom(seed: 0))
     case .seeded(let seed): seeded = Locked(SeededRandom(seed: seed))

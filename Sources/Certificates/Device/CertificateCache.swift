@@ -9,12 +9,15 @@ struct CertificateCache {
     let chain: ChainFinding
   }
 
-  /// The bytes as a key: hashed in one go rather than element by element.
+  /// The bytes as a key. Only the end is hashed, where the signature is, in which all certificates differ.
   private struct Key: Hashable {
+    private static let hashedCount = 32
     let bytes: [UInt8]
 
+    static func == (left: Key, right: Key) -> Bool { left.bytes.isSame(as: right.bytes) }
+
     func hash(into hasher: inout Hasher) {
-      bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+      bytes.withUnsafeBytes { hasher.combine(bytes: .init(rebasing: $0.suffix(Self.hashedCount))) }
     }
   }
 

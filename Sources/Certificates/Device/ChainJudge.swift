@@ -5,7 +5,14 @@ final class ChainJudge: @unchecked Sendable {
   /// Nil where chains are not asked about. libcrypto locks a store itself.
   private let store: OpaquePointer?
 
-  init(_ policy: ChainPolicy) {
+  private static let simulation = ChainJudge(.simulationAuthority)
+
+  /// The judge of a policy; for the simulation's authority always the same one.
+  static func following(_ policy: ChainPolicy) -> ChainJudge {
+    policy == .simulationAuthority ? simulation : ChainJudge(policy)
+  }
+
+  private init(_ policy: ChainPolicy) {
     let roots: [[UInt8]]
     switch policy {
     case .none:

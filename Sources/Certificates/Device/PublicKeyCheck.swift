@@ -6,19 +6,20 @@ enum PublicKeyCheck {
   static func holds(_ response: [UInt8], digest: [UInt8], certificate: AccessoryCertificate) -> Bool {
     defer { LibraryReasons.take() }
     let key = X509_get0_pubkey(certificate.parsed.leaf)
-    guard let context = Owned(parsed: EVP_PKEY_CTX_new_from_pkey(nil, key, nil), EVP_PKEY_CTX_free),
-      EVP_PKEY_verify_init(context.pointer) == 1
-    else { return false }
-    let signature: [UInt8]
+    // 0 is a wrong signature and less than 0 one that cannot be read; to a device they are the same.
     switch certificate.generation {
-    case .current: signature = P256Signature(raw: response).der
+    case .current:
+      // Not by way of EVP, which wants the two numbers of the signature in DER and takes them apart again.
+      guard let curveKey = EVP_PKEY_get0_EC_KEY(key) else { return false }
+      let signature = P256Signature(raw: response).parsed()
+      return ECDSA_do_verify(digest, Int32(digest.count), signature.pointer, curveKey) == 1
     case .older:
-      guard EVP_PKEY_CTX_set_rsa_padding(context.pointer, RSA_PKCS1_PADDING) == 1,
+      guard let context = Owned(parsed: EVP_PKEY_CTX_new_from_pkey(nil, key, nil), EVP_PKEY_CTX_free),
+        EVP_PKEY_verify_init(context.pointer) == 1,
+        EVP_PKEY_CTX_set_rsa_padding(context.pointer, RSA_PKCS1_PADDING) == 1,
         EVP_PKEY_CTX_set_signature_md(context.pointer, EVP_sha1()) == 1
       else { return false }
-      signature = response
+      return EVP_PKEY_verify(context.pointer, response, response.count, digest, digest.count) == 1
     }
-    // 0 is a wrong signature and less than 0 one that cannot be read; to a device they are the same.
-    return EVP_PKEY_verify(context.pointer, signature, signature.count, digest, digest.count) == 1
   }
 }

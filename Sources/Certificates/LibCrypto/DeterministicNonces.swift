@@ -8,7 +8,8 @@ import CCrypto
 ///
 /// `extra` (RFC 6979, 3.6) makes another, equally deterministic sequence for the same key and digest: it is how a
 /// certificate is signed again when its signature came out in the wrong length.
-struct DeterministicNonces {
+struct DeterministicNonces: ~Copyable {
+  private let digests = KeyedDigests()
   private var key: [UInt8]
   private var value: [UInt8]
   private let order: [UInt8]
@@ -22,8 +23,8 @@ struct DeterministicNonces {
     value = [UInt8](repeating: 1, count: 32)
     let seed = scalar + Self.reduced(digest, by: order) + extra
     for separator: UInt8 in [0, 1] {
-      key = Digests.hmacSHA256(key: key, value + [separator] + seed)
-      value = Digests.hmacSHA256(key: key, value)
+      key = digests.hmacSHA256(key: key, value + [separator] + seed)
+      value = digests.hmacSHA256(key: key, value)
     }
   }
 
@@ -31,11 +32,11 @@ struct DeterministicNonces {
   mutating func next() -> [UInt8] {
     while true {
       if !isFirst {
-        key = Digests.hmacSHA256(key: key, value + [0])
-        value = Digests.hmacSHA256(key: key, value)
+        key = digests.hmacSHA256(key: key, value + [0])
+        value = digests.hmacSHA256(key: key, value)
       }
       isFirst = false
-      value = Digests.hmacSHA256(key: key, value)
+      value = digests.hmacSHA256(key: key, value)
       if value.lexicographicallyPrecedes(order), value.contains(where: { $0 != 0 }) { return value }
     }
   }

@@ -10,11 +10,7 @@ final class P256Key: SigningKey, @unchecked Sendable {
   private let scalar: [UInt8]
 
   /// The order of the group: scalars and nonces are below it.
-  static let order: [UInt8] = {
-    let group = Owned(EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1), EC_GROUP_free)
-    guard let order = EC_GROUP_get0_order(group.pointer) else { preconditionFailure("libcrypto lacks P-256") }
-    return order.bigEndianBytes(32)
-  }()
+  static var order: [UInt8] { P256Order.shared.bytes }
 
   /// The key of a scalar; nil unless it is 32 bytes, at least 1 and below the order.
   init?(scalar: [UInt8]) {
@@ -62,9 +58,8 @@ final class P256Key: SigningKey, @unchecked Sendable {
 
   /// One attempt with one nonce; nil when it makes r or s zero.
   private func sign(digest: [UInt8], nonce: [UInt8]) -> P256Signature? {
-    guard let group = EC_KEY_get0_group(curveKey), let order = EC_GROUP_get0_order(group) else {
-      preconditionFailure("a P-256 key lost its group")
-    }
+    guard let group = EC_KEY_get0_group(curveKey) else { preconditionFailure("a P-256 key lost its group") }
+    let order = P256Order.shared
     let arithmetic = Owned(BN_CTX_new(), BN_CTX_free)
     let number = Owned(BN_bin2bn(nonce, 32, nil), BN_free)
     let point = Owned(EC_POINT_new(group), EC_POINT_free)
@@ -74,9 +69,10 @@ final class P256Key: SigningKey, @unchecked Sendable {
       EC_POINT_mul(group, point.pointer, number.pointer, nil, nil, arithmetic.pointer), "the nonce's point")
     LibraryReasons.must(
       EC_POINT_get_affine_coordinates(group, point.pointer, x.pointer, nil, arithmetic.pointer), "the nonce's point")
-    LibraryReasons.must(BN_nnmod(r.pointer, x.pointer, order, arithmetic.pointer), "r")
-    let inverse = Owned(BN_mod_inverse(nil, number.pointer, order, arithmetic.pointer), BN_free)
+    LibraryReasons.must(BN_nnmod(r.pointer, x.pointer, order.number, arithmetic.pointer), "r")
     if BN_is_zero(r.pointer) == 1 { return nil }
+    let inverse = Owned(BN_new(), BN_free)
+    order.invert(number.pointer, into: inverse.pointer, arithmetic.pointer)
     guard
       let made = Owned(
         parsed: ECDSA_do_sign_ex(digest, Int32(digest.count), inverse.pointer, r.pointer, curveKey), ECDSA_SIG_free)

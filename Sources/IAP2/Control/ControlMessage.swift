@@ -29,14 +29,16 @@ public struct ControlMessage: Hashable, Sendable {
     self.init(id, body: writer.bytes)
   }
 
-  /// The message as on the wire. A body over 65,529 bytes cannot be sent and traps.
-  public var encoded: [UInt8] {
+  /// What comes before the parameters, as one number of six bytes.
+  var header: UInt64 {
     let length = body.count + Self.headerSize
     precondition(length <= Int(UInt16.max), "a control message holds at most 65,529 bytes of parameters")
-    let (size, number) = (UInt16(length), id.rawValue)
-    return [
-      0x40, 0x40, UInt8(size >> 8), UInt8(truncatingIfNeeded: size), UInt8(number >> 8),
-      UInt8(truncatingIfNeeded: number),
-    ] + body
+    return 0x4040 << 32 | UInt64(length) << 16 | UInt64(id.rawValue)
+  }
+
+  /// The message as on the wire. A body over 65,529 bytes cannot be sent and traps.
+  public var encoded: [UInt8] {
+    let header = header
+    return (0..<Self.headerSize).reversed().map { UInt8(truncatingIfNeeded: header >> (8 * UInt64($0))) } + body
   }
 }

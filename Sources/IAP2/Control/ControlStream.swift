@@ -14,7 +14,9 @@ struct ControlStream {
   }
 
   mutating func append(_ payload: RawSpan) {
-    if head > 0 {
+    if head == buffer.count {
+      forget()
+    } else if head > 0 {
       buffer.removeFirst(head)
       head = 0
     }

@@ -124,13 +124,12 @@ extension [Parameter] {
   /// The only parameter with this number; missing and repeated are errors. `base` is where a group began, to point to
   /// when something is missing in it.
   func only(_ id: UInt16, _ name: String, base: Int = 0) throws(ParameterError) -> Parameter {
-    let found = filter { $0.id == id }
-    guard let parameter = found.first else {
+    guard let index = firstIndex(where: { $0.id == id }) else {
       throw ParameterError("parameter \(id) (\(name)) is missing", offset: base, bytes: [])
     }
-    if found.count > 1 {
-      throw ParameterError("parameter \(id) (\(name)) comes twice", offset: found[1].offset, bytes: found[1].value)
+    if let second = self[(index + 1)...].first(where: { $0.id == id }) {
+      throw ParameterError("parameter \(id) (\(name)) comes twice", offset: second.offset, bytes: second.value)
     }
-    return parameter
+    return self[index]
   }
 }

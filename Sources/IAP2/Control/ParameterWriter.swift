@@ -9,6 +9,7 @@ public struct ParameterWriter: Sendable {
   /// A parameter with these bytes as its value. One that no length field can describe is written all the same: it makes
   /// a message that no packet can hold, and whoever sends that is told how long it is.
   public mutating func blob(_ id: UInt16, _ value: some Collection<UInt8>) {
+    if bytes.isEmpty { bytes.reserveCapacity(value.count + 4) }
     word(UInt16(clamping: value.count + 4))
     word(id)
     bytes.append(contentsOf: value)

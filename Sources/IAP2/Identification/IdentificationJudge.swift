@@ -20,6 +20,12 @@ public struct IdentificationJudge: Hashable, Sendable {
     /// What is worth knowing all the same.
     public var warnings: [IdentificationFinding]
 
+    /// What was found.
+    public init(errors: [IdentificationFinding], warnings: [IdentificationFinding]) {
+      self.errors = errors
+      self.warnings = warnings
+    }
+
     /// Whether it is accepted.
     public var isAccepted: Bool { errors.isEmpty }
 

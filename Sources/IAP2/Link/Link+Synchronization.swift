@@ -99,7 +99,7 @@ extension Link {
       parameters = try LinkParameters(decoding: payload)
       // With ACK it is no offer of the accessory's own, but the device's values offered back.
       if role == .device, !header.control.contains(.ack), let problem = parameters.problemAsOffer {
-        throw LinkParametersError(problem: problem, bytes: payload.withUnsafeBytes { [UInt8]($0) })
+        throw LinkParametersError(problem, in: payload)
       }
     } catch {
       return refuse(error, now: now)
@@ -192,8 +192,7 @@ extension Link {
       header.acknowledgement == synchronizationSequence
     else { return .nothing }
     if let control = offer.controlSession, answer.controlSession != control {
-      let bytes = payload.withUnsafeBytes { [UInt8]($0) }
-      return refuse(.init(problem: .otherControlSession(offered: control), bytes: bytes), now: now)
+      return refuse(.init(.otherControlSession(offered: control), in: payload), now: now)
     }
     if offer.isZeroAcknowledgement, !answer.isZeroAcknowledgement, let fallback = settings.fallbackParameters,
       !fallback.isZeroAcknowledgement

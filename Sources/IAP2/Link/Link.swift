@@ -130,10 +130,20 @@ public struct Link: ~Copyable {
 
   /// Queues control bytes as one packet; they must fit, see ``maximumPayload``.
   public mutating func send(_ payload: RawSpan, session: UInt8) {
+    send(payload, after: .none, session: session)
+  }
+
+  /// Queues a control message as one packet; it must fit.
+  mutating func send(_ message: ControlMessage, session: UInt8) {
+    send(message.body.span.bytes, after: .init(message.header, count: ControlMessage.headerSize), session: session)
+  }
+
+  private mutating func send(_ payload: RawSpan, after prefix: SendQueue.Prefix, session: UInt8) {
     precondition(timing.isUp, "nothing can be sent while the link is down")
-    precondition(payload.byteCount <= timing.maximumPayload, "one message is one packet, and this one does not fit")
-    _ = sender.append(
-      session: session, owner: SendQueue.linkItself, prefix: nil, bytes: payload, maximumPayload: timing.maximumPayload)
+    let taken = sender.append(
+      session: session, owner: SendQueue.linkItself, prefix: prefix, bytes: payload,
+      maximumPayload: timing.maximumPayload)
+    precondition(taken == payload.byteCount, "one message is one packet, and this one does not fit")
   }
 
   /// Queues as many of `bytes` as the bound for one External Accessory session allows, in as many packets as needed;
@@ -141,11 +151,12 @@ public struct Link: ~Copyable {
   public mutating func send(_ bytes: RawSpan, externalAccessory id: UInt16, session: UInt8) -> Int {
     guard timing.isUp else { return 0 }
     let owner = SendQueue.Owner(id)
+    let prefix = SendQueue.Prefix(UInt64(id), count: 2)
     let total = min(bytes.byteCount, settings.sessionSendBound - sender.balance(of: owner))
     var taken = 0
     while taken < total {
       taken += sender.append(
-        session: session, owner: owner, prefix: id, bytes: bytes.extracting(taken..<total),
+        session: session, owner: owner, prefix: prefix, bytes: bytes.extracting(taken..<total),
         maximumPayload: timing.maximumDataPayload)
     }
     return max(0, taken)

@@ -74,34 +74,42 @@ public struct LinkParameters: Hashable, Sendable {
 extension LinkParameters {
   /// The payload as on the wire.
   public var encoded: [UInt8] {
-    var bytes: [UInt8] = [version, maximumOutstandingPackets]
-    for value in [maximumPacketLength, retransmissionTimeout, cumulativeAcknowledgementTimeout] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(10 + 3 * sessions.count)
+    func append(_ value: UInt16) {
       bytes.append(UInt8(value >> 8))
       bytes.append(UInt8(truncatingIfNeeded: value))
     }
+    bytes.append(version)
+    bytes.append(maximumOutstandingPackets)
+    append(maximumPacketLength)
+    append(retransmissionTimeout)
+    append(cumulativeAcknowledgementTimeout)
     bytes.append(maximumRetransmissions)
     bytes.append(maximumCumulativeAcknowledgements)
-    for session in sessions { bytes += [session.id, session.kind.rawValue, session.version] }
+    for session in sessions {
+      bytes.append(session.id)
+      bytes.append(session.kind.rawValue)
+      bytes.append(session.version)
+    }
     return bytes
   }
 
   /// Reads a SYN's payload. Values out of range are an error, except where a link without acknowledgements sends zeros.
   public init(decoding payload: RawSpan) throws(LinkParametersError) {
-    let bytes = payload.withUnsafeBytes { [UInt8]($0) }
-    func refuse(_ problem: LinkParametersError.Problem) -> LinkParametersError { .init(problem: problem, bytes: bytes) }
-    guard bytes.count >= 10 else { throw refuse(.tooShort) }
-    func word(_ at: Int) -> UInt16 { UInt16(bytes[at]) << 8 | UInt16(bytes[at + 1]) }
-    let table = bytes[10...]
-    guard table.count % 3 == 0 else { throw refuse(.cutTable) }
+    guard payload.byteCount >= 10 else { throw LinkParametersError(.tooShort, in: payload) }
+    guard (payload.byteCount - 10) % 3 == 0 else { throw LinkParametersError(.cutTable, in: payload) }
+    func byte(_ at: Int) -> UInt8 { payload.unsafeLoad(fromByteOffset: at, as: UInt8.self) }
+    func word(_ at: Int) -> UInt16 { UInt16(byte(at)) << 8 | UInt16(byte(at + 1)) }
     self.init(
-      maximumOutstandingPackets: bytes[1], maximumPacketLength: word(2), retransmissionTimeout: word(4),
-      cumulativeAcknowledgementTimeout: word(6), maximumRetransmissions: bytes[8],
-      maximumCumulativeAcknowledgements: bytes[9],
-      sessions: stride(from: 10, to: bytes.count, by: 3).map {
-        LinkSession(id: bytes[$0], kind: .init(rawValue: bytes[$0 + 1]), version: bytes[$0 + 2])
+      maximumOutstandingPackets: byte(1), maximumPacketLength: word(2), retransmissionTimeout: word(4),
+      cumulativeAcknowledgementTimeout: word(6), maximumRetransmissions: byte(8),
+      maximumCumulativeAcknowledgements: byte(9),
+      sessions: stride(from: 10, to: payload.byteCount, by: 3).map {
+        LinkSession(id: byte($0), kind: .init(rawValue: byte($0 + 1)), version: byte($0 + 2))
       })
-    version = bytes[0]
-    if let problem { throw refuse(problem) }
+    version = byte(0)
+    if let problem { throw LinkParametersError(problem, in: payload) }
   }
 
   /// The number of the control session.
@@ -124,10 +132,9 @@ extension LinkParameters {
       ?? range("maximum cumulative acknowledgements", maximumCumulativeAcknowledgements, 0...127)
     if let found { return found }
     if sessions.isEmpty { return .noSessions }
-    var seen: Set<UInt8> = []
-    for session in sessions {
+    for (index, session) in sessions.enumerated() {
       if session.id == 0 { return .sessionZero }
-      if !seen.insert(session.id).inserted { return .duplicateSession(session.id) }
+      if sessions[..<index].contains(where: { $0.id == session.id }) { return .duplicateSession(session.id) }
     }
     if sessions.count(where: { $0.kind == .control }) != 1 { return .notOneControlSession }
     return nil
@@ -170,6 +177,11 @@ public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConve
   public var problem: Problem
   /// The payload.
   public var bytes: [UInt8]
+
+  init(_ problem: Problem, in payload: RawSpan) {
+    self.problem = problem
+    bytes = payload.withUnsafeBytes { [UInt8]($0) }
+  }
 
   /// A sentence with the bytes.
   public var description: String {

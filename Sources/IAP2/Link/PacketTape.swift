@@ -59,13 +59,12 @@ struct PacketTape {
 
   /// Gets room for `count` bytes more. Packets then lie at the front, one behind the other in their order.
   mutating func grow(by count: Int) {
-    var grown: [UInt8] = []
     let live = turn.map { $0 - head + tail } ?? tail - head
     let size = max(live + count, 2 * memory.count, Self.smallest)
-    grown.reserveCapacity(size)
-    grown += memory[head..<(turn ?? tail)]
-    if turn != nil { grown += memory[..<tail] }
-    grown += repeatElement(0, count: size - live)
+    var grown = [UInt8](repeating: 0, count: size)
+    let front = head..<(turn ?? tail)
+    grown.replaceSubrange(0..<front.count, with: memory[front])
+    if turn != nil { grown.replaceSubrange(front.count..<live, with: memory[..<tail]) }
     (memory, head, tail, turn) = (grown, 0, live, nil)
   }
 

@@ -32,6 +32,22 @@ struct SendQueue {
   /// The owner of control messages and other packets nobody waits for.
   static let linkItself: Owner = -1
 
+  /// What comes before the bytes of a packet: up to eight of them in one number, the first one highest, so that nobody
+  /// makes an array of them.
+  struct Prefix {
+    /// The first byte is the highest.
+    fileprivate let bytes: UInt64
+    fileprivate let count: Int
+
+    /// The lowest `count` bytes of `number`.
+    init(_ number: UInt64, count: Int) {
+      bytes = number << UInt64(64 - 8 * count)
+      self.count = count
+    }
+
+    static let none = Prefix(0, count: 0)
+  }
+
   private var packets: [Packet] = []
   private var tape = PacketTape()
   private var first = 0
@@ -71,7 +87,7 @@ struct SendQueue {
   /// Numbers a packet for `session`: `prefix` and then as much of `bytes` as `maximumPayload` allows. Returns how many
   /// bytes it took. Bytes of the same owner that find room in a packet not yet sent join it.
   mutating func append(
-    session: UInt8, owner: Owner, prefix: UInt16?, bytes: RawSpan, maximumPayload: Int
+    session: UInt8, owner: Owner, prefix: Prefix, bytes: RawSpan, maximumPayload: Int
   ) -> Int {
     if owner != SendQueue.linkItself, waiting > 0 {
       let last = packets.count - 1
@@ -83,28 +99,29 @@ struct SendQueue {
         return taken
       }
     }
-    let prefixSize = prefix == nil ? 0 : 2
-    let taken = min(bytes.byteCount, maximumPayload - prefixSize)
-    let count = PacketHeader.overhead + prefixSize + taken
+    let taken = min(bytes.byteCount, maximumPayload - prefix.count)
+    let count = PacketHeader.overhead + prefix.count + taken
     lastNumbered &+= 1
     let place = reserve(count)
     build(place..<place + count, prefix: prefix, payload: bytes.extracting(first: taken))
+    if packets.capacity == 0 { packets.reserveCapacity(4) }
     packets.append(Packet(place: place, count: count, sequence: lastNumbered, session: session, owner: owner))
     credit(owner, taken)
     return taken
   }
 
   /// Writes payload and checksum; the header follows when the packet is sent.
-  private mutating func build(_ range: Range<Int>, prefix: UInt16?, payload: RawSpan) {
+  private mutating func build(_ range: Range<Int>, prefix: Prefix, payload: RawSpan) {
     tape.withMutable(range) { packet in
       var start = PacketHeader.size
       var sum: UInt8 = 0
-      if let prefix {
-        let (high, low) = (UInt8(prefix >> 8), UInt8(truncatingIfNeeded: prefix))
-        packet[start] = high
-        packet[start + 1] = low
-        sum = high &+ low
-        start += 2
+      var left = prefix.bytes
+      for _ in 0..<prefix.count {
+        let byte = UInt8(truncatingIfNeeded: left >> 56)
+        packet[start] = byte
+        sum &+= byte
+        left <<= 8
+        start += 1
       }
       sum &+= Checksum.copy(payload, to: .init(rebasing: packet[start...]))
       packet[packet.count - 1] = 0 &- sum

@@ -7,15 +7,24 @@ public struct AccessoryPeer: Peer, ~Copyable {
   /// The parts both roles share.
   public var core: PeerCore
   /// Who the accessory says it is when it is asked next.
-  public var identification: Identification
+  public var identification: Identification {
+    get { prepared.identification }
+    set { prepared = PreparedIdentification(newValue) }
+  }
+  private var prepared: PreparedIdentification
   /// Whether the identification goes out as soon as it is asked for; otherwise the owner is told
   /// ``PeerEvent/identificationRequested`` and answers with ``identify(as:)``, or never.
   public var identifiesAtOnce = true
 
   /// An accessory that has not started.
   public init(identification: Identification, settings: LinkSettings = LinkSettings()) {
+    self.init(identification: PreparedIdentification(identification), settings: settings)
+  }
+
+  /// An accessory that has not started, and whose identification was written before.
+  public init(identification: PreparedIdentification, settings: LinkSettings = LinkSettings()) {
     core = PeerCore(role: .accessory, settings: settings)
-    self.identification = identification
+    prepared = identification
   }
 
   /// Begins with detection.
@@ -93,7 +102,11 @@ public struct AccessoryPeer: Peer, ~Copyable {
   /// Sends an identification: late, or again after the device refused one.
   public mutating func identify(as identification: Identification) {
     self.identification = identification
-    if core.send(identification.message) { core.events.append(.identificationSent) }
+    identify()
+  }
+
+  private mutating func identify() {
+    if core.send(prepared.message) { core.events.append(.identificationSent) }
   }
 
   /// Takes the identification back.
@@ -124,7 +137,7 @@ public struct AccessoryPeer: Peer, ~Copyable {
   private mutating func handle(_ message: ControlMessage) {
     switch message.id {
     case .startIdentification:
-      if identifiesAtOnce { identify(as: identification) } else { core.events.append(.identificationRequested) }
+      if identifiesAtOnce { identify() } else { core.events.append(.identificationRequested) }
     case .identificationAccepted: core.events.append(.identificationAccepted)
     case .identificationRejected: handleRejection(message)
     case .requestAuthenticationCertificate: core.events.append(.certificateRequested)

@@ -74,8 +74,10 @@ public struct DevicePeer: Peer, ~Copyable {
   /// The choices this device was made with.
   public let settings: Settings
   /// What the accessory said it is, once accepted.
-  public private(set) var identification: Identification?
+  public var identification: Identification? { accepted?.identification }
+  private var accepted: JudgedIdentification?
 
+  private let memory: IdentificationMemory?
   private var progress = Progress.linkDown
   /// Which link `progress` is about: one may go down and another come up within a single read.
   private var followedLink = 0
@@ -83,10 +85,11 @@ public struct DevicePeer: Peer, ~Copyable {
   private var rejections = 0
   private var nextSession: UInt16
 
-  /// A device that has not started.
-  public init(settings: Settings = Settings()) {
+  /// A device that has not started; `memory` is what it remembers of the accessories it had before, if anything.
+  public init(settings: Settings = Settings(), memory: IdentificationMemory? = nil) {
     core = PeerCore(role: .device, settings: settings.link)
     self.settings = settings
+    self.memory = memory
     nextSession = settings.firstSession
   }
 
@@ -134,7 +137,7 @@ public struct DevicePeer: Peer, ~Copyable {
   public mutating func stop(_ reason: String) {
     core.stop(reason)
     progress = .linkDown
-    identification = nil
+    accepted = nil
   }
 
   /// Whether the accessory is identified and authenticated.
@@ -147,18 +150,15 @@ public struct DevicePeer: Peer, ~Copyable {
     let isUp = core.link.isEstablished
     if !isUp || core.link.counters.establishments != followedLink {
       progress = .linkDown
-      identification = nil
+      accepted = nil
     }
-    switch (isUp, progress) {
-    case (true, .linkDown):
-      followedLink = core.link.counters.establishments
-      authentication = DeviceAuthentication()
-      rejections = 0
-      switch settings.order {
-      case .authenticationFirst: ask(.authentication, then: .identification, now: now)
-      case .identificationFirst: ask(.identification, then: .authentication, now: now)
-      }
-    default: break
+    guard isUp, case .linkDown = progress else { return }
+    followedLink = core.link.counters.establishments
+    authentication = DeviceAuthentication()
+    rejections = 0
+    switch settings.order {
+    case .authenticationFirst: ask(.authentication, then: .identification, now: now)
+    case .identificationFirst: ask(.identification, then: .authentication, now: now)
     }
   }
 
@@ -178,9 +178,8 @@ public struct DevicePeer: Peer, ~Copyable {
       progress = .ready
       core.events.append(.ready)
       // Listing one of these as received is all the subscription there is.
-      for news in settings.news where identification?.messagesReceived.contains(news.messageID) == true {
-        core.send(news.message)
-      }
+      guard let wanted = accepted?.identification.messagesReceived, !wanted.isEmpty else { return }
+      for news in settings.news where wanted.contains(news.messageID) { core.send(news.message) }
     }
   }
 
@@ -225,7 +224,7 @@ public struct DevicePeer: Peer, ~Copyable {
   /// Opens a session on a declared protocol. Live at once: most accessories never confirm. Nil when the accessory is
   /// not ready, has no such protocol, or its link cannot carry the session; an event says why in that case.
   public mutating func openSession(protocolNamed name: String) -> SessionRoute? {
-    guard isReady, let found = identification?.externalAccessoryProtocol(named: name) else { return nil }
+    guard isReady, let found = accepted?.identification.externalAccessoryProtocol(named: name) else { return nil }
     if let component = found.nativeTransportComponent { return .side(component: component) }
     guard core.carriesSessions else {
       core.events.append(
@@ -288,17 +287,17 @@ public struct DevicePeer: Peer, ~Copyable {
       core.events.append(.malformed("\(message.id) came unasked"))
       return
     }
-    let reading = IdentificationReading(message)
-    let verdict = settings.judge.judge(reading)
-    core.events.append(.identified(reading.identification, verdict))
-    if verdict.isAccepted {
-      identification = reading.identification
+    let judged =
+      memory?.judged(message, by: settings.judge) ?? JudgedIdentification(reading: message, settings.judge)
+    core.events.append(.identified(judged))
+    if judged.verdict.isAccepted {
+      accepted = judged
       core.send(ControlMessage(.identificationAccepted))
       finish(.identification, now: now)
       return
     }
     rejections += 1
-    core.send(verdict.rejection)
+    core.send(judged.verdict.rejection)
     progress =
       rejections >= settings.rejectionLimit
       ? .refused : .asking(.identification, remaining: remaining, deadline: now + settings.answerTimeout)
@@ -315,7 +314,7 @@ public struct DevicePeer: Peer, ~Copyable {
   }
 
   private mutating func handleUpdate(_ message: ControlMessage) {
-    guard var updated = identification else {
+    guard let accepted else {
       core.events.append(.malformed("\(message.id) came before an identification was accepted"))
       return
     }
@@ -325,6 +324,7 @@ public struct DevicePeer: Peer, ~Copyable {
       return texts
     }
     guard let texts else { return }
+    var updated = accepted.identification
     updated.name = texts[0] ?? updated.name
     updated.model = texts[1] ?? updated.model
     updated.manufacturer = texts[2] ?? updated.manufacturer
@@ -332,7 +332,7 @@ public struct DevicePeer: Peer, ~Copyable {
     updated.firmwareVersion = texts[4] ?? updated.firmwareVersion
     updated.hardwareVersion = texts[5] ?? updated.hardwareVersion
     updated.currentLanguage = texts[6] ?? updated.currentLanguage
-    identification = updated
+    self.accepted = JudgedIdentification(updated, accepted.verdict)
     core.events.append(.identificationUpdated(updated))
   }
 

@@ -306,7 +306,7 @@ public struct PeerCore: ~Copyable {
           "\(message.id) needs \(count) bytes and the other end takes \(link.maximumPayload) in a packet: not sent"))
       return false
     }
-    link.send(message.encoded.span.bytes, session: session)
+    link.send(message, session: session)
     return true
   }
 

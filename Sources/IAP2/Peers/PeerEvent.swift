@@ -67,7 +67,7 @@ public enum PeerEvent: Equatable, Sendable {
   /// The accessory's response: answer with ``DevicePeer/concludeAuthentication(accepted:now:)``.
   case responseReceived([UInt8])
   /// The accessory's identification, judged; refused when there are errors.
-  indirect case identified(Identification, IdentificationJudge.Verdict)
+  case identified(JudgedIdentification)
   /// The accessory changed its names or versions.
   indirect case identificationUpdated(Identification)
   /// The accessory took its identification back.
@@ -89,6 +89,8 @@ struct EventQueue {
   @usableFromInline private(set) var isEmpty = true
 
   mutating func append(_ event: PeerEvent) {
+    // One wait for memory, and not one for each of the first few.
+    if events.capacity == 0 { events.reserveCapacity(4) }
     events.append(event)
     isEmpty = false
   }

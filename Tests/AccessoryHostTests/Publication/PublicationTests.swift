@@ -138,7 +138,8 @@ private struct Scene {
     isIdentified = true
     var identification = Identification()
     identification.protocols = [.init(id: 1, name: "com.a"), .init(id: 2, name: "com.b")]
-    note(machine.identified(identification, now: time(milliseconds), ids: &ids).map { [$0] } ?? [], milliseconds)
+    let action = machine.identified(JudgedIdentification(identification), now: time(milliseconds), ids: &ids)
+    note(action.map { [$0] } ?? [], milliseconds)
   }
 
   /// What a device does only with an accessory that is identified.

@@ -30,12 +30,12 @@ import Testing
       answer == [
         Sheet.packet(0x40, 2, 1, session: 1, "404000061d02"), Sheet.packet(0x40, 3, 1, session: 1, "40400006aa00"),
       ])
-    guard case .identified(let identification, let verdict)? = end.told().first else {
+    guard case .identified(let judged)? = end.told().first else {
       Issue.record("the identification is told")
       return
     }
-    #expect(identification == .example)
-    #expect(verdict.isAccepted)
+    #expect(judged.identification == .example)
+    #expect(judged.verdict.isAccepted)
     #expect(end.peer.identification == .example)
     #expect(end.peer.isReady == false)
   }
