@@ -85,7 +85,7 @@ final class SoakRound: @unchecked Sendable {
     settings.clock = .real
     let (connects, disconnects) = (SoakCount(), SoakCount())
     var findings: [String] = []
-    try await withSimulatedWorld(settings) { world in
+    try await withSimulatedWorld(settings) { [self] world in
       let ear = Ear { heard in heard.name == "connect" ? connects.add() : disconnects.add() }
       manager.registerForLocalNotifications()
       let accessories = try (0..<4).map { number in
