@@ -4,12 +4,14 @@ import Glibc
 
 /// A device that was opened and whose iAP interface was claimed, with a context of libusb for itself alone.
 ///
-/// It is made and given back on the thread of ``USBErrands`` and used on a loop in between; never on both at once,
-/// except for what libusb allows.
+/// It is made and given back on the thread of its ``USBErrands`` and used on a loop in between; never on both at once,
+/// except for halts, which are cleared, and native transports, which are claimed, while the loop goes on.
 final class OpenUSBDevice: @unchecked Sendable {
   let context: OpaquePointer
   let handle: OpaquePointer
   let interface: IAPInterface
+  /// Where everything is done that blocks.
+  let errands: USBErrands
   /// How many bytes of an earlier session were thrown away.
   private(set) var staleCount = 0
   /// What was read last and belongs to the session that begins.
@@ -25,7 +27,7 @@ final class OpenUSBDevice: @unchecked Sendable {
   private static let mostStaleReads = 32
 
   /// Opens the device and claims its interface. Blocks.
-  init(_ accessory: USBAccessory) throws(USBHostError) {
+  init(_ accessory: USBAccessory, by errands: USBErrands) throws(USBHostError) {
     let interface = try accessory.interface.get()
     let node = accessory.node
     let descriptor = open(node, O_RDWR | O_CLOEXEC)
@@ -46,7 +48,8 @@ final class OpenUSBDevice: @unchecked Sendable {
     }
     (self.context, self.handle, self.interface) = (context, handle, interface)
     (self.descriptor, self.node) = (descriptor, node)
-    USBErrands.shared.taken()
+    self.errands = errands
+    USBHost.openDevices.add(1, ordering: .relaxed)
     do throws(USBHostError) {
       try claim(accessory)
     } catch {
@@ -147,11 +150,13 @@ final class OpenUSBDevice: @unchecked Sendable {
 
   /// Releases everything. Blocks, and is the last call.
   func giveBack() {
+    // Otherwise a device hears nothing of a program that leaves, until the next one comes.
+    libusb_set_interface_alt_setting(handle, Int32(interface.number), Int32(interface.alternate))
     libusb_release_interface(handle, Int32(interface.number))
     libusb_close(handle)
     libusb_exit(context)
     Glibc.close(descriptor)
-    USBErrands.shared.returned()
+    USBHost.openDevices.subtract(1, ordering: .releasing)
   }
 }
 
@@ -171,8 +176,9 @@ public final class USBOpening {
     self.completion = completion
     let this = LoopBound(self, on: loop)
     let pollingLoop = LoopBound(loop, on: loop)
-    USBErrands.shared.run {
-      let result = Result { () throws(USBHostError) in try OpenUSBDevice(accessory) }
+    let errands = USBErrands()
+    errands.run {
+      let result = Result { () throws(USBHostError) in try OpenUSBDevice(accessory, by: errands) }
       loop.execute { this.value.opened(result, on: pollingLoop.value) }
     }
   }
@@ -184,7 +190,7 @@ public final class USBOpening {
 
   private func opened(_ result: Result<OpenUSBDevice, USBHostError>, on loop: any PollingLoop) {
     guard let completion else {
-      if case .success(let device) = result { USBErrands.shared.run { device.giveBack() } }
+      if case .success(let device) = result { device.errands.run { device.giveBack() } }
       return
     }
     self.completion = nil
@@ -194,7 +200,7 @@ public final class USBOpening {
       do {
         completion(.success(try USBCable(device, on: loop)))
       } catch {
-        USBErrands.shared.run { device.giveBack() }
+        device.errands.run { device.giveBack() }
         completion(.failure(.refused("watch the device", reason: "\(error)")))
       }
     }

@@ -4,7 +4,7 @@ import CLibUSB
 /// A device that was opened, on a loop: the channel of iAP2, the side channels of native transport, and what they share:
 /// libusb's events, and giving everything back.
 ///
-/// A side channel's life is seven steps, of which those that block are done by ``USBErrands``, in order:
+/// A side channel's life is seven steps, of which those that block are done by its ``USBErrands``, in order:
 ///
 /// ```
 ///   asked for ─▶ claimed, alternate 1 ─▶ used ─▶ closed ─▶ transfers back ─▶ alternate 0, released ─▶ forgotten
@@ -22,6 +22,8 @@ public final class USBCable {
   private var sides: [UInt8: USBChannel] = [:]
   /// Those that wait until the one before them is.
   private var waiting: [UInt8: USBChannel] = [:]
+  /// What the main channel has left behind.
+  private var leftovers: USBLeftovers?
   /// What is in flight points to channels, so they live until all of it is back.
   private var keptAlive: USBCable?
 
@@ -31,8 +33,9 @@ public final class USBCable {
     pump = try USBEventPump(device.context, on: loop) { [unowned self] in judgeReturned() }
     let place = USBChannel.Place(
       handle: device.handle, incoming: device.interface.incoming, outgoing: device.interface.outgoing, isSide: false)
-    main = USBChannel(place, early: device.early, on: loop) { [unowned self] _ in
+    main = USBChannel(place, by: device.errands, early: device.early, on: loop) { [unowned self] _, leftovers in
       main = nil
+      self.leftovers = leftovers
       giveBackIfIdle()
     }
     keptAlive = self
@@ -65,7 +68,9 @@ public final class USBCable {
     guard main?.isLeaving == false else { throw SideRefusal("the accessory was unplugged") }
     let place = USBChannel.Place(
       handle: device.handle, incoming: native.incoming, outgoing: native.outgoing, isSide: true)
-    let side = USBChannel(place, on: loop) { [unowned self] side in sideIsIdle(side, native) }
+    let side = USBChannel(place, by: device.errands, on: loop) { [unowned self] _, leftovers in
+      sideIsIdle(leftovers, native)
+    }
     if let before = waiting[native.number] ?? sides[native.number] {
       guard before.isLeaving, waiting[native.number] == nil else { throw .inUse }
       waiting[native.number] = side
@@ -80,16 +85,17 @@ public final class USBCable {
     let (device, loop, this) = (device, loop, LoopBound(self, on: loop))
     // In a later turn: what this one has to say on the link goes first, such as that the accessory is accepted.
     loop.schedule(after: .zero) {
-      USBErrands.shared.run {
+      device.errands.run {
         let result = Result { () throws(USBHostError) in try device.begin(native) }
         loop.execute { this.value.sides[native.number]?.opened(result) }
       }
     }
   }
 
-  private func sideIsIdle(_ side: USBChannel, _ native: NativeInterface) {
+  private func sideIsIdle(_ leftovers: USBLeftovers, _ native: NativeInterface) {
     let (device, loop, this) = (device, loop, LoopBound(self, on: loop))
-    USBErrands.shared.run {
+    device.errands.run {
+      leftovers.takeBack(device.context)
       device.end(native)
       loop.execute { this.value.forgetSide(native) }
     }
@@ -107,8 +113,10 @@ public final class USBCable {
     guard main == nil, sides.isEmpty, let pump else { return }
     pump.stop()
     self.pump = nil
-    let (device, loop) = (device, loop)
-    USBErrands.shared.run {
+    let (device, loop, leftovers) = (device, loop, leftovers)
+    self.leftovers = nil
+    device.errands.run {
+      leftovers?.takeBack(device.context)
       device.giveBack()
       // Wakes a loop that runs for nothing else than this.
       loop.execute {}

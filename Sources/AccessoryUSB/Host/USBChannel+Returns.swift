@@ -113,9 +113,9 @@ extension USBChannel {
     switch cure {
     case .pause: loop.schedule(after: Self.pauseAfterFailure * self[keyPath: lane].failures, well)
     case .clearHalt:
-      let (handle, loop) = (USBHandle(place.handle), loop)
+      let (handle, loop, errands) = (USBHandle(place.handle), loop, errands)
       let box = LoopBound(well, on: loop)
-      USBErrands.shared.run {
+      errands.run {
         libusb_clear_halt(handle.pointer, endpoint)
         loop.execute { box.value() }
       }

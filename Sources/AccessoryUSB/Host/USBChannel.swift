@@ -54,7 +54,8 @@ public final class USBChannel: Channel {
   /// Whether the endpoints are there.
   private(set) var isOpen: Bool
   /// Called once, when nothing of libusb's points here any more and nobody hears.
-  private var idle: ((USBChannel) -> Void)?
+  private var idle: ((USBChannel, USBLeftovers) -> Void)?
+  let errands: USBErrands
   var state = State.made
   var incoming = USBLane()
   var outgoing = USBLane()
@@ -83,9 +84,11 @@ public final class USBChannel: Channel {
 
   /// A channel whose owner keeps it until it is `idle`, because libusb holds pointers to what is in flight.
   init(
-    _ place: Place, early: [UInt8] = [], on loop: any PollingLoop, idle: @escaping (USBChannel) -> Void
+    _ place: Place, by errands: USBErrands, early: [UInt8] = [], on loop: any PollingLoop,
+    idle: @escaping (USBChannel, USBLeftovers) -> Void
   ) {
     self.place = place
+    self.errands = errands
     self.loop = loop
     self.early = early
     self.idle = idle
@@ -181,7 +184,6 @@ public final class USBChannel: Channel {
     case .closing, .over: return
     }
     state = .closing
-    for reader in readers { reader.cancel() }
     if outstanding == 0 || end != nil { return over() }
     closer = loop.schedule(after: Self.closingTime) { [weak self] in self?.over() }
   }
@@ -216,7 +218,7 @@ public final class USBChannel: Channel {
 
   /// Gives the kernel everything that waits.
   func write() {
-    guard isOpen, end == nil, outgoing.isWell else { return }
+    guard isOpen, end == nil, idle != nil, outgoing.isWell else { return }
     while let first = unsent.first {
       let fillsPackets = first.bytes.count % Int(place.outgoing.packetSize) == 0
       guard submitted(first.submit(endsWithZero: fillsPackets)) else { return }
@@ -253,7 +255,6 @@ public final class USBChannel: Channel {
   func fail(_ reason: ChannelEnd) {
     guard end == nil else { return }
     end = reason
-    cancelAll()
     deliverLater()
   }
 
@@ -267,7 +268,7 @@ public final class USBChannel: Channel {
     guard let end else { return }
     switch state {
     case .started(let handler):
-      guard held.isEmpty else { return }
+      guard held.isEmpty, early.isEmpty else { return }
       over()
       handler.channel(self, endedWith: end)
     case .closing: over()
@@ -285,22 +286,26 @@ public final class USBChannel: Channel {
     state = .over
     closer?.cancel()
     closer = nil
-    cancelAll()
+    // The device goes on being used.
+    if place.isSide { cancelAll() }
     giveBackIfIdle()
   }
 
-  /// Lets go once nothing of libusb's points here any more.
+  /// Lets go, in a later turn, because a handler may have closed the channel while it still reads from a transfer's
+  /// buffer.
   ///
-  /// In a later turn, because a handler may have closed the channel while it still reads from a transfer's buffer; and
-  /// with every transfer freed first, because libusb looks at the device and its context when it frees one.
+  /// What the main channel has in flight is taken back by the thread that gives the device back: the kernel lets nobody
+  /// else use a device while it takes a transfer back, and behind USB/IP it asks another machine for each.
   func giveBackIfIdle() {
-    guard case .over = state, isOpen, incoming.inFlight == 0, outgoing.inFlight == 0, let idle else { return }
+    guard case .over = state, isOpen, !place.isSide || incoming.inFlight == 0 && outgoing.inFlight == 0 else { return }
+    guard let idle else { return }
     self.idle = nil
     loop.schedule(after: .zero) { [self] in
+      let leftovers = USBLeftovers(readers + held + unsent + writers + spare + returned)
       for transfers in [\USBChannel.readers, \.held, \.unsent, \.writers, \.spare, \.returned] {
         self[keyPath: transfers] = []
       }
-      idle(self)
+      idle(self, leftovers)
     }
   }
 }
