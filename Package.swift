@@ -44,7 +44,7 @@ let package = Package(
       "AccessoryProfiles", floor: 1, ["AccessoryCore"],
       exclude: ["Library/schema", "Library/scenarios"], resources: [.embedInCode("Library")]),
     room("AccessoryTransports", floor: 1, ["AccessoryCore", "CLinux", "IAP2"]),
-    room("AccessoryUSB", floor: 1, ["AccessoryCore", "CLibUSB", "CUdev"]),
+    room("AccessoryUSB", floor: 1, ["AccessoryCore", "CLinux", "CLibUSB", "CUdev"]),
     room("Certificates", floor: 1, ["AccessoryCore", "CCrypto"]),
 
     // Floor 2: the shared session layer.
@@ -113,12 +113,14 @@ let package = Package(
     .executableTarget(name: "EADemoClient", dependencies: ["ExternalAccessory"], swiftSettings: settings),
 
     // Above all floors: figures, each beside its floor in C. Built for release: Scripts/bench.
-    .target(name: "BenchmarkFloors", dependencies: ["CCrypto"]),
+    .target(name: "BenchmarkFloors", dependencies: ["CCrypto", "CLibUSB"]),
+    .executableTarget(name: "BenchmarkHello"),
     .executableTarget(
       name: "Benchmarks",
       dependencies: [
-        "BenchmarkFloors", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
-        "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
+        "BenchmarkFloors", "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost",
+        "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "Certificates", "AccessoryCore",
+        "IAP2",
       ], swiftSettings: settings),
 
     // What several test targets share.
@@ -126,17 +128,25 @@ let package = Package(
       name: "ChannelSuite", dependencies: ["AccessoryCore"], path: "Tests/Support/ChannelSuite", swiftSettings: settings
     ),
 
+    // The same suite on USB, for a guest of the kernel lane.
+    .executableTarget(
+      name: "ChannelsOnUSB", dependencies: ["ChannelSuite", "AccessoryUSB", "AccessoryTransports", "AccessoryCore"],
+      path: "Tests/Support/ChannelsOnUSB", swiftSettings: settings),
+
     .target(
       name: "FuzzTargets", dependencies: ["IAP2", "AccessoryProfiles"], path: "Tests/Support/FuzzTargets",
       swiftSettings: settings),
     .target(name: "TestSupport", path: "Tests/Support/TestSupport", swiftSettings: settings),
-    // Seeded worlds from a terminal: swift run -c release SeededWorlds 20000.
+    // Two processes for minutes and hours, and what becomes of them: Scripts/soak.
     .executableTarget(
-      name: "SeededWorlds", dependencies: ["AccessoryWorlds"], path: "Tests/Support/SeededWorlds",
+      name: "RealTimeSoak", dependencies: ["AccessoryCore", "TestSupport"], path: "Tests/Support/RealTimeSoak",
       swiftSettings: settings),
+    tests("RealTimeSoakTests", ["RealTimeSoak", "easim", "TestSupport"]),
     tests(
       "SeededWorldsTests",
-      ["SeededWorlds", "AccessoryWorlds", "AccessorySessions", "AccessoryTransports", "AccessoryCore", "IAP2"]),
+      [
+        "AccessoryWorlds", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
+      ]),
 
     // The house itself: floors, imports, files, documents.
     tests("HouseTests", ["TestSupport"]),
@@ -166,8 +176,8 @@ let package = Package(
     tests(
       "AccessoryWorldsTests",
       [
-        "AccessoryWorlds", "AccessoryHost", "AccessoryProfiles", "AccessorySessions", "AccessoryTransports",
-        "AccessoryCore", "TestSupport",
+        "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessoryProfiles", "AccessorySessions",
+        "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "TestSupport",
       ]),
     tests(
       "ExternalAccessoryTests",

@@ -169,7 +169,7 @@ extension SimulatedWorld.Settings {
     settings.deviceFlicker = deviceFlicker
     settings.line.latency = latency
     settings.line.bytesPerSecond = bytesPerSecond
-    settings.faults = scenario?.cableFaults ?? []
+    settings.faults = scenario?.faults ?? []
     return settings
   }
 }
