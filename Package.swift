@@ -119,7 +119,8 @@ let package = Package(
       name: "Benchmarks",
       dependencies: [
         "BenchmarkFloors", "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost",
-        "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "Certificates", "AccessoryCore",
+        "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "Certificates",
+        "AccessoryCore",
         "IAP2",
       ], swiftSettings: settings),
 
