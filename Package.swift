@@ -120,8 +120,7 @@ let package = Package(
       dependencies: [
         "BenchmarkFloors", "CLinux", "ExternalAccessory", "ExternalAccessorySimulation", "AccessoryLoad",
         "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions", "AccessoryProfiles",
-        "AccessoryTransports", "AccessoryUSB", "Certificates",
-        "AccessoryCore", "IAP2",
+        "AccessoryTransports", "AccessoryUSB", "Certificates", "AccessoryCore", "IAP2",
       ], swiftSettings: settings),
 
     // What several test targets share.

@@ -39,10 +39,15 @@ enum BenchRealm {
     }
   }
 
+  /// The loop of the one realm of the bench.
+  private static let loop = Result { try EpollLoop() }
+
   static func make() -> AccessoryRealm {
     do {
-      let loop = try EpollLoop()
+      let loop = try Self.loop.get()
       let realm = AccessoryRealm(try ThreadEntrance(loop), settings: RealmSettings())
+      // A program that calls exit() takes its libraries down while its other threads run; this one must not be in them.
+      atexit { BenchRealm.stop() }
       let isSettled = DispatchSemaphore(value: 0)
       let settings = appSettings()
       realm.entrance.sync { start(realm, loop, settings) { isSettled.signal() } }
@@ -51,6 +56,10 @@ enum BenchRealm {
     } catch {
       fatalError("ExternalAccessory cannot get at the bench: \(error)")
     }
+  }
+
+  private static func stop() {
+    if case .success(let loop) = loop { loop.stop() }
   }
 
   /// On the loop.
