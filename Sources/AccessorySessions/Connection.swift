@@ -181,6 +181,8 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
     }
     sides.append(side)
     side.start()
+    // It may have been on its way when the cable went.
+    if isOver { side.end(.channelEnded("the cable is gone")) }
     return side.session
   }
 

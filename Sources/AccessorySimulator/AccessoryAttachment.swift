@@ -65,7 +65,9 @@ final class AccessoryAttachment: ConnectionOwner {
           "\(beside.joined(separator: ", ")): sessions go over the link and not by native transport, because this cable "
             + "has no side channels"))
     }
-    connection.cable.hearSides { [weak self] name, channel in self?.sideOpened(channel, name) }
+    connection.cable.hearSides { [weak self] name, channel in
+      if let self { sideOpened(channel, name) } else { channel.close() }
+    }
     connection.start(self)
   }
 

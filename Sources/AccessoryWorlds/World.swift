@@ -131,7 +131,7 @@ public final class World {
   }
 
   /// Notes what somebody in this world has to tell.
-  func tell(_ event: TimelineEvent) {
+  package func tell(_ event: TimelineEvent) {
     log.add(event, settings)
   }
 
@@ -188,7 +188,8 @@ public final class World {
       },
       deviceEnd: { [unowned self] cable in
         cableCount += 1
-        device.plugIn(cable, at: "the world's cable")
+        let quirk = accessories[accessory].accessory.profile.quirk(QuirkDefinition.authentication.name)
+        device.plugIn(cable, at: "the world's cable", refusesSignatures: quirk?.choice("answer") == "refuse")
       })
   }
 

@@ -7,11 +7,12 @@ let isInGuest = CommandLine.arguments.contains("--in-guest")
 let allFigures: [Figure] =
   isInGuest
   ? Figure.usbs
-  : Figure.echoes + [.packet, .receiveStep, .buildStep] + Figure.carries + Figure.allocations + Figure.splits
-    + Figure.idles + Figure.flickers + Figure.worlds + [.idleFault] + Figure.usbips
+  : Figure.echoes + Figure.loopbacks + Figure.roundTrips + Figure.packetRates + [.packet, .receiveStep, .buildStep]
+    + Figure.carries + Figure.allocations + Figure.splits + Figure.idles + Figure.crowds + Figure.flickers
+    + Figure.worlds + [.idleFault] + Figure.pacings + Figure.curves + Figure.usbips + Figure.programs
 
 let usage = """
-  Scripts/bench [--kernel] [NAME…] [--json] [--list] [--pairs N] [--seconds S]
+  Scripts/bench [--kernel] [NAME…] [--json] [--list] [--pairs N] [--seconds S] [--side WHICH]
 
   Measures every figure, or those named: a whole name, or the first part of several (echo, echo.2048).
   Each stands beside its floor, measured in turns within the same run; the number to look at is the ratio.
@@ -21,6 +22,7 @@ let usage = """
     --json       one object per figure and line
     --pairs N    pairs per figure (at least 7; 11 when left out)
     --seconds S  how long one measurement takes, about (0.15 when left out)
+    --side WHICH both halves of each pair are ours, or both the floor's: for a profiler, and to see what the machine does
 
   Exit code: 0 when every target is met, 1 when one is missed, 2 for a wrong command line.
   """
@@ -47,6 +49,7 @@ if words.first == OtherProcess.flag {
   do {
     if let echo = EchoPart(rawValue: part) { try echo.play(rest) }
     if let idle = IdlePart(rawValue: part) { try idle.play(rest) }
+    if let crowd = CrowdPart(rawValue: part) { try crowd.play(rest) }
     if let usb = USBPart(rawValue: part) { try usb.play() }
   } catch {
     fail("\(part): \(error)", code: 1)
@@ -74,6 +77,10 @@ while !words.isEmpty {
   case "--seconds":
     guard let value = words.first.flatMap(Double.init), value > 0 else { fail("--seconds needs a time", code: 2) }
     plan.seconds = value
+    words.removeFirst()
+  case "--side":
+    guard let side = words.first.flatMap(MeasuringPlan.Side.init) else { fail("--side needs ours or floor", code: 2) }
+    plan.side = side
     words.removeFirst()
   default:
     guard allFigures.contains(where: { $0.isMeant(by: word) }) else {

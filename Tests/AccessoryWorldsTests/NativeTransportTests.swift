@@ -147,6 +147,22 @@ import Testing
     #expect(again.received == [5])
   }
 
+  @Test(arguments: [false, true]) func nothingIsLeftOfASession(isClosed: Bool) throws {
+    weak var session: Session?
+    weak var stream: Stream?
+    do {
+      let rig = try NativeTransportRig()
+      let opened = try rig.open()
+      (session, stream) = (opened.session, opened)
+      opened.write(Self.tenK)
+      if isClosed { opened.session.close() }
+      rig.world.tearDown()
+      try rig.loop.runUntilQuiet()
+      #expect(rig.loop.nextDeadline == nil)
+    }
+    #expect(session == nil && stream == nil)
+  }
+
   // MARK: Back-pressure
 
   @Test func aReaderThatSleepsHoldsBackItsOwnSessionAlone() throws {

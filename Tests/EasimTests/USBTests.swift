@@ -208,6 +208,36 @@ import Testing
     #expect(doctor.out.contains("Mock Accessory is there, and /dev/bus/usb/001/005 may not be opened"), "\(doctor.out)")
   }
 
+  // MARK: Apps
+
+  /// EADemo, unchanged: `usb:` is one of the addresses that a program's accessories come from.
+  @Test func anUnchangedProgramMeetsAnAccessoryOnUSB() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let program = [
+      "env", "EASIM_BENCH=\(place.path)", "EASIM_ENDPOINTS=usb:", "\(BuiltProducts.folder)/EADemoClient",
+      "com.lawaken.iap2", "10k",
+    ]
+    let demo = try mock().start(program: program).wait()
+    #expect(demo.ending == .exit(0), "\(demo.err)")
+    #expect(demo.out.contains("connected: 李未可 View AI眼镜 [\"com.lawaken.iap2\"]"), "\(demo.out)")
+    #expect(demo.out.contains("10000 bytes came back as they were sent"), "\(demo.out)")
+    try accessory.interrupt()
+  }
+
+  /// What its accessory says of a device that it cannot have is on its standard error stream.
+  @Test func aProgramIsToldWhyAnAccessoryOnUSBIsNotItsOwn() throws {
+    let program = [
+      "env", "EASIM_BENCH=\(place.path)", "EASIM_ENDPOINTS=usb:", "\(BuiltProducts.folder)/EADemoClient",
+      "com.lawaken.iap2", "10k",
+    ]
+    let demo = try USBMock(options: ["--claimed"]).start(program: program)
+    try demo.line("No Accessories Connected")
+    demo.send(SIGTERM)
+    let remains = try demo.wait()
+    #expect(
+      remains.err.contains("ExternalAccessory: usb:1-2: another program has claimed it"), "\(remains.err)")
+  }
+
   private func mock(_ options: String...) -> USBMock {
     USBMock(options: ["--socket", place.file("glasses.sock")] + options)
   }

@@ -35,13 +35,18 @@ sed 's/^/measured: /' /tmp/burst
 easim burst usb: --protocol $frames --count 20 --verify none --timeout 60s >/tmp/burst 2>&1 ||
   fail "burst without an answer: $(cat /tmp/burst)"
 
+# One session at a time.
+easim burst usb: --protocol $frames --count 1 --sessions 2 --timeout 60s >/tmp/burst 2>&1 &&
+  fail "two sessions were on one pair of endpoints: $(cat /tmp/burst)"
+grep -q "another session is on its side channel" /tmp/burst || fail "no reason was given: $(cat /tmp/burst)"
+
 # A program that is killed cannot choose alternate 0; the kernel does it, and the accessory knows.
-until_true 60 "every session's end" closed 4
+until_true 60 "every session's end" closed 5
 easim burst usb: --protocol $frames --for 60s >/tmp/burst 2>&1 &
 burst=$!
 until_true 60 "alternate 1 in a session" alternate 1
 kill -KILL $burst
-until_true 60 "the end of a killed program's session" closed 5
+until_true 60 "the end of a killed program's session" closed 6
 until_true 60 "alternate 0 after it" alternate 0
 until_true 60 "the departure of a program without a word" grep -q "reads no more" /tmp/run
 
@@ -60,4 +65,7 @@ kill -INT $run
 run --quirk session,close,delay=500ms
 easim burst usb: --protocol $frames --for 60s >/tmp/burst 2>&1 && fail "the burst went on: $(cat /tmp/burst)"
 grep -q "the accessory closed it" /tmp/burst || fail "no reason was given: $(cat /tmp/burst)"
+# And opens again: alternate 0 and 1 choose the endpoints anew.
+easim burst usb: --protocol $frames --for 5s --reconnect >/tmp/burst 2>&1 || fail "it did not go on: $(cat /tmp/burst)"
+[ "$(grep -c '"event":"session.open"' /tmp/run)" -ge 4 ] || fail "it was not opened again: $(cat /tmp/burst)"
 stop

@@ -92,14 +92,18 @@ public struct USBAccessoryShape: Equatable, Sendable {
 
   /// A string descriptor; nil where the device has no such string.
   public func stringDescriptor(_ index: UInt8) -> [UInt8]? {
-    switch index {
     // The one language: English (United States).
-    case 0: [4, 3, 0x09, 0x04]
-    case StringIndex.manufacturer: Self.string(manufacturer)
-    case StringIndex.product: Self.string(name)
-    case StringIndex.serial: Self.string(serial)
-    case StringIndex.interface: Self.string(Self.interfaceName)
-    default: nativeName(index).flatMap(Self.string)
+    index == 0 ? [4, 3, 0x09, 0x04] : text(index).map(Self.string)
+  }
+
+  /// The string with this number; nil where the device has no such string.
+  func text(_ index: UInt8) -> String? {
+    switch index {
+    case StringIndex.manufacturer: manufacturer
+    case StringIndex.product: name
+    case StringIndex.serial: serial
+    case StringIndex.interface: Self.interfaceName
+    default: nativeName(index)
     }
   }
 

@@ -8,6 +8,8 @@ struct Figure {
     /// Ours by itself, where no floor can be written that would do the same work.
     case valueAtLeast(Double)
     case valueAtMost(Double)
+    /// Ours by itself, no farther from a number than so much of it.
+    case valueNear(Double, within: Double)
     /// Measured for the record.
     case none
   }
@@ -43,6 +45,7 @@ extension Figure.Target {
     case .ratioAtMost(let limit): measurement.ratio.map { $0.median <= limit } ?? false
     case .valueAtLeast(let limit): measurement.ours.median >= limit
     case .valueAtMost(let limit): measurement.ours.median <= limit
+    case .valueNear(let value, let part): (measurement.ours.median - value).magnitude <= value * part
     case .none: nil
     }
   }
@@ -54,6 +57,8 @@ extension Figure.Target {
     case .ratioAtMost(let limit): "ratio ≤ \(limit)"
     case .valueAtLeast(let limit): "≥ \(Number.text(limit)) \(unit)"
     case .valueAtMost(let limit): "≤ \(Number.text(limit)) \(unit)"
+    case .valueNear(let value, let part):
+      "\(Number.text(value)) \(unit) within \(Number.text(part * 100)) %"
     case .none: nil
     }
   }

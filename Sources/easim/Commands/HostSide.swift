@@ -51,6 +51,7 @@ final class HostSide {
     let faults = FaultWrapper(faults: try arguments.faults(), loop: stage.loop, report: report)
     self.faults = faults
     var settings = DeviceSettings(authenticator: AccessoryVerifier())
+    settings.peer.link.lineRate = faults.faults.lineRate
     if arguments.has("--early") { settings.policy = .early }
     let device = Device(settings: settings, on: stage.loop, report: report)
     self.device = device

@@ -114,14 +114,17 @@ final class FaultLane {
     }
   }
 
-  private func push(_ bytes: RawSpan, to index: Int, _ now: Instant) -> Int {
+  private func push(_ bytes: RawSpan, to first: Int, _ now: Instant) -> Int {
+    // Behind a cut there is nothing.
+    if let cut, first <= cut.place { return bytes.byteCount }
+    // Those that have nothing to do with it cost a look each.
+    var index = first
+    while index < slots.count, slots[index].isIdle { index += 1 }
     if index == slots.count {
       let taken = sink(bytes)
       if taken < bytes.byteCount { isSinkFull = true }
       return taken
     }
-    // Behind a cut there is nothing.
-    if let cut, index <= cut.place { return bytes.byteCount }
     let count = min(bytes.byteCount, slots[index].room)
     if count == 0 { return 0 }
     let chunk = bytes.extracting(0..<count)

@@ -34,7 +34,7 @@ public final class ScenarioAccessories {
     self.scenario = scenario
     self.loop = loop
     self.report = report
-    let faults = scenario.line.faults
+    let faults = scenario.line.faults + scenario.faults.filter { $0.end == .accessory }.map(\.fault)
     let wrapped = zip(scenario.accessories, ports).map { ($0.name, ScenarioPort($1, faults: faults, on: loop)) }
     self.ports = Dictionary(wrapped, uniquingKeysWith: { first, _ in first })
     for part in scenario.accessories {

@@ -108,9 +108,10 @@ public final class ScenarioDevice {
     let partable = PartableChannel(around: cable.main, on: loop)
     cables.removeAll { $0.channel == nil }
     cables.append(Weak(channel: partable, accessory: accessory))
+    let faults = scenario.faults.filter { $0.end == .device }.map(\.fault)
     let (loop, log) = (loop, log)
     return cable.wrapped(main: { _ in partable }, side: { $1 }).faulty(
-      scenario.faults, random: { SeededRandom(seed: loop.random.next()) }, on: loop,
+      faults, random: { SeededRandom(seed: loop.random.next()) }, on: loop,
       report: { log.add(TimelineEvent(time: loop.now, side: .cable, kind: .fault($0.description))) })
   }
 
