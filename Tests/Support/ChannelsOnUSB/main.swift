@@ -1,7 +1,7 @@
 // The channel suite on USB, for a machine of its own (a guest of the kernel lane): the same checks as in `swift test`, with
 // the host's libusb at one end and a simulated accessory at the other.
 //
-//   ChannelsOnUSB usbip [CHECK…]      as root; with vhci_hcd
+//   ChannelsOnUSB usbip [CHECK…]       as root; with vhci_hcd
 
 import ChannelSuite
 import Glibc
