@@ -58,10 +58,12 @@ private func runRun(_ arguments: ParsedArguments, _ console: Console) throws -> 
   var bytes = 0
   var accessories: [SimulatedAccessory] = []
   defer { for accessory in accessories { accessory.unplug("easim ends") } }
+  let lineRate = try arguments.faults().lineRate
   for (index, profile) in profiles.enumerated() {
     let port = try places.port(index + 1, for: profile)
     let accessory = SimulatedAccessory(
-      profile, at: port, authenticator: Profiles.coprocessor(for: profile), on: stage.loop
+      profile, at: port, authenticator: Profiles.coprocessor(for: profile), on: stage.loop,
+      link: { $0.lineRate = lineRate }
     ) { event in
       if case .sessionClose(_, _, _, let read, let written) = event.kind {
         sessions += 1
@@ -112,6 +114,11 @@ private func runScenario(_ name: String, _ arguments: ParsedArguments, _ console
     throw UsageError("\(option) and --scenario: a scenario says itself which accessories it has", arguments.command)
   }
   var scenario = try ScenarioLibrary(profiles: Profiles.library).scenario(name)
+  if scenario.plan != nil {
+    throw UsageError(
+      "the scenario \(scenario.name) has 'apps', and one process plays both ends of it: easim scenario run \(name)",
+      arguments.command)
+  }
   let own = try profiles(arguments)
   let count = scenario.accessories.count
   guard own.isEmpty || own.count == count else {

@@ -103,15 +103,14 @@ private final class WrappedPort: Port {
   func open(_ hear: @escaping (PortEvent) -> Void) throws {
     try inner.open { [unowned self] event in
       guard case .cable(let cable, let device) = event else { return hear(event) }
-      hear(.cable(Cable(main: wrap(cable.main), side: { cable.side($0) }), from: device))
+      hear(.cable(wrap(cable), from: device))
     }
   }
 
   func close() { inner.close() }
 
-  private func wrap(_ bare: any Channel) -> any Channel {
-    let channel = faults.wrap(bare)
-    guard let transcript else { return channel }
-    return TranscriptChannel(around: channel, at: .accessory, Transcript(write: transcript.write), on: faults.loop)
+  private func wrap(_ bare: Cable) -> Cable {
+    let cable = faults.wrap(bare)
+    return transcript.map { cable.transcribed(at: .accessory, on: faults.loop, write: $0.write) } ?? cable
   }
 }

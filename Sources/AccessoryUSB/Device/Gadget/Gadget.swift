@@ -181,9 +181,10 @@ public final class Gadget {
     let (reply, effect) = control.handle(event)
     if let reply { functions.reply(reply) }
     switch effect {
+    // An interface of native transport has two alternate settings, and FunctionFS gives none but the first.
+    case .nothing, .chosen, .haltCleared: break
     case .restarted: endpoints?.begin(packetSize: functions.packetSize ?? 512)
     case .stopped: endpoints?.stop(.closedByPeer)
-    default: break
     }
     if event == .unbind, isBound, folder.controller == nil { lose("it was taken from \(controller)") }
   }
