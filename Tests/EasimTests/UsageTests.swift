@@ -108,7 +108,7 @@ import Testing
     ("send tcp:localhost:0 --10k", "port 0 is for listening on a free port"),
     ("send tcp:192.0.2.1:7000 --10k", "unless remote peers are allowed: --allow-remote"),
     ("send unix:\(String(repeating: "a", count: 108)) --10k", "a socket's may have 107"),
-    ("send usbip:localhost:3240 --10k", "is no stream to connect to"),
+    ("send usbip:localhost:3240 --10k", "is where a simulated accessory appears"),
     ("send usb:12 --10k", "usb:"),
   ]
 

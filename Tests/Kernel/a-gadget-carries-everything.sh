@@ -41,7 +41,16 @@ for size in 1 482 503 511 512 513 1024 16384 40000; do
   easim send usb: --file /tmp/data --expect echo --timeout 60s >/tmp/send 2>&1 || fail "$size bytes: $(cat /tmp/send)"
 done
 easim burst usb: --count 50 --timeout 120s >/tmp/burst 2>&1 || fail "burst: $(cat /tmp/burst)"
-sed 's/^/measured: /' /tmp/burst
+sed -n 's/^\([0-9]* bursts\|  throughput\|  latency\)/measured: &/p' /tmp/burst
+
+# A program that is killed says nothing, and the gadget finds out by itself.
+sessions=$(grep -c "session 1 open" /tmp/run)
+easim burst usb: --for 60s >/tmp/killed 2>&1 &
+burst=$!
+until_true 60 "its session" sh -c "[ \$(grep -c 'session 1 open' /tmp/run) -gt $sessions ]"
+kill -KILL $burst
+until_true 60 "its end" grep -q "the host reads no more" /tmp/run
+easim send usb: --10k --expect echo --timeout 60s >/tmp/send 2>&1 || fail "after a killed program: $(cat /tmp/send)"
 kill -INT $run
 wait $run || fail "the accessory ended with $?: $(cat /tmp/run)"
 
