@@ -17,7 +17,8 @@ extension CommandSpec {
                       exit code 0 as expected, 1 not, with the timeline and the first difference
       With --at the accessories are another process, such as 'easim run --scenario SCENARIO --on ADDR', and what
       happens to the device and the app is played here, in real time. A file that 'easim soak' has written has several
-      apps; it is judged by the rules of seeded worlds, and always played in virtual time. {index} in ADDR stands for the number of the
+      apps; it is judged by the rules of seeded worlds, and always played in virtual time.
+      {index} in ADDR stands for the number of the
       accessory where a scenario has several; on a bench they are found by their serial numbers.
       """,
     options: [
