@@ -23,8 +23,10 @@ let package = Package(
     .library(name: "IAP2", targets: ["IAP2"]),
     .library(name: "AccessoryProfiles", targets: ["AccessoryProfiles"]),
     .library(name: "ExternalAccessory", targets: ["ExternalAccessory"]),
+    .library(name: "ExternalAccessoryAppStandIns", targets: ["ExternalAccessoryAppStandIns"]),
     .library(name: "ExternalAccessoryAsync", targets: ["ExternalAccessoryAsync"]),
     .library(name: "ExternalAccessorySimulation", targets: ["ExternalAccessorySimulation"]),
+    .library(name: "ExternalAccessoryXCTest", targets: ["ExternalAccessoryXCTest"]),
     .library(name: "AccessoryLoad", targets: ["AccessoryLoad"]),
   ],
   targets: [
@@ -42,7 +44,7 @@ let package = Package(
       "AccessoryProfiles", floor: 1, ["AccessoryCore"],
       exclude: ["Library/schema", "Library/scenarios"], resources: [.embedInCode("Library")]),
     room("AccessoryTransports", floor: 1, ["AccessoryCore", "CLinux", "IAP2"]),
-    room("AccessoryUSB", floor: 1, ["AccessoryCore", "CLibUSB", "CUdev"]),
+    room("AccessoryUSB", floor: 1, ["AccessoryCore", "CLinux", "CLibUSB", "CUdev"]),
     room("Certificates", floor: 1, ["AccessoryCore", "CCrypto"]),
 
     // Floor 2: the shared session layer.
@@ -78,15 +80,21 @@ let package = Package(
         "AccessoryCore", "IAP2",
       ]),
 
+    // What apps of Apple's systems have beside it and Linux has not.
+    room("ExternalAccessoryAppStandIns", floor: 5),
+
     // Floor 6: what tests hold in their hands.
     room(
       "ExternalAccessorySimulation", floor: 6,
       [
-        "ExternalAccessory", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
-        "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
+        "ExternalAccessory", "ExternalAccessoryAppStandIns", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost",
+        "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
       ]),
 
     room("ExternalAccessoryAsync", floor: 6, ["ExternalAccessory"]),
+
+    // Floor 7: the same for those whose tests are XCTest's.
+    room("ExternalAccessoryXCTest", floor: 7, ["ExternalAccessorySimulation"]),
 
     // Floor 6: load tests, as a library.
     room(
@@ -105,18 +113,25 @@ let package = Package(
     .executableTarget(name: "EADemoClient", dependencies: ["ExternalAccessory"], swiftSettings: settings),
 
     // Above all floors: figures, each beside its floor in C. Built for release: Scripts/bench.
-    .target(name: "BenchmarkFloors", dependencies: ["CCrypto"]),
+    .target(name: "BenchmarkFloors", dependencies: ["CCrypto", "CLibUSB"]),
+    .executableTarget(name: "BenchmarkHello"),
     .executableTarget(
       name: "Benchmarks",
       dependencies: [
-        "BenchmarkFloors", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
-        "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
+        "BenchmarkFloors", "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost",
+        "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "Certificates", "AccessoryCore",
+        "IAP2",
       ], swiftSettings: settings),
 
     // What several test targets share.
     .target(
       name: "ChannelSuite", dependencies: ["AccessoryCore"], path: "Tests/Support/ChannelSuite", swiftSettings: settings
     ),
+
+    // The same suite on USB, for a guest of the kernel lane.
+    .executableTarget(
+      name: "ChannelsOnUSB", dependencies: ["ChannelSuite", "AccessoryUSB", "AccessoryTransports", "AccessoryCore"],
+      path: "Tests/Support/ChannelsOnUSB", swiftSettings: settings),
 
     .target(
       name: "FuzzTargets", dependencies: ["IAP2", "AccessoryProfiles"], path: "Tests/Support/FuzzTargets",
@@ -137,7 +152,7 @@ let package = Package(
     tests("HouseTests", ["TestSupport"]),
 
     // The program as a user runs it; declared, so that it is built first.
-    tests("EasimTests", ["easim", "AccessoryHost", "AccessoryCore", "IAP2", "TestSupport"]),
+    tests("EasimTests", ["easim", "EADemoClient", "AccessoryHost", "AccessoryCore", "IAP2", "TestSupport"]),
 
     tests("AccessoryCoreTests", ["AccessoryCore"]),
     tests("FuzzReplayTests", ["FuzzTargets"]),
@@ -161,14 +176,14 @@ let package = Package(
     tests(
       "AccessoryWorldsTests",
       [
-        "AccessoryWorlds", "AccessoryHost", "AccessoryProfiles", "AccessorySessions", "AccessoryTransports",
-        "AccessoryCore", "TestSupport",
+        "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessoryProfiles", "AccessorySessions",
+        "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "TestSupport",
       ]),
     tests(
       "ExternalAccessoryTests",
       [
-        "AccessoryHost", "EADemoClient", "ExternalAccessory", "ExternalAccessoryAsync", "ExternalAccessorySimulation",
-        "easim",
+        "AccessoryHost", "AccessoryWorlds", "EADemoClient", "ExternalAccessory", "ExternalAccessoryAppStandIns",
+        "ExternalAccessoryAsync", "ExternalAccessorySimulation", "easim",
       ]),
     tests(
       "AccessoryLoadTests",

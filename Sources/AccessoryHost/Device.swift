@@ -53,15 +53,20 @@ public final class Device {
   }
 
   /// Plugs a cable in. The device holds it until its other end leaves or ``unplugAll(_:)``. Where something was said
-  /// about the accessory before, and its identification says otherwise, that is a warning.
+  /// about the accessory before, and its identification says otherwise, that is a warning. A device that
+  /// `refusesSignatures` does so on purpose, right ones included.
   public func plugIn(
-    _ cable: Cable, at place: String, announced: BenchCard? = nil, ended: @escaping (CableEnd) -> Void = { _ in }
+    _ cable: Cable, at place: String, announced: BenchCard? = nil, refusesSignatures: Bool = false,
+    ended: @escaping (CableEnd) -> Void = { _ in }
   ) {
     guard heedsCables else {
-      return unheeded.append { [unowned self] in plugIn(cable, at: place, announced: announced, ended: ended) }
+      return unheeded.append { [unowned self] in
+        plugIn(cable, at: place, announced: announced, refusesSignatures: refusesSignatures, ended: ended)
+      }
     }
     let attachment = DeviceAttachment(
-      cable: cable, place: place, announced: announced, device: self, ended: ended)
+      cable: cable, place: place, announced: announced, refusesSignatures: refusesSignatures, device: self,
+      ended: ended)
     attachments.append(attachment)
     attachment.start()
   }
@@ -100,8 +105,9 @@ public final class Device {
   }
 
   func forget(_ attachment: DeviceAttachment) {
-    if attachments.contains(where: { $0 === attachment }) { formerLinks += attachment.linkCounters }
-    attachments.removeAll { $0 === attachment }
+    guard let index = attachments.firstIndex(where: { $0 === attachment }) else { return }
+    attachments.remove(at: index)
+    formerLinks += attachment.linkCounters
   }
 
   func otherApps(than app: AppView) -> [AppView] {

@@ -10,6 +10,7 @@ final class DeviceAttachment: ConnectionOwner {
   private unowned let device: Device
   private let place: String
   private let announced: BenchCard?
+  private let refusesSignatures: Bool
   private let ended: (CableEnd) -> Void
   private let connection: Connection<DevicePeer>
   private var publication: PublicationMachine
@@ -19,10 +20,14 @@ final class DeviceAttachment: ConnectionOwner {
   private var certificate: [UInt8] = []
   private var challenge: [UInt8] = []
 
-  init(cable: Cable, place: String, announced: BenchCard?, device: Device, ended: @escaping (CableEnd) -> Void) {
+  init(
+    cable: Cable, place: String, announced: BenchCard?, refusesSignatures: Bool, device: Device,
+    ended: @escaping (CableEnd) -> Void
+  ) {
     self.device = device
     self.place = place
     self.announced = announced
+    self.refusesSignatures = refusesSignatures
     self.ended = ended
     connection = Connection(peer: DevicePeer(settings: device.settings.peerSettings), cable: cable, on: device.loop)
     publication = PublicationMachine(policy: device.settings.policy, flicker: device.settings.flicker)
@@ -132,6 +137,9 @@ final class DeviceAttachment: ConnectionOwner {
 
   private func handleResponse(_ response: [UInt8]) {
     switch device.settings.authenticator.judge(response: response, to: challenge, certificate: certificate) {
+    case .accepted where refusesSignatures:
+      tell(.authentication("refused: the signature is right, and refused on purpose"))
+      connection.perform { $0.concludeAuthentication(accepted: false, now: $1) }
     case .accepted(let warnings):
       for warning in warnings { tell(.warning(warning)) }
       connection.perform { $0.concludeAuthentication(accepted: true, now: $1) }

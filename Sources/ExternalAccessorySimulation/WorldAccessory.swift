@@ -52,8 +52,11 @@ public final class WorldAccessory: @unchecked Sendable {
   /// Unplugs it in order.
   public func unplug() { perform { simulated, _ in simulated.unplug() } }
 
-  /// Pulls its cable without a word: what is under way is lost.
-  public func pull() { perform { simulated, inner in inner.pull(simulated) } }
+  /// Pulls its cable without a word: what is under way is lost. Where it is `unnoticed`, the device goes on as if the
+  /// accessory were there, and finds out when it has sent something that nobody acknowledges: a ghost.
+  public func pull(unnoticed: Bool = false) {
+    perform { simulated, inner in inner.pull(simulated, unnoticed: unnoticed) }
+  }
 
   /// Whether it is plugged in.
   public var isPluggedIn: Bool { perform { simulated, _ in simulated.isAttached } }

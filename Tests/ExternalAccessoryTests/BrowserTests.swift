@@ -29,7 +29,62 @@ import Testing
     ) { words.append("\(accessory.name) \(status)") }
   }
 
-  @Test func callbacksCarryTheDifferenceAndThePropertyTheWhole() async throws {
+  /// On the queue it was given, and else on the main queue; and the delegate is not held.
+  @Test(arguments: [false, true]) func b1TheDelegateIsToldOnItsQueueAndNotHeld(hasQueue: Bool) async throws {
+    final class Place: NSObject, EAWiFiUnconfiguredAccessoryBrowserDelegate, @unchecked Sendable {
+      static let key = DispatchSpecificKey<Bool>()
+      private(set) var isOwn: [Bool] = []
+      private(set) var isMain: [Bool] = []
+
+      private func note() {
+        isOwn.append(DispatchQueue.getSpecific(key: Self.key) ?? false)
+        isMain.append(OperationQueue.current === OperationQueue.main)
+      }
+
+      func accessoryBrowser(
+        _ browser: EAWiFiUnconfiguredAccessoryBrowser, didUpdate state: EAWiFiUnconfiguredAccessoryBrowserState
+      ) { note() }
+
+      func accessoryBrowser(
+        _ browser: EAWiFiUnconfiguredAccessoryBrowser,
+        didFindUnconfiguredAccessories accessories: Set<EAWiFiUnconfiguredAccessory>
+      ) { note() }
+
+      func accessoryBrowser(
+        _ browser: EAWiFiUnconfiguredAccessoryBrowser,
+        didRemoveUnconfiguredAccessories accessories: Set<EAWiFiUnconfiguredAccessory>
+      ) { note() }
+
+      func accessoryBrowser(
+        _ browser: EAWiFiUnconfiguredAccessoryBrowser,
+        didFinishConfiguringAccessory accessory: EAWiFiUnconfiguredAccessory,
+        with status: EAWiFiUnconfiguredAccessoryConfigurationStatus
+      ) { note() }
+    }
+    let queue = DispatchQueue(label: "the browser's")
+    queue.setSpecific(key: Place.key, value: true)
+    try await withSimulatedWorld { world in
+      var place: Place? = Place()
+      weak let held = place
+      let browser = EAWiFiUnconfiguredAccessoryBrowser(delegate: place, queue: hasQueue ? queue : nil)
+      let lamp = world.addUnconfigured(name: "Lamp")
+      browser.startSearchingForUnconfiguredAccessories(matching: nil)
+      world.removeUnconfigured(lamp)
+      browser.configureAccessory(lamp, withConfigurationUIOn: NSObject())
+      world.finishConfiguration(.success)
+      await world.settle()
+      await withCheckedContinuation { told in queue.async { told.resume() } }
+      // Searching, found, removed, configuring, finished, stopped.
+      #expect(held?.isOwn == Array(repeating: hasQueue, count: 6))
+      #expect(held?.isMain == Array(repeating: !hasQueue, count: 6))
+      #expect(place != nil)
+      place = nil
+      #expect(held == nil)
+      #expect(browser.delegate == nil)
+    }
+  }
+
+  @Test func b2CallbacksCarryTheDifferenceAndThePropertyTheWhole() async throws {
     try await withSimulatedWorld { world in
       let listener = Listener()
       let browser = EAWiFiUnconfiguredAccessoryBrowser(delegate: listener, queue: nil)
@@ -47,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func thePredicateIsAskedAboutTheAccessory() async throws {
+  @Test func b3ThePredicateIsAskedAboutTheAccessory() async throws {
     try await withSimulatedWorld { world in
       let listener = Listener()
       let browser = EAWiFiUnconfiguredAccessoryBrowser(delegate: listener, queue: nil)
@@ -63,7 +118,7 @@ import Testing
   @Test(
     arguments: [EAWiFiUnconfiguredAccessoryConfigurationStatus.success, .userCancelledConfiguration, .failed],
     SimulatedWorld.Settings.ConfigurationOrder.allCases)
-  func configuringEndsEverySearchAndIsToldToEveryBrowser(
+  func b4ConfiguringEndsEverySearchAndIsToldToEveryBrowser(
     status: EAWiFiUnconfiguredAccessoryConfigurationStatus, order: SimulatedWorld.Settings.ConfigurationOrder
   ) async throws {
     var settings = SimulatedWorld.Settings()
@@ -83,7 +138,7 @@ import Testing
     }
   }
 
-  @Test func withoutWiFiNothingIsFoundAndAConfigurationFails() async throws {
+  @Test func b5WithoutWiFiNothingIsFoundAndAConfigurationFails() async throws {
     try await withSimulatedWorld { world in
       let listener = Listener()
       let browser = EAWiFiUnconfiguredAccessoryBrowser(delegate: listener, queue: nil)
@@ -100,15 +155,17 @@ import Testing
   }
 
   @Test(arguments: [EAWiFiUnconfiguredAccessoryConfigurationStatus.success, .userCancelledConfiguration, .failed])
-  func asyncASearchEndsWhenAConfigurationBegins(
+  func b6AsyncASearchEndsWhenAConfigurationBegins(
     status: EAWiFiUnconfiguredAccessoryConfigurationStatus
   ) async throws {
     try await withSimulatedWorld { world in
       let lamp = world.addUnconfigured(name: "Lamp")
-      let events = UnconfiguredAccessories.events()
-      let configuration = Task { () -> ConfigurationFailure? in
-        do { try await UnconfiguredAccessories.configure(lamp, on: NSObject()) } catch {
-          return error as? ConfigurationFailure
+      var events = UnconfiguredExternalAccessoryBrowser().makeAsyncIterator()
+      let configuration = Task { () -> UnconfiguredExternalAccessory.ConfigurationError? in
+        do throws(UnconfiguredExternalAccessory.ConfigurationError) {
+          try await lamp.configure(on: NSObject())
+        } catch {
+          return error
         }
         return nil
       }
@@ -116,11 +173,11 @@ import Testing
       world.finishConfiguration(status)
       await world.settle()
       var found: [String] = []
-      for await event in events {
-        if case .found(let accessories) = event { found += accessories.map(\.name) }
+      while let event = await events.next() {
+        if case .didFindUnconfiguredAccessories(let accessories) = event { found += accessories.map(\.name) }
       }
       #expect(found == ["Lamp"])
-      let failures: [ConfigurationFailure?] = [nil, .cancelled, .failed]
+      let failures: [UnconfiguredExternalAccessory.ConfigurationError?] = [nil, .cancelled, .failed]
       #expect(await configuration.value == failures[status.rawValue])
     }
   }

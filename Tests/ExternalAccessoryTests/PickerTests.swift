@@ -9,24 +9,33 @@ import Testing
   }
 
   @Test(arguments: SimulatedWorld.Settings.PickerOrder.allCases)
-  func n6AChoiceConnectsWithTheSelectionAndCompletes(order: SimulatedWorld.Settings.PickerOrder) async throws {
+  func p2AndN6AChoiceConnectsWithTheSelectionAndCompletes(order: SimulatedWorld.Settings.PickerOrder) async throws {
     var settings = SimulatedWorld.Settings()
     settings.pickerOrder = order
     try await withSimulatedWorld(settings) { world in
       let seen = Outcome()
       let ear = Ear { seen.words.append("\($0.name) selected: \($0.isSelected)") }
       manager.registerForLocalNotifications()
-      _ = try world.add("echo")
+      let echo = try world.add("echo")
       world.answerPicker { .choose($0[0]) }
-      manager.showBluetoothAccessoryPicker(withNameFilter: nil) { seen.words.append("done \($0 == nil)") }
+      manager.showBluetoothAccessoryPicker(withNameFilter: nil) {
+        seen.words.append("done \($0 == nil)")
+        #expect(OperationQueue.current === OperationQueue.main)
+      }
       await world.run { seen.words.count == 2 }
       let connect = "connect selected: true"
       #expect(seen.words == (order == .connectFirst ? [connect, "done true"] : ["done true", connect]))
       #expect(ear.words == ["connect 1"])
+      // The choice is that of one connect: its disconnect has none, and neither has the next connect.
+      echo.unplug()
+      await world.settle()
+      echo.plugIn()
+      await world.settle()
+      #expect(ear.heard.map(\.isSelected) == [true, false, false])
     }
   }
 
-  @Test func thePickerOffersWhatTheFilterAccepts() async throws {
+  @Test func p1ThePickerOffersWhatTheFilterAcceptsAndNothingThatIsConnected() async throws {
     try await withSimulatedWorld { world in
       let (echo, glasses, plugged) = (try world.add("echo"), try world.add("lawk-view"), try world.add("sensor"))
       plugged.plugIn()
@@ -47,7 +56,7 @@ import Testing
   @Test(arguments: [
     EABluetoothAccessoryPickerError.Code.alreadyConnected, .resultNotFound, .resultCancelled, .resultFailed,
   ])
-  func eachWayOfFailingHasItsError(code: EABluetoothAccessoryPickerError.Code) async throws {
+  func p3EachWayOfFailingHasItsError(code: EABluetoothAccessoryPickerError.Code) async throws {
     try await withSimulatedWorld { world in
       let echo = try world.add("echo")
       if code == .alreadyConnected { echo.plugIn() }

@@ -57,6 +57,21 @@ import Testing
     }
   }
 
+  /// A ghost says that it is connected, and gives nil for as long as it is asked.
+  @Test func e3NilForAnAccessoryThatSaysItIsConnectedAsGhostsDo() async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.rules.settlingTime = .seconds(365 * 24 * 3600)
+    try await withSimulatedWorld(settings) { world in
+      let (simulated, accessory) = try await accessory(world)
+      await world.advance(by: .seconds(1))
+      simulated.pull(unnoticed: true)
+      await world.advance(by: .seconds(8 * 3600))
+      #expect(manager.connectedAccessories == [accessory])
+      #expect(accessory.isConnected)
+      #expect(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]) == nil)
+    }
+  }
+
   @Test func e4ASecondSessionClosesTheFirst() async throws {
     try await withSimulatedWorld { world in
       let (_, accessory) = try await accessory(world)
@@ -195,19 +210,24 @@ import Testing
 
   enum SessionLifetimeRule: Sendable { case heldOrOpen, held }
 
-  @Test func e12AStreamThatWasNeverOpenedAndNeverClosedBlocksTheNextSession() async throws {
+  @Test(arguments: [false, true], [false, true])
+  func e12AStreamThatWasNeverOpenedAndNeverClosedBlocksTheNextSession(
+    closesBoth: Bool, blocks: Bool
+  ) async throws {
     var settings = SimulatedWorld.Settings()
-    settings.lifetime = .closedTwice
+    if blocks { settings.lifetime = .closedTwice }
     settings.rules.secondSession = .refused
     try await withSimulatedWorld(settings) { world in
       let (_, accessory) = try await accessory(world)
       var session = EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0])
       session?.inputStream?.open()
       session?.inputStream?.close()
+      if closesBoth { session?.outputStream?.close() }
       session = nil
       await world.settle()
-      #expect(world.openSessions.count == 1)
-      #expect(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]) == nil)
+      let isHeld = blocks && !closesBoth
+      #expect(world.openSessions.count == (isHeld ? 1 : 0))
+      #expect((EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]) == nil) == isHeld)
     }
   }
 
@@ -250,14 +270,24 @@ import Testing
 
   @Test func e14TheSessionHoldsItsAccessoryAndNamesItsProtocol() async throws {
     try await withSimulatedWorld { world in
-      let (_, accessory) = try await accessory(world)
-      let session = try #require(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]))
-      #expect(session.accessory === accessory)
-      #expect(session.protocolString == accessory.protocolStrings[0])
+      let simulated = try world.add("echo")
+      simulated.plugIn()
+      await world.settle()
+      weak let accessory = manager.connectedAccessories.first
+      var session = accessory.flatMap { EASession(accessory: $0, forProtocol: "com.example.echo") }
+      #expect(session?.protocolString == "com.example.echo")
+      simulated.unplug()
+      await world.settle()
+      // Nobody else does: the list has it no longer.
+      #expect(session?.accessory != nil)
+      #expect(session?.accessory === accessory)
+      session = nil
+      await world.settle()
+      #expect(accessory == nil)
     }
   }
 
-  @Test func aRefusalByTheAccessoryEndsBothStreams() async throws {
+  @Test func e1ARefusalByTheAccessoryEndsBothStreams() async throws {
     try await withSimulatedWorld { world in
       let simulated = try world.add("echo", quirks: ["session,refuse"])
       simulated.plugIn()

@@ -244,6 +244,20 @@ import Testing
     }
   }
 
+  @Test(arguments: [10_000, 10_240, 32_768]) func t19TheBatchesOfTheFieldAllArriveWhole(size: Int) async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      var rest = counting(4 * size)[...]
+      let ear = StreamEar(parts.session) { stream, event in
+        guard event == .hasSpaceAvailable, let output = stream as? OutputStream, !rest.isEmpty else { return }
+        rest = rest.dropFirst(max(0, output.write(Array(rest), maxLength: min(size, rest.count))))
+      }
+      parts.session.start(ear)
+      await world.run { parts.far.received.count == 4 * size }
+      #expect(parts.far.received == counting(4 * size))
+    }
+  }
+
   @Test func t20ASlowCableTakesItsTime() async throws {
     var settings = SimulatedWorld.Settings()
     settings.bytesPerSecond = 7500
@@ -251,9 +265,10 @@ import Testing
       let parts = try await open(world)
       parts.session.outputStream?.open()
       parts.session.write(counting(10_000))
-      await world.advance(by: .seconds(1))
+      // 1.33 s for the bytes, and a little for the packets around them.
+      await world.advance(by: .milliseconds(1330))
       #expect(parts.far.received.count < 10_000)
-      await world.run { parts.far.received.count == 10_000 }
+      await world.advance(by: .milliseconds(120))
       #expect(parts.far.received == counting(10_000))
     }
   }
@@ -298,6 +313,18 @@ import Testing
       await world.settle()
       #expect(parts.session.inputStream?.delegate == nil)
       #expect(parts.session.inputStream?.hasBytesAvailable == true)
+    }
+  }
+
+  @Test func aReadWithoutBytesReturnsZeroAndIsRecorded() async throws {
+    try await withSimulatedWorld { world in
+      let open = try await open(world)
+      open.session.inputStream?.open()
+      await world.settle()
+      var buffer = [UInt8](repeating: 0, count: 16)
+      #expect(open.session.inputStream?.read(&buffer, maxLength: 16) == 0)
+      #expect(open.session.inputStream?.streamStatus == .open)
+      #expect(world.misuses == ["read without bytes available on com.example.echo: Apple's stream would wait"])
     }
   }
 

@@ -156,6 +156,63 @@ import Testing
     }
   }
 
+  /// The daemon itself cannot crash here (docs/external-accessory.md says what was tried). What apps see of it can:
+  /// every accessory goes at once, mid-transfer and without a word on any cable, and comes back under a new number.
+  @Test func s8EverythingGoesAtOnceAndComesBackAsWhenTheDaemonCrashed() async throws {
+    try await withSimulatedWorld(keeping) { world in
+      let ear = Ear()
+      manager.registerForLocalNotifications()
+      let simulated = [try world.add("echo"), try world.add("lawk-view"), try world.add("sensor")]
+      for accessory in simulated { accessory.plugIn() }
+      await world.settle()
+      let before = manager.connectedAccessories
+      #expect(before.count == 3)
+      let sessions = try before.map { accessory in
+        try #require(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]))
+      }
+      let streams = sessions.map { StreamEar($0) }
+      for (session, ear) in zip(sessions, streams) { session.start(ear) }
+      await world.settle()
+      world.move(to: .background)
+      for accessory in simulated { accessory.pull() }
+      await world.settle()
+      #expect(manager.connectedAccessories == [])
+      for ear in streams { #expect(ear.all.suffix(2) == ["in end", "out end"]) }
+      for session in sessions { #expect(session.write([1]) == -1) }
+      for accessory in simulated { accessory.plugIn() }
+      await world.settle()
+      #expect(
+        ear.heard.map(\.name).suffix(6) == ["disconnect", "disconnect", "disconnect"]
+          + Array(repeating: "connect", count: 3))
+      let (old, new) = (before.map(\.connectionID), manager.connectedAccessories.map(\.connectionID))
+      #expect(new.count == 3)
+      #expect(Set(old).isDisjoint(with: new))
+    }
+  }
+
+  /// Suspended between `EASession` and `openCompleted`: nothing is told until the app runs, and nothing is lost. On the
+  /// main actor, so that nothing is told before the suspension either.
+  @Test @MainActor func s9AnAppThatIsSuspendedWhileItOpensHearsOfItsStreamsLater() async throws {
+    try await withSimulatedWorld(keeping) { world in
+      world.move(to: .background)
+      try world.add("echo").plugIn()
+      await world.settle()
+      let accessory = try #require(manager.connectedAccessories.first)
+      let session = try #require(EASession(accessory: accessory, forProtocol: "com.example.echo"))
+      let streams = StreamEar(session)
+      session.start(streams)
+      world.move(to: .suspended)
+      await world.advance(by: .seconds(60))
+      #expect(streams.all == [])
+      world.move(to: .foreground)
+      await world.settle()
+      #expect(streams.all.sorted() == ["in open", "out open", "out space"])
+      session.write([1, 2])
+      await world.settle()
+      #expect(streams.received == [1, 2])
+    }
+  }
+
   @Test func s9AnAppThatIsSuspendedWhileItOpensGetsItsSessionLater() async throws {
     try await withSimulatedWorld(keeping) { world in
       let ear = Ear()

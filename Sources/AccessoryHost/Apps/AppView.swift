@@ -158,6 +158,8 @@ public final class AppView {
   }
 
   private func hold(_ isHeld: Bool) {
+    // What waited comes after this.
+    handler.appRuns(!isHeld, self)
     for (key, session) in sessions.sorted(by: { $0.key < $1.key }) {
       session.isHeld = isHeld
       if !isHeld, !session.isOpen { sessions[key] = nil }
@@ -177,9 +179,13 @@ public protocol AppHandler: AnyObject {
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView)
   /// What the accessory's own delegate hears, right after the notification and also where none is posted.
   func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView)
+  /// The app is suspended, or runs again. Said only of apps that keep their accessories while they are suspended.
+  func appRuns(_ isRunning: Bool, _ app: AppView)
 }
 
 extension AppHandler {
+  /// Nothing is kept beside what the view keeps.
+  public func appRuns(_ isRunning: Bool, _ app: AppView) {}
   /// Nobody set a delegate.
   public func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 }

@@ -36,6 +36,8 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   package let settings: RealmSettings
   /// What streams signalled and no run loop has performed yet.
   let signals = SignalCount()
+  /// Closed while the app is suspended.
+  let gate = AppGate()
 
   /// The search for accessories that wait to be configured.
   package let air: WiFiAir
@@ -160,6 +162,12 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     forgetLater(accessory)
   }
 
+  /// On the loop.
+  package func appRuns(_ isRunning: Bool, _ app: AppView) {
+    gate.set(isOpen: isRunning)
+    if isRunning { for pipe in pipes.values { pipe.goOn() } }
+  }
+
   /// Not at once: the notification and the delegate of one disconnect are told of one object.
   private func forgetLater(_ accessory: PublishedAccessory) {
     entrance.loop.schedule(after: .zero) { [weak self] in self?.objects[accessory.connectionID] = nil }
@@ -187,6 +195,15 @@ private final class Noted: @unchecked Sendable {
 
   var texts: [String] { lock.withLock { list } }
   func add(_ text: String) { lock.withLock { list.append(text) } }
+}
+
+/// Whether the app runs. Streams of a suspended app tell nothing; what is due then is told when it runs again.
+final class AppGate: @unchecked Sendable {
+  private let lock = NSLock()
+  private var isOpenNow = true
+
+  var isOpen: Bool { lock.withLock { isOpenNow } }
+  func set(isOpen: Bool) { lock.withLock { isOpenNow = isOpen } }
 }
 
 /// How many run-loop sources were signalled and not performed: what a test waits for before it lets time pass.

@@ -128,6 +128,12 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     output.tellAllOnMain()
   }
 
+  /// Tells what fell due while the app was suspended.
+  func goOn() {
+    input.kick()
+    output.kick()
+  }
+
   // MARK: The loop
 
   func sessionIsReadable(_ session: Session) { pull() }

@@ -29,6 +29,7 @@ final class StreamPort: @unchecked Sendable {
   private let lock = NSLock()
   private let signals: SignalCount
   private let main: MainDelivery
+  private let gate: AppGate
   private weak var stream: Stream?
   private weak var delegateObject: (any StreamDelegate)?
   private var schedules: [Schedule] = []
@@ -48,6 +49,7 @@ final class StreamPort: @unchecked Sendable {
     self.kind = kind
     signals = realm.signals
     main = realm.main
+    gate = realm.gate
   }
 
   /// The stream that delegates are told about; not held.
@@ -191,7 +193,7 @@ final class StreamPort: @unchecked Sendable {
   // MARK: Telling
 
   /// Wakes the run loops, if there is something to tell and somebody to tell it to.
-  private func kick() {
+  func kick() {
     let woken = lock.withLock { () -> (CFRunLoopSource, [Schedule])? in
       guard !isSignalled, !schedules.isEmpty, delegateObject != nil, dueEvent != nil, let source else { return nil }
       isSignalled = true
@@ -255,7 +257,7 @@ final class StreamPort: @unchecked Sendable {
 
   /// The event that is told next. Under the lock.
   private var dueEvent: Stream.Event? {
-    if state == .notOpen || state == .closed { return nil }
+    if state == .notOpen || state == .closed || !gate.isOpen { return nil }
     if openIsDue { return failure == nil ? .openCompleted : .errorOccurred }
     if kind == .input, isReady, !readyIsTold { return .hasBytesAvailable }
     if failure != nil { return endIsTold ? nil : .errorOccurred }
