@@ -26,7 +26,7 @@ extension CommandSpec {
       OptionSpec(name: "--jobs", value: "N", summary: "so many worlds at a time (default: one for each processor)"),
       OptionSpec(
         name: "--forbid", value: "WHAT",
-        summary: "a world that reaches this breaks a rule, too: giveUp, or another word of coverage in --json",
+        summary: "reaching this breaks a rule, too: giveUp, or another word of coverage in --json",
         choices: SoakCoverage.Corner.allCases.map(\.word),
         isRepeatable: true),
       OptionSpec(

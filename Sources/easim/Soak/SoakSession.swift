@@ -2,6 +2,7 @@ import AccessoryCore
 import AccessorySessions
 import AccessoryTransports
 import AccessoryWorlds
+import Glibc
 
 /// One run of `easim soak`: the crew that plays, what is shown meanwhile, and what is said at the end.
 ///
@@ -33,6 +34,7 @@ final class SoakSession {
   func run() -> ExitCode {
     if let transcript = options.transcript { show(options.recipe.plan(options.first), in: transcript) }
     let begin = stage.loop.now
+    let busyBefore = clock()
     let crew = crew
     Task { await crew.play() }
     tick = stage.loop.makeTimer { [unowned self] in showProgress(since: begin) }
@@ -44,10 +46,13 @@ final class SoakSession {
     tick?.cancel()
     bar.clear()
     let seconds = max((stage.loop.now - begin).inSeconds, 0.001)
+    let busy = max(Double(clock() - busyBefore) / Double(CLOCKS_PER_SEC), 0.001)
     let report = crew.report
     let shrunk = shrink(report.failures)
-    return SoakVerdict(report, shrunk, options, seconds: seconds, stoppedBy: stage.signal.map { _ in stage.signalName })
-      .tell(console, at: stage.loop.now)
+    return SoakVerdict(
+      report, shrunk, options, seconds: seconds, busy: busy, stoppedBy: stage.signal.map { _ in stage.signalName }
+    )
+    .tell(console, at: stage.loop.now)
   }
 
   private func show(_ plan: SoakPlan, in transcript: TranscriptFile) {

@@ -13,13 +13,19 @@ struct SoakVerdict {
   private let shrunk: [SoakShrunk]
   private let options: SoakOptions
   private let seconds: Double
+  /// How long processors were at work for it: on a busy machine the fairer measure.
+  private let busy: Double
   private let stoppedBy: String?
 
-  init(_ report: SoakReport, _ shrunk: [SoakShrunk], _ options: SoakOptions, seconds: Double, stoppedBy: String?) {
+  init(
+    _ report: SoakReport, _ shrunk: [SoakShrunk], _ options: SoakOptions, seconds: Double, busy: Double,
+    stoppedBy: String?
+  ) {
     self.report = report
     self.shrunk = shrunk
     self.options = options
     self.seconds = seconds
+    self.busy = busy
     self.stoppedBy = stoppedBy
   }
 
@@ -53,7 +59,9 @@ struct SoakVerdict {
     }
     console.isJSON ? console.out(json(at: now).text) : console.out("\(headline); hash \(report.hash)")
     // Beside what is the same every time.
-    console.err("easim: \(Int(Double(report.count) / seconds)) worlds a second with \(options.jobs) jobs")
+    let rate = { (seconds: Double) in Int(Double(report.count) / seconds) }
+    console.err(
+      "easim: \(rate(seconds)) worlds a second with \(options.jobs) jobs, \(rate(busy)) in a second of one processor")
     return passed ? .done : .checkFailed
   }
 
@@ -118,6 +126,7 @@ struct SoakVerdict {
     object.add("worlds", report.count)
     object.add("failures", report.failureCount)
     object.add("perSecond", Int(Double(report.count) / seconds))
+    object.add("perProcessorSecond", Int(Double(report.count) / busy))
     object.add("hash", "\(report.hash)")
     var coverage = JSONObject()
     for corner in SoakCoverage.Corner.allCases { coverage.add(corner.word, report.coverage[corner]) }

@@ -43,7 +43,7 @@ final class Child {
 
   deinit {
     guard ending == nil else { return }
-    kill(pid, SIGKILL)
+    Glibc.kill(pid, SIGKILL)
     var status: Int32 = 0
     while waitpid(pid, &status, 0) < 0, errno == EINTR {}
   }
@@ -54,14 +54,22 @@ final class Child {
   func send(_ signal: Int32) {
     guard ending == nil else { return }
     sent = signal
-    kill(pid, signal)
+    Glibc.kill(pid, signal)
   }
 
-  /// Whether it has ended; asked often, and never waits.
-  func hasEnded() -> Bool {
+  /// Kills it, and waits until it is gone.
+  func kill() {
+    send(SIGKILL)
+    _ = hasEnded(options: 0)
+  }
+
+  /// Whether it has ended; asked often, and does not wait.
+  func hasEnded() -> Bool { hasEnded(options: WNOHANG) }
+
+  private func hasEnded(options: Int32) -> Bool {
     if ending != nil { return true }
     var status: Int32 = 0
-    guard waitpid(pid, &status, WNOHANG) == pid else { return false }
+    guard waitpid(pid, &status, options) == pid else { return false }
     ending = status & 0x7F == 0 ? .exit(status >> 8 & 0xFF) : .signal(status & 0x7F)
     return true
   }

@@ -50,7 +50,7 @@ final class Soaker {
         for couple in couples { couple.sample(now: now - begin) }
         progress(line(now))
       }
-      usleep(50_000)
+      Self.pause(milliseconds: 50)
     }
     leave()
     let rows = couples.map { Report.Row(name: $0.name, tally: $0.tally, growth: $0.growth) }
@@ -77,7 +77,7 @@ final class Soaker {
 
   private func wait(_ isDone: (Couple) -> Bool) {
     let limit = Self.now + 20
-    while Self.now < limit, !couples.allSatisfy(isDone) { usleep(20_000) }
+    while Self.now < limit, !couples.allSatisfy(isDone) { Self.pause(milliseconds: 20) }
   }
 
   // MARK: The system
@@ -86,6 +86,11 @@ final class Soaker {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
+  /// Real time passes by itself; a signal ends the pause.
+  private static func pause(milliseconds: Int32) {
+    poll(nil, 0, milliseconds)
   }
 
   private func write(_ text: String, to path: String) throws {
