@@ -33,12 +33,14 @@ import Testing
   @Test(arguments: [false, true]) func b1TheDelegateIsToldOnItsQueueAndNotHeld(hasQueue: Bool) async throws {
     final class Place: NSObject, EAWiFiUnconfiguredAccessoryBrowserDelegate, @unchecked Sendable {
       static let key = DispatchSpecificKey<Bool>()
-      private(set) var isOwn: [Bool] = []
-      private(set) var isMain: [Bool] = []
+      private let lock = NSLock()
+      private var places: [(isOwn: Bool, isMain: Bool)] = []
+      var isOwn: [Bool] { lock.withLock { places.map(\.isOwn) } }
+      var isMain: [Bool] { lock.withLock { places.map(\.isMain) } }
 
       private func note() {
-        isOwn.append(DispatchQueue.getSpecific(key: Self.key) ?? false)
-        isMain.append(OperationQueue.current === OperationQueue.main)
+        let place = (DispatchQueue.getSpecific(key: Self.key) ?? false, OperationQueue.current === OperationQueue.main)
+        lock.withLock { places.append(place) }
       }
 
       func accessoryBrowser(

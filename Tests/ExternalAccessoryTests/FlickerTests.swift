@@ -226,7 +226,7 @@ import Testing
         session.start(ear)
         #expect(session.write(counting(100)) == 100)
         await world.advance(by: .seconds(30))
-        #expect(ear.all.prefix(3).sorted() == ["in open", "out open", "out space"])
+        #expect(Set(ear.all).isSuperset(of: ["in open", "out open", "out space"]))
         #expect(ear.received == (isFirst ? [] : counting(100)))
         #expect(accessory.isConnected)
         session.stop()
