@@ -23,8 +23,10 @@ let package = Package(
     .library(name: "IAP2", targets: ["IAP2"]),
     .library(name: "AccessoryProfiles", targets: ["AccessoryProfiles"]),
     .library(name: "ExternalAccessory", targets: ["ExternalAccessory"]),
+    .library(name: "ExternalAccessoryAppStandIns", targets: ["ExternalAccessoryAppStandIns"]),
     .library(name: "ExternalAccessoryAsync", targets: ["ExternalAccessoryAsync"]),
     .library(name: "ExternalAccessorySimulation", targets: ["ExternalAccessorySimulation"]),
+    .library(name: "ExternalAccessoryXCTest", targets: ["ExternalAccessoryXCTest"]),
     .library(name: "AccessoryLoad", targets: ["AccessoryLoad"]),
   ],
   targets: [
@@ -42,7 +44,7 @@ let package = Package(
       "AccessoryProfiles", floor: 1, ["AccessoryCore"],
       exclude: ["Library/schema", "Library/scenarios"], resources: [.embedInCode("Library")]),
     room("AccessoryTransports", floor: 1, ["AccessoryCore", "CLinux", "IAP2"]),
-    room("AccessoryUSB", floor: 1, ["AccessoryCore", "CLibUSB", "CUdev"]),
+    room("AccessoryUSB", floor: 1, ["AccessoryCore", "CLinux", "CLibUSB", "CUdev"]),
     room("Certificates", floor: 1, ["AccessoryCore", "CCrypto"]),
 
     // Floor 2: the shared session layer.
@@ -78,15 +80,21 @@ let package = Package(
         "AccessoryCore", "IAP2",
       ]),
 
+    // What apps of Apple's systems have beside it and Linux has not.
+    room("ExternalAccessoryAppStandIns", floor: 5),
+
     // Floor 6: what tests hold in their hands.
     room(
       "ExternalAccessorySimulation", floor: 6,
       [
-        "ExternalAccessory", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
-        "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
+        "ExternalAccessory", "ExternalAccessoryAppStandIns", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost",
+        "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
       ]),
 
     room("ExternalAccessoryAsync", floor: 6, ["ExternalAccessory"]),
+
+    // Floor 7: the same for those whose tests are XCTest's.
+    room("ExternalAccessoryXCTest", floor: 7, ["ExternalAccessorySimulation"]),
 
     // Floor 6: load tests, as a library.
     room(
@@ -105,13 +113,14 @@ let package = Package(
     .executableTarget(name: "EADemoClient", dependencies: ["ExternalAccessory"], swiftSettings: settings),
 
     // Above all floors: figures, each beside its floor in C. Built for release: Scripts/bench.
-    .target(name: "BenchmarkFloors", dependencies: ["CCrypto"]),
+    .target(name: "BenchmarkFloors", dependencies: ["CCrypto", "CLibUSB"]),
+    .executableTarget(name: "BenchmarkHello"),
     .executableTarget(
       name: "Benchmarks",
       dependencies: [
-        "BenchmarkFloors", "CLinux", "ExternalAccessory", "ExternalAccessorySimulation", "AccessoryWorlds",
-        "AccessorySimulator", "AccessoryHost", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports",
-        "AccessoryCore", "IAP2",
+        "BenchmarkFloors", "CLinux", "ExternalAccessory", "ExternalAccessorySimulation", "AccessoryLoad",
+        "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions", "AccessoryProfiles",
+        "AccessoryTransports", "AccessoryUSB", "Certificates", "AccessoryCore", "IAP2",
       ], swiftSettings: settings),
 
     // What several test targets share.
@@ -119,23 +128,31 @@ let package = Package(
       name: "ChannelSuite", dependencies: ["AccessoryCore"], path: "Tests/Support/ChannelSuite", swiftSettings: settings
     ),
 
+    // The same suite on USB, for a guest of the kernel lane.
+    .executableTarget(
+      name: "ChannelsOnUSB", dependencies: ["ChannelSuite", "AccessoryUSB", "AccessoryTransports", "AccessoryCore"],
+      path: "Tests/Support/ChannelsOnUSB", swiftSettings: settings),
+
     .target(
       name: "FuzzTargets", dependencies: ["IAP2", "AccessoryProfiles"], path: "Tests/Support/FuzzTargets",
       swiftSettings: settings),
     .target(name: "TestSupport", path: "Tests/Support/TestSupport", swiftSettings: settings),
-    // Seeded worlds from a terminal: swift run -c release SeededWorlds 20000.
+    // Two processes for minutes and hours, and what becomes of them: Scripts/soak.
     .executableTarget(
-      name: "SeededWorlds", dependencies: ["AccessoryWorlds"], path: "Tests/Support/SeededWorlds",
+      name: "RealTimeSoak", dependencies: ["AccessoryCore", "TestSupport"], path: "Tests/Support/RealTimeSoak",
       swiftSettings: settings),
+    tests("RealTimeSoakTests", ["RealTimeSoak", "easim", "TestSupport"]),
     tests(
       "SeededWorldsTests",
-      ["SeededWorlds", "AccessoryWorlds", "AccessorySessions", "AccessoryTransports", "AccessoryCore", "IAP2"]),
+      [
+        "AccessoryWorlds", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
+      ]),
 
     // The house itself: floors, imports, files, documents.
     tests("HouseTests", ["TestSupport"]),
 
     // The program as a user runs it; declared, so that it is built first.
-    tests("EasimTests", ["easim", "AccessoryHost", "AccessoryCore", "IAP2", "TestSupport"]),
+    tests("EasimTests", ["easim", "EADemoClient", "AccessoryHost", "AccessoryCore", "IAP2", "TestSupport"]),
 
     tests("AccessoryCoreTests", ["AccessoryCore"]),
     tests("FuzzReplayTests", ["FuzzTargets"]),
@@ -159,14 +176,15 @@ let package = Package(
     tests(
       "AccessoryWorldsTests",
       [
-        "AccessoryWorlds", "AccessoryHost", "AccessoryProfiles", "AccessorySessions", "AccessoryTransports",
-        "AccessoryCore", "TestSupport",
+        "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessoryProfiles", "AccessorySessions",
+        "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "TestSupport",
       ]),
     tests(
       "ExternalAccessoryTests",
       [
-        "AccessoryHost", "AccessoryProfiles", "AccessorySessions", "AccessorySimulator", "CLinux", "EADemoClient",
-        "ExternalAccessory", "ExternalAccessoryAsync", "ExternalAccessorySimulation", "IAP2", "easim",
+        "AccessoryHost", "AccessoryProfiles", "AccessorySessions", "AccessorySimulator", "AccessoryWorlds", "CLinux",
+        "EADemoClient", "ExternalAccessory", "ExternalAccessoryAppStandIns", "ExternalAccessoryAsync",
+        "ExternalAccessorySimulation", "IAP2", "easim",
       ]),
     tests(
       "AccessoryLoadTests",

@@ -2,23 +2,36 @@
 // Programs that use easim from outside, as an app's package does: what the seeds' documents show, in each language mode.
 import PackageDescription
 
-let framework: [Target.Dependency] = [.product(name: "ExternalAccessory", package: "easim")]
+func easim(_ products: String...) -> [Target.Dependency] {
+  products.map { .product(name: $0, package: "easim") }
+}
 
 let package = Package(
   name: "Examples",
   dependencies: [.package(name: "easim", path: "..")],
   targets: [
     .executableTarget(
-      name: "Listings", dependencies: framework, path: "Listings", swiftSettings: [.swiftLanguageMode(.v5)]),
+      name: "Listings", dependencies: easim("ExternalAccessory"), path: "Listings",
+      swiftSettings: [.swiftLanguageMode(.v5)]),
     .executableTarget(
-      name: "Guide", dependencies: framework, path: "Guide", swiftSettings: [.swiftLanguageMode(.v6)]),
+      name: "Guide", dependencies: easim("ExternalAccessory", "ExternalAccessoryAppStandIns"), path: "Guide",
+      swiftSettings: [.swiftLanguageMode(.v5)]),
+    .target(
+      name: "Browser",
+      dependencies: easim("ExternalAccessory", "ExternalAccessoryAppStandIns", "ExternalAccessoryAsync"),
+      path: "Browser", swiftSettings: [.swiftLanguageMode(.v6)]),
     .executableTarget(
-      name: "MainActorApp", dependencies: framework, path: "MainActorApp",
+      name: "MainActorApp", dependencies: easim("ExternalAccessory"), path: "MainActorApp",
       swiftSettings: [
         .swiftLanguageMode(.v6), .defaultIsolation(MainActor.self), .enableUpcomingFeature("InferIsolatedConformances"),
       ]),
     .testTarget(
-      name: "AppTests",
-      dependencies: framework + [.product(name: "ExternalAccessorySimulation", package: "easim")], path: "AppTests"),
+      name: "AppTests", dependencies: easim("ExternalAccessory", "ExternalAccessorySimulation"), path: "AppTests"),
+    .testTarget(
+      name: "SeedTests",
+      dependencies: ["Browser", "Guide", "Listings"]
+        + easim(
+          "ExternalAccessory", "ExternalAccessoryAppStandIns", "ExternalAccessorySimulation", "ExternalAccessoryXCTest"),
+      path: "SeedTests"),
   ]
 )

@@ -110,8 +110,8 @@ with_heartbeat() {
   return "$status"
 }
 
-# Builds the easim that needs no Swift on the machine it runs on: .build/install/release/easim.
+# Builds a program that needs no Swift on the machine it runs on: build_alone NAME makes .build/install/release/NAME.
 build_alone() {
   with_heartbeat "still building" \
-    swift build --configuration release --product easim --static-swift-stdlib --scratch-path .build/install
+    swift build --configuration release --product "$1" --static-swift-stdlib --scratch-path .build/install
 }

@@ -1,12 +1,12 @@
-// The whole client of the guide in the seeds.
+// The whole client of the guide, as a program: it meets what 'easim run lawk-view' plays in another terminal.
 import ExternalAccessory
 
-let client = AutoReconnectManager(protocolString: CommandLine.arguments.dropFirst().first ?? "com.lawaken.iap2")
-for accessory in EAAccessoryManager.shared().connectedAccessories
-where accessory.protocolStrings.contains(client.protocolString) {
-  client.connectToAccessory(accessory)
-}
-if client.connection == nil { print("No Accessories Connected") }
-client.connection?.onData = { print("\($0.count) bytes came") }
-client.connection?.sendLargeData(Data(repeating: 7, count: 10_000)) { print($0 ? "sent" : "not sent") }
+let discovery = AccessoryDiscovery()
+discovery.listen()
+discovery.list()
+
+let manager = AutoReconnectManager(
+  protocolString: CommandLine.arguments.dropFirst().first ?? "com.lawaken.iap2")
+manager.attemptReconnect()
+manager.connection?.sendLargeData(Data((0..<10_000).map { UInt8(truncatingIfNeeded: $0) })) { print($0) }
 RunLoop.main.run()

@@ -105,8 +105,9 @@ public final class Device {
   }
 
   func forget(_ attachment: DeviceAttachment) {
-    if attachments.contains(where: { $0 === attachment }) { formerLinks += attachment.linkCounters }
-    attachments.removeAll { $0 === attachment }
+    guard let index = attachments.firstIndex(where: { $0 === attachment }) else { return }
+    attachments.remove(at: index)
+    formerLinks += attachment.linkCounters
   }
 
   func otherApps(than app: AppView) -> [AppView] {

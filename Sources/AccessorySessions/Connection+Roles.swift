@@ -19,21 +19,26 @@ extension Connection where P == AccessoryPeer {
   public func refuseSession(_ id: UInt16) {
     perform { peer, _ in peer.refuseSession(id) }
   }
+
+  /// Opens the session that the device began by opening a side channel.
+  public func acceptSide(_ channel: any Channel, protocolName: String) -> Session {
+    adoptSide(channel, protocolName, closes: .accessory)
+  }
 }
 
 /// Why a session could not be opened.
 public enum SessionRefusal: Error, Equatable, Sendable, CustomStringConvertible {
   /// The accessory is not identified and authenticated, or has no such protocol.
   case notAvailable(protocolName: String)
-  /// The protocol's sessions bypass the link, and the cable has no such side channel.
-  case noSideChannel(component: UInt16)
+  /// The protocol's sessions bypass the link (native transport), and its side channel cannot be had.
+  case noSideChannel(protocolName: String, SideRefusal)
 
   /// A sentence fragment for messages.
   public var description: String {
     switch self {
     case .notAvailable(let name): "the accessory offers no protocol \(name) now"
-    case .noSideChannel(let component):
-      "its bytes travel over transport component \(component), which this cable does not have"
+    case .noSideChannel(let name, let refusal):
+      "\(name) is carried by native transport, beside the link, and \(refusal)"
     }
   }
 }
@@ -51,8 +56,14 @@ extension Connection where P == DevicePeer {
     case .link:
       guard let session else { preconditionFailure("a session over the link is adopted with its number") }
       return session
-    case .side(let component):
-      throw .noSideChannel(component: component)
+    case .side:
+      // The components are the ways to the accessory, and this cable is one; which of its side channels is meant, the
+      // protocol says.
+      do throws(SideRefusal) {
+        return adoptSide(try cable.openSide(for: protocolName), protocolName, closes: .device)
+      } catch {
+        throw .noSideChannel(protocolName: protocolName, error)
+      }
     case nil:
       throw .notAvailable(protocolName: protocolName)
     }

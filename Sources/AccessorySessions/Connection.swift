@@ -21,6 +21,7 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
   private var outbox: [UInt8] = []
   private var outboxHead = 0
   private var sessions: [Session] = []
+  private var sides: [SideCarrier] = []
   private var owner: (any ConnectionOwner)?
   private var timer: LoopTimer?
   private var isInTurn = false
@@ -61,7 +62,7 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
 
   /// Closes every open session from this side, and stays.
   public func closeSessions() {
-    for session in sessions { session.close() }
+    for session in sessions + sides.map(\.session) { session.close() }
   }
 
   /// Looks at the machine without disturbing it.
@@ -76,6 +77,7 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
     timer?.cancel()
     peer.stop(reason)
     drainEvents()
+    for side in sides { side.end(.channelEnded(reason)) }
     owner = nil
     timer = nil
   }
@@ -124,6 +126,10 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
       case .sessionReadable(let id): session(id)?.becameReadable()
       case .sessionWritable(let id): session(id)?.becameWritable()
       case .sessionEnded(let id, let end): finishSession(id, end)
+      case .linkDown(let end):
+        // What bypasses the link is the device's and the accessory's all the same, and these begin anew.
+        for side in sides { side.end(.linkDown(end)) }
+        owner?.connectionTold(event)
       default: owner?.connectionTold(event)
       }
     }
@@ -167,6 +173,19 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
     return session
   }
 
+  /// Takes a session over a side channel in. Its handler can be set before anything is heard of it.
+  func adoptSide(_ channel: any Channel, _ protocolName: String, closes: SideCarrier.Closing) -> Session {
+    let side = SideCarrier(channel, protocolName, closes: closes) { [unowned self] side, end in
+      sides.removeAll { $0 === side }
+      owner?.connectionSessionEnded(side.session, end)
+    }
+    sides.append(side)
+    side.start()
+    // It may have been on its way when the cable went.
+    if isOver { side.end(.channelEnded("the cable is gone")) }
+    return side.session
+  }
+
   private func finishSession(_ id: UInt16, _ end: SessionEnd) {
     var rest: [UInt8] = []
     peer.exchangeInbox(id, &rest)
@@ -194,6 +213,8 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
   func close(_ session: Session) {
     perform { peer, _ in peer.closeSession(session.id) }
   }
+
+  var hasAcknowledgements: Bool { true }
 
   func unacknowledged(_ session: Session) -> Int {
     peer.unacknowledged(session.id)

@@ -51,7 +51,12 @@ public final class Session {
     self.id = id
     self.protocolName = protocolName
     self.carrier = carrier
+    hasAcknowledgements = carrier.hasAcknowledgements
   }
+
+  /// Whether the other end acknowledges what it gets, which comes as something received; a side channel does not, and
+  /// ``unacknowledged`` is then what has not left for the other end.
+  public let hasAcknowledgements: Bool
 
   /// Whether bytes can be written.
   public var isOpen: Bool { end == nil }
@@ -176,6 +181,7 @@ public protocol SessionHandler: AnyObject {
 
 /// What carries sessions: a connection's link, or a side channel.
 protocol SessionCarrier: AnyObject {
+  var hasAcknowledgements: Bool { get }
   func write(_ bytes: RawSpan, to session: Session) -> Int
   func exchangeInbox(of session: Session, _ buffer: inout [UInt8])
   func consume(_ count: Int, of session: Session)

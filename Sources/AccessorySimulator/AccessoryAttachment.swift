@@ -31,6 +31,8 @@ final class AccessoryAttachment: ConnectionOwner {
   private let answersAuthentication: Bool
   private var timers: [LoopTimer] = []
   private var staleBytes: StaleBytes?
+  /// Side channels that the device opened and that get no answer.
+  private var ignoredSides: [any Channel] = []
 
   init(
     cable: Cable, profile: Profile, link: LinkSettings, isWhole: Bool, answersAuthentication: Bool,
@@ -50,18 +52,29 @@ final class AccessoryAttachment: ConnectionOwner {
     sessionsTroubled = sessionTrouble
     staleBytes = profile.quirk(QuirkDefinition.staleBytes.name).map { StaleBytes(limit: $0.count("count")) }
     var peer = AccessoryPeer(
-      identification: profile.identification(isWhole: isWhole), settings: link)
+      identification: profile.identification(isWhole: isWhole, hasSides: cable.hasSides), settings: link)
     peer.identifiesAtOnce = profile.quirk(QuirkDefinition.identification.name) == nil
     connection = Connection(peer: peer, cable: cable, on: loop)
   }
 
   func start() {
+    let beside = profile.protocols.filter { $0.nativeTransportComponent != nil }.map(\.name)
+    if isWhole, !beside.isEmpty, !connection.cable.hasSides {
+      tell(
+        .warning(
+          "\(beside.joined(separator: ", ")): sessions go over the link and not by native transport, because this cable "
+            + "has no side channels"))
+    }
+    connection.cable.hearSides { [weak self] name, channel in
+      if let self { sideOpened(channel, name) } else { channel.close() }
+    }
     connection.start(self)
   }
 
   /// Pulls the cable out from this side.
   func close(_ reason: String) {
     stopTimers()
+    forgetSides()
     connection.close(reason)
   }
 
@@ -128,6 +141,7 @@ final class AccessoryAttachment: ConnectionOwner {
 
   func connectionEnded(_ end: ChannelEnd) {
     stopTimers()
+    forgetSides()
     hear(.ended(end.description))
   }
 
@@ -195,8 +209,35 @@ final class AccessoryAttachment: ConnectionOwner {
     default: break
     }
     let reports = profile.declaresSessionStatus && profile.quirk(QuirkDefinition.noStatus.name) == nil
-    let session = connection.acceptSession(id, protocolName: entry.name, reportingStatus: reports)
-    tell(.sessionOpen(id: Int(id), protocolName: entry.name))
+    play(connection.acceptSession(id, protocolName: entry.name, reportingStatus: reports), entry, trouble)
+  }
+
+  /// The device began a session by opening a side channel; nothing else asks for it.
+  private func sideOpened(_ channel: any Channel, _ name: String) {
+    guard isWhole, let entry = profile.protocols.first(where: { $0.name == name }) else {
+      tell(.warning("the device opened the native transport of \(name), which is not offered: refused"))
+      return channel.close()
+    }
+    let trouble = sessionsTroubled.next()
+    switch trouble {
+    case .refuse:
+      tell(.warning("a session on \(name) is refused, as the session quirk says"))
+      return channel.close()
+    case .ignore:
+      tell(.warning("a session on \(name) is ignored, as the session quirk says"))
+      return ignoredSides.append(channel)
+    default: break
+    }
+    play(connection.acceptSide(channel, protocolName: name), entry, trouble)
+  }
+
+  private func forgetSides() {
+    for channel in ignoredSides { channel.close() }
+    ignoredSides = []
+  }
+
+  private func play(_ session: Session, _ entry: Profile.SessionProtocol, _ trouble: SessionTrouble.Kind) {
+    tell(.sessionOpen(id: Int(session.id), protocolName: entry.name))
     guard session.isOpen else { return }
     sendStaleBytes(on: session)
     let played = trouble == .silent ? SinkBehavior() : behavior(entry)

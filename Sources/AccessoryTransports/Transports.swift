@@ -67,6 +67,8 @@ public enum Transports {
           to: try destination(address, options: options), address: address, on: loop, options: options,
           timeout: timeout, completion: completion)
       case .pty(let path):
+        // Opening it would be the same as plugging into a stranger's accessory.
+        if TerminalLink(path: path).isStale { throw .nobodyThere(address, "whoever made the link is gone") }
         let terminal = try RawTerminal.open(path, baud: nil, at: address)
         let channel = DescriptorChannel(
           taking: terminal.release(), as: .terminal(hangUp: .closedByPeer), on: loop)

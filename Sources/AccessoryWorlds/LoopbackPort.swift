@@ -7,16 +7,17 @@ final class LoopbackPort: Port {
   let place = "the world's cable"
   private let loop: any EventLoop
   private let line: World.Settings.Line
-  private let wrap: (any Channel, Transcript.End) -> any Channel
+  private let wrap: (Cable, Transcript.End) -> Cable
   private let plugIntoDevice: (Cable) -> Void
   private var plugging: LoopTimer?
   private var cable: LoopbackCable?
-  /// The device's end of the cable that is plugged in.
-  private(set) var deviceEnd: PartableChannel?
+  private var sides: LoopbackSides?
+  private var deviceSides: [PartableChannel] = []
+  private var deviceEnd: PartableChannel?
 
   /// `deviceEnd` takes the device's end of each cable; `wrap` puts transcripts and faults around both.
   init(
-    on loop: any EventLoop, line: World.Settings.Line, wrap: @escaping (any Channel, Transcript.End) -> any Channel,
+    on loop: any EventLoop, line: World.Settings.Line, wrap: @escaping (Cable, Transcript.End) -> Cable,
     deviceEnd: @escaping (Cable) -> Void
   ) {
     self.loop = loop
@@ -28,24 +29,44 @@ final class LoopbackPort: Port {
   func open(_ hear: @escaping (PortEvent) -> Void) {
     plugging = loop.schedule(after: .zero) { [unowned self] in
       let made = LoopbackChannel.makePair(on: loop, latency: line.latency, bytesPerSecond: line.bytesPerSecond)
-      cable = made
-      hear(.cable(Cable(main: wrap(made.left, .accessory)), from: "the world's device"))
-      let end = PartableChannel(around: made.right, on: loop)
+      let sides = LoopbackSides(on: loop, latency: line.latency, bytesPerSecond: line.bytesPerSecond)
+      (cable, self.sides) = (made, sides)
+      hear(
+        .cable(wrap(Cable(main: made.left) { sides.hear = $0 }, .accessory), from: "the world's device"))
+      let (end, loop) = (PartableChannel(around: made.right, on: loop), loop)
       deviceEnd = end
-      plugIntoDevice(Cable(main: wrap(end, .device)))
+      plugIntoDevice(
+        wrap(
+          Cable(main: end) { [weak self] name throws(SideRefusal) in
+            let side = PartableChannel(around: try sides.open(name), on: loop)
+            self?.keep(side)
+            return side
+          }, .device))
     }
+  }
+
+  private func keep(_ side: PartableChannel) {
+    deviceSides.removeAll(where: \.isOver)
+    deviceSides.append(side)
+  }
+
+  /// Parts the device from the cable without a word.
+  func partDevice() {
+    deviceEnd?.part()
+    for side in deviceSides { side.part() }
   }
 
   /// The plug is out: closing the accessory's end ends the device's.
   func close() {
     plugging?.cancel()
     plugging = nil
-    cable = nil
-    deviceEnd = nil
+    (cable, sides) = (nil, nil)
+    (deviceEnd, deviceSides) = (nil, [])
   }
 
   /// Pulls the cable: what is under way is lost, and both ends hear of it.
   func pull() {
     cable?.cut()
+    sides?.cut()
   }
 }

@@ -49,7 +49,8 @@ public final class World {
     /// What is done to every cable on purpose, anew for each that is plugged in. Bytes pass the faults of one end in the
     /// order of the list; a cable that is cut is pulled, so that both ends hear of it.
     public var faults: [CableFault] = []
-    /// Put around each end of each cable, outside the faults and nearest to the machines: for whoever watches.
+    /// Put around each end of each cable's main channel, outside the faults and nearest to the machines: for whoever
+    /// watches.
     public var wrap: (any Channel, CableEnd) -> any Channel = { channel, _ in channel }
     /// The device's choices on the wire.
     public var peer = DevicePeer.Settings()
@@ -130,7 +131,7 @@ public final class World {
   }
 
   /// Notes what somebody in this world has to tell.
-  func tell(_ event: TimelineEvent) {
+  package func tell(_ event: TimelineEvent) {
     log.add(event, settings)
   }
 
@@ -146,7 +147,7 @@ public final class World {
         kind: .fault(
           "the cable of \(accessory.profile.identity.name) is pulled" + (unnoticed ? ", unnoticed by the device" : ""))),
       settings)
-    if unnoticed { entry.port.deviceEnd?.part() }
+    if unnoticed { entry.port.partDevice() }
     pull(entry.accessory, entry.port)
   }
 
@@ -182,8 +183,8 @@ public final class World {
   private func makePort(_ accessory: Int) -> LoopbackPort {
     LoopbackPort(
       on: loop, line: settings.line,
-      wrap: { [unowned self] channel, end in
-        wrap(channel, CableEnd(end: end, accessory: accessory, cable: cableCount))
+      wrap: { [unowned self] cable, end in
+        wrap(cable, CableEnd(end: end, accessory: accessory, cable: cableCount))
       },
       deviceEnd: { [unowned self] cable in
         cableCount += 1
@@ -193,25 +194,19 @@ public final class World {
   }
 
   /// From the cable outward: faults, the transcript, and whoever else watches.
-  private func wrap(_ bare: any Channel, _ end: CableEnd) -> any Channel {
-    var channel = bare
-    let faults = settings.faults.filter { $0.end == end.end }.map(\.fault)
-    if !faults.isEmpty {
-      let faulty = FaultChannel(
-        around: channel, faults, random: SeededRandom(seed: faultChances.next()), on: loop,
-        report: { [weak self] event in self?.hear(event, end) })
-      keep(faulty)
-      channel = faulty
-    }
+  private func wrap(_ bare: Cable, _ end: CableEnd) -> Cable {
+    var cable = bare.faulty(
+      settings.faults.filter { $0.end == end.end }.map(\.fault),
+      random: { [unowned self] in SeededRandom(seed: faultChances.next()) }, on: loop,
+      made: { [unowned self] in keep($0) }, report: { [weak self] event in self?.hear(event, end) })
     // One end is enough for a transcript: it shows what the device sends and what reaches it.
     if settings.keepsTranscript, end.end == .device {
-      let transcript = Transcript { [log, settings] line in
+      cable = cable.transcribed(at: end.end, on: loop) { [log, settings] line in
         log.lines.append(line)
         settings.reportLine(line)
       }
-      channel = TranscriptChannel(around: channel, at: end.end, transcript, on: loop)
     }
-    return settings.wrap(channel, end)
+    return cable.wrapped(main: { settings.wrap($0, end) }, side: { $1 })
   }
 
   /// Remembers a channel for ``faultCounts``; those that are over are only counted.

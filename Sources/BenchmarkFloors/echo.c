@@ -1,11 +1,13 @@
-// An echo and its load over one stream socket, as little as it can be: the shape of easim's loop without a protocol.
+// An echo and its load over one stream (a socket or a terminal), as little as it can be: the shape of easim's loop without a protocol.
 #define _GNU_SOURCE
 #include "BenchmarkFloors.h"
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 // What EpollLoop reads into.
@@ -14,11 +16,21 @@ enum { READ_SIZE = 128 * 1024 };
 struct end {
   int socket;
   int epoll;
+  int is_terminal;
   uint8_t *bytes;
 };
 
+static ssize_t take(const struct end *end, uint8_t *bytes, size_t count) {
+  return end->is_terminal ? read(end->socket, bytes, count) : recv(end->socket, bytes, count, 0);
+}
+
+static ssize_t give(const struct end *end, const uint8_t *bytes, size_t count) {
+  return end->is_terminal ? write(end->socket, bytes, count) : send(end->socket, bytes, count, MSG_NOSIGNAL);
+}
+
 static int open_end(struct end *end, int socket, size_t room) {
   end->socket = socket;
+  end->is_terminal = isatty(socket);
   end->epoll = epoll_create1(EPOLL_CLOEXEC);
   end->bytes = aligned_alloc(64, (room + 63) / 64 * 64);
   if (end->epoll < 0 || end->bytes == NULL) return errno;
@@ -47,15 +59,16 @@ int floor_echo_serve(int socket) {
   int code = open_end(&end, socket, READ_SIZE);
   while (code == 0) {
     if ((code = wait_for(&end, EPOLLIN)) != 0) break;
-    ssize_t count = recv(socket, end.bytes, READ_SIZE, 0);
-    if (count == 0) break;
+    ssize_t count = take(&end, end.bytes, READ_SIZE);
+    // A terminal whose other end is closed says EIO.
+    if (count == 0 || (count < 0 && end.is_terminal && errno == EIO)) break;
     if (count < 0) {
       code = errno == EAGAIN || errno == EINTR ? 0 : errno;
       continue;
     }
     // The load never has more under way than the sockets hold, so waiting here cannot lock up.
     for (ssize_t sent = 0; sent < count && code == 0;) {
-      ssize_t taken = send(socket, end.bytes + sent, (size_t)(count - sent), MSG_NOSIGNAL);
+      ssize_t taken = give(&end, end.bytes + sent, (size_t)(count - sent));
       if (taken >= 0) {
         sent += taken;
       } else if (errno == EAGAIN) {
@@ -83,7 +96,7 @@ int floor_echo_drive(int socket, size_t size, size_t bursts, size_t in_flight) {
     if (allowed > total) allowed = total;
     uint32_t interest = EPOLLIN;
     if (sent < allowed) {
-      ssize_t taken = send(socket, end.bytes, allowed - sent, MSG_NOSIGNAL);
+      ssize_t taken = give(&end, end.bytes, allowed - sent);
       if (taken >= 0) {
         sent += (size_t)taken;
       } else if (errno != EAGAIN && errno != EINTR) {
@@ -93,7 +106,7 @@ int floor_echo_drive(int socket, size_t size, size_t bursts, size_t in_flight) {
       if (sent < allowed) interest = EPOLLIN | EPOLLOUT;
     }
     if ((code = wait_for(&end, interest)) != 0) break;
-    ssize_t count = recv(socket, inbox, READ_SIZE, 0);
+    ssize_t count = take(&end, inbox, READ_SIZE);
     if (count > 0) {
       received += (size_t)count;
     } else if (count == 0) {
@@ -103,6 +116,83 @@ int floor_echo_drive(int socket, size_t size, size_t bursts, size_t in_flight) {
     }
   }
   close_end(&end);
+  return code;
+}
+
+int floor_ping(int socket, size_t size, size_t count, int64_t *nanoseconds) {
+  struct end end = {.epoll = -1};
+  int code = open_end(&end, socket, size);
+  for (size_t index = 0; code == 0 && index < size; index++) end.bytes[index] = (uint8_t)index;
+  for (size_t index = 0; code == 0 && index < count; index++) {
+    struct timespec start, now;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    if (give(&end, end.bytes, size) != (ssize_t)size) code = errno;
+    for (size_t received = 0; code == 0 && received < size;) {
+      if ((code = wait_for(&end, EPOLLIN)) != 0) break;
+      ssize_t taken = take(&end, end.bytes, size);
+      if (taken > 0) {
+        received += (size_t)taken;
+      } else if (taken == 0) {
+        code = EPIPE;
+      } else if (errno != EAGAIN && errno != EINTR) {
+        code = errno;
+      }
+    }
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    nanoseconds[index] = (now.tv_sec - start.tv_sec) * INT64_C(1000000000) + now.tv_nsec - start.tv_nsec;
+  }
+  close_end(&end);
+  return code;
+}
+
+size_t floor_memory_echo(size_t size, size_t bursts, size_t in_flight) {
+  size_t room = size * in_flight, echoed = 0;
+  uint8_t *memory = calloc(5, room), *bytes = memory, *cable = bytes + room, *inbox = cable + room;
+  uint8_t *back = inbox + room, *home = back + room;
+  int epoll = epoll_create1(EPOLL_CLOEXEC);
+  struct epoll_event event;
+  for (size_t index = 0; index < room; index++) bytes[index] = (uint8_t)index;
+  // One turn of a loop for each way: into the cable, and out of it.
+  while (echoed < bursts) {
+    size_t some = bursts - echoed < in_flight ? bursts - echoed : in_flight;
+    memcpy(cable, bytes, some * size);
+    epoll_wait(epoll, &event, 1, 0);
+    memcpy(inbox, cable, some * size);
+    memcpy(back, inbox, some * size);
+    epoll_wait(epoll, &event, 1, 0);
+    memcpy(home, back, some * size);
+    // What came home is what is sent next, so that no copy can be left out.
+    uint8_t *swapped = bytes;
+    bytes = home;
+    home = swapped;
+    echoed += some;
+  }
+  close(epoll);
+  free(memory);
+  return echoed;
+}
+
+int floor_pace(size_t chunk, double rate, size_t count, double *arrived) {
+  int pair[2];
+  uint8_t *bytes = calloc(2, chunk);
+  struct timespec start, now, first = {0};
+  if (bytes == NULL || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) return errno;
+  int code = 0;
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  for (size_t index = 0; index < count && code == 0; index++) {
+    int64_t due = (int64_t)((double)index * (double)chunk / rate * 1e9) + start.tv_nsec;
+    struct timespec time = {start.tv_sec + due / 1000000000, due % 1000000000};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
+    if (send(pair[0], bytes, chunk, MSG_NOSIGNAL) != (ssize_t)chunk ||
+        recv(pair[1], bytes + chunk, chunk, MSG_WAITALL) != (ssize_t)chunk)
+      code = errno;
+    clock_gettime(CLOCK_MONOTONIC, index == 0 ? &first : &now);
+  }
+  *arrived = (double)(chunk * (count - 1)) /
+             ((double)(now.tv_sec - first.tv_sec) + (double)(now.tv_nsec - first.tv_nsec) * 1e-9);
+  close(pair[0]);
+  close(pair[1]);
+  free(bytes);
   return code;
 }
 

@@ -1,7 +1,12 @@
 // Packets of the link in plain C: what a copy, two sums and a few comparisons cost by themselves.
 #include "BenchmarkFloors.h"
+#include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 enum { HEADER = 9, OVERHEAD = 10, ACK = 0x40, WINDOW = 127, ACKNOWLEDGE_AFTER = 3 };
 
@@ -113,4 +118,106 @@ size_t floor_build(uint8_t *packets, size_t size, size_t count) {
   uint8_t *end = packets;
   for (size_t index = 0; index < count; index++) end += build(end, ++sequence, 7, payload, size);
   return (size_t)(end - packets);
+}
+
+// Waits with epoll until a socket can be read, as a loop does once per turn.
+static int wait_readable(int epoll) {
+  struct epoll_event event;
+  while (epoll_wait(epoll, &event, 1, -1) < 0) {
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
+static int watch(int socket, int *epoll) {
+  struct epoll_event event = {.events = EPOLLIN};
+  *epoll = epoll_create1(EPOLL_CLOEXEC);
+  return *epoll >= 0 && epoll_ctl(*epoll, EPOLL_CTL_ADD, socket, &event) == 0 ? 0 : errno;
+}
+
+static int send_whole(int socket, const uint8_t *bytes, size_t count) {
+  while (count > 0) {
+    ssize_t taken = send(socket, bytes, count, MSG_NOSIGNAL);
+    if (taken >= 0) {
+      bytes += taken;
+      count -= (size_t)taken;
+    } else if (errno == EAGAIN) {
+      struct pollfd room = {.fd = socket, .events = POLLOUT};
+      poll(&room, 1, -1);
+    } else if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+enum { STREAM_READ = 128 * 1024 };
+
+int floor_stream_serve(int socket) {
+  uint8_t *bytes = counting(STREAM_READ), *inbox = counting(STREAM_READ), answer[OVERHEAD];
+  size_t held = 0;
+  int epoll = -1, code = watch(socket, &epoll);
+  while (code == 0 && (code = wait_readable(epoll)) == 0) {
+    ssize_t count = recv(socket, bytes + held, STREAM_READ - held, 0);
+    if (count == 0) break;
+    if (count < 0) {
+      code = errno == EAGAIN || errno == EINTR ? 0 : errno;
+      continue;
+    }
+    held += (size_t)count;
+    size_t start = 0, used = 0;
+    uint8_t last = 0;
+    ptrdiff_t found;
+    while ((found = parse(bytes + start, held - start)) >= 0) {
+      last = bytes[start + 5];
+      memcpy(inbox + used, bytes + start + HEADER, (size_t)found);
+      used += (size_t)found;
+      start += (size_t)found + OVERHEAD;
+    }
+    memmove(bytes, bytes + start, held - start);
+    held -= start;
+    if (start > 0) {
+      build(answer, 0, last, bytes, 0);
+      code = send_whole(socket, answer, OVERHEAD);
+    }
+  }
+  close(epoll);
+  free(bytes);
+  free(inbox);
+  return code;
+}
+
+int floor_stream_drive(int socket, size_t size, size_t count) {
+  uint8_t *payload = counting(size), *run = counting(WINDOW * (size + OVERHEAD)), answers[256 * OVERHEAD];
+  size_t sent = 0, acknowledged = 0, held = 0;
+  static uint8_t sequence;
+  uint8_t first = (uint8_t)(sequence + 1);
+  int epoll = -1, code = watch(socket, &epoll);
+  while (code == 0 && acknowledged < count) {
+    size_t length = 0;
+    while (sent < count && sent - acknowledged < WINDOW) {
+      length += build(run + length, ++sequence, 0, payload, size);
+      sent++;
+    }
+    if (length > 0 && (code = send_whole(socket, run, length)) != 0) break;
+    if ((code = wait_readable(epoll)) != 0) break;
+    ssize_t came = recv(socket, answers + held, sizeof answers - held, 0);
+    if (came <= 0) {
+      if (came == 0) code = EPIPE;
+      else if (errno != EAGAIN && errno != EINTR) code = errno;
+      continue;
+    }
+    held += (size_t)came;
+    size_t start = 0;
+    for (; held - start >= OVERHEAD; start += OVERHEAD) {
+      if (parse(answers + start, OVERHEAD) != 0) code = EPROTO;
+      acknowledged += (uint8_t)(answers[start + 6] - (uint8_t)(first + acknowledged) + 1);
+    }
+    memmove(answers, answers + start, held - start);
+    held -= start;
+  }
+  close(epoll);
+  free(payload);
+  free(run);
+  return code;
 }

@@ -1,21 +1,30 @@
 import Glibc
 
+/// Set in a guest of Scripts/bench --kernel, where there are other figures.
+let isInGuest = CommandLine.arguments.contains("--in-guest")
+
 /// Every figure there is, in the order in which they are measured.
 let allFigures: [Figure] =
-  Figure.echoes + Figure.apps + [.packet, .receiveStep, .buildStep] + Figure.carries + Figure.allocations
-  + Figure.splits
-  + Figure.idles + Figure.flickers + Figure.worlds + [.idleFault]
+  isInGuest
+  ? Figure.usbs
+  : Figure.echoes + Figure.loopbacks + Figure.roundTrips + Figure.packetRates + Figure.apps + [
+    .packet, .receiveStep, .buildStep,
+  ]
+    + Figure.carries + Figure.allocations + Figure.splits + Figure.idles + Figure.crowds + Figure.flickers
+    + Figure.worlds + [.idleFault] + Figure.pacings + Figure.curves + Figure.usbips + Figure.programs
 
 let usage = """
-  Scripts/bench [NAME…] [--json] [--list] [--pairs N] [--seconds S]
+  Scripts/bench [--kernel] [NAME…] [--json] [--list] [--pairs N] [--seconds S] [--side WHICH]
 
   Measures every figure, or those named: a whole name, or the first part of several (echo, echo.2048).
   Each stands beside its floor, measured in turns within the same run; the number to look at is the ratio.
 
+    --kernel     as the first word: the figures of USB, in a guest with a kernel of its own
     --list       the figures and what is asked of them
     --json       one object per figure and line
     --pairs N    pairs per figure (at least 7; 11 when left out)
     --seconds S  how long one measurement takes, about (0.15 when left out)
+    --side WHICH both halves of each pair are ours, or both the floor's: for a profiler, and to see what the machine does
 
   Exit code: 0 when every target is met, 1 when one is missed, 2 for a wrong command line.
   """
@@ -42,6 +51,8 @@ if words.first == OtherProcess.flag {
   do {
     if let echo = EchoPart(rawValue: part) { try echo.play(rest) }
     if let idle = IdlePart(rawValue: part) { try idle.play(rest) }
+    if let crowd = CrowdPart(rawValue: part) { try crowd.play(rest) }
+    if let usb = USBPart(rawValue: part) { try usb.play() }
   } catch {
     fail("\(part): \(error)", code: 1)
   }
@@ -58,6 +69,7 @@ while !words.isEmpty {
   case "--help", "-h":
     write(usage, to: STDOUT_FILENO)
     exit(0)
+  case "--in-guest": break
   case "--json": isJSON = true
   case "--list": isList = true
   case "--pairs":
@@ -67,6 +79,10 @@ while !words.isEmpty {
   case "--seconds":
     guard let value = words.first.flatMap(Double.init), value > 0 else { fail("--seconds needs a time", code: 2) }
     plan.seconds = value
+    words.removeFirst()
+  case "--side":
+    guard let side = words.first.flatMap(MeasuringPlan.Side.init) else { fail("--side needs ours or floor", code: 2) }
+    plan.side = side
     words.removeFirst()
   default:
     guard allFigures.contains(where: { $0.isMeant(by: word) }) else {

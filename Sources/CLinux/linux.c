@@ -3,9 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/mount.h>
+#include <linux/usb/functionfs.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -86,6 +89,57 @@ int clinux_close_from(posix_spawn_file_actions_t *actions, int first) {
 #else
   return 0;
 #endif
+}
+
+int clinux_aio_make(unsigned count, uint64_t *context) {
+  aio_context_t made = 0;
+  int result = (int)syscall(SYS_io_setup, count, &made);
+  *context = made;
+  return result;
+}
+
+long clinux_aio_submit(uint64_t context, long count, struct iocb **operations) {
+  return syscall(SYS_io_submit, (aio_context_t)context, count, operations);
+}
+
+long clinux_aio_take(uint64_t context, long count, struct io_event *completions) {
+  struct timespec now = {0, 0};
+  return syscall(SYS_io_getevents, (aio_context_t)context, 0L, count, completions, &now);
+}
+
+void clinux_aio_cancel(uint64_t context, struct iocb *operation) {
+  struct io_event unused;
+  syscall(SYS_io_cancel, (aio_context_t)context, operation, &unused);
+}
+
+void clinux_aio_end(uint64_t context) {
+  syscall(SYS_io_destroy, (aio_context_t)context);
+}
+
+int clinux_mount_functionfs(const char *source) {
+#if defined(SYS_fsopen) && defined(SYS_fsconfig) && defined(SYS_fsmount)
+  int system = (int)syscall(SYS_fsopen, "functionfs", FSOPEN_CLOEXEC);
+  if (system < 0) return -1;
+  int folder = -1;
+  if (syscall(SYS_fsconfig, system, FSCONFIG_SET_STRING, "source", source, 0) == 0 &&
+      syscall(SYS_fsconfig, system, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0) {
+    folder = (int)syscall(SYS_fsmount, system, FSMOUNT_CLOEXEC, 0);
+  }
+  int code = errno;
+  close(system);
+  errno = code;
+  return folder;
+#else
+  (void)source;
+  errno = ENOSYS;
+  return -1;
+#endif
+}
+
+int clinux_functionfs_packet_size(int endpoint) {
+  struct usb_endpoint_descriptor descriptor;
+  if (ioctl(endpoint, FUNCTIONFS_ENDPOINT_DESC, &descriptor) < 0) return -1;
+  return descriptor.wMaxPacketSize & 0x7FF;
 }
 
 // The terminal that is held raw, for whoever has to give it back: the program, or the handler of its crash.

@@ -76,15 +76,15 @@ final class EADSessionController: NSObject, EAAccessoryDelegate, StreamDelegate 
   }
 
   func accessoryDidDisconnect(_ accessory: EAAccessory) {
-    print("the accessory's delegate: \(accessory.name) is gone")
+    show("the accessory's delegate: \(accessory.name) is gone")
   }
 
   func stream(_ aStream: Stream, handle eventCode: Stream.Event) {
     switch eventCode {
     case .hasBytesAvailable: readWhatIsThere()
     case .hasSpaceAvailable: writeWhatFits()
-    case .endEncountered: print(aStream is InputStream ? "input: end" : "output: end")
-    case .errorOccurred: print("error: \(aStream.streamError.map { "\($0)" } ?? "none")")
+    case .endEncountered: show(aStream is InputStream ? "input: end" : "output: end")
+    case .errorOccurred: show("error: \(aStream.streamError.map { "\($0)" } ?? "none")")
     default: break
     }
   }

@@ -7,6 +7,12 @@
 //   EADemoClient com.example.echo 10k
 import ExternalAccessory
 
+/// A line, at once: whoever reads it through a pipe sees what a table view would show.
+func show(_ line: String) {
+  print(line)
+  fflush(nil)
+}
+
 /// What the root view controller of EADemo does.
 final class Demo: @unchecked Sendable {
   private let wanted: String
@@ -26,23 +32,27 @@ final class Demo: @unchecked Sendable {
       center.addObserver(forName: .EAAccessoryDidConnect, object: nil, queue: .main) { [self] note in
         if let accessory = note.userInfo?[EAAccessoryKey] as? EAAccessory { connect(accessory) }
       },
-      center.addObserver(forName: .EAAccessoryDidDisconnect, object: nil, queue: .main) { note in
-        if let accessory = note.userInfo?[EAAccessoryKey] as? EAAccessory { print("disconnected: \(accessory.name)") }
+      center.addObserver(forName: .EAAccessoryDidDisconnect, object: nil, queue: .main) { [self] note in
+        if let accessory = note.userInfo?[EAAccessoryKey] as? EAAccessory { show("disconnected: \(accessory.name)") }
+        sayIfNothingIsConnected()
       },
       center.addObserver(forName: .sessionDataReceived, object: controller, queue: nil) { [self] _ in receive() },
     ]
     EAAccessoryManager.shared().registerForLocalNotifications()
-    let attached = EAAccessoryManager.shared().connectedAccessories
-    if attached.isEmpty { print("No Accessories Connected") }
-    for accessory in attached { connect(accessory) }
+    sayIfNothingIsConnected()
+    for accessory in EAAccessoryManager.shared().connectedAccessories { connect(accessory) }
+  }
+
+  private func sayIfNothingIsConnected() {
+    if EAAccessoryManager.shared().connectedAccessories.isEmpty { show("No Accessories Connected") }
   }
 
   private func connect(_ accessory: EAAccessory) {
-    print("connected: \(accessory.name) \(accessory.protocolStrings)")
+    show("connected: \(accessory.name) \(accessory.protocolStrings)")
     guard controller.accessory == nil, accessory.protocolStrings.contains(wanted) else { return }
     controller.setupController(for: accessory, withProtocolString: wanted)
     guard controller.openSession() else {
-      print("no session")
+      show("no session")
       exit(1)
     }
     controller.write(payload)
@@ -51,7 +61,7 @@ final class Demo: @unchecked Sendable {
   private func receive() {
     received.append(controller.readData(controller.readBytesAvailable) ?? Data())
     guard received.count >= payload.count else { return }
-    print(received == payload ? "\(received.count) bytes came back as they were sent" : "other bytes came back")
+    show(received == payload ? "\(received.count) bytes came back as they were sent" : "other bytes came back")
     controller.closeSession()
     exit(received == payload ? 0 : 1)
   }
@@ -68,7 +78,7 @@ let payload: Data? =
   default: nil
   }
 guard let payload, let wanted = arguments.first else {
-  print("usage: EADemoClient PROTOCOL string TEXT | hex BYTES | 10k")
+  show("usage: EADemoClient PROTOCOL string TEXT | hex BYTES | 10k")
   exit(2)
 }
 

@@ -2,7 +2,7 @@ import AccessoryCore
 public import AccessoryHost
 public import AccessoryProfiles
 import AccessoryTransports
-import AccessoryWorlds
+public import AccessoryWorlds
 import ExternalAccessory
 
 extension SimulatedWorld {
@@ -105,8 +105,27 @@ extension SimulatedWorld {
     /// How many bytes a second a cable takes each way; as many as are sent, when nil.
     public var bytesPerSecond: Int?
 
+    /// The scenario that was given; see ``SimulatedWorld/playScenario(asking:)``.
+    public private(set) var scenario: Scenario?
+
     /// Every choice at its default.
     public init() {}
+
+    /// The world of a scenario: its device, its cables, what is done to them, and how its app is treated.
+    ///
+    /// - Parameter reference: a name that `easim scenario list` shows, or the path of a scenario's file.
+    /// - Throws: `SourceProblems`, which say what is wrong with the scenario and where.
+    public init(scenario reference: String) throws {
+      let scenario = try ScenarioLibrary().scenario(reference)
+      self.scenario = scenario
+      publishesEarly = scenario.policy == .early
+      deviceFlicker = scenario.deviceFlicker
+      latency = scenario.line.latency
+      bytesPerSecond = scenario.line.bytesPerSecond
+      rules = scenario.app.rules
+      declaredProtocols = scenario.app.manifest.declaredProtocols
+      backgroundModes = scenario.app.manifest.backgroundModes
+    }
   }
 }
 
@@ -150,6 +169,7 @@ extension SimulatedWorld.Settings {
     settings.deviceFlicker = deviceFlicker
     settings.line.latency = latency
     settings.line.bytesPerSecond = bytesPerSecond
+    settings.faults = scenario?.faults ?? []
     return settings
   }
 }

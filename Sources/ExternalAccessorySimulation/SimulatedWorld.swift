@@ -1,5 +1,5 @@
 import AccessoryCore
-public import AccessoryHost
+import AccessoryHost
 public import AccessoryProfiles
 public import AccessorySessions
 import AccessoryTransports
@@ -27,13 +27,15 @@ public final class SimulatedWorld: @unchecked Sendable {
   let realm: AccessoryRealm
   /// The loop of virtual time; nil in real time.
   let virtual: VirtualEntrance?
-  private let settings: Settings
+  let settings: Settings
   /// The world. On its loop only.
   private let inner: World
   private var isInstalled = true
   private var accessories: [WorldAccessory] = []
   /// Apps beside the one under test. On the loop only.
   private var others: [AppView] = []
+  /// The steps of a scenario, while they are played. On the loop only.
+  var timeline: ScenarioTimeline?
   private let lock = NSLock()
 
   /// A world with a device, an app and nothing plugged in; the manager shows it until ``end()``.
@@ -70,8 +72,12 @@ public final class SimulatedWorld: @unchecked Sendable {
     }
     guard isFirst else { return }
     EAAccessoryManager.shared().remove(realm)
+    endLife()
     let inner = LoopBound(inner, on: realm.entrance.loop)
-    realm.entrance.sync { inner.value.tearDown() }
+    realm.entrance.sync {
+      timeline?.cancel()
+      inner.value.tearDown()
+    }
     if let virtual {
       virtual.run(until: virtual.now + .seconds(1))
     } else {
@@ -84,6 +90,17 @@ public final class SimulatedWorld: @unchecked Sendable {
       others = []
     }
     realm.end()
+  }
+
+  /// How much of the timeline and of the transcript was shown with failures.
+  private var shown = (events: 0, lines: 0)
+
+  /// What was shown before; from now on, this much was.
+  func beginShowing(_ events: Int, _ lines: Int) -> (events: Int, lines: Int) {
+    lock.withLock {
+      defer { shown = (events, lines) }
+      return shown
+    }
   }
 
   /// Runs `body` on the world's loop.
@@ -112,9 +129,6 @@ public final class SimulatedWorld: @unchecked Sendable {
   /// Every accessory that was added.
   var added: [WorldAccessory] { lock.withLock { accessories } }
 
-  /// The app's life.
-  public func move(to state: AppState) { perform { [realm] _ in realm.app.move(to: state) } }
-
   /// Another app of the device opens a session; whether it got one. `Settings.rules.otherApps` says what that means for
   /// the app under test.
   @discardableResult
@@ -136,9 +150,6 @@ public final class SimulatedWorld: @unchecked Sendable {
     func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
   }
 
-  /// Where the app is in its life.
-  public var appState: AppState { perform { [realm] _ in realm.app.state } }
-
   // MARK: What was seen of it
 
   /// Everything that happened, at both ends, in order.
@@ -146,6 +157,11 @@ public final class SimulatedWorld: @unchecked Sendable {
 
   /// What passed on the cables, one line per packet, when ``Settings/keepsTranscript`` is set.
   public var transcript: [String] { perform { $0.transcript } }
+
+  /// What the system showed to its user, in order: "Application Not Installed", and that a protocol is not declared.
+  public var alerts: [String] {
+    events.compactMap { event in if case .alert(let text) = event.kind { text } else { nil } }
+  }
 
   /// What the app did that it must not do: unregistered once too often, wrote without space, read without bytes, never
   /// closed a session whose accessory is there still. A sentence each; a test can require that there are none.
@@ -156,11 +172,6 @@ public final class SimulatedWorld: @unchecked Sendable {
 
   /// How often the app registered for notifications, less how often it took that back.
   public var registrationCount: Int { perform { [realm] _ in realm.app.registrationCount } }
-
-  /// The timeline and the transcript, for the message of a failure.
-  public var report: String {
-    (events.map(\.json) + transcript).joined(separator: "\n")
-  }
 }
 
 /// The world is its loop's; test libraries that look into values must stop here.

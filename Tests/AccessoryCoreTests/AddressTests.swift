@@ -24,6 +24,7 @@ import Testing
     ("usb:1-2", .usb(.port(bus: 1, path: [2]))),
     ("usb:1-2.4", .usb(.port(bus: 1, path: [2, 4]))),
     ("usbip:127.0.0.1:3240", .usbip(host: "127.0.0.1", port: 3240)),
+    ("gadget:", .gadget(controller: nil)),
     ("gadget:dummy_udc.0", .gadget(controller: "dummy_udc.0")),
   ]
 
@@ -89,7 +90,6 @@ import Testing
     ("usb:0-1", "0", 4, "usb:BUS-PORT"),
     ("usb:1-2..4", "", 8, "usb:1-1.2"),
     ("usb:1-1.1.1.1.1.1.1", "1.1.1.1.1.1.1", 6, "usb:1-1.2"),
-    ("gadget:", "", 7, "gadget:UDC"),
     ("gadget:/sys/class/udc/dummy_udc.0", "/sys/class/udc/dummy_udc.0", 7, "gadget:dummy_udc.0"),
   ]
 

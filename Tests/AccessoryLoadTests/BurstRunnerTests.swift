@@ -117,6 +117,22 @@ import Testing
     #expect(report.latency.minimum.map { $0 >= 2_000_000 } == true)
   }
 
+  @Test func nativeTransportIsMeasuredToo() throws {
+    for (verification, behavior) in [(BurstPlan.Verification.echo, nil), (.nothing, "sink")] {
+      let rig = try LoadRig(
+        Self.plan {
+          $0.verification = verification
+          $0.protocolName = "com.example.camera.frames"
+        }, profile: "camera", behavior: behavior)
+      let report = try rig.finish()
+      #expect(rig.runner.outcome == .done)
+      #expect(report.completed == 20)
+      // A cable of a millisecond each way: nothing counts before it is there.
+      #expect(report.latency.minimum.map { $0 >= 1_000_000 } == true)
+      #expect(!rig.world.events.contains { if case .sessionOpen(let id, _) = $0.kind { id != 0 } else { false } })
+    }
+  }
+
   @Test func aSinkThatAnswersAfterAllIsCountedAndNotJudged() throws {
     let rig = try LoadRig(Self.plan { $0.verification = .nothing })
     let report = try rig.finish()

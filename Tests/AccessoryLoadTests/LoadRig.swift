@@ -26,13 +26,16 @@ final class LoadRig {
 
   init(
     _ plan: BurstPlan, profile: String = "echo", behavior: String? = nil, quirks: [String] = [], faults: [String] = [],
-    bytesPerSecond: Int? = nil, seed: UInt64 = 7
+    bytesPerSecond: Int? = nil, knowsLine: Bool = false, seed: UInt64 = 7
   ) throws {
     loop = VirtualLoop(seed: seed)
     var settings = World.Settings()
     settings.line.latency = .milliseconds(1)
     settings.line.bytesPerSecond = bytesPerSecond
-    settings.faults = try faults.map { CableFault(try Fault($0)) }
+    let chain = try faults.flatMap { try FaultPreset.faults($0) }
+    settings.faults = chain.map { CableFault($0) }
+    // As every command does that has `--fault`.
+    if knowsLine { settings.peer.link.lineRate = chain.lineRate }
     let log = log
     settings.wrap = { channel, end in end.end == .device ? log.site?.watch(channel) ?? channel : channel }
     world = World(settings, on: loop)

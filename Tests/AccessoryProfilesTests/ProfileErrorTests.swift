@@ -129,11 +129,40 @@ import Testing
     (
       "[{ name: 'a.b', nativeTransportComponent: 7 }]",
       "f:5:43: accessory.protocols[0].nativeTransportComponent: there is no transport with the id 7: the declared ones "
-        + "are 0"
+        + "on USB are 0"
     ),
   ])
   func ofTheProtocols(protocols: String, complaint: String) {
     #expect(complaints(document(protocols: protocols)) == [complaint])
+  }
+
+  @Test(arguments: [
+    (
+      "transports: [{ kind: 'serial' }]",
+      "the transport 0 is serial, and native transport needs endpoints on USB: declare one of the kind usbHost"
+    ),
+    (
+      "transports: [{ kind: 'bluetooth', mac: '02:00:5E:10:00:01' }, { kind: 'usbHost', id: 3 }]",
+      "the transport 0 is bluetooth, and native transport needs endpoints on USB: the declared ones on USB are 3"
+    ),
+  ])
+  func nativeTransportIsForUSBAlone(transports: String, complaint: String) {
+    #expect(
+      complaints(document(protocols: "[{ name: 'a.b', nativeTransportComponent: 0 }]", transports)) == [
+        "f:5:43: accessory.protocols[0].nativeTransportComponent: \(complaint)"
+      ])
+  }
+
+  @Test func aDeviceHasEndpointsForThirteenProtocolsOfNativeTransport() {
+    func protocols(_ count: Int) -> String {
+      "[" + (0..<count).map { "{ name: 'a.p\($0)', nativeTransportComponent: 0 }" }.joined(separator: ",\n") + "]"
+    }
+    #expect(complaints(document(protocols: protocols(13))).isEmpty)
+    #expect(
+      complaints(document(protocols: protocols(14))) == [
+        "f:18:44: accessory.protocols[13].nativeTransportComponent: a USB device has endpoints for 13 protocols of native "
+          + "transport, and this profile has 14"
+      ])
   }
 
   @Test func moreThan256ProtocolsAreTooMany() {

@@ -17,7 +17,7 @@ import Testing
     #expect(throws: SourceProblems.self) { try library.template(reference) }?.description
   }
 
-  static let shipped = "echo, lawk-view, misbehaving, multi, older-auth, scripted, sensor, sink"
+  static let shipped = "camera, echo, lawk-view, misbehaving, multi, older-auth, scripted, sensor, sink"
 
   // MARK: Finding
 

@@ -16,7 +16,8 @@ import Testing
     #expect(keys(schema.root) == ScenarioReader.shape.keys.sorted())
     let parts = [
       ScenarioReader.cableShape, ScenarioReader.deviceShape, ScenarioReader.partShape, ScenarioReader.appShape,
-      ScenarioReader.rulesShape, ScenarioReader.stepShape, ScenarioReader.expectationShape,
+      ScenarioReader.rulesShape, ScenarioReader.stepShape, ScenarioReader.expectationShape, ScenarioReader.faultShape,
+      ScenarioReader.planAppShape, ScenarioReader.streamShape, ScenarioReader.linkShape,
     ]
     for shape in parts {
       #expect(try keys(schema.definition("#/$defs/\(shape.name)")) == shape.keys.sorted(), "\(shape.name)")
@@ -31,7 +32,8 @@ import Testing
   @Test(arguments: [
     ("step", "accessory", ScenarioReader.accessoryActions), ("step", "cable", ScenarioReader.cableActions),
     ("step", "device", ScenarioReader.deviceActions), ("step", "app", ScenarioReader.appActions),
-    ("expectation", "event", Scenario.expectedEvents),
+    ("expectation", "event", Scenario.expectedEvents), ("fault", "at", ScenarioReader.ends),
+    ("link", "extendedAcknowledgement", ScenarioReader.extendedAcknowledgements),
     ("rules", "visibility", ScenarioReader.visibilities.map(\.0)),
     ("rules", "undeclaredSessions", ScenarioReader.undeclaredSessions.map(\.0)),
     ("rules", "secondSession", ScenarioReader.secondSessions.map(\.0)),
@@ -55,7 +57,13 @@ import Testing
     #expect(try schema.accepts(try JSON5.read(Array(text.utf8), file: name)))
   }
 
+  @Test(arguments: 0..<40 as Range<UInt64>) func everyScenarioThatASeedMakesPasses(seed: UInt64) throws {
+    let text = SoakPlan(seed: seed).fileText(description: "d")
+    #expect(try schema.accepts(try JSON5.read(Array(text.utf8), file: "seed \(seed)")))
+  }
+
   @Test(arguments: [
+    "{ version: 1, description: 'd', accessories: { a: { profile: 'echo' } }, steps: [] }",
     "{ version: 1, description: 'd', accessories: {}, steps: [], expect: [] }",
     "{ version: 2, description: 'd', accessories: { a: { profile: 'echo' } }, steps: [], expect: [] }",
     "{ version: 1, description: 'd', accessories: { a: { profile: 'echo' } }, steps: [{ at: '1s' }], expect: [] }",

@@ -33,26 +33,25 @@ enum ChannelFactories {
       left: cable.left, right: cable.right, cut: { cable.cut() }, run: { loop.run(until: $0, limit: hangLimit) })
   }
 
-  static let unix = ChannelFactory(
-    "unix socket", traits: [.leftCloseDelivers, .rightCloseDelivers, .closesInOrderUnread]
-  ) {
+  /// A socket cannot be cut from here.
+  private static let sockets = ChannelFactory.Traits.all.subtracting(.canBeCut)
+
+  static let unix = ChannelFactory("unix socket", traits: sockets) {
     let directory = TemporaryDirectory()
     return try connected(at: .unix(path: directory.path + "/channel.sock"), keeping: directory)
   }
 
-  static let tcp = ChannelFactory("TCP", traits: [.leftCloseDelivers, .rightCloseDelivers, .closesInOrderUnread]) {
+  static let tcp = ChannelFactory("TCP", traits: sockets) {
     try connected(at: .tcp(host: "127.0.0.1", port: 0))
   }
 
-  static let tcp6 = ChannelFactory(
-    "TCP over IPv6", traits: [.leftCloseDelivers, .rightCloseDelivers, .closesInOrderUnread]
-  ) {
+  static let tcp6 = ChannelFactory("TCP over IPv6", traits: sockets) {
     try connected(at: .tcp(host: "::1", port: 0))
   }
 
   /// The left end is the host's. What the right end, the simulator's, has sent when it closes is the kernel's to throw
   /// away: a terminal that hangs up forgets what was not read.
-  static let pty = ChannelFactory("pty", traits: [.leftCloseDelivers, .closesInOrderUnread]) {
+  static let pty = ChannelFactory("pty", traits: sockets.subtracting(.rightCloseDelivers)) {
     let directory = TemporaryDirectory()
     return try connected(at: .pty(path: directory.path + "/line"), keeping: directory)
   }

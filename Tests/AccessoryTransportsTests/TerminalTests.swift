@@ -111,6 +111,35 @@ import Testing
     try meeting.connect().close()
   }
 
+  /// An accessory that was killed leaves its link, and the kernel gives the terminal's number to whoever asks next.
+  private func leaveLink(to terminal: String) {
+    symlink(terminal, path)
+    let longAgo = [timespec(tv_sec: 1_000_000, tv_nsec: 0), timespec(tv_sec: 1_000_000, tv_nsec: 0)]
+    #expect(utimensat(AT_FDCWD, path, longAgo, AT_SYMLINK_NOFOLLOW) == 0)
+  }
+
+  @Test func aTerminalThatIsYoungerThanTheLinkToItIsSomebodyElses() throws {
+    var name = [CChar](repeating: 0, count: 64)
+    let other = clinux_open_pty(&name, name.count)
+    defer { close(other) }
+    leaveLink(to: String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    let answer = try EpollLoop().connect(to: address)
+    #expect(throws: TransportError.nobodyThere(address, "whoever made the link is gone")) { try answer.get() }
+    // Its owner would have been told of a hang-up by now.
+    var byte: UInt8 = 0
+    #expect(read(other, &byte, 1) == -1)
+    #expect(errno == EAGAIN)
+  }
+
+  @Test func aLinkToWhatIsSomebodyElsesByNowIsReplaced() throws {
+    var name = [CChar](repeating: 0, count: 64)
+    let other = clinux_open_pty(&name, name.count)
+    defer { close(other) }
+    leaveLink(to: String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    let meeting = try Meeting(at: address)
+    try meeting.connect().close()
+  }
+
   @Test func aFileInTheWayStays() throws {
     close(open(path, O_CREAT | O_WRONLY, 0o600))
     #expect(throws: TransportError.unusable(address, "a file that is no link to a terminal is in the way")) {

@@ -52,6 +52,68 @@ import Testing
             outgoing: USBEndpoint(address: 0x02, packetSize: 512), nameIndex: 4)))
   }
 
+  /// Two native transports beside iAP2: each an interface that the protocol's name names, empty in alternate 0.
+  static let withNatives: [UInt8] = [
+    0x09, 0x02, 0x60, 0x00, 0x03, 0x01, 0x00, 0xC0, 0x32,
+    0x09, 0x04, 0x00, 0x00, 0x02, 0xFF, 0xF0, 0x00, 0x04,
+    0x07, 0x05, 0x81, 0x02, 0x00, 0x02, 0x00,
+    0x07, 0x05, 0x02, 0x02, 0x00, 0x02, 0x00,
+    0x09, 0x04, 0x01, 0x00, 0x00, 0xFF, 0xF0, 0x01, 0x05,
+    0x09, 0x04, 0x01, 0x01, 0x02, 0xFF, 0xF0, 0x01, 0x05,
+    0x07, 0x05, 0x83, 0x02, 0x00, 0x02, 0x00,
+    0x07, 0x05, 0x03, 0x02, 0x00, 0x02, 0x00,
+    0x09, 0x04, 0x02, 0x00, 0x00, 0xFF, 0xF0, 0x01, 0x06,
+    0x09, 0x04, 0x02, 0x01, 0x02, 0xFF, 0xF0, 0x01, 0x06,
+    0x07, 0x05, 0x84, 0x02, 0x00, 0x02, 0x00,
+    0x07, 0x05, 0x04, 0x02, 0x00, 0x02, 0x00,
+  ]
+
+  @Test func nativeTransportsAreDeclaredByteForByte() {
+    var shape = shape
+    shape.nativeProtocols = ["a.b", "c.d"]
+    #expect(shape.configurationDescriptor == Self.withNatives)
+    #expect(shape.stringDescriptor(5) == [0x08, 0x03, 0x61, 0x00, 0x2E, 0x00, 0x62, 0x00])
+    #expect(shape.stringDescriptor(6) == [0x08, 0x03, 0x63, 0x00, 0x2E, 0x00, 0x64, 0x00])
+    #expect(shape.stringDescriptor(7) == nil)
+  }
+
+  @Test func aHostFindsTheNativeTransportsOfAnAccessory() throws {
+    func native(_ number: UInt8, _ address: UInt8, _ name: UInt8) -> NativeInterface {
+      NativeInterface(
+        number: number, alternate: 1, incoming: USBEndpoint(address: 0x80 | address, packetSize: 512),
+        outgoing: USBEndpoint(address: address, packetSize: 512), nameIndex: name)
+    }
+    guard case .accessory(let found) = try USBDescriptors(reading: Self.device + Self.withNatives).findIAP(active: 1)
+    else {
+      Issue.record("it is an accessory")
+      return
+    }
+    #expect(found.natives == [native(1, 3, 5), native(2, 4, 6)])
+  }
+
+  @Test func aNativeTransportWithoutAPairIsNone() throws {
+    let native: [UInt8] = [0xFF, 0xF0, 0x01]
+    let parts =
+      Self.interface(0, Self.iAP, Self.pair) + Self.interface(1, native) + Self.interface(2, native, alternate: 1)
+      + Self.interface(2, native, alternate: 3, [(0x85, 2, 64), (0x06, 2, 64)])
+    guard
+      case .accessory(let found) = try USBDescriptors(reading: Self.device + Self.configuration(1, parts))
+        .findIAP(active: 1)
+    else {
+      Issue.record("it is an accessory")
+      return
+    }
+    #expect(found.natives.map { [$0.number, $0.alternate] } == [[2, 3]])
+  }
+
+  @Test func endpointNumbersAreEnoughForThirteenNativeTransports() throws {
+    var shape = shape
+    shape.nativeProtocols = (0..<USBAccessoryShape.mostNativeProtocols).map { "com.example.p\($0)" }
+    let addresses = shape.interfaces(at: .high).flatMap(\.endpoints).map(\.address)
+    #expect(Set(addresses).count == 28)
+    #expect(addresses.allSatisfy { $0 & 0x0F <= 15 })
+  }
+
   // MARK: Devices of others
 
   /// One interface, whose endpoints are given by address, attributes and packet size.

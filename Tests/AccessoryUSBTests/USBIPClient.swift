@@ -38,21 +38,27 @@ final class USBIPRig {
   let export: USBIPExport
   var complaints: [String] { log.lines }
   private(set) var cables: [AccessoryEnd] = []
+  private(set) var sides: [(name: String, end: AccessoryEnd)] = []
   private let log = Log()
 
   private final class Log {
     var lines: [String] = []
   }
 
-  init() {
+  init(natives: [String] = []) {
     let log = log
     server = USBIPServer(on: loop) { log.lines.append($0) }
-    export = server.makeExport(USBAccessoryShape(manufacturer: "Lawaken", name: "Glasses", serial: "A1"))
+    var shape = USBAccessoryShape(manufacturer: "Lawaken", name: "Glasses", serial: "A1")
+    shape.nativeProtocols = natives
+    export = server.makeExport(shape)
     plugIn()
   }
 
   func plugIn() {
-    export.plugIn { [unowned self] in cables.append(AccessoryEnd($0.main)) }
+    export.plugIn { [unowned self] cable in
+      cables.append(AccessoryEnd(cable.main))
+      cable.hearSides { [unowned self] in sides.append(($0, AccessoryEnd($1))) }
+    }
   }
 
   func connect() -> USBIPClient {

@@ -55,7 +55,7 @@ import Testing
 
   @Test func aCableMayBeALinkByItsName() throws {
     let scenario = try read(document("", "cable: { faults: ['loss,chance=2%', 'big-writes'] },"))
-    #expect(scenario.faults.map(\.name) == ["loss", "collapse"])
+    #expect(scenario.faults.map(\.fault.name) == ["loss", "collapse"])
   }
 
   @Test func theAppIsRead() throws {
@@ -85,7 +85,7 @@ import Testing
     #expect(scenario.app.manifest.keepsAccessoriesInBackground)
     #expect(!scenario.app.startsRegistered)
     #expect(scenario.payload == 7)
-    #expect(scenario.faults.map(\.description) == ["loss,chance=2%"])
+    #expect(scenario.faults.map(\.fault.description) == ["loss,chance=2%"])
   }
 
   @Test(arguments: [

@@ -71,6 +71,8 @@ import Testing
   static let otherEndings: [String: Int32] = [
     // A client that does it wrong, and the expectation that finds it out.
     "easim scenario run transport-switch --client naive": 1,
+    // Worlds that break a rule that is stricter than the house's.
+    "easim soak --seeds 100 --forbid giveUp --save /tmp/given-up": 1,
     // Nobody listens on USB/IP's port while the tests run.
     "easim plug usbip:127.0.0.1:3240 --timeout 1s": 3,
     // Nor is anything plugged in.

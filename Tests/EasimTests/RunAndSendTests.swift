@@ -23,6 +23,21 @@ import Testing
     #expect(run.err.contains("1 sessions were served, 20000 bytes in all"))
   }
 
+  /// No cable between two processes has side channels, except on USB.
+  @Test(arguments: Accessory.Medium.allCases)
+  func aProtocolOfNativeTransportGoesOverTheLinkWithAWarning(medium: Accessory.Medium) throws {
+    let accessory = try Accessory("camera", on: medium, in: place)
+    let send = try Program.run(
+      "send", accessory.address, "--protocol", "com.example.camera.frames", "--10k", "--expect", "echo", "--json")
+    #expect(send.ending == .exit(0), "\(send.out)\(send.err)")
+    #expect(try EventLines(send.out).events("session.open").map { $0["session"]?.number } == [1])
+    let run = try accessory.interrupt()
+    #expect(
+      run.out.contains(
+        "com.example.camera.frames: sessions go over the link and not by native transport, because this cable has no "
+          + "side channels"))
+  }
+
   @Test func hostsThatComeOneAfterTheOtherAreAllServed() throws {
     let accessory = try Accessory(on: .unix, in: place)
     for text in ["one", "two", "three"] {

@@ -75,6 +75,19 @@ import Testing
     #expect(info.err.contains(reason.dropFirst().dropLast()), "\(info.err)")
   }
 
+  @Test func anAccessoryWithoutStringsIsCalledByItsNumbers() throws {
+    let list = try USBMock(options: ["--no-strings"]).run("list", "usb:")
+    #expect(list.ending == .exit(0), "\(list.err)")
+    #expect(list.out.hasPrefix("usb:1-2  USB device 1209:0001  "), "\(list.out)")
+  }
+
+  @Test func aStringWithoutEndIsNoMoreThanALongLine() throws {
+    let serial = String(repeating: "9", count: 3_000)
+    let list = try USBMock(options: ["--serial", serial]).run("list", "usb:")
+    #expect(list.ending == .exit(0), "\(list.err)")
+    #expect(list.out.split(separator: "\n").count == 1)
+  }
+
   @Test func whatIsNoAccessoryIsNotListed() throws {
     let list = try USBMock(descriptors: Self.shape(Self.keyboard)).run("list", "usb:")
     #expect(list.ending == .exit(3))
@@ -95,6 +108,17 @@ import Testing
     let events = try EventLines(watch.out)
     #expect(events.names == ["attach"])
     #expect(events.events.first?["on"]?.text == "usb:1-2")
+  }
+
+  @Test func anAccessoryThatIsUnpluggedIsToldOnce() throws {
+    let watch = try USBMock(options: ["--plug-after", "50", "--unplug-after", "200"])
+      .run("watch", "usb:", "--json", "--for", "1s")
+    #expect(try EventLines(watch.out).names == ["attach", "detach"], "\(watch.out)")
+  }
+
+  @Test func anAccessoryThatVanishesWhileItIsOpenedIsAsIfItHadNeverBeen() throws {
+    let info = try USBMock(options: ["--vanish"]).run("info", "usb:", "--timeout", "500ms")
+    #expect(info.ending == .exit(3), "\(info.out)\(info.err)")
   }
 
   @Test func anAccessoryThatComesLaterIsWaitedFor() throws {
@@ -124,6 +148,30 @@ import Testing
     try accessory.interrupt()
   }
 
+  @Test(arguments: ["in", "out"]) func aTransferThatAlwaysFailsIsGivenUpWithItsReason(direction: String) throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let send = try mock("--fail", "\(direction):\(EPROTO):3000:1000").run("send", "usb:", "--10k", "--expect", "echo")
+    #expect(send.ending == .exit(5), "\(send.err)")
+    #expect((send.out + send.err).contains("a transfer failed on the wire, 5 times in a row"), "\(send.err)")
+    try accessory.interrupt()
+  }
+
+  /// Packets torn apart, and empty ones between them.
+  @Test(arguments: ["1", "7", "512"]) func howAnAccessoryCutsItsTransfersDoesNotMatter(size: String) throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let send = try mock("--split", size).run("send", "usb:", "--10k", "--expect", "echo")
+    #expect(send.ending == .exit(0), "\(send.err)")
+    try accessory.interrupt()
+  }
+
+  @Test func aDriverOfTheKernelIsPutAsideAndGivenBack() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let send = try mock("--driver").run("send", "usb:", "--10k", "--expect", "echo")
+    #expect(send.ending == .exit(0), "\(send.err)")
+    #expect(send.err.contains("usb_mock: the kernel's driver has it again"), "\(send.err)")
+    try accessory.interrupt()
+  }
+
   @Test func whatAnEarlierSessionLeftIsThrownAway() throws {
     let accessory = try Accessory(on: .unix, in: place)
     let send = try mock("--stale", "40000").run("send", "usb:", "--10k", "--expect", "echo")
@@ -136,6 +184,13 @@ import Testing
     let info = try USBMock(options: ["--claimed"]).run("info", "usb:", "--timeout", "100ms")
     #expect(info.ending == .exit(3))
     #expect(info.err.contains("usb:1-2: another program has claimed it"), "\(info.err)")
+    let list = try USBMock(options: ["--claimed"]).run("list", "usb:")
+    #expect(list.out.contains("(another program has claimed it)"), "\(list.out)")
+  }
+
+  @Test func theDoctorCountsWhatCanBeUsed() throws {
+    #expect(try USBMock().run("doctor").out.contains(", 1 accessory\n"))
+    #expect(try USBMock(options: ["--claimed"]).run("doctor").out.contains(", 0 accessories\n"))
   }
 
   /// The tests' user may be root, whom no permission stops.
@@ -151,6 +206,36 @@ import Testing
     #expect(list.err.contains("sudo tee /etc/udev/rules.d/70-easim.rules"), "\(list.err)")
     let doctor = try device.start(program: somebody + ["doctor"]).wait()
     #expect(doctor.out.contains("Mock Accessory is there, and /dev/bus/usb/001/005 may not be opened"), "\(doctor.out)")
+  }
+
+  // MARK: Apps
+
+  /// EADemo, unchanged: `usb:` is one of the addresses that a program's accessories come from.
+  @Test func anUnchangedProgramMeetsAnAccessoryOnUSB() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let program = [
+      "env", "EASIM_BENCH=\(place.path)", "EASIM_ENDPOINTS=usb:", "\(BuiltProducts.folder)/EADemoClient",
+      "com.lawaken.iap2", "10k",
+    ]
+    let demo = try mock().start(program: program).wait()
+    #expect(demo.ending == .exit(0), "\(demo.err)")
+    #expect(demo.out.contains("connected: 李未可 View AI眼镜 [\"com.lawaken.iap2\"]"), "\(demo.out)")
+    #expect(demo.out.contains("10000 bytes came back as they were sent"), "\(demo.out)")
+    try accessory.interrupt()
+  }
+
+  /// What its accessory says of a device that it cannot have is on its standard error stream.
+  @Test func aProgramIsToldWhyAnAccessoryOnUSBIsNotItsOwn() throws {
+    let program = [
+      "env", "EASIM_BENCH=\(place.path)", "EASIM_ENDPOINTS=usb:", "\(BuiltProducts.folder)/EADemoClient",
+      "com.lawaken.iap2", "10k",
+    ]
+    let demo = try USBMock(options: ["--claimed"]).start(program: program)
+    try demo.line("No Accessories Connected")
+    demo.send(SIGTERM)
+    let remains = try demo.wait()
+    #expect(
+      remains.err.contains("ExternalAccessory: usb:1-2: another program has claimed it"), "\(remains.err)")
   }
 
   private func mock(_ options: String...) -> USBMock {

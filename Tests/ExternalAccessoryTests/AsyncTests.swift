@@ -39,15 +39,17 @@ import Testing
     }
   }
 
-  @Test func bytesGoBothWaysAtThePaceOfTheSlowerSideUntilTheEnd() async throws {
+  /// The camera's frames go by native transport, and nothing here can tell.
+  @Test(arguments: [("echo", "com.example.echo"), ("camera", "com.example.camera.frames")])
+  func bytesGoBothWaysAtThePaceOfTheSlowerSideUntilTheEnd(profile: String, protocolName: String) async throws {
     var settings = SimulatedWorld.Settings()
     settings.bufferSize = 4096
     try await withSimulatedWorld(settings) { world in
-      let echo = try world.add("echo")
+      let echo = try world.add(profile)
       echo.plugIn()
       await world.settle()
       let accessory = try #require(manager.connectedAccessories.first)
-      let connection = try AccessoryConnection(to: accessory, for: "com.example.echo")
+      let connection = try AccessoryConnection(to: accessory, for: protocolName)
       let seen = Collected()
       let reader = Task { for try await bytes in connection.bytes { seen.add(bytes) } }
       let writer = Task { try await connection.write(counting(100_000)) }

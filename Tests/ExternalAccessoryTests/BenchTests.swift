@@ -3,56 +3,6 @@ import Testing
 
 /// Two processes: an unchanged app, and the accessory that `easim run` plays.
 @Suite struct BenchTests {
-  /// A folder for one bench, and the processes that use it.
-  private final class Bench: @unchecked Sendable {
-    let folder: URL
-    private var processes: [Process] = []
-
-    init() throws {
-      folder = FileManager.default.temporaryDirectory.appendingPathComponent("ea-\(UUID().uuidString.prefix(8))")
-      try FileManager.default.createDirectory(
-        at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    }
-
-    deinit {
-      for process in processes where process.isRunning { kill(process.processIdentifier, SIGKILL) }
-      try? FileManager.default.removeItem(at: folder)
-    }
-
-    /// Starts a program that was built beside this test.
-    func start(_ name: String, _ arguments: [String], _ environment: [String: String] = [:]) throws -> Process {
-      let process = Process()
-      // Beside the tests that are running.
-      let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-      process.executableURL = URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent(name)
-      process.arguments = arguments
-      process.environment = ProcessInfo.processInfo.environment
-        .merging(["EASIM_BENCH": folder.path]) { $1 }.merging(environment) { $1 }
-      process.standardOutput = Pipe()
-      process.standardError = Pipe()
-      try process.run()
-      processes.append(process)
-      return process
-    }
-
-    /// Runs a program to its end and returns what it printed.
-    func run(
-      _ name: String, _ arguments: [String], _ environment: [String: String] = [:]
-    ) throws -> (status: Int32, output: String, errors: String) {
-      let process = try start(name, arguments, environment)
-      // An app waits for its accessory for ever; a test does not.
-      let limit = DispatchWorkItem { kill(process.processIdentifier, SIGKILL) }
-      DispatchQueue.global().asyncAfter(deadline: .now() + 30, execute: limit)
-      let output = (process.standardOutput as? Pipe)?.fileHandleForReading.readDataToEndOfFile() ?? Data()
-      let errors = (process.standardError as? Pipe)?.fileHandleForReading.readDataToEndOfFile() ?? Data()
-      process.waitUntilExit()
-      limit.cancel()
-      return (
-        process.terminationStatus, String(decoding: output, as: UTF8.self), String(decoding: errors, as: UTF8.self)
-      )
-    }
-  }
-
   @Test(arguments: [["string", "Hello"], ["hex", "0102ff"], ["10k"]])
   func anUnchangedProgramMeetsTheAccessoryOfAnotherProcess(what: [String]) throws {
     let bench = try Bench()

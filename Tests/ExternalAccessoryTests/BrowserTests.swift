@@ -162,10 +162,12 @@ import Testing
   ) async throws {
     try await withSimulatedWorld { world in
       let lamp = world.addUnconfigured(name: "Lamp")
-      let events = UnconfiguredAccessories.events()
-      let configuration = Task { () -> ConfigurationFailure? in
-        do { try await UnconfiguredAccessories.configure(lamp, on: NSObject()) } catch {
-          return error as? ConfigurationFailure
+      var events = UnconfiguredExternalAccessoryBrowser().makeAsyncIterator()
+      let configuration = Task { () -> UnconfiguredExternalAccessory.ConfigurationError? in
+        do throws(UnconfiguredExternalAccessory.ConfigurationError) {
+          try await lamp.configure(on: NSObject())
+        } catch {
+          return error
         }
         return nil
       }
@@ -173,11 +175,11 @@ import Testing
       world.finishConfiguration(status)
       await world.settle()
       var found: [String] = []
-      for await event in events {
-        if case .found(let accessories) = event { found += accessories.map(\.name) }
+      while let event = await events.next() {
+        if case .didFindUnconfiguredAccessories(let accessories) = event { found += accessories.map(\.name) }
       }
       #expect(found == ["Lamp"])
-      let failures: [ConfigurationFailure?] = [nil, .cancelled, .failed]
+      let failures: [UnconfiguredExternalAccessory.ConfigurationError?] = [nil, .cancelled, .failed]
       #expect(await configuration.value == failures[status.rawValue])
     }
   }

@@ -335,6 +335,18 @@ import Testing
     }
   }
 
+  @Test func aReadWithoutBytesReturnsZeroAndIsRecorded() async throws {
+    try await withSimulatedWorld { world in
+      let open = try await open(world)
+      open.session.inputStream?.open()
+      await world.settle()
+      var buffer = [UInt8](repeating: 0, count: 16)
+      #expect(open.session.inputStream?.read(&buffer, maxLength: 16) == 0)
+      #expect(open.session.inputStream?.streamStatus == .open)
+      #expect(world.misuses == ["read without bytes available on com.example.echo: Apple's stream would wait"])
+    }
+  }
+
   @Test func inRealTimeTheSameBytesComeBack() async throws {
     var settings = SimulatedWorld.Settings()
     settings.clock = .real

@@ -9,6 +9,7 @@ import Testing
     "  room(\"Pipes\", floor: 1, [\"Bytes\", \"CThing\"], resources: [.embedInCode(\"Folder\")]),",
     "  .executableTarget(name: \"tool\", dependencies: [\"Pipes\"]),",
     "  .target(name: \"Help\", dependencies: [\"Bytes\"], path: \"Tests/Support/Help\"),",
+    "  .executableTarget(name: \"trial\", dependencies: [\"Help\"], path: \"Tests/Support/trial\"),",
     "  tests(\"PipesTests\", [\"Pipes\", \"tool\", \"Help\"]),",
     "])",
   ].joined(separator: "\n")
@@ -20,6 +21,7 @@ import Testing
       "Sources/Pipes/A.swift": "import Bytes\nimport CThing\nimport Glibc",
       "Sources/tool/main.swift": "import Foundation\nimport Pipes",
       "Tests/Support/Help/A.swift": "import Bytes",
+      "Tests/Support/trial/main.swift": "import Help",
       "Tests/PipesTests/A.swift": "import Help\n@testable import Pipes\nimport Testing",
     ]
     files.merge(given) { $1 }
@@ -40,8 +42,8 @@ import Testing
 
   @Test func aPlanIsReadTargetByTarget() throws {
     let plan = try PackagePlan(parsing: Self.plan)
-    #expect(plan.targets.map(\.name) == ["Bytes", "CThing", "Pipes", "tool", "Help", "PipesTests"])
-    #expect(plan.targets.map(\.floor) == [0, 0, 1, 7, nil, nil])
+    #expect(plan.targets.map(\.name) == ["Bytes", "CThing", "Pipes", "tool", "Help", "trial", "PipesTests"])
+    #expect(plan.targets.map(\.floor) == [0, 0, 1, 7, nil, nil, nil])
     #expect(plan["Pipes"]?.dependencies == ["Bytes", "CThing"])
     #expect(plan["Bytes"]?.dependencies == [])
     #expect(plan["Help"]?.folder == "Tests/Support/Help")

@@ -23,7 +23,7 @@ plug=$!
 until_true 60 "the device" easim list usb:
 easim burst usb: --for 30s >/tmp/burst 2>&1 &
 burst=$!
-sleep 2
+until_true 60 "the burst" grep -q "connect" /tmp/burst
 kill -INT $plug
 status=0
 wait $burst || status=$?

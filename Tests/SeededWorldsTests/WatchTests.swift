@@ -25,12 +25,12 @@ import Testing
     var watch = PublicationWatch()
     _ = watch.saw(event(.connect, id: 7))
     _ = watch.saw(event(.disconnect, id: 7))
-    #expect(watch.saw(event(.connect, id: 7)) == "connection ID 7 was issued before")
+    #expect(watch.saw(event(.connect, id: 7))?.text == "connection ID 7 was issued before")
   }
 
   @Test func aDisconnectWithoutItsConnectIsNoticed() {
     var watch = PublicationWatch()
-    #expect(watch.saw(event(.disconnect, id: 7)) == "disconnect of 7, which is not connected")
+    #expect(watch.saw(event(.disconnect, id: 7))?.text == "disconnect of 7, which is not connected")
   }
 
   @Test func aSessionOnAProtocolThatIsNotOfferedIsNoticed() {
@@ -82,11 +82,12 @@ import Testing
     session.simulator.read = 10
     #expect(session.fault(linkWentDown: false) == nil)
     session.simulator.read = 9
-    #expect(session.fault(linkWentDown: false)?.contains("never delivered everything") == true)
+    #expect(session.fault(linkWentDown: false)?.text.contains("never delivered everything") == true)
     session.device.end = .closedByDevice
-    #expect(session.fault(linkWentDown: false)?.contains("the accessory was never told") == true)
+    #expect(session.fault(linkWentDown: false)?.text.contains("the accessory was never told") == true)
     session.simulator.end = .closedByDevice
-    #expect(session.isEcho || session.fault(linkWentDown: false)?.contains("bytes written before are missing") == true)
+    #expect(
+      session.isEcho || session.fault(linkWentDown: false)?.text.contains("bytes written before are missing") == true)
     session.simulator.end = .notRead(bytes: 1)
     #expect(session.fault(linkWentDown: true) == nil)
   }

@@ -32,7 +32,7 @@ import Testing
     let payload = [UInt8](repeating: 1, count: bytes)
     let header = PacketHeader(
       control: .ack, sequence: sequence, acknowledgement: ack, session: 2, payloadCount: bytes)
-    return watch.sent(header, payload: payload.span.bytes)
+    return watch.sent(header, payload: payload.span.bytes)?.text
   }
 
   private func receive(_ sequence: UInt8, ack: UInt8 = 10, bytes: Int = 20, _ watch: inout WindowWatch) {
@@ -102,7 +102,7 @@ import Testing
     #expect(send(11, &watch) == "sent a packet (ACK) before the link was synchronised")
     watch = WindowWatch(end: .device)
     #expect(
-      watch.sent(syn(10, acknowledging: 50), payload: LinkParameters().encoded.span.bytes)
+      watch.sent(syn(10, acknowledging: 50), payload: LinkParameters().encoded.span.bytes)?.text
         == "answered a SYN with number 50, which never came")
   }
 }

@@ -7,7 +7,7 @@
 /// | `pty:PATH` `serial:PATH[,BAUD]` | opens it raw | makes a pty linked from PATH; opens it raw |
 /// | `usb:` `usb:VID:PID` `usb:serial=S` `usb:BUS-PORT` | real USB accessories | – |
 /// | `usbip:HOST:PORT` | – | a USB/IP server |
-/// | `gadget:UDC` | – | a FunctionFS gadget |
+/// | `gadget:` `gadget:UDC` | – | a FunctionFS gadget |
 ///
 /// ```swift
 /// let address = try Address(parsing: "tcp:[::1]:7000")
@@ -30,8 +30,9 @@ public enum Address: Hashable, Sendable {
   case usb(USBSelector)
   /// A USB/IP server, for a simulated accessory as a USB device of another kernel.
   case usbip(host: String, port: UInt16)
-  /// A USB device controller of this kernel, for a simulated accessory as a real USB device.
-  case gadget(controller: String)
+  /// A USB device controller of this kernel, for a simulated accessory as a real USB device; the only one when it has no
+  /// name.
+  case gadget(controller: String?)
 
   /// Which accessories on USB are meant.
   public enum USBSelector: Hashable, Sendable {
@@ -75,7 +76,7 @@ extension Address: CustomStringConvertible {
     case .serial(let path, let baud): "serial:\(path)" + (baud.map { ",\($0)" } ?? "")
     case .usb(let selector): "usb:\(selector)"
     case .usbip(let host, let port): "usbip:\(Self.bracketed(host)):\(port)"
-    case .gadget(let controller): "gadget:\(controller)"
+    case .gadget(let controller): "gadget:\(controller ?? "")"
     }
   }
 

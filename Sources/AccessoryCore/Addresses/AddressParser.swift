@@ -43,11 +43,10 @@ struct AddressParser {
       let (host, port) = try hostAndPort(rest, form: "usbip")
       return .usbip(host: host, port: port)
     case "gadget":
-      guard !rest.isEmpty, !rest.contains("/") else {
-        let problem = rest.isEmpty ? "the name of the USB device controller is missing" : "'\(rest)' is a path"
-        throw error(rest, problem, "gadget:" + (rest.split(separator: "/").last ?? "UDC"))
+      guard !rest.contains("/") else {
+        throw error(rest, "'\(rest)' is a path", "gadget:" + (rest.split(separator: "/").last ?? ""))
       }
-      return .gadget(controller: String(rest))
+      return .gadget(controller: rest.isEmpty ? nil : String(rest))
     default: throw wrongKind(kind, rest: rest)
     }
   }

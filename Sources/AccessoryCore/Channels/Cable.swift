@@ -1,19 +1,90 @@
 /// What runs between an accessory and a device: one main channel for the link, and beside it, where the medium has
 /// them, side channels for External Accessory sessions that bypass the link (native transport).
+///
+/// The device opens side channels and the accessory hears of them, so the two ends of a cable are made differently:
+///
+/// ```swift
+/// let device = Cable(main: left, openSide: { name throws(SideRefusal) in try bus.open(name) })
+/// let accessory = Cable(main: right, hearSides: { hear in bus.onOpen = hear })
+/// ```
 public struct Cable {
   /// The channel that carries iAP2.
   public let main: any Channel
 
-  private let openSide: (UInt16) -> (any Channel)?
+  /// Opens the side channel of a protocol; not started, and used at once: it takes bytes while the medium still works.
+  public typealias Opener = (_ protocolName: String) throws(SideRefusal) -> any Channel
+  /// Hears of the side channels that the device opens, each with its protocol; not started.
+  public typealias Listener = (_ protocolName: String, _ channel: any Channel) -> Void
 
-  /// A cable of one channel, or with a way to open the side channel of a transport component.
-  public init(main: any Channel, side: @escaping (_ component: UInt16) -> (any Channel)? = { _ in nil }) {
-    self.main = main
-    openSide = side
+  private enum Sides {
+    case none
+    case opened(Opener)
+    case heard((@escaping Listener) -> Void)
   }
 
-  /// Opens the side channel of the transport component that an identification names; nil where the medium has none.
-  public func side(_ component: UInt16) -> (any Channel)? {
-    openSide(component)
+  private let sides: Sides
+
+  /// A cable of one channel.
+  public init(main: any Channel) {
+    (self.main, sides) = (main, .none)
+  }
+
+  /// The device's end of a cable with side channels.
+  public init(main: any Channel, openSide: @escaping Opener) {
+    (self.main, sides) = (main, .opened(openSide))
+  }
+
+  /// The accessory's end of a cable with side channels. `hearSides` is called once, with who is to hear of them.
+  public init(main: any Channel, hearSides: @escaping (@escaping Listener) -> Void) {
+    (self.main, sides) = (main, .heard(hearSides))
+  }
+
+  private init(main: any Channel, sides: Sides) {
+    (self.main, self.sides) = (main, sides)
+  }
+
+  /// Whether the medium has side channels at all.
+  public var hasSides: Bool {
+    if case .none = sides { false } else { true }
+  }
+
+  /// Opens the side channel that carries the sessions of a protocol. For the device's end.
+  public func openSide(for protocolName: String) throws(SideRefusal) -> any Channel {
+    guard case .opened(let open) = sides else { throw SideRefusal("this cable has no side channels") }
+    return try open(protocolName)
+  }
+
+  /// Tells of every side channel that the device opens from now on. For the accessory's end; nothing is told where the
+  /// medium has none.
+  public func hearSides(_ hear: @escaping Listener) {
+    if case .heard(let begin) = sides { begin(hear) }
+  }
+
+  /// The same cable with something around its channels: faults, a transcript.
+  public func wrapped(
+    main wrapMain: (any Channel) -> any Channel,
+    side wrapSide: @escaping (_ protocolName: String, _ channel: any Channel) -> any Channel
+  ) -> Cable {
+    let outer: Sides =
+      switch sides {
+      case .none: .none
+      case .opened(let open): .opened { name throws(SideRefusal) in wrapSide(name, try open(name)) }
+      case .heard(let begin): .heard { hear in begin { hear($0, wrapSide($0, $1)) } }
+      }
+    return Cable(main: wrapMain(main), sides: outer)
+  }
+}
+
+/// Why a side channel cannot be opened.
+public struct SideRefusal: Error, Equatable, Sendable, CustomStringConvertible {
+  /// A sentence fragment for messages: "this cable has no side channels".
+  public let description: String
+
+  /// A protocol has one side channel, which carries one session at a time.
+  public static let inUse = SideRefusal("another session is on its side channel")
+
+  /// A refusal for this reason.
+  public init(_ reason: String) {
+    description = reason
   }
 }

@@ -21,6 +21,10 @@ public protocol Channel: AnyObject {
   /// A short count is followed by `channelIsWritable` when there is room again.
   func send(_ bytes: RawSpan) -> Int
 
+  /// How many of the bytes that `send` took are known not to have reached the other end yet; 0 where the medium cannot
+  /// tell. What a session without acknowledgements goes by.
+  var undelivered: Int { get }
+
   /// Stops `received` until ``resumeReading()``, and with it, where the medium can, the other side's sending.
   func pauseReading()
 
@@ -30,6 +34,11 @@ public protocol Channel: AnyObject {
   /// Ends the channel from this side. What was taken by `send` still goes out where the medium allows. Closing an
   /// ended channel does nothing.
   func close()
+}
+
+extension Channel {
+  /// The medium cannot tell.
+  public var undelivered: Int { 0 }
 }
 
 /// Who hears from a channel. Calls come on the channel's loop, never from inside a call to the channel.

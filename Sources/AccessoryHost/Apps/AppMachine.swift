@@ -89,15 +89,15 @@ struct AppMachine: Equatable {
 
   mutating func withdrawn(_ accessory: PublishedAccessory) -> [Action] {
     since[accessory.connectionID] = nil
-    hidden.removeAll { $0.connectionID == accessory.connectionID }
-    guard let index = visible.firstIndex(where: { $0.connectionID == accessory.connectionID }) else { return [] }
+    if let index = hidden.index(numbered: accessory.connectionID) { hidden.remove(at: index) }
+    guard let index = visible.index(numbered: accessory.connectionID) else { return [] }
     visible.remove(at: index)
     if lifecycle.isHeld {
       queue.add(.disconnect(accessory))
       return []
     }
     guard lifecycle.hasAccessories else { return [] }
-    accessories.removeAll { $0.connectionID == accessory.connectionID }
+    if let index = accessories.index(numbered: accessory.connectionID) { accessories.remove(at: index) }
     return tell(.disconnect(accessory))
   }
 
@@ -191,9 +191,10 @@ struct AppMachine: Equatable {
   func decide(
     _ connectionID: Int, _ protocolName: String, isOpenElsewhere: Bool, now: Instant
   ) -> SessionTable.Decision {
-    guard let accessory = accessories.first(where: { $0.connectionID == connectionID }) else {
+    guard let index = accessories.index(numbered: connectionID) else {
       return .refuse(.notConnected(connectionID: connectionID))
     }
+    let accessory = accessories[index]
     if !manifest.declares(protocolName), rules.undeclaredSessions == .refused {
       let explanation = manifest.explainUndeclared(protocolName, switch: filterSwitch)
       return .refuse(.protocolNotDeclared(protocolName, explanation: explanation))

@@ -21,7 +21,7 @@ public final class BenchDialer: Dialing {
   private let loop: any PollingLoop
   private let options: TransportOptions
   private let isWanted: (BenchCard) -> Bool
-  private let wrap: (any Channel) -> any Channel
+  private let wrap: (Cable) -> Cable
   private let hear: (BenchWatcher.Change) -> Void
   private var lines: [String: Line] = [:]
   private var isStopped = false
@@ -55,12 +55,12 @@ public final class BenchDialer: Dialing {
   /// A dialer that has not begun.
   ///
   /// - Parameters:
-  ///   - wrap: puts transcripts and faults around the channels.
+  ///   - wrap: puts transcripts and faults around the channels of each cable.
   ///   - hear: told of every change on the bench, wanted or not.
   ///   - isWanted: whether the cable of an accessory with this card is to be taken.
   public init(
     _ directory: BenchDirectory, for device: Device, on loop: any PollingLoop,
-    options: TransportOptions = TransportOptions(), wrap: @escaping (any Channel) -> any Channel = { $0 },
+    options: TransportOptions = TransportOptions(), wrap: @escaping (Cable) -> Cable = { $0 },
     hear: @escaping (BenchWatcher.Change) -> Void = { _ in }, isWanted: @escaping (BenchCard) -> Bool = { _ in true }
   ) {
     self.directory = directory
@@ -168,8 +168,7 @@ public final class BenchDialer: Dialing {
     line.state = .pluggedIn(claim)
     let begun = loop.now
     let accessory = line.accessory
-    let wrapped = Cable(main: wrap(cable.main), side: { cable.side($0) })
-    device.plugIn(wrapped, at: accessory.address.description, announced: accessory.card) { [weak self] _ in
+    device.plugIn(wrap(cable), at: accessory.address.description, announced: accessory.card) { [weak self] _ in
       claim.release()
       guard let self else { return }
       // An accessory that hangs up at once is not asked as often as one that held.

@@ -23,7 +23,7 @@ public final class Dialer: Dialing {
   private let device: Device
   private let loop: any PollingLoop
   private let options: TransportOptions
-  private let wrap: (any Channel) -> any Channel
+  private let wrap: (Cable) -> Cable
   private var attempt: (any Connecting)?
   private var timer: LoopTimer?
   private var isStopped = false
@@ -41,10 +41,10 @@ public final class Dialer: Dialing {
   /// How long to wait at most after a cable that came to nothing.
   public static let longestPause = Duration.milliseconds(500)
 
-  /// A dialer that has not begun. `wrap` puts transcripts and faults around the channels.
+  /// A dialer that has not begun. `wrap` puts transcripts and faults around the channels of each cable.
   public init(
     _ address: Address, for device: Device, on loop: any PollingLoop, options: TransportOptions = TransportOptions(),
-    wrap: @escaping (any Channel) -> any Channel = { $0 }
+    wrap: @escaping (Cable) -> Cable = { $0 }
   ) {
     self.address = address
     self.device = device
@@ -78,8 +78,7 @@ public final class Dialer: Dialing {
       switch result {
       case .success(let found):
         lastError = nil
-        let cable = Cable(main: wrap(found.cable.main), side: { found.cable.side($0) })
-        device.plugIn(cable, at: address.description) { [weak self] end in self?.cableEnded(end) }
+        device.plugIn(wrap(found.cable), at: address.description) { [weak self] end in self?.cableEnded(end) }
       case .failure(let error):
         lastError = error
         pause = Self.period

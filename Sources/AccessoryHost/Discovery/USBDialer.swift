@@ -14,7 +14,7 @@ public final class USBDialer: Dialing {
   private let device: Device
   private let loop: any PollingLoop
   private let takesOne: Bool
-  private let wrap: (any Channel) -> any Channel
+  private let wrap: (Cable) -> Cable
   private let hear: (USBDevices.Change) -> Void
   private var lines: [String: Line] = [:]
   private var isStopped = false
@@ -47,11 +47,11 @@ public final class USBDialer: Dialing {
   ///
   /// - Parameters:
   ///   - takesOne: whether the first accessory that fits is the only one that is taken, at each of its appearances.
-  ///   - wrap: puts transcripts and faults around the channels.
+  ///   - wrap: puts transcripts and faults around the channels of each cable.
   ///   - hear: told of every change on USB, meant or not.
   public init(
     _ selector: Address.USBSelector, for device: Device, on loop: any PollingLoop, takesOne: Bool = false,
-    wrap: @escaping (any Channel) -> any Channel = { $0 }, hear: @escaping (USBDevices.Change) -> Void = { _ in }
+    wrap: @escaping (Cable) -> Cable = { $0 }, hear: @escaping (USBDevices.Change) -> Void = { _ in }
   ) {
     self.selector = selector
     self.device = device
@@ -115,7 +115,7 @@ public final class USBDialer: Dialing {
       USBOpening(line.accessory, on: loop) { [unowned self, unowned line] result in
         line.state = .idle
         switch result {
-        case .success(let channel): plugIn(channel, line)
+        case .success(let cable): plugIn(cable, line)
         case .failure(let error):
           note(line, error)
           if error.mayPass { dialLater(line) }
@@ -123,16 +123,16 @@ public final class USBDialer: Dialing {
       })
   }
 
-  private func plugIn(_ channel: USBChannel, _ line: Line) {
+  private func plugIn(_ cable: USBCable, _ line: Line) {
     trouble = nil
     line.said = nil
     line.state = .pluggedIn
     pinned = line.accessory.port
     let place = "\(line.accessory.address)"
-    if channel.staleCount > 0 {
-      device.tell(.note("\(channel.staleCount) bytes of an earlier session were thrown away at \(place)"), nil)
+    if cable.staleCount > 0 {
+      device.tell(.note("\(cable.staleCount) bytes of an earlier session were thrown away at \(place)"), nil)
     }
-    device.plugIn(Cable(main: wrap(channel)), at: place) { [weak self, weak line] end in
+    device.plugIn(wrap(cable.cable), at: place) { [weak self, weak line] end in
       guard let self, let line else { return }
       line.state = .idle
       if !end.linkWasUp { trouble = "\(place) is no accessory that speaks iAP2: \(end.reason)" }

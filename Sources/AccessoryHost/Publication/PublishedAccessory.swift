@@ -45,6 +45,19 @@ public struct PublishedAccessory: Equatable, Sendable {
   }
 }
 
+extension [PublishedAccessory] {
+  /// Where the publication with this number is. Lists of publications are in the order of publication, and so of their
+  /// numbers: among ten thousand, a dozen are looked at.
+  func index(numbered connectionID: Int) -> Int? {
+    var (low, high) = (startIndex, endIndex)
+    while low < high {
+      let middle = (low + high) / 2
+      if self[middle].connectionID < connectionID { low = middle + 1 } else { high = middle }
+    }
+    return low < endIndex && self[low].connectionID == connectionID ? low : nil
+  }
+}
+
 /// What Apple's dump shows of a certificate: how long it and its serial number are.
 public struct CertificateSizes: Equatable, Sendable {
   /// Bytes of the serial number.

@@ -43,7 +43,8 @@ extension BurstReport {
 
   var verified: String {
     switch plan.verification {
-    case "none": "delivered, which means acknowledged by the link (nothing was compared)"
+    case "none":
+      "delivered, which means acknowledged by the link or taken by native transport's endpoints (nothing was compared)"
     case "echo": "echo verified byte for byte"
     default: "\(plan.verification) verified"
     }

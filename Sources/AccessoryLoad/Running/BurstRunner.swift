@@ -141,9 +141,11 @@ public final class BurstRunner {
     wake?.arm(at: loop.now)
   }
 
-  /// Begins as many bursts on a lane as there may be.
-  func pump(_ lane: LaneDriver) {
-    guard outcome == nil, schedule.start != nil else { return }
+  /// Begins as many bursts on a lane as there may be; false when no other lane needs to be asked now, because nothing is
+  /// due for any.
+  @discardableResult
+  func pump(_ lane: LaneDriver) -> Bool {
+    guard outcome == nil, schedule.start != nil else { return false }
     while lane.canBegin {
       switch schedule.next(lane: lane.index, of: laneCount, now: loop.now) {
       case .begin(let ticket):
@@ -151,11 +153,15 @@ public final class BurstRunner {
         tally.begun += 1
       case .wait(let instant):
         if wake?.deadline.map({ instant < $0 }) ?? true { wake?.arm(at: instant) }
-        return
-      case .waitForOthers: return
-      case .finished: return settleDown()
+        // The bursts of a rate are for whoever has room; in a closed loop each session waits for its own time.
+        return plan.pace == .closedLoop
+      case .waitForOthers: return true
+      case .finished:
+        settleDown()
+        return false
       }
     }
+    return true
   }
 
   func completed(_ flight: BurstLane.Flight, on lane: LaneDriver) {
@@ -216,11 +222,13 @@ public final class BurstRunner {
   // MARK: Time
 
   private func pumpAll() {
-    let lanes = sites.flatMap(\.lanes)
-    guard !lanes.isEmpty else { return }
+    guard laneCount > 0 else { return }
     // Another one first each time: with a rate, the first one that is asked gets what is due.
-    nextLane = (nextLane + 1) % lanes.count
-    for offset in lanes.indices { pump(lanes[(nextLane + offset) % lanes.count]) }
+    nextLane = (nextLane + 1) % laneCount
+    for offset in 0..<laneCount {
+      let number = (nextLane + offset) % laneCount
+      if !pump(sites[number / plan.sessions].lanes[number % plan.sessions]) { break }
+    }
     if schedule.isFinished { settleDown() }
   }
 

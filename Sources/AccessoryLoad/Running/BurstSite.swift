@@ -175,6 +175,7 @@ final class ReceptionTap: Channel, ChannelHandler {
   }
 
   var keepsTransfersApart: Bool { inner.keepsTransfersApart }
+  var undelivered: Int { inner.undelivered }
 
   func start(_ handler: any ChannelHandler) {
     self.handler = handler

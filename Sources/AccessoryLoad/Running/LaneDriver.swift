@@ -21,6 +21,7 @@ final class LaneDriver: SessionHandler {
   private var state = State.closed
   private var machine: BurstLane
   private var isWriting = false
+  private var isWatchingDelivery = false
 
   init(index: Int, site: BurstSite, runner: BurstRunner) {
     self.index = index
@@ -81,6 +82,21 @@ final class LaneDriver: SessionHandler {
       if taken == 0 { return }
       machine.took(taken)
       while let flight = machine.completeAnswered() { complete(flight) }
+    }
+    if runner.plan.verification == .nothing, !session.hasAcknowledgements { watchDelivery() }
+  }
+
+  /// How often what has left this end is looked at, where no acknowledgement tells.
+  private static let deliveryPace = Duration.milliseconds(1)
+
+  private func watchDelivery() {
+    guard case .open = state, !machine.flights.isEmpty, !isWatchingDelivery else { return }
+    isWatchingDelivery = true
+    runner.loop.schedule(after: Self.deliveryPace) { [weak self] in
+      guard let self else { return }
+      isWatchingDelivery = false
+      lookAtAcknowledgements()
+      watchDelivery()
     }
   }
 

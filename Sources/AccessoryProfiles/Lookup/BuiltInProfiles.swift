@@ -4,6 +4,7 @@
 /// the only thing to add to for a new one, and a test compares it with the directory.
 enum BuiltInProfiles {
   static let files: [(name: String, bytes: [UInt8])] = [
+    ("camera", PackageResources.camera_json5),
     ("echo", PackageResources.echo_json5),
     ("lawk-view", PackageResources.lawk_view_json5),
     ("misbehaving", PackageResources.misbehaving_json5),

@@ -42,6 +42,12 @@ public struct ProfileLibrary: Sendable {
     return try ProfileReader.read(wholeTree(source, chain: []), name: name)
   }
 
+  /// A profile from a tree that stands in another document; it may extend profiles by name.
+  public func template(tree: JSON5Value, name: String) throws(SourceProblems) -> ProfileTemplate {
+    let source = Source(name: name, label: name, origin: .text, bytes: [])
+    return try ProfileReader.read(laid(tree, of: source, chain: []), name: name)
+  }
+
   /// The text of a profile's file, as it was written, with its comments.
   public func text(_ reference: String) throws(SourceProblems) -> String {
     String(decoding: try find(reference).bytes, as: UTF8.self)
@@ -127,6 +133,11 @@ public struct ProfileLibrary: Sendable {
     } catch {
       throw SourceProblems([error])
     }
+    return try laid(tree, of: source, chain: chain)
+  }
+
+  /// The same for a tree that was read already.
+  private func laid(_ tree: JSON5Value, of source: Source, chain: [Source]) throws(SourceProblems) -> JSON5Value {
     try ProfileReader.checkVersion(of: tree)
     guard let base = tree["extends"] else { return tree }
     guard case .text(let reference) = base.content else {

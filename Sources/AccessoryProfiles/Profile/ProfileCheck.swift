@@ -66,13 +66,34 @@ struct ProfileCheck {
           "\(path).id", "the protocols '\(entries[twin].name)' and '\(entry.name)' have the same id \(entry.id)",
           reliesOn: ["\(protocolPaths[twin]).id"])
       }
-      if let component = entry.nativeTransportComponent, !profile.transports.contains(where: { $0.id == component }) {
-        let declared = profile.transports.map { String($0.id) }.joined(separator: ", ")
-        error(
-          "\(path).nativeTransportComponent",
-          "there is no transport with the id \(component): the declared ones are \(declared)", reliesOn: ["transports"])
-      }
+      checkNativeTransport(entry, path)
       if let behavior = entry.behavior { checkBehavior(behavior, path: "\(path).behavior") }
+    }
+  }
+
+  private mutating func checkNativeTransport(_ entry: Profile.SessionProtocol, _ path: String) {
+    guard let component = entry.nativeTransportComponent else { return }
+    let key = "\(path).nativeTransportComponent"
+    let usb = profile.transports.filter { $0.kind == .usbHost || $0.kind == .usbDevice }
+    let choice =
+      usb.isEmpty
+      ? "declare one of the kind usbHost"
+      : "the declared ones on USB are " + usb.map { String($0.id) }.joined(separator: ", ")
+    guard let transport = profile.transports.first(where: { $0.id == component }) else {
+      return error(key, "there is no transport with the id \(component): \(choice)", reliesOn: ["transports"])
+    }
+    if !usb.contains(transport) {
+      error(
+        key,
+        "the transport \(component) is \(transport.kind.name), and native transport needs endpoints on USB: \(choice)",
+        reliesOn: ["transports"])
+    }
+    let natives = profile.protocols.filter { $0.nativeTransportComponent != nil }
+    if natives.firstIndex(of: entry) == Profile.SessionProtocol.mostNative {
+      error(
+        key,
+        "a USB device has endpoints for \(Profile.SessionProtocol.mostNative) protocols of native transport, and "
+          + "this profile has \(natives.count)", reliesOn: ["accessory.protocols"])
     }
   }
 
@@ -91,6 +112,7 @@ struct ProfileCheck {
   }
 
   private mutating func checkMessages() {
+    // Also for protocols of native transport: without endpoints for them their sessions go over the link.
     guard !profile.protocols.isEmpty else { return }
     let start = [Profile.MessageName.id(0xEA00), .name("StartExternalAccessoryProtocolSession")]
     if !profile.messages.received.contains(where: start.contains) {

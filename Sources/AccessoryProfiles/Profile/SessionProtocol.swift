@@ -9,7 +9,8 @@ extension Profile {
     public var matchAction: MatchAction
     /// What the accessory does with this protocol's bytes; nil for what the profile does.
     public var behavior: Behavior?
-    /// The transport component whose side channel carries the sessions, instead of the link.
+    /// The transport component on USB whose own endpoints carry the sessions, instead of the link (native transport). On
+    /// cables without such endpoints they go over the link.
     public var nativeTransportComponent: UInt16?
 
     /// A protocol.
@@ -23,6 +24,9 @@ extension Profile {
       self.behavior = behavior
       self.nativeTransportComponent = nativeTransportComponent
     }
+
+    /// So many protocols of native transport fit on one USB device: each takes an endpoint number, and iAP2 two.
+    static let mostNative = 13
 
     /// What is wrong with a protocol's name; nil when it is reverse DNS: two parts or more, joined by points, of letters
     /// (of any script), digits, `-` and `_`.

@@ -50,7 +50,9 @@ public final class USBIPBus {
 
   /// A place on the bus for one accessory.
   public func makePort(for profile: Profile) -> USBIPPort {
-    USBIPPort(self, server.makeExport(USBAccessoryShape(profile)))
+    var shape = USBAccessoryShape(profile)
+    shape.nativeProtocols = profile.protocols.filter { $0.nativeTransportComponent != nil }.map(\.name)
+    return USBIPPort(self, server.makeExport(shape))
   }
 }
 
@@ -82,7 +84,7 @@ public final class USBIPPort: Port {
 
 extension USBAccessoryShape {
   /// The accessory that a profile describes as a USB device. A bus of more than 480 Mbit/s is not simulated: such an
-  /// accessory is one of high speed.
+  /// accessory is one of high speed. Native transports are added by a port that can carry them.
   init(_ profile: Profile) {
     self.init(
       manufacturer: profile.usb.manufacturerString ?? profile.identity.manufacturer,

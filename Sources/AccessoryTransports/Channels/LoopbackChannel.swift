@@ -61,6 +61,11 @@ public final class LoopbackChannel: Channel {
     return LoopbackCable(left: left, right: right)
   }
 
+  /// Whether it was closed, or has ended and said so.
+  public var isOver: Bool {
+    if case .over = state { true } else { false }
+  }
+
   // MARK: - Channel
 
   /// Begins to receive.
@@ -85,6 +90,9 @@ public final class LoopbackChannel: Channel {
     if taken > 0 { peer?.scheduleDelivery() }
     return taken
   }
+
+  /// What is on its way, waits for a receiver that paused, or was lost there when the cable ended.
+  public var undelivered: Int { outbound.undelivered }
 
   /// Leaves what arrives in the cable, which fills up.
   public func pauseReading() {

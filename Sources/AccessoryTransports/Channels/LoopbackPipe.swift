@@ -27,6 +27,7 @@ final class LoopbackPipe {
   private var firstSegment = 0
   /// When the last byte that was sent has left the sender.
   private var lineIsFree = Instant.origin
+  private var lost = 0
   private var ending: (end: ChannelEnd, arrival: Instant)?
 
   /// Whether the sender was told "no room" and waits to hear of some.
@@ -43,6 +44,9 @@ final class LoopbackPipe {
   var isOpen: Bool { ending == nil }
 
   var hasRoom: Bool { held < capacity }
+
+  /// How many bytes were taken and not received, and never will be if the pipe was cut.
+  var undelivered: Int { held + lost }
 
   private var held: Int { filling.count + draining.count - drained }
 
@@ -87,6 +91,7 @@ final class LoopbackPipe {
 
   /// Ends the pipe at once: what has not arrived is lost.
   func cut(_ end: ChannelEnd, now: Instant) {
+    lost += held
     filling.count = 0
     draining.count = 0
     drained = 0

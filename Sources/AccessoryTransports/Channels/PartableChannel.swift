@@ -60,6 +60,8 @@ public final class PartableChannel: Channel, ChannelHandler {
 
   /// As the channel inside.
   public var keepsTransfersApart: Bool { inner.keepsTransfersApart }
+  /// As the channel inside.
+  public var undelivered: Int { inner.undelivered }
 
   /// Begins to receive.
   public func start(_ handler: any ChannelHandler) {

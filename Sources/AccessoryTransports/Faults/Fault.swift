@@ -80,6 +80,14 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
   public var description: String { arguments.text(name) }
 }
 
+extension [Fault] {
+  /// The bytes a second that a line with these faults carries at least; nil where none of them says. For
+  /// `LinkSettings.lineRate`: an end that knows its line does not overfill it.
+  public var lineRate: Int? {
+    filter { $0.definition == .rate }.map { $0.arguments.count("bytes") }.min()
+  }
+}
+
 /// Why a text is no fault; the description is a whole sentence that quotes it.
 public struct FaultTextError: Error, Equatable, Sendable, CustomStringConvertible {
   /// What is wrong, where, and the right form.

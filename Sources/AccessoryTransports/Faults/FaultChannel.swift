@@ -70,6 +70,9 @@ public final class FaultChannel: Channel, ChannelHandler {
   /// As the channel inside.
   public var keepsTransfersApart: Bool { inner.keepsTransfersApart }
 
+  /// What the faults hold and what the channel inside has.
+  public var undelivered: Int { (outbound?.held ?? 0) + inner.undelivered }
+
   /// Begins to receive, and to count the faults' times.
   public func start(_ handler: any ChannelHandler) {
     switch state {

@@ -25,6 +25,10 @@ struct PseudoTerminal: ~Copyable {
 }
 
 /// The symbolic link by which people find a pseudo terminal whose number changes.
+///
+/// An accessory that is killed leaves its link behind, and the kernel soon gives the number to somebody else: another
+/// accessory, or a person's shell. Such a terminal is younger than the link to it, which shows that the link is stale:
+/// the change time of a terminal's file is when it was made, and nothing that passes through it touches that.
 struct TerminalLink {
   let path: String
 
@@ -35,9 +39,19 @@ struct TerminalLink {
     guard status.st_mode & S_IFMT == S_IFLNK, let target, target.hasPrefix("/dev/pts/") else {
       throw .unusable(address, "a file that is no link to a terminal is in the way")
     }
-    guard stat(path, &status) == 0 else { return }
+    guard stat(path, &status) == 0, !isStale else { return }
     let number = Int(target.dropFirst("/dev/pts/".count))
     throw .inUse(address, pid: number.flatMap(ProcessTable.maker))
+  }
+
+  /// Whether it leads to a terminal that is not the one that it was made for.
+  var isStale: Bool {
+    var (link, terminal) = (stat(), stat())
+    guard target?.hasPrefix("/dev/pts/") == true, lstat(path, &link) == 0, stat(path, &terminal) == 0 else {
+      return false
+    }
+    let (made, changed) = (link.st_mtim, terminal.st_ctim)
+    return (changed.tv_sec, changed.tv_nsec) > (made.tv_sec, made.tv_nsec)
   }
 
   /// Points the link at a terminal. There is no moment at which the path leads nowhere.

@@ -15,6 +15,7 @@ public final class Transcript {
     var other: End { self == .accessory ? .device : .accessory }
   }
 
+  private let shownBytes: Int
   private let write: (String) -> Void
   private var fromAccessory = PacketScanner()
   private var fromDevice = PacketScanner()
@@ -23,6 +24,7 @@ public final class Transcript {
   /// `write` takes each line, without its end.
   public init(shownBytes: Int = 8, write: @escaping (String) -> Void) {
     self.write = write
+    self.shownBytes = shownBytes
     narrator = PacketNarrator(shownBytes: shownBytes)
   }
 
@@ -32,6 +34,13 @@ public final class Transcript {
     case .accessory: scan(bytes, &fromAccessory, end, time)
     case .device: scan(bytes, &fromDevice, end, time)
     }
+  }
+
+  /// A transfer passed on the side channel of a protocol, sent by `end`.
+  public func recordTransfer(_ bytes: RawSpan, of protocolName: String, from end: End, at time: Instant) {
+    let shown = bytes.withUnsafeBytes { Hex.spaced($0.prefix(shownBytes)) }
+    let more = bytes.byteCount > shownBytes ? " …" : ""
+    line(end, time, "SIDE \(protocolName) \(bytes.byteCount) bytes \(shown)\(more)")
   }
 
   /// Something else happened.

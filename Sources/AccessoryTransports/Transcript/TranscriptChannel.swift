@@ -8,6 +8,8 @@ import IAP2
 /// 0.000213 D DATA seq=1 ack=0 session=1 AA00 RequestAuthenticationCertificate
 /// ```
 ///
+/// A side channel carries no packets, so each transfer is a line: `1.002000 D SIDE com.example.files 10240 bytes 00 01 …`.
+///
 /// The time is the loop's, `A` and `D` are the accessory and the device. A packet is written when its last byte passes,
 /// so both ends of a cable without delay write the same lines.
 public final class TranscriptChannel: Channel, ChannelHandler {
@@ -15,10 +17,15 @@ public final class TranscriptChannel: Channel, ChannelHandler {
   private let loop: any EventLoop
   private let transcript: Transcript
   private let end: Transcript.End
+  private let side: String?
   private var handler: (any ChannelHandler)?
 
-  /// Writes to `transcript` what passes at this end of a cable.
-  public init(around inner: any Channel, at end: Transcript.End, _ transcript: Transcript, on loop: any EventLoop) {
+  /// Writes to `transcript` what passes at this end of a cable; `side` is the protocol of a side channel.
+  public init(
+    around inner: any Channel, at end: Transcript.End, _ transcript: Transcript, side: String? = nil,
+    on loop: any EventLoop
+  ) {
+    self.side = side
     self.inner = inner
     self.end = end
     self.transcript = transcript
@@ -27,6 +34,8 @@ public final class TranscriptChannel: Channel, ChannelHandler {
 
   /// As the channel inside.
   public var keepsTransfersApart: Bool { inner.keepsTransfersApart }
+  /// As the channel inside.
+  public var undelivered: Int { inner.undelivered }
 
   /// Begins to receive.
   public func start(_ handler: any ChannelHandler) {
@@ -37,7 +46,7 @@ public final class TranscriptChannel: Channel, ChannelHandler {
   /// Sends, and writes down what was taken.
   public func send(_ bytes: RawSpan) -> Int {
     let taken = inner.send(bytes)
-    if taken > 0 { transcript.record(bytes.extracting(0..<taken), from: end, at: loop.now) }
+    if taken > 0 { record(bytes.extracting(0..<taken), from: end) }
     return taken
   }
 
@@ -49,14 +58,14 @@ public final class TranscriptChannel: Channel, ChannelHandler {
 
   /// Closes, and writes that down.
   public func close() {
-    if handler != nil { transcript.note("\(end.rawValue) closed", at: loop.now) }
+    if handler != nil { transcript.note("\(end.rawValue) closed\(of)", at: loop.now) }
     handler = nil
     inner.close()
   }
 
   /// Bytes came from the other end.
   public func channel(_ channel: any Channel, received bytes: RawSpan) {
-    transcript.record(bytes, from: end.other, at: loop.now)
+    record(bytes, from: end.other)
     handler?.channel(self, received: bytes)
   }
 
@@ -67,9 +76,19 @@ public final class TranscriptChannel: Channel, ChannelHandler {
 
   /// The channel inside is over.
   public func channel(_ channel: any Channel, endedWith ending: ChannelEnd) {
-    transcript.note("\(end.rawValue) sees that \(ending)", at: loop.now)
+    transcript.note("\(end.rawValue) sees\(of) that \(ending)", at: loop.now)
     let told = handler
     handler = nil
     told?.channel(self, endedWith: ending)
+  }
+
+  private var of: String { side.map { " SIDE \($0)" } ?? "" }
+
+  private func record(_ bytes: RawSpan, from sender: Transcript.End) {
+    if let side {
+      transcript.recordTransfer(bytes, of: side, from: sender, at: loop.now)
+    } else {
+      transcript.record(bytes, from: sender, at: loop.now)
+    }
   }
 }

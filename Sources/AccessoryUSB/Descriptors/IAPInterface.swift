@@ -13,6 +13,23 @@ public struct IAPInterface: Equatable, Sendable {
 
   /// The number of the string that names it; 0 for none.
   public var nameIndex: UInt8
+  /// The native transports beside it.
+  public var natives: [NativeInterface] = []
+}
+
+/// An interface that carries the sessions of one External Accessory protocol by itself: native transport. Its name is
+/// the protocol's.
+public struct NativeInterface: Equatable, Sendable {
+  /// The interface's number.
+  public var number: UInt8
+  /// The alternate setting that has the bulk pair; choosing it begins a session, and choosing 0 ends it.
+  public var alternate: UInt8
+  /// Where the host reads.
+  public var incoming: USBEndpoint
+  /// Where the host writes.
+  public var outgoing: USBEndpoint
+  /// The number of the string that names it; 0 for none.
+  public var nameIndex: UInt8
 }
 
 /// What a device is to a host of accessories.
@@ -39,7 +56,8 @@ extension USBDescriptors {
           return .accessory(
             IAPInterface(
               configuration: configuration.value, number: interface.number, alternate: interface.alternate,
-              incoming: pair.incoming, outgoing: pair.outgoing, nameIndex: interface.nameIndex))
+              incoming: pair.incoming, outgoing: pair.outgoing, nameIndex: interface.nameIndex,
+              natives: configuration.nativeInterfaces))
         }
         reason = reason ?? "interface \(interface.number) is \(interface.kind) and has \(interface.missingForBulkPair)"
       }
@@ -51,6 +69,21 @@ extension USBDescriptors {
       }
     }
     return .unrelated
+  }
+}
+
+extension USBDescriptors.Configuration {
+  /// The native transports that can be used: of each interface the first alternate setting with a bulk pair.
+  var nativeInterfaces: [NativeInterface] {
+    var found: [NativeInterface] = []
+    for interface in interfaces where interface.kind == .native {
+      guard let pair = interface.bulkPair, !found.contains(where: { $0.number == interface.number }) else { continue }
+      found.append(
+        NativeInterface(
+          number: interface.number, alternate: interface.alternate, incoming: pair.incoming, outgoing: pair.outgoing,
+          nameIndex: interface.nameIndex))
+    }
+    return found
   }
 }
 

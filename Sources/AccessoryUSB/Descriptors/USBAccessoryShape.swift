@@ -17,6 +17,8 @@ public struct USBAccessoryShape: Equatable, Sendable {
   public var serial: String
   /// How fast it is.
   public var speed = USBSpeed.high
+  /// The protocols whose sessions have endpoints of their own (native transport), each with an interface that it names.
+  public var nativeProtocols: [String] = []
 
   /// The string that names the interface.
   public static let interfaceName = "iAP Interface"
@@ -27,7 +29,12 @@ public struct USBAccessoryShape: Equatable, Sendable {
     static let product: UInt8 = 2
     static let serial: UInt8 = 3
     static let interface: UInt8 = 4
+    /// Of the first native transport; the others follow.
+    static let native: UInt8 = 5
   }
+
+  /// Endpoint numbers end at 15, and iAP2 has two of them.
+  public static let mostNativeProtocols = 13
 
   /// A shape with the default numbers.
   public init(manufacturer: String, name: String, serial: String) {
@@ -36,16 +43,33 @@ public struct USBAccessoryShape: Equatable, Sendable {
     self.serial = serial
   }
 
-  /// The interfaces, for a speed.
+  /// Every alternate setting of every interface, for a speed: iAP2 first, then each native transport, without endpoints
+  /// in alternate 0 and with a bulk pair in alternate 1.
   public func interfaces(at speed: USBSpeed) -> [USBInterface] {
-    [
-      USBInterface(
-        number: 0, kind: .iAP, nameIndex: StringIndex.interface,
-        endpoints: [
-          USBEndpoint(address: 0x81, packetSize: speed.bulkPacketSize),
-          USBEndpoint(address: 0x02, packetSize: speed.bulkPacketSize),
-        ])
-    ]
+    func pair(_ incoming: UInt8, _ outgoing: UInt8) -> [USBEndpoint] {
+      [incoming, outgoing].map { USBEndpoint(address: $0, packetSize: speed.bulkPacketSize) }
+    }
+    precondition(
+      nativeProtocols.count <= Self.mostNativeProtocols, "a profile's reader lets no more native transports pass")
+    let main = USBInterface(
+      number: 0, kind: .iAP, nameIndex: StringIndex.interface, endpoints: pair(0x81, 0x02))
+    let natives = nativeProtocols.indices.flatMap { index in
+      let step = UInt8(index)
+      return [[], pair(0x83 + step, 0x03 + step)].enumerated().map { alternate, endpoints in
+        USBInterface(
+          number: 1 + step, alternate: UInt8(alternate), kind: .native, nameIndex: StringIndex.native + step,
+          endpoints: endpoints)
+      }
+    }
+    return [main] + natives
+  }
+
+  /// How many interfaces there are, alternate settings not counted.
+  var interfaceCount: UInt8 { UInt8(1 + nativeProtocols.count) }
+
+  /// The protocol whose sessions an interface carries; nil for that of iAP2.
+  public func nativeProtocol(of interface: USBInterface) -> String? {
+    interface.kind == .native ? nativeProtocols[Int(interface.number) - 1] : nil
   }
 
   /// The device descriptor: class 0, so that each interface speaks for itself.
@@ -58,7 +82,7 @@ public struct USBAccessoryShape: Equatable, Sendable {
   public var configurationDescriptor: [UInt8] {
     let body = interfaces(at: speed).flatMap { $0.descriptor(namedBy: $0.nameIndex) }
     let total = UInt16(9 + body.count)
-    return [9, 2] + total.littleEndianBytes + [UInt8(interfaces(at: speed).count), 1, 0, 0xC0, 50] + body
+    return [9, 2] + total.littleEndianBytes + [interfaceCount, 1, 0, 0xC0, 50] + body
   }
 
   /// What the device would be at the other speed; a full speed device has none.
@@ -68,15 +92,24 @@ public struct USBAccessoryShape: Equatable, Sendable {
 
   /// A string descriptor; nil where the device has no such string.
   public func stringDescriptor(_ index: UInt8) -> [UInt8]? {
-    switch index {
     // The one language: English (United States).
-    case 0: [4, 3, 0x09, 0x04]
-    case StringIndex.manufacturer: Self.string(manufacturer)
-    case StringIndex.product: Self.string(name)
-    case StringIndex.serial: Self.string(serial)
-    case StringIndex.interface: Self.string(Self.interfaceName)
-    default: nil
+    index == 0 ? [4, 3, 0x09, 0x04] : text(index).map(Self.string)
+  }
+
+  /// The string with this number; nil where the device has no such string.
+  func text(_ index: UInt8) -> String? {
+    switch index {
+    case StringIndex.manufacturer: manufacturer
+    case StringIndex.product: name
+    case StringIndex.serial: serial
+    case StringIndex.interface: Self.interfaceName
+    default: nativeName(index)
     }
+  }
+
+  private func nativeName(_ index: UInt8) -> String? {
+    let place = Int(index) - Int(StringIndex.native)
+    return nativeProtocols.indices.contains(place) ? nativeProtocols[place] : nil
   }
 
   /// A string descriptor has one byte for its length, so 126 units of UTF-16 fit; a pair is not torn apart.

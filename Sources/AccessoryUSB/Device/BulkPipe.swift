@@ -102,6 +102,9 @@ final class BulkPipe: Channel {
   /// Whether there is something for the host.
   var hasBytes: Bool { waitingCount > 0 }
 
+  /// Whether what ``take(_:)`` gave last was not the end of its transfer.
+  var isInsideTransfer: Bool { gone > 0 }
+
   /// Delivers what the host gave. Only while ``takesBytes``.
   func deliver(_ bytes: [UInt8]) {
     guard case .started(let handler) = state, !bytes.isEmpty else { return }

@@ -1,6 +1,7 @@
 /// Endpoint 0 of a simulated accessory: answers the standard requests a kernel enumerates with.
 ///
-/// States as the wire shows them: addressed (configuration 0), configured (1), where interface 0 exists. A request that
+/// States as the wire shows them: addressed (configuration 0), configured (1), where the interfaces exist, each in the
+/// alternate setting that was chosen last, and in 0 until one is. A request that
 /// makes no sense in a state is answered with a stall, as chapter 9 of the USB specification wants. What a request means
 /// for the accessory comes back as an effect.
 struct ControlEndpoint {
@@ -33,8 +34,10 @@ struct ControlEndpoint {
   /// What a request means for the rest of the accessory.
   enum Effect: Equatable {
     case nothing
-    /// The host chose the configuration or the alternate setting: every transfer begins anew.
+    /// The host chose the configuration or the alternate setting of iAP2: everything begins anew.
     case restarted
+    /// The host chose an alternate setting of another interface.
+    case chosen(interface: UInt8, alternate: UInt8)
     /// The host chose no configuration: the endpoints are gone.
     case stopped
     /// The host has got over a halt of this endpoint.
@@ -43,6 +46,8 @@ struct ControlEndpoint {
 
   private let shape: USBAccessoryShape
   private var configuration: UInt8 = 0
+  /// The alternate settings that are not 0, by interface.
+  private var alternates: [UInt8: UInt8] = [:]
 
   /// Whether the host has chosen the configuration.
   var isConfigured: Bool { configuration != 0 }
@@ -59,16 +64,21 @@ struct ControlEndpoint {
     case (0x80, 0): return data([1, 0], setup)
     case (0x81, 0), (0x82, 0): return isConfigured ? data([0, 0], setup) : (.stall, .nothing)
     case (0x80, 8): return data([configuration], setup)
-    case (0x81, 10): return isConfigured && setup.index == 0 ? data([0], setup) : (.stall, .nothing)
+    case (0x81, 10):
+      guard isConfigured, let interface = interface(setup, alternate: 0) else { return (.stall, .nothing) }
+      return data([alternates[interface.number] ?? 0], setup)
     // The address is the host controller's business.
     case (0x00, 5): return (.data([]), .nothing)
     case (0x00, 9):
       guard setup.value <= 1 else { return (.stall, .nothing) }
       configuration = UInt8(setup.value)
+      alternates = [:]
       return (.data([]), isConfigured ? .restarted : .stopped)
     case (0x01, 11):
-      guard isConfigured, setup.index == 0, setup.value == 0 else { return (.stall, .nothing) }
-      return (.data([]), .restarted)
+      guard isConfigured, let interface = interface(setup, alternate: setup.value) else { return (.stall, .nothing) }
+      if interface.kind == .iAP { return (.data([]), .restarted) }
+      alternates[interface.number] = interface.alternate
+      return (.data([]), .chosen(interface: interface.number, alternate: interface.alternate))
     case (0x02, 1) where setup.value == 0 && isConfigured:
       return (.data([]), .haltCleared(endpoint: UInt8(truncatingIfNeeded: setup.index)))
     // Remote wake-up and halts that the host sets itself change nothing here.
@@ -79,6 +89,10 @@ struct ControlEndpoint {
 
   private func data(_ bytes: [UInt8], _ setup: Setup) -> (Answer, Effect) {
     (.data(Array(bytes.prefix(Int(setup.length)))), .nothing)
+  }
+
+  private func interface(_ setup: Setup, alternate: UInt16) -> USBInterface? {
+    shape.interfaces(at: shape.speed).first { UInt16($0.number) == setup.index && UInt16($0.alternate) == alternate }
   }
 
   private func descriptor(_ value: UInt16) -> [UInt8]? {

@@ -2,19 +2,24 @@ import AccessoryCore
 import CLibUSB
 import Glibc
 
-/// A device that was opened and whose interface was claimed, with a context of libusb for itself alone.
+/// A device that was opened and whose iAP interface was claimed, with a context of libusb for itself alone.
 ///
-/// It is made and given back on the thread of ``USBErrands`` and used on a loop in between; never on both at once,
-/// except for what libusb allows.
+/// It is made and given back on the thread of its ``USBErrands`` and used on a loop in between; never on both at once,
+/// except for halts, which are cleared, and native transports, which are claimed, while the loop goes on.
 final class OpenUSBDevice: @unchecked Sendable {
   let context: OpaquePointer
   let handle: OpaquePointer
   let interface: IAPInterface
+  /// Where everything is done that blocks.
+  let errands: USBErrands
   /// How many bytes of an earlier session were thrown away.
   private(set) var staleCount = 0
   /// What was read last and belongs to the session that begins.
   private(set) var early: [UInt8] = []
+  /// The protocol that each native transport names, where it can be read; by interface.
+  private var nativeNames: [UInt8: String] = [:]
   private let descriptor: Int32
+  private let node: String
 
   /// How long an accessory is silent before what comes is its own.
   private static let silence: UInt32 = 10
@@ -22,7 +27,7 @@ final class OpenUSBDevice: @unchecked Sendable {
   private static let mostStaleReads = 32
 
   /// Opens the device and claims its interface. Blocks.
-  init(_ accessory: USBAccessory) throws(USBHostError) {
+  init(_ accessory: USBAccessory, by errands: USBErrands) throws(USBHostError) {
     let interface = try accessory.interface.get()
     let node = accessory.node
     let descriptor = open(node, O_RDWR | O_CLOEXEC)
@@ -41,33 +46,80 @@ final class OpenUSBDevice: @unchecked Sendable {
       close(descriptor)
       throw USBHostError(code, at: "open \(node)", node: node)
     }
-    (self.context, self.handle, self.interface, self.descriptor) = (context, handle, interface, descriptor)
-    USBErrands.shared.taken()
+    (self.context, self.handle, self.interface) = (context, handle, interface)
+    (self.descriptor, self.node) = (descriptor, node)
+    self.errands = errands
+    USBHost.openDevices.add(1, ordering: .relaxed)
     do throws(USBHostError) {
       try claim(accessory)
     } catch {
       giveBack()
       throw error
     }
+    for native in interface.natives { nativeNames[native.number] = string(native.nameIndex) }
     drain()
+  }
+
+  /// A string of the device; nil where it has none or does not give it.
+  private func string(_ index: UInt8) -> String? {
+    if index == 0 { return nil }
+    var bytes = [UInt8](repeating: 0, count: 255)
+    let count = libusb_get_string_descriptor(handle, index, Self.english, &bytes, Int32(bytes.count))
+    let end = min(Int(count), Int(bytes[0]))
+    guard end >= 2, bytes[1] == 3 else { return nil }
+    let units = bytes[2..<end]
+    return String(
+      decoding: stride(from: units.startIndex, to: units.endIndex - 1, by: 2).map {
+        UInt16(bytes[$0]) | UInt16(bytes[$0 + 1]) << 8
+      }, as: UTF16.self)
+  }
+
+  private static let english: UInt16 = 0x0409
+
+  /// The native transport of a protocol: the one that has its name, or the only one, where that has none that fits.
+  func native(of protocolName: String) -> NativeInterface? {
+    interface.natives.first { nativeNames[$0.number] == protocolName }
+      ?? (interface.natives.count == 1 ? interface.natives.first : nil)
+  }
+
+  /// Claims a native transport and begins a session on it. Blocks.
+  func begin(_ native: NativeInterface) throws(USBHostError) {
+    let number = Int32(native.number)
+    try check(libusb_claim_interface(handle, number), "claim interface \(number)")
+    do throws(USBHostError) {
+      // Also where it is chosen already: with its endpoints goes what an earlier session left in them.
+      try check(libusb_set_interface_alt_setting(handle, number, 0), "choose alternate setting 0")
+      try check(
+        libusb_set_interface_alt_setting(handle, number, Int32(native.alternate)),
+        "choose alternate setting \(native.alternate)")
+    } catch {
+      libusb_release_interface(handle, number)
+      throw error
+    }
+  }
+
+  /// Ends a session on a native transport, and releases it. Blocks. A device that is gone has ended it already.
+  func end(_ native: NativeInterface) {
+    libusb_set_interface_alt_setting(handle, Int32(native.number), 0)
+    libusb_release_interface(handle, Int32(native.number))
   }
 
   private func claim(_ accessory: USBAccessory) throws(USBHostError) {
     // Only where it must be: choosing a configuration takes every other interface from whoever uses it.
     if let active = accessory.activeConfiguration, active != interface.configuration {
-      try check(libusb_set_configuration(handle, Int32(interface.configuration)), "choose the configuration", accessory)
+      try check(libusb_set_configuration(handle, Int32(interface.configuration)), "choose the configuration")
     }
     // A driver of the kernel is put aside, and put back when the interface is released.
     libusb_set_auto_detach_kernel_driver(handle, 1)
-    try check(libusb_claim_interface(handle, Int32(interface.number)), "claim the interface", accessory)
+    try check(libusb_claim_interface(handle, Int32(interface.number)), "claim the interface")
     // Also where there is only one: it is how a device hears that a new program begins, and starts its endpoints anew.
     // Then a device may not know the request, and need not.
     let code = libusb_set_interface_alt_setting(handle, Int32(interface.number), Int32(interface.alternate))
-    if interface.alternate != 0 { try check(code, "choose the alternate setting", accessory) }
+    if interface.alternate != 0 { try check(code, "choose the alternate setting") }
   }
 
-  private func check(_ code: Int32, _ call: String, _ accessory: USBAccessory) throws(USBHostError) {
-    if code != 0 { throw USBHostError(code, at: call, node: accessory.node) }
+  private func check(_ code: Int32, _ call: String) throws(USBHostError) {
+    if code != 0 { throw USBHostError(code, at: call, node: node) }
   }
 
   /// What an accessory sends first, again and again until it is answered; a second passes in between.
@@ -98,32 +150,35 @@ final class OpenUSBDevice: @unchecked Sendable {
 
   /// Releases everything. Blocks, and is the last call.
   func giveBack() {
+    // Otherwise a device hears nothing of a program that leaves, until the next one comes.
+    libusb_set_interface_alt_setting(handle, Int32(interface.number), Int32(interface.alternate))
     libusb_release_interface(handle, Int32(interface.number))
     libusb_close(handle)
     libusb_exit(context)
     Glibc.close(descriptor)
-    USBErrands.shared.returned()
+    USBHost.openDevices.subtract(1, ordering: .releasing)
   }
 }
 
 /// A device on its way to being open: what can cancel it.
 public final class USBOpening {
-  private var completion: ((Result<USBChannel, USBHostError>) -> Void)?
+  private var completion: ((Result<USBCable, USBHostError>) -> Void)?
 
   /// Opens an accessory, on a thread of its own, and tells on the loop.
   ///
-  /// - Parameter completion: called once, in a later turn, with the channel (not started) or with what went wrong.
+  /// - Parameter completion: called once, in a later turn, with the cable (not started) or with what went wrong.
   @discardableResult
   public init(
     _ accessory: USBAccessory, on loop: any PollingLoop,
-    completion: @escaping (Result<USBChannel, USBHostError>) -> Void
+    completion: @escaping (Result<USBCable, USBHostError>) -> Void
   ) {
     loop.preconditionCurrent()
     self.completion = completion
     let this = LoopBound(self, on: loop)
     let pollingLoop = LoopBound(loop, on: loop)
-    USBErrands.shared.run {
-      let result = Result { () throws(USBHostError) in try OpenUSBDevice(accessory) }
+    let errands = USBErrands()
+    errands.run {
+      let result = Result { () throws(USBHostError) in try OpenUSBDevice(accessory, by: errands) }
       loop.execute { this.value.opened(result, on: pollingLoop.value) }
     }
   }
@@ -135,7 +190,7 @@ public final class USBOpening {
 
   private func opened(_ result: Result<OpenUSBDevice, USBHostError>, on loop: any PollingLoop) {
     guard let completion else {
-      if case .success(let device) = result { USBErrands.shared.run { device.giveBack() } }
+      if case .success(let device) = result { device.errands.run { device.giveBack() } }
       return
     }
     self.completion = nil
@@ -143,9 +198,9 @@ public final class USBOpening {
     case .failure(let error): completion(.failure(error))
     case .success(let device):
       do {
-        completion(.success(try USBChannel(device, on: loop)))
+        completion(.success(try USBCable(device, on: loop)))
       } catch {
-        USBErrands.shared.run { device.giveBack() }
+        device.errands.run { device.giveBack() }
         completion(.failure(.refused("watch the device", reason: "\(error)")))
       }
     }

@@ -39,8 +39,8 @@ extension USBChannel {
       }
     }
     deliver()
-    begin(\.incoming, at: device.interface.incoming.address) { $0.read() }
-    begin(\.outgoing, at: device.interface.outgoing.address) { $0.write() }
+    begin(\.incoming, at: place.incoming.address) { $0.read() }
+    begin(\.outgoing, at: place.outgoing.address) { $0.write() }
     if case .closing = state, outstanding == 0 { over() }
     tellWritable()
     giveBackIfIdle()
@@ -77,7 +77,10 @@ extension USBChannel {
     case .made, .started, .closing: mayGoOut = end == nil
     case .over: mayGoOut = false
     }
-    if left == 0 || !mayGoOut { return sent(transfer, before) }
+    if left == 0 || !mayGoOut {
+      lost += left
+      return sent(transfer, before)
+    }
     outstanding -= before - left
     // The others of its direction come back too; all go out again in the order in which they were taken.
     unsent.insert(transfer, at: unsent.firstIndex { $0.order > transfer.order } ?? unsent.endIndex)
@@ -85,6 +88,7 @@ extension USBChannel {
 
   private func note(_ lane: ReferenceWritableKeyPath<USBChannel, USBLane>, _ cure: USBLane.Cure, _ reason: String) {
     self[keyPath: lane].failures += 1
+    if place.isSide, cure == .clearHalt, self[keyPath: lane].failures > 1 { return fail(.closedByPeer) }
     guard self[keyPath: lane].failures <= Self.mostFailures else {
       return fail(.failed("\(reason), \(Self.mostFailures) times in a row"))
     }
@@ -109,10 +113,10 @@ extension USBChannel {
     switch cure {
     case .pause: loop.schedule(after: Self.pauseAfterFailure * self[keyPath: lane].failures, well)
     case .clearHalt:
-      let (device, loop) = (device, loop)
+      let (handle, loop, errands) = (USBHandle(place.handle), loop, errands)
       let box = LoopBound(well, on: loop)
-      USBErrands.shared.run {
-        libusb_clear_halt(device.handle, endpoint)
+      errands.run {
+        libusb_clear_halt(handle.pointer, endpoint)
         loop.execute { box.value() }
       }
     }

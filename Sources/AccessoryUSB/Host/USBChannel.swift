@@ -1,7 +1,7 @@
 import AccessoryCore
 import CLibUSB
 
-/// The host's end of a bulk pair.
+/// The host's end of a bulk pair: that of iAP2, or of a native transport.
 ///
 /// Several transfers are in flight each way, so that the bus never waits for this program. Everything libusb reports is
 /// queued while its events are handled and judged after, so no handler ever runs inside libusb.
@@ -10,8 +10,12 @@ import CLibUSB
 /// that direction are back, so that the order of the bytes holds; after ``mostFailures`` in a row the channel fails. A
 /// device that is unplugged ends it with ``ChannelEnd/lost(_:)``, after what it sent was delivered.
 ///
-/// **Closing.** What was taken still goes out, for as long as ``closingTime``; then the interface is released, and a
-/// kernel driver that was put aside is put back, by the thread that opened it.
+/// **Native transport.** Its endpoints come into being when the alternate setting has been chosen, which blocks and so is
+/// done elsewhere; until ``opened(_:)`` what is sent waits. An accessory that ends a session has no other word for it
+/// than a halt, so one that is there again right after it was cleared ends the channel in order.
+///
+/// **Closing.** What was taken still goes out, for as long as ``closingTime``; then the ``USBCable`` gives the interface
+/// back.
 public final class USBChannel: Channel {
   enum State {
     case made
@@ -36,8 +40,22 @@ public final class USBChannel: Channel {
   /// Always: a transfer is what a device reads.
   public let keepsTransfersApart = true
 
+  /// What a channel has to do with its device.
+  struct Place {
+    var handle: OpaquePointer
+    var incoming: USBEndpoint
+    var outgoing: USBEndpoint
+    /// Whether the endpoints are those of a native transport.
+    var isSide: Bool
+  }
+
   let loop: any PollingLoop
-  let device: OpenUSBDevice
+  let place: Place
+  /// Whether the endpoints are there.
+  private(set) var isOpen: Bool
+  /// Called once, when nothing of libusb's points here any more and nobody hears.
+  private var idle: ((USBChannel, USBLeftovers) -> Void)?
+  let errands: USBErrands
   var state = State.made
   var incoming = USBLane()
   var outgoing = USBLane()
@@ -53,6 +71,8 @@ public final class USBChannel: Channel {
   var spare: [USBTransfer] = []
   /// How many bytes were taken and have not reached the device.
   var outstanding = 0
+  /// How many of them never will.
+  var lost = 0
   var end: ChannelEnd?
   /// What the device sent before the channel was made.
   private var early: [UInt8]
@@ -60,21 +80,37 @@ public final class USBChannel: Channel {
   private var isPaused = false
   private var senderWaits = false
   private var nextOrder = 0
-  private var pump: USBEventPump?
   private var closer: LoopTimer?
-  /// libusb holds pointers to what is in flight, so the channel lives until all of it is back.
-  private var keptAlive: USBChannel?
 
-  init(_ device: OpenUSBDevice, on loop: any PollingLoop) throws {
-    self.device = device
+  /// A channel whose owner keeps it until it is `idle`, because libusb holds pointers to what is in flight.
+  init(
+    _ place: Place, by errands: USBErrands, early: [UInt8] = [], on loop: any PollingLoop,
+    idle: @escaping (USBChannel, USBLeftovers) -> Void
+  ) {
+    self.place = place
+    self.errands = errands
     self.loop = loop
-    early = device.early
-    pump = try USBEventPump(device.context, on: loop) { [unowned self] in judgeReturned() }
-    keptAlive = self
+    self.early = early
+    self.idle = idle
+    isOpen = !place.isSide
   }
 
-  /// How many bytes of an earlier session were thrown away before this one.
-  public var staleCount: Int { device.staleCount }
+  /// The endpoints of a native transport are there, or cannot be had.
+  func opened(_ result: Result<Void, USBHostError>) {
+    isOpen = true
+    if case .failure(let error) = result { fail(error == .gone ? Self.unplugged : .failed("\(error)")) }
+    read()
+    write()
+    giveBackIfIdle()
+  }
+
+  /// Whether it was closed, or has ended.
+  var isLeaving: Bool {
+    switch state {
+    case .made, .started: end != nil
+    case .closing, .over: true
+    }
+  }
 
   // MARK: - Channel
 
@@ -89,12 +125,12 @@ public final class USBChannel: Channel {
     state = .started(handler)
     for _ in 0..<Self.readsInFlight {
       readers.append(
-        USBTransfer(device.handle, endpoint: device.interface.incoming.address, capacity: Self.readSize) {
+        USBTransfer(place.handle, endpoint: place.incoming.address, capacity: Self.readSize) {
           [unowned self] in returned.append($0)
         })
     }
     read()
-    if !device.early.isEmpty || end != nil { deliverLater() }
+    if !early.isEmpty || end != nil { deliverLater() }
   }
 
   /// Gives the bytes to the kernel as one transfer.
@@ -111,7 +147,7 @@ public final class USBChannel: Channel {
     guard count > 0 else { return 0 }
     let transfer =
       spare.popLast()
-      ?? USBTransfer(device.handle, endpoint: device.interface.outgoing.address, capacity: Self.capacity) {
+      ?? USBTransfer(place.handle, endpoint: place.outgoing.address, capacity: Self.capacity) {
         [unowned self] in returned.append($0)
       }
     bytes.withUnsafeBytes { transfer.fill(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
@@ -122,6 +158,9 @@ public final class USBChannel: Channel {
     write()
     return count
   }
+
+  /// What the device has not taken, and what it never will.
+  public var undelivered: Int { outstanding + lost }
 
   /// Leaves the device's transfers unanswered once those in flight are filled.
   public func pauseReading() {
@@ -145,7 +184,6 @@ public final class USBChannel: Channel {
     case .closing, .over: return
     }
     state = .closing
-    for reader in readers { reader.cancel() }
     if outstanding == 0 || end != nil { return over() }
     closer = loop.schedule(after: Self.closingTime) { [weak self] in self?.over() }
   }
@@ -154,7 +192,7 @@ public final class USBChannel: Channel {
 
   /// Puts every reader that is idle to work.
   func read() {
-    guard case .started = state, end == nil, incoming.isWell else { return }
+    guard isOpen, case .started = state, end == nil, incoming.isWell else { return }
     for reader in readers where !reader.isInFlight && !held.contains(where: { $0 === reader }) {
       reader.empty()
       guard submitted(reader.submit(endsWithZero: false)) else { return }
@@ -180,9 +218,9 @@ public final class USBChannel: Channel {
 
   /// Gives the kernel everything that waits.
   func write() {
-    guard end == nil, outgoing.isWell else { return }
+    guard isOpen, end == nil, idle != nil, outgoing.isWell else { return }
     while let first = unsent.first {
-      let fillsPackets = first.bytes.count % Int(device.interface.outgoing.packetSize) == 0
+      let fillsPackets = first.bytes.count % Int(place.outgoing.packetSize) == 0
       guard submitted(first.submit(endsWithZero: fillsPackets)) else { return }
       unsent.removeFirst()
       writers.append(first)
@@ -217,7 +255,6 @@ public final class USBChannel: Channel {
   func fail(_ reason: ChannelEnd) {
     guard end == nil else { return }
     end = reason
-    cancelAll()
     deliverLater()
   }
 
@@ -231,7 +268,7 @@ public final class USBChannel: Channel {
     guard let end else { return }
     switch state {
     case .started(let handler):
-      guard held.isEmpty else { return }
+      guard held.isEmpty, early.isEmpty else { return }
       over()
       handler.channel(self, endedWith: end)
     case .closing: over()
@@ -249,29 +286,26 @@ public final class USBChannel: Channel {
     state = .over
     closer?.cancel()
     closer = nil
-    cancelAll()
+    // The device goes on being used.
+    if place.isSide { cancelAll() }
     giveBackIfIdle()
   }
 
-  /// Gives the device back once nothing of libusb's points here any more.
+  /// Lets go, in a later turn, because a handler may have closed the channel while it still reads from a transfer's
+  /// buffer.
   ///
-  /// In a later turn, because a handler may have closed the channel while it still reads from a transfer's buffer; and
-  /// with every transfer freed first, because libusb looks at the device and its context when it frees one.
+  /// What the main channel has in flight is taken back by the thread that gives the device back: the kernel lets nobody
+  /// else use a device while it takes a transfer back, and behind USB/IP it asks another machine for each.
   func giveBackIfIdle() {
-    guard case .over = state, incoming.inFlight == 0, outgoing.inFlight == 0, let pump else { return }
-    pump.stop()
-    self.pump = nil
+    guard case .over = state, isOpen, !place.isSide || incoming.inFlight == 0 && outgoing.inFlight == 0 else { return }
+    guard let idle else { return }
+    self.idle = nil
     loop.schedule(after: .zero) { [self] in
+      let leftovers = USBLeftovers(readers + held + unsent + writers + spare + returned)
       for transfers in [\USBChannel.readers, \.held, \.unsent, \.writers, \.spare, \.returned] {
         self[keyPath: transfers] = []
       }
-      let (device, loop) = (device, loop)
-      USBErrands.shared.run {
-        device.giveBack()
-        // Wakes a loop that runs for nothing else than this.
-        loop.execute {}
-      }
-      keptAlive = nil
+      idle(self, leftovers)
     }
   }
 }

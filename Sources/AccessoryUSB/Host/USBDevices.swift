@@ -89,20 +89,31 @@ public final class USBDevices: DescriptorHandler {
       while let device = udev_monitor_receive_device(monitor) {
         happened(device)
         udev_device_unref(device)
-        // Whoever heard of it may have stopped this.
-        if monitors.isEmpty { return }
       }
     }
   }
 
   private func happened(_ device: OpaquePointer) {
     guard let path = udev_device_get_syspath(device).map({ String(cString: $0) }) else { return }
-    let action = udev_device_get_action(device).map { String(cString: $0) }
-    if action == "remove" { return forget(path) }
-    // Read anew: what the monitor gives is what was true when the event was made.
-    guard let udev, let fresh = udev_device_new_from_syspath(udev, path) else { return forget(path) }
-    defer { udev_device_unref(fresh) }
-    if let accessory = USBEnumeration.accessory(fresh) { note(accessory) } else { forget(path) }
+    let isRemoval = udev_device_get_action(device).map { String(cString: $0) } == "remove"
+    let (loop, this) = (loop, LoopBound(Observer(devices: self), on: loop))
+    // Off the loop: while the kernel configures a device it holds back what sysfs says of it, for seconds where the device
+    // does not answer. Removals take the same way, so that nothing is told in the wrong order.
+    USBErrands.sightings.run {
+      let seen = isRemoval ? nil : USBEnumeration.accessory(at: path)
+      loop.execute { this.value.devices?.saw(seen, at: path) }
+    }
+  }
+
+  /// Holds an observer that may be let go while somebody looks for it.
+  private struct Observer {
+    weak var devices: USBDevices?
+  }
+
+  private func saw(_ accessory: USBAccessory?, at path: String) {
+    // Stopped meanwhile.
+    if monitors.isEmpty { return }
+    if let accessory { note(accessory) } else { forget(path) }
   }
 
   private func note(_ accessory: USBAccessory) {

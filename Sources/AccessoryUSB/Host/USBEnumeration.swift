@@ -25,6 +25,15 @@ enum USBEnumeration {
     return found
   }
 
+  /// What is plugged in at a place in sysfs now: a monitor tells what was true when its event was made. Blocks.
+  static func accessory(at path: String) -> USBAccessory? {
+    guard let udev = udev_new() else { return nil }
+    defer { udev_unref(udev) }
+    guard let device = udev_device_new_from_syspath(udev, path) else { return nil }
+    defer { udev_device_unref(device) }
+    return accessory(device)
+  }
+
   /// The device as an accessory or a near miss; nil when it is something else, or half gone already.
   static func accessory(_ device: OpaquePointer) -> USBAccessory? {
     func attribute(_ name: String) -> String? {

@@ -1,22 +1,29 @@
 import CLibUSB
 import Glibc
+import Synchronization
 
-/// The one thread on which libusb's calls that block are made: opening, claiming, strings, clearing a halt, giving back.
+/// A thread on which calls are made that block: each open device has one, and looking at what was plugged in another, so
+/// that a device which does not answer holds up nobody else.
 ///
 /// The thread lives while there is something to do. Errands run one at a time, in the order in which they were given.
 final class USBErrands: @unchecked Sendable {
-  static let shared = USBErrands()
+  /// For looking at what was plugged in.
+  static let sightings = USBErrands()
 
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private var waiting: [@Sendable () -> Void] = []
   private var isRunning = false
-  private var held = 0
 
-  private init() {
+  init() {
     mutex = .allocate(capacity: 1)
     mutex.initialize(to: pthread_mutex_t())
     let code = pthread_mutex_init(mutex, nil)
     precondition(code == 0, "a mutex cannot be made: \(code)")
+  }
+
+  deinit {
+    pthread_mutex_destroy(mutex)
+    mutex.deallocate()
   }
 
   private func locked<Result>(_ body: () -> Result) -> Result {
@@ -24,14 +31,6 @@ final class USBErrands: @unchecked Sendable {
     defer { pthread_mutex_unlock(mutex) }
     return body()
   }
-
-  /// Whether no device is open.
-  var isIdle: Bool { locked { held == 0 } }
-
-  /// Counts a device that is open, until ``returned()``.
-  func taken() { locked { held += 1 } }
-  /// Counts a device that was given back.
-  func returned() { locked { held -= 1 } }
 
   /// Runs `work` on the thread, soon.
   func run(_ work: @escaping @Sendable () -> Void) {
@@ -44,10 +43,10 @@ final class USBErrands: @unchecked Sendable {
     var thread = pthread_t()
     let code = pthread_create(
       &thread, nil,
-      { _ in
-        USBErrands.shared.main()
+      { errands in
+        if let errands { Unmanaged<USBErrands>.fromOpaque(errands).takeRetainedValue().main() }
         return nil
-      }, nil)
+      }, Unmanaged.passRetained(self).toOpaque())
     precondition(code == 0, "the thread for USB cannot be started: \(String(cString: strerror(code)))")
     pthread_detach(thread)
   }
@@ -69,7 +68,10 @@ final class USBErrands: @unchecked Sendable {
 public enum USBHost {
   /// Whether every device that was opened has been given back, kernel drivers included. A program waits for it, with
   /// its loops running, before it ends.
-  public static var isIdle: Bool { USBErrands.shared.isIdle }
+  public static var isIdle: Bool { openDevices.load(ordering: .acquiring) == 0 }
+
+  /// How many devices are open, in all threads and loops of this process.
+  static let openDevices = Atomic<Int>(0)
 
   /// "libusb 1.0.26".
   public static var libraryVersion: String {

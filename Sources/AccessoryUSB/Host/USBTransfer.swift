@@ -1,4 +1,5 @@
 import CLibUSB
+import Glibc
 
 /// One bulk transfer with its buffer, used again and again.
 ///
@@ -20,7 +21,8 @@ final class USBTransfer {
   private let buffer: UnsafeMutableRawBufferPointer
   private let handle: OpaquePointer
   private let endpoint: UInt8
-  private let ended: (USBTransfer) -> Void
+  /// Hears when it is back; nil once nobody wants to know.
+  var ended: ((USBTransfer) -> Void)?
   private(set) var isInFlight = false
   /// The part of the buffer that is, or was, to be transferred.
   private var range = 0..<0
@@ -80,6 +82,7 @@ final class USBTransfer {
     return code
   }
 
+  /// Takes it back from the kernel, and waits until whoever controls the bus has let go of it. Then it comes back.
   func cancel() {
     if isInFlight { libusb_cancel_transfer(raw) }
   }
@@ -99,6 +102,28 @@ final class USBTransfer {
     guard let context = raw?.pointee.user_data else { return }
     let transfer = Unmanaged<USBTransfer>.fromOpaque(context).takeUnretainedValue()
     transfer.isInFlight = false
-    transfer.ended(transfer)
+    transfer.ended?(transfer)
+  }
+}
+
+/// Transfers that nobody wants any more, some of them still in flight.
+final class USBLeftovers: @unchecked Sendable {
+  private var transfers: [USBTransfer]
+
+  /// Takes them over from a loop, which lets go of its own references.
+  init(_ transfers: [USBTransfer]) {
+    self.transfers = transfers
+    for transfer in transfers { transfer.ended = nil }
+  }
+
+  /// Takes back from the kernel what is in flight, and frees them all: libusb looks at the device and its context when it
+  /// frees one, so this comes before the device is given back. Blocks.
+  func takeBack(_ context: OpaquePointer) {
+    for transfer in transfers { transfer.cancel() }
+    while transfers.contains(where: \.isInFlight) {
+      var second = timeval(tv_sec: 1, tv_usec: 0)
+      libusb_handle_events_timeout_completed(context, &second, nil)
+    }
+    transfers = []
   }
 }

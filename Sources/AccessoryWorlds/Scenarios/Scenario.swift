@@ -34,8 +34,13 @@ public struct Scenario: Equatable, Sendable {
   public var policy: PublicationMachine.Policy
   /// A flicker that the device makes by itself.
   public var deviceFlicker: Flicker?
-  /// What is done to the cables on purpose, at the device's end.
-  public var faults: [Fault] = []
+  /// What is done to the cables on purpose.
+  public var faults: [CableFault] = []
+  /// What chance grows from; the player's own choice when nil.
+  public var seed: UInt64?
+  /// What is played where the file has `apps`: a world with several of them, judged by the rules of seeded worlds. The
+  /// steps are then the plan's, and there are no expectations.
+  public var plan: SoakPlan?
   /// What the app is like, and how the system treats it.
   public var app = AppSettings()
   /// How many bytes the app sends over each session, to have them back.

@@ -32,7 +32,7 @@ public final class ScenarioPlayer {
     settings.policy = scenario.policy
     settings.deviceFlicker = scenario.deviceFlicker
     settings.line = scenario.line
-    settings.faults += scenario.faults.map { CableFault($0, at: .device) }
+    settings.faults += scenario.faults
     let world = World(settings, on: loop)
     self.world = world
     app = ScenarioApp(scenario, client: client, on: world.device) { [unowned world] in world.tell($0) }

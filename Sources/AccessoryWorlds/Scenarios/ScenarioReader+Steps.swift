@@ -16,19 +16,26 @@ extension ScenarioReader {
   ]
 
   static func steps(_ root: ObjectReader, _ names: [String]) -> [Scenario.Step] {
-    var steps: [Scenario.Step] = []
+    steps(root) { action($0, names) }.map { Scenario.Step(at: $0.at, $0.action) }
+  }
+
+  /// The steps with what `action` makes of each.
+  static func steps<Action>(
+    _ root: ObjectReader, _ action: (ObjectReader) -> Action?
+  ) -> [(at: Duration, action: Action)] {
+    var steps: [(at: Duration, action: Action)] = []
     for (path, value) in root.array("steps") ?? [] {
       guard let reader = ObjectReader(value, shape: stepShape, path: path, root.problems) else { continue }
       guard reader.require("at"), let at = reader.duration("at", in: .zero...longest) else { continue }
       if let last = steps.last, at < last.at {
         reader.error("at", "steps stand in the order of time, and the one before is at \(DurationText.format(last.at))")
       }
-      if let action = action(reader, names) { steps.append(.init(at: at, action)) }
+      if let action = action(reader) { steps.append((at, action)) }
     }
     return steps
   }
 
-  private static func action(_ reader: ObjectReader, _ names: [String]) -> Scenario.Action? {
+  static func action(_ reader: ObjectReader, _ names: [String]) -> Scenario.Action? {
     let given = sides.filter { reader.value($0) != nil }
     guard given.count == 1, let side = given.first else {
       reader.problems.error(
@@ -99,12 +106,17 @@ extension ScenarioReader {
 
   /// Which accessory is meant: the one named with `of`, or the only one there is.
   private static func accessory(_ reader: ObjectReader, _ names: [String]) -> String? {
+    named(reader, names, "accessory")
+  }
+
+  /// Which of the things with these names is meant.
+  static func named(_ reader: ObjectReader, _ names: [String], _ what: String) -> String? {
     if reader.value("of") != nil { return reader.choice("of", of: names) }
     if names.count == 1 { return names[0] }
     if !names.isEmpty {
       reader.problems.error(
         at: reader.position, path: reader.path,
-        "say which accessory is meant with 'of': \(names.map { "'\($0)'" }.joined(separator: ", "))")
+        "say which \(what) is meant with 'of': \(names.map { "'\($0)'" }.joined(separator: ", "))")
     }
     return nil
   }

@@ -7,14 +7,17 @@ enum ScenarioReader {
   static let shape = ObjectShape(
     "scenario",
     [
-      "$schema", "version", "description", "reproduces", "source", "story", "survival", "naive", "accessories", "cable",
-      "device", "app", "steps", "tail", "expect",
+      "$schema", "version", "description", "reproduces", "source", "story", "survival", "naive", "seed", "accessories",
+      "cable", "device", "app", "apps", "steps", "tail", "expect", "forbid",
     ])
   static let cableShape = ObjectShape("cable", ["latency", "bytesPerSecond", "faults"])
-  static let deviceShape = ObjectShape("device", ["policy", "flicker"])
-  static let partShape = ObjectShape("accessory", ["profile", "quirks", "serial"])
+  static let deviceShape = ObjectShape(
+    "device", ["policy", "flicker", "window", "packetLength", "firstSession", "link"])
+  static let partShape = ObjectShape("accessory", ["profile", "quirks", "serial", "link", "streams"])
+  static let faultShape = ObjectShape("fault", ["fault", "at"])
   static let expectationShape = ObjectShape("expectation", ["event", "of", "protocols", "after", "before"])
 
+  static let ends = ["device", "accessory"]
   static let longest = Duration.seconds(24 * 3_600)
 
   static func read(
@@ -37,15 +40,15 @@ enum ScenarioReader {
     if root.require("version") { _ = root.integer("version", in: Scenario.formatVersion...Scenario.formatVersion) }
     root.require("description")
     root.require("steps")
-    root.require("expect")
+    if root.value("apps") == nil { root.require("expect") }
     let parts = parts(root, profiles)
     let names = parts.map(\.name)
     let device = root.object("device", deviceShape)
     var scenario = Scenario(
       name: name, summary: root.text("description") ?? "", reproduces: texts(root, "reproduces"),
-      source: root.text("source") ?? "", accessories: parts,
+      source: root.text("source") ?? "", accessories: parts.map { Scenario.Part(name: $0.name, profile: $0.profile) },
       policy: device?.choice("policy", of: ["ready", "early"]) == "early" ? .early : .ready,
-      deviceFlicker: device.flatMap { flicker($0) }, steps: steps(root, names),
+      deviceFlicker: device.flatMap { flicker($0) }, steps: root.value("apps") == nil ? steps(root, names) : [],
       tail: root.duration("tail", in: .zero...longest) ?? .seconds(60), expectations: expectations(root, names))
     scenario.story = root.text("story") ?? ""
     scenario.survival = root.text("survival") ?? ""
@@ -56,6 +59,8 @@ enum ScenarioReader {
       scenario.faults = faults(cable)
     }
     if let app = root.object("app", appShape) { read(app, into: &scenario) }
+    scenario.seed = root.integer("seed", in: 0...Int.max).map { UInt64($0) }
+    scenario.plan = plan(root, scenario, parts)
     return scenario
   }
 
@@ -70,7 +75,7 @@ enum ScenarioReader {
 
   // MARK: Accessories
 
-  private static func parts(_ root: ObjectReader, _ profiles: ProfileLibrary) -> [Scenario.Part] {
+  private static func parts(_ root: ObjectReader, _ profiles: ProfileLibrary) -> [PlanPart] {
     guard root.require("accessories"), let value = root.value("accessories") else { return [] }
     guard case .object(let members) = value.content else {
       root.error("accessories", "expected an object of accessories by name, found \(value.summary)")
@@ -80,40 +85,60 @@ enum ScenarioReader {
     return members.compactMap { member in
       let path = "accessories.\(member.key)"
       guard let reader = ObjectReader(member.value, shape: partShape, path: path, root.problems) else { return nil }
-      guard reader.require("profile"), let reference = reader.text("profile") else { return nil }
-      return part(member.key, reference, reader, profiles)
+      guard reader.require("profile"), let value = reader.value("profile") else { return nil }
+      return part(member.key, value, reader, profiles)
     }
   }
 
   private static func part(
-    _ name: String, _ reference: String, _ reader: ObjectReader, _ profiles: ProfileLibrary
-  ) -> Scenario.Part? {
-    do {
-      var profile = try profiles.profile(reference)
-      if let serial = reader.text("serial") { profile.identity.serialNumber = serial }
-      for (path, value) in reader.array("quirks") ?? [] {
-        guard case .text(let text) = value.content else {
-          reader.problems.error(at: value.position, path: path, "expected a quirk as text, found \(value.summary)")
-          continue
-        }
-        do { profile.apply(try Quirk(text)) } catch {
-          reader.problems.error(at: value.position, path: path, "\(error)")
-        }
+    _ name: String, _ value: JSON5Value, _ reader: ObjectReader, _ profiles: ProfileLibrary
+  ) -> PlanPart? {
+    guard var profile = profile(name, value, reader, profiles) else { return nil }
+    if let serial = reader.text("serial") { profile.identity.serialNumber = serial }
+    for (path, value) in reader.array("quirks") ?? [] {
+      guard case .text(let text) = value.content else {
+        reader.problems.error(at: value.position, path: path, "expected a quirk as text, found \(value.summary)")
+        continue
       }
-      return Scenario.Part(name: name, profile: profile)
-    } catch {
-      reader.error("profile", "\(error)")
-      return nil
+      do { profile.apply(try Quirk(text)) } catch {
+        reader.problems.error(at: value.position, path: path, "\(error)")
+      }
     }
+    return PlanPart(name: name, profile: profile, reader: reader)
   }
 
-  private static func faults(_ cable: ObjectReader) -> [Fault] {
-    (cable.array("faults") ?? []).flatMap { path, value -> [Fault] in
-      guard case .text(let text) = value.content else {
-        cable.problems.error(at: value.position, path: path, "expected a fault as text, found \(value.summary)")
-        return []
+  /// A profile by its name or path, or one that stands here in full.
+  private static func profile(
+    _ name: String, _ value: JSON5Value, _ reader: ObjectReader, _ profiles: ProfileLibrary
+  ) -> Profile? {
+    do {
+      if case .object = value.content { return try profiles.template(tree: value, name: name).instance() }
+      return try reader.text("profile").map { try profiles.profile($0) }
+    } catch let error as SourceProblems where error.problems.contains(where: { $0.position != nil }) {
+      for problem in error.problems { reader.problems.add(problem) }
+    } catch {
+      reader.error("profile", "\(error)")
+    }
+    return nil
+  }
+
+  private static func faults(_ cable: ObjectReader) -> [CableFault] {
+    (cable.array("faults") ?? []).flatMap { path, value -> [CableFault] in
+      var (text, end) = ("", Transcript.End.device)
+      if case .text(let found) = value.content {
+        text = found
+      } else {
+        guard case .object = value.content else {
+          cable.problems.error(at: value.position, path: path, "expected a fault as text, found \(value.summary)")
+          return []
+        }
+        guard let reader = ObjectReader(value, shape: faultShape, path: path, cable.problems),
+          reader.require("fault"), let found = reader.text("fault")
+        else { return [] }
+        text = found
+        if reader.choice("at", of: ends) == "accessory" { end = .accessory }
       }
-      do { return try FaultPreset.faults(text) } catch {
+      do { return try FaultPreset.faults(text).map { CableFault($0, at: end) } } catch {
         cable.problems.error(at: value.position, path: path, "\(error)")
         return []
       }

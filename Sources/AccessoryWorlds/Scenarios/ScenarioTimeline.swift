@@ -10,9 +10,9 @@ import AccessoryCore
 ///   both ends   0 ──────── plug-in ─────────────────── last step ── tail ── over
 ///   one end     0 ──────── plug-in ‖ waits ‖ release ─ last step ── tail ── over
 /// ```
-final class ScenarioTimeline {
+package final class ScenarioTimeline {
   /// Whether everything was played and the time after it has passed.
-  private(set) var isOver = false
+  package private(set) var isOver = false
   /// The instant that counts as 0.
   private(set) var beginning: Instant
 
@@ -24,7 +24,9 @@ final class ScenarioTimeline {
   private var held: Int?
 
   /// A timeline that has not begun. With `holds` it stands still at the first plug-in.
-  init(_ scenario: Scenario, holds: Bool, on loop: any EventLoop, perform: @escaping (Scenario.Action) -> Void) {
+  package init(
+    _ scenario: Scenario, holds: Bool, on loop: any EventLoop, perform: @escaping (Scenario.Action) -> Void
+  ) {
     self.scenario = scenario
     self.loop = loop
     self.perform = perform
@@ -33,7 +35,8 @@ final class ScenarioTimeline {
     held = first + 1
   }
 
-  func start() {
+  /// Begins.
+  package func start() {
     beginning = loop.now
     arm(scenario.steps.prefix(held ?? scenario.steps.count))
     if held == nil { armEnd() }
@@ -48,7 +51,8 @@ final class ScenarioTimeline {
     armEnd()
   }
 
-  func cancel() {
+  /// Plays nothing more.
+  package func cancel() {
     for timer in timers { timer.cancel() }
     timers = []
   }

@@ -24,12 +24,16 @@ final class SoakWorld {
   private var sessions: [SoakSession] = []
   private var streams: [SoakStream] = []
   private var isSettling = false
+  /// How many steps of the loop it has taken so far: what the world costs, in a measure that no machine changes.
+  private(set) var stepCount = 0
 
   /// A world that is worth this many steps and no more is stuck.
   private static let mostSteps = 3_000_000
 
-  init(_ plan: SoakPlan, _ record: SoakRecord, keepsTranscript: Bool, reportLine: @escaping (String) -> Void = { _ in })
-  {
+  init(
+    _ plan: SoakPlan, _ record: SoakRecord, event: @escaping (TimelineEvent) -> Void = { _ in },
+    line: ((String) -> Void)? = nil
+  ) {
     self.plan = plan
     self.record = record
     loop = VirtualLoop(seed: plan.seed)
@@ -40,11 +44,11 @@ final class SoakWorld {
     settings.policy = plan.policy
     settings.deviceFlicker = plan.deviceFlicker
     settings.faults = plan.faults
-    settings.keepsTranscript = keepsTranscript
-    settings.reportLine = reportLine
-    settings.report = { [weak record] event in
-      record?.saw(event)
-      if keepsTranscript { reportLine("\(event.time.secondsText) * \(event.json)") }
+    settings.keepsTranscript = line != nil
+    settings.reportLine = line ?? { _ in }
+    settings.report = { [weak record] happened in
+      record?.saw(happened)
+      event(happened)
     }
     settings.wrap = { channel, end in
       let longest =
@@ -102,7 +106,7 @@ final class SoakWorld {
     for app in apps { app.view.close() }
     // Cables deliver what they hold before they end, at their faults' pace.
     if try !run(limit: .seconds(3_600), until: { false }) {
-      record.violation("an hour after everything was unplugged there is still something to do", at: loop.now)
+      record.violation(.end, "an hour after everything was unplugged there is still something to do", at: loop.now)
     }
     judgeTheEnd()
   }
@@ -121,8 +125,9 @@ final class SoakWorld {
       try loop.step()
       check()
       steps += 1
+      stepCount += 1
       if steps > Self.mostSteps {
-        record.violation("\(steps) steps, and no end", at: loop.now)
+        record.violation(.end, "\(steps) steps, and no end", at: loop.now)
         return false
       }
     }
@@ -138,6 +143,7 @@ final class SoakWorld {
       || !published.allSatisfy({ record.publications.published.contains($0.connectionID) })
     {
       record.violation(
+        .publication,
         "the device publishes \(published.map(\.connectionID)), and told of \(record.publications.published)",
         at: loop.now)
     }
@@ -148,7 +154,7 @@ final class SoakWorld {
     case .plugIn(let number):
       guard !accessories[number].isAttached else { return }
       do { try accessories[number].plugIn() } catch {
-        record.violation("accessory \(number) cannot be plugged in: \(error)", at: loop.now)
+        record.violation(.plugging, "accessory \(number) cannot be plugged in: \(error)", at: loop.now)
       }
     case .unplug(let number): accessories[number].unplug()
     case .pull(let number): if accessories[number].isAttached { world?.pull(accessories[number]) }
@@ -174,7 +180,8 @@ final class SoakWorld {
       let account = sessions.last(where: { $0.accessory == number && $0.id == session.id && !$0.simulator.isOpen })
     else {
       if !plan.isHostile {
-        record.violation("accessory \(number) opened session \(session.id), which no app asked for", at: loop.now)
+        record.violation(
+          .opening, "accessory \(number) opened session \(session.id), which no app asked for", at: loop.now)
       }
       return SoakEcho(session, makeAccount(number, session), on: loop, record)
     }
@@ -234,19 +241,21 @@ final class SoakWorld {
   private func judgeSessions() {
     if plan.isHostile { return }
     for session in sessions {
-      if let wrong = session.fault(linkWentDown: linkWentDown(since: session)) { record.violation(wrong, at: loop.now) }
+      if let wrong = session.fault(linkWentDown: linkWentDown(since: session)) {
+        record.violation(wrong.rule, wrong.text, at: loop.now)
+      }
     }
   }
 
   private func judgeTheEnd() {
     for session in sessions
     where session.device.end == nil || (session.simulator.isOpen && session.simulator.end == nil) {
-      record.violation("\(session.name) was never ended", at: loop.now)
+      record.violation(.ending, "\(session.name) was never ended", at: loop.now)
     }
     if !record.publications.published.isEmpty {
-      record.violation("no disconnect came for \(record.publications.published)", at: loop.now)
+      record.violation(.publication, "no disconnect came for \(record.publications.published)", at: loop.now)
     }
-    if world?.device.cableCount != 0 { record.violation("the device still has cables", at: loop.now) }
+    if world?.device.cableCount != 0 { record.violation(.end, "the device still has cables", at: loop.now) }
     world?.faultCounts.forEach { record.coverage.add($0.count.hits, of: $0.fault) }
   }
 
@@ -258,8 +267,12 @@ final class SoakWorld {
     accessories.removeAll()
     sessions.removeAll()
     world = nil
-    for name in record.leaks.leaks { record.violation("leaked: \(name)", at: time) }
-    if loop.nextDeadline != nil { record.violation("the loop still has a timer", at: time) }
+    for name in record.leaks.leaks { record.violation(.leak, "leaked: \(name)", at: time) }
+    if loop.nextDeadline != nil { record.violation(.leak, "the loop still has a timer", at: time) }
+    for corner in plan.forbidden where record.coverage[corner] > 0 {
+      record.violation(
+        .forbidden(corner), "\(corner.name), which is forbidden (reached \(record.coverage[corner]) in all)", at: time)
+    }
   }
 }
 
@@ -267,6 +280,9 @@ extension SoakLinkChoices {
   /// Puts the choices into a link's settings.
   func apply(to settings: inout LinkSettings) {
     settings.initialSequence = initialSequence
+    if let cumulativeAcknowledgements {
+      settings.parameters.maximumCumulativeAcknowledgements = cumulativeAcknowledgements
+    }
     settings.extendedAcknowledgement = [.never, .received, .missing][extendedAcknowledgement]
     settings.retransmission = repeatsOldestOnly ? .oldestOnly : .everyExpired
     settings.acknowledgementTimer = timesFromEach ? .fromEach : .fromFirst

@@ -27,7 +27,7 @@ extension Figure {
     let app = try AppUnderTest()
     defer { app.end() }
     let echo = try AppEcho(app)
-    let floor = try FloorEcho(burst: AppEcho.burst)
+    let floor = try FloorEcho(over: .unix, burst: AppEcho.burst)
     let bursts = try Stopwatch.repetitions(for: plan.seconds) { try echo.run(bursts: $0) }
     try floor.run(bursts: bursts, inFlight: 1)
     var perBurst: [Double] = []

@@ -3,17 +3,23 @@ import AccessorySessions
 import AccessorySimulator
 import IAP2
 
-/// The accessory's end of a measurement: identifies, authenticates with bytes of the right sizes, and echoes.
+/// The accessory's end of a measurement: identifies, authenticates with bytes of the right sizes, and echoes, or does
+/// something else.
 final class EchoAccessory: ConnectionOwner {
   /// The one protocol it offers.
   static let protocolName = "com.example.echo"
 
   private let connection: Connection<AccessoryPeer>
+  private let behavior: any AccessoryBehavior
   /// Whether its cable is gone.
   private(set) var isOver = false
 
   /// An accessory that takes packets of up to `maximumPacket` bytes.
-  init(maximumPacket: UInt16, cable: Cable, on loop: any EventLoop) {
+  init(
+    maximumPacket: UInt16, playing behavior: any AccessoryBehavior = EchoBehavior(), cable: Cable,
+    on loop: any EventLoop
+  ) {
+    self.behavior = behavior
     connection = Connection(
       peer: AccessoryPeer(identification: .echo, settings: LinkSettings(parameters: .echo(maximumPacket))),
       cable: cable, on: loop)
@@ -30,7 +36,7 @@ final class EchoAccessory: ConnectionOwner {
     case .challenged: connection.perform { peer, _ in peer.provideResponse([UInt8](repeating: 0x5A, count: 64)) }
     case .sessionRequested(let id, _):
       let session = connection.acceptSession(id, protocolName: Self.protocolName, reportingStatus: false)
-      session.handler = EchoBehavior().makeHandler(for: session, in: BehaviorContext(loop: connection.loop))
+      session.handler = behavior.makeHandler(for: session, in: BehaviorContext(loop: connection.loop))
     default: break
     }
   }
@@ -40,6 +46,25 @@ final class EchoAccessory: ConnectionOwner {
   func connectionEnded(_ end: ChannelEnd) {
     isOver = true
   }
+}
+
+/// Reads and forgets, and says how much it was.
+struct ReaderBehavior: AccessoryBehavior {
+  var heard: (Int) -> Void = { _ in }
+
+  func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler { Reader(heard) }
+}
+
+private final class Reader: SessionHandler {
+  private let heard: (Int) -> Void
+
+  init(_ heard: @escaping (Int) -> Void) {
+    self.heard = heard
+  }
+
+  func sessionIsReadable(_ session: Session) { heard(session.read { $0.byteCount }) }
+  func sessionIsWritable(_ session: Session) {}
+  func session(_ session: Session, endedWith end: SessionEnd) {}
 }
 
 extension LinkParameters {

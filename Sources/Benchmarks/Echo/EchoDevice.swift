@@ -12,10 +12,18 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
   private var inFlight = 0
   private var sent = 0
   private var received = 0
+  private var isStream = false
   /// Whether it can begin: its session is open, or the accessory is ready and no session is wanted.
   private(set) var isReady = false
   /// Why it cannot go on.
   private(set) var failure: String?
+  /// Whether it notes how long each burst takes; for bursts one after the other.
+  var isTimed = false
+  /// What it noted since it was driven last, in nanoseconds.
+  private(set) var times: [Int64] = []
+  private var began = 0.0
+  /// Told of all that comes.
+  var heard: (Int) -> Void = { _ in }
 
   /// A device that announces packets of up to `maximumPacket` bytes and sends bursts of `burst` bytes.
   init(maximumPacket: UInt16, burst: Int, opensSession: Bool = true, cable: Cable, on loop: any EventLoop) {
@@ -30,16 +38,27 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
     connection.start(self)
   }
 
-  /// Whether every burst came back.
-  var isDone: Bool { received == allowed || failure != nil }
+  /// Whether every burst came back; of a stream, whether all of it is acknowledged.
+  var isDone: Bool {
+    if failure != nil { return true }
+    return isStream ? sent == allowed && session?.unacknowledged == 0 : received == allowed
+  }
 
   /// How many packets it has sent and received.
   var packets: Int { connection.inspect { $0.counters.packetsSent + $0.counters.packetsReceived } }
 
   /// Sends `bursts` bursts, `inFlight` of them under way at a time.
   func drive(bursts: Int, inFlight: Int) {
-    (sent, received, allowed) = (0, 0, bursts * burst.count)
+    (sent, received, allowed, isStream) = (0, 0, bursts * burst.count, false)
     self.inFlight = inFlight
+    times.removeAll(keepingCapacity: true)
+    guard let session else { return }
+    send(session)
+  }
+
+  /// Sends so many bytes, as fast as they are taken, to an accessory that only reads.
+  func stream(_ bytes: Int) {
+    (sent, received, allowed, isStream) = (0, 0, bytes, true)
     guard let session else { return }
     send(session)
   }
@@ -51,13 +70,22 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
 
   private func send(_ session: Session) {
     let burst = burst
-    let limit = min(allowed, (received / burst.count + inFlight) * burst.count)
+    let limit = isStream ? allowed : min(allowed, (received / burst.count + inFlight) * burst.count)
+    if isTimed, sent % burst.count == 0 { noteTime() }
     while sent < limit {
       let start = sent % burst.count
-      let taken = session.write(burst.span.bytes.extracting(start..<burst.count))
+      let taken = session.write(burst.span.bytes.extracting(start..<min(burst.count, start + limit - sent)))
       if taken == 0 { return }
       sent += taken
     }
+  }
+
+  /// A burst begins, and so the one before has ended.
+  private func noteTime() {
+    guard received % burst.count == 0 else { return }
+    let now = Stopwatch.now
+    if received > 0 { times.append(Int64((now - began) * 1e9)) }
+    began = now
   }
 
   // MARK: The session
@@ -65,6 +93,7 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
   func sessionIsReadable(_ session: Session) {
     session.read { bytes in
       received += bytes.byteCount
+      heard(bytes.byteCount)
       return bytes.byteCount
     }
     send(session)

@@ -8,6 +8,8 @@ struct Figure {
     /// Ours by itself, where no floor can be written that would do the same work.
     case valueAtLeast(Double)
     case valueAtMost(Double)
+    /// Ours by itself, no farther from a number than so much of it.
+    case valueNear(Double, within: Double)
     /// Measured for the record.
     case none
   }
@@ -21,11 +23,13 @@ struct Figure {
   /// What the floor does, for people.
   let floor: String
   let target: Target
+  /// What measures it, and where.
+  var runner = "Scripts/bench"
   /// Takes the measurements.
   let measure: (MeasuringPlan) throws -> Measurement
 
   /// The command that measures it again.
-  var command: String { "Scripts/bench \(name)" }
+  var command: String { "\(runner) \(name)" }
 
   /// Whether a word of the command line means this figure: its name, or the first part of it.
   func isMeant(by word: String) -> Bool {
@@ -41,6 +45,7 @@ extension Figure.Target {
     case .ratioAtMost(let limit): measurement.ratio.map { $0.median <= limit } ?? false
     case .valueAtLeast(let limit): measurement.ours.median >= limit
     case .valueAtMost(let limit): measurement.ours.median <= limit
+    case .valueNear(let value, let part): (measurement.ours.median - value).magnitude <= value * part
     case .none: nil
     }
   }
@@ -52,6 +57,8 @@ extension Figure.Target {
     case .ratioAtMost(let limit): "ratio ≤ \(limit)"
     case .valueAtLeast(let limit): "≥ \(Number.text(limit)) \(unit)"
     case .valueAtMost(let limit): "≤ \(Number.text(limit)) \(unit)"
+    case .valueNear(let value, let part):
+      "\(Number.text(value)) \(unit) within \(Number.text(part * 100)) %"
     case .none: nil
     }
   }

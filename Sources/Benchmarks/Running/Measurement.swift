@@ -4,6 +4,13 @@ struct MeasuringPlan {
   var pairs = 11
   /// How long one measurement takes, about.
   var seconds = 0.15
+  /// One side of a figure.
+  enum Side: String {
+    case ours
+    case floor
+  }
+  /// The side that is measured twice instead of both: a profile shows nothing else, and the ratio must come out as 1.
+  var side: Side?
 }
 
 /// What came out of a figure: one number of ours per pair, one of the floor's beside it, and their ratios.
@@ -51,15 +58,17 @@ struct Measurement {
 extension MeasuringPlan {
   /// Measures both sides in turns, each first as often as the other, so that a machine which gets slower or faster
   /// meanwhile does so for both.
-  func pairs<Value>(_ ours: () throws -> Value, _ floor: () throws -> Value) rethrows -> [(ours: Value, floor: Value)] {
+  func pairs<Value>(_ ours: () throws -> Value, _ floor: () throws -> Value) throws -> [(ours: Value, floor: Value)] {
+    func measureOurs() throws -> Value { try side == .floor ? floor() : ours() }
+    func measureFloor() throws -> Value { try side == .ours ? ours() : floor() }
     var values: [(ours: Value, floor: Value)] = []
     for pair in 0..<pairs {
       if pair % 2 == 0 {
-        let first = try ours()
-        values.append((first, try floor()))
+        let first = try measureOurs()
+        values.append((first, try measureFloor()))
       } else {
-        let first = try floor()
-        values.append((try ours(), first))
+        let first = try measureFloor()
+        values.append((try measureOurs(), first))
       }
     }
     return values

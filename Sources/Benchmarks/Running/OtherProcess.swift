@@ -1,39 +1,37 @@
 import Glibc
 
-/// Another process of this very executable, at the other end of a unix socketpair.
+/// Another process of this very executable, at the other end of a line.
 final class OtherProcess {
   /// What makes an executable play a part instead of measuring: the first word of its command line.
   static let flag = "--part"
-  /// Where the other process finds its end of the pair.
+  /// Where the other process finds its end of the line.
   static let socket: Int32 = 3
 
-  /// This end of the pair, non-blocking.
+  /// This end of the line, non-blocking.
   let socket: Int32
   /// Its number.
   let process: pid_t
 
-  /// Starts the executable with `--part` and `words`.
-  init(_ words: [String]) throws(MeasuringError) {
-    var pair: [Int32] = [-1, -1]
-    let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-    guard socketpair(AF_UNIX, type, 0, &pair) == 0 else { throw .system("make a pair of sockets", code: errno) }
+  /// Starts the executable with `--part` and `words`, and gives it the far end of a line of this kind.
+  init(_ words: [String], over medium: LineMedium = .unix) throws(MeasuringError) {
+    let pair = try medium.makePair()
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
-    posix_spawn_file_actions_adddup2(&actions, pair[1], Self.socket)
+    posix_spawn_file_actions_adddup2(&actions, pair.far, Self.socket)
     defer {
       posix_spawn_file_actions_destroy(&actions)
-      close(pair[1])
+      close(pair.far)
     }
     var arguments = ([CommandLine.arguments[0], Self.flag] + words).map { strdup($0) } + [nil]
     defer { arguments.forEach { free($0) } }
     var process: pid_t = 0
     let code = posix_spawn(&process, "/proc/self/exe", &actions, nil, &arguments, environ)
     guard code == 0 else {
-      close(pair[0])
+      close(pair.near)
       throw .system("start a second process", code: code)
     }
     self.process = process
-    socket = pair[0]
+    socket = pair.near
   }
 
   /// Seconds of processor time it has used.
@@ -60,11 +58,19 @@ final class OtherProcess {
 
   /// Waits until it has ended, which it does when its socket is closed, and says how.
   func wait() throws(MeasuringError) {
+    try ChildEnd.wait(for: process)
+  }
+}
+
+/// The end of a process that this one started.
+enum ChildEnd {
+  /// Waits for it; one that ended badly is an error.
+  static func wait(for process: pid_t) throws(MeasuringError) {
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0 {
-      if errno != EINTR { throw .system("wait for the second process", code: errno) }
+      if errno != EINTR { throw .system("wait for another process", code: errno) }
     }
-    if status != 0 { throw .failed("the second process ended with status \(status)") }
+    if status != 0 { throw .failed("another process ended with status \(status)") }
   }
 }
 

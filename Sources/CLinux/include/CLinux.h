@@ -1,5 +1,6 @@
 // The system calls that Swift's Glibc module does not show, and the variadic ones Swift cannot import.
 #pragma once
+#include <linux/aio_abi.h>
 #include <malloc.h>
 #include <spawn.h>
 #include <stddef.h>
@@ -51,3 +52,26 @@ int clinux_terminal_hold(int descriptor);
 
 /// Gives the terminal back as it was. Does nothing when none is held; may be called from a signal's handler.
 void clinux_terminal_release(void);
+
+/// A context of kernel AIO (io_setup) for at most `count` operations at once; 0, or -1 with errno.
+int clinux_aio_make(unsigned count, uint64_t *context);
+
+/// Begins operations (io_submit): how many of them the kernel took, from the front, or -1 with errno when it took none.
+/// They and their buffers stay where they are until they have completed.
+long clinux_aio_submit(uint64_t context, long count, struct iocb **operations);
+
+/// Takes at most `count` completions that are there now (io_getevents): how many, or -1 with errno.
+long clinux_aio_take(uint64_t context, long count, struct io_event *completions);
+
+/// Asks for the early end of an operation (io_cancel); its completion comes like any other.
+void clinux_aio_cancel(uint64_t context, struct iocb *operation);
+
+/// Ends a context (io_destroy): cancels what is under way and waits until nothing of it is.
+void clinux_aio_end(uint64_t context);
+
+/// Mounts the instance `source` of FunctionFS in no place, so that nothing is left of it when its last descriptor is
+/// closed: a descriptor of its folder, close-on-exec, or -1 with errno (ENOSYS before Linux 5.2).
+int clinux_mount_functionfs(const char *source);
+
+/// The packet size that an endpoint of FunctionFS has at the present speed, or -1 with errno.
+int clinux_functionfs_packet_size(int endpoint);

@@ -35,7 +35,7 @@ enum BenchRealm {
 
     /// Whether everything that is plugged in was published, as far as can be known.
     var isSettled: Bool {
-      device.published.count >= expected - dialers.filter { $0 is Dialer && $0.trouble != nil }.count
+      device.published.count >= expected - dialers.filter { !($0 is BenchDialer) && $0.trouble != nil }.count
     }
   }
 
@@ -91,7 +91,12 @@ enum BenchRealm {
         dialer = BenchDialer(bench, for: holder.device, on: loop, isWanted: isWanted)
       } else {
         holder.expected += 1
-        dialer = Dialer(address, for: holder.device, on: loop)
+        dialer =
+          if case .usb(let selector) = address {
+            USBDialer(selector, for: holder.device, on: loop)
+          } else {
+            Dialer(address, for: holder.device, on: loop)
+          }
       }
       try dialer.start()
       holder.dialers.append(dialer)

@@ -35,6 +35,8 @@ public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   case missingTransport
   /// A protocol's native transport names a component that is not declared.
   case unknownNativeTransport
+  /// A protocol's native transport names a component that is not USB, where alone there are endpoints for it.
+  case nativeTransportBesideUSB
   /// A Start message is sent whose Stop message is not.
   case startWithoutStop
   /// A message is to be received that only a message the accessory does not send would bring.
@@ -43,7 +45,7 @@ public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   case reservedMessage
   /// A message is in the list of the wrong direction.
   case wrongDirection
-  /// There are protocols, and the messages that open and close their sessions are not listed.
+  /// There are protocols whose sessions go over the link, and the messages that open and close their sessions are not listed.
   case sessionsWithoutMessages
 
   /// How much a broken rule matters.
@@ -59,7 +61,9 @@ public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   /// What iPhones were seen to do, and a warning where it is not known.
   public var defaultSeverity: Severity {
     switch self {
-    case .missingTransport, .wrongDirection, .sessionsWithoutMessages, .unknownNativeTransport: .warning
+    case .missingTransport, .wrongDirection, .sessionsWithoutMessages, .unknownNativeTransport,
+      .nativeTransportBesideUSB:
+      .warning
     default: .error
     }
   }

@@ -60,6 +60,7 @@ public struct IdentificationJudge: Hashable, Sendable {
   /// The parameters that a rule is judged by, where it is not only the one that the finding names.
   private static let basis: [IdentificationCheck: Set<UInt16>] = [
     .missingTransport: [14, 15, 16, 17], .unknownNativeTransport: [14, 15, 16, 17, 24],
+    .nativeTransportBesideUSB: [14, 15, 16, 17, 24],
     .startWithoutStop: [6], .receivedWithoutRequest: [6], .sessionsWithoutMessages: [7],
   ]
 
@@ -126,13 +127,19 @@ public struct IdentificationJudge: Hashable, Sendable {
         .init(check: .missingTransport, parameter: 16, reason: "no transport component is declared (14 to 17)"))
     }
     for one in identification.protocols {
-      guard let component = one.nativeTransportComponent,
-        !identification.transports.contains(where: { $0.id == component })
-      else { continue }
-      findings.append(
-        .init(
-          check: .unknownNativeTransport, parameter: 10,
-          reason: "\(one.name) names transport component \(component), which is not declared"))
+      guard let component = one.nativeTransportComponent else { continue }
+      let named = identification.transports.filter { $0.id == component }
+      if named.isEmpty {
+        findings.append(
+          .init(
+            check: .unknownNativeTransport, parameter: 10,
+            reason: "\(one.name) names transport component \(component), which is not declared"))
+      } else if !named.contains(where: { $0.kind == .usbHost || $0.kind == .usbDevice }) {
+        findings.append(
+          .init(
+            check: .nativeTransportBesideUSB, parameter: 10,
+            reason: "\(one.name) names transport component \(component), which is not USB"))
+      }
     }
     return findings
   }
@@ -161,7 +168,8 @@ public struct IdentificationJudge: Hashable, Sendable {
       .receivedWithoutRequest, 7,
       MessageRelations.requestForAnswer.filter { received.contains($0.answer) && !sent.contains($0.request) }
         .map(\.answer), "the message that asks for it is not declared as sent")
-    if !identification.protocols.isEmpty {
+    // Sessions of native transport begin and end without a word on the link.
+    if identification.protocols.contains(where: { $0.nativeTransportComponent == nil }) {
       let needed: [MessageID] = [.startExternalAccessorySession, .stopExternalAccessorySession]
       let missing = needed.filter { !received.contains($0) }
       if !missing.isEmpty {

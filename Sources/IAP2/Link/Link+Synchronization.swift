@@ -88,7 +88,7 @@ extension Link {
   /// The accessory begins a synchronisation with a fresh number.
   mutating func synchronize(_ offer: LinkParameters, now: WireTime) {
     settlingRoundsLeft = Self.settlingRounds
-    phase = .synchronizing(offer: offer, attempts: 1, next: now + settings.synchronizationPeriod)
+    phase = .synchronizing(offer: settings.offer(offer), attempts: 1, next: now + settings.synchronizationPeriod)
     pending.insert(.synchronization)
   }
 
@@ -155,6 +155,9 @@ extension Link {
     var answer = settings.deviceAnswer == .echo ? own.adoptingRecovery(of: offer) : own
     if offer.isZeroAcknowledgement { answer = settings.acceptsZeroAcknowledgement ? own.withoutAcknowledgements : own }
     answer.sessions = offer.sessions
+    if let allowance = settings.allowance(timeout: Milliseconds(Int64(answer.retransmissionTimeout))) {
+      answer = allowance.limiting(answer)
+    }
     stop()
     phase = .answering(
       offer: offer, answer: answer, peerSequence: header.sequence, attempts: 1,
@@ -224,11 +227,15 @@ extension Link {
     receiver.restart(after: peerSequence)
     isStalled = false
     counters.establishments += 1
+    let allowance = settings.allowance(timeout: agreement.retransmissionTimeout)
+    let longest = min(allowance?.length ?? .max, Int(agreement.peerMaximumPacketLength))
     timing = Timing(
       isUp: true, isZeroAcknowledgement: agreement.isZeroAcknowledgement,
       // A window of 0 comes from an offer without acknowledgements that was declined: one packet is the least there is.
-      sendWindow: agreement.isZeroAcknowledgement ? .max : max(1, Int(agreement.peerMaximumOutstandingPackets)),
+      sendWindow: agreement.isZeroAcknowledgement
+        ? .max : max(1, min(Int(agreement.peerMaximumOutstandingPackets), allowance?.packets(of: longest) ?? .max)),
       receiveWindow: agreement.maximumOutstandingPackets, maximumPayload: agreement.maximumPayload,
+      maximumDataPayload: longest - PacketHeader.overhead,
       // Nobody waits for more packets than may be outstanding.
       cumulativeLimit: max(
         1, Int(min(agreement.maximumCumulativeAcknowledgements, agreement.maximumOutstandingPackets))),

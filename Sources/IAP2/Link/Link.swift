@@ -99,6 +99,8 @@ public struct Link: ~Copyable {
     var sendWindow = 0
     var receiveWindow: UInt8 = 0
     var maximumPayload = 0
+    /// Of External Accessory data, which may go in shorter packets than control messages.
+    var maximumDataPayload = 0
     var cumulativeLimit = 1
     var retransmissionLimit: UInt8 = 0
     var retransmissionTimeout: Milliseconds = 0
@@ -144,7 +146,7 @@ public struct Link: ~Copyable {
     while taken < total {
       taken += sender.append(
         session: session, owner: owner, prefix: id, bytes: bytes.extracting(taken..<total),
-        maximumPayload: timing.maximumPayload)
+        maximumPayload: timing.maximumDataPayload)
     }
     return max(0, taken)
   }

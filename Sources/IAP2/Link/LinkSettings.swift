@@ -95,6 +95,10 @@ public struct LinkSettings: Hashable, Sendable {
   /// How many bytes of one session may wait to be sent or acknowledged before a write takes no more.
   public var sessionSendBound = 256 * 1024
 
+  /// How many bytes a second the line is known to carry each way; nil where nothing is known, or it is as fast as any. Then
+  /// this end announces, and sends, no more at a time than the line carries in half the agreed retransmission timeout.
+  public var lineRate: Int?
+
   /// Settings with the given announcements and every other choice at its default.
   public init(parameters: LinkParameters = LinkParameters()) {
     self.parameters = parameters

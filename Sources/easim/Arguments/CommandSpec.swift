@@ -20,7 +20,8 @@ struct CommandSpec: Sendable {
 
   /// Every command there is.
   static let all: [CommandSpec] = [
-    .demo, .run, .list, .watch, .info, .send, .burst, .report, .console, .plug, .decode, .profile, .scenario, .doctor,
+    .demo, .run, .list, .watch, .info, .send, .burst, .report, .console, .plug, .decode, .profile, .scenario, .soak,
+    .doctor,
     .completion,
   ]
 

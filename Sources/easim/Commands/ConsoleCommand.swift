@@ -37,9 +37,8 @@ private func runConsole(_ arguments: ParsedArguments, _ console: Console) throws
   let device = Device(settings: DeviceSettings(authenticator: AccessoryVerifier()), on: stage.loop) { event in
     front.tell(event)
   }
-  let sight = try EADemoSight(arguments, for: device, on: stage.loop) { channel in
-    guard let transcript else { return channel }
-    return TranscriptChannel(around: channel, at: .device, Transcript(write: transcript.write), on: stage.loop)
+  let sight = try EADemoSight(arguments, for: device, on: stage.loop) { cable in
+    transcript.map { cable.transcribed(at: .device, on: stage.loop, write: $0.write) } ?? cable
   }
   let driver = EADemoDriver(EADemoApp(lookingAt: sight.place, patience: patience), on: device, settings: settings)
   defer { front.close() }
@@ -61,7 +60,7 @@ struct EADemoSight {
 
   init(
     _ arguments: ParsedArguments, for device: Device, on loop: any PollingLoop,
-    wrap: @escaping (any Channel) -> any Channel
+    wrap: @escaping (Cable) -> Cable
   ) throws {
     let address = try arguments.words.first.map { try arguments.address($0) } ?? .bench(directory: nil, serial: nil)
     switch address {

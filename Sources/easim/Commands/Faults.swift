@@ -19,7 +19,7 @@ extension ParsedArguments {
   }
 }
 
-/// Puts the faults of a command line around each channel, anew for each cable.
+/// Puts the faults of a command line around the channels of each cable.
 final class FaultWrapper {
   let faults: [Fault]
   let loop: any EventLoop
@@ -39,15 +39,16 @@ final class FaultWrapper {
   /// Whether no line holds anything back any more: a delayed line goes on after its channel was closed.
   var isQuiet: Bool { made.allSatisfy { $0.channel == nil } }
 
-  func wrap(_ channel: any Channel) -> any Channel {
-    if faults.isEmpty { return channel }
+  func wrap(_ cable: Cable) -> Cable {
     let (loop, report) = (loop, report)
-    let made = FaultChannel(around: channel, faults, random: SeededRandom(seed: loop.random.next()), on: loop) {
-      event in
-      report(TimelineEvent(time: loop.now, side: .cable, kind: .fault(event.description)))
-    }
-    self.made.removeAll { $0.channel == nil }
-    self.made.append(WeakChannel(channel: made))
-    return made
+    return cable.faulty(
+      faults, random: { SeededRandom(seed: loop.random.next()) }, on: loop,
+      made: { [weak self] channel in self?.keep(channel) },
+      report: { report(TimelineEvent(time: loop.now, side: .cable, kind: .fault($0.description))) })
+  }
+
+  private func keep(_ channel: FaultChannel) {
+    made.removeAll { $0.channel == nil }
+    made.append(WeakChannel(channel: channel))
   }
 }

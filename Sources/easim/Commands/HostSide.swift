@@ -40,7 +40,7 @@ final class HostSide {
   ///
   /// - Parameters:
   ///   - adjust: changes what the options say about the app.
-  ///   - tap: put around each channel, nearest to the device.
+  ///   - tap: put around the main channel of each cable, nearest to the device.
   init(
     _ arguments: ParsedArguments, address: String?, for handler: any AppHandler, on stage: Stage, _ console: Console,
     writing transcript: Transcripts, adjust: (AppSettings) -> AppSettings = { $0 },
@@ -51,16 +51,17 @@ final class HostSide {
     let faults = FaultWrapper(faults: try arguments.faults(), loop: stage.loop, report: report)
     self.faults = faults
     var settings = DeviceSettings(authenticator: AccessoryVerifier())
+    settings.peer.link.lineRate = faults.faults.lineRate
     if arguments.has("--early") { settings.policy = .early }
     let device = Device(settings: settings, on: stage.loop, report: report)
     self.device = device
     reach = try Reach(
       address, protocolName: arguments.value("--protocol"), for: device, on: stage.loop,
       arguments: arguments, console: console
-    ) { channel in
-      let faulty = faults.wrap(channel)
-      guard let file = transcript.file else { return tap(faulty) }
-      return tap(TranscriptChannel(around: faulty, at: .device, Transcript(write: file.write), on: stage.loop))
+    ) { cable in
+      var cable = faults.wrap(cable)
+      if let file = transcript.file { cable = cable.transcribed(at: .device, on: stage.loop, write: file.write) }
+      return cable.wrapped(main: tap) { $1 }
     }
     self.app = device.makeApp(handler, settings: app)
   }

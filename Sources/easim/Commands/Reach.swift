@@ -24,7 +24,7 @@ final class Reach {
   ///   - protocolName: what the accessory must offer, where that is known.
   init(
     _ text: String?, protocolName: String?, for device: Device, on loop: any PollingLoop,
-    arguments: ParsedArguments, console: Console, wrap: @escaping (any Channel) -> any Channel
+    arguments: ParsedArguments, console: Console, wrap: @escaping (Cable) -> Cable
   ) throws {
     address = try text.map { try arguments.address($0) } ?? .bench(directory: nil, serial: nil)
     guard case .bench(let path, let serial) = address else {

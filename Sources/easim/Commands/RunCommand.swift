@@ -14,7 +14,8 @@ extension CommandSpec {
       Plays the accessories that each PROFILE describes (a name, or a path), for any host that connects. By default they
       appear on the bench, where list, send and every other command finds them; --on puts them at an address instead,
       in which {index} stands for the number of the accessory when there are several.
-      At usbip:HOST:PORT it is a USB device that a kernel can be given, see 'easim plug'; several share the bus.
+      At usbip:HOST:PORT it is a USB device that a kernel can be given, see 'easim plug'; several share the bus. At
+      gadget:UDC it is one on this machine's own device port, which /sys/class/udc names (gadget: is the only one).
       Behaviours are echo, sink[,check], source[,rate=N,chunk=N,text=S,total=N] and exec:COMMAND.
       Each host finds an accessory freshly plugged in; with a flicker it sees the whole flicker. Ctrl-C unplugs cleanly.
       With --scenario it plays what happens to the accessories and the cables of a scenario, from when a device is on the
@@ -24,7 +25,8 @@ extension CommandSpec {
     options: [
       OptionSpec(
         name: "--on", value: "ADDR",
-        summary: "where: bench:, bench:DIR#, unix:PATH, tcp:HOST:PORT, pty:PATH, serial:PATH, usbip:HOST:PORT"),
+        summary: "where: bench:, bench:DIR#, unix:PATH, tcp:HOST:PORT, pty:PATH, serial:PATH, usbip:HOST:PORT, "
+          + "gadget:UDC"),
       OptionSpec(name: "--count", value: "N", summary: "so many accessories of each profile, numbered from 1"),
       OptionSpec(
         name: "--behavior", value: "B",
@@ -56,10 +58,12 @@ private func runRun(_ arguments: ParsedArguments, _ console: Console) throws -> 
   var bytes = 0
   var accessories: [SimulatedAccessory] = []
   defer { for accessory in accessories { accessory.unplug("easim ends") } }
+  let lineRate = try arguments.faults().lineRate
   for (index, profile) in profiles.enumerated() {
     let port = try places.port(index + 1, for: profile)
     let accessory = SimulatedAccessory(
-      profile, at: port, authenticator: Profiles.coprocessor(for: profile), on: stage.loop
+      profile, at: port, authenticator: Profiles.coprocessor(for: profile), on: stage.loop,
+      link: { $0.lineRate = lineRate }
     ) { event in
       if case .sessionClose(_, _, _, let read, let written) = event.kind {
         sessions += 1
@@ -110,6 +114,11 @@ private func runScenario(_ name: String, _ arguments: ParsedArguments, _ console
     throw UsageError("\(option) and --scenario: a scenario says itself which accessories it has", arguments.command)
   }
   var scenario = try ScenarioLibrary(profiles: Profiles.library).scenario(name)
+  if scenario.plan != nil {
+    throw UsageError(
+      "the scenario \(scenario.name) has 'apps', and one process plays both ends of it: easim scenario run \(name)",
+      arguments.command)
+  }
   let own = try profiles(arguments)
   let count = scenario.accessories.count
   guard own.isEmpty || own.count == count else {

@@ -8,6 +8,7 @@ import AccessoryTransports
 struct Places {
   private let arguments: ParsedArguments
   private let loop: any PollingLoop
+  private let console: Console
   private let pattern: String
   private let bench: Bench?
   private let bus: USBIPBus?
@@ -17,6 +18,7 @@ struct Places {
   init(_ arguments: ParsedArguments, accessories: Int, on loop: any PollingLoop, _ console: Console) throws {
     self.arguments = arguments
     self.loop = loop
+    self.console = console
     faults = FaultWrapper(faults: try arguments.faults(), loop: loop, report: console.show)
     pattern = arguments.value("--on") ?? "bench:"
     bench = try Self.bench(pattern, arguments, accessories: accessories)
@@ -68,10 +70,10 @@ struct Places {
     options.allowsRemote = arguments.has("--allow-remote")
     let address = try arguments.address(pattern.replacing("{index}", with: "\(index)"))
     switch address {
-    case .gadget:
-      throw UsageError(
-        "--on \(address): gadgets of this machine's own USB port are not there yet; --on usbip:127.0.0.1:3240 shows a USB "
-          + "device to any Linux kernel", arguments.command)
+    case .gadget(let controller):
+      return try GadgetPort(profile, controller: controller, number: index, on: loop) { [loop, console] sentence in
+        console.show(TimelineEvent(time: loop.now, side: .cable, kind: .warning(sentence)))
+      }
     case .usb:
       throw UsageError(
         "--on \(address): that is where real accessories are found; --on usbip:127.0.0.1:3240 makes a USB device of a "
@@ -101,15 +103,14 @@ private final class WrappedPort: Port {
   func open(_ hear: @escaping (PortEvent) -> Void) throws {
     try inner.open { [unowned self] event in
       guard case .cable(let cable, let device) = event else { return hear(event) }
-      hear(.cable(Cable(main: wrap(cable.main), side: { cable.side($0) }), from: device))
+      hear(.cable(wrap(cable), from: device))
     }
   }
 
   func close() { inner.close() }
 
-  private func wrap(_ bare: any Channel) -> any Channel {
-    let channel = faults.wrap(bare)
-    guard let transcript else { return channel }
-    return TranscriptChannel(around: channel, at: .accessory, Transcript(write: transcript.write), on: faults.loop)
+  private func wrap(_ bare: Cable) -> Cable {
+    let cable = faults.wrap(bare)
+    return transcript.map { cable.transcribed(at: .accessory, on: faults.loop, write: $0.write) } ?? cable
   }
 }

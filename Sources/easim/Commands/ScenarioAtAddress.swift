@@ -64,12 +64,12 @@ final class ScenarioAtAddress {
       var options = TransportOptions()
       options.allowsRemote = arguments.has("--allow-remote")
       if case .usb(let selector) = addresses[place] {
-        return USBDialer(selector, for: device, on: stage.loop, takesOne: true) { [unowned self] channel in
-          wrap(channel, accessory: place)
+        return USBDialer(selector, for: device, on: stage.loop, takesOne: true) { [unowned self] cable in
+          wrap(cable, accessory: place)
         }
       }
-      return Dialer(addresses[place], for: device, on: stage.loop, options: options) { [unowned self] channel in
-        wrap(channel, accessory: place)
+      return Dialer(addresses[place], for: device, on: stage.loop, options: options) { [unowned self] cable in
+        wrap(cable, accessory: place)
       }
     }
     // One finds every accessory on the bench, and each of their appearances.
@@ -81,10 +81,9 @@ final class ScenarioAtAddress {
       isWanted: { serials.contains($0.serial) })
   }
 
-  private func wrap(_ channel: any Channel, accessory: Int?) -> any Channel {
-    let wrapped = faults.wrap(side.wrap(channel, accessory: accessory))
-    guard let transcript else { return wrapped }
-    return TranscriptChannel(around: wrapped, at: .device, Transcript(write: transcript.write), on: stage.loop)
+  private func wrap(_ cable: Cable, accessory: Int?) -> Cable {
+    let wrapped = faults.wrap(side.wrap(cable, accessory: accessory))
+    return transcript.map { wrapped.transcribed(at: .device, on: stage.loop, write: $0.write) } ?? wrapped
   }
 }
 

@@ -16,7 +16,8 @@ extension CommandSpec {
       run SCENARIO    plays it (a name, or a path) in virtual time and compares what the app saw with what is expected:
                       exit code 0 as expected, 1 not, with the timeline and the first difference
       With --at the accessories are another process, such as 'easim run --scenario SCENARIO --on ADDR', and what
-      happens to the device and the app is played here, in real time. {index} in ADDR stands for the number of the
+      happens to the device and the app is played here, in real time. A file that 'easim soak' has written has several
+      apps; it is judged by the rules of seeded worlds, and always played in virtual time. {index} in ADDR stands for the number of the
       accessory where a scenario has several; on a bench they are found by their serial numbers.
       """,
     options: [
@@ -97,6 +98,7 @@ private func client(_ scenario: Scenario, _ arguments: ParsedArguments) throws -
 }
 
 private func play(_ scenario: Scenario, _ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+  if let plan = scenario.plan { return try PlanPlay(plan, arguments, console).play() }
   let transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
   let seed = try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) }
   var settings = World.Settings()
@@ -109,7 +111,7 @@ private func play(_ scenario: Scenario, _ arguments: ParsedArguments, _ console:
     return try ScenarioAtAddress(scenario, client: type, at: address, arguments, console, transcript).play()
   }
   guard arguments.has("--real-time") else {
-    let loop = VirtualLoop(seed: seed ?? 1)
+    let loop = VirtualLoop(seed: seed ?? scenario.seed ?? 1)
     let player = ScenarioPlayer(scenario, client: type, settings: settings, on: loop)
     player.start()
     _ = try loop.run(until: { player.isOver })

@@ -7,6 +7,8 @@ final class Stage {
   let loop: EpollLoop
   /// The signal that was asked to stop with, if any.
   private(set) var signal: Int32?
+  /// How often it was asked to: who asks twice does not want to wait.
+  private(set) var signalCount = 0
   private var watch: SignalWatch?
 
   init(seed: UInt64? = nil) throws {
@@ -14,7 +16,10 @@ final class Stage {
     Self.raiseDescriptorLimit()
     // A peer that goes away is an error of its write, not the end of the process.
     Glibc.signal(SIGPIPE, SIG_IGN)
-    watch = try SignalWatch([SIGINT, SIGTERM, SIGHUP], on: loop) { [unowned self] in signal = $0 }
+    watch = try SignalWatch([SIGINT, SIGTERM, SIGHUP], on: loop) { [unowned self] in
+      signal = $0
+      signalCount += 1
+    }
   }
 
   /// A thousand accessories need more descriptors than a shell allows a program at first.

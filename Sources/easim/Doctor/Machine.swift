@@ -9,7 +9,7 @@ import Glibc
 enum Machine {
   /// All questions, in the order in which they are answered.
   static func examine() -> [Examination] {
-    [kernel, bench, inotify, processes, tcp, pty, cryptography, descriptors, usb, virtualHost]
+    [kernel, bench, inotify, processes, tcp, pty, cryptography, descriptors, usb, virtualHost, devicePort, gadgets, functionFS]
   }
 
   // MARK: The kernel

@@ -14,15 +14,15 @@ final class Accessory {
   let program: Program
   let address: String
 
-  /// Runs lawk-view on this medium, with more words for `run` where they are given.
-  init(on medium: Medium, in place: Place, _ words: String...) throws {
+  /// Runs a profile on this medium, with more words for `run` where they are given.
+  init(_ profile: String = "lawk-view", on medium: Medium, in place: Place, _ words: String...) throws {
     let wanted =
       switch medium {
       case .unix: "unix:\(place.file("glasses.sock"))"
       case .tcp: "tcp:127.0.0.1:0"
       case .pty: "pty:\(place.file("glasses"))"
       }
-    program = try Program(path: BuiltProducts.easim, ["run", "lawk-view", "--on", wanted] + words)
+    program = try Program(path: BuiltProducts.easim, ["run", profile, "--on", wanted] + words)
     if words.contains("--json") {
       let line = try StrictJSON(reading: try program.line("\"event\":\"attach\""))
       address = try #require(line["on"]?.text)

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 /// A program that is run as a user would run it: started, listened to line by line, interrupted, waited for.
 ///

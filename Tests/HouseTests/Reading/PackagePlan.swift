@@ -57,7 +57,8 @@ struct PackagePlan {
       return made(.room, floor, "Sources")
     case ".target" where path?.hasPrefix("Tests/") == true: return made(.support, nil, "Tests")
     case ".target", ".systemLibrary": return made(.foreign, 0, "Sources")
-    case ".executableTarget": return made(.program, topFloor, "Sources")
+    // A program for tests stands beside the house, as they do.
+    case ".executableTarget": return made(.program, path?.hasPrefix("Tests/") == true ? nil : topFloor, "Sources")
     default: return made(.tests, nil, "Tests")
     }
   }

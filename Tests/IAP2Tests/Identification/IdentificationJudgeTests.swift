@@ -121,6 +121,10 @@ import Testing
     Case(
       .unknownNativeTransport, 10, "com.example.echo names transport component 3, which is not declared",
       set(10, echo + Sheet.parameter(3, "0003"))),
+    Case(.nativeTransportBesideUSB, 10, "com.example.echo names transport component 3, which is not USB") { body in
+      set(10, echo + Sheet.parameter(3, "0003"))(&body)
+      add(17, Sheet.parameter(0, "0003") + Sheet.parameter(1, Sheet.text("BT")))(&body)
+    },
     Case(
       .startWithoutStop, 6, "the message that ends it is not declared: AE00 StartPowerUpdates", set(6, "ea03ae00")),
     Case(
@@ -196,6 +200,7 @@ import Testing
   @Test func severitiesAreWhatAnIPhoneWasSeenToDo() {
     let warnings: Set<IdentificationCheck> = [
       .missingTransport, .wrongDirection, .sessionsWithoutMessages, .unknownNativeTransport,
+      .nativeTransportBesideUSB,
     ]
     for check in IdentificationCheck.allCases {
       #expect(check.defaultSeverity == (warnings.contains(check) ? .warning : .error), "\(check.rawValue)")
@@ -204,6 +209,15 @@ import Testing
 
   @Test func theLenientJudgeRefusesNothing() {
     for one in Self.all { #expect(judge(one.body, .lenient).isAccepted, "\(one.reason)") }
+  }
+
+  /// No message opens or closes a session that bypasses the link.
+  @Test func protocolsOfNativeTransportAloneNeedNoMessages() {
+    var body = Self.good
+    Self.set(7, "")(&body)
+    Self.set(10, Self.echo + Sheet.parameter(3, "0000"))(&body)
+    let verdict = judge(body.map { Sheet.parameter($0.id, $0.value) }.joined())
+    #expect(verdict.errors + verdict.warnings == [])
   }
 
   @Test func aBodyThatCannotBeCutIntoParametersIsOneFinding() {

@@ -19,8 +19,13 @@ public struct ChannelFactory: Sendable, CustomStringConvertible {
     /// Both ends may be closed with bytes unread, and the other end still hears an orderly close.
     public static let closesInOrderUnread = Traits(rawValue: 8)
 
+    /// The left end can tell a close of the right end from a cut. On USB it cannot: an accessory that closes is unplugged.
+    public static let rightClosesInOrder = Traits(rawValue: 16)
+
     /// Everything: what memory and sockets promise.
-    public static let all: Traits = [.leftCloseDelivers, .rightCloseDelivers, .canBeCut, .closesInOrderUnread]
+    public static let all: Traits = [
+      .leftCloseDelivers, .rightCloseDelivers, .canBeCut, .closesInOrderUnread, .rightClosesInOrder,
+    ]
   }
 
   /// The name of the medium, and of the loop where that says something.

@@ -30,7 +30,7 @@ public enum ChannelSuite {
         left.forget()
         right.forget()
       }
-      try check.body(Bench(rig: rig, left: left, right: right))
+      try check.body(Bench(rig: rig, left: left, right: right, traits: factory.traits))
       for probe in [left, right] {
         if let violation = probe.violation { throw CheckFailure(violation) }
       }
@@ -70,9 +70,21 @@ struct Bench {
   let rig: ChannelRig
   let left: Probe
   let right: Probe
+  let traits: ChannelFactory.Traits
 
   func start() {
     left.start()
     right.start()
+  }
+
+  /// The other end closed, and this one heard of it as its medium lets it.
+  func requireClose(heardBy probe: Probe) throws(CheckFailure) {
+    if probe === left, !traits.contains(.rightClosesInOrder) {
+      guard case .lost = probe.end else {
+        throw CheckFailure("an unplug was heard as '\(String(describing: probe.end))'")
+      }
+      return
+    }
+    try require(probe.end == .closedByPeer, "a close was heard as '\(String(describing: probe.end))'")
   }
 }

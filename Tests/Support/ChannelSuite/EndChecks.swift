@@ -35,7 +35,7 @@ extension ChannelSuite {
       bench.left.stream(5_000, chunk: 5_000)
       bench.right.close()
       try bench.rig.run("the close was heard") { bench.left.end != nil }
-      try require(bench.left.end == .closedByPeer, "a close was heard as '\(String(describing: bench.left.end))'")
+      try bench.requireClose(heardBy: bench.left)
     },
 
     ChannelCheck("aCutIsHeardByBothEnds", needs: .canBeCut) { bench in
@@ -124,7 +124,7 @@ extension ChannelSuite {
     closer.close()
     try bench.rig.run("the close was heard") { other.end != nil }
     try require(other.received == 300_000, "only \(other.received) of 300000 bytes came before the end")
-    try require(other.end == .closedByPeer, "a close was heard as '\(String(describing: other.end))'")
+    try bench.requireClose(heardBy: other)
   }
 
   private static func closeIsHeard(_ bench: Bench, closer: Probe, other: Probe) throws {
@@ -134,6 +134,6 @@ extension ChannelSuite {
     try bench.rig.run("the channel works") { closer.received == 100 && other.received == 100 }
     closer.close()
     try bench.rig.run("the close was heard") { other.end != nil }
-    try require(other.end == .closedByPeer, "a close was heard as '\(String(describing: other.end))'")
+    try bench.requireClose(heardBy: other)
   }
 }

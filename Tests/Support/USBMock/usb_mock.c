@@ -9,11 +9,16 @@
 //                       without it the device echoes
 //   --stale COUNT       so many bytes wait in its IN endpoint at the first claim
 //   --claimed           the interface belongs to another program
+//   --driver            the interface belongs to a driver of the kernel; at the end stderr says whether it has it again
+//   --vanish            unplugged when it is claimed
+//   --no-strings        without manufacturer, product and serial number
+//   --split COUNT       no transfer in has more bytes, and an empty one comes before each
 //   --forbidden         the device may not be opened by its user: the node has no permissions
 //   --plug-after MS     plugged in later
+//   --unplug-after MS   unplugged that long after it was plugged in
 //   --unplug-at BYTES   unplugged when so many bytes have come
-//   --fail DIRECTION:ERRNO:BYTES
-//                       one transfer, in or out, fails when so many bytes have come
+//   --fail DIRECTION:ERRNO:BYTES[:COUNT]
+//                       one transfer, in or out, fails when so many bytes have come, or so many in a row
 //   --twice             each arrival is announced twice
 //
 // Ends with the exit code of the program.
@@ -45,7 +50,9 @@ static GMutex lock;
 static GQueue reading = G_QUEUE_INIT;
 static GQueue ready = G_QUEUE_INIT;
 static GByteArray *toHost;
-static gboolean gone, claimedByOther, forbidden, twice;
+static gboolean gone, claimedByOther, forbidden, twice, vanishes, hasNoStrings, wasEmpty, hasDriver, hadDriver;
+static int unplugAfter, failures = 1;
+static guint mostIn = G_MAXUINT;
 static guint64 arrived, unplugAt = G_MAXUINT64, failAt = G_MAXUINT64;
 static int failWith, failOut;
 static unsigned staleLeft;
@@ -65,13 +72,17 @@ static void complete(Request *request, int status, guint count) {
 }
 
 static void feed(void) {
-  if (failWith && !failOut && arrived >= failAt && !g_queue_is_empty(&reading)) {
+  while (failWith && !failOut && arrived >= failAt && !g_queue_is_empty(&reading)) {
     complete(g_queue_pop_head(&reading), -failWith, 0);
-    failWith = 0;
+    if (--failures == 0) failWith = 0;
   }
   while (toHost->len && !g_queue_is_empty(&reading)) {
     Request *request = g_queue_pop_head(&reading);
-    guint count = MIN((guint)urbOf(request)->buffer_length, toHost->len);
+    if (mostIn != G_MAXUINT && (wasEmpty = !wasEmpty)) {
+      complete(request, 0, 0);
+      continue;
+    }
+    guint count = MIN(MIN((guint)urbOf(request)->buffer_length, mostIn), toHost->len);
     umockdev_ioctl_data_update(request->buffer, 0, toHost->data, count);
     g_byte_array_remove_range(toHost, 0, count);
     complete(request, 0, count);
@@ -127,7 +138,7 @@ static void writeOut(Request *request) {
   guint64 before = arrived;
   if (failWith && failOut && arrived + count > failAt) {
     complete(request, -failWith, 0);
-    failWith = 0;
+    if (--failures == 0) failWith = 0;
     return;
   }
   arrived += count;
@@ -189,9 +200,11 @@ static int discard(gulong address) {
   return EINVAL;
 }
 
-static int claim(void) {
-  if (gone) return ENODEV;
-  if (claimedByOther) return EBUSY;
+static int claim(gboolean takesFromDriver) {
+  if (vanishes) g_idle_add(unplug, NULL);
+  if (gone || vanishes) return ENODEV;
+  if (claimedByOther || (hasDriver && !takesFromDriver)) return EBUSY;
+  hasDriver = FALSE;
   if (staleLeft) {
     g_autofree guint8 *old = g_malloc(staleLeft);
     memset(old, 0xEE, staleLeft);
@@ -221,13 +234,18 @@ static gboolean answer(UMockdevIoctlBase *sender, UMockdevIoctlClient *client, g
     umockdev_ioctl_data_update(data, 0, (guint8 *)&info, sizeof info);
     break;
   }
-  case USBDEVFS_DISCONNECT_CLAIM:
-  case USBDEVFS_CLAIMINTERFACE: error = claim(); break;
+  case USBDEVFS_DISCONNECT_CLAIM: error = claim(TRUE); break;
+  case USBDEVFS_CLAIMINTERFACE: error = claim(FALSE); break;
   case USBDEVFS_RELEASEINTERFACE: unplugCable(); break;
   case USBDEVFS_SETINTERFACE:
   case USBDEVFS_SETCONFIGURATION:
   case USBDEVFS_CLEAR_HALT: break;
-  case USBDEVFS_IOCTL:
+  case USBDEVFS_IOCTL: {
+    g_autoptr(UMockdevIoctlData) data = umockdev_ioctl_data_resolve(argument, 0, sizeof(struct usbdevfs_ioctl), NULL);
+    if (hadDriver && ((struct usbdevfs_ioctl *)data->data)->ioctl_code == USBDEVFS_CONNECT) hasDriver = TRUE;
+    else error = ENODATA;
+    break;
+  }
   case USBDEVFS_GETDRIVER: error = ENODATA; break;
   case USBDEVFS_SUBMITURB: error = submit(argument); break;
   case USBDEVFS_REAPURB:
@@ -244,14 +262,19 @@ static gboolean answer(UMockdevIoctlBase *sender, UMockdevIoctlClient *client, g
 static gboolean plug(gpointer unused) {
   GError *error = NULL;
   (void)unused;
+  g_autofree char *strings = hasNoStrings ? g_strdup("") : g_strdup_printf(
+      "A: manufacturer=Mock Works\\n\nA: product=Mock Accessory\\n\nA: serial=%s\\n\n", serial);
   g_autofree char *text = g_strdup_printf(
       "P: /devices/pci0000:00/usb1/1-2\n"
       "N: bus/usb/001/005=%s\n"
       "E: SUBSYSTEM=usb\nE: DEVTYPE=usb_device\nE: DRIVER=usb\nE: DEVNAME=" NODE "\nE: BUSNUM=001\nE: DEVNUM=005\n"
       "E: MAJOR=189\nE: MINOR=4\n"
       "A: busnum=1\\n\nA: devnum=5\\n\nA: bConfigurationValue=1\\n\nA: speed=480\\n\n"
-      "A: manufacturer=Mock Works\\n\nA: product=Mock Accessory\\n\nA: serial=%s\\n\nH: descriptors=%s\n",
-      descriptors, serial, descriptors);
+      "%sH: descriptors=%s\n%s",
+      descriptors, strings, descriptors,
+      claimedByOther ? "\nP: /devices/pci0000:00/usb1/1-2/1-2:1.0\nE: SUBSYSTEM=usb\nE: DEVTYPE=usb_interface\n"
+                       "L: driver=../../../../../bus/usb/drivers/usbfs\n"
+                     : "");
   if (!umockdev_testbed_attach_ioctl(bed, NODE, base, &error) ||
       !umockdev_testbed_add_from_string(bed, text, &error)) {
     fprintf(stderr, "usb_mock: %s\n", error->message);
@@ -264,6 +287,7 @@ static gboolean plug(gpointer unused) {
     // Or an ordinary user would see nothing at all.
     chmod(root, 0755);
   }
+  if (unplugAfter) g_timeout_add((guint)unplugAfter, unplug, NULL);
   if (twice) umockdev_testbed_uevent(bed, SYSFS, "add");
   return FALSE;
 }
@@ -281,7 +305,12 @@ int main(int count, char **words) {
     if (!strcmp(name, "--claimed")) claimedByOther = TRUE;
     else if (!strcmp(name, "--forbidden")) forbidden = TRUE;
     else if (!strcmp(name, "--twice")) twice = TRUE;
+    else if (!strcmp(name, "--vanish")) vanishes = TRUE;
+    else if (!strcmp(name, "--no-strings")) hasNoStrings = TRUE;
+    else if (!strcmp(name, "--driver")) hasDriver = hadDriver = TRUE;
     else if (index + 1 >= count) return 64;
+    else if (!strcmp(name, "--split")) mostIn = (guint)atoi(words[++index]);
+    else if (!strcmp(name, "--unplug-after")) unplugAfter = atoi(words[++index]);
     else if (!strcmp(name, "--descriptors")) descriptors = words[++index];
     else if (!strcmp(name, "--serial")) serial = words[++index];
     else if (!strcmp(name, "--socket")) socketPath = words[++index];
@@ -289,8 +318,9 @@ int main(int count, char **words) {
     else if (!strcmp(name, "--plug-after")) plugAfter = atoi(words[++index]);
     else if (!strcmp(name, "--unplug-at")) unplugAt = g_ascii_strtoull(words[++index], NULL, 10);
     else if (!strcmp(name, "--fail")) {
-      g_auto(GStrv) parts = g_strsplit(words[++index], ":", 3);
-      if (g_strv_length(parts) != 3) return 64;
+      g_auto(GStrv) parts = g_strsplit(words[++index], ":", 4);
+      if (g_strv_length(parts) < 3) return 64;
+      if (parts[3]) failures = atoi(parts[3]);
       failOut = !strcmp(parts[0], "out");
       failWith = atoi(parts[1]);
       failAt = g_ascii_strtoull(parts[2], NULL, 10);
@@ -314,5 +344,6 @@ int main(int count, char **words) {
   g_child_watch_add(pid, ended, NULL);
   loop = g_main_loop_new(NULL, FALSE);
   g_main_loop_run(loop);
+  if (hadDriver) fprintf(stderr, "usb_mock: the kernel's driver %s\n", hasDriver ? "has it again" : "is without it");
   return exitCode;
 }

@@ -45,6 +45,9 @@ final class FaultLane {
     entry.isEmpty && (!isFinishing || finished == slots.count) && slots.allSatisfy { $0.isClear }
   }
 
+  /// How many bytes came and have not gone on.
+  var held: Int { slots.reduce(entry.count) { $0 + $1.held } }
+
   /// Whether what it holds waits for nothing that will ever come, such as the end of a stall without one.
   var isStuck: Bool { !isClear && !isSinkFull && deadline == nil }
 
@@ -111,14 +114,17 @@ final class FaultLane {
     }
   }
 
-  private func push(_ bytes: RawSpan, to index: Int, _ now: Instant) -> Int {
+  private func push(_ bytes: RawSpan, to first: Int, _ now: Instant) -> Int {
+    // Behind a cut there is nothing.
+    if let cut, first <= cut.place { return bytes.byteCount }
+    // Those that have nothing to do with it cost a look each.
+    var index = first
+    while index < slots.count, slots[index].isIdle { index += 1 }
     if index == slots.count {
       let taken = sink(bytes)
       if taken < bytes.byteCount { isSinkFull = true }
       return taken
     }
-    // Behind a cut there is nothing.
-    if let cut, index <= cut.place { return bytes.byteCount }
     let count = min(bytes.byteCount, slots[index].room)
     if count == 0 { return 0 }
     let chunk = bytes.extracting(0..<count)

@@ -23,6 +23,9 @@ final class FaultSlot {
   private var stage: any FaultStage
   private var window = Window.closed
   private var isOpen = false
+  /// How much the stage held when it was last asked to do something: asking it with every chunk that it has nothing to do
+  /// with would cost more than all the rest.
+  private var inStage = 0
   /// What came after the window and waits for what the stage holds.
   private var behind = ChunkQueue()
   private static let mostBehind = 65_536
@@ -33,11 +36,17 @@ final class FaultSlot {
     step = FaultStep(random: random)
   }
 
+  /// Whether it has nothing to do with what comes by now: its time has not come or is over, and it holds nothing.
+  var isIdle: Bool { !isOpen && inStage == 0 && step.output.isEmpty && behind.isEmpty }
+
   /// What it passed on waits to be taken: until then it takes nothing and does nothing.
   var isBlocked: Bool { !step.output.isEmpty }
 
+  /// How many bytes are here.
+  var held: Int { step.output.count + inStage + behind.count }
+
   /// Whether nothing will come of it any more without new bytes.
-  var isClear: Bool { step.output.isEmpty && stage.held == 0 && behind.isEmpty }
+  var isClear: Bool { step.output.isEmpty && inStage == 0 && behind.isEmpty }
 
   /// The most it takes now.
   var room: Int {
@@ -47,9 +56,9 @@ final class FaultSlot {
   }
 
   /// The window is over, and what is held goes on when its time comes.
-  private var isRunningDry: Bool { !isOpen && stage.held > 0 && (stage.deadline != nil || !behind.isEmpty) }
+  private var isRunningDry: Bool { !isOpen && inStage > 0 && (stage.deadline != nil || !behind.isEmpty) }
 
-  private var isAsked: Bool { isOpen || stage.held > 0 }
+  private var isAsked: Bool { isOpen || inStage > 0 }
 
   var deadline: Instant? {
     var next: Instant?
@@ -76,6 +85,7 @@ final class FaultSlot {
       return .changed
     }
     step.now = now
+    defer { inStage = stage.held }
     return stage.take(bytes, &step)
   }
 
@@ -92,17 +102,19 @@ final class FaultSlot {
       stage.end(&step)
     }
     if !isBlocked, let due = stage.deadline, due <= now { stage.handleTimeout(&step) }
+    inStage = stage.held
     letBehindGo()
   }
 
   func finish(now: Instant) {
     step.now = now
     stage.finish(&step)
+    inStage = stage.held
     letBehindGo()
   }
 
   private func letBehindGo() {
-    guard !behind.isEmpty, stage.held == 0 || stage.deadline == nil else { return }
+    guard !behind.isEmpty, inStage == 0 || stage.deadline == nil else { return }
     var lent = ChunkQueue()
     swap(&lent, &behind)
     lent.drain { bytes in

@@ -31,7 +31,7 @@ enum USBIPHandshake: Equatable {
     out.addBigEndian(UInt32(devices.count))
     for device in devices {
       out += device.record
-      for interface in device.shape.interfaces(at: device.shape.speed) {
+      for interface in device.shape.interfaces(at: device.shape.speed) where interface.alternate == 0 {
         out += [interface.kind.classCode, interface.kind.subclass, interface.kind.protocolCode, 0]
       }
     }
@@ -77,7 +77,7 @@ struct USBIPListedDevice {
     out.addBigEndian(shape.product)
     out.addBigEndian(shape.release)
     // Class, subclass, protocol; the configuration, how many there are, and how many interfaces.
-    out += [0, 0, 0, 1, 1, UInt8(shape.interfaces(at: shape.speed).count)]
+    out += [0, 0, 0, 1, 1, shape.interfaceCount]
     return out
   }
 }

@@ -34,7 +34,7 @@ public final class ScenarioAccessories {
     self.scenario = scenario
     self.loop = loop
     self.report = report
-    let faults = scenario.line.faults
+    let faults = scenario.line.faults + scenario.faults.filter { $0.end == .accessory }.map(\.fault)
     let wrapped = zip(scenario.accessories, ports).map { ($0.name, ScenarioPort($1, faults: faults, on: loop)) }
     self.ports = Dictionary(wrapped, uniquingKeysWith: { first, _ in first })
     for part in scenario.accessories {
@@ -122,12 +122,10 @@ private final class ScenarioPort: Port {
       let partable = PartableChannel(around: cable.main, on: loop)
       // One cable at a time: a second device is turned away by the accessory, and its cable is none to pull.
       if !hasCable { self.cable = partable }
-      var channel: any Channel = partable
-      if !faults.isEmpty {
-        channel = FaultChannel(around: channel, faults, random: SeededRandom(seed: random.next()), on: loop)
-      }
       onCable()
-      hear(.cable(Cable(main: channel, side: { cable.side($0) }), from: device))
+      let faulty = cable.wrapped(main: { _ in partable }, side: { $1 }).faulty(
+        faults, random: { [unowned self] in SeededRandom(seed: random.next()) }, on: loop)
+      hear(.cable(faulty, from: device))
     }
   }
 

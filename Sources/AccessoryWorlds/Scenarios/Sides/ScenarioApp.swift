@@ -4,7 +4,7 @@ import AccessorySessions
 
 /// The app of a scenario: launched and sent to sleep by its steps, with a client in it that makes of all that what it
 /// can. What the app is told is told on the timeline, too, at the side of the app.
-final class ScenarioApp {
+package final class ScenarioApp {
   let client: ScenarioClient
   /// Where the app's list of accessories was not what a step says; in the order of the steps.
   private(set) var surprises: [ScenarioComparison.Difference] = []
@@ -15,7 +15,7 @@ final class ScenarioApp {
   private var view: AppView?
 
   /// An app on `device`, running unless a step launches it.
-  init(
+  package init(
     _ scenario: Scenario, client: ScenarioClient.Type, on device: Device, report: @escaping (TimelineEvent) -> Void
   ) {
     self.scenario = scenario
@@ -26,7 +26,8 @@ final class ScenarioApp {
     if !scenario.steps.contains(where: { $0.action == .app(.launches) }) { launch() }
   }
 
-  func perform(_ action: Scenario.AppAction) {
+  /// Does what a step says.
+  package func perform(_ action: Scenario.AppAction) {
     switch action {
     case .launches: launch()
     case .quits: quit()
@@ -40,7 +41,7 @@ final class ScenarioApp {
   }
 
   /// Looks no longer. Its sessions end.
-  func quit() {
+  package func quit() {
     view?.close()
     view = nil
   }

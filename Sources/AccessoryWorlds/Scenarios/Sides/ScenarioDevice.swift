@@ -103,17 +103,16 @@ public final class ScenarioDevice {
     try dialer.start()
   }
 
-  /// Puts the scenario's faults around a channel to the accessory with this place in the scenario, or to any of them.
-  public func wrap(_ channel: any Channel, accessory: Int? = nil) -> any Channel {
-    let partable = PartableChannel(around: channel, on: loop)
+  /// Puts the scenario's faults around a cable to the accessory with this place in the scenario, or to any of them.
+  public func wrap(_ cable: Cable, accessory: Int? = nil) -> Cable {
+    let partable = PartableChannel(around: cable.main, on: loop)
     cables.removeAll { $0.channel == nil }
     cables.append(Weak(channel: partable, accessory: accessory))
-    guard !scenario.faults.isEmpty else { return partable }
-    return FaultChannel(
-      around: partable, scenario.faults, random: SeededRandom(seed: loop.random.next()), on: loop,
-      report: { [log, loop] in
-        log.add(TimelineEvent(time: loop.now, side: .cable, kind: .fault($0.description)))
-      })
+    let faults = scenario.faults.filter { $0.end == .device }.map(\.fault)
+    let (loop, log) = (loop, log)
+    return cable.wrapped(main: { _ in partable }, side: { $1 }).faulty(
+      faults, random: { SeededRandom(seed: loop.random.next()) }, on: loop,
+      report: { log.add(TimelineEvent(time: loop.now, side: .cable, kind: .fault($0.description))) })
   }
 
   /// Ends what still goes on. The loop must still run a little for the other end to hear of it.

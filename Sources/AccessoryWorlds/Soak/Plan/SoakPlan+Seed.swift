@@ -4,15 +4,22 @@ import AccessoryProfiles
 import AccessoryTransports
 
 extension SoakPlan {
-  /// The plan of a seed.
+  /// The plan of a seed. With a template, the accessories are that profile: its identity, protocols, link, authentication
+  /// and quirks. An echo is played as it is; in place of any other behaviour, sessions carry bytes of the plan both ways,
+  /// since only what is known beforehand can be checked to the byte.
   ///
   /// Worlds are small, so that thousands fit into a test: most have one accessory and a few sessions of a few packets.
   /// What is rare on a wire is not rare here: windows of one, numbers about to wrap, packets that hardly hold a byte.
-  public init(seed: UInt64) {
+  public init(seed: UInt64, template: ProfileTemplate? = nil) {
     var dice = Dice(seed: seed)
     self.seed = seed
     let count = dice.percent(92) ? 1 : dice.number(2...3)
-    accessories = (0..<count).map { Accessory(number: $0, &dice) }
+    accessories = (0..<count).map { number in
+      guard let template else { return Accessory(number: number, &dice) }
+      var profile = template.instance(number + 1, of: count)
+      if count > 1 { profile.name += "-\(number + 1)" }
+      return Accessory(profile, &dice)
+    }
     let payload = accessories.map { Int($0.profile.link.maximumPacketLength) - 12 }.min() ?? 12
     apps = (0..<(dice.percent(90) ? 1 : 2)).map { _ in App(payload: payload, &dice) }
     line = World.Settings.Line()
@@ -90,10 +97,25 @@ extension SoakPlan.Accessory {
     profile.link = Profile.Link(&dice)
     if dice.percent(10) { profile.authentication = .init(.older) }
     for quirk in SoakQuirks.some(&dice) { profile.apply(quirk) }
+    let (wanted, window) = (profile.link.maximumCumulativeAcknowledgements, profile.link.maximumOutstandingPackets)
+    profile.link.maximumCumulativeAcknowledgements = min(wanted, window)
+    self.init(profile, echoes: nil, &dice)
+    if wanted > window, !profile.link.zeroAcknowledgement { link.cumulativeAcknowledgements = wanted }
+  }
+
+  /// A given profile. Worlds have no side channels: what it would carry there goes over the link.
+  fileprivate init(_ profile: Profile, _ dice: inout Dice) {
+    var profile = profile
+    for index in profile.protocols.indices { profile.protocols[index].nativeTransportComponent = nil }
+    self.init(profile, echoes: profile.protocols.allSatisfy { profile.behavior(of: $0) == .echo }, &dice)
+  }
+
+  private init(_ profile: Profile, echoes: Bool?, _ dice: inout Dice) {
     self.profile = profile
     link = SoakLinkChoices(&dice)
     let payload = Int(profile.link.maximumPacketLength) - 12
-    conduct = dice.percent(25) ? .echo : .streams((0..<3).map { _ in SoakStreamPlan(payload: payload, &dice) })
+    conduct =
+      echoes ?? dice.percent(25) ? .echo : .streams((0..<3).map { _ in SoakStreamPlan(payload: payload, &dice) })
   }
 }
 

@@ -86,10 +86,14 @@ public struct SoakPlan: Equatable, Sendable {
   public var firstSession: UInt16
   /// When the last step is over and everything left undone is to come to its end.
   public var length: Duration
+  /// Corners that must not be reached: reaching one is a broken rule, as a rule of the house is.
+  public var forbidden: [SoakCoverage.Corner] = []
 
   /// Whether packets may be changed so that nothing on the link can notice: by a fault that mends the checksum, or by two
-  /// whose flips of a bit cancel each other in it. Then bytes may be wrong, and only the other invariants hold.
+  /// whose flips of a bit cancel each other in it. Then bytes may be wrong, and only the other invariants hold. The same
+  /// goes for an accessory that begins its sessions with bytes of earlier ones.
   public var isHostile: Bool {
+    if accessories.contains(where: { $0.profile.quirk(QuirkDefinition.staleBytes.name) != nil }) { return true }
     let corrupting = faults.filter { $0.fault.definition == .corrupt }
     return corrupting.count > 1 || corrupting.contains { $0.fault.arguments.choice("sum") == "right" }
   }
@@ -106,6 +110,9 @@ public struct SoakLinkChoices: Equatable, Sendable {
   public var initialSequence: UInt8 = 0
   /// Which extended acknowledgement it sends.
   public var extendedAcknowledgement = 0
+  /// For how many packets it says that one acknowledgement may stand, where that is not what the profile says: a profile
+  /// keeps this below the window, and accessories need not.
+  public var cumulativeAcknowledgements: UInt8?
   /// Whether a timeout repeats the oldest packet alone.
   public var repeatsOldestOnly = false
   /// Whether its acknowledgement timer starts anew with each packet.

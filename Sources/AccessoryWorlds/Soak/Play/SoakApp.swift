@@ -27,7 +27,8 @@ final class SoakApp: AppHandler {
       guard plan.isRude else { return }
       do {
         _ = try app.openSession(with: accessory, protocolName: "com.example.soak0")
-        record.violation("an app got a session with an accessory that offers no protocols", at: loop.now)
+        record.violation(
+          .opening, "an app got a session with an accessory that offers no protocols", at: loop.now)
       } catch {
         record.coverage[.sessionDeniedByAPI] += 1
       }

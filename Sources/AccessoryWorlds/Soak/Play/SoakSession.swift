@@ -81,27 +81,32 @@ final class SoakSession {
   ///
   /// A link has no keep-alive: when one end has given it up and the other has nothing to send, the other does not know.
   /// That is no fault as long as the end that does not know waits for no acknowledgement.
-  func fault(linkWentDown: Bool) -> String? {
+  func fault(linkWentDown: Bool) -> SoakComplaint? {
     if simulator.isOpen, device.end == nil, let end = simulator.end {
       if linkWentDown, device.isAtRest { return nil }
-      return "\(name) is over for the accessory (\(end)) and the device was never told: \(account)"
+      return SoakComplaint(
+        .ending, "\(name) is over for the accessory (\(end)) and the device was never told: \(account)")
     }
     if simulator.isOpen, simulator.end == nil, let end = device.end {
       if linkWentDown, simulator.isAtRest { return nil }
-      return "\(name) is over for the device (\(end)) and the accessory was never told: \(account)"
+      return SoakComplaint(
+        .ending, "\(name) is over for the device (\(end)) and the accessory was never told: \(account)")
     }
     if device.end == nil, !simulator.isOpen, !linkWentDown, !isIgnored {
-      return "\(name) is open for the device, and the accessory never heard of it"
+      return SoakComplaint(.ending, "\(name) is open for the device, and the accessory never heard of it")
     }
     if device.end == nil, simulator.isOpen, simulator.end == nil, !isDelivered {
-      return "\(name) is open and never delivered everything: \(account)"
+      return SoakComplaint(
+        .delivery, "\(name) is open and never delivered everything: \(account)")
     }
     // An orderly close comes behind everything that was written before it; an echo leaves what it cannot send back.
     if simulator.end == .closedByDevice, !isEcho, simulator.read < device.written {
-      return "\(name) was closed by the device in order, and bytes written before are missing: \(account)"
+      return SoakComplaint(
+        .delivery, "\(name) was closed by the device in order, and bytes written before are missing: \(account)")
     }
     if device.end == .closedByAccessory, device.read < simulator.written {
-      return "\(name) was closed by the accessory in order, and bytes written before are missing: \(account)"
+      return SoakComplaint(
+        .delivery, "\(name) was closed by the accessory in order, and bytes written before are missing: \(account)")
     }
     return nil
   }

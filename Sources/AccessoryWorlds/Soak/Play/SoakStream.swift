@@ -131,11 +131,13 @@ final class SoakStream: SessionHandler {
     let other = account.other(side)
     let good = SoakPattern.match(bytes, other.key, from: half.read)
     if good < bytes.byteCount {
-      record.violation("\(account.name): byte \(half.read + good) is not what was written", at: loop.now)
+      record.violation(
+        .bytes, "\(account.name): byte \(half.read + good) is not what was written", at: loop.now)
     }
     let read = half.read + bytes.byteCount
     if read > other.written {
-      record.violation("\(account.name): \(read) bytes were read and \(other.written) written", at: loop.now)
+      record.violation(
+        .bytes, "\(account.name): \(read) bytes were read and \(other.written) written", at: loop.now)
     }
   }
 

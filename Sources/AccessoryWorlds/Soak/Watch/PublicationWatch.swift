@@ -10,21 +10,28 @@ struct PublicationWatch {
   private(set) var published: [Int] = []
 
   /// What is wrong with an event; nil when nothing is.
-  mutating func saw(_ event: TimelineEvent) -> String? {
+  mutating func saw(_ event: TimelineEvent) -> SoakComplaint? {
     guard event.side == .device else { return nil }
     switch event.kind {
     case .connect:
-      guard let id = event.subject?.connectionID else { return "connect without a connection ID" }
-      if seen.contains(id) { return "connection ID \(id) was issued before" }
+      guard let id = event.subject?.connectionID else {
+        return SoakComplaint(.publication, "connect without a connection ID")
+      }
+      if seen.contains(id) { return SoakComplaint(.publication, "connection ID \(id) was issued before") }
       seen.append(id)
       published.append(id)
     case .disconnect:
-      guard let id = event.subject?.connectionID else { return "disconnect without a connection ID" }
-      guard let index = published.firstIndex(of: id) else { return "disconnect of \(id), which is not connected" }
+      guard let id = event.subject?.connectionID else {
+        return SoakComplaint(.publication, "disconnect without a connection ID")
+      }
+      guard let index = published.firstIndex(of: id) else {
+        return SoakComplaint(.publication, "disconnect of \(id), which is not connected")
+      }
       published.remove(at: index)
     case .sessionOpen(_, let name):
       guard event.subject?.protocols.contains(name) == true else {
-        return "a session was opened on \(name), and the accessory offers \(event.subject?.protocols ?? [])"
+        return SoakComplaint(
+          .opening, "a session was opened on \(name), and the accessory offers \(event.subject?.protocols ?? [])")
       }
     default: break
     }

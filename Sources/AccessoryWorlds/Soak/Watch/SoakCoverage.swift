@@ -13,6 +13,12 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
     case connect, emptyConnect, sessionOpened, sessionRefused, sessionEndedUnread, sessionClosedByDevice
     case sessionClosedByAccessory, sessionEndedByLink, sessionEndedByCable, sessionDeniedByAPI, bytesDelivered
 
+    /// Its word on the command line, in files and in JSON: `giveUp`.
+    public var word: String { "\(self)" }
+
+    /// The corner of this word.
+    public static func named(_ word: String) -> Corner? { allCases.first { $0.word == word } }
+
     /// The corner's name in the table.
     public var name: String {
       switch self {

@@ -6,7 +6,7 @@ final class SoakRecord {
   /// More than these explain nothing further.
   private static let most = 20
 
-  private(set) var violations: [String] = []
+  private(set) var violations: [SoakViolation] = []
   var coverage = SoakCoverage()
   var hash = RunningHash()
   var leaks = LeakWatch()
@@ -18,8 +18,8 @@ final class SoakRecord {
   var hasNews = false
 
   /// A rule was broken.
-  func violation(_ text: @autoclosure () -> String, at time: Instant) {
-    if violations.count < Self.most { violations.append("\(time.secondsText) \(text())") }
+  func violation(_ rule: SoakRule, _ text: @autoclosure () -> String, at time: Instant) {
+    if violations.count < Self.most { violations.append(SoakViolation(rule: rule, time: time, text: text())) }
   }
 
   func saw(_ event: TimelineEvent) {
@@ -27,7 +27,7 @@ final class SoakRecord {
     hash.add(UInt64(bitPattern: event.time.nanoseconds))
     hash.add(event.kind.name)
     hash.add(UInt64(truncatingIfNeeded: event.subject?.connectionID ?? 0))
-    if let wrong = publications.saw(event) { violation(wrong, at: event.time) }
+    if let wrong = publications.saw(event) { violation(wrong.rule, wrong.text, at: event.time) }
     switch (event.side, event.kind) {
     case (_, .link(isUp: false, _)), (.device, .fault): linkDowns += 1
     default: break

@@ -100,8 +100,8 @@ final class WireWatch: Channel, ChannelHandler {
         sending.returnCarry(carry)
       case .detection: phase.sawDetection()
       case .legacy: break
-      case .spoiled(let header, _): complain("sent packet \(header.sequence) with a wrong checksum")
-      case .skipped(let skipped): complain("sent \(skipped)")
+      case .spoiled(let header, _): complain(.packets, "sent packet \(header.sequence) with a wrong checksum")
+      case .skipped(let skipped): complain(.packets, "sent \(skipped)")
       }
     }
   }
@@ -109,7 +109,7 @@ final class WireWatch: Channel, ChannelHandler {
   private func sent(_ header: PacketHeader, packet: RawSpan) {
     let payload = packet.extracting(PacketHeader.size..<PacketHeader.size + header.payloadCount)
     phase.saw(header, payload: payload)
-    if let wrong = window.sent(header, payload: payload) { complain(wrong) }
+    if let wrong = window.sent(header, payload: payload) { complain(wrong.rule, wrong.text) }
     if header.control.contains(.rst) { record.coverage[.resetByDevice] += 1 }
   }
 
@@ -119,8 +119,8 @@ final class WireWatch: Channel, ChannelHandler {
     window.received(header, payload: payload)
   }
 
-  private func complain(_ what: String) {
-    record.violation("cable \(place.cable): the \(place.end) \(what)", at: loop.now)
+  private func complain(_ rule: SoakRule, _ what: String) {
+    record.violation(rule, "cable \(place.cable): the \(place.end) \(what)", at: loop.now)
   }
 
   /// For coverage alone: what the link says it has done.

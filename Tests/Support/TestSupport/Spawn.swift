@@ -1,10 +1,18 @@
 import Glibc
 
 /// Starts a process with nothing of the test's own: no open files, no blocked signals, a bare environment.
-struct Spawn {
-  let pid: pid_t
+public struct Spawn {
+  /// Why a program could not be started.
+  public struct Failure: Error, CustomStringConvertible {
+    /// A sentence.
+    public let description: String
+  }
 
-  init(
+  /// The process.
+  public let pid: pid_t
+
+  /// Starts the program at `path`, which writes to the descriptors `out` and `err` and has nothing to read.
+  public init(
     _ path: String, _ words: [String], environment: [String: String], out: Int32, err: Int32
   ) throws {
     var actions = posix_spawn_file_actions_t()
@@ -29,7 +37,7 @@ struct Spawn {
     let code = Self.withPointers([path] + words) { arguments in
       Self.withPointers(variables) { posix_spawn(&pid, path, &actions, &attributes, arguments, $0) }
     }
-    guard code == 0 else { throw ProgramFailure(description: "\(path): \(String(cString: strerror(code)))") }
+    guard code == 0 else { throw Failure(description: "\(path): \(String(cString: strerror(code)))") }
     self.pid = pid
   }
 
@@ -51,20 +59,4 @@ struct Spawn {
     defer { copies.forEach { free($0) } }
     return body(copies + [nil])
   }
-}
-
-/// Where the build put things: beside the tests that are running.
-enum BuiltProducts {
-  static let folder: String = {
-    guard let path = realpath("/proc/self/exe", nil) else { preconditionFailure("/proc is not there") }
-    defer { free(path) }
-    return String(String(cString: path).reversed().drop { $0 != "/" }.dropFirst().reversed())
-  }()
-
-  /// The program under test.
-  static let easim: String = {
-    let path = "\(folder)/easim"
-    precondition(access(path, X_OK) == 0, "easim is not beside the tests that are running, in \(folder)")
-    return path
-  }()
 }

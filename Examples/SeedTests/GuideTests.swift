@@ -1,0 +1,149 @@
+import ExternalAccessory
+import ExternalAccessorySimulation
+import ExternalAccessoryXCTest
+import XCTest
+
+@testable import Guide
+
+/// The client of the guide, with the glasses it was written for.
+final class GuideTests: XCTestCase {
+  private let lawk = "com.lawaken.iap2"
+  private let tenK = Data((0..<10_000).map { UInt8(truncatingIfNeeded: $0) })
+
+  /// The client keeps the serial number in the user defaults, where a run before may have left one.
+  private func client() -> AutoReconnectManager {
+    let client = AutoReconnectManager(protocolString: lawk)
+    client.clearLastConnectedAccessory()
+    return client
+  }
+
+  /// What comes back over a connection.
+  private final class Inbox {
+    var data = Data()
+    var isSent: Bool?
+  }
+
+  func testTheWholeWayOfTheGuidesFlowChart() throws {
+    let world = try simulatedWorld()
+    let discovery = AccessoryDiscovery()
+    discovery.listen()
+    let client = client()
+    let glasses = try world.add("lawk-view", quirks: ["flicker"])
+    glasses.plugIn()
+    XCTAssertTrue(world.run { client.connection != nil })
+    discovery.list()
+    XCTAssertEqual(client.loadLastConnectedAccessory(), glasses.profile.identity.serialNumber)
+    let inbox = Inbox()
+    client.connection?.onData = { inbox.data += $0 }
+    XCTAssertTrue(world.run { client.connection?.outputStream?.hasSpaceAvailable == true })
+    XCTAssertEqual(client.connection?.sendString("你好"), 6)
+    XCTAssertEqual(client.connection?.sendHexCommand("01 FF 7f"), 3)
+    XCTAssertTrue(world.run { inbox.data.count == 9 })
+    XCTAssertEqual(inbox.data, Data("你好".utf8) + [1, 255, 127])
+    client.connection?.closeSession()
+    world.settle()
+    XCTAssertEqual(world.misuses, [])
+    XCTAssertEqual(world.openSessions, [])
+  }
+
+  /// Twenty pieces, one packet each: the glasses have a pause after every one.
+  func testTenThousandBytesGoInPiecesOf512() throws {
+    var settings = SimulatedWorld.Settings()
+    settings.bufferSize = 512
+    let world = try simulatedWorld(settings)
+    let glasses = try world.add("lawk-view")
+    glasses.takeSessions()
+    let client = client()
+    glasses.plugIn()
+    XCTAssertTrue(world.run { client.connection != nil && !glasses.sessions.isEmpty })
+    let inbox = Inbox()
+    client.connection?.sendLargeData(tenK) { inbox.isSent = $0 }
+    let far = try XCTUnwrap(glasses.sessions.first)
+    var sizes: [Int] = []
+    XCTAssertTrue(
+      world.run {
+        let size = far.received.count - sizes.reduce(0, +)
+        if size > 0 { sizes.append(size) }
+        return inbox.isSent != nil && far.received.count == 10_000
+      })
+    XCTAssertEqual(inbox.isSent, true)
+    XCTAssertEqual(Data(far.received), tenK)
+    XCTAssertTrue(sizes.allSatisfy { $0 % 512 == 0 || $0 % 512 == 10_000 % 512 }, "\(sizes)")
+  }
+
+  func testTenThousandBytesComeBack() throws {
+    let world = try simulatedWorld()
+    let client = client()
+    try world.add("lawk-view").plugIn()
+    XCTAssertTrue(world.run { client.connection != nil })
+    let inbox = Inbox()
+    client.connection?.onData = { inbox.data += $0 }
+    client.connection?.sendLargeData(tenK) { inbox.isSent = $0 }
+    XCTAssertTrue(world.run { inbox.isSent == true && inbox.data.count == 10_000 })
+    XCTAssertEqual(inbox.data, tenK)
+  }
+
+  func testAfterTheCableWasPulledItConnectsWithTheNextConnect() throws {
+    let world = try simulatedWorld()
+    let client = client()
+    let glasses = try world.add("lawk-view", quirks: ["flicker"])
+    glasses.plugIn()
+    XCTAssertTrue(world.run { client.connection?.session != nil })
+    let first = client.connection
+    glasses.pull()
+    XCTAssertTrue(world.run { client.connection?.session == nil })
+    glasses.plugIn()
+    XCTAssertTrue(world.run { client.connection?.session != nil })
+    XCTAssertFalse(client.connection === first)
+    let inbox = Inbox()
+    client.connection?.onData = { inbox.data += $0 }
+    client.connection?.sendLargeData(tenK) { inbox.isSent = $0 }
+    XCTAssertTrue(world.run { inbox.data == tenK })
+  }
+
+  /// Where no connect is told of, the guide's timer of three seconds finds the glasses in the list.
+  func testWhereNothingIsToldItsTimerConnects() throws {
+    var settings = SimulatedWorld.Settings()
+    settings.rules.lostConnects = .all
+    // With the streams first the client forgets which accessory it had before it hears of the disconnect, and sets no
+    // timer.
+    settings.endOrder = .notificationFirst
+    let world = try simulatedWorld(settings)
+    let client = client()
+    let glasses = try world.add("lawk-view")
+    glasses.plugIn()
+    world.settle()
+    XCTAssertNil(client.connection)
+    client.attemptReconnect()
+    XCTAssertNotNil(client.connection?.session)
+    glasses.unplug()
+    XCTAssertTrue(world.run { client.connection?.session == nil })
+    glasses.plugIn()
+    XCTAssertTrue(world.run { client.connection?.session != nil })
+  }
+
+  func testWhenTheAppComesToTheScreenItLooksForItsAccessory() throws {
+    var settings = SimulatedWorld.Settings()
+    settings.rules.lostConnects = .all
+    let world = try simulatedWorld(settings)
+    let client = client()
+    try world.add("lawk-view").plugIn()
+    world.settle()
+    client.attemptReconnect()
+    world.move(to: .background)
+    XCTAssertTrue(world.run { client.connection?.session == nil })
+    world.move(to: .foreground)
+    XCTAssertTrue(world.run { client.connection?.session != nil })
+  }
+
+  func testThePickerConnects() throws {
+    let world = try simulatedWorld()
+    let client = client()
+    _ = try world.add("lawk-view")
+    world.answerPicker { .choose($0[0]) }
+    let discovery = AccessoryDiscovery()
+    discovery.listen()
+    discovery.pick()
+    XCTAssertTrue(world.run { client.connection?.session != nil })
+  }
+}

@@ -1,0 +1,120 @@
+import AccessoryCore
+import IAP2
+
+/// One session over a side channel of the cable (native transport): the channel's bytes are the session's, with neither
+/// packets nor acknowledgements nor a number.
+///
+/// ```
+///   open ── this side closes ──────────────▶ over (closed by this side)
+///     ├──── the channel ends in order ─────▶ over (closed by the other side; refused, if not a byte had passed)
+///     └──── the channel or the link goes ──▶ over (the channel went away, the link went down)
+/// ```
+///
+/// **Back-pressure.** What arrives waits up to ``bound`` for its reader; then the channel is not read, so that the other
+/// side's transfers stay pending. No other session is held up by that, so nobody is hurried. A writer gets what the
+/// channel takes.
+final class SideCarrier: ChannelHandler, SessionCarrier {
+  /// Which side this is, and so what closing it is called.
+  enum Closing {
+    case accessory
+    case device
+  }
+
+  /// What may be unread before the channel is left alone.
+  static let bound = 256 * 1024
+
+  private let channel: any Channel
+  private let closes: Closing
+  private let ended: (SideCarrier, SessionEnd) -> Void
+  private var inbox: [UInt8] = []
+  private var unread = 0
+  private var isAnnounced = false
+  private var isPaused = false
+  private let protocolName: String
+  private(set) lazy var session = Session(id: 0, protocolName: protocolName, carrier: self)
+
+  /// `ended` is called once, after the session's own handler.
+  init(
+    _ channel: any Channel, _ protocolName: String, closes: Closing,
+    ended: @escaping (SideCarrier, SessionEnd) -> Void
+  ) {
+    self.channel = channel
+    self.protocolName = protocolName
+    self.closes = closes
+    self.ended = ended
+  }
+
+  func start() {
+    channel.start(self)
+  }
+
+  /// Ends the session for a reason that is not the channel's.
+  func end(_ end: SessionEnd) {
+    guard session.isOpen else { return }
+    channel.close()
+    finish(end)
+  }
+
+  private func finish(_ end: SessionEnd) {
+    session.finish(end, rest: inbox)
+    inbox = []
+    ended(self, end)
+  }
+
+  // MARK: The channel
+
+  func channel(_ channel: any Channel, received bytes: RawSpan) {
+    guard session.isOpen else { return }
+    bytes.withUnsafeBytes { inbox.append(contentsOf: $0) }
+    unread += bytes.byteCount
+    if unread >= Self.bound, !isPaused {
+      isPaused = true
+      channel.pauseReading()
+    }
+    if isAnnounced { return }
+    isAnnounced = true
+    session.becameReadable()
+  }
+
+  func channelIsWritable(_ channel: any Channel) {
+    if session.isOpen { session.becameWritable() }
+  }
+
+  func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
+    guard session.isOpen else { return }
+    guard end == .closedByPeer else { return finish(.channelEnded(end.description)) }
+    let isUntouched = session.bytesWritten == 0 && session.bytesRead == 0 && inbox.isEmpty
+    switch closes {
+    case .accessory: finish(.closedByDevice)
+    case .device: finish(isUntouched ? .refused : .closedByAccessory)
+    }
+  }
+
+  // MARK: The session
+
+  let hasAcknowledgements = false
+
+  func write(_ bytes: RawSpan, to session: Session) -> Int {
+    channel.send(bytes)
+  }
+
+  func exchangeInbox(of session: Session, _ buffer: inout [UInt8]) {
+    swap(&inbox, &buffer)
+    isAnnounced = false
+  }
+
+  func consume(_ count: Int, of session: Session) {
+    unread -= count
+    guard isPaused, unread < Self.bound / 2 else { return }
+    isPaused = false
+    channel.resumeReading()
+  }
+
+  func close(_ session: Session) {
+    end(closes == .accessory ? .closedByAccessory : .closedByDevice)
+  }
+
+  func unacknowledged(_ session: Session) -> Int {
+    channel.undelivered
+  }
+}

@@ -1,0 +1,53 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessoryTransports
+import AccessoryUSB
+
+/// A device port of this machine with one accessory on it: a gadget, by FunctionFS.
+///
+/// Opening the port gives the gadget to the controller, closing it takes it away, and dropping it removes the gadget.
+/// What killed processes have left is removed before one is made.
+///
+/// ```swift
+/// let port = try GadgetPort(profile, controller: nil, number: 1, on: loop) { print($0) }
+/// let accessory = SimulatedAccessory(profile, at: port, …)
+/// ```
+public final class GadgetPort: Port {
+  private let gadget: Gadget
+
+  /// Makes the gadget.
+  ///
+  /// - Parameters:
+  ///   - controller: its name in /sys/class/udc; the only one, when left out.
+  ///   - number: tells the gadgets of one process apart.
+  ///   - report: hears what hinders nothing, in sentences.
+  public init(
+    _ profile: Profile, controller: String?, number: Int, on loop: any PollingLoop, report: @escaping (String) -> Void
+  ) throws(GadgetError) {
+    let swept = GadgetSystem().sweep { ProcessIdentity(pid: $0.pid, startTime: $0.startTime).isRunning }
+    for name in swept { report("the gadget \(name) of a process that is gone was removed") }
+    let process = ProcessIdentity.current
+    gadget = try Gadget(
+      USBAccessoryShape(profile), controller: controller,
+      owner: GadgetOwner(pid: process.pid, startTime: process.startTime), number: number, on: loop, report: report)
+  }
+
+  /// "gadget:fe980000.usb".
+  public var place: String { "\(Address.gadget(controller: gadget.controller))" }
+
+  /// Appears on the bus.
+  public func open(_ hear: @escaping (PortEvent) -> Void) throws {
+    let place = place
+    try gadget.plugIn { news in
+      switch news {
+      case .cable(let cable): hear(.cable(cable, from: "a USB host on \(place)"))
+      case .lost(let reason): hear(.ended(reason))
+      }
+    }
+  }
+
+  /// Goes from the bus.
+  public func close() {
+    gadget.unplug()
+  }
+}

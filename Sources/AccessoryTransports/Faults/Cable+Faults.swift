@@ -1,0 +1,44 @@
+import AccessoryCore
+
+extension Cable {
+  /// The same cable with faults at this end of it. On side channels, which carry no link, a packet is a transfer; each
+  /// channel counts its own bytes and time. A cable is pulled as a whole: what cuts a side channel ends the main channel
+  /// too, and with that all of them.
+  ///
+  /// - Parameters:
+  ///   - random: asked once for each channel.
+  ///   - made: told of each channel that was made.
+  public func faulty(
+    _ faults: [Fault], random: @escaping () -> SeededRandom, on loop: any EventLoop,
+    made: @escaping (FaultChannel) -> Void = { _ in }, report: @escaping (FaultEvent) -> Void = { _ in }
+  ) -> Cable {
+    guard !faults.isEmpty else { return self }
+    let mayCut = hasSides && faults.contains { $0.definition == .cut }
+    let hand = Hand()
+    return wrapped(
+      main: { bare in
+        var inner = bare
+        if mayCut {
+          let partable = PartableChannel(around: bare, on: loop)
+          hand.channel = partable
+          inner = partable
+        }
+        let channel = FaultChannel(around: inner, faults, random: random(), on: loop, report: report)
+        made(channel)
+        return channel
+      },
+      side: { name, inner in
+        let channel = FaultChannel(around: inner, faults, random: random(), unit: .transfers, on: loop) { event in
+          report(event)
+          if event.fault.definition == .cut { hand.channel?.pull() }
+        }
+        made(channel)
+        return channel
+      })
+  }
+
+  /// What pulls the main channel.
+  private final class Hand {
+    weak var channel: PartableChannel?
+  }
+}

@@ -1,0 +1,12 @@
+import AccessoryCore
+
+extension Cable {
+  /// The same cable with a transcript at this end of it: packets on the main channel, transfers on side channels.
+  public func transcribed(at end: Transcript.End, on loop: any EventLoop, write: @escaping (String) -> Void) -> Cable {
+    wrapped(
+      main: { TranscriptChannel(around: $0, at: end, Transcript(write: write), on: loop) },
+      side: { name, channel in
+        TranscriptChannel(around: channel, at: end, Transcript(write: write), side: name, on: loop)
+      })
+  }
+}

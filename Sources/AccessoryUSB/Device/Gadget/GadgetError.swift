@@ -1,0 +1,81 @@
+import Glibc
+
+/// Why there is no gadget, and the command that helps where there is one.
+public enum GadgetError: Error, Equatable, Sendable {
+  /// This machine has no port that can be a device.
+  case noControllers
+  /// There is no such controller; these there are.
+  case noController(String, existing: [String])
+  /// None was named, and these there are.
+  case severalControllers([String])
+  /// Another gadget has the controller.
+  case taken(String, by: Holder)
+  /// configfs is not in this kernel.
+  case noConfigFS
+  /// configfs is not mounted.
+  case notMounted(String)
+  /// The kernel's part that makes gadgets is not there.
+  case noGadgets
+  /// FunctionFS is not there.
+  case noFunctionFS
+  /// The kernel cannot mount a file system in no place.
+  case oldKernel
+  /// This takes root.
+  case notRoot
+  /// The kernel refused something else.
+  case refused(String, code: Int32)
+
+  /// Who can have a controller.
+  public enum Holder: Equatable, Sendable {
+    /// A gadget in configfs.
+    case gadget(String)
+    /// A gadget that is a module of the kernel.
+    case module(String)
+  }
+
+  /// What a failed call means.
+  init(_ action: String, code: Int32) {
+    self = code == EPERM || code == EACCES ? .notRoot : .refused(action, code: code)
+  }
+
+  /// The command that mends it.
+  public var remedy: String? {
+    switch self {
+    case .noControllers: "sudo modprobe dummy_hcd"
+    case .noConfigFS: "sudo modprobe configfs"
+    case .notMounted(let path): "sudo mount -t configfs none \(path)"
+    case .noGadgets: "sudo modprobe libcomposite"
+    case .noFunctionFS: "sudo modprobe usb_f_fs"
+    case .noController, .severalControllers, .taken, .oldKernel, .notRoot, .refused: nil
+    }
+  }
+}
+
+extension GadgetError: CustomStringConvertible {
+  /// One line.
+  public var description: String {
+    switch self {
+    case .noControllers:
+      "this machine has no USB port that can be a device (nothing in /sys/class/udc); boards with one may have to be told "
+        + "at boot, see docs/usb.md, and for a port in memory alone: sudo modprobe dummy_hcd"
+    case .noController(let name, let existing):
+      existing.isEmpty
+        ? "there is no USB device controller '\(name)': " + Self.noControllers.description
+        : "there is no USB device controller '\(name)'; there is \(existing.joined(separator: ", "))"
+    case .severalControllers(let names):
+      "there are several USB device controllers; name one: " + names.map { "gadget:\($0)" }.joined(separator: ", ")
+    case .taken(let controller, .gadget(let name)):
+      "\(controller) is taken by the gadget '\(name)'; to take it away from it: "
+        + "echo | sudo tee /sys/kernel/config/usb_gadget/\(name)/UDC"
+    case .taken(let controller, .module(let name)):
+      "\(controller) is taken by the gadget \(name); to take it away from it: sudo modprobe -r \(name)"
+    case .noConfigFS: "this kernel has no configfs: sudo modprobe configfs"
+    case .notMounted(let path): "configfs is not mounted: sudo mount -t configfs none \(path)"
+    case .noGadgets: "this kernel makes no gadgets: sudo modprobe libcomposite"
+    case .noFunctionFS: "this kernel has no FunctionFS: sudo modprobe usb_f_fs"
+    case .oldKernel: "this kernel is too old: gadgets need Linux 5.4 or later"
+    case .notRoot: "making a gadget needs root: run it with sudo"
+    case .refused(let action, let code): "cannot \(action): \(String(cString: strerror(code)))"
+    }
+  }
+}

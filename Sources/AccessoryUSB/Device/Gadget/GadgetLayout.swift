@@ -1,0 +1,58 @@
+/// What is made in configfs for a gadget: folders, files and a link, in the order in which the kernel wants them.
+struct GadgetLayout: Equatable {
+  enum Step: Equatable {
+    case folder(String)
+    case file(String, String)
+    /// A file that older kernels do not have.
+    case newerFile(String, String)
+    case link(String, to: String)
+  }
+
+  let steps: [Step]
+
+  /// The longest string that configfs takes, in bytes.
+  static let longestString = 126
+
+  init(steps: [Step]) {
+    self.steps = steps
+  }
+
+  /// The gadget of an accessory, whose one function is the FunctionFS `instance`.
+  init(_ shape: USBAccessoryShape, instance: String) {
+    let strings = "strings/0x409"
+    let configuration = "configs/c.1"
+    let function = "functions/ffs.\(instance)"
+    self.init(steps: [
+      .file("idVendor", Self.hex(shape.vendor)), .file("idProduct", Self.hex(shape.product)),
+      .file("bcdDevice", Self.hex(shape.release)), .file("bcdUSB", "0x0200"),
+      // Without it a port of 5 Gbit/s would offer a speed for which there are no descriptors.
+      .newerFile("max_speed", shape.speed == .full ? "full-speed" : "high-speed"),
+      .folder(strings), .file("\(strings)/manufacturer", Self.cut(shape.manufacturer)),
+      .file("\(strings)/product", Self.cut(shape.name)), .file("\(strings)/serialnumber", Self.cut(shape.serial)),
+      .folder(configuration), .file("\(configuration)/bmAttributes", "0xc0"), .file("\(configuration)/MaxPower", "100"),
+      .folder(function), .link("\(configuration)/ffs.\(instance)", to: function),
+    ])
+  }
+
+  /// What of the accessory's strings does not fit.
+  static func tooLong(_ shape: USBAccessoryShape) -> [String] {
+    [shape.manufacturer, shape.name, shape.serial].filter { $0.utf8.count > longestString }
+  }
+
+  /// As much of a text as fits, without tearing a character apart. An end of line would be the end of the string.
+  private static func cut(_ text: String) -> String {
+    var cut = ""
+    var room = longestString
+    for scalar in text.unicodeScalars where scalar != "\n" {
+      room -= UTF8.width(scalar)
+      guard room >= 0 else { break }
+      cut.unicodeScalars.append(scalar)
+    }
+    return cut
+  }
+
+  private static func hex(_ number: UInt16) -> String {
+    let digits = String(number, radix: 16)
+    return "0x" + String(repeating: "0", count: 4 - digits.count) + digits
+  }
+}

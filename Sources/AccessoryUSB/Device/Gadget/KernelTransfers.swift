@@ -1,0 +1,159 @@
+import AccessoryCore
+import CLinux
+import Glibc
+
+/// The transfers of one pair of FunctionFS files by kernel AIO: these files cannot be polled, and a read or write that
+/// waits for the host would stop the loop. Ends arrive by an eventfd that the loop watches.
+///
+/// A transfer's memory is its own until the kernel has told its end, which it does for cancelled ones too; the context
+/// is ended before the memory is given back, which waits for whatever is still under way.
+final class KernelTransfers: TransferQueue, DescriptorHandler {
+  /// Reads are of one packet each, so it takes many to keep the bus busy.
+  static let mostReads = 64
+  static let mostWrites = 8
+  /// The most one write carries: the kernel copies it into one piece of memory.
+  static let writeSize = 16 * 1024
+  private static let readSize = 1024
+
+  weak var handler: (any TransferHandler)?
+  /// Called before ends are told: what endpoint 0 has to say comes first.
+  var willTell: () -> Void = {}
+  private let files: (incoming: Int32, outgoing: Int32)
+  private let events: Int32
+  private var context: UInt64 = 0
+  private var watch: (any DescriptorWatch)?
+  private let operations: UnsafeMutablePointer<iocb>
+  private let memory: UnsafeMutableRawPointer
+  /// Slots not in use, reads and then writes.
+  private var freeReads = Array(0..<mostReads)
+  private var freeWrites = Array(mostReads..<mostReads + mostWrites)
+  private var tags = [Int](repeating: 0, count: slots)
+  private var inUse = [Bool](repeating: false, count: slots)
+
+  private static var slots: Int { mostReads + mostWrites }
+  private static var memorySize: Int { mostReads * readSize + mostWrites * writeSize }
+
+  /// - Parameters:
+  ///   - incoming: the file of the endpoint where the host reads.
+  ///   - outgoing: the file of the endpoint where the host writes.
+  init(incoming: Int32, outgoing: Int32, on loop: any PollingLoop) throws(GadgetError) {
+    files = (incoming, outgoing)
+    events = eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
+    operations = .allocate(capacity: Self.slots)
+    operations.initialize(repeating: iocb(), count: Self.slots)
+    memory = .allocate(byteCount: Self.memorySize, alignment: 4096)
+    // From here on deinit undoes what there is.
+    guard events >= 0 else { throw GadgetError("make an eventfd", code: errno) }
+    guard clinux_aio_make(UInt32(Self.slots), &context) == 0 else {
+      throw GadgetError("set up kernel AIO", code: errno)
+    }
+    do { watch = try loop.watch(events, for: .readable, self) } catch {
+      throw .refused("watch an eventfd", code: EMFILE)
+    }
+  }
+
+  deinit {
+    if context != 0 { clinux_aio_end(context) }
+    if events >= 0 { Glibc.close(events) }
+    operations.deallocate()
+    memory.deallocate()
+  }
+
+  /// Ends everything under way and hears no more.
+  func close() {
+    watch?.cancel()
+    watch = nil
+    if context != 0 { clinux_aio_end(context) }
+    context = 0
+  }
+
+  // MARK: Beginning
+
+  func read(_ count: Int, size: Int, tag: Int) -> Result<Int, TransferProblem> {
+    precondition(size <= Self.readSize, "a read is of one packet")
+    let first = max(0, freeReads.count - count)
+    let slots = Array(freeReads[first...])
+    for slot in slots { prepare(slot, files.outgoing, UInt16(IOCB_CMD_PREAD), size, tag) }
+    let result = submit(slots)
+    if case .success(let begun) = result { freeReads.removeSubrange(first..<first + begun) }
+    return result
+  }
+
+  func write(_ bytes: ArraySlice<UInt8>, tag: Int) -> Result<Bool, TransferProblem> {
+    precondition(bytes.count <= Self.writeSize, "a write is of \(Self.writeSize) bytes at most")
+    guard let slot = freeWrites.last else { return .success(false) }
+    UnsafeMutableRawBufferPointer(start: buffer(slot), count: Self.writeSize).copyBytes(from: bytes)
+    prepare(slot, files.incoming, UInt16(IOCB_CMD_PWRITE), bytes.count, tag)
+    let result = submit([slot])
+    if case .success(1) = result { freeWrites.removeLast() }
+    return result.map { $0 == 1 }
+  }
+
+  private func buffer(_ slot: Int) -> UnsafeMutableRawPointer {
+    slot < Self.mostReads
+      ? memory + slot * Self.readSize
+      : memory + Self.mostReads * Self.readSize + (slot - Self.mostReads) * Self.writeSize
+  }
+
+  private func prepare(_ slot: Int, _ file: Int32, _ command: UInt16, _ size: Int, _ tag: Int) {
+    var operation = iocb()
+    operation.aio_data = UInt64(slot)
+    operation.aio_lio_opcode = command
+    operation.aio_fildes = UInt32(file)
+    operation.aio_buf = UInt64(UInt(bitPattern: buffer(slot)))
+    operation.aio_nbytes = UInt64(size)
+    // IOCB_FLAG_RESFD, a macro that Swift does not see.
+    operation.aio_flags = 1
+    operation.aio_resfd = UInt32(events)
+    operations[slot] = operation
+    tags[slot] = tag
+  }
+
+  private func submit(_ slots: [Int]) -> Result<Int, TransferProblem> {
+    guard !slots.isEmpty else { return .success(0) }
+    guard context != 0 else { return .failure(.away) }
+    var pointers: [UnsafeMutablePointer<iocb>?] = slots.map { operations + $0 }
+    let begun = clinux_aio_submit(context, pointers.count, &pointers)
+    guard begun > 0 else { return .failure(Self.problem(errno)) }
+    for slot in slots.prefix(begun) { inUse[slot] = true }
+    return .success(begun)
+  }
+
+  /// What a number of the kernel means for a transfer.
+  private static func problem(_ code: Int32) -> TransferProblem {
+    switch code {
+    // Not configured (EAGAIN: the file does not wait for it), unplugged, unbound, cancelled.
+    case EAGAIN, ESHUTDOWN, ENODEV, ECONNRESET, ECANCELED, EINTR: .away
+    default: .failed(code)
+    }
+  }
+
+  func cancelAll() {
+    guard context != 0 else { return }
+    for slot in 0..<Self.slots where inUse[slot] { clinux_aio_cancel(context, operations + slot) }
+  }
+
+  // MARK: Ending
+
+  func descriptorReady(_ readiness: Readiness) {
+    var count: UInt64 = 0
+    _ = Glibc.read(events, &count, 8)
+    willTell()
+    withUnsafeTemporaryAllocation(of: io_event.self, capacity: Self.slots) { ends in
+      guard context != 0 else { return }
+      let count = clinux_aio_take(context, ends.count, ends.baseAddress)
+      guard count > 0 else { return }
+      for end in ends[..<Int(count)] { tell(slot: Int(end.data), end.res) }
+    }
+    handler?.transfersTold()
+  }
+
+  private func tell(slot: Int, _ result: Int64) {
+    let isRead = slot < Self.mostReads
+    inUse[slot] = false
+    let problem = result < 0 ? Self.problem(Int32(truncatingIfNeeded: -result)) : nil
+    let bytes = UnsafeRawBufferPointer(start: buffer(slot), count: isRead ? max(0, Int(result)) : 0)
+    handler?.transferEnded(tag: tags[slot], isRead: isRead, problem, bytes.bytes)
+    if isRead { freeReads.append(slot) } else { freeWrites.append(slot) }
+  }
+}

@@ -1,0 +1,60 @@
+import Glibc
+
+/// A folder of a file system whose files are the kernel's own: configfs, sysfs.
+struct SystemFolder: Equatable {
+  let path: String
+
+  /// What is at a place below this one.
+  subscript(place: String) -> SystemFolder { SystemFolder(path: "\(path)/\(place)") }
+
+  /// The last part of the path.
+  var name: String { String(path[path.index(after: path.lastIndex(of: "/") ?? path.startIndex)...]) }
+
+  var exists: Bool { access(path, F_OK) == 0 }
+
+  /// What is in the folder, in order; nothing where there is no such folder.
+  var names: [String] {
+    guard let folder = opendir(path) else { return [] }
+    defer { closedir(folder) }
+    var names: [String] = []
+    while let entry = readdir(folder) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    return names.sorted()
+  }
+
+  /// What a small file says, without the end of its line.
+  func read(_ name: String) -> String? {
+    let file = open("\(path)/\(name)", O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let count = Glibc.read(file, &bytes, bytes.count)
+    guard count >= 0 else { return nil }
+    let text = String(decoding: bytes.prefix(count), as: UTF8.self)
+    return text.last == "\n" ? String(text.dropLast()) : text
+  }
+
+  /// Writes a file in one call, as such files want it: 0, or what the kernel says.
+  func write(_ text: String, to name: String) -> Int32 {
+    let file = open("\(path)/\(name)", O_WRONLY | O_CLOEXEC)
+    guard file >= 0 else { return errno }
+    defer { close(file) }
+    // Without a byte there would be no call; the kernel takes an end of line off.
+    let line = text + "\n"
+    return Glibc.write(file, line, line.utf8.count) < 0 ? errno : 0
+  }
+
+  func isLink(_ name: String) -> Bool {
+    var about = stat()
+    return lstat("\(path)/\(name)", &about) == 0 && about.st_mode & S_IFMT == S_IFLNK
+  }
+
+  func isFolder(_ name: String) -> Bool {
+    var about = stat()
+    return lstat("\(path)/\(name)", &about) == 0 && about.st_mode & S_IFMT == S_IFDIR
+  }
+}

@@ -1,0 +1,135 @@
+import AccessoryCore
+import CLibUSB
+
+/// A device that was opened, on a loop: the channel of iAP2, the side channels of native transport, and what they share:
+/// libusb's events, and giving everything back.
+///
+/// A side channel's life is seven steps, of which those that block are done by its ``USBErrands``, in order:
+///
+/// ```
+///   asked for ─▶ claimed, alternate 1 ─▶ used ─▶ closed ─▶ transfers back ─▶ alternate 0, released ─▶ forgotten
+///                                                  └── the next session on it waits for this ─────────┘
+/// ```
+///
+/// Once every channel is over, the device is given back, kernel drivers that were put aside included, by the thread that
+/// opened it.
+public final class USBCable {
+  private let device: OpenUSBDevice
+  private let loop: any PollingLoop
+  private var pump: USBEventPump?
+  private var main: USBChannel?
+  /// The side channels that are not forgotten, by interface.
+  private var sides: [UInt8: USBChannel] = [:]
+  /// Those that wait until the one before them is.
+  private var waiting: [UInt8: USBChannel] = [:]
+  /// What the main channel has left behind.
+  private var leftovers: USBLeftovers?
+  /// What is in flight points to channels, so they live until all of it is back.
+  private var keptAlive: USBCable?
+
+  init(_ device: OpenUSBDevice, on loop: any PollingLoop) throws {
+    self.device = device
+    self.loop = loop
+    pump = try USBEventPump(device.context, on: loop) { [unowned self] in judgeReturned() }
+    let place = USBChannel.Place(
+      handle: device.handle, incoming: device.interface.incoming, outgoing: device.interface.outgoing, isSide: false)
+    main = USBChannel(place, by: device.errands, early: device.early, on: loop) { [unowned self] _, leftovers in
+      main = nil
+      self.leftovers = leftovers
+      giveBackIfIdle()
+    }
+    keptAlive = self
+  }
+
+  /// How many bytes of an earlier session were thrown away before this one.
+  public var staleCount: Int { device.staleCount }
+
+  /// The cable as the session layer sees it. Its main channel is not started.
+  public var cable: Cable {
+    guard let main else { preconditionFailure("a cable is taken before its channel is over") }
+    if device.interface.natives.isEmpty { return Cable(main: main) }
+    return Cable(main: main) { [weak self] name throws(SideRefusal) in
+      guard let self else { throw SideRefusal("the accessory was unplugged") }
+      return try openSide(name)
+    }
+  }
+
+  private func judgeReturned() {
+    main?.judgeReturned()
+    for side in sides.values { side.judgeReturned() }
+  }
+
+  // MARK: Native transport
+
+  private func openSide(_ protocolName: String) throws(SideRefusal) -> any Channel {
+    guard let native = device.native(of: protocolName) else {
+      throw SideRefusal("the accessory has no interface FF/F0/01 of that name with a pair of bulk endpoints")
+    }
+    guard main?.isLeaving == false else { throw SideRefusal("the accessory was unplugged") }
+    let place = USBChannel.Place(
+      handle: device.handle, incoming: native.incoming, outgoing: native.outgoing, isSide: true)
+    let side = USBChannel(place, by: device.errands, on: loop) { [unowned self] _, leftovers in
+      sideIsIdle(leftovers, native)
+    }
+    if let before = waiting[native.number] ?? sides[native.number] {
+      guard before.isLeaving, waiting[native.number] == nil else { throw .inUse }
+      waiting[native.number] = side
+    } else {
+      begin(side, native)
+    }
+    return side
+  }
+
+  private func begin(_ side: USBChannel, _ native: NativeInterface) {
+    sides[native.number] = side
+    let (device, loop, this) = (device, loop, LoopBound(self, on: loop))
+    // In a later turn: what this one has to say on the link goes first, such as that the accessory is accepted.
+    loop.schedule(after: .zero) {
+      device.errands.run {
+        let result = Result { () throws(USBHostError) in try device.begin(native) }
+        loop.execute { this.value.sides[native.number]?.opened(result) }
+      }
+    }
+  }
+
+  private func sideIsIdle(_ leftovers: USBLeftovers, _ native: NativeInterface) {
+    let (device, loop, this) = (device, loop, LoopBound(self, on: loop))
+    device.errands.run {
+      leftovers.takeBack(device.context)
+      device.end(native)
+      loop.execute { this.value.forgetSide(native) }
+    }
+  }
+
+  private func forgetSide(_ native: NativeInterface) {
+    sides[native.number] = nil
+    if let next = waiting.removeValue(forKey: native.number) { begin(next, native) }
+    giveBackIfIdle()
+  }
+
+  // MARK: The end
+
+  private func giveBackIfIdle() {
+    guard main == nil, sides.isEmpty, let pump else { return }
+    pump.stop()
+    self.pump = nil
+    let (device, loop, leftovers) = (device, loop, leftovers)
+    self.leftovers = nil
+    device.errands.run {
+      leftovers?.takeBack(device.context)
+      device.giveBack()
+      // Wakes a loop that runs for nothing else than this.
+      loop.execute {}
+    }
+    keptAlive = nil
+  }
+}
+
+/// A device's handle, for calls of libusb that may be made on any thread.
+struct USBHandle: @unchecked Sendable {
+  let pointer: OpaquePointer
+
+  init(_ pointer: OpaquePointer) {
+    self.pointer = pointer
+  }
+}

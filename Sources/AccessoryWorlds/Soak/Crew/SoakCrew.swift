@@ -1,0 +1,94 @@
+import Synchronization
+
+/// Plays the worlds of many seeds side by side: each world on a loop of its own, and as many at a time as there are
+/// jobs.
+///
+/// Seeds are given out in order, a few at a time, so that what was played is always the seeds from the first on without
+/// a gap, whenever it is stopped.
+///
+/// ```swift
+/// let crew = SoakCrew(SoakRecipe(), from: 0, count: 10_000, jobs: 2)
+/// await crew.play()
+/// print(crew.report.coverage)
+/// ```
+public final class SoakCrew: Sendable {
+  private struct State {
+    var next: UInt64
+    var report = SoakReport()
+    var isStopped = false
+    var isOver = false
+  }
+
+  /// How many seeds a job takes at once: few enough that stopping is quick, enough that jobs seldom meet.
+  private static let batch: UInt64 = 8
+
+  private let recipe: SoakRecipe
+  private let end: UInt64
+  private let jobs: Int
+  private let replays: UInt64?
+  private let state: Mutex<State>
+
+  /// A crew that has not begun. Without a count it plays until it is stopped; with `replays`, every seed that it divides
+  /// is played twice, and must be the same world to the byte.
+  public init(
+    _ recipe: SoakRecipe, from first: UInt64, count: UInt64? = nil, jobs: Int, replays: UInt64? = nil
+  ) {
+    self.recipe = recipe
+    self.jobs = max(1, jobs)
+    self.replays = replays
+    end = count.map { first.addingReportingOverflow($0) }.map { $0.overflow ? .max : $0.partialValue } ?? .max
+    state = Mutex(State(next: first))
+  }
+
+  /// What came out so far.
+  public var report: SoakReport { state.withLock { $0.report } }
+
+  /// How many worlds were played, and in how many a rule was broken.
+  public var progress: (count: Int, failures: Int) {
+    state.withLock { ($0.report.count, $0.report.failureCount) }
+  }
+
+  /// Whether nobody plays any more.
+  public var isOver: Bool { state.withLock { $0.isOver } }
+
+  /// No more worlds are begun.
+  public func stop() {
+    state.withLock { $0.isStopped = true }
+  }
+
+  /// Plays until the seeds are through or it is stopped.
+  public func play() async {
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<jobs {
+        group.addTask {
+          while let seeds = self.take() {
+            self.play(seeds)
+            // The threads are everybody's; whoever waits for one need not wait for thousands of worlds.
+            await Task.yield()
+          }
+        }
+      }
+    }
+    state.withLock { $0.isOver = true }
+  }
+
+  private func take() -> Range<UInt64>? {
+    state.withLock { state in
+      guard !state.isStopped, state.next < end else { return nil }
+      let first = state.next
+      state.next = end - first > Self.batch ? first + Self.batch : end
+      return first..<state.next
+    }
+  }
+
+  private func play(_ seeds: Range<UInt64>) {
+    var report = SoakReport()
+    for seed in seeds {
+      let plan = recipe.plan(seed)
+      let outcome = Soak.run(plan)
+      report.add(outcome)
+      if let replays, seed % replays == 0, Soak.run(plan).hash != outcome.hash { report.differs(seed) }
+    }
+    state.withLock { $0.report += report }
+  }
+}

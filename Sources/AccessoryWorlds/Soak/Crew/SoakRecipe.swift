@@ -1,0 +1,35 @@
+import AccessoryProfiles
+
+/// How seeds become worlds: what all worlds of a run have in common.
+///
+/// ```swift
+/// var recipe = SoakRecipe()
+/// recipe.profile = ("lawk-view", try library.template("lawk-view"))
+/// recipe.forbidden = [.giveUp]
+/// let outcome = Soak.run(recipe.plan(23))
+/// ```
+public struct SoakRecipe: Sendable {
+  /// What the accessories are, and how it was named; random ones when nil.
+  public var profile: (reference: String, template: ProfileTemplate)?
+  /// Corners that must not be reached.
+  public var forbidden: [SoakCoverage.Corner] = []
+
+  /// Random accessories, and nothing forbidden.
+  public init() {}
+
+  /// The plan of a seed.
+  public func plan(_ seed: UInt64) -> SoakPlan {
+    var plan = SoakPlan(seed: seed, template: profile?.template)
+    plan.forbidden = forbidden
+    return plan
+  }
+
+  /// The command that plays the world of a seed again and shows all that happens in it.
+  public func command(replaying seed: UInt64) -> String {
+    var words = ["easim", "soak"]
+    if let profile { words.append(profile.reference) }
+    words += ["--seed", "\(seed)", "--seeds", "1"]
+    for corner in forbidden { words += ["--forbid", corner.word] }
+    return (words + ["--transcript", "-"]).joined(separator: " ")
+  }
+}

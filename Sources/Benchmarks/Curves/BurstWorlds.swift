@@ -1,0 +1,62 @@
+import AccessoryCore
+import AccessoryHost
+import AccessoryLoad
+import AccessoryProfiles
+import AccessorySimulator
+import AccessoryTransports
+import AccessoryWorlds
+
+/// Load tests on accessories in worlds of their own, all on one loop: what `easim burst ADDR…` does, without the processes.
+final class BurstWorlds {
+  private let runner: BurstRunner
+  private var worlds: [World] = []
+  private var apps: [AppView] = []
+  private var accessories: [SimulatedAccessory] = []
+
+  /// What a caller runs its loop with, until a condition holds.
+  typealias Running = (_ condition: () -> Bool) throws -> Bool
+
+  /// So many accessories. With a `latency` time passes while bursts are under way: a virtual loop insists on that.
+  init(
+    _ count: Int, _ plan: BurstPlan, latency: Duration = .zero, on loop: any EventLoop,
+    behavior: (any AccessoryBehavior)? = nil
+  ) throws {
+    runner = BurstRunner(plan, on: loop)
+    var app = AppSettings()
+    app.rules.visibility = .all
+    app.rules.undeclaredSessions = .allowed
+    var profile = try ProfileLibrary().profile("echo")
+    // Of the issue: "at maximum packet 65,535".
+    profile.link.maximumPacketLength = 65_535
+    for number in 0..<count {
+      let site = runner.addSite("accessory \(number)")
+      var settings = World.Settings()
+      settings.line.latency = latency
+      settings.wrap = { channel, end in end.end == .device ? site.watch(channel) : channel }
+      let world = World(settings, on: loop)
+      worlds.append(world)
+      apps.append(world.device.makeApp(site, settings: BurstRunner.appSettings(app)))
+      accessories.append(world.add(profile, behavior: behavior.map { behavior in { _ in behavior } }))
+    }
+  }
+
+  /// Plugs all of them in, up to the moment at which the first burst begins.
+  func attach(_ run: Running) throws {
+    runner.start()
+    for accessory in accessories { try accessory.plugIn() }
+    guard try run({ runner.isRunning || runner.outcome != nil }), runner.outcome == nil else {
+      throw MeasuringError.failed("the accessories were not there: \(runner.report.ending)")
+    }
+  }
+
+  /// Plays the plan to its end.
+  func play(_ run: Running) throws {
+    _ = try run { runner.outcome != nil }
+    guard runner.outcome == .done else { throw MeasuringError.failed("the bursts: \(runner.report.ending)") }
+  }
+
+  func tearDown() {
+    for world in worlds { world.tearDown() }
+    for app in apps { app.close() }
+  }
+}

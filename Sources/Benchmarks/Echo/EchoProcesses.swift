@@ -1,0 +1,126 @@
+import AccessoryCore
+import AccessorySimulator
+import AccessoryTransports
+import BenchmarkFloors
+import Glibc
+
+/// easim at both ends of a line, the accessory's in another process.
+final class OurEcho {
+  let other: OtherProcess
+  private let loop: EpollLoop
+  private let device: EchoDevice
+
+  /// The accessory is ready and a session open.
+  init(over medium: LineMedium, packet: UInt16, burst: Int, part: EchoPart = .accessory) throws {
+    other = try OtherProcess([part.rawValue, medium.rawValue, String(packet)], over: medium)
+    loop = try EpollLoop(seed: 1)
+    let channel = DescriptorChannel(taking: other.socket, as: medium.channelMedium, on: loop)
+    // What it announces limits what comes to it: small packets towards the accessory need room for its identification.
+    device = EchoDevice(
+      maximumPacket: part == .reader ? 65_535 : packet, burst: burst, cable: Cable(main: channel), on: loop)
+    device.start()
+    try run { device.isReady || device.failure != nil }
+  }
+
+  /// Packets that the device has sent and received so far.
+  var packets: Int { device.packets }
+
+  func run(bursts: Int, inFlight: Int) throws {
+    device.drive(bursts: bursts, inFlight: inFlight)
+    try run { device.isDone }
+  }
+
+  /// Sends so many bytes one way.
+  func stream(_ bytes: Int) throws {
+    device.stream(bytes)
+    try run { device.isDone }
+  }
+
+  /// How long each of so many bursts took, sent one after the other.
+  func ping(_ count: Int) throws -> [Int64] {
+    device.isTimed = true
+    defer { device.isTimed = false }
+    try run(bursts: count, inFlight: 1)
+    return device.times
+  }
+
+  func end() throws {
+    device.close()
+    // What was taken still goes out.
+    loop.run(limit: .milliseconds(20))
+    try other.wait()
+  }
+
+  private func run(until condition: () -> Bool) throws {
+    let reached = loop.run(until: condition, limit: .seconds(60))
+    if let failure = device.failure { throw MeasuringError.failed(failure) }
+    guard reached else { throw MeasuringError.failed("the echo did not come within a minute") }
+  }
+}
+
+/// Plain C at both ends.
+final class FloorEcho {
+  let other: OtherProcess
+  private let burst: Int
+
+  init(over medium: LineMedium, burst: Int, part: EchoPart = .floor) throws {
+    other = try OtherProcess([part.rawValue], over: medium)
+    self.burst = burst
+  }
+
+  /// Sends so many packets, each with a burst as its payload, one way.
+  func stream(_ packets: Int) throws {
+    let code = floor_stream_drive(other.socket, burst, packets)
+    if code != 0 { throw MeasuringError.system("drive the floor's stream", code: code) }
+  }
+
+  func run(bursts: Int, inFlight: Int) throws {
+    let code = floor_echo_drive(other.socket, burst, bursts, inFlight)
+    if code != 0 { throw MeasuringError.system("drive the floor's echo", code: code) }
+  }
+
+  /// How long each of so many bursts took, sent one after the other.
+  func ping(_ count: Int) throws -> [Int64] {
+    var times = [Int64](repeating: 0, count: count)
+    let code = floor_ping(other.socket, burst, count, &times)
+    if code != 0 { throw MeasuringError.system("drive the floor's ping-pong", code: code) }
+    return times
+  }
+
+  func end() throws {
+    close(other.socket)
+    try other.wait()
+  }
+}
+
+/// What the second process plays.
+enum EchoPart: String {
+  case accessory = "echo-accessory"
+  case reader = "stream-accessory"
+  case floor = "echo-floor"
+  case floorReader = "stream-floor"
+
+  /// Plays until the other end closes its side of the line.
+  func play(_ words: [String]) throws {
+    floor_stay_on(1)
+    switch self {
+    case .accessory, .reader:
+      let loop = try EpollLoop(seed: 2)
+      guard words.count == 2, let medium = LineMedium(rawValue: words[0]), let packet = UInt16(words[1]) else {
+        throw MeasuringError.failed("the accessory's part needs a medium and the size of its packets")
+      }
+      let channel = DescriptorChannel(taking: OtherProcess.socket, as: medium.channelMedium, on: loop)
+      let accessory = EchoAccessory(
+        maximumPacket: packet, playing: self == .accessory ? EchoBehavior() : ReaderBehavior(),
+        cable: Cable(main: channel), on: loop)
+      accessory.start()
+      loop.run(until: { accessory.isOver })
+    case .floor:
+      let code = floor_echo_serve(OtherProcess.socket)
+      if code != 0 { throw MeasuringError.system("serve the floor's echo", code: code) }
+    case .floorReader:
+      let code = floor_stream_serve(OtherProcess.socket)
+      if code != 0 { throw MeasuringError.system("serve the floor's stream", code: code) }
+    }
+  }
+}

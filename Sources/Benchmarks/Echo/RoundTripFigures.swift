@@ -1,0 +1,40 @@
+import BenchmarkFloors
+
+// How long one small message takes there and back, each by itself: what a person with a console or an app with questions
+// and answers waits for. The middle of a run is compared with the middle of the floor's, and so is the worst hundredth,
+// which on a shared machine tells mostly about the machine.
+
+extension Figure {
+  static var roundTrips: [Figure] {
+    [LineMedium.unix, .tcp].flatMap { medium in
+      [(0.5, "p50", Target.ratioAtMost(1.5)), (0.99, "p99", .none)].map { roundTrip(over: medium, $0) }
+    }
+  }
+
+  private static func roundTrip(
+    over medium: LineMedium, _ percentile: (rank: Double, name: String, target: Target)
+  ) -> Figure {
+    let size = 64
+    return Figure(
+      name: "roundtrip.\(medium.rawValue).\(percentile.name)",
+      summary: "\(percentile.name) of \(size) bytes there and back through both peers, two processes over "
+        + medium.description,
+      unit: "µs", floor: "a ping-pong of \(size) bytes in C over the same line: epoll, one read, one write",
+      target: percentile.target
+    ) { plan in
+      let ours = try OurEcho(over: medium, packet: 65_535, burst: size)
+      let floor = try FloorEcho(over: medium, burst: size)
+      floor_stay_on(0)
+      defer { floor_stay_on(-1) }
+      let count = max(1_000, try Stopwatch.repetitions(for: plan.seconds) { _ = try floor.ping($0) })
+      _ = try ours.ping(count)
+      func value(_ times: [Int64]) -> Double {
+        Double(times.sorted()[min(times.count - 1, Int(percentile.rank * Double(times.count)))]) / 1_000
+      }
+      let pairs = try plan.pairs({ value(try ours.ping(count)) }, { value(try floor.ping(count)) })
+      try ours.end()
+      try floor.end()
+      return Measurement(pairs)
+    }
+  }
+}

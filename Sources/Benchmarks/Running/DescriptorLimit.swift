@@ -1,0 +1,24 @@
+import Glibc
+
+/// How many descriptors this process and those it starts may have.
+enum DescriptorLimit {
+  /// How many it may have now.
+  static var current: Int { Int(clamping: limit.rlim_cur) }
+
+  private static var limit: rlimit {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    return limit
+  }
+
+  /// Raises the limit to what is wanted, or as near as the system allows, which must be at least `least`.
+  static func raise(to wanted: Int, atLeast least: Int) throws(MeasuringError) {
+    var limit = limit
+    if limit.rlim_cur >= wanted { return }
+    limit.rlim_cur = min(limit.rlim_max, rlim_t(wanted))
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    if limit.rlim_cur < least {
+      throw .failed("this needs \(least) descriptors per process, and the system allows \(limit.rlim_max): ulimit -Hn")
+    }
+  }
+}

@@ -1,0 +1,169 @@
+import AccessoryCore
+import AccessoryTransports
+import AccessoryUSB
+import BenchmarkFloors
+import Glibc
+
+// 10K bursts echoed over USB: easim's host and libusb, the kernel's USB and vhci_hcd, the USB/IP server and easim's
+// accessory, iAP2 between the two; beside a client with libusb and a USB/IP device in C, over the same path. For a machine
+// of its own, where both devices are plugged in: Scripts/bench --kernel.
+
+extension Figure {
+  private static let size = 10_000
+
+  static var usbs: [Figure] { [1, 4].map { usb(inFlight: $0) } }
+
+  private static func usb(inFlight: Int) -> Figure {
+    Figure(
+      name: "usb.echo.\(inFlight)",
+      summary: "10K bursts echoed through both peers over a kernel's USB and USB/IP, \(inFlight) in flight",
+      unit: "bursts/s",
+      floor: "libusb and a USB/IP echo in C over the same path, transfers of 10,000 bytes, \(inFlight) in flight",
+      target: .ratioAtLeast(0.8), runner: "Scripts/bench --kernel"
+    ) { plan in
+      let floor = try FloorUSBEcho()
+      let ours = try OurUSBEcho(burst: size)
+      let driveFloor = { try check(floor_usb_drive(floor.usb, size, $0, inFlight), "drive the floor's echo") }
+      let count = try Stopwatch.repetitions(for: plan.seconds) { try driveFloor($0) }
+      try ours.run(bursts: count / 4 + 1, inFlight: inFlight)
+      let pairs = try plan.pairs(
+        { Double(count) / (try Stopwatch.time { try ours.run(bursts: count, inFlight: inFlight) }) },
+        { Double(count) / (try Stopwatch.time { try driveFloor(count) }) })
+      try ours.end()
+      try floor.end()
+      return Measurement(pairs)
+    }
+  }
+}
+
+/// easim at both ends.
+private final class OurUSBEcho {
+  private let other: OtherProcess
+  private let loop: EpollLoop
+  private let devices: USBDevices
+  private let device: EchoDevice
+
+  init(burst: Int) throws {
+    let loop = try EpollLoop(seed: 1)
+    var usable: USBAccessory?
+    devices = USBDevices(on: loop) { change in
+      switch change {
+      case .arrived(let one), .changed(let one, _):
+        if one.serial == "0001", one.trouble == nil, one.activeConfiguration != nil { usable = one }
+      case .left: break
+      }
+    }
+    try devices.start()
+    other = try OtherProcess([USBPart.accessory.rawValue])
+    loop.run(until: { usable != nil }, limit: .seconds(30))
+    guard let usable else { throw MeasuringError.failed("the accessory was not seen within half a minute") }
+    var opened: Result<USBCable, USBHostError>?
+    USBOpening(usable, on: loop) { opened = $0 }
+    loop.run(until: { opened != nil }, limit: .seconds(30))
+    guard let cable = try opened?.get().cable else { throw MeasuringError.failed("the accessory was not opened") }
+    device = EchoDevice(maximumPacket: 65_535, burst: burst, cable: cable, on: loop)
+    self.loop = loop
+    device.start()
+    try run { device.isReady || device.failure != nil }
+  }
+
+  func run(bursts: Int, inFlight: Int) throws {
+    device.drive(bursts: bursts, inFlight: inFlight)
+    try run { device.isDone }
+  }
+
+  func end() throws {
+    device.close()
+    loop.run(until: { USBHost.isIdle }, limit: .seconds(30))
+    devices.stop()
+    try PluggedIn.end(other)
+  }
+
+  private func run(until condition: () -> Bool) throws {
+    let reached = loop.run(until: condition, limit: .seconds(60))
+    if let failure = device.failure { throw MeasuringError.failed(failure) }
+    guard reached else { throw MeasuringError.failed("the echo did not come within a minute") }
+  }
+}
+
+/// Plain C at both ends.
+private final class FloorUSBEcho {
+  let usb: OpaquePointer
+  private let other: OtherProcess
+
+  init() throws {
+    other = try OtherProcess([USBPart.floor.rawValue])
+    var found: OpaquePointer?
+    for _ in 0..<600 where found == nil {
+      usleep(50_000)
+      found = floor_usb_open(0x1209, 0x0002)
+    }
+    guard let found else { throw MeasuringError.failed("the floor's device was not seen within half a minute") }
+    usb = found
+  }
+
+  func end() throws {
+    floor_usb_close(usb)
+    try PluggedIn.end(other)
+  }
+}
+
+/// A connection whose other end the kernel's virtual host controller has, once it was plugged in.
+struct PluggedIn {
+  /// This process' end.
+  let served: Int32
+  private let kernels: Int32
+
+  init() throws {
+    var pair: [Int32] = [-1, -1]
+    guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair) == 0 else {
+      throw MeasuringError.system("make a pair of sockets", code: errno)
+    }
+    (served, kernels) = (pair[0], pair[1])
+  }
+
+  /// Imports the accessory of a USB/IP server that serves this process' end, and plugs it in.
+  func plugIn(_ loop: EpollLoop) throws {
+    _ = fcntl(served, F_SETFL, O_NONBLOCK)
+    let request = USBIPAnswers.importRequest("1-1")
+    guard send(kernels, request, request.count, 0) == request.count else {
+      throw MeasuringError.system("ask the USB/IP server", code: errno)
+    }
+    var answer: [UInt8] = []
+    loop.run(
+      until: {
+        var piece = [UInt8](repeating: 0, count: 320 - answer.count)
+        let count = recv(kernels, &piece, piece.count, Int32(MSG_DONTWAIT))
+        if count > 0 { answer += piece[..<count] }
+        return answer.count == 320
+      }, limit: .seconds(10))
+    guard let offer = try USBIPAnswers.imported(answer) else {
+      throw MeasuringError.failed("the USB/IP server gives no device")
+    }
+    try attach(offer)
+  }
+
+  /// Plugs in a device that is served in C.
+  func serveInC() throws {
+    var record = [UInt8](repeating: 0, count: 312)
+    // Bus 1, device 2, high speed.
+    (record[291], record[295], record[299]) = (1, 2, 3)
+    guard let offer = try USBIPAnswers.imported([1, 0x11, 0, 3, 0, 0, 0, 0] + record) else {
+      throw MeasuringError.failed("a record of 312 bytes is no device")
+    }
+    try attach(offer)
+    try Figure.check(floor_usbip_serve(served), "serve the floor's device")
+  }
+
+  private func attach(_ offer: USBIPOffer) throws {
+    _ = try VirtualHostController().attach(kernels, offer)
+    close(kernels)
+  }
+
+  /// Ends a process that plugged something in: what the kernel holds goes with it.
+  static func end(_ process: OtherProcess) throws {
+    kill(process.process, SIGKILL)
+    close(process.socket)
+    try? process.wait()
+  }
+}

@@ -1,0 +1,133 @@
+import AccessoryCore
+import AccessoryTransports
+import AccessoryUSB
+import BenchmarkFloors
+import Glibc
+
+// The USB/IP server by itself: a client in C writes 10,000 bytes in one transfer and reads them back in another, beside a
+// plain echo over a socket of as many bytes each way: the transfer and the two headers of 48 bytes that go with it.
+
+extension Figure {
+  private static let burst = 10_000
+  private static let headers = 96
+
+  static var usbips: [Figure] { [1, 4].map { usbip(inFlight: $0) } }
+
+  private static func usbip(inFlight: Int) -> Figure {
+    Figure(
+      name: "usbip.echo.\(inFlight)",
+      summary: "10K transfers echoed by an accessory behind the USB/IP server, two processes, \(inFlight) in flight",
+      unit: "echoes/s",
+      floor: "an echo in C of \(burst + headers) bytes between two processes over a socketpair, \(inFlight) in flight",
+      target: .none
+    ) { plan in
+      let ours = try OtherProcess([USBPart.server.rawValue])
+      try USBIPBytes.importAndConfigure(ours.socket)
+      let floor = try OtherProcess([EchoPart.floor.rawValue])
+      floor_stay_on(0)
+      defer { floor_stay_on(-1) }
+      let driveOurs = { try check(floor_usbip_drive(ours.socket, burst, $0, inFlight), "drive the USB/IP server") }
+      let driveFloor = {
+        try check(floor_echo_drive(floor.socket, burst + headers, $0, inFlight), "drive the floor's echo")
+      }
+      let count = try Stopwatch.repetitions(for: plan.seconds) { try driveFloor($0) }
+      try driveOurs(count / 4 + 1)
+      let pairs = try plan.pairs(
+        { Double(count) / (try Stopwatch.time { try driveOurs(count) }) },
+        { Double(count) / (try Stopwatch.time { try driveFloor(count) }) })
+      close(ours.socket)
+      close(floor.socket)
+      try ours.wait()
+      try floor.wait()
+      return Measurement(pairs)
+    }
+  }
+
+  /// Throws what a function of the floors returned, unless it is 0.
+  static func check(_ code: Int32, _ what: String) throws(MeasuringError) {
+    if code != 0 { throw .system(what, code: code) }
+  }
+}
+
+/// What a host says before it has a device: asks for it, and chooses its configuration.
+enum USBIPBytes {
+  static func importAndConfigure(_ socket: Int32) throws {
+    var wait = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+    func exchange(_ request: [UInt8], answer size: Int) throws {
+      guard send(socket, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
+        throw MeasuringError.system("ask the USB/IP server", code: errno)
+      }
+      var left = [UInt8](repeating: 0, count: size)
+      while !left.isEmpty {
+        guard poll(&wait, 1, 10_000) == 1 else { throw MeasuringError.failed("the USB/IP server does not answer") }
+        let count = recv(socket, &left, left.count, 0)
+        guard count > 0 else { throw MeasuringError.failed("the USB/IP server hung up") }
+        left.removeLast(count)
+      }
+    }
+    try exchange(USBIPAnswers.importRequest("1-1"), answer: 320)
+    var choose = [UInt8](repeating: 0, count: 48)
+    (choose[3], choose[7], choose[41], choose[42]) = (1, 1, 9, 1)
+    try exchange(choose, answer: 48)
+  }
+}
+
+/// What the second process plays on USB.
+enum USBPart: String {
+  /// A USB/IP server with an accessory that echoes transfers.
+  case server = "usbip-server"
+  /// The same with an accessory that speaks iAP2, plugged into this machine.
+  case accessory = "usb-accessory"
+  /// An echoing device in C, plugged into this machine.
+  case floor = "usb-floor"
+
+  /// Plays until the other end closes its socket.
+  func play() throws {
+    switch self {
+    case .server:
+      floor_stay_on(1)
+      let echo = TransferEcho()
+      try Self.serve(OtherProcess.socket, until: { echo.isOver }) { cable, _ in cable.main.start(echo) }
+    case .accessory:
+      let kernel = try PluggedIn()
+      var accessory: EchoAccessory?
+      try Self.serve(kernel.served, whenReady: kernel.plugIn, until: { accessory?.isOver == true }) { cable, loop in
+        let made = EchoAccessory(maximumPacket: 65_535, cable: cable, on: loop)
+        made.start()
+        accessory = made
+      }
+    case .floor:
+      try PluggedIn().serveInC()
+    }
+  }
+
+  private static func serve(
+    _ socket: Int32, whenReady: (EpollLoop) throws -> Void = { _ in }, until isDone: () -> Bool = { false },
+    _ hear: @escaping (Cable, EpollLoop) -> Void
+  ) throws {
+    let loop = try EpollLoop(seed: 2)
+    var isOver = false
+    let server = USBIPServer(on: loop) { sentence in
+      write(sentence, to: STDERR_FILENO)
+      isOver = true
+    }
+    let export = server.makeExport(USBAccessoryShape(manufacturer: "Nobody", name: "Echo", serial: "0001"))
+    export.plugIn { hear($0, loop) }
+    server.accept(DescriptorChannel(taking: socket, as: .socket, on: loop), from: "the measurement")
+    try whenReady(loop)
+    loop.run(until: { isOver || isDone() })
+  }
+}
+
+/// Sends back each transfer as one.
+private final class TransferEcho: ChannelHandler {
+  private(set) var isOver = false
+
+  func channel(_ channel: any Channel, received bytes: RawSpan) {
+    let taken = channel.send(bytes)
+    precondition(taken == bytes.byteCount, "more is in flight than an accessory holds for its host")
+  }
+
+  func channelIsWritable(_ channel: any Channel) {}
+  func channel(_ channel: any Channel, endedWith end: ChannelEnd) { isOver = true }
+}

@@ -1,0 +1,55 @@
+/// How much may be under way each way on a line that is known to be slow: what it carries in half the agreed
+/// retransmission timeout.
+///
+/// The timeout is fixed when the link is made, and begins when a packet is handed on, however long it then waits for the
+/// packets before it. With an iPhone's window of 127 packets of 65,535 bytes a writer that never rests has minutes of a
+/// line of 7,500 bytes a second under way, so every packet is late and sent again, and the repetitions delay the rest.
+/// Nothing in iAP2 measures a line. But either end may take fewer and shorter packets than it could, and send fewer than
+/// the other takes: the half leaves the other for acknowledgements, which wait for what goes the other way.
+struct LineAllowance {
+  /// Every control message is one packet, and certificates and identifications have to fit.
+  private static let leastLength = 2_048
+
+  private let bytes: Int
+
+  /// What may be under way on a line that carries so many bytes a second.
+  init(bytesPerSecond: Int, timeout: Milliseconds) {
+    let (product, overflows) = bytesPerSecond.multipliedReportingOverflow(by: Int(timeout.count))
+    bytes = overflows ? .max : product / 2_000
+  }
+
+  /// The longest packet: a few fit, so that one can be acknowledged while others are under way.
+  var length: Int { min(max(bytes / 4, Self.leastLength), Int(UInt16.max)) }
+
+  /// How many packets of up to `length` bytes.
+  func packets(of length: Int) -> Int { max(1, bytes / min(length, self.length)) }
+
+  /// Announcements that keep what the other end sends to this.
+  func limiting(_ parameters: LinkParameters) -> LinkParameters {
+    var limited = parameters
+    limited.maximumPacketLength = UInt16(min(length, Int(parameters.maximumPacketLength)))
+    limited.maximumOutstandingPackets = UInt8(
+      min(packets(of: Int(limited.maximumPacketLength)), Int(parameters.maximumOutstandingPackets)))
+    return limited
+  }
+}
+
+extension LinkSettings {
+  /// What may be under way when packets are repeated after `timeout` milliseconds; nil where nothing is known of the line.
+  func allowance(timeout: Milliseconds) -> LineAllowance? {
+    guard let lineRate, lineRate > 0, timeout.count > 0 else { return nil }
+    return LineAllowance(bytesPerSecond: lineRate, timeout: timeout)
+  }
+
+  /// What an accessory offers instead of `parameters` where the line is slow. It may ask for no more packets to one
+  /// acknowledgement than may be outstanding.
+  func offer(_ parameters: LinkParameters) -> LinkParameters {
+    guard let allowance = allowance(timeout: Milliseconds(Int64(parameters.retransmissionTimeout))) else {
+      return parameters
+    }
+    var offer = allowance.limiting(parameters)
+    offer.maximumCumulativeAcknowledgements = min(
+      offer.maximumCumulativeAcknowledgements, offer.maximumOutstandingPackets)
+    return offer
+  }
+}

@@ -1,0 +1,41 @@
+import AccessoryUSB
+
+/// What it takes to show an accessory on this machine's own device port. A machine without one lacks nothing that it could
+/// have, so nothing here is more than a limit.
+extension Machine {
+  static var devicePort: Examination {
+    let names = GadgetSystem().controllerNames
+    return Examination(
+      name: "udc", purpose: "simulated accessories on this machine's own device port",
+      finding: names.isEmpty
+        ? limited("no USB port that can be a device", .noControllers)
+        : .works(names.map { "gadget:\($0)" }.joined(separator: ", ")))
+  }
+
+  static var gadgets: Examination {
+    let finding: Examination.Finding
+    do throws(GadgetError) {
+      try GadgetSystem().check()
+      finding = .works("gadgets by configfs")
+    } catch {
+      let text =
+        switch error {
+        case .noConfigFS: "this kernel has no configfs"
+        case .notMounted: "configfs is not mounted"
+        default: "this kernel makes no gadgets"
+        }
+      finding = limited(text, error)
+    }
+    return Examination(name: "configfs", purpose: "describing them to the kernel", finding: finding)
+  }
+
+  static var functionFS: Examination {
+    Examination(
+      name: "functionfs", purpose: "being them",
+      finding: GadgetSystem().hasFunctionFS ? .works("usb_f_fs") : limited("not loaded", .noFunctionFS))
+  }
+
+  private static func limited(_ text: String, _ error: GadgetError) -> Examination.Finding {
+    error.remedy.map { .limited(text, remedy: $0) } ?? .works(text)
+  }
+}

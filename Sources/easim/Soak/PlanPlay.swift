@@ -1,0 +1,40 @@
+import AccessoryCore
+import AccessorySessions
+import AccessoryWorlds
+
+/// A scenario with `apps`, as `easim soak` writes them: played in virtual time, and judged by the rules of seeded
+/// worlds.
+struct PlanPlay {
+  private var plan: SoakPlan
+  private let console: Console
+  private let transcript: TranscriptFile?
+
+  init(_ plan: SoakPlan, _ arguments: ParsedArguments, _ console: Console) throws {
+    for option in ["--client", "--at", "--real-time"] where arguments.has(option) {
+      throw UsageError(
+        "\(option) is about scenarios with one app that is judged by what it sees, and this one has 'apps'",
+        arguments.command)
+    }
+    self.plan = plan
+    self.console = console
+    self.plan.seed = try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) } ?? plan.seed
+    self.plan.faults = try arguments.faults().map { CableFault($0) } + plan.faults
+    transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
+  }
+
+  func play() -> ExitCode {
+    let outcome = Soak.run(plan, event: console.show, line: transcript.map { file in { file.write($0) } })
+    for violation in outcome.violations.dropFirst() { show(violation) }
+    let first = outcome.violations.first
+    console.result(
+      passed: first == nil, first.map { "\($0.rule): \($0.text)" } ?? "every rule held", at: first?.time ?? end)
+    return first == nil ? .done : .checkFailed
+  }
+
+  private var end: Instant { .origin + plan.length }
+
+  private func show(_ violation: SoakViolation) {
+    console.show(
+      TimelineEvent(time: violation.time, side: .app, kind: .warning("\(violation.rule): \(violation.text)")))
+  }
+}

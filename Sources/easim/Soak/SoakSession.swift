@@ -1,0 +1,106 @@
+import AccessoryCore
+import AccessorySessions
+import AccessoryTransports
+import AccessoryWorlds
+
+/// One run of `easim soak`: the crew that plays, what is shown meanwhile, and what is said at the end.
+///
+/// ```
+///   playing ──through, time over, Ctrl-C──▶ shrinking ──all shrunk, Ctrl-C──▶ reported
+/// ```
+final class SoakSession {
+  /// How often the bar is drawn, and how often a line of JSON is written.
+  private static let barPeriod = Duration.milliseconds(50)
+  private static let linePeriod = Duration.seconds(1)
+
+  private let options: SoakOptions
+  private let console: Console
+  private let stage: Stage
+  private let crew: SoakCrew
+  private let bar = ProgressBar()
+  private var tick: LoopTimer?
+  private var nextLine: Instant
+
+  init(_ options: SoakOptions, _ console: Console) throws {
+    self.options = options
+    self.console = console
+    console.isJSON = options.isJSON
+    stage = try Stage()
+    crew = SoakCrew(options.recipe, from: options.first, count: options.count, jobs: options.jobs)
+    nextLine = stage.loop.now + Self.linePeriod
+  }
+
+  func run() -> ExitCode {
+    if let transcript = options.transcript { show(options.recipe.plan(options.first), in: transcript) }
+    let begin = stage.loop.now
+    let crew = crew
+    Task { await crew.play() }
+    tick = stage.loop.makeTimer { [unowned self] in showProgress(since: begin) }
+    tick?.arm(at: begin + Self.barPeriod)
+    _ = stage.run(until: { crew.isOver }, limit: options.time)
+    crew.stop()
+    // Each job finishes the world it is in.
+    stage.loop.run(until: { crew.isOver }, limit: .seconds(3_600))
+    tick?.cancel()
+    bar.clear()
+    let seconds = max((stage.loop.now - begin).inSeconds, 0.001)
+    let report = crew.report
+    let shrunk = shrink(report.failures)
+    return SoakVerdict(report, shrunk, options, seconds: seconds, stoppedBy: stage.signal.map { _ in stage.signalName })
+      .tell(console, at: stage.loop.now)
+  }
+
+  private func show(_ plan: SoakPlan, in transcript: TranscriptFile) {
+    transcript.write(plan.summary)
+    let outcome = Soak.run(plan, event: { transcript.write("\($0.time.secondsText) * \($0.json)") }) {
+      transcript.write($0)
+    }
+    for violation in outcome.violations { transcript.write("broken \(violation)") }
+    transcript.write("hash \(outcome.hash)")
+  }
+
+  // MARK: Meanwhile
+
+  private func showProgress(since begin: Instant) {
+    let now = stage.loop.now
+    tick?.arm(at: now + Self.barPeriod)
+    let (count, failures) = crew.progress
+    let elapsed = max((now - begin).inSeconds, 0.001)
+    let fraction = options.count.map { Double(count) / Double($0) } ?? elapsed / (options.time?.inSeconds ?? 1)
+    let rate = Double(count) / elapsed
+    if console.isJSON {
+      guard now >= nextLine else { return }
+      nextLine = now + Self.linePeriod
+      var object = JSONObject()
+      object.add("v", TimelineEvent.jsonVersion)
+      object.add("t", seconds: now)
+      object.add("event", "progress")
+      object.add("worlds", count)
+      object.add("failures", failures)
+      object.add("fraction", min(fraction, 1))
+      console.out(object.text)
+    } else {
+      let left = fraction > 0.01 ? "  \(Int((elapsed / fraction - elapsed).rounded(.up))) s left" : ""
+      bar.draw(
+        fraction,
+        "\(Int(min(fraction, 1) * 100)) %  \(count) worlds  \(Int(rate)) a second  \(failures) failures\(left)")
+    }
+  }
+
+  // MARK: Shrinking
+
+  private func shrink(_ failures: [SoakOutcome]) -> [SoakShrunk] {
+    if failures.isEmpty { return [] }
+    if !console.isJSON { console.err("easim: making \(failures.count) failing worlds smaller") }
+    let shrinking = SoakShrinking(options.recipe, failures, jobs: options.jobs)
+    Task { await shrinking.run() }
+    // Ctrl-C that ended the playing is not meant for this.
+    let before = stage.signalCount
+    let finished = { [stage] in
+      if stage.signalCount > before { shrinking.stop() }
+      return shrinking.isOver
+    }
+    while !finished() { stage.loop.run(until: finished, limit: Self.barPeriod) }
+    return shrinking.results
+  }
+}

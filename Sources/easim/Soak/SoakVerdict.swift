@@ -1,0 +1,130 @@
+import AccessoryCore
+import AccessorySessions
+import AccessoryTransports
+import AccessoryWorlds
+import Glibc
+
+/// How a run of `easim soak` came out, for people and for programs.
+struct SoakVerdict {
+  /// Fewer random worlds may well leave a corner out.
+  private static let enoughForEveryCorner = 5_000
+
+  private let report: SoakReport
+  private let shrunk: [SoakShrunk]
+  private let options: SoakOptions
+  private let seconds: Double
+  private let stoppedBy: String?
+
+  init(_ report: SoakReport, _ shrunk: [SoakShrunk], _ options: SoakOptions, seconds: Double, stoppedBy: String?) {
+    self.report = report
+    self.shrunk = shrunk
+    self.options = options
+    self.seconds = seconds
+    self.stoppedBy = stoppedBy
+  }
+
+  /// Corners that so many random worlds should have reached.
+  private var missing: [String] {
+    let isWhole = options.recipe.profile == nil && options.recipe.forbidden.isEmpty
+    return isWhole && report.count >= Self.enoughForEveryCorner ? report.coverage.missing : []
+  }
+
+  private var passed: Bool { report.failureCount == 0 && missing.isEmpty }
+
+  private var headline: String {
+    let last = options.first + UInt64(max(report.count, 1)) - 1
+    let seeds = report.count == 1 ? "seed \(options.first)" : "seeds \(options.first) to \(last)"
+    var text = "\(report.count) \(report.count == 1 ? "world" : "worlds"), \(seeds): "
+    if report.count == 0 { text = "no world was played to its end: " }
+    text += report.failureCount == 0 ? "every rule held" : "\(report.failureCount) broke a rule"
+    if !missing.isEmpty { text += "; never reached: \(missing.joined(separator: ", "))" }
+    if let stoppedBy { text += "; stopped by \(stoppedBy)" }
+    return text
+  }
+
+  func tell(_ console: Console, at now: Instant) -> ExitCode {
+    if !console.isJSON { console.out("\(report.coverage)") }
+    for world in shrunk { tell(world, console, at: now) }
+    let others = report.failures.dropFirst(shrunk.count)
+    if !console.isJSON {
+      for failure in others { console.out(Self.line(failure, options.recipe)) }
+      let beyond = report.failureCount - report.failures.count
+      if beyond > 0 { console.out("and \(beyond) worlds more that broke a rule") }
+    }
+    console.isJSON ? console.out(json(at: now).text) : console.out("\(headline); hash \(report.hash)")
+    // Beside what is the same every time.
+    console.err("easim: \(Int(Double(report.count) / seconds)) worlds a second with \(options.jobs) jobs")
+    return passed ? .done : .checkFailed
+  }
+
+  private static func line(_ failure: SoakOutcome, _ recipe: SoakRecipe) -> String {
+    let first = failure.violations.first.map { "\($0.rule): \($0)" } ?? ""
+    return "seed \(failure.seed): \(first)\n  again:  \(recipe.command(replaying: failure.seed))"
+  }
+
+  // MARK: Failures
+
+  private func tell(_ world: SoakShrunk, _ console: Console, at now: Instant) {
+    let path = save(world, console)
+    if console.isJSON { return console.out(json(world, path, at: now).text) }
+    console.out(Self.line(world.original, options.recipe))
+    console.out("  shrunk: \(world.before.size) to \(world.plan.size), in \(world.worldsPlayed) worlds")
+    if let path {
+      console.out("  saved:  easim scenario run \(path)")
+    } else {
+      console.out("  as a scenario, for 'easim scenario run FILE.json5':\n\n\(world.fileText)")
+    }
+  }
+
+  /// The file that a failure was written to, if that was asked for.
+  private func save(_ world: SoakShrunk, _ console: Console) -> String? {
+    guard let folder = options.folder else { return nil }
+    let path = "\(folder)/soak-\(world.original.seed).json5"
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else {
+      console.err("easim: \(path): \(String(cString: strerror(errno)))")
+      return nil
+    }
+    Console.write(world.fileText, to: descriptor)
+    close(descriptor)
+    return path
+  }
+
+  // MARK: JSON
+
+  private func json(_ world: SoakShrunk, _ path: String?, at now: Instant) -> JSONObject {
+    var object = JSONObject()
+    object.add("v", TimelineEvent.jsonVersion)
+    object.add("t", seconds: now)
+    object.add("event", "failure")
+    object.add("seed", Int(clamping: world.original.seed))
+    object.add("rule", world.rule.description)
+    object.add("text", world.original.violations.first { $0.rule == world.rule }?.description ?? "")
+    object.add("command", options.recipe.command(replaying: world.original.seed))
+    object.add("size", world.before.size)
+    object.add("shrunkSize", world.plan.size)
+    if let path { object.add("file", path) }
+    object.add("scenario", world.fileText)
+    return object
+  }
+
+  private func json(at now: Instant) -> JSONObject {
+    var object = JSONObject()
+    object.add("v", TimelineEvent.jsonVersion)
+    object.add("t", seconds: now)
+    object.add("event", "result")
+    object.add("passed", passed)
+    object.add("text", headline)
+    object.add("worlds", report.count)
+    object.add("failures", report.failureCount)
+    object.add("perSecond", Int(Double(report.count) / seconds))
+    object.add("hash", "\(report.hash)")
+    var coverage = JSONObject()
+    for corner in SoakCoverage.Corner.allCases { coverage.add(corner.word, report.coverage[corner]) }
+    object.add("coverage", coverage)
+    var faults = JSONObject()
+    for fault in FaultDefinition.all { faults.add(fault.name, report.coverage.hits(of: fault)) }
+    object.add("faults", faults)
+    return object
+  }
+}

@@ -1,0 +1,80 @@
+import Glibc
+import Testing
+
+@testable import AccessoryUSB
+
+/// A gadget in configfs, in a folder that stands for it.
+@Suite struct GadgetFolderTests {
+  let tree = GadgetTree()
+  let shape = USBAccessoryShape(manufacturer: "Lawaken", name: "Glasses", serial: "A1")
+
+  @Test func theLayoutIsWhatTheKernelWantsInItsOrder() {
+    #expect(
+      GadgetLayout(shape, instance: "easim-7-1").steps == [
+        .file("idVendor", "0x1209"), .file("idProduct", "0x0001"), .file("bcdDevice", "0x0100"),
+        .file("bcdUSB", "0x0200"), .newerFile("max_speed", "high-speed"), .folder("strings/0x409"),
+        .file("strings/0x409/manufacturer", "Lawaken"), .file("strings/0x409/product", "Glasses"),
+        .file("strings/0x409/serialnumber", "A1"), .folder("configs/c.1"), .file("configs/c.1/bmAttributes", "0xc0"),
+        .file("configs/c.1/MaxPower", "100"), .folder("functions/ffs.easim-7-1"),
+        .link("configs/c.1/ffs.easim-7-1", to: "functions/ffs.easim-7-1"),
+      ])
+  }
+
+  @Test func aFullSpeedAccessoryIsHeldAtFullSpeed() {
+    var slow = shape
+    slow.speed = .full
+    #expect(GadgetLayout(slow, instance: "x").steps.contains(.newerFile("max_speed", "full-speed")))
+  }
+
+  @Test func aStringIsCutAtItsLongestWithoutTearingACharacter() {
+    var long = shape
+    long.name = String(repeating: "李", count: 43)
+    long.serial = "two\nlines"
+    let steps = GadgetLayout(long, instance: "x").steps
+    #expect(steps.contains(.file("strings/0x409/product", String(repeating: "李", count: 42))))
+    #expect(steps.contains(.file("strings/0x409/serialnumber", "twolines")))
+    #expect(GadgetLayout.tooLong(long) == [long.name])
+    #expect(GadgetLayout.tooLong(shape) == [])
+  }
+
+  /// The folders that configfs makes with a gadget, which the tree does not make by itself.
+  func make(_ layout: GadgetLayout) throws -> [String] {
+    let steps: [GadgetLayout.Step] = ["strings", "configs", "functions"].map { .folder($0) } + layout.steps
+    return try tree.gadget("g").make(
+      GadgetLayout(
+        steps: steps.filter { step in
+          // A file that is not there cannot be written, here as there; these the kernel would have made.
+          if case .file = step { false } else { true }
+        }))
+  }
+
+  @Test func aGadgetIsMadeBoundTakenAndRemoved() throws {
+    #expect(try make(GadgetLayout(shape, instance: "x")) == ["max_speed"], "an older kernel")
+    tree.write("\n", to: "config/usb_gadget/g/UDC")
+    let gadget = tree.gadget("g")
+    #expect(tree.has("config/usb_gadget/g/configs/c.1/ffs.x"))
+    #expect(gadget.controller == nil)
+    #expect(gadget.bind(to: "dummy_udc.0") == 0)
+    #expect(gadget.controller == "dummy_udc.0")
+    #expect(gadget.remove())
+    #expect(!tree.has("config/usb_gadget/g"))
+  }
+
+  @Test func whatCannotBeMadeWholeIsNotLeftInPieces() throws {
+    let layout = GadgetLayout(steps: [.folder("configs"), .file("idVendor", "0x1209")])
+    #expect(throws: GadgetError.refused("write '0x1209' to \(tree.path)/config/usb_gadget/g/idVendor", code: ENOENT)) {
+      try tree.gadget("g").make(layout)
+    }
+    #expect(!tree.has("config/usb_gadget/g"))
+  }
+
+  @Test func aMissingFunctionFSIsNamedWithItsModule() {
+    // Where there is no functions folder mkdir fails as it does in a kernel that finds no module.
+    let error = #expect(throws: GadgetError.self) {
+      try tree.gadget("g").make(GadgetLayout(steps: [.folder("functions/ffs.x")]))
+    }
+    #expect(error == .noFunctionFS)
+    #expect(error?.description == "this kernel has no FunctionFS: sudo modprobe usb_f_fs")
+    #expect(!tree.has("config/usb_gadget/g"))
+  }
+}

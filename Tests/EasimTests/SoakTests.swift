@@ -1,0 +1,124 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// `easim soak` as a user runs it.
+@Suite struct SoakTests {
+  @Test(arguments: [3, 17, 4_711]) func twoProcessesWriteOneTranscript(seed: Int) throws {
+    let place = Place()
+    for file in ["one", "two"] {
+      let run = try Program.run(
+        "soak", "--seed", "\(seed)", "--seeds", "1", "--transcript", place.file(file))
+      #expect(run.ending == .exit(0), "\(run.err)")
+    }
+    let text = place.text("one")
+    #expect(text.utf8.count > 2_000)
+    #expect(text.hasPrefix("seed \(seed): "))
+    #expect(text == place.text("two"))
+  }
+
+  @Test func howManyWorldsArePlayedAtATimeMakesNoDifference() throws {
+    let alone = try Program.run("soak", "--seeds", "40", "--seed", "900", "--jobs", "1")
+    let together = try Program.run("soak", "--seeds", "40", "--seed", "900", "--jobs", "3")
+    #expect(alone.ending == .exit(0))
+    #expect(alone.out == together.out)
+    #expect(alone.outLines.last?.hasPrefix("40 worlds, seeds 900 to 939: every rule held; hash ") == true)
+    #expect(alone.out.contains("  link came up\n"))
+    #expect(alone.err.contains(" worlds a second with 1 jobs"))
+  }
+
+  @Test func aFailureIsMadeSmallAndItsFileAndItsCommandFailLikewise() throws {
+    let place = Place()
+    let soak = try Program.run(
+      "soak", "--seeds", "30", "--forbid", "windowFull", "--save", place.file("found"), "--json")
+    #expect(soak.ending == .exit(1))
+    let lines = try EventLines(soak.out)
+    let failures = lines.events("failure")
+    #expect(!failures.isEmpty)
+    for failure in failures {
+      #expect(failure["rule"]?.text == "forbidden windowFull")
+      let file = try #require(failure["file"]?.text)
+      #expect(place.text("found/\(file.split(separator: "/").last ?? "")") == failure["scenario"]?.text)
+      let run = try Program.run("scenario", "run", file)
+      #expect(run.ending == .exit(1))
+      #expect(run.outLines.last?.contains("forbidden windowFull: packet waited for the window") == true)
+      let words = try #require(failure["command"]?.text).split(separator: " ").dropFirst().map(String.init)
+      let again = try Program(path: BuiltProducts.easim, words).wait()
+      #expect(again.ending == .exit(1))
+      #expect(again.err.contains("broken "))
+    }
+    let result = try #require(lines.events("result").last)
+    #expect(result["passed"] == .truth(false))
+    #expect(result["worlds"] == .number(30))
+    #expect(result["coverage"]?["windowFull"]?.number ?? 0 > 0)
+    #expect(result["faults"]?["loss"]?.number != nil)
+  }
+
+  @Test func withoutAFolderTheScenarioIsPrinted() throws {
+    let place = Place()
+    let soak = try Program.run("soak", "--seeds", "1", "--forbid", "linkUp")
+    #expect(soak.ending == .exit(1))
+    let start = try #require(soak.out.range(of: "// A random world that breaks a rule"))
+    let end = try #require(soak.out.range(of: "\n}\n"))
+    place.write(Array(soak.out[start.lowerBound..<end.upperBound].utf8), to: "printed.json5")
+    let run = try Program.run("scenario", "run", place.file("printed.json5"))
+    #expect(run.ending == .exit(1))
+    #expect(run.out.contains("forbidden linkUp"))
+  }
+
+  @Test func theAccessoriesMayBeAProfile() throws {
+    let place = Place()
+    let soak = try Program.run("soak", "lawk-view", "--seeds", "1", "--transcript", place.file("t"))
+    #expect(soak.ending == .exit(0))
+    #expect(place.text("t").contains("com.lawaken.iap2"))
+  }
+
+  @Test func ctrlCEndsItAndItStillReports() throws {
+    let soak = try Program("soak", "--for", "1h", "--json")
+    try soak.line("\"event\":\"progress\"")
+    soak.send(SIGINT)
+    let end = try soak.wait()
+    #expect(end.ending == .exit(0))
+    let result = try #require(try EventLines(end.out).events("result").last)
+    #expect(result["text"]?.text?.contains("every rule held") == true)
+    #expect(result["text"]?.text?.contains("stopped by Ctrl-C") == true)
+    #expect(result["worlds"]?.number ?? 0 > 0)
+  }
+
+  @Test func aTimeIsAnEnd() throws {
+    let soak = try Program.run("soak", "--for", "300ms", "--jobs", "1")
+    #expect(soak.ending == .exit(0))
+    #expect(soak.out.contains("every rule held; hash"))
+  }
+
+  @Test(arguments: [
+    (["--seeds", "0"], "--seeds 0: expected a number from 1"),
+    (["--seeds", "5", "--for", "1s"], "--seeds and --for exclude each other"),
+    (["--transcript", "-"], "--transcript shows one world: --seeds 1"),
+    (["--forbid", "giveup"], "did you mean 'giveUp'?"),
+    (["no-such-profile"], "no profile 'no-such-profile'"),
+    (["--save", "/nonexistent/there"], "--save /nonexistent/there: No such file or directory"),
+  ]) func aWrongCommandLineIsTold(words: [String], complaint: String) throws {
+    let run = try Program(path: BuiltProducts.easim, ["soak"] + words).wait()
+    #expect(run.ending == .exit(2))
+    #expect(run.err.contains(complaint), "\(run.err)")
+  }
+
+  @Test(arguments: ["--real-time", "--client=naive", "--at=unix:/tmp/x"])
+  func aScenarioWithAppsTakesNoClient(option: String) throws {
+    let place = Place()
+    let text = "{ version: 1, description: 'd', accessories: { a: { profile: 'echo' } }, apps: {}, steps: [] }"
+    place.write(Array(text.utf8), to: "s.json5")
+    let run = try Program.run("scenario", "run", place.file("s.json5"), option)
+    #expect(run.ending == .exit(2))
+    #expect(run.err.contains("this one has 'apps'"))
+    let other = try Program.run("run", "--scenario", place.file("s.json5"))
+    #expect(other.ending == .exit(2))
+    #expect(other.err.contains("one process plays both ends of it: easim scenario run"))
+  }
+}
+
+extension Place {
+  /// The text of a file; empty when there is none.
+  fileprivate func text(_ name: String) -> String { String(decoding: bytes(name) ?? [], as: UTF8.self) }
+}

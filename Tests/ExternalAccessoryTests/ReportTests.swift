@@ -1,0 +1,91 @@
+import ExternalAccessory
+import ExternalAccessorySimulation
+import Testing
+
+/// What a failed test says of its world. The failures happen in a process of their own, which runs this very bundle.
+@Suite struct ReportTests {
+  /// What the tests of ``DeliberateFailures`` print.
+  private func output(of test: String) throws -> String {
+    let process = Process()
+    process.executableURL = URL(
+      fileURLWithPath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+    process.arguments = ["--testing-library", "swift-testing", "--filter", "DeliberateFailures/\(test)"]
+    process.environment = ProcessInfo.processInfo.environment.merging([variableForFailures: "1"]) { $1 }
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = output
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationStatus != 0)
+    return text
+  }
+
+  @Test func aFailedExpectationShowsTheTimelineAndTheNextWhatIsNew() throws {
+    let text = try output(of: "anExpectationFailsTwice")
+    let parts = text.split(separator: "Expectation failed")
+    try #require(parts.count == 3, "\(text)")
+    #expect(parts[1].contains("the world's timeline:\n"))
+    #expect(parts[1].contains("\"event\":\"connect\""))
+    #expect(parts[1].contains("the world's transcript:\n"))
+    #expect(parts[2].contains("the world's timeline, from line "))
+    #expect(parts[2].contains("\"event\":\"disconnect\""))
+    #expect(!parts[2].contains("\"event\":\"connect\""))
+  }
+
+  @Test func anErrorThatIsThrownShowsTheTimelineToo() throws {
+    let text = try output(of: "anErrorIsThrown")
+    #expect(text.contains("Caught error: "))
+    #expect(text.contains("the world's timeline:\n"))
+    #expect(text.contains("\"event\":\"connect\""))
+  }
+
+  @Test func whatIsLongIsCutAndSaysSo() throws {
+    let text = try output(of: "anExpectationFailsAfterMuchHappened")
+    #expect(text.contains(#/the world's transcript: \([0-9]+ lines are left out\)/#))
+  }
+}
+
+private let variableForFailures = "EASIM_DELIBERATE_FAILURES"
+
+/// They fail, and are run by ``ReportTests`` alone.
+@Suite(.enabled(if: ProcessInfo.processInfo.environment[variableForFailures] == "1"))
+struct DeliberateFailures {
+  @Test func anExpectationFailsTwice() async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.keepsTranscript = true
+    try await withSimulatedWorld(settings) { world in
+      manager.registerForLocalNotifications()
+      let echo = try world.add("echo")
+      echo.plugIn()
+      await world.settle()
+      #expect(manager.connectedAccessories.isEmpty)
+      echo.unplug()
+      await world.settle()
+      #expect(!manager.connectedAccessories.isEmpty)
+    }
+  }
+
+  @Test func anErrorIsThrown() async throws {
+    try await withSimulatedWorld { world in
+      try world.add("echo").plugIn()
+      await world.settle()
+      throw CancellationError()
+    }
+  }
+
+  @Test func anExpectationFailsAfterMuchHappened() async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.keepsTranscript = true
+    try await withSimulatedWorld(settings) { world in
+      let echo = try world.add("echo")
+      for _ in 0..<100 {
+        echo.plugIn()
+        await world.settle()
+        echo.unplug()
+        await world.settle()
+      }
+      #expect(manager.connectedAccessories.count == 1)
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import AccessoryHost
+import AccessoryWorlds
+import ExternalAccessory
+import Testing
+
+@testable import ExternalAccessorySimulation
+
+/// Scenarios, played with an app of Apple's API in them.
+@Suite struct ScenarioTests {
+  /// Plays every shipped scenario twice: in a world, with the client that the command line has; and by
+  /// `easim scenario run`. What passes on the cables, and the timeline, are the same bytes.
+  @Test(arguments: ScenarioLibrary().names)
+  func aWorldsTranscriptIsThatOfTheCommandLine(name: String) async throws {
+    let bench = try Bench()
+    let file = bench.folder.appendingPathComponent("transcript").path
+    let printed = try bench.run("easim", ["scenario", "run", name, "--json", "--transcript", file]).output
+    let transcript = try String(contentsOfFile: file, encoding: .utf8)
+
+    var settings = try SimulatedWorld.Settings(scenario: name)
+    let scenario = try #require(settings.scenario)
+    settings.keepsTranscript = true
+    // The app of the scenario takes the place of the one that the manager shows, which has nothing to say here.
+    settings.rules = AppRules()
+    settings.declaredProtocols = nil
+    try await withSimulatedWorld(settings) { world in
+      let app = world.perform { inner in
+        ScenarioApp(scenario, client: SoundClient.self, on: inner.device) { [unowned inner] in inner.tell($0) }
+      }
+      _ = world.play { app.perform($0) }
+      await world.advance(by: world.scenarioLength)
+      world.perform { _ in app.quit() }
+      world.end()
+      await world.settle()
+      #expect(!transcript.isEmpty)
+      #expect(world.transcript.map { $0 + "\n" }.joined() == transcript)
+      // The last line is the command's verdict.
+      #expect(world.events.map(\.json) == printed.split(separator: "\n").dropLast().map(String.init))
+    }
+  }
+
+  /// What the manager shows is the same world: up to the first session, an app of Apple's API sees the same bytes pass.
+  @Test(arguments: ["flicker", "transport-switch", "late-authentication", "stale-bytes"])
+  func upToTheAppsFirstSessionTheTranscriptIsTheSame(name: String) async throws {
+    let bench = try Bench()
+    let file = bench.folder.appendingPathComponent("transcript").path
+    _ = try bench.run("easim", ["scenario", "run", name, "--transcript", file])
+    let all = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").map(String.init)
+    let expected = Array(all.prefix { !$0.contains(" EA00 ") })
+    #expect(expected.count > 10 && expected.count < all.count)
+    var settings = try SimulatedWorld.Settings(scenario: name)
+    settings.keepsTranscript = true
+    try await withSimulatedWorld(settings) { world in
+      let ear = Ear()
+      manager.registerForLocalNotifications()
+      world.playScenario()
+      await world.advance(by: world.scenarioLength)
+      #expect(Array(world.transcript.prefix(expected.count)) == expected)
+      #expect(!ear.heard.isEmpty)
+    }
+  }
+
+  @Test func theAppIsAskedForWhatOnlyItCanDo() async throws {
+    try await withSimulatedWorld(.init(scenario: "there-before-the-app")) { world in
+      let asked = Asked()
+      let parts = world.playScenario { action in asked.add(action) }
+      #expect(parts.keys.sorted() == ["glasses"])
+      await world.advance(by: world.scenarioLength)
+      #expect(asked.actions == [.launches, .looks(sees: ["glasses"])])
+      #expect(manager.connectedAccessories.map(\.protocolStrings) == [[glassesProtocol]])
+    }
+  }
+
+  @Test func whatHappensToTheAppFromOutsideTheWorldDoes() async throws {
+    try await withSimulatedWorld(.init(scenario: "background-and-back")) { world in
+      let ear = Ear()
+      manager.registerForLocalNotifications()
+      world.playScenario()
+      await world.advance(by: world.scenarioLength)
+      #expect(ear.words.contains("disconnect 1") && ear.words.last == "connect 1", "\(ear.words)")
+      #expect(world.appState == .foreground)
+    }
+  }
+
+  @Test func aScenarioThatIsNotThereIsNamed() {
+    #expect(throws: (any Error).self) { try SimulatedWorld.Settings(scenario: "flickr") }
+  }
+
+  private final class Asked: @unchecked Sendable {
+    private(set) var actions: [Scenario.AppAction] = []
+    func add(_ action: Scenario.AppAction) { actions.append(action) }
+  }
+}

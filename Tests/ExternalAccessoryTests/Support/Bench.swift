@@ -1,0 +1,55 @@
+import Foundation
+
+/// A folder for one bench, and the processes that use it.
+final class Bench: @unchecked Sendable {
+  let folder: URL
+  private var processes: [Process] = []
+
+  init() throws {
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent("ea-\(UUID().uuidString.prefix(8))")
+    try FileManager.default.createDirectory(
+      at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+  }
+
+  deinit {
+    for process in processes where process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  /// A program that was built beside the tests that are running.
+  static func program(_ name: String) throws -> URL {
+    let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    return URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent(name)
+  }
+
+  /// Starts a program that was built beside this test.
+  func start(_ name: String, _ arguments: [String], _ environment: [String: String] = [:]) throws -> Process {
+    let process = Process()
+    process.executableURL = try Self.program(name)
+    process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment
+      .merging(["EASIM_BENCH": folder.path]) { $1 }.merging(environment) { $1 }
+    process.standardOutput = Pipe()
+    process.standardError = Pipe()
+    try process.run()
+    processes.append(process)
+    return process
+  }
+
+  /// Runs a program to its end and returns what it printed.
+  func run(
+    _ name: String, _ arguments: [String], _ environment: [String: String] = [:]
+  ) throws -> (status: Int32, output: String, errors: String) {
+    let process = try start(name, arguments, environment)
+    // An app waits for its accessory for ever; a test does not.
+    let limit = DispatchWorkItem { kill(process.processIdentifier, SIGKILL) }
+    DispatchQueue.global().asyncAfter(deadline: .now() + 30, execute: limit)
+    let output = (process.standardOutput as? Pipe)?.fileHandleForReading.readDataToEndOfFile() ?? Data()
+    let errors = (process.standardError as? Pipe)?.fileHandleForReading.readDataToEndOfFile() ?? Data()
+    process.waitUntilExit()
+    limit.cancel()
+    return (
+      process.terminationStatus, String(decoding: output, as: UTF8.self), String(decoding: errors, as: UTF8.self)
+    )
+  }
+}

@@ -1,0 +1,93 @@
+import IAP2
+import Testing
+
+/// A line whose rate is known: neither end announces, nor sends, more at a time than it carries in half the retransmission
+/// timeout, so that nothing is repeated that is only late.
+@Suite struct SlowLineTests {
+  @Test func aDeviceAnnouncesWhatTheLineCarriesInHalfTheOfferedTimeout() {
+    var settings = DevicePeer.Settings()
+    settings.link.lineRate = 7_500
+    var end = OneEnd(DevicePeer(settings: settings))
+    end.start()
+    end.hears(Sheet.detection)
+    // Half of 2,000 ms is 7,500 bytes: three packets of 2,048. The rest is the accessory's, as ever.
+    #expect(
+      end.hears(Sheet.packet(0x80, 0, 0, Sheet.parameters(timeout: 2_000)))
+        == [Sheet.packet(0xC0, 0, 0, Sheet.parameters(window: 3, length: 2_048, timeout: 2_000))])
+  }
+
+  @Test func aTimeoutThatIsLongLeavesRoomForMore() {
+    var settings = DevicePeer.Settings()
+    settings.link.lineRate = 7_500
+    var end = OneEnd(DevicePeer(settings: settings))
+    end.start()
+    end.hears(Sheet.detection)
+    // 37,500 bytes: four packets of a quarter each.
+    #expect(
+      end.hears(Sheet.packet(0x80, 0, 0, Sheet.parameters(timeout: 10_000)))
+        == [Sheet.packet(0xC0, 0, 0, Sheet.parameters(window: 4, length: 9_375, timeout: 10_000))])
+  }
+
+  @Test(arguments: [53_248_000, Int.max]) func aFastLineTakesWhatItAlwaysTook(rate: Int) {
+    var settings = DevicePeer.Settings()
+    settings.link.lineRate = rate
+    var end = OneEnd(DevicePeer(settings: settings))
+    end.start()
+    end.hears(Sheet.detection)
+    #expect(
+      end.hears(Sheet.packet(0x80, 0, 0, Sheet.parameters()))
+        == [Sheet.packet(0xC0, 0, 0, Sheet.parameters(window: 127, length: 65_535))])
+  }
+
+  @Test func aLinkWithoutAcknowledgementsIsAnsweredAsEver() {
+    let zero = Sheet.parameters(window: 127, timeout: 0, hold: 0, repeats: 0, acks: 0)
+    var settings = DevicePeer.Settings()
+    settings.link.lineRate = 7_500
+    var end = OneEnd(DevicePeer(settings: settings))
+    end.start()
+    end.hears(Sheet.detection)
+    #expect(end.hears(Sheet.packet(0x80, 0, 0, zero)) == [Sheet.packet(0xC0, 0, 0, zero)])
+  }
+
+  @Test func anAccessoryOffersNoMoreAcknowledgementsHeldBackThanPackets() {
+    var settings = LinkSettings()
+    settings.lineRate = 4_875
+    settings.parameters.maximumCumulativeAcknowledgements = 3
+    var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
+    end.start()
+    // 4,875 bytes: two packets of 2,048.
+    #expect(
+      end.hears(Sheet.detection) == [Sheet.packet(0x80, 0, 0, Sheet.parameters(window: 2, length: 2_048, acks: 2))])
+  }
+
+  @Test func noMoreIsSentThanTheLineCarriesWhateverTheOtherEndTakes() {
+    var settings = LinkSettings()
+    settings.lineRate = 7_500
+    var end = OneEnd.accessory(settings, answer: Sheet.parameters(window: 127, length: 65_535))
+    end.opens(1, sequence: 0x41)
+    end.passes(22)
+    #expect(end.writes([UInt8](repeating: 7, count: 40_000), to: 1) == 40_000)
+    let packets = end.says().map { $0.count / 2 }
+    #expect(packets == [2_048, 2_048, 2_048])
+    #expect(end.hears(Sheet.packet(0x40, 0x41, 1)).map { $0.count / 2 } == [2_048])
+  }
+
+  @Test func shortPacketsOfTheOtherEndAreCountedAsSuch() {
+    var settings = LinkSettings()
+    settings.lineRate = 7_500
+    var end = OneEnd.accessory(settings, answer: Sheet.parameters(window: 127, length: 512))
+    end.opens(1, sequence: 0x41)
+    end.passes(22)
+    #expect(end.writes([UInt8](repeating: 7, count: 40_000), to: 1) == 40_000)
+    #expect(end.says().count == 14)
+  }
+
+  /// A certificate of 900 bytes is one packet, and so is any other control message.
+  @Test func controlMessagesMayBeAsLongAsTheOtherEndTakes() {
+    var settings = LinkSettings()
+    settings.lineRate = 20
+    var end = OneEnd.accessory(settings, answer: Sheet.parameters(window: 127, length: 65_535))
+    end.peer.provideCertificate([UInt8](repeating: 0xCE, count: 4_000))
+    #expect(end.says().map { $0.count / 2 } == [4_020])
+  }
+}

@@ -1,0 +1,56 @@
+# A process that is killed leaves a gadget in configfs, and the next one removes it, works, and leaves nothing; gadgets of
+# others and those whose process runs are not touched.
+. /easim/lib.sh
+gadgets=/sys/kernel/config/usb_gadget
+for bus in /sys/devices/platform/dummy_hcd.0/usb*; do device=/sys/bus/usb/devices/${bus##*/usb}-1; done
+mkdir $gadgets/printer $gadgets/easim-copy
+easim run echo --on gadget: >/tmp/run 2>&1 &
+run=$!
+until_true 60 "the device" test -e "$device/serial"
+
+# One controller, one gadget.
+easim run echo --on gadget: >/tmp/second 2>&1 && fail "two gadgets on one controller"
+grep -q "dummy_udc.0 is taken by the gadget 'easim-$run-" /tmp/second || fail "second: $(cat /tmp/second)"
+[ -e "$device/serial" ] || fail "the first one lost its device"
+[ "$(ls $gadgets | wc -l)" -eq 3 ] || fail "left in configfs: $(ls $gadgets)"
+
+# Killed with a session and transfers under way.
+easim burst usb: --for 60s >/tmp/burst 2>&1 &
+burst=$!
+until_true 60 "a session" grep -q "session 1 open" /tmp/run
+kill -KILL $run
+wait $run && fail "a killed process ended well"
+status=0
+wait $burst || status=$?
+[ $status -eq 5 ] || fail "the burst ended with $status: $(cat /tmp/burst)"
+until_true 60 "the unplug" test ! -e "$device"
+[ "$(ls $gadgets | grep -c "easim-$run-")" -eq 1 ] || fail "nothing was left to sweep: $(ls $gadgets)"
+
+easim run echo --on gadget: >/tmp/run 2>&1 &
+run=$!
+until_true 60 "the device, again" test -e "$device/serial"
+grep -q "of a process that is gone was removed" /tmp/run || fail "the sweep was not told: $(cat /tmp/run)"
+easim send usb: --10k --expect echo --timeout 60s >/tmp/send 2>&1 || fail "after the sweep: $(cat /tmp/send)"
+
+# Somebody takes the gadget away: an unplug, and the program says what it was.
+for gadget in $gadgets/easim-$run-*; do echo >"$gadget/UDC"; done
+until_true 60 "the loss" grep -q "it was taken from dummy_udc.0" /tmp/run
+kill -INT $run
+wait $run || fail "the accessory ended with $?: $(cat /tmp/run)"
+[ "$(ls $gadgets | tr '\n' ' ')" = "easim-copy printer " ] || fail "left in configfs: $(ls $gadgets)"
+
+# What is not as it should be is named, by the doctor too.
+easim doctor >/tmp/doctor
+for finding in "udc .*gadget:dummy_udc.0" "configfs .*gadgets" "functionfs .*usb_f_fs"; do
+  grep -q "^✓  $finding" /tmp/doctor || fail "no $finding: $(cat /tmp/doctor)"
+done
+echo dummy_udc.0 >$gadgets/printer/UDC 2>/dev/null || true
+easim run echo --on gadget:nothing >/tmp/wrong 2>&1 && fail "a controller that is not there"
+grep -q "there is no USB device controller 'nothing'; there is dummy_udc.0" /tmp/wrong || fail "$(cat /tmp/wrong)"
+chmod 755 /easim /easim/bin
+su qa -c "/easim/bin/easim run echo --on gadget:" >/tmp/wrong 2>&1 && fail "without root"
+grep -q "needs root: run it with sudo" /tmp/wrong || fail "$(cat /tmp/wrong)"
+umount /sys/kernel/config
+easim run echo --on gadget: >/tmp/wrong 2>&1 && fail "without configfs"
+grep -q "sudo mount -t configfs none /sys/kernel/config" /tmp/wrong || fail "$(cat /tmp/wrong)"
+easim doctor | grep -A 1 "^!  configfs" | grep -q "sudo mount -t configfs none /sys/kernel/config" || fail "$(easim doctor)"

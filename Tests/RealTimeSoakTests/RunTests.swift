@@ -1,0 +1,68 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The soak itself, for seconds: what takes hours finds out more, and this finds out whether it runs.
+@Suite struct RunTests {
+  private static let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    .deletingLastPathComponent()
+
+  private func start(_ words: String..., err: Pipe? = nil) throws -> (process: Process, out: Pipe) {
+    let process = Process()
+    process.executableURL = Self.folder.appendingPathComponent("RealTimeSoak")
+    process.arguments = words + ["--easim", Self.folder.appendingPathComponent("easim").path]
+    let out = Pipe()
+    process.standardOutput = out
+    if let err { process.standardError = err } else { process.standardError = FileHandle.nullDevice }
+    try process.run()
+    return (process, out)
+  }
+
+  private func end(_ run: (process: Process, out: Pipe)) -> (status: Int32, text: String) {
+    let bytes = run.out.fileHandleForReading.readDataToEndOfFile()
+    run.process.waitUntilExit()
+    return (run.process.terminationStatus, String(decoding: bytes, as: UTF8.self))
+  }
+
+  @Test(.timeLimit(.minutes(3))) func aFewSecondsOfItPassAndAreToldInATable() throws {
+    let run = end(try start("0.1", "--media", "unix", "--seed", "3"))
+    #expect(run.status == 0, "\(run.text)")
+    #expect(run.text.contains("unix (host, echo)"))
+    #expect(run.text.contains("passed: nothing lost that was acknowledged"))
+  }
+
+  @Test(.timeLimit(.minutes(3))) func theSameForPrograms() throws {
+    let run = end(try start("0.02", "--media", "pty", "--json"))
+    #expect(run.status == 0, "\(run.text)")
+    let report = try StrictJSON(reading: run.text)
+    #expect(report["passed"] == .truth(true))
+    guard case .list(let couples)? = report["couples"] else { return #expect(Bool(false), "no couples") }
+    #expect(couples.count == 3)
+    #expect(couples.allSatisfy { $0["missing"] == .number(0) })
+  }
+
+  @Test(.timeLimit(.minutes(3))) func ctrlCPrintsTheTableSoFar() throws {
+    let err = Pipe()
+    let run = try start("600", "--media", "bench", err: err)
+    // It says so when it is at work.
+    #expect(!err.fileHandleForReading.availableData.isEmpty)
+    run.process.interrupt()
+    let said = end(run)
+    #expect(said.text.contains("stopped by Ctrl-C"))
+    #expect(said.text.contains("How processes ended:"))
+  }
+
+  @Test(arguments: [[], ["many"], ["1", "--media", "air"], ["1", "--seed"]])
+  func aWrongCommandLineIsAnsweredWithTheRightOne(words: [String]) throws {
+    let process = Process()
+    process.executableURL = Self.folder.appendingPathComponent("RealTimeSoak")
+    process.arguments = words
+    let err = Pipe()
+    process.standardError = err
+    try process.run()
+    let text = String(decoding: err.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 2)
+    #expect(text.contains("usage: Scripts/soak MINUTES"))
+  }
+}

@@ -1,0 +1,74 @@
+import AccessoryCore
+import AccessoryTransports
+import AccessoryUSB
+import ChannelSuite
+import Glibc
+
+extension ChannelFactory {
+  /// The accessory on a USB/IP server, plugged into the kernel's virtual host controller. What it sent and the host has
+  /// not asked for yet goes with it when it closes: that is an unplug.
+  static let usbip = USBRig.factory(
+    "USB/IP", traits: [.leftCloseDelivers, .canBeCut]
+  ) { try USBIPEnd(on: $0) }
+}
+
+/// An accessory on a USB/IP server whose one connection is a pair of sockets: its other end is the kernel's.
+private final class USBIPEnd: AccessoryEnd {
+  private let loop: EpollLoop
+  private let server: USBIPServer
+  private let export: USBIPExport
+  private let controller: VirtualHostController
+  private var port: Int?
+
+  init(on loop: EpollLoop) throws {
+    self.loop = loop
+    controller = try VirtualHostController()
+    server = USBIPServer(on: loop) { print("the server says: \($0)") }
+    export = server.makeExport(USBAccessoryShape(manufacturer: "easim", name: "the channel suite", serial: "SUITE-1"))
+  }
+
+  func plugIn(_ hear: @escaping (Cable) -> Void) throws {
+    export.plugIn(hear)
+    var pair: [Int32] = [-1, -1]
+    let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+    guard socketpair(AF_UNIX, type, 0, &pair) == 0 else { throw RigError("there is no pair of sockets: \(errno)") }
+    // The kernel keeps its own hold of it.
+    defer { close(pair[1]) }
+    server.accept(DescriptorChannel(taking: pair[0], as: .socket, on: loop), from: "the suite")
+    let request = USBIPAnswers.importRequest(export.busID)
+    guard send(pair[1], request, request.count, 0) == request.count else {
+      throw RigError("the server cannot be asked: \(errno)")
+    }
+    var answer: [UInt8] = []
+    var offer: USBIPOffer?
+    guard
+      loop.run(
+        until: {
+          offer = try? Self.readOn(pair[1], &answer); return offer != nil
+        }, limit: USBRig.hangLimit),
+      let offer
+    else { throw RigError("the server's answer was \(answer)") }
+    port = try controller.attach(pair[1], offer)
+  }
+
+  /// What comes behind the answer is the kernel's, so no byte more is read.
+  private static func readOn(_ socket: Int32, _ answer: inout [UInt8]) throws -> USBIPOffer? {
+    while case let missing = USBIPAnswers.importSize(answer) - answer.count, missing > 0 {
+      var piece = [UInt8](repeating: 0, count: missing)
+      let count = recv(socket, &piece, missing, 0)
+      guard count > 0 else { break }
+      answer += piece[..<count]
+    }
+    return try USBIPAnswers.imported(answer)
+  }
+
+  func pull() {
+    if let port, (try? controller.isUsed(port)) == true { controller.detach(port) }
+    port = nil
+  }
+
+  func tearDown() {
+    if export.isPluggedIn { export.unplug() }
+    server.close()
+  }
+}

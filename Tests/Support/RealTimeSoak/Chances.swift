@@ -1,0 +1,32 @@
+import AccessoryCore
+
+/// What chance decides in a couple, from the soak's seed and the couple's name.
+struct Chances {
+  private var random: SeededRandom
+
+  init(seed: UInt64, name: String) {
+    // Not Swift's own hash, which every process has otherwise.
+    let number = name.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    random = SeededRandom(seed: seed ^ number)
+  }
+
+  mutating func seconds(_ range: ClosedRange<Double>) -> Double { Double.random(in: range, using: &random) }
+
+  mutating func percent(_ chance: Int) -> Bool { Int.random(in: 0..<100, using: &random) < chance }
+
+  /// The seed of a process.
+  mutating func seed() -> Int { Int.random(in: 0..<1_000_000, using: &random) }
+
+  /// What is done to a cable at one end: nothing, or what a link must mend, or what only makes it slow. Bits are flipped
+  /// at one end alone: two flips may cancel each other in a checksum, and then wrong bytes are nobody's fault.
+  mutating func faults(flipsBits: Bool) -> [String] {
+    let all = [
+      "loss,chance=1%", "duplicate,chance=2%", "reorder,chance=2%,by=2,wait=20ms",
+      flipsBits ? "corrupt,chance=1%" : "loss,chance=2%,ack",
+      "latency,delay=5ms,jitter=10ms", "split,size=97", "glue,size=3000,wait=5ms", "rate,bytes=400000",
+      "stall,after=4s,for=700ms", "slow-reader,bytes=2048,every=5ms",
+    ]
+    let count = Int.random(in: 0...2, using: &random)
+    return all.shuffled(using: &random).prefix(count).flatMap { ["--fault", $0] }
+  }
+}

@@ -1,0 +1,103 @@
+import Glibc
+import TestSupport
+
+/// A process of the soak: started with its output in a file, read line by line, ended by its number alone.
+///
+/// The file stays until the soak is over, so that what a process said can be looked at however it ended.
+final class Child {
+  /// How it ended.
+  enum Ending: Equatable, CustomStringConvertible {
+    case exit(Int32)
+    case signal(Int32)
+
+    var description: String {
+      switch self {
+      case .exit(let code): "exit \(code)"
+      case .signal(let number): "signal \(number)"
+      }
+    }
+  }
+
+  let name: String
+  let pid: pid_t
+  /// nil while it runs.
+  private(set) var ending: Ending?
+  /// The signal that the soak sent it, if any.
+  private(set) var sent: Int32?
+  private let lines: LineFile
+
+  /// Starts `program`; its stdout goes to a file of that name, its stderr to one beside it.
+  init(_ name: String, _ program: String, _ words: [String], environment: [String: String], in folder: String) throws {
+    self.name = name
+    let path = "\(folder)/\(name).jsonl"
+    let out = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    let err = open("\(folder)/\(name).err", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    defer {
+      close(out)
+      close(err)
+    }
+    guard out >= 0, err >= 0 else { throw SoakError("\(path): \(String(cString: strerror(errno)))") }
+    pid = try Spawn(program, words, environment: environment, out: out, err: err).pid
+    lines = try LineFile(path)
+  }
+
+  deinit {
+    guard ending == nil else { return }
+    kill(pid, SIGKILL)
+    var status: Int32 = 0
+    while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+  }
+
+  /// The lines that it has written since this was last asked.
+  func newLines() -> [String] { lines.read() }
+
+  func send(_ signal: Int32) {
+    guard ending == nil else { return }
+    sent = signal
+    kill(pid, signal)
+  }
+
+  /// Whether it has ended; asked often, and never waits.
+  func hasEnded() -> Bool {
+    if ending != nil { return true }
+    var status: Int32 = 0
+    guard waitpid(pid, &status, WNOHANG) == pid else { return false }
+    ending = status & 0x7F == 0 ? .exit(status >> 8 & 0xFF) : .signal(status & 0x7F)
+    return true
+  }
+}
+
+/// Reads a file that another process writes, whole lines only.
+final class LineFile {
+  private let descriptor: Int32
+  private var rest: [UInt8] = []
+
+  init(_ path: String) throws {
+    descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw SoakError("\(path): \(String(cString: strerror(errno)))") }
+  }
+
+  deinit { close(descriptor) }
+
+  func read() -> [String] {
+    var block = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = Glibc.read(descriptor, &block, block.count)
+      guard count > 0 else { break }
+      rest += block[..<count]
+    }
+    guard let end = rest.lastIndex(of: UInt8(ascii: "\n")) else { return [] }
+    let whole = rest[...end]
+    rest = Array(rest[(end + 1)...])
+    return whole.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
+  }
+}
+
+/// Why the soak itself cannot go on.
+struct SoakError: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) {
+    self.description = description
+  }
+}

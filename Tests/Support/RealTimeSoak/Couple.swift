@@ -1,0 +1,297 @@
+import Glibc
+
+/// An accessory and a host in two processes, one of which is killed again and again.
+///
+/// ```
+///   host is the victim       accessory ─────────────────────────────────────────▶ lives
+///                            host ──kill -9, or to its end──▶ accounts ──▶ the next host …
+///   accessory is the victim  host ──────────────────────────────────────────────▶ lives, and reconnects
+///                            accessory ──kill -9──▶ a while without ──▶ another at the same place …
+/// ```
+///
+/// Whenever a host is gone, the accessory must say within some seconds why each of its sessions was over, and must have
+/// read at least what the host last said was acknowledged.
+final class Couple {
+  /// Who is killed, and what the load is.
+  enum Kind: String, CaseIterable {
+    /// Hosts are killed; every byte comes back and is compared.
+    case echo = "host, echo"
+    /// Hosts are killed; the accessory checks what it reads, and what was acknowledged is held against it.
+    case sink = "host, sink"
+    /// Accessories are killed; the host goes on when another is there.
+    case accessory = "accessory"
+  }
+
+  /// What goes on.
+  private enum Phase {
+    /// The accessory is to plug in.
+    case plugging(since: Double)
+    /// Both are at work until the victim is killed; nil: the host comes to its own end.
+    case working(kill: Double?)
+    /// The victim is gone, and the other end is to say so.
+    case accounting(since: Double)
+    /// A while passes until the victim is replaced.
+    case resting(until: Double)
+    /// The soak is over, and everybody is asked to end.
+    case leaving
+    /// Something went so wrong that there is nothing to go on with.
+    case broken
+  }
+
+  /// How long the other end may take to say that somebody is gone.
+  private static let patience = 20.0
+
+  let medium: Medium
+  let kind: Kind
+  private(set) var tally = Tally()
+  private(set) var growth = Growth()
+
+  private let setting: Setting
+  private let place: MeetingPlace
+  private var chances: Chances
+  private var phase: Phase
+  private var accessory: Child?
+  private var accessoryFacts = Facts()
+  private var host: Child?
+  private var hostFacts = Facts()
+  /// What the accessory had said when the present host began.
+  private var before = (bytes: 0, closed: 0)
+  private var number = 0
+  private var isLoadTest = true
+  /// Whether a host's faults have flipped bits, which may strike what is no packet as well.
+  private var flipsBits = false
+
+  /// What all couples share.
+  struct Setting {
+    let easim: String
+    let folder: String
+    let seed: UInt64
+    /// How long a process may live that nobody asks to end any more, since the soak itself was killed.
+    let limit: String
+  }
+
+  init(_ medium: Medium, _ kind: Kind, _ setting: Setting, now: Double) throws {
+    self.medium = medium
+    self.kind = kind
+    self.setting = setting
+    place = try MeetingPlace(medium, named: "\(medium)-\(kind.letter)", in: setting.folder)
+    chances = Chances(seed: setting.seed, name: "\(medium) \(kind)")
+    phase = .plugging(since: now)
+    try startAccessory()
+  }
+
+  var name: String { "\(medium) (\(kind.rawValue))" }
+
+  /// The process that lives as long as the soak.
+  private var survivor: Child? { kind == .accessory ? host : accessory }
+
+  // MARK: Starting
+
+  private func start(_ role: String, _ words: [String]) throws -> Child {
+    number += 1
+    return try Child(
+      "\(medium)-\(kind.letter)-\(number)-\(role)", setting.easim, words + ["--json", "--seed", "\(chances.seed())"],
+      environment: place.environment, in: setting.folder)
+  }
+
+  private func startAccessory() throws {
+    let profile = "\(setting.folder)/\(kind == .sink ? "sink" : "echo").json5"
+    accessoryFacts = Facts()
+    accessory = try start(
+      "accessory", ["run", profile, "--for", setting.limit] + place.on + chances.faults(flipsBits: false))
+  }
+
+  private func startHost() throws {
+    hostFacts = Facts()
+    before = (accessoryFacts.bytesRead, accessoryFacts.closed)
+    isLoadTest = kind != .echo || !chances.percent(30)
+    guard isLoadTest else {
+      host = try start("send", ["send"] + place.address + ["--10k", "--expect", "echo", "--timeout", "60s"])
+      return
+    }
+    var words = ["burst"] + place.address + ["--timeout", "60s", "--rate", kind == .accessory ? "5" : "8"]
+    switch kind {
+    case .echo: words += ["--for", setting.limit]
+    // A multiple of 256, so that the counting bytes count on from burst to burst.
+    case .sink: words += ["--for", setting.limit, "--verify", "none", "--size", "10240"]
+    case .accessory: words += ["--for", setting.limit, "--reconnect"]
+    }
+    let faults = chances.faults(flipsBits: true)
+    if faults.contains(where: { $0.hasPrefix("corrupt") }) { flipsBits = true }
+    host = try start("burst", words + faults)
+  }
+
+  // MARK: Every moment
+
+  /// Takes what both have said, and does what is due.
+  func tick(now: Double) throws {
+    for line in accessory?.newLines() ?? [] { accessoryFacts.take(line) }
+    for line in host?.newLines() ?? [] { hostFacts.take(line) }
+    takeWrongs()
+    if let survivor, survivor.hasEnded(), !isLeaving, !isBroken {
+      fail(
+        "the \(kind == .accessory ? "host" : "accessory") is gone (\(survivor.ending.map(\.description) ?? "")): "
+          + (kind == .accessory ? hostFacts.last : accessoryFacts.last))
+    }
+    switch phase {
+    case .plugging(let since): try plugging(since, now)
+    case .working(let time): try working(time, now)
+    case .accounting(let since): accounting(since, now)
+    case .resting(let until): if now >= until { try goOn(now) }
+    case .leaving, .broken: break
+    }
+  }
+
+  /// What they complain of, but for what this soak has done on purpose.
+  private func takeWrongs() {
+    tally.wrongs += (accessoryFacts.takeWrongs() + hostFacts.takeWrongs()).filter { wrong in
+      // Counted as `lost`.
+      if kind == .accessory, wrong.contains("a burst under way was lost") { return false }
+      return !(flipsBits && wrong.contains("bytes that belong to no packet"))
+    }
+  }
+
+  private var isLeaving: Bool { if case .leaving = phase { true } else { false } }
+  private var isBroken: Bool { if case .broken = phase { true } else { false } }
+
+  private func fail(_ what: String) {
+    tally.wrongs.append(what)
+    phase = .broken
+  }
+
+  private func plugging(_ since: Double, _ now: Double) throws {
+    guard accessoryFacts.address != nil else {
+      if accessory?.hasEnded() == true {
+        return fail("the accessory cannot be plugged in, see \(accessory?.name ?? "")")
+      }
+      if now - since > Self.patience { fail("the accessory is not plugged in after \(Int(Self.patience)) s") }
+      return
+    }
+    if kind != .accessory || host == nil { try startHost() }
+    phase = .working(kill: timeOfDeath(now))
+  }
+
+  private func timeOfDeath(_ now: Double) -> Double? {
+    if kind == .accessory { return now + chances.seconds(4...15) }
+    // Also while it connects, authenticates and opens.
+    return isLoadTest ? now + (chances.percent(25) ? chances.seconds(0...0.4) : chances.seconds(1...9)) : nil
+  }
+
+  private func working(_ death: Double?, _ now: Double) throws {
+    if kind != .accessory, host?.hasEnded() == true {
+      tally.ended(host, hostFacts)
+      if host?.ending != .exit(0) { tally.wrongs.append("\(host?.name ?? "") ended by itself: \(hostFacts.last)") }
+      phase = .accounting(since: now)
+      return
+    }
+    guard let death, now >= death else { return }
+    let victim = kind == .accessory ? accessory : host
+    victim?.send(SIGKILL)
+    tally.kills += 1
+    while victim?.hasEnded() == false { usleep(1_000) }
+    for line in victim?.newLines() ?? [] {
+      if kind == .accessory { accessoryFacts.take(line) } else { hostFacts.take(line) }
+    }
+    tally.ended(victim, kind == .accessory ? accessoryFacts : hostFacts)
+    phase = kind == .accessory ? .resting(until: now + chances.seconds(0...2)) : .accounting(since: now)
+  }
+
+  private func accounting(_ since: Double, _ now: Double) {
+    // What it had just begun to say counts as well.
+    guard now - since > 0.5 else { return }
+    if accessoryFacts.opened > accessoryFacts.closed {
+      if now - since > Self.patience {
+        fail(
+          "\(Int(Self.patience)) s after \(host?.name ?? "") was gone the accessory has not said why the session is over"
+        )
+      }
+      return
+    }
+    account()
+    phase = .resting(until: now + chances.seconds(0...1))
+  }
+
+  private func account() {
+    let read = accessoryFacts.bytesRead - before.bytes
+    let claimed = hostFacts.bytes
+    tally.add(hostFacts)
+    tally.sessions += accessoryFacts.closed - before.closed
+    if !isLoadTest, host?.ending == .exit(0) { tally.sends += 1 }
+    tally.acknowledged += claimed
+    guard read < claimed else { return }
+    tally.missing += claimed - read
+    tally.wrongs.append("\(host?.name ?? "") was told that \(claimed) bytes are there, and the accessory read \(read)")
+  }
+
+  private func goOn(_ now: Double) throws {
+    if kind == .accessory {
+      try startAccessory()
+      phase = .plugging(since: now)
+    } else {
+      try startHost()
+      phase = .working(kill: timeOfDeath(now))
+    }
+  }
+
+  /// Looks at what the process holds that lives as long as the soak.
+  func sample(now: Double) {
+    if let survivor, !survivor.hasEnded(), let holding = Holding(of: survivor.pid) { growth.add(holding, at: now) }
+  }
+
+  // MARK: The end
+
+  /// Asks the host to end, as Ctrl-C does. An accessory that is away comes back first: there is none without.
+  func askHostToLeave() {
+    guard !isBroken else { return }
+    if case .working = phase { host?.send(SIGINT) } else if kind == .accessory { host?.send(SIGINT) }
+    phase = .leaving
+  }
+
+  /// Whether the host is gone.
+  var hasNoHost: Bool { host?.hasEnded() ?? true }
+
+  func askAccessoryToLeave() {
+    accessory?.send(SIGINT)
+  }
+
+  var hasNobody: Bool { hasNoHost && (accessory?.hasEnded() ?? true) }
+
+  /// The last accounts, with nobody left. Who did not want to go is killed, and that is told.
+  func conclude() {
+    for child in [host, accessory].compactMap(\.self) where !child.hasEnded() {
+      tally.wrongs.append("\(child.name) did not end when it was asked to")
+      child.send(SIGKILL)
+      while !child.hasEnded() { usleep(1_000) }
+    }
+    for line in accessory?.newLines() ?? [] { accessoryFacts.take(line) }
+    for line in host?.newLines() ?? [] { hostFacts.take(line) }
+    takeWrongs()
+    if let host, host.sent == SIGINT {
+      tally.ended(host, hostFacts)
+      // Asked to end before its first burst was through it has verified nothing, and says so.
+      let hadNoTime = hostFacts.bursts == 0 && hostFacts.passed == false && host.ending == .exit(1)
+      if host.ending != .exit(0), !hadNoTime {
+        tally.wrongs.append("\(host.name): \(host.ending.map(\.description) ?? ""), \(hostFacts.last)")
+      }
+      if kind == .accessory { tally.add(hostFacts) } else { account() }
+    }
+    if let accessory, accessory.sent == SIGINT {
+      tally.ended(accessory, accessoryFacts)
+      if accessory.ending != .exit(0) {
+        tally.wrongs.append("\(accessory.name): \(accessory.ending.map(\.description) ?? "")")
+      }
+    }
+    if let complaint = growth.complaint { tally.wrongs.append(complaint) }
+  }
+}
+
+extension Couple.Kind {
+  /// A letter for names of files.
+  var letter: String {
+    switch self {
+    case .echo: "e"
+    case .sink: "s"
+    case .accessory: "a"
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import TestSupport
+
+/// What a process has said of itself so far, from its lines of JSON.
+struct Facts {
+  /// Where an accessory is plugged in.
+  private(set) var address: String?
+  private(set) var opened = 0
+  private(set) var closed = 0
+  /// What an accessory has read in all sessions that are over.
+  private(set) var bytesRead = 0
+  /// Sessions that were over without a word why.
+  private(set) var unexplained = 0
+  /// What a load test has counted: bursts that came back, or were acknowledged.
+  private(set) var bursts = 0
+  private(set) var bytes = 0
+  private(set) var reconnections = 0
+  private(set) var lost = 0
+  /// Things that never may happen: bytes that differ, or that nobody asked for, and warnings.
+  private(set) var wrongs: [String] = []
+  /// Whether a load test has said how it came out, and how.
+  private(set) var passed: Bool?
+  /// The last event, with its text.
+  private(set) var last = "nothing"
+  /// Lines that are none.
+  private(set) var unreadable = 0
+
+  mutating func take(_ text: String) {
+    guard let line = try? StrictJSON(reading: text), let event = line["event"]?.text else {
+      unreadable += 1
+      return
+    }
+    last = ([event] + [line["reason"]?.text ?? line["text"]?.text].compactMap(\.self)).joined(separator: ": ")
+    switch event {
+    case "attach": address = line["on"]?.text ?? address
+    case "session.open": opened += 1
+    case "session.close":
+      closed += 1
+      bytesRead += line.count("bytesRead")
+      if line["reason"]?.text?.isEmpty != false { unexplained += 1 }
+    case "warning": wrongs.append(last)
+    case "progress":
+      bursts = line.count("bursts")
+      bytes = line.count("bytes")
+    case "result":
+      passed = line["passed"] == .truth(true)
+      if let report = line["report"] { take(report) }
+    default: break
+    }
+  }
+
+  mutating func clearWrongs() {
+    wrongs.removeAll()
+  }
+
+  private mutating func take(_ report: StrictJSON) {
+    bursts = report.count("completed")
+    bytes = report.count("bytes")
+    reconnections = report.count("reconnections")
+    lost = report.count("lost")
+    guard case .list(let errors)? = report["errors"] else { return }
+    for error in errors {
+      guard let kind = error["kind"]?.text, kind != "lost" else { continue }
+      wrongs.append("\(error.count("count")) × \(kind): \(error["first"]?.text ?? "")")
+    }
+  }
+}
+
+extension StrictJSON {
+  /// A whole number; 0 when there is none.
+  fileprivate func count(_ key: String) -> Int { self[key]?.number.map { Int($0) } ?? 0 }
+}

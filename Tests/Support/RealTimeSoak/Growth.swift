@@ -1,0 +1,94 @@
+import Glibc
+
+/// What a process holds at a moment.
+struct Holding: Equatable {
+  /// Resident memory, in KiB.
+  var memory: Int
+  /// Open descriptors.
+  var descriptors: Int
+
+  init(memory: Int, descriptors: Int) {
+    self.memory = memory
+    self.descriptors = descriptors
+  }
+
+  /// Reads it off /proc; nil when the process is gone.
+  init?(of pid: pid_t) {
+    guard let file = fopen("/proc/\(pid)/statm", "r") else { return nil }
+    defer { fclose(file) }
+    var text = [CChar](repeating: 0, count: 128)
+    guard fgets(&text, 128, file) != nil else { return nil }
+    let fields = text.prefix { $0 != 0 }.split(separator: CChar(UInt8(ascii: " ")))
+    guard fields.count > 1, let pages = Int(String(decoding: fields[1].map(UInt8.init(bitPattern:)), as: UTF8.self)),
+      let folder = opendir("/proc/\(pid)/fd")
+    else { return nil }
+    defer { closedir(folder) }
+    var count = 0
+    while readdir(folder) != nil { count += 1 }
+    // Without the folder itself and the one above it.
+    self.init(memory: pages * sysconf(Int32(_SC_PAGESIZE)) / 1_024, descriptors: max(0, count - 2))
+  }
+}
+
+/// Whether a process that lives long holds more and more.
+///
+/// The first third of its samples is left out: caches fill, and buffers grow to what the load needs. What counts is the
+/// median of the last third beside that of the middle one, so that a burst at the wrong moment counts for nothing; and
+/// of descriptors the most at a time, since they are counted exactly.
+struct Growth: Equatable {
+  /// More KiB than this from one third to the next are growth.
+  static let memoryTolerance = 768
+  /// More descriptors than these, too.
+  static let descriptorTolerance = 2
+  /// Fewer samples prove nothing.
+  static let fewest = 30
+
+  private(set) var samples: [(time: Double, holding: Holding)] = []
+
+  mutating func add(_ holding: Holding, at time: Double) {
+    samples.append((time, holding))
+  }
+
+  private func third(_ number: Int) -> [Holding] {
+    let size = samples.count / 3
+    return samples[(number * size)..<(number == 2 ? samples.count : (number + 1) * size)].map(\.holding)
+  }
+
+  /// KiB at the median of the middle and of the last third.
+  var memory: (before: Int, after: Int) { (Self.median(third(1).map(\.memory)), Self.median(third(2).map(\.memory))) }
+
+  /// The most descriptors in the middle and in the last third.
+  var descriptors: (before: Int, after: Int) {
+    (third(1).map(\.descriptors).max() ?? 0, third(2).map(\.descriptors).max() ?? 0)
+  }
+
+  /// KiB an hour, by least squares over all but the first third.
+  var slope: Double {
+    let points = samples.dropFirst(samples.count / 3).map { ($0.time, Double($0.holding.memory)) }
+    guard points.count > 1 else { return 0 }
+    let count = Double(points.count)
+    let (meanX, meanY) = (points.map(\.0).reduce(0, +) / count, points.map(\.1).reduce(0, +) / count)
+    let spread = points.map { ($0.0 - meanX) * ($0.0 - meanX) }.reduce(0, +)
+    if spread == 0 { return 0 }
+    return points.map { ($0.0 - meanX) * ($0.1 - meanY) }.reduce(0, +) / spread * 3_600
+  }
+
+  /// What grows; nil when nothing does, or when there is too little to say.
+  var complaint: String? {
+    guard samples.count >= Self.fewest else { return nil }
+    let (memory, descriptors) = (memory, descriptors)
+    if memory.after - memory.before > Self.memoryTolerance {
+      return "memory grows: \(memory.before) KiB, then \(memory.after)"
+    }
+    if descriptors.after - descriptors.before > Self.descriptorTolerance {
+      return "descriptors grow: \(descriptors.before), then \(descriptors.after)"
+    }
+    return nil
+  }
+
+  private static func median(_ values: [Int]) -> Int { values.isEmpty ? 0 : values.sorted()[values.count / 2] }
+
+  static func == (left: Growth, right: Growth) -> Bool {
+    left.samples.map(\.time) == right.samples.map(\.time) && left.samples.map(\.holding) == right.samples.map(\.holding)
+  }
+}

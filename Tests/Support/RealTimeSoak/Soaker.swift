@@ -1,0 +1,100 @@
+import Foundation
+import Glibc
+
+/// All couples of a soak, for as long as it lasts.
+final class Soaker {
+  /// What is asked for.
+  struct Options: Equatable {
+    var minutes = 0.0
+    var seed: UInt64 = 1
+    var easim = ""
+    var isJSON = false
+    var keeps = false
+    var media = Medium.allCases
+  }
+
+  private let options: Options
+  private let folder: String
+  private var couples: [Couple] = []
+  private let begin = Soaker.now
+
+  init(_ options: Options) throws {
+    self.options = options
+    var pattern = Array("/tmp/easim-soak-XXXXXX".utf8CString)
+    guard mkdtemp(&pattern) != nil else { throw SoakError("no folder: \(String(cString: strerror(errno)))") }
+    folder = String(decoding: pattern.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    // Repeats come soon, so that a lost packet holds nothing up for long.
+    for (name, behavior) in [("echo", "'echo'"), ("sink", "{ type: 'sink', check: true }")] {
+      try write(
+        """
+        { version: 1, extends: '\(name)', behavior: \(behavior),
+          link: { retransmissionTimeout: '200ms', cumulativeAcknowledgementTimeout: '20ms' } }
+        """, to: "\(folder)/\(name).json5")
+    }
+    let setting = Couple.Setting(
+      easim: options.easim, folder: folder, seed: options.seed, limit: "\(Int(options.minutes) + 10)m")
+    for medium in options.media {
+      for kind in Couple.Kind.allCases { couples.append(try Couple(medium, kind, setting, now: Self.now)) }
+    }
+  }
+
+  /// Runs until the time is over or `isStopped` says so, and says how it went.
+  func run(isStopped: () -> Bool, progress: (String) -> Void) throws -> Report {
+    let end = begin + options.minutes * 60
+    var nextSample = begin
+    while Self.now < end, !isStopped() {
+      let now = Self.now
+      for couple in couples { try couple.tick(now: now) }
+      if now >= nextSample {
+        nextSample = now + 1
+        for couple in couples { couple.sample(now: now - begin) }
+        progress(line(now))
+      }
+      usleep(50_000)
+    }
+    leave()
+    let rows = couples.map { Report.Row(name: $0.name, tally: $0.tally, growth: $0.growth) }
+    let report = Report(rows: rows, seconds: Self.now - begin, seed: options.seed, stopped: Self.now < end)
+    // What went wrong is worth looking at.
+    if report.passed, !options.keeps { remove() } else { progress("what every process said is in \(folder)") }
+    return report
+  }
+
+  private func line(_ now: Double) -> String {
+    let kills = couples.map(\.tally.kills).reduce(0, +)
+    let wrongs = couples.map(\.tally.wrongs.count).reduce(0, +)
+    return "\(Int(now - begin)) of \(Int(options.minutes * 60)) s, \(kills) killed, \(wrongs) wrong"
+  }
+
+  /// Hosts first, as users do who unplug nothing while it works.
+  private func leave() {
+    for couple in couples { couple.askHostToLeave() }
+    wait { $0.hasNoHost }
+    for couple in couples { couple.askAccessoryToLeave() }
+    wait { $0.hasNobody }
+    for couple in couples { couple.conclude() }
+  }
+
+  private func wait(_ isDone: (Couple) -> Bool) {
+    let limit = Self.now + 20
+    while Self.now < limit, !couples.allSatisfy(isDone) { usleep(20_000) }
+  }
+
+  // MARK: The system
+
+  static var now: Double {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
+  private func write(_ text: String, to path: String) throws {
+    guard let file = fopen(path, "w") else { throw SoakError("\(path): \(String(cString: strerror(errno)))") }
+    fputs(text, file)
+    fclose(file)
+  }
+
+  private func remove() {
+    try? FileManager.default.removeItem(atPath: folder)
+  }
+}

@@ -1,0 +1,60 @@
+import Glibc
+
+/// What a couple has come to.
+struct Tally {
+  var bursts = 0
+  var bytes = 0
+  var sends = 0
+  var sessions = 0
+  var kills = 0
+  var reconnections = 0
+  /// Bursts that were under way when the accessory was killed: nobody had been told that they arrived.
+  var lost = 0
+  /// Bytes that hosts were told had arrived, and of which the accessory can still be asked.
+  var acknowledged = 0
+  /// Those of them that had not.
+  var missing = 0
+  /// Everything that must not happen, each once.
+  var wrongs: [String] = []
+  /// How processes ended and what they said last, and how often.
+  private(set) var ends: [String: Int] = [:]
+
+  mutating func add(_ facts: Facts) {
+    bursts += facts.bursts
+    bytes += facts.bytes
+    reconnections += facts.reconnections
+    lost += facts.lost
+  }
+
+  /// A process has ended. One that nobody asked to, or that said nothing, has no reason.
+  mutating func ended(_ child: Child?, _ facts: Facts) {
+    guard let child, let ending = child.ending else { return }
+    let role = child.name.split(separator: "-").last.map(String.init) ?? child.name
+    let by = child.sent.map { $0 == SIGKILL ? "kill -9" : "Ctrl-C" } ?? "its own"
+    ends["\(role)|\(by)|\(ending)|\(Self.shape(facts.last))", default: 0] += 1
+    // Killed before it could say a word is a reason of its own.
+    if facts.last == "nothing", child.sent != SIGKILL { wrongs.append("\(child.name) ended without a word: \(ending)") }
+  }
+
+  /// A text without its numbers, so that ends of one kind are counted together.
+  static func shape(_ text: String) -> String {
+    var out = ""
+    for character in text {
+      let shown: Character = character.isNumber ? "#" : character
+      if shown == "#", out.hasSuffix("#") || out.hasSuffix("#,") || out.hasSuffix("#.") {
+        while out.last == "," || out.last == "." { out.removeLast() }
+        continue
+      }
+      out.append(shown)
+    }
+    return String(out.prefix(100))
+  }
+}
+
+extension Facts {
+  /// What went wrong since this was last asked.
+  mutating func takeWrongs() -> [String] {
+    defer { clearWrongs() }
+    return wrongs
+  }
+}
