@@ -84,8 +84,8 @@ final class SoakRound: @unchecked Sendable {
     var settings = SimulatedWorld.Settings()
     settings.clock = .real
     let (connects, disconnects) = (SoakCount(), SoakCount())
-    var findings: [String] = []
-    try await withSimulatedWorld(settings) { [self] world in
+    var findings = try await withSimulatedWorld(settings) { [self] world in
+      var findings: [String] = []
       let ear = Ear { heard in heard.name == "connect" ? connects.add() : disconnects.add() }
       manager.registerForLocalNotifications()
       let accessories = try (0..<4).map { number in
@@ -130,6 +130,7 @@ final class SoakRound: @unchecked Sendable {
       }
       ear.stop()
       ledger.settleAll()
+      return findings
     }
     await Self.until { watch.left.isEmpty }
     if !watch.left.isEmpty { findings.append("of \(watch.count) objects there are left: \(watch.left)") }
