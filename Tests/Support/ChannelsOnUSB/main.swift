@@ -2,11 +2,12 @@
 // the host's libusb at one end and a simulated accessory at the other.
 //
 //   ChannelsOnUSB usbip [CHECK…]       as root; with vhci_hcd
+//   ChannelsOnUSB gadget [CHECK…]      with dummy_hcd and FunctionFS
 
 import ChannelSuite
 import Glibc
 
-let media: [String: ChannelFactory] = ["usbip": .usbip]
+let media: [String: ChannelFactory] = ["usbip": .usbip, "gadget": .gadget]
 
 /// Written at once: a check may hang or trap, and what ran before it should be known.
 func say(_ line: String) {

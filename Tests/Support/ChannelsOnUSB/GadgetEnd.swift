@@ -1,0 +1,35 @@
+import AccessoryCore
+import AccessoryTransports
+import AccessoryUSB
+import ChannelSuite
+import Glibc
+
+extension ChannelFactory {
+  /// The accessory as a FunctionFS gadget on this machine's one device port (dummy_hcd). What it sent and the host has not
+  /// asked for yet goes with it when it closes: that is an unplug.
+  static let gadget = USBRig.factory("FunctionFS gadget", traits: [.leftCloseDelivers, .canBeCut]) {
+    try GadgetEnd(on: $0)
+  }
+}
+
+/// An accessory on a device port whose other end is this machine's own host controller.
+private final class GadgetEnd: AccessoryEnd {
+  private var gadget: Gadget?
+
+  init(on loop: EpollLoop) throws {
+    gadget = try Gadget(
+      USBAccessoryShape(manufacturer: "easim", name: "the channel suite", serial: "SUITE-1"), controller: nil,
+      owner: GadgetOwner(pid: getpid(), startTime: 0), number: 1, on: loop
+    ) { print("the gadget says: \($0)") }
+  }
+
+  func plugIn(_ hear: @escaping (Cable) -> Void) throws {
+    try gadget?.plugIn { news in
+      if case .cable(let cable) = news { hear(cable) }
+    }
+  }
+
+  func pull() { gadget?.unplug() }
+
+  func tearDown() { gadget = nil }
+}
