@@ -88,7 +88,8 @@ import Testing
     private(set) var lastError: Int32 = 0
 
     init() {
-      let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+      // A program that another test starts must not hold an end open.
+      let kind = [SOCK_STREAM, SOCK_NONBLOCK, SOCK_CLOEXEC].reduce(0) { $0 | Int32($1.rawValue) }
       precondition(socketpair(AF_UNIX, kind, 0, &ends) == 0, "no socket pair")
     }
 
