@@ -245,12 +245,14 @@ final class StreamPort: @unchecked Sendable {
 
   @discardableResult
   private func tellOne() -> Bool {
-    let told = lock.withLock { () -> (any StreamDelegate, Stream, Stream.Event)? in
-      guard let delegate = delegateObject, let stream, let event = dueEvent else { return nil }
+    // Both are let go outside the lock: it may be the last that anybody has of them, and what they do then takes the lock.
+    let told = lock.withLock { () -> (delegate: (any StreamDelegate)?, stream: Stream?, event: Stream.Event?) in
+      let held = (delegateObject, stream)
+      guard held.0 != nil, held.1 != nil, let event = dueEvent else { return (held.0, held.1, nil) }
       take(event)
-      return (delegate, stream, event)
+      return (held.0, held.1, event)
     }
-    guard let (delegate, stream, event) = told else { return false }
+    guard let delegate = told.delegate, let stream = told.stream, let event = told.event else { return false }
     delegate.stream(stream, handle: event)
     return true
   }
