@@ -53,8 +53,10 @@ final class AccessoryAttachment: ConnectionOwner {
           "\(beside.joined(separator: ", ")): sessions go over the link and not by native transport, because this cable "
             + "has no side channels"))
     }
-    connection.cable.hearSides { [weak self] name, channel in
-      if let self { sideOpened(channel, name) } else { channel.close() }
+    if !beside.isEmpty {
+      connection.cable.hearSides { [weak self] name, channel in
+        if let self { sideOpened(channel, name) } else { channel.close() }
+      }
     }
     connection.start(self)
   }

@@ -215,7 +215,7 @@ public final class World {
         settings.reportLine(line)
       }
     }
-    return cable.wrapped(main: { settings.wrap($0, end) }, side: { $1 })
+    return cable.with(main: settings.wrap(cable.main, end))
   }
 
   /// Remembers a channel for ``faultCounts``; those that are over are only counted.

@@ -73,6 +73,9 @@ public struct Cable {
       }
     return Cable(main: wrapMain(main), sides: outer)
   }
+
+  /// The same cable with another main channel and the sides it has.
+  public func with(main: any Channel) -> Cable { Cable(main: main, sides: sides) }
 }
 
 /// Why a side channel cannot be opened.
