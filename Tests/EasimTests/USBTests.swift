@@ -5,7 +5,7 @@ import Testing
 /// `usb:` as a user types it, with real libusb and libudev on a device that umockdev plays. Behind its endpoints is
 /// `easim run`.
 @Suite(.enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct USBTests {
-  let place = Place()
+  let place = TemporaryFolder()
 
   // MARK: Shapes
 
@@ -214,7 +214,7 @@ import Testing
   @Test func anUnchangedProgramMeetsAnAccessoryOnUSB() throws {
     let accessory = try Accessory(on: .unix, in: place)
     let program = [
-      "env", "EASIM_BENCH=\(place.path)", "EASIM_ENDPOINTS=usb:", "\(BuiltProducts.folder)/EADemoClient",
+      "env", "EASIM_BENCH=\(place.path)", "EASIM_ENDPOINTS=usb:", BuiltProducts.program("EADemoClient"),
       "com.lawaken.iap2", "10k",
     ]
     let demo = try mock().start(program: program).wait()
@@ -227,7 +227,7 @@ import Testing
   /// What its accessory says of a device that it cannot have is on its standard error stream.
   @Test func aProgramIsToldWhyAnAccessoryOnUSBIsNotItsOwn() throws {
     let program = [
-      "env", "EASIM_BENCH=\(place.path)", "EASIM_ENDPOINTS=usb:", "\(BuiltProducts.folder)/EADemoClient",
+      "env", "EASIM_BENCH=\(place.path)", "EASIM_ENDPOINTS=usb:", BuiltProducts.program("EADemoClient"),
       "com.lawaken.iap2", "10k",
     ]
     let demo = try USBMock(options: ["--claimed"]).start(program: program)

@@ -345,5 +345,6 @@ int main(int count, char **words) {
   loop = g_main_loop_new(NULL, FALSE);
   g_main_loop_run(loop);
   if (hadDriver) fprintf(stderr, "usb_mock: the kernel's driver %s\n", hasDriver ? "has it again" : "is without it");
+  g_object_unref(bed); // which removes its folder from the temporary ones
   return exitCode;
 }
