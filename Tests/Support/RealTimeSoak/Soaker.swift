@@ -55,9 +55,11 @@ final class Soaker {
     let report = Report(rows: rows, seconds: Self.now - begin, seed: options.seed, stopped: Self.now < end)
     // What went wrong is worth looking at.
     folder.isKept = options.keeps || !report.passed
-    if folder.isKept { progress("what every process said is in \(folder.path)") }
     return report
   }
+
+  /// Where there is what every process said, when that stays.
+  var keptFolder: String? { folder.isKept ? folder.path : nil }
 
   private func line(_ now: Double) -> String {
     let kills = couples.map(\.tally.kills).reduce(0, +)
