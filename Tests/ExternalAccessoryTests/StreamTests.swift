@@ -98,8 +98,7 @@ import Testing
   @Test func t3OpenCompletedOncePerStream() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let ear = StreamEar(parts.session)
-      parts.session.start(ear)
+      let ear = parts.session.listen()
       parts.session.inputStream?.open()
       await world.settle()
       #expect(ear.all.filter { $0.hasSuffix("open") } == ["in open", "out open"])
@@ -110,8 +109,7 @@ import Testing
   @Test func t4BytesAreToldAgainWhileSomeAreLeftAfterARead() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let ear = StreamEar(parts.session, readSize: 4)
-      parts.session.start(ear)
+      let ear = parts.session.listen(readSize: 4)
       parts.far.send(counting(10))
       await world.settle()
       #expect(ear.all.filter { $0 == "in bytes" }.count == 3)
@@ -122,8 +120,7 @@ import Testing
   @Test func t4BytesThatNobodyReadsAreToldOnce() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let ear = StreamEar(parts.session, readSize: 0)
-      parts.session.start(ear)
+      let ear = parts.session.listen(readSize: 0)
       parts.far.send([1])
       await world.settle()
       parts.far.send([2])
@@ -181,8 +178,7 @@ import Testing
   @Test func t6SpaceIsToldAfterOpenAndAgainOnlyAfterAWrite() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let ear = StreamEar(parts.session)
-      parts.session.start(ear)
+      let ear = parts.session.listen()
       await world.settle()
       await world.advance(by: .seconds(5))
       #expect(ear.all.filter { $0 == "out space" }.count == 1)
@@ -255,8 +251,7 @@ import Testing
   ) async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let ear = StreamEar(parts.session, readSize: size)
-      parts.session.start(ear)
+      let ear = parts.session.listen(readSize: size)
       parts.far.send(counting(100_000))
       await world.run { ear.received.count == 100_000 }
       #expect(ear.received == counting(100_000))
@@ -356,8 +351,7 @@ import Testing
       try world.add("echo").plugIn()
       await world.run { !ear.words.isEmpty }
       let session = try #require(EASession(accessory: ear.heard[0].accessory, forProtocol: "com.example.echo"))
-      let streams = StreamEar(session)
-      session.start(streams)
+      let streams = session.listen()
       session.write(counting(10_000))
       await world.run { streams.received.count == 10_000 }
       #expect(streams.received == counting(10_000))
