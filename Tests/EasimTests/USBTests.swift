@@ -70,7 +70,7 @@ import Testing
     let list = try USBMock(descriptors: descriptors).run("list", "usb:")
     #expect(list.ending == .exit(3))
     #expect(list.out.hasSuffix("  \(reason)\n"), "\(list.out)")
-    let info = try USBMock(descriptors: descriptors).run("info", "usb:", "--timeout", "100ms")
+    let info = try USBMock(descriptors: descriptors).run("info", "usb:", "--timeout", "1s")
     #expect(info.ending == .exit(3))
     #expect(info.err.contains(reason.dropFirst().dropLast()), "\(info.err)")
   }
@@ -181,7 +181,7 @@ import Testing
   }
 
   @Test func aClaimByAnotherProgramIsTheReason() throws {
-    let info = try USBMock(options: ["--claimed"]).run("info", "usb:", "--timeout", "100ms")
+    let info = try USBMock(options: ["--claimed"]).run("info", "usb:", "--timeout", "1s")
     #expect(info.ending == .exit(3))
     #expect(info.err.contains("usb:1-2: another program has claimed it"), "\(info.err)")
     let list = try USBMock(options: ["--claimed"]).run("list", "usb:")
