@@ -51,6 +51,8 @@ import Testing
     ("run echo echo --scenario flicker", "has 1 accessory, and 2 profiles are named: one for each, or none"),
     ("run --scenario transport-switch --on unix:/tmp/a", "put {index} where their number shall stand"),
     ("scenario run transport-switch --at unix:/tmp/a", "put {index} where their number shall stand"),
+    ("run --scenario ghost --on usbip:127.0.0.1:0", "the device does not notice, and on USB it always does"),
+    ("scenario run ghost --at usb:", "--at usb:: in ghost a cable is pulled"),
     ("scenario run flicker --at unx:/tmp/a", "did you mean 'unix:/tmp/a'?"),
     ("send", "nothing to send: give --text S, --hex H, --file F or --10k"),
     ("send one two --10k", "'two' is one word too many"),
