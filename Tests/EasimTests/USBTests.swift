@@ -105,6 +105,12 @@ import Testing
     #expect(list.out.split(separator: "\n").count == 1)
   }
 
+  /// As the mock takes it: a line end, and what would turn a terminal red.
+  @Test func aStringIsOneLineAndGivesNoOrdersToATerminal() throws {
+    let list = try USBMock(options: ["--serial", #"A\nB\033[31mC"#]).run("list", "usb:")
+    #expect(list.out == "usb:1-2  Mock Accessory  Mock Works  1209:0001  A\u{FFFD}B\u{FFFD}[31mC  iAP2\n")
+  }
+
   @Test func whatIsNoAccessoryIsNotListed() throws {
     let list = try USBMock(descriptors: Self.shape(Self.keyboard)).run("list", "usb:")
     #expect(list.ending == .exit(3))
