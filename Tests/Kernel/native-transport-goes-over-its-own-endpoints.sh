@@ -42,7 +42,7 @@ easim console usb: --timeout 30s </tmp/lines >/tmp/console 2>&1 || fail "console
 grep -q "sent 10000 bytes, received 10000 bytes" /tmp/console || fail "console: $(cat /tmp/console)"
 
 # One session at a time.
-easim burst usb: --protocol $frames --count 1 --sessions 2 --timeout 60s >/tmp/burst 2>&1 &&
+easim burst usb: --protocol $frames --count 1 --sessions 2 --timeout 8s >/tmp/burst 2>&1 &&
   fail "two sessions were on one pair of endpoints: $(cat /tmp/burst)"
 grep -q "another session is on its side channel" /tmp/burst || fail "no reason was given: $(cat /tmp/burst)"
 
