@@ -21,7 +21,7 @@ import Testing
     client.send(Self.endlessList)
     // The end is not waited for by a program that was told to stop.
     plug.send(SIGINT)
-    while client.send([0xFF]) { usleep(10_000) }
+    repeat { client.send([0xFF]) } while !client.isGone(within: 10)
     let remains = try plug.wait()
     #expect(remains.ending == .exit(1))
     #expect(remains.err == "easim: nothing was plugged in\n")
@@ -89,10 +89,14 @@ private final class OddServer {
 
     deinit { close(descriptor) }
 
-    /// Whether it was still there to take it.
-    @discardableResult
-    func send(_ bytes: [UInt8]) -> Bool {
-      Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
+    func send(_ bytes: [UInt8]) {
+      _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+
+    /// Whether it hung up before so many milliseconds were over.
+    func isGone(within milliseconds: Int32) -> Bool {
+      var wait = pollfd(fd: descriptor, events: 0, revents: 0)
+      return poll(&wait, 1, milliseconds) > 0
     }
   }
 }
