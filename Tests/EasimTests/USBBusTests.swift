@@ -5,7 +5,7 @@ import Testing
 /// easim at both ends of USB: the host's libusb on a device that umockdev plays, and behind that device the USB/IP server
 /// of `easim run`, as a kernel's virtual host controller would ask it. The kernel lane has the same with a real kernel.
 @Suite(.enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct USBBusTests {
-  let place = Place()
+  let place = TemporaryFolder()
 
   static let frames = "com.example.camera.frames"
   static let native: [UInt8] = [0xFF, 0xF0, 0x01]

@@ -44,8 +44,6 @@
 #include <umockdev.h>
 #include <unistd.h>
 
-#include "usb_shape.h"
-
 #define SYSFS "/sys/devices/pci0000:00/usb1/1-2"
 #define NODE "/dev/bus/usb/001/005"
 
@@ -68,7 +66,6 @@ static int failWith, failOut;
 static guint mostReading, part;
 static unsigned staleLeft;
 static int cable = -1;
-static GByteArray *string; // what is answered to whoever asks for one
 static char *descriptors, *serial = "MOCK-1", *socketPath;
 static UMockdevTestbed *bed;
 static UMockdevIoctlBase *base;
@@ -85,6 +82,7 @@ static void complete(Request *request, int status, guint count) {
   g_queue_push_tail(&ready, request);
 }
 
+#include "usb_shape.h"
 #include "usbip_bus.h"
 
 static void give(Request *request, int status, guint count) {
@@ -186,14 +184,6 @@ static void writeOut(Request *request) {
   }
   sendOut(request->buffer->data, count);
   complete(request, 0, count);
-}
-
-static void answerControl(Request *request) {
-  const guint8 *setup = request->buffer->data;
-  guint room = (guint)urbOf(request)->buffer_length - 8;
-  if (!string || setup[0] != 0x80 || setup[1] != 6 || setup[3] != 3) return complete(request, -EPIPE, 0);
-  umockdev_ioctl_data_update(request->buffer, 8, string->data, MIN(room, string->len));
-  complete(request, 0, MIN(room, string->len));
 }
 
 static int submit(UMockdevIoctlData *argument) {

@@ -2,7 +2,8 @@
 #include <glib.h>
 #include <string.h>
 
-static GByteArray *shape; // the device and configuration descriptors
+static GByteArray *shape;  // the device and configuration descriptors
+static GByteArray *string; // what is answered to whoever asks for one
 static guint8 configuration = 1, alternates[256];
 static gboolean claimed[256];
 
@@ -38,4 +39,12 @@ static GByteArray *bytesOf(const char *hex) {
     g_byte_array_append(bytes, &byte, 1);
   }
   return bytes;
+}
+
+static void answerControl(Request *request) {
+  const guint8 *setup = request->buffer->data;
+  guint room = (guint)urbOf(request)->buffer_length - 8;
+  if (!string || setup[0] != 0x80 || setup[1] != 6 || setup[3] != 3) return complete(request, -EPIPE, 0);
+  umockdev_ioctl_data_update(request->buffer, 8, string->data, MIN(room, string->len));
+  complete(request, 0, MIN(room, string->len));
 }
