@@ -47,6 +47,20 @@ extension TransportError: CustomStringConvertible {
 }
 
 extension TransportError {
+  /// The same of the address that was named by a user, where a part of the house stands on another one.
+  public func at(_ address: Address) -> Self {
+    switch self {
+    case .notAStream: .notAStream(address)
+    case .nobodyThere(_, let detail): .nobodyThere(address, detail)
+    case .inUse(_, let pid): .inUse(address, pid: pid)
+    case .timedOut(_, let limit): .timedOut(address, after: limit)
+    case .remoteNotAllowed: .remoteNotAllowed(address)
+    case .notPermitted(_, let detail): .notPermitted(address, detail)
+    case .unusable(_, let detail): .unusable(address, detail)
+    case .system(_, let error): .system(address, error)
+    }
+  }
+
   /// What a failed call means to somebody who wanted to listen.
   init(listening error: SystemError, at address: Address) {
     switch error.code {

@@ -243,4 +243,28 @@ import Testing
     try rig.pass(.seconds(100))
     #expect(rig.cables[0].end == nil)
   }
+
+  /// Its requests are left unread once so many answers wait for it, and the connection does the rest.
+  @Test func aClientThatTakesNoAnswersIsNotReadEither() throws {
+    let client = try rig.importing()
+    client.channel.pauseReading()
+    let requests = (0..<1_000).flatMap { _ in USBIPBytes.control(9, [0x80, 6, 0, 2, 0, 0, 255, 0]) }
+    var taken = 0
+    for _ in 0..<200 {
+      let count = client.channel.send(requests.span.bytes)
+      try rig.pass(.milliseconds(1))
+      taken += count
+      if count < requests.count { break }
+    }
+    #expect(taken < 8 << 20, "more than both directions of the connection and the answers that may wait")
+    client.channel.resumeReading()
+    try rig.settle()
+    #expect(client.end == nil && rig.complaints.isEmpty)
+    if taken % 48 > 0 { client.send(Array(requests[(taken % 48)..<48])) }
+    try rig.settle()
+    #expect(client.take().count == (taken + 47) / 48 * 80, "all of them are answered when it reads again")
+    client.send(USBIPBytes.control(7, [0x80, 8, 0, 0, 0, 0, 1, 0]))
+    try rig.settle()
+    #expect(client.take() == USBIPBytes.answer(7, status: 0, count: 1, [1]))
+  }
 }

@@ -1,8 +1,9 @@
 import AccessoryCore
-import AccessoryUSB
 import Glibc
 import TestSupport
 import Testing
+
+@testable import AccessoryUSB
 
 /// What a host of USB accessories knows without a device.
 @Suite struct USBHostTests {
@@ -42,6 +43,14 @@ import Testing
     #expect(text.contains(#"ENV{ID_USB_INTERFACES}=="*:fff000:*""#))
     #expect(text.contains("sudo tee /etc/udev/rules.d/70-easim.rules && sudo udevadm control --reload"))
     #expect(USBHostError.noPermission(node: "/dev/x").brief == "no permission to open /dev/x")
+  }
+
+  /// Its node is gone, or nobody is behind it any more.
+  @Test(arguments: [
+    (ENOENT, USBHostError.gone), (ENODEV, .gone), (ENXIO, .gone), (EBUSY, .claimed),
+    (EACCES, .noPermission(node: "/dev/x")), (EIO, .refused("open /dev/x", reason: "Input/output error")),
+  ]) func anOpenThatFailsSaysWhatItMeans(code: Int32, error: USBHostError) {
+    #expect(USBHostError(openingErrno: code, node: "/dev/x") == error)
   }
 
   @Test func nothingIsOpenUntilSomethingIsOpened() {

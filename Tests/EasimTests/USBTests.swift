@@ -75,6 +75,23 @@ import Testing
     #expect(info.err.contains(reason.dropFirst().dropLast()), "\(info.err)")
   }
 
+  /// What a device with a native transport answers for its name: nothing, too little, another kind of descriptor, half a
+  /// character, more than was asked for, a length that is a lie.
+  static let names: [[UInt8]] = [
+    [], [0x04], [0x02, 0x03], [0x04, 0x02, 0x61, 0x00], [0x03, 0x03, 0x61], [0x04, 0x03, 0x00, 0xD8],
+    [0xFF, 0x03] + [UInt8](repeating: 0x61, count: 1_000), [0xFF, 0x03, 0x61, 0x00], [0x00, 0x03, 0x61, 0x00],
+  ]
+
+  @Test(arguments: names) func aStringThatLiesHarmsNobody(answer: [UInt8]) throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let hex = answer.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    let device = USBMock(
+      descriptors: USBBusTests.camera, options: ["--socket", place.file("glasses.sock"), "--string", hex])
+    let info = try device.run("info", "usb:")
+    #expect(info.ending == .exit(0), "\(info.err)")
+    try accessory.interrupt()
+  }
+
   @Test func anAccessoryWithoutStringsIsCalledByItsNumbers() throws {
     let list = try USBMock(options: ["--no-strings"]).run("list", "usb:")
     #expect(list.ending == .exit(0), "\(list.err)")
@@ -86,6 +103,12 @@ import Testing
     let list = try USBMock(options: ["--serial", serial]).run("list", "usb:")
     #expect(list.ending == .exit(0), "\(list.err)")
     #expect(list.out.split(separator: "\n").count == 1)
+  }
+
+  /// As the mock takes it: a line end, and what would turn a terminal red.
+  @Test func aStringIsOneLineAndGivesNoOrdersToATerminal() throws {
+    let list = try USBMock(options: ["--serial", #"A\nB\033[31mC"#]).run("list", "usb:")
+    #expect(list.out == "usb:1-2  Mock Accessory  Mock Works  1209:0001  A\u{FFFD}B\u{FFFD}[31mC  iAP2\n")
   }
 
   @Test func whatIsNoAccessoryIsNotListed() throws {
@@ -136,7 +159,36 @@ import Testing
     try accessory.interrupt()
   }
 
+  /// In detection, in negotiation, in authentication, in the session: it is never more than an unplug.
+  @Test(arguments: [1, 7, 30, 100, 400, 900, 3_000, 9_900]) func unplugAtAnyMomentIsAnUnplug(bytes: Int) throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let send = try mock("--unplug-at", "\(bytes)", "--report")
+      .run("send", "usb:", "--10k", "--expect", "echo", "--timeout", "1s")
+    #expect([.exit(3), .exit(5)].contains(send.ending), "\(send.ending)\n\(send.err)")
+    #expect((send.out + send.err).contains("the accessory was unplugged"), "\(send.err)")
+    #expect(send.err.contains("left: 0 transfers, 0 claims"), "\(send.err)")
+    try accessory.interrupt()
+  }
+
   // MARK: Transfers
+
+  @Test func severalReadsAreInFlightAndAllAreTakenBack() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let send = try mock("--report").run("send", "usb:", "--10k", "--expect", "echo")
+    #expect(send.err.contains("usb_mock: 4 reads at once; left: 0 transfers, 0 claims"), "\(send.err)")
+    try accessory.interrupt()
+  }
+
+  /// What came before a transfer failed counts, in either direction: nothing is lost, and nothing comes twice.
+  @Test(arguments: ["in", "out"], [EPIPE, EPROTO, EOVERFLOW])
+  func aTransferThatFailsInItsMiddleLosesNothing(direction: String, code: Int32) throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let send = try mock("--fail", "\(direction):\(code):3000", "--part", "100")
+      .run("send", "usb:", "--10k", "--expect", "echo")
+    #expect(send.ending == .exit(0), "\(send.err)")
+    #expect((send.out + send.err).contains("10000 bytes came back as expected"))
+    try accessory.interrupt()
+  }
 
   /// One transfer fails with what the kernel says for a stall, for errors on the wire, for babble.
   @Test(arguments: ["in", "out"], [EPIPE, EPROTO, EILSEQ, ETIME, EOVERFLOW])

@@ -35,18 +35,24 @@ sed 's/^/measured: /' /tmp/burst
 easim burst usb: --protocol $frames --count 20 --verify none --timeout 60s >/tmp/burst 2>&1 ||
   fail "burst without an answer: $(cat /tmp/burst)"
 
+# By hand: opened, closed and opened again.
+printf '%s\n' "open $frames" "string hello" "wait 5" close "open $frames" 10k "wait 10000" quit >/tmp/lines
+easim console usb: --timeout 30s </tmp/lines >/tmp/console 2>&1 || fail "console: $(cat /tmp/console)"
+[ "$(grep -c "session open on $frames" /tmp/console)" -eq 2 ] || fail "console: $(cat /tmp/console)"
+grep -q "sent 10000 bytes, received 10000 bytes" /tmp/console || fail "console: $(cat /tmp/console)"
+
 # One session at a time.
-easim burst usb: --protocol $frames --count 1 --sessions 2 --timeout 60s >/tmp/burst 2>&1 &&
+easim burst usb: --protocol $frames --count 1 --sessions 2 --timeout 8s >/tmp/burst 2>&1 &&
   fail "two sessions were on one pair of endpoints: $(cat /tmp/burst)"
 grep -q "another session is on its side channel" /tmp/burst || fail "no reason was given: $(cat /tmp/burst)"
 
 # A program that is killed cannot choose alternate 0; the kernel does it, and the accessory knows.
-until_true 60 "every session's end" closed 5
+until_true 60 "every session's end" closed 7
 easim burst usb: --protocol $frames --for 60s >/tmp/burst 2>&1 &
 burst=$!
 until_true 60 "alternate 1 in a session" alternate 1
 kill -KILL $burst
-until_true 60 "the end of a killed program's session" closed 6
+until_true 60 "the end of a killed program's session" closed 8
 until_true 60 "alternate 0 after it" alternate 0
 until_true 60 "the departure of a program without a word" grep -q "reads no more" /tmp/run
 

@@ -28,13 +28,18 @@ public final class USBIPBus {
   ) throws {
     let server = USBIPServer(on: loop, report: report)
     self.server = server
-    let listener = try Transports.listen(at: .tcp(host: host, port: port), on: loop, options: options) { event in
-      switch event {
-      case .accepted(let cable, let peer): server.accept(cable.main, from: peer.description)
-      case .refused(let peer, let reason): report("\(peer) was turned away: \(reason)")
-      case .hindered(let error): report("nobody can be accepted now: \(error)")
-      case .ended(let error): report("the USB/IP server is over: \(error)")
+    let listener: any Listener
+    do {
+      listener = try Transports.listen(at: .tcp(host: host, port: port), on: loop, options: options) { event in
+        switch event {
+        case .accepted(let cable, let peer): server.accept(cable.main, from: peer.description)
+        case .refused(let peer, let reason): report("\(peer) was turned away: \(reason)")
+        case .hindered(let error): report("nobody can be accepted now: \(error)")
+        case .ended(let error): report("the USB/IP server is over: \(error)")
+        }
       }
+    } catch let error as TransportError {
+      throw error.at(.usbip(host: host, port: port))
     }
     self.listener = listener
     guard case .tcp(let host, let port) = listener.address else {

@@ -66,7 +66,8 @@ enum USBEnumeration {
     }
     return USBAccessory(
       path: path, port: port, bus: bus, number: number, node: node, vendor: vendor, product: product,
-      manufacturer: attribute("manufacturer"), name: attribute("product"), serial: attribute("serial"),
+      manufacturer: attribute("manufacturer")?.printable, name: attribute("product")?.printable,
+      serial: attribute("serial")?.printable,
       interface: interface, activeConfiguration: active,
       obstacle: obstacle(node, driver: (try? interface.get()).flatMap { driver(of: $0, at: path, port: port) }))
   }
@@ -102,6 +103,11 @@ enum USBEnumeration {
 }
 
 extension String {
+  /// Without what would begin a new line, or give orders to a terminal: devices choose their strings themselves.
+  fileprivate var printable: String {
+    String(String.UnicodeScalarView(unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
+  }
+
   /// Without the line end and the blanks that sysfs puts around numbers.
   fileprivate var trimmed: Substring {
     let kept = drop { $0.isWhitespace }

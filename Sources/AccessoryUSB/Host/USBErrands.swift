@@ -2,8 +2,8 @@ import CLibUSB
 import Glibc
 import Synchronization
 
-/// A thread on which calls are made that block: each open device has one, and looking at what was plugged in another, so
-/// that a device which does not answer holds up nobody else.
+/// A thread on which calls are made that block: each open device has one, looking at what was plugged in another, and so
+/// has each ``USBIPInquiry``. A device or a server that does not answer holds up nobody else.
 ///
 /// The thread lives while there is something to do. Errands run one at a time, in the order in which they were given.
 final class USBErrands: @unchecked Sendable {

@@ -57,14 +57,16 @@ public enum USBIPAnswers {
     guard bytes.count >= 12 else { return nil }
     let count = bytes.bigEndian32(at: 8)
     guard count <= mostDevices else { throw Problem(description: "it says it has \(count) devices") }
-    var offers: [USBIPOffer] = []
+    // Nothing is made of it before it is whole: it is looked at again with each piece that comes.
+    var starts: [Int] = []
     var at = 12
     for _ in 0..<count {
       guard bytes.count >= at + USBIPOffer.recordSize else { return nil }
-      offers.append(USBIPOffer(record: bytes[at..<at + USBIPOffer.recordSize]))
+      starts.append(at)
       at += USBIPOffer.recordSize + 4 * Int(bytes[at + USBIPOffer.recordSize - 1])
     }
-    return bytes.count >= at ? offers : nil
+    guard bytes.count >= at else { return nil }
+    return starts.map { USBIPOffer(record: bytes[$0..<$0 + USBIPOffer.recordSize]) }
   }
 
   /// Reads the answer to ``importRequest(_:)``; nil while some of it is missing.

@@ -1,19 +1,25 @@
 import Glibc
 
-/// A connection to a USB/IP server until the kernel takes it over. It waits in its calls, each for a bounded time: this
-/// is done once per plug-in, and by a program that does nothing else.
-public struct USBIPSocket: ~Copyable {
+/// A connection to a USB/IP server until the kernel takes it over.
+///
+/// It waits in its calls, for ``limit`` at most from when it was made, whatever the server does; ``USBIPInquiry`` makes them
+/// where nobody is held up.
+public final class USBIPSocket: Sendable {
   /// Why there is no connection, or no answer.
   public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
     /// What is wrong.
     public let description: String
   }
 
+  /// How long a server may take for everything it is asked on one connection.
+  static let limit = Duration.seconds(5)
+
   /// What to hand to the kernel.
   public let descriptor: Int32
+  private let deadline: ContinuousClock.Instant
 
   /// Connects.
-  public init(host: String, port: UInt16) throws(Problem) {
+  init(host: String, port: UInt16) throws(Problem) {
     var hints = addrinfo()
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
     var found: UnsafeMutablePointer<addrinfo>?
@@ -22,21 +28,20 @@ public struct USBIPSocket: ~Copyable {
       throw Problem(description: "'\(host)' is not known: \(String(cString: gai_strerror(status)))")
     }
     defer { freeaddrinfo(found) }
+    let deadline = ContinuousClock.now + Self.limit
     var last = ECONNREFUSED
     for entry in sequence(first: found, next: { $0.pointee.ai_next }) {
       let made = socket(entry.pointee.ai_family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
       guard made >= 0 else { continue }
-      var limit = timeval(tv_sec: 5, tv_usec: 0)
-      for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
-        setsockopt(made, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
-      }
+      Self.setTimeLimit(ContinuousClock.now.duration(to: deadline), of: made)
       if connect(made, entry.pointee.ai_addr, entry.pointee.ai_addrlen) == 0 {
         var yes: Int32 = 1
         setsockopt(made, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
-        descriptor = made
+        (descriptor, self.deadline) = (made, deadline)
         return
       }
-      last = errno
+      // What the system says of a connection that ran out of time.
+      last = errno == EINPROGRESS ? ETIMEDOUT : errno
       close(made)
     }
     throw Problem(description: String(cString: strerror(last)))
@@ -44,19 +49,31 @@ public struct USBIPSocket: ~Copyable {
 
   deinit { close(descriptor) }
 
+  /// Zero is for ever.
+  private static func setTimeLimit(_ limit: Duration, of socket: Int32) {
+    let (seconds, attoseconds) = limit.components
+    var limit = timeval(tv_sec: Int(seconds), tv_usec: Int(attoseconds / 1_000_000_000_000))
+    for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+      setsockopt(socket, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+  }
+
   /// The devices there are.
-  public static func list(host: String, port: UInt16) throws(Problem) -> [USBIPOffer] {
+  static func list(host: String, port: UInt16) throws(Problem) -> [USBIPOffer] {
     let connection = try USBIPSocket(host: host, port: port)
     try connection.write(USBIPAnswers.listRequest)
-    return try connection.read({ _ in 4096 }) { bytes throws(USBIPAnswers.Problem) in try USBIPAnswers.list(bytes) }
+    return try connection.read({ _ in 65_536 }) { bytes throws(USBIPAnswers.Problem) in try USBIPAnswers.list(bytes) }
   }
 
   /// Asks for a device. What comes behind the answer is the kernel's, so no byte more is read.
-  public func take(_ busID: String) throws(Problem) -> USBIPOffer {
+  func take(_ busID: String) throws(Problem) -> USBIPOffer {
     try write(USBIPAnswers.importRequest(busID))
-    return try read({ USBIPAnswers.importSize($0) - $0.count }) { bytes throws(USBIPAnswers.Problem) in
+    let offer = try read({ USBIPAnswers.importSize($0) - $0.count }) { bytes throws(USBIPAnswers.Problem) in
       try USBIPAnswers.imported(bytes)
     }
+    // The kernel would take the end of a time limit for the end of the device.
+    Self.setTimeLimit(.zero, of: descriptor)
+    return offer
   }
 
   private func write(_ bytes: [UInt8]) throws(Problem) {
@@ -69,9 +86,14 @@ public struct USBIPSocket: ~Copyable {
     _ wanted: ([UInt8]) -> Int, _ parse: ([UInt8]) throws(USBIPAnswers.Problem) -> Answer?
   ) throws(Problem) -> Answer {
     var bytes: [UInt8] = []
-    var piece = [UInt8](repeating: 0, count: 4096)
+    var piece = [UInt8](repeating: 0, count: 65_536)
     while true {
+      let left = ContinuousClock.now.duration(to: deadline)
+      guard left >= .milliseconds(1) else { throw late(bytes.count) }
+      Self.setTimeLimit(left, of: descriptor)
       let count = recv(descriptor, &piece, min(piece.count, max(1, wanted(bytes))), 0)
+      if count < 0, errno == EINTR { continue }
+      if count < 0, errno == EAGAIN { throw late(bytes.count) }
       guard count > 0 else {
         throw Problem(
           description: count == 0
@@ -84,5 +106,11 @@ public struct USBIPSocket: ~Copyable {
         throw Problem(description: error.description)
       }
     }
+  }
+
+  private func late(_ count: Int) -> Problem {
+    Problem(
+      description: count == 0
+        ? "it does not answer" : "after \(Self.limit) its answer is not at its end, with \(count) bytes")
   }
 }

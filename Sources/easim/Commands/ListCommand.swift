@@ -62,6 +62,7 @@ extension ParsedArguments {
       let address = try address(word)
       switch address {
       case .bench, .usb: return address
+      case .usbip, .gadget: throw UsageError("\(TransportError.notAStream(address))", command)
       default:
         throw UsageError(
           "\(address) tells nothing before one connects; easim info \(address) connects and shows what is there",

@@ -28,11 +28,13 @@ private func runPlug(_ arguments: ParsedArguments, _ console: Console) throws ->
   let limit = try arguments.duration("--for")
   let stage = try Stage()
   let plugs = Plugs(host: host, port: port, stage: stage, console)
-  _ = stage.run(until: { plugs.look() }, limit: patience)
+  _ = stage.run(until: { plugs.hasSeenAny }, limit: patience)
   guard plugs.hasSeenAny else {
-    guard stage.signal == nil else { return .checkFailed }
-    console.err(
-      "easim plug: no accessory at usbip:\(host):\(port) within \(patience): \(plugs.lastProblem ?? "none there")")
+    guard stage.signal == nil else {
+      console.err("easim: nothing was plugged in")
+      return .checkFailed
+    }
+    console.err("easim plug: no accessory at usbip:\(host):\(port) within \(patience): \(plugs.whyNone)")
     return .unreachable
   }
   let controller: VirtualHostController
@@ -49,94 +51,112 @@ private func runPlug(_ arguments: ParsedArguments, _ console: Console) throws ->
 }
 
 /// What is plugged into the kernel, kept so.
+///
+/// The server is asked one thing at a time, and what it does or leaves is waited for by nobody: the kernel's table is looked
+/// at meanwhile, and Ctrl-C is heard.
 private final class Plugs {
   /// How often the kernel's table is looked at; the server's list only when something is missing, or now and then.
   private static let pace = Duration.milliseconds(50)
   private static let looksPerList = 20
 
-  private let host: String
-  private let port: UInt16
   private let stage: Stage
   private let console: Console
+  private let inquiry: USBIPInquiry
   private var controller: VirtualHostController?
-  private var plugged: [String: (port: Int, offer: USBIPOffer)] = [:]
-  private var offers: [USBIPOffer] = []
+  private var plugged: [String: Int] = [:]
   private var timer: LoopTimer?
   private var looks = 0
+  private var isAsking = false
+  private var lastProblem: String?
   private(set) var hasSeenAny = false
-  private(set) var lastProblem: String?
   private(set) var failure: String?
   private(set) var count = 0
 
   init(host: String, port: UInt16, stage: Stage, _ console: Console) {
-    self.host = host
-    self.port = port
     self.stage = stage
     self.console = console
+    inquiry = USBIPInquiry(host: host, port: port, on: stage.loop)
     // Also keeps the loop turning while the first one is waited for.
-    timer = stage.loop.schedule(after: Self.pace) { [weak self] in self?.tick() }
+    timer = stage.loop.schedule(after: .zero) { [weak self] in self?.tick() }
   }
 
-  /// Asks the server what there is; whether there is something.
-  func look() -> Bool {
-    do throws(USBIPSocket.Problem) { offers = try USBIPSocket.list(host: host, port: port) } catch {
-      (offers, lastProblem) = ([], error.description)
-    }
-    hasSeenAny = hasSeenAny || !offers.isEmpty
-    return hasSeenAny
-  }
+  /// Why nothing was seen.
+  var whyNone: String { lastProblem ?? "it does not answer" }
 
   func begin(with controller: VirtualHostController) {
     self.controller = controller
-    tick()
   }
 
   private func tick() {
     timer = stage.loop.schedule(after: Self.pace) { [weak self] in self?.tick() }
-    guard let controller, failure == nil else { return }
+    guard failure == nil else { return }
     do throws(VirtualHostController.Problem) {
-      for (busID, plug) in plugged where try !controller.isUsed(plug.port) {
-        plugged[busID] = nil
-        show(.detach("unplugged"))
+      if let controller {
+        for (busID, port) in plugged where try !controller.isUsed(port) {
+          plugged[busID] = nil
+          show(.detach("unplugged"))
+        }
       }
-      looks += 1
-      if plugged.isEmpty || looks.isMultiple(of: Self.looksPerList) { _ = look() }
-      for offer in offers where plugged[offer.busID] == nil { try plugIn(offer, controller) }
     } catch {
       failure = error.description
     }
+    looks += 1
+    if plugged.isEmpty || looks.isMultiple(of: Self.looksPerList) { askForList() }
   }
 
-  private func plugIn(_ offer: USBIPOffer, _ controller: VirtualHostController) throws(VirtualHostController.Problem) {
-    switch take(offer, controller) {
-    case .success(let plug):
-      plugged[offer.busID] = plug
-      count += 1
-      lastProblem = nil
-      show(.attach("this kernel's virtual port \(plug.port), from bus id \(offer.busID)"))
-    case .failure(let problem as VirtualHostController.Problem): throw problem
-    case .failure(let problem):
-      // It may have gone since it was listed, or somebody else was quicker: the next list tells.
-      if lastProblem != "\(problem)" { show(.warning("\(offer.busID) cannot be had: \(problem)")) }
-      lastProblem = "\(problem)"
-      offers.removeAll { $0.busID == offer.busID }
+  private func askForList() {
+    guard !isAsking else { return }
+    isAsking = true
+    inquiry.list { [weak self] answer in
+      guard let self else { return }
+      isAsking = false
+      switch answer {
+      case .failure(let problem): lastProblem = problem.description
+      case .success(let offers):
+        if offers.isEmpty { lastProblem = "it has none" } else { hasSeenAny = true }
+        askFor(offers[...])
+      }
     }
   }
 
-  private func take(
-    _ offer: USBIPOffer, _ controller: VirtualHostController
-  ) -> Result<(port: Int, offer: USBIPOffer), any Error> {
-    Result {
-      let socket = try USBIPSocket(host: host, port: port)
-      let taken = try socket.take(offer.busID)
-      return (try controller.attach(socket.descriptor, taken), taken)
+  /// Plugs in what is not plugged in yet, one after the other.
+  private func askFor(_ offers: ArraySlice<USBIPOffer>) {
+    guard let controller, timer != nil, failure == nil else { return }
+    let missing = offers.drop { plugged[$0.busID] != nil }
+    guard let offer = missing.first else { return }
+    isAsking = true
+    inquiry.take(offer.busID) { [weak self] answer in
+      guard let self else { return }
+      isAsking = false
+      guard timer != nil, failure == nil else { return }
+      switch answer {
+      case .success(let taken): attach(taken, as: offer.busID, controller)
+      case .failure(let problem):
+        // It may have gone since it was listed, or somebody else was quicker: the next list tells.
+        if lastProblem != problem.description { show(.warning("\(offer.busID) cannot be had: \(problem)")) }
+        lastProblem = problem.description
+      }
+      askFor(missing.dropFirst())
+    }
+  }
+
+  private func attach(_ taken: USBIPInquiry.Taken, as busID: String, _ controller: VirtualHostController) {
+    do throws(VirtualHostController.Problem) {
+      let port = try controller.attach(taken.connection.descriptor, taken.offer)
+      plugged[busID] = port
+      count += 1
+      lastProblem = nil
+      show(.attach("this kernel's virtual port \(port), from bus id \(busID)"))
+    } catch {
+      failure = error.description
     }
   }
 
   /// Unplugs everything.
   func end() {
     timer?.cancel()
-    for plug in plugged.values { controller?.detach(plug.port) }
+    timer = nil
+    for port in plugged.values { controller?.detach(port) }
     plugged = [:]
   }
 

@@ -119,6 +119,10 @@ private func runScenario(_ name: String, _ arguments: ParsedArguments, _ console
       arguments.command)
   }
   let own = try profiles(arguments)
+  if let place = arguments.value("--on") {
+    let address = try arguments.address(place.replacing("{index}", with: "1"))
+    try ScenarioPlaces.check(address, for: scenario, option: "--on \(place)", arguments)
+  }
   let count = scenario.accessories.count
   guard own.isEmpty || own.count == count else {
     throw UsageError(

@@ -96,11 +96,27 @@ enum ScenarioPlaces {
     let count = scenario.accessories.count
     let addresses = try (1...count).map { try arguments.address(pattern.replacing("{index}", with: "\($0)")) }
     if case .bench = addresses[0] { return addresses }
+    try check(addresses[0], for: scenario, option: "\(option) \(pattern)", arguments)
     if count > 1, !pattern.contains("{index}") {
       throw UsageError(
         "\(option) \(pattern) is one place, and the scenario has \(count) accessories: put {index} where their number "
           + "shall stand", arguments.command)
     }
     return addresses
+  }
+
+  /// A cable of USB cannot be pulled unnoticed: its host sees the device go.
+  static func check(
+    _ address: Address, for scenario: Scenario, option: String, _ arguments: ParsedArguments
+  ) throws {
+    switch address {
+    case .usb, .usbip, .gadget: break
+    default: return
+    }
+    for case .cablePulledUnnoticed in scenario.steps.map(\.action) {
+      throw UsageError(
+        "\(option): in \(scenario.name) a cable is pulled and the device does not notice, and on USB it always does; "
+          + "unix:PATH, tcp:HOST:PORT and bench: can play it", arguments.command)
+    }
   }
 }

@@ -67,8 +67,8 @@ struct USBMock {
 
   /// An interface, or an alternate setting of one.
   static func interface(
-    _ number: UInt8, alternate: UInt8 = 0, _ kind: [UInt8], _ endpoints: [[UInt8]] = []
+    _ number: UInt8, alternate: UInt8 = 0, _ kind: [UInt8], _ endpoints: [[UInt8]] = [], name: UInt8 = 0
   ) -> [UInt8] {
-    [0x09, 0x04, number, alternate, UInt8(endpoints.count)] + kind + [0x00] + endpoints.flatMap { $0 }
+    [0x09, 0x04, number, alternate, UInt8(endpoints.count)] + kind + [name] + endpoints.flatMap { $0 }
   }
 }

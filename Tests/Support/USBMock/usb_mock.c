@@ -7,11 +7,13 @@
 //   --serial TEXT       the serial number in sysfs
 //   --socket PATH       bulk bytes go to and come from this unix socket, connected while the interface is claimed;
 //                       without it the device echoes
+//   --usbip PORT        the device is the one with the bus id 1-1 on this port of 127.0.0.1; it comes and goes with it
 //   --stale COUNT       so many bytes wait in its IN endpoint at the first claim
 //   --claimed           the interface belongs to another program
 //   --driver            the interface belongs to a driver of the kernel; at the end stderr says whether it has it again
 //   --vanish            unplugged when it is claimed
 //   --no-strings        without manufacturer, product and serial number
+//   --string HEX        what the device answers to whoever asks it for a string
 //   --split COUNT       no transfer in has more bytes, and an empty one comes before each
 //   --forbidden         the device may not be opened by its user: the node has no permissions
 //   --plug-after MS     plugged in later
@@ -19,9 +21,12 @@
 //   --unplug-at BYTES   unplugged when so many bytes have come
 //   --fail DIRECTION:ERRNO:BYTES[:COUNT]
 //                       one transfer, in or out, fails when so many bytes have come, or so many in a row
+//   --part COUNT        a transfer that fails has carried so many bytes
 //   --twice             each arrival is announced twice
+//   --report            stderr says at the end what was asked of it at once, and what is left
 //
-// Ends with the exit code of the program.
+// As the kernel, it takes transfers only for the endpoints of an alternate setting that was chosen, of an interface that was
+// claimed. Ends with the exit code of the program, and with 73 when a transfer of whole packets has no empty one behind it.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <glib-unix.h>
@@ -45,17 +50,20 @@
 typedef struct {
   UMockdevIoctlData *urb, *buffer;
   gulong address; // in the program
+  guint32 sequence, offset; // on a bus of USB/IP
+  gboolean reads;
 } Request;
 
 static GMutex lock;
 static GQueue reading = G_QUEUE_INIT;
 static GQueue ready = G_QUEUE_INIT;
 static GByteArray *toHost;
-static gboolean gone, claimedByOther, forbidden, twice, vanishes, hasNoStrings, wasEmpty, hasDriver, hadDriver;
+static gboolean gone, claimedByOther, forbidden, twice, vanishes, hasNoStrings, wasEmpty, hasDriver, hadDriver, reports;
 static int unplugAfter, failures = 1;
 static guint mostIn = G_MAXUINT;
 static guint64 arrived, unplugAt = G_MAXUINT64, failAt = G_MAXUINT64;
 static int failWith, failOut;
+static guint mostReading, part;
 static unsigned staleLeft;
 static int cable = -1;
 static char *descriptors, *serial = "MOCK-1", *socketPath;
@@ -66,15 +74,27 @@ static int exitCode = 70;
 
 static struct usbdevfs_urb *urbOf(Request *request) { return (struct usbdevfs_urb *)request->urb->data; }
 
+static gboolean unplug(gpointer unused);
+
 static void complete(Request *request, int status, guint count) {
   urbOf(request)->status = status;
   urbOf(request)->actual_length = (int)count;
   g_queue_push_tail(&ready, request);
 }
 
+#include "usb_shape.h"
+#include "usbip_bus.h"
+
+static void give(Request *request, int status, guint count) {
+  if (count) umockdev_ioctl_data_update(request->buffer, 0, toHost->data, count);
+  g_byte_array_remove_range(toHost, 0, count);
+  complete(request, status, count);
+}
+
 static void feed(void) {
-  while (failWith && !failOut && arrived >= failAt && !g_queue_is_empty(&reading)) {
-    complete(g_queue_pop_head(&reading), -failWith, 0);
+  mostReading = MAX(mostReading, g_queue_get_length(&reading));
+  while (failWith && !failOut && arrived >= failAt && toHost->len >= part && !g_queue_is_empty(&reading)) {
+    give(g_queue_pop_head(&reading), -failWith, part);
     if (--failures == 0) failWith = 0;
   }
   while (toHost->len && !g_queue_is_empty(&reading)) {
@@ -83,10 +103,7 @@ static void feed(void) {
       complete(request, 0, 0);
       continue;
     }
-    guint count = MIN(MIN((guint)urbOf(request)->buffer_length, mostIn), toHost->len);
-    umockdev_ioctl_data_update(request->buffer, 0, toHost->data, count);
-    g_byte_array_remove_range(toHost, 0, count);
-    complete(request, 0, count);
+    give(request, 0, MIN(MIN((guint)urbOf(request)->buffer_length, mostIn), toHost->len));
   }
 }
 
@@ -122,23 +139,40 @@ static void unplugCable(void) {
   cable = -1;
 }
 
+static gboolean takesFromBus(gpointer unused);
+
 static gboolean unplug(gpointer unused) {
   (void)unused;
   g_mutex_lock(&lock);
   gone = TRUE;
   for (Request *request; (request = g_queue_pop_head(&reading));) complete(request, -ESHUTDOWN, 0);
+  GHashTableIter all;
+  gpointer value;
+  g_hash_table_iter_init(&all, pending);
+  while (g_hash_table_iter_next(&all, NULL, &value)) complete(value, -ESHUTDOWN, 0);
+  g_hash_table_remove_all(pending);
+  configure(1);
   unplugCable();
   g_mutex_unlock(&lock);
   umockdev_testbed_uevent(bed, SYSFS, "remove");
   umockdev_testbed_remove_device(bed, SYSFS);
+  if (busPort) g_timeout_add(20, takesFromBus, NULL);
   return FALSE;
+}
+
+static void sendOut(const guint8 *bytes, guint count) {
+  if (cable >= 0) writeWhole(cable, bytes, count);
+  else if (!socketPath) g_byte_array_append(toHost, bytes, count);
 }
 
 static void writeOut(Request *request) {
   guint count = (guint)urbOf(request)->buffer_length;
   guint64 before = arrived;
   if (failWith && failOut && arrived + count > failAt) {
-    complete(request, -failWith, 0);
+    guint carried = MIN(part, count);
+    arrived += carried;
+    sendOut(request->buffer->data, carried);
+    complete(request, -failWith, carried);
     if (--failures == 0) failWith = 0;
     return;
   }
@@ -148,16 +182,7 @@ static void writeOut(Request *request) {
     g_idle_add(unplug, NULL);
     return;
   }
-  if (cable >= 0) {
-    guint sent = 0;
-    while (sent < count) {
-      ssize_t step = send(cable, request->buffer->data + sent, count - sent, MSG_NOSIGNAL);
-      if (step <= 0) break;
-      sent += (guint)step;
-    }
-  } else if (!socketPath) {
-    g_byte_array_append(toHost, request->buffer->data, count);
-  }
+  sendOut(request->buffer->data, count);
   complete(request, 0, count);
 }
 
@@ -168,13 +193,18 @@ static int submit(UMockdevIoctlData *argument) {
   request->address = request->urb->client_addr;
   request->buffer = umockdev_ioctl_data_resolve(
       request->urb, offsetof(struct usbdevfs_urb, buffer), (size_t)urbOf(request)->buffer_length, NULL);
-  if (urbOf(request)->type != USBDEVFS_URB_TYPE_BULK) {
-    complete(request, -EPIPE, 0);
-  } else if (urbOf(request)->endpoint & 0x80) {
-    g_queue_push_tail(&reading, request);
-  } else {
-    writeOut(request);
+  gboolean isBulk = urbOf(request)->type == USBDEVFS_URB_TYPE_BULK, reads = urbOf(request)->endpoint & 0x80;
+  guint packet = isBulk ? find(0, 0, urbOf(request)->endpoint) : 0;
+  if (isBulk && !packet) return ENOENT;
+  if (isBulk && !reads && (guint)urbOf(request)->buffer_length % packet == 0 &&
+      !(urbOf(request)->flags & USBDEVFS_URB_ZERO_PACKET)) {
+    fprintf(stderr, "usb_mock: %d bytes are whole packets, and no empty one follows\n", urbOf(request)->buffer_length);
+    exit(73);
   }
+  if (busPort) askForTransfer(request);
+  else if (!isBulk) answerControl(request);
+  else if (reads) g_queue_push_tail(&reading, request);
+  else writeOut(request);
   feed();
   return 0;
 }
@@ -191,6 +221,7 @@ static int reap(UMockdevIoctlData *argument) {
 }
 
 static int discard(gulong address) {
+  if (busPort) return takeBack(address);
   for (GList *item = reading.head; item; item = item->next) {
     Request *request = item->data;
     if (request->address != address) continue;
@@ -201,11 +232,13 @@ static int discard(gulong address) {
   return EINVAL;
 }
 
-static int claim(gboolean takesFromDriver) {
+static int claim(guint8 interface, gboolean takesFromDriver) {
   if (vanishes) g_idle_add(unplug, NULL);
   if (gone || vanishes) return ENODEV;
-  if (claimedByOther || (hasDriver && !takesFromDriver)) return EBUSY;
+  if (!find(interface, 0, 0)) return ENOENT;
+  if (claimedByOther || claimed[interface] || (hasDriver && !takesFromDriver)) return EBUSY;
   hasDriver = FALSE;
+  claimed[interface] = TRUE;
   if (staleLeft) {
     g_autofree guint8 *old = g_malloc(staleLeft);
     memset(old, 0xEE, staleLeft);
@@ -216,12 +249,32 @@ static int claim(gboolean takesFromDriver) {
   return 0;
 }
 
+static int chooseAlternate(guint8 interface, guint8 alternate) {
+  if (!claimed[interface] || !find(interface, alternate, 0)) return EINVAL;
+  alternates[interface] = alternate;
+  return control(0x01, 11, alternate, interface);
+}
+
+static int chooseConfiguration(guint8 value) {
+  configure(value);
+  return control(0x00, 9, value, 0);
+}
+
+static int release(guint8 interface) {
+  if (!claimed[interface]) return EINVAL;
+  if (alternates[interface]) chooseAlternate(interface, 0);
+  claimed[interface] = FALSE;
+  unplugCable();
+  return 0;
+}
+
 static gboolean answer(UMockdevIoctlBase *sender, UMockdevIoctlClient *client, gpointer unused) {
   UMockdevIoctlData *argument = umockdev_ioctl_client_get_arg(client);
   int error = 0, result = 0;
+  gulong request = umockdev_ioctl_client_get_request(client);
   (void)sender, (void)unused;
   g_mutex_lock(&lock);
-  switch (umockdev_ioctl_client_get_request(client)) {
+  switch (request) {
   case USBDEVFS_GET_CAPABILITIES: {
     g_autoptr(UMockdevIoctlData) data = umockdev_ioctl_data_resolve(argument, 0, 4, NULL);
     guint32 bits = USBDEVFS_CAP_ZERO_PACKET | USBDEVFS_CAP_BULK_CONTINUATION | USBDEVFS_CAP_NO_PACKET_SIZE_LIM |
@@ -235,12 +288,24 @@ static gboolean answer(UMockdevIoctlBase *sender, UMockdevIoctlClient *client, g
     umockdev_ioctl_data_update(data, 0, (guint8 *)&info, sizeof info);
     break;
   }
-  case USBDEVFS_DISCONNECT_CLAIM: error = claim(TRUE); break;
-  case USBDEVFS_CLAIMINTERFACE: error = claim(FALSE); break;
-  case USBDEVFS_RELEASEINTERFACE: unplugCable(); break;
-  case USBDEVFS_SETINTERFACE:
+  case USBDEVFS_DISCONNECT_CLAIM:
+  case USBDEVFS_CLAIMINTERFACE:
+  case USBDEVFS_RELEASEINTERFACE:
   case USBDEVFS_SETCONFIGURATION:
-  case USBDEVFS_CLEAR_HALT: break;
+  case USBDEVFS_CLEAR_HALT:
+  case USBDEVFS_SETINTERFACE: {
+    // All of them begin with a number.
+    gboolean hasTwo = request == USBDEVFS_SETINTERFACE;
+    g_autoptr(UMockdevIoctlData) data = umockdev_ioctl_data_resolve(argument, 0, hasTwo ? 8 : 4, NULL);
+    guint32 *numbers = (guint32 *)data->data;
+    guint8 first = (guint8)numbers[0];
+    if (request == USBDEVFS_RELEASEINTERFACE) error = release(first);
+    else if (request == USBDEVFS_SETCONFIGURATION) error = chooseConfiguration(first);
+    else if (request == USBDEVFS_CLEAR_HALT) error = control(0x02, 1, 0, first);
+    else if (hasTwo) error = chooseAlternate(first, (guint8)numbers[1]);
+    else error = claim(first, request == USBDEVFS_DISCONNECT_CLAIM);
+    break;
+  }
   case USBDEVFS_IOCTL: {
     g_autoptr(UMockdevIoctlData) data = umockdev_ioctl_data_resolve(argument, 0, sizeof(struct usbdevfs_ioctl), NULL);
     if (hadDriver && ((struct usbdevfs_ioctl *)data->data)->ioctl_code == USBDEVFS_CONNECT) hasDriver = TRUE;
@@ -293,6 +358,21 @@ static gboolean plug(gpointer unused) {
   return FALSE;
 }
 
+// Plugs in what is on the bus of USB/IP as soon as it is.
+static gboolean takesFromBus(gpointer unused) {
+  if (!takeFromBus()) return TRUE;
+  umockdev_testbed_detach_ioctl(bed, NODE, NULL);
+  plug(unused);
+  return FALSE;
+}
+
+static void report(void) {
+  guint claims = 0;
+  for (int interface = 0; interface < 256; interface++) claims += claimed[interface] ? 1 : 0;
+  fprintf(stderr, "usb_mock: %u reads at once; left: %u transfers, %u claims\n", mostReading,
+          g_queue_get_length(&reading) + g_queue_get_length(&ready) + g_hash_table_size(pending), claims);
+}
+
 static void ended(GPid pid, int status, gpointer unused) {
   (void)pid, (void)unused;
   exitCode = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -315,12 +395,16 @@ int main(int count, char **words) {
     else if (!strcmp(name, "--vanish")) vanishes = TRUE;
     else if (!strcmp(name, "--no-strings")) hasNoStrings = TRUE;
     else if (!strcmp(name, "--driver")) hasDriver = hadDriver = TRUE;
+    else if (!strcmp(name, "--report")) reports = TRUE;
     else if (index + 1 >= count) return 64;
     else if (!strcmp(name, "--split")) mostIn = (guint)atoi(words[++index]);
     else if (!strcmp(name, "--unplug-after")) unplugAfter = atoi(words[++index]);
     else if (!strcmp(name, "--descriptors")) descriptors = words[++index];
     else if (!strcmp(name, "--serial")) serial = words[++index];
     else if (!strcmp(name, "--socket")) socketPath = words[++index];
+    else if (!strcmp(name, "--string")) string = bytesOf(words[++index]);
+    else if (!strcmp(name, "--usbip")) busPort = atoi(words[++index]);
+    else if (!strcmp(name, "--part")) part = (guint)atoi(words[++index]);
     else if (!strcmp(name, "--stale")) staleLeft = (unsigned)atoi(words[++index]);
     else if (!strcmp(name, "--plug-after")) plugAfter = atoi(words[++index]);
     else if (!strcmp(name, "--unplug-at")) unplugAt = g_ascii_strtoull(words[++index], NULL, 10);
@@ -334,12 +418,16 @@ int main(int count, char **words) {
     } else return 64;
   }
   if (!descriptors || index + 1 >= count) return 64;
+  shape = bytesOf(descriptors);
   toHost = g_byte_array_new();
+  pending = g_hash_table_new(NULL, NULL);
+  victims = g_hash_table_new(NULL, NULL);
   bed = umockdev_testbed_new();
   base = umockdev_ioctl_base_new();
   g_signal_connect(base, "handle-ioctl", G_CALLBACK(answer), NULL);
   if (plugAfter) g_timeout_add((guint)plugAfter, plug, NULL);
-  else plug(NULL);
+  else if (busPort && takesFromBus(NULL)) g_timeout_add(20, takesFromBus, NULL);
+  else if (!busPort) plug(NULL);
   GError *error = NULL;
   GPid pid;
   if (!g_spawn_async(NULL, words + index + 1, NULL,
@@ -352,6 +440,7 @@ int main(int count, char **words) {
   g_unix_signal_add(SIGTERM, passOn, GINT_TO_POINTER(pid));
   loop = g_main_loop_new(NULL, FALSE);
   g_main_loop_run(loop);
+  if (reports) report();
   if (hadDriver) fprintf(stderr, "usb_mock: the kernel's driver %s\n", hasDriver ? "has it again" : "is without it");
   g_object_unref(bed); // which removes its folder from the temporary ones
   return exitCode;

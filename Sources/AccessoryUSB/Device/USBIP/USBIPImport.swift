@@ -17,6 +17,8 @@ final class USBIPImport: BulkCarrier {
   static let mostHeld = 16 << 20
   /// Answers that may wait for the connection; then no more bytes go to the host.
   private static let fullOutbox = 256 * 1024
+  /// Answers that may wait before the client's requests are left unread; more than a client that reads ever leaves.
+  private static let mostAnswers = 2 << 20
   /// How long a host that has taken back all of its reads may ask for nothing. Programs that read with a time limit ask
   /// again at once.
   static let hostPatience = Duration.seconds(5)
@@ -105,8 +107,14 @@ final class USBIPImport: BulkCarrier {
     if outboxHead == outbox.count {
       outbox.removeAll(keepingCapacity: true)
       outboxHead = 0
+    } else if outboxHead >= Self.mostAnswers {
+      outbox.removeFirst(outboxHead)
+      outboxHead = 0
     }
   }
+
+  /// Whether the client takes so few answers that no more of its requests are to be read.
+  var isBehind: Bool { outbox.count - outboxHead > Self.mostAnswers }
 
   /// There is room on the connection again.
   func writable() {

@@ -163,14 +163,19 @@ private final class USBIPClient: ChannelHandler {
     case .asking(var asked):
       bytes.withUnsafeBytes { asked.append(contentsOf: $0) }
       ask(asked)
-    case .holding(let held, _): held.received(bytes)
+    case .holding(let held, _):
+      held.received(bytes)
+      // What asks without end and takes no answers fills nobody's memory; it is heard again when it has taken some.
+      if held.isBehind { channel.pauseReading() }
     case .leaving, .over: break
     }
   }
 
   func channelIsWritable(_ channel: any Channel) {
     switch state {
-    case .holding(let held, _): held.writable()
+    case .holding(let held, _):
+      held.writable()
+      if !held.isBehind { channel.resumeReading() }
     case .leaving(let rest): leave(with: rest)
     case .asking, .over: break
     }
