@@ -88,14 +88,26 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
 
   /// Gives the system what it takes now.
   public func send(_ bytes: RawSpan) -> Int {
+    give(bytes.byteCount) { bytes.withUnsafeBytes { write($0) } }
+  }
+
+  /// Gives the system what it takes now of both, by one call.
+  public func send(_ head: RawSpan, then body: RawSpan) -> Int {
+    give(head.byteCount + body.byteCount) {
+      head.withUnsafeBytes { head in body.withUnsafeBytes { write(head, then: $0) } }
+    }
+  }
+
+  /// Takes note of what a call of the system took of `total` bytes.
+  private func give(_ total: Int, _ write: () -> Int) -> Int {
     loop.preconditionCurrent()
     switch state {
     case .made, .started: break
     case .failing, .over: return 0
     }
-    guard sendFailure == nil, !bytes.isEmpty else { return 0 }
-    let count = bytes.withUnsafeBytes { write($0) }
-    if count == bytes.byteCount { return count }
+    guard sendFailure == nil, total > 0 else { return 0 }
+    let count = write()
+    if count == total { return count }
     if count >= 0 || errno == EAGAIN || errno == EINTR {
       senderWaits = true
     } else {
@@ -225,6 +237,24 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     case .socket: Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
     case .terminal: Glibc.write(descriptor, bytes.baseAddress, bytes.count)
     }
+  }
+
+  private func write(_ head: UnsafeRawBufferPointer, then body: UnsafeRawBufferPointer) -> Int {
+    withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { parts in
+      parts.initializeElement(at: 0, to: Self.part(head))
+      parts.initializeElement(at: 1, to: Self.part(body))
+      switch medium {
+      case .socket:
+        var message = msghdr()
+        (message.msg_iov, message.msg_iovlen) = (parts.baseAddress, parts.count)
+        return sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
+      case .terminal: return writev(descriptor, parts.baseAddress, Int32(parts.count))
+      }
+    }
+  }
+
+  private static func part(_ bytes: UnsafeRawBufferPointer) -> iovec {
+    iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
   }
 
   private var unreadCount: Int32 {
