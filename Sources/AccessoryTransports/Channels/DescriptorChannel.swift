@@ -38,13 +38,14 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   private let medium: Medium
   /// How long a closed channel waits for the other end, or for its last bytes to leave.
   private let closingTime: Duration
-  private var descriptor: Int32
-  private var state = State.made
-  private var isPaused = false
-  private var senderWaits = false
+  // Not checked for overlapping access, from here on: a channel belongs to one loop, and calls nobody while these change.
+  @exclusivity(unchecked) private var descriptor: Int32
+  @exclusivity(unchecked) private var state = State.made
+  @exclusivity(unchecked) private var isPaused = false
+  @exclusivity(unchecked) private var senderWaits = false
   /// Set when nothing can be sent any more; the end follows from the reading side.
-  private var sendFailure: Int32?
-  private var interest: Readiness = []
+  @exclusivity(unchecked) private var sendFailure: Int32?
+  @exclusivity(unchecked) private var interest: Readiness = []
 
   /// Makes a channel of a non-blocking descriptor, which the channel closes at its end.
   ///
