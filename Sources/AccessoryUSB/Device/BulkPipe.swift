@@ -29,8 +29,9 @@ final class BulkPipe: Channel {
 
   let keepsTransfersApart = true
   private let loop: any EventLoop
-  private weak var carrier: (any BulkCarrier)?
   // Not checked for overlapping access: a pipe belongs to one loop, and calls nobody while it changes.
+  /// Held until the end, and not known weakly, which would make every count of it a slow one.
+  @exclusivity(unchecked) private var carrier: (any BulkCarrier)?
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var isPaused = false
   @exclusivity(unchecked) private var senderWaits = false
@@ -87,13 +88,14 @@ final class BulkPipe: Channel {
     loop.preconditionCurrent()
     if case .over = state { return }
     state = .over
-    carrier?.pipeIsClosed(self)
+    let told = carrier
+    carrier = nil
+    told?.pipeIsClosed(self)
   }
 
   private func takeAgain() {
-    loop.schedule(after: .zero) { [weak self] in
-      guard let self, takesBytes else { return }
-      carrier?.pipeTakesBytes(self)
+    loop.schedule(after: .zero) { [self] in
+      if takesBytes { carrier?.pipeTakesBytes(self) }
     }
   }
 
@@ -145,6 +147,7 @@ final class BulkPipe: Channel {
 
   /// The host is gone, or began anew.
   func end(_ end: ChannelEnd) {
+    carrier = nil
     guard case .started(let handler) = state else {
       state = .over
       return

@@ -31,7 +31,9 @@ final class USBIPImport: BulkCarrier {
   private let hear: (Cable) -> Void
   private let over: (_ problem: USBIPError?) -> Void
 
-  private var control: ControlEndpoint
+  // Not checked for overlapping access, as all that a transfer touches: an import belongs to one loop, and calls nobody while
+  // these change but the connection's `send`, which calls nobody back.
+  @exclusivity(unchecked) private var control: ControlEndpoint
   /// The pair of iAP2.
   private let main: USBIPLine
   /// The pairs of native transport.
@@ -39,9 +41,7 @@ final class USBIPImport: BulkCarrier {
   private var hearSide: Cable.Listener?
   /// All of them, that of iAP2 first.
   private let lines: [USBIPLine]
-  private var quiet: LoopTimer?
-  // Not checked for overlapping access, from here on: an import belongs to one loop, and calls nobody while they change but
-  // the connection's `send`, which calls nobody back.
+  @exclusivity(unchecked) private var quiet: LoopTimer?
   /// The beginning of a request whose end has not come.
   @exclusivity(unchecked) private var inbox: [UInt8] = []
   /// Answers on their way to the connection.

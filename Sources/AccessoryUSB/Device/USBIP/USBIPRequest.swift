@@ -69,16 +69,13 @@ enum USBIPRequest: Equatable {
   private static func add(
     _ command: UInt32, _ sequence: UInt32, _ status: UInt32, _ count: UInt32, to out: inout [UInt8]
   ) {
-    let start = out.count
-    out.append(contentsOf: repeatElement(0, count: headerSize))
-    out.withUnsafeMutableBytes { bytes in
-      func put(_ number: UInt32, _ offset: Int) {
-        bytes.storeBytes(of: number.bigEndian, toByteOffset: start + offset, as: UInt32.self)
-      }
-      put(command, 0)
-      put(sequence, 4)
-      put(status, 20)
-      put(count, 24)
+    withUnsafeTemporaryAllocation(byteCount: headerSize, alignment: 8) { head in
+      head.initializeMemory(as: UInt8.self, repeating: 0)
+      head.storeBytes(of: command.bigEndian, toByteOffset: 0, as: UInt32.self)
+      head.storeBytes(of: sequence.bigEndian, toByteOffset: 4, as: UInt32.self)
+      head.storeBytes(of: status.bigEndian, toByteOffset: 20, as: UInt32.self)
+      head.storeBytes(of: count.bigEndian, toByteOffset: 24, as: UInt32.self)
+      out.append(contentsOf: head)
     }
   }
 }
