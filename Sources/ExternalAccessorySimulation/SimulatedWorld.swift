@@ -65,6 +65,8 @@ public final class SimulatedWorld: @unchecked Sendable {
   deinit { end() }
 
   /// Unplugs everything and gives the manager back what it showed before. Done by ``withSimulatedWorld(_:_:)``.
+  ///
+  /// The app hears of it on the main thread, later: ``settle()`` afterwards keeps that out of the next test.
   public func end() {
     let isFirst = lock.withLock {
       defer { isInstalled = false }

@@ -103,19 +103,23 @@ private final class AppUnderTest: @unchecked Sendable {
     EAAccessoryManager.shared().registerForLocalNotifications()
   }
 
-  /// Runs the main run loop until a condition holds.
+  /// Runs the main run loop until a condition holds, as an app does: without a limit, which would cost every turn a
+  /// timer of its own.
   func run(until condition: () -> Bool) throws {
-    let limit = Date(timeIntervalSinceNow: 60)
-    while !condition() {
-      // What comes by the main queue does not end a run of the loop.
-      _ = RunLoop.main.run(mode: .default, before: Date(timeIntervalSinceNow: 0.001))
-      if Date() > limit { throw MeasuringError.failed("the app did not hear of it within a minute") }
+    // `Timer(timeInterval:)` that does not repeat fires at once on Linux.
+    let limit = Timer(fire: Date(timeIntervalSinceNow: 60), interval: 0, repeats: false) { _ in
+      fail("the app did not hear of it within a minute", code: 1)
     }
+    RunLoop.main.add(limit, forMode: .default)
+    defer { limit.invalidate() }
+    while !condition() { _ = RunLoop.main.run(mode: .default, before: .distantFuture) }
   }
 
+  /// What the app still has to hear of this world it hears now, and not in the next one.
   func end() {
-    for observer in observers { NotificationCenter.default.removeObserver(observer) }
     world.end()
+    world.settle()
+    for observer in observers { NotificationCenter.default.removeObserver(observer) }
   }
 }
 

@@ -35,6 +35,8 @@ final class StreamPort: @unchecked Sendable {
   private var schedules: [Schedule] = []
   private var source: CFRunLoopSource?
   private var isSignalled = false
+  /// One is enough, and a busy main run loop takes them from its queue more slowly than its sources are signalled.
+  private var isNudging = false
 
   private var state = Stream.Status.notOpen
   private var failure: (any Error)?
@@ -194,21 +196,24 @@ final class StreamPort: @unchecked Sendable {
 
   /// Wakes the run loops, if there is something to tell and somebody to tell it to.
   func kick() {
-    let woken = lock.withLock { () -> (CFRunLoopSource, [Schedule])? in
+    let woken = lock.withLock { () -> (source: CFRunLoopSource, schedules: [Schedule], nudges: Bool)? in
       guard !isSignalled, !schedules.isEmpty, delegateObject != nil, dueEvent != nil, let source else { return nil }
       isSignalled = true
       signals.add(1)
-      return (source, schedules)
+      let nudges = !isNudging && schedules.contains { $0.loop === RunLoop.main }
+      if nudges { isNudging = true }
+      return (source, schedules, nudges)
     }
-    guard let (source, schedules) = woken else { return }
-    CFRunLoopSourceSignal(source)
-    for schedule in schedules { CFRunLoopWakeUp(schedule.core) }
-    guard schedules.contains(where: { $0.loop === RunLoop.main }) else { return }
-    main.add { [weak self] in
-      // A main run loop that runs performs its source, and in the right mode.
-      if RunLoop.main.currentMode == nil { self?.perform() }
-    }
+    guard let woken else { return }
+    CFRunLoopSourceSignal(woken.source)
+    for schedule in woken.schedules { CFRunLoopWakeUp(schedule.core) }
+    guard woken.nudges else { return }
+    // A main run loop that runs performs its source, and in the right mode.
+    main.nudge(
+      begin: { [weak self] in self?.endNudge() }, unlessRunning: { [weak self] in self?.perform() })
   }
+
+  private func endNudge() { lock.withLock { isNudging = false } }
 
   /// Under the lock.
   private func unsignal() {

@@ -1,0 +1,34 @@
+import ExternalAccessory
+import Testing
+
+@testable import ExternalAccessorySimulation
+
+/// A main thread that is as busy as it can be with streams.
+@Suite struct BusyMainLoopTests {
+  /// Each event of a stream comes by the main queue too, for programs whose main run loop does not run. A busy thread
+  /// takes less from that queue than its streams bring, so it grew, and notifications waited behind all of it.
+  @Test func theMainQueueDoesNotGrowWithTheEventsOfAStream() async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      let ear = StreamEar(parts.session)
+      parts.session.start(ear, on: .main)
+      await world.settle()
+      parts.far.send([1, 2, 3])
+      let input = try #require(parts.session.inputStream)
+      let waiting = DispatchQueue.main.sync { () -> Int in
+        if let virtual = world.virtual { virtual.run(until: virtual.now) }
+        // Each time it is scheduled, its bytes are to be told anew.
+        for _ in 0..<100 {
+          input.remove(from: .main, forMode: .default)
+          input.schedule(in: .main, forMode: .default)
+        }
+        return world.realm.main.backlog
+      }
+      #expect((1...2).contains(waiting), "one for each stream, and not \(waiting)")
+      await world.settle()
+      #expect(ear.received == [1, 2, 3])
+      #expect(world.realm.main.isEmpty)
+      parts.session.stop()
+    }
+  }
+}
