@@ -157,21 +157,23 @@ let package = Package(
     tests("AccessoryCoreTests", ["AccessoryCore"]),
     tests("FuzzReplayTests", ["FuzzTargets"]),
     tests("IAP2Tests", ["IAP2"]),
-    tests("AccessoryProfilesTests", ["AccessoryProfiles", "AccessoryCore", "AccessoryWorlds"]),
-    tests("AccessoryTransportsTests", ["AccessoryCore", "AccessoryTransports", "ChannelSuite", "CLinux", "IAP2"]),
+    tests("AccessoryProfilesTests", ["AccessoryProfiles", "AccessoryCore", "AccessoryWorlds", "TestSupport"]),
+    tests(
+      "AccessoryTransportsTests",
+      ["AccessoryCore", "AccessoryTransports", "ChannelSuite", "CLinux", "IAP2", "TestSupport"]),
     tests("AccessoryUSBTests", ["AccessoryUSB", "AccessoryTransports", "AccessoryCore", "TestSupport"]),
     tests("CertificatesTests", ["Certificates", "AccessoryCore", "CCrypto", "CLinux"]),
     tests(
       "AccessoryHostTests",
       [
         "AccessoryWorlds", "AccessoryHost", "AccessorySimulator", "AccessorySessions", "AccessoryProfiles",
-        "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2",
+        "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "TestSupport",
       ]),
     tests(
       "AccessorySimulatorTests",
       [
         "AccessorySimulator", "AccessoryWorlds", "AccessoryHost", "AccessorySessions", "AccessoryProfiles",
-        "AccessoryTransports", "AccessoryCore", "IAP2",
+        "AccessoryTransports", "AccessoryCore", "IAP2", "TestSupport",
       ]),
     tests(
       "AccessoryWorldsTests",
@@ -184,7 +186,7 @@ let package = Package(
       [
         "AccessoryHost", "AccessoryProfiles", "AccessorySessions", "AccessorySimulator", "AccessoryWorlds", "CLinux",
         "EADemoClient", "ExternalAccessory", "ExternalAccessoryAppStandIns", "ExternalAccessoryAsync",
-        "ExternalAccessorySimulation", "IAP2", "easim",
+        "ExternalAccessorySimulation", "IAP2", "TestSupport", "easim",
       ]),
     tests(
       "AccessoryLoadTests",

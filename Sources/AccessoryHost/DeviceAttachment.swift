@@ -98,20 +98,13 @@ final class DeviceAttachment: ConnectionOwner {
     case .ready: handleReady()
     case .answerTimedOut(let step):
       tell(.warning("the accessory never answered: \(step == .authentication ? "authentication" : "identification")"))
-    case .skipped(let skipped): tell(.warning(skipped.description))
-    case .malformed(let text): tell(.warning(text))
-    case .strayData(let session, let bytes):
-      tell(.warning("\(bytes) bytes came for session \(session), which is not open: dropped"))
-    default: break
+    default: if let warning = TimelineEvent.Kind(warningOf: event) { tell(warning) }
     }
   }
 
   func connectionSessionEnded(_ session: Session, _ end: SessionEnd) {
     device.sessionEnded(session)
-    tell(
-      .sessionClose(
-        id: Int(session.id), protocolName: session.protocolName, reason: end.description, read: session.bytesRead,
-        written: session.bytesWritten))
+    tell(.closed(session, reason: end.description))
   }
 
   func connectionEnded(_ end: ChannelEnd) {

@@ -109,19 +109,12 @@ final class AccessoryAttachment: ConnectionOwner {
       let list = refused.keys.sorted().map(String.init).joined(separator: ", ")
       tell(.warning("the device refused the identification: parameters \(list)"))
     case .sessionRequested(let id, let protocolID): openSession(id, protocolID)
-    case .skipped(let skipped): tell(.warning(skipped.description))
-    case .malformed(let text): tell(.warning(text))
-    case .strayData(let session, let bytes):
-      tell(.warning("\(bytes) bytes came for session \(session), which is not open: dropped"))
-    default: break
+    default: if let warning = TimelineEvent.Kind(warningOf: event) { tell(warning) }
     }
   }
 
   func connectionSessionEnded(_ session: Session, _ end: SessionEnd) {
-    tell(
-      .sessionClose(
-        id: Int(session.id), protocolName: session.protocolName, reason: reason(of: session, end),
-        read: session.bytesRead, written: session.bytesWritten))
+    tell(.closed(session, reason: reason(of: session, end)))
   }
 
   private func reason(of session: Session, _ end: SessionEnd) -> String {

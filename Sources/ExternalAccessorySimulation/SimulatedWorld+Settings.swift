@@ -7,6 +7,7 @@ import ExternalAccessory
 
 extension SimulatedWorld {
   /// What a world is like.
+  @dynamicMemberLookup
   public struct Settings: Sendable {
     /// How time passes.
     public enum Clock: Sendable {
@@ -17,56 +18,17 @@ extension SimulatedWorld {
     }
 
     /// What is told first when an accessory goes.
-    public enum EndOrder: Sendable, CaseIterable {
-      /// The streams that end, then the notification.
-      case streamsFirst
-      /// The notification, then the streams.
-      case notificationFirst
-    }
-
+    public typealias EndOrder = FrameworkSettings.EndOrder
     /// What streams say when their accessory goes.
-    public enum LossEvent: Sendable, CaseIterable {
-      /// `endEncountered` on both.
-      case endEncountered
-      /// `errorOccurred` on both.
-      case errorOccurred
-      /// Nothing, until the next write fails.
-      case silence
-    }
-
+    public typealias LossEvent = FrameworkSettings.LossEvent
     /// What a write without space returns.
-    public enum FullWrite: Sendable, CaseIterable {
-      /// 0.
-      case zero
-      /// -1.
-      case minusOne
-    }
-
+    public typealias FullWrite = FrameworkSettings.FullWrite
     /// What comes first after a choice in the Bluetooth picker.
-    public enum PickerOrder: Sendable, CaseIterable {
-      /// The connect notification.
-      case connectFirst
-      /// The completion.
-      case completionFirst
-    }
-
+    public typealias PickerOrder = FrameworkSettings.PickerOrder
     /// What comes first at the end of a Wi-Fi accessory's configuration.
-    public enum ConfigurationOrder: Sendable, CaseIterable {
-      /// `didFinishConfiguringAccessory`.
-      case finishedFirst
-      /// The state `stopped`.
-      case stoppedFirst
-    }
-
+    public typealias ConfigurationOrder = FrameworkSettings.ConfigurationOrder
     /// The generation of `EAAccessory.description`.
-    public enum DescriptionLayout: Sendable, CaseIterable {
-      /// iOS 12's.
-      case a
-      /// With a region code.
-      case b
-      /// Without a delegate.
-      case c
-    }
+    public typealias DescriptionLayout = FrameworkSettings.DescriptionLayout
 
     /// How time passes.
     public var clock = Clock.virtual
@@ -78,22 +40,9 @@ extension SimulatedWorld {
     public var backgroundModes: [String] = []
     /// How the system treats the app, as far as that is disputed or differs between systems.
     public var rules = AppRules()
-    /// Streams or notification first.
-    public var endOrder = EndOrder.streamsFirst
-    /// What streams say when their accessory goes.
-    public var lossEvent = LossEvent.endEncountered
-    /// What a write without space returns.
-    public var fullWrite = FullWrite.zero
-    /// How long a session lives that the app let go of.
-    public var lifetime = SessionLifetime.Rule.heldOrOpen
-    /// The Bluetooth picker's completion and the connect.
-    public var pickerOrder = PickerOrder.connectFirst
-    /// The end of a configuration and the state.
-    public var configurationOrder = ConfigurationOrder.finishedFirst
-    /// The layout of descriptions.
-    public var layout = DescriptionLayout.b
-    /// How many bytes a stream holds each way between the app and the wire.
-    public var bufferSize = 64 * 1024
+    /// How Apple's framework tells the app what happens, as far as that is open or differs between systems. Each of its
+    /// settings can be had by its own name: `settings.endOrder = .notificationFirst`.
+    public var framework = FrameworkSettings()
     /// Whether accessories are shown, without protocols, before they are authenticated.
     public var publishesEarly = false
     /// A flicker that the device makes by itself, of accessories that behave.
@@ -110,6 +59,12 @@ extension SimulatedWorld {
 
     /// Every choice at its default.
     public init() {}
+
+    /// A setting of ``framework``.
+    public subscript<Value>(dynamicMember setting: WritableKeyPath<FrameworkSettings, Value>) -> Value {
+      get { framework[keyPath: setting] }
+      set { framework[keyPath: setting] = newValue }
+    }
 
     /// The world of a scenario: its device, its cables, what is done to them, and how its app is treated.
     ///
@@ -130,29 +85,6 @@ extension SimulatedWorld {
 }
 
 extension SimulatedWorld.Settings {
-  var realm: RealmSettings {
-    var settings = RealmSettings()
-    settings.endOrder = endOrder == .streamsFirst ? .streamsFirst : .notificationFirst
-    settings.lossEvent =
-      switch lossEvent {
-      case .endEncountered: .endEncountered
-      case .errorOccurred: .errorOccurred
-      case .silence: .silence
-      }
-    settings.fullWrite = fullWrite == .zero ? .zero : .minusOne
-    settings.lifetime = lifetime
-    settings.pickerOrder = pickerOrder == .connectFirst ? .connectFirst : .completionFirst
-    settings.configurationOrder = configurationOrder == .finishedFirst ? .finishedFirst : .stoppedFirst
-    settings.layout =
-      switch layout {
-      case .a: .a
-      case .b: .b
-      case .c: .c
-      }
-    settings.bufferSize = bufferSize
-    return settings
-  }
-
   var app: AppSettings {
     var settings = AppSettings()
     settings.filterSwitch = "Settings.rules.visibility and .undeclaredSessions"

@@ -52,7 +52,7 @@ public final class SimulatedWorld: @unchecked Sendable {
       entrance = try ThreadEntrance(EpollLoop(seed: settings.seed))
       virtual = nil
     }
-    realm = AccessoryRealm(entrance, settings: settings.realm)
+    realm = AccessoryRealm(entrance, settings: settings.framework)
     let realm = realm
     inner = entrance.sync {
       let world = World(settings.world, on: entrance.loop)

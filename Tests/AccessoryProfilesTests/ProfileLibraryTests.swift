@@ -1,15 +1,15 @@
 import AccessoryCore
 import Glibc
+import TestSupport
 import Testing
 
 @testable import AccessoryProfiles
 
 @Suite struct ProfileLibraryTests {
-  let folder: TemporaryFolder
+  let folder = TemporaryFolder()
   let library: ProfileLibrary
 
-  init() throws {
-    folder = try TemporaryFolder()
+  init() {
     library = ProfileLibrary(userFolder: folder.path)
   }
 
@@ -31,9 +31,9 @@ import Testing
   }
 
   @Test func theUsersProfileComesBeforeTheShippedOneAndIsListedOnce() throws {
-    try folder.write("echo.json5", document("description: 'mine'"))
-    try folder.write("own.json5", document())
-    try folder.write("notes.txt", "not a profile")
+    folder.write(document("description: 'mine'"), to: "echo.json5")
+    folder.write(document(), to: "own.json5")
+    folder.write("not a profile", to: "notes.txt")
     #expect(try library.profile("echo").summary == "mine")
     #expect(try library.profile("own").name == "own")
     #expect(
@@ -43,14 +43,14 @@ import Testing
   }
 
   @Test func theUsersNamesAreSuggestedToo() throws {
-    try folder.write("kettle.json5", document())
+    folder.write(document(), to: "kettle.json5")
     #expect(failure("ketle")?.hasPrefix("no profile 'ketle', did you mean 'kettle'? Looked in") == true)
   }
 
   @Test func aPathIsReadWhereItIs() throws {
-    let path = try folder.write("some.thing.json5", document())
+    let path = folder.write(document(), to: "some.thing.json5")
     #expect(try library.profile(path).name == "some.thing")
-    let json = try folder.write("plain.json", "{\"version\": 1, \"extends\": \"echo\"}")
+    let json = folder.write("{\"version\": 1, \"extends\": \"echo\"}", to: "plain.json")
     #expect(try library.profile(json).name == "plain")
   }
 
@@ -79,11 +79,11 @@ import Testing
   }
 
   @Test func problemsNameTheFileTheyAreIn() throws {
-    let path = try folder.write("bad.json5", "{\n  version: 1,\n  accessory: { nam: 1 },\n}")
+    let path = folder.write("{\n  version: 1,\n  accessory: { nam: 1 },\n}", to: "bad.json5")
     let text = failure("bad") ?? ""
     #expect(text.contains("\(path):3:16: unknown key 'nam' in accessory, did you mean 'name'?"))
     #expect(failure(path) == text)
-    try folder.write("broken.json5", "{\n  version 1 }")
+    folder.write("{\n  version 1 }", to: "broken.json5")
     #expect(failure("broken") == "\(folder.path)/broken.json5:2:11: expected ':' after the key 'version', found '1'")
   }
 
@@ -94,17 +94,15 @@ import Testing
   // MARK: Extending
 
   @Test func aSectionIsMergedKeyByKeyAndAListIsReplaced() throws {
-    try folder.write(
-      "base.json5",
+    folder.write(
       document(
         accessory: "ppid: 'P', dockType: 'D'", protocols: "['a.a', 'b.b']",
         """
         link: { maximumOutstandingPackets: 9, maximumPacketLength: 100, sessions: { control: 5 } },
         behavior: { type: 'source', rate: 5 },
         quirks: ['no-status'],
-        """))
-    try folder.write(
-      "child.json5",
+        """), to: "base.json5")
+    folder.write(
       """
       {
         version: 1,
@@ -113,7 +111,7 @@ import Testing
         link: { maximumPacketLength: 200, sessions: { externalAccessory: 6 } },
         behavior: { type: "sink" },
       }
-      """)
+      """, to: "child.json5")
     let child = try library.profile("child")
     #expect(child.identity.name == "Child")
     #expect(child.identity.manufacturer == "M")
@@ -127,13 +125,13 @@ import Testing
   }
 
   @Test func aPathInAFileIsRelativeToThatFile() throws {
-    try folder.write("base.json5", document("description: 'the base'"))
-    let path = try folder.write("child.json5", "{ version: 1, extends: './base.json5' }")
+    folder.write(document("description: 'the base'"), to: "base.json5")
+    let path = folder.write("{ version: 1, extends: './base.json5' }", to: "child.json5")
     #expect(try ProfileLibrary().profile(path).summary == "the base")
   }
 
   @Test func aUsersProfileMayExtendTheShippedOneOfItsOwnName() throws {
-    try folder.write("echo.json5", "{ version: 1, extends: 'echo', accessory: { name: 'My Echo' } }")
+    folder.write("{ version: 1, extends: 'echo', accessory: { name: 'My Echo' } }", to: "echo.json5")
     let profile = try library.profile("echo")
     #expect(profile.identity.name == "My Echo")
     #expect(profile.identity.manufacturer == "Example Works")
@@ -146,41 +144,41 @@ import Testing
 
   @Test func aCircleIsNamedWithItsWholeChain() throws {
     let (a, b) = ("\(folder.path)/a.json5", "\(folder.path)/b.json5")
-    try folder.write("a.json5", "{ version: 1, extends: 'b' }")
-    try folder.write(
-      "b.json5", "{ version: 1,\n  extends: '../\(folder.path.split(separator: "/").last ?? "")/a.json5' }")
+    folder.write("{ version: 1, extends: 'b' }", to: "a.json5")
+    folder.write(
+      "{ version: 1,\n  extends: '../\(folder.path.split(separator: "/").last ?? "")/a.json5' }", to: "b.json5")
     let around = "\(folder.path)/../\(folder.path.split(separator: "/").last ?? "")/a.json5"
     #expect(
       failure("a") == "\(b):2:12: extends: profiles extend each other in a circle: \(a) → \(b) → \(around)")
-    let itself = try folder.write("self.json5", "{ version: 1, extends: './self.json5' }")
+    let itself = folder.write("{ version: 1, extends: './self.json5' }", to: "self.json5")
     #expect(
       failure("self")
         == "\(itself):1:24: extends: profiles extend each other in a circle: \(itself) → \(folder.path)/./self.json5")
   }
 
   @Test func aChainHasAnEnd() throws {
-    for index in 0..<40 { try folder.write("c\(index).json5", "{ version: 1, extends: 'c\(index + 1)' }") }
+    for index in 0..<40 { folder.write("{ version: 1, extends: 'c\(index + 1)' }", to: "c\(index).json5") }
     #expect(failure("c0") == "\(folder.path)/c31.json5:1:24: extends: more than 32 profiles extend each other")
   }
 
   @Test func whatIsExtendedAndDoesNotExistIsNamedWhereItIsSaid() throws {
-    let path = try folder.write("child.json5", "{ version: 1,\n extends: 'ehco' }")
+    let path = folder.write("{ version: 1,\n extends: 'ehco' }", to: "child.json5")
     #expect(
       failure("child")
         == "\(path):2:11: extends: no profile 'ehco', did you mean 'echo'? Looked in \(folder.path) and the shipped "
         + "profiles \(Self.shipped)")
-    let other = try folder.write("other.json5", "{ version: 1, extends: 'gone.json5' }")
+    let other = folder.write("{ version: 1, extends: 'gone.json5' }", to: "other.json5")
     #expect(
       failure("other")
         == "\(other):1:24: extends: \(folder.path)/gone.json5 cannot be read: No such file or directory")
   }
 
   @Test func mistakesOfTheExtendedFileAreNamedInThatFile() throws {
-    let base = try folder.write("base.json5", document(accessory: "dockType: 5"))
-    try folder.write("child.json5", "{ version: 1, extends: 'base' }")
+    let base = folder.write(document(accessory: "dockType: 5"), to: "base.json5")
+    folder.write("{ version: 1, extends: 'base' }", to: "child.json5")
     #expect(failure("child") == "\(base):7:11: accessory.dockType: expected text, found number 5")
-    let old = try folder.write("old.json5", "{ version: 3 }")
-    try folder.write("young.json5", "{ version: 1, extends: 'old' }")
+    let old = folder.write("{ version: 3 }", to: "old.json5")
+    folder.write("{ version: 1, extends: 'old' }", to: "young.json5")
     #expect(failure("young") == "\(old):1:12: version: expected 1, the format this program reads, found number 3")
   }
 }

@@ -1,49 +1,9 @@
-import Glibc
+import TestSupport
 
 @testable import AccessoryProfiles
 
-/// A folder of its own for a test, removed with everything in it when the test is over.
-final class TemporaryFolder {
-  let path: String
-  private var files: [String] = []
-
-  init() throws {
-    var template = Array("/tmp/easim-profiles-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { throw Failure(code: errno) }
-    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-
-  struct Failure: Error { let code: Int32 }
-
-  /// Writes a file and returns its path.
-  @discardableResult
-  func write(_ name: String, _ text: String) throws -> String {
-    let file = "\(path)/\(name)"
-    let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw Failure(code: errno) }
-    defer { close(descriptor) }
-    var bytes = Array(text.utf8)[...]
-    while !bytes.isEmpty {
-      let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      guard count > 0 else { throw Failure(code: errno) }
-      bytes = bytes.dropFirst(count)
-    }
-    files.append(file)
-    return file
-  }
-
-  deinit {
-    for file in files { unlink(file) }
-    rmdir(path)
-  }
-}
-
 /// The directory of the profiles in the source tree.
-let profilesFolder: String = {
-  var parts = #filePath.split(separator: "/", omittingEmptySubsequences: false)
-  parts.removeLast(3)
-  return parts.joined(separator: "/") + "/profiles"
-}()
+let profilesFolder = "\(Repository.root)/profiles"
 
 /// A whole profile's text with parts of it replaced. Each part begins a line of its own, at its first column: the
 /// protocols line 5, keys of the accessory line 7, other sections line 9.

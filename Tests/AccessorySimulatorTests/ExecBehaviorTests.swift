@@ -4,6 +4,7 @@ import AccessorySessions
 import AccessorySimulator
 import AccessoryTransports
 import Glibc
+import TestSupport
 import Testing
 
 /// Real programs on the loop of real time. One after another, because they count this process's descriptors and
@@ -110,21 +111,16 @@ import Testing
   }
 
   @Test func theEndOfTheSessionIsTheEndOfTheProgramsInputAfterAllThatHadCome() throws {
-    var folder = Array("/tmp/easim-test-XXXXXX".utf8CString)
-    try #require(mkdtemp(&folder) != nil)
-    let path = String(decoding: folder.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    defer {
-      unlink("\(path)/gate")
-      rmdir(path)
-    }
-    try #require(mkfifo("\(path)/gate", 0o600) == 0)
+    let folder = TemporaryFolder()
+    let path = folder.file("gate")
+    try #require(mkfifo(path, 0o600) == 0)
     // The program reads nothing before the session is over, so that more than a pipe holds is left for afterwards.
-    let (bench, ear) = try open("read line < \(path)/gate; wc -c >&2", grace: .seconds(20))
+    let (bench, ear) = try open("read line < \(path); wc -c >&2", grace: .seconds(20))
     ear.send([UInt8](repeating: 7, count: 200_000))
     wait("all is acknowledged") { ear.session.unacknowledged == 0 && ear.session.bytesWritten == 200_000 }
     ear.session.close()
     wait("the session is over") { bench.endings.count == 1 }
-    let gate = Glibc.open("\(path)/gate", O_RDWR)
+    let gate = Glibc.open(path, O_RDWR)
     #expect(write(gate, "\n", 1) == 1)
     wait("the program ends") { bench.accessory.runningPrograms == 0 }
     close(gate)

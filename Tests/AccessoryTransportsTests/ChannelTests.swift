@@ -1,6 +1,7 @@
 import AccessoryCore
 import AccessoryTransports
 import ChannelSuite
+import TestSupport
 import Testing
 
 /// The suite that every channel passes unchanged, on every channel that needs nothing but this machine.
@@ -37,7 +38,7 @@ enum ChannelFactories {
   private static let sockets = ChannelFactory.Traits.all.subtracting(.canBeCut)
 
   static let unix = ChannelFactory("unix socket", traits: sockets) {
-    let directory = TemporaryDirectory()
+    let directory = TemporaryFolder()
     return try connected(at: .unix(path: directory.path + "/channel.sock"), keeping: directory)
   }
 
@@ -52,7 +53,7 @@ enum ChannelFactories {
   /// The left end is the host's. What the right end, the simulator's, has sent when it closes is the kernel's to throw
   /// away: a terminal that hangs up forgets what was not read.
   static let pty = ChannelFactory("pty", traits: sockets.subtracting(.rightCloseDelivers)) {
-    let directory = TemporaryDirectory()
+    let directory = TemporaryFolder()
     return try connected(at: .pty(path: directory.path + "/line"), keeping: directory)
   }
 

@@ -1,6 +1,7 @@
 import AccessoryCore
 import AccessoryTransports
 import Glibc
+import TestSupport
 import Testing
 
 /// What a channel over a descriptor does beyond the suite, with a bare socket as the other end.
@@ -130,7 +131,7 @@ import Testing
       func descriptorReady(_ readiness: Readiness) {}
     }
     let pipe = try Pipe()
-    let directory = TemporaryDirectory()
+    let directory = TemporaryFolder()
     let file = open(directory.path + "/file", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     defer { close(file) }
     weak var first: Holder?

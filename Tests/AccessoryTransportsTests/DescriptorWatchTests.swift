@@ -1,6 +1,7 @@
 import AccessoryCore
 import AccessoryTransports
 import Glibc
+import TestSupport
 import Testing
 
 @Suite struct DescriptorWatchTests {
@@ -126,7 +127,7 @@ import Testing
   }
 
   @Test func aFileThatEpollRefusesIsPolledWhileItIsWaitedFor() throws {
-    let directory = TemporaryDirectory()
+    let directory = TemporaryFolder()
     let file = open(directory.path + "/file", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     #expect(file >= 0)
     defer { close(file) }

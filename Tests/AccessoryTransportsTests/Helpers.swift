@@ -139,31 +139,3 @@ final class Pipe {
     writing = -1
   }
 }
-
-/// A directory of its own for one test, gone with the last reference.
-final class TemporaryDirectory {
-  let path: String
-
-  init() {
-    var template = Array("/tmp/easim-test-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { fatalError("no temporary directory: \(String(cString: strerror(errno)))") }
-    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-
-  deinit {
-    for name in names where unlink("\(path)/\(name)") != 0 { rmdir("\(path)/\(name)") }
-    rmdir(path)
-  }
-
-  /// What is in it, sorted.
-  var names: [String] {
-    guard let stream = opendir(path) else { return [] }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-      if name != ".", name != ".." { names.append(name) }
-    }
-    return names.sorted()
-  }
-}

@@ -2,10 +2,11 @@ import AccessoryCore
 import AccessoryTransports
 import CLinux
 import Glibc
+import TestSupport
 import Testing
 
 @Suite struct PtyTests {
-  let directory = TemporaryDirectory()
+  let directory = TemporaryFolder()
   var path: String { directory.path + "/line" }
   var address: Address { .pty(path: path) }
 

@@ -1,5 +1,6 @@
 import AccessoryCore
 import AccessoryTransports
+import TestSupport
 import Testing
 
 @Suite struct TransportsTests {
@@ -20,7 +21,7 @@ import Testing
   /// Of each kind: what answers, connects or listens lets go of the loop when its work is done.
   @Test(arguments: ["unix:PATH", "tcp:127.0.0.1:0", "pty:PATH", "usb:"])
   func nothingIsLeftOfALoopWhoseCablesAreClosed(form: String) throws {
-    let directory = TemporaryDirectory()
+    let directory = TemporaryFolder()
     let path = directory.path + "/here"
     let address = try Address(parsing: form.hasSuffix("PATH") ? String(form.dropLast(4)) + path : form)
     weak var held: EpollLoop?

@@ -1,10 +1,11 @@
 import AccessoryCore
 import AccessoryTransports
 import Glibc
+import TestSupport
 import Testing
 
 @Suite struct UnixSocketTests {
-  let directory = TemporaryDirectory()
+  let directory = TemporaryFolder()
   var path: String { directory.path + "/a.sock" }
   var address: Address { .unix(path: path) }
 
@@ -195,7 +196,7 @@ import Testing
   /// time; then one more is accepted, and the next complaint is a new one.
   @Test func withoutDescriptorsAListenerSaysSoOnceAndTriesAgain() async {
     await #expect(processExitsWith: .success) {
-      let directory = TemporaryDirectory()
+      let directory = TemporaryFolder()
       let meeting = try Meeting(at: .unix(path: directory.path + "/a.sock"))
       let waiting = try (0..<10).map { _ in try RawSocket(connectingTo: directory.path + "/a.sock") }
       let limit = try DescriptorLimit(100)

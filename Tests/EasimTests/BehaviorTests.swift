@@ -1,9 +1,10 @@
 import Glibc
+import TestSupport
 import Testing
 
 /// `easim run --behavior` as it is typed.
 @Suite struct BehaviorTests {
-  let place = Place()
+  let place = TemporaryFolder()
 
   @Test func aProgramAnswersAndItsComplaintsAreOnTheTimeline() throws {
     let accessory = try Accessory(

@@ -4,7 +4,7 @@ import Testing
 
 /// Two processes that need no address: the bench is where they meet.
 @Suite struct BenchTests {
-  let place = Place()
+  let place = TemporaryFolder()
 
   func easim(_ words: String...) throws -> Program {
     try Program(path: BuiltProducts.easim, words, environment: ["EASIM_BENCH": place.file("bench")])

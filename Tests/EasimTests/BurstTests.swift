@@ -4,7 +4,7 @@ import Testing
 
 /// `easim burst` against `easim run`, as a user types it.
 @Suite struct BurstTests {
-  let place = Place()
+  let place = TemporaryFolder()
 
   /// The report that a run wrote.
   func report(_ name: String = "r.json") throws -> StrictJSON {

@@ -1,13 +1,14 @@
 import Glibc
+import TestSupport
 import Testing
 
 /// `easim console` by a pipe, as a script uses it.
 @Suite struct ConsoleTests {
-  let place = Place()
+  let place = TemporaryFolder()
 
   /// Runs the console with these lines as its input.
   private func run(_ lines: [String], at address: String, _ words: String...) throws -> Program.Remains {
-    place.write(Array((lines.joined(separator: "\n") + "\n").utf8), to: "lines")
+    place.write(lines.joined(separator: "\n") + "\n", to: "lines")
     let options = words.joined(separator: " ")
     return try shell("cat \(place.file("lines")) | exec \(BuiltProducts.easim) console \(address) \(options)").wait()
   }
@@ -114,7 +115,7 @@ import Testing
       <key>UIBackgroundModes</key><array><string>external-accessory</string></array>
       </dict></plist>
       """
-    place.write(Array(plist.utf8), to: "Info.plist")
+    place.write(plist, to: "Info.plist")
     let keeping = try run(script, at: accessory.address, "--info-plist", place.file("Info.plist"))
     #expect(keeping.out.contains("in the background\n1  李未可"), "\(keeping.out)\(keeping.err)")
     try accessory.interrupt()

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 /// `easim decode` as it is typed: files, stdin, exit codes.
 @Suite struct DecodeTests {
-  let place = Place()
+  let place = TemporaryFolder()
   private let capture: [UInt8] = [
     0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10, 0xFF, 0x5A, 0x00, 0x10, 0x40, 0x41, 0x01, 0x01, 0x14, 0x40, 0x40, 0x00, 0x06,
     0x1D, 0x00, 0x5D,
@@ -30,7 +31,7 @@ import Testing
     let spoiled = try Program.run("decode", place.file("spoiled"))
     #expect(spoiled.ending == .exit(1))
     #expect(spoiled.err.contains("1 of them spoiled"))
-    place.write(Array("ff 55\nDear Sir,\n".utf8), to: "letter")
+    place.write("ff 55\nDear Sir,\n", to: "letter")
     let letter = try Program.run("decode", place.file("letter"))
     #expect(letter.ending == .exit(2))
     #expect(letter.err.contains("\(place.file("letter")):2:1: 'Dear' is not hex"))

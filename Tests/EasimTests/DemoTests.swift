@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test func oneSeedWritesOneTranscriptInEveryProcess() throws {
-    let place = Place()
+    let place = TemporaryFolder()
     var outputs: [String] = []
     for name in ["first", "second"] {
       let demo = try Program.run(
@@ -101,8 +101,8 @@ import Testing
 
   @Test(arguments: ["session,refuse", "session,silent", "session,close,delay=0s", "authentication,wrong"])
   func aDemoThatDoesNotComeOutAsItShouldEndsWithOne(quirk: String) throws {
-    let place = Place()
-    place.write(Array("{extends: \"lawk-view\", version: 1, quirks: [\"\(quirk)\"]}".utf8), to: "odd.json5")
+    let place = TemporaryFolder()
+    place.write("{extends: \"lawk-view\", version: 1, quirks: [\"\(quirk)\"]}", to: "odd.json5")
     let demo = try Program.run("demo", place.file("odd.json5"), "--virtual")
     #expect(demo.ending == .exit(1), "\(demo.out)\(demo.err)")
   }

@@ -4,7 +4,7 @@ import Testing
 
 /// How processes end: interrupted, killed, alone, too late, or in somebody's way.
 @Suite struct EndingTests {
-  let place = Place()
+  let place = TemporaryFolder()
 
   @Test(arguments: Accessory.Medium.allCases, [SIGINT, SIGTERM])
   func anInterruptedRunUnplugsSaysSoAndLeavesNothingBehind(medium: Accessory.Medium, signal: Int32) throws {

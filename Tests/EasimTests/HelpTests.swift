@@ -22,7 +22,7 @@ import Testing
   /// Runs a line as a shell does, in `place`, with the `easim` under test first on the PATH.
   ///
   /// The bench and what is in /tmp are in `place` as well, so that two test runs on one machine do not meet.
-  static func shell(_ line: String, in place: Place) throws -> Program {
+  static func shell(_ line: String, in place: TemporaryFolder) throws -> Program {
     let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
     let line = "cd '\(place.path)' && " + line.replacing("/tmp/", with: "\(place.path)/")
     return try Program(
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test func everyExampleIsUnderstoodToItsLastWord() throws {
-    let place = Place()
+    let place = TemporaryFolder()
     for command in try Self.commands() {
       let examples = try Self.examples(command)
       #expect(!examples.isEmpty)
@@ -83,7 +83,7 @@ import Testing
   static let lasting = ["easim watch": "plugged in"]
 
   @Test func everyExampleWorksAsPrintedWhileThoseOfRunAreRunning() throws {
-    let place = Place()
+    let place = TemporaryFolder()
     place.write([0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10], to: "capture.bin")
     let runs = try Self.examples("run").map { try Self.shell("exec \($0)", in: place) }
     for run in runs { try run.line("plugged in") }

@@ -64,7 +64,7 @@ import Testing
     let list = protocols.map { "<string>\($0)</string>" }.joined()
     let text =
       "<plist version=\"1.0\"><dict><key>UISupportedExternalAccessoryProtocols</key><array>\(list)</array></dict></plist>"
-    bench.place.write(Array(text.utf8), to: "Info.plist")
+    bench.place.write(text, to: "Info.plist")
     return bench.place.file("Info.plist")
   }
 
@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test func aWrongInfoPlistIsNamedWithItsPlace() throws {
-    bench.place.write(Array("<plist>\n<dict><key>a</key></dict></plist>".utf8), to: "Info.plist")
+    bench.place.write("<plist>\n<dict><key>a</key></dict></plist>", to: "Info.plist")
     let path = bench.place.file("Info.plist")
     let easim = try bench.run("info", "--info-plist", path)
     #expect(easim.ending == .exit(2))

@@ -34,7 +34,7 @@ import Testing
   /// A flicker, a session, a refused session, an accessory that is pulled and one that fails authentication: each
   /// printed by both ends.
   @Test func everyLineOfBothEndsIsAsDocumented() throws {
-    let place = Place()
+    let place = TemporaryFolder()
     var lines: [StrictJSON] = []
     for (quirk, expect) in [
       ("flicker,empty=5ms,gap=5ms", "echo"), ("session,refuse", "none"), ("authentication,wrong", "none"),

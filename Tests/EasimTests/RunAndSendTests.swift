@@ -4,7 +4,7 @@ import Testing
 
 /// Two processes, one cable: `easim run` and `easim send` on every medium there is.
 @Suite struct RunAndSendTests {
-  let place = Place()
+  let place = TemporaryFolder()
 
   @Test(arguments: Accessory.Medium.allCases, [false, true])
   func tenThousandBytesAreEchoedBetweenTwoProcesses(medium: Accessory.Medium, flickers: Bool) throws {

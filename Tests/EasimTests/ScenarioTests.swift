@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(arguments: names) func oneSeedWritesOneTranscriptInTwoProcesses(name: String) throws {
-    let place = Place()
+    let place = TemporaryFolder()
     let runs = try ["first", "second"].map { file in
       try Program("scenario", "run", name, "--seed", "11", "--json", "--transcript", place.file(file))
     }
@@ -66,7 +66,7 @@ import Testing
   /// All at once, since each mostly waits: the longest takes a minute. Not under a sanitizer: a program that takes ten
   /// times as long cannot keep the times that real accessories keep, and what it does is tested in virtual time.
   @Test(.enabled(if: getenv("EASIM_SANITIZED") == nil)) func everyScenarioCanBePlayedByTwoProcesses() throws {
-    let place = Place()
+    let place = TemporaryFolder()
     let pairs = try Self.names.map { name in try Pair(name, on: "unix:\(place.file("\(name)-{index}.sock"))") }
     for pair in pairs { try pair.expect(.exit(0)) }
   }
@@ -74,7 +74,7 @@ import Testing
   @Test func onTheBenchAndOnATerminalTheyComeOutTheSame() throws {
     let bench = BenchPlace()
     let environment = ["EASIM_BENCH": bench.path]
-    let place = Place()
+    let place = TemporaryFolder()
     let pairs = [
       try Pair("flicker", on: "bench:", environment: environment),
       try Pair("transport-switch", on: "bench:\(place.file("bench"))#"),
@@ -85,7 +85,7 @@ import Testing
   }
 
   @Test func theClientThatAScenarioBreaksIsFoundOutFromTheOtherProcess() throws {
-    let place = Place()
+    let place = TemporaryFolder()
     let pair = try Pair("flicker", on: "unix:\(place.file("glasses.sock"))", client: "naive")
     try pair.expect(.exit(1))
   }
@@ -110,7 +110,7 @@ import Testing
   }
 
   @Test func whereNoAccessoriesAreTheOtherEndGivesUp() throws {
-    let place = Place()
+    let place = TemporaryFolder()
     let address = "unix:\(place.file("nobody.sock"))"
     let run = try Program.run("scenario", "run", "flicker", "--at", address, "--timeout", "100ms")
     #expect(run.ending == .exit(3))
@@ -118,7 +118,7 @@ import Testing
   }
 
   @Test func anAccessoriesEndThatNobodyJoinsWaits() throws {
-    let place = Place()
+    let place = TemporaryFolder()
     let run = try Program.run(
       "run", "--scenario", "flicker", "--on", "unix:\(place.file("s.sock"))", "--for", "50ms")
     #expect(run.ending == .exit(0))

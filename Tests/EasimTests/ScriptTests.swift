@@ -17,7 +17,7 @@ import Testing
 
   @Test(.enabled(if: access("/usr/bin/python3", X_OK) == 0, "the guest's script needs python3"))
   func aMachineWithoutQEMUSaysWhatToInstall() throws {
-    let place = Place()
+    let place = TemporaryFolder()
     let guest = try Program(
       path: "/usr/bin/python3", ["\(Repository.root)/Scripts/kernel/guest", "script"],
       environment: ["PATH": place.path]
@@ -51,7 +51,7 @@ import Testing
 
 /// Bringing a machine to the point where easim can be built, on machines made of a few fake programs.
 @Suite struct SetUpTests {
-  let place = Place()
+  let place = TemporaryFolder()
 
   /// Runs the set-up on a machine that has only these programs, each a line of shell, and what bash itself needs.
   ///

@@ -5,7 +5,7 @@ import Testing
 /// `easim soak` as a user runs it.
 @Suite struct SoakTests {
   @Test(arguments: [3, 17, 4_711]) func twoProcessesWriteOneTranscript(seed: Int) throws {
-    let place = Place()
+    let place = TemporaryFolder()
     for file in ["one", "two"] {
       let run = try Program.run(
         "soak", "--seed", "\(seed)", "--seeds", "1", "--transcript", place.file(file))
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test func aFailureIsMadeSmallAndItsFileAndItsCommandFailLikewise() throws {
-    let place = Place()
+    let place = TemporaryFolder()
     let soak = try Program.run(
       "soak", "--seeds", "30", "--forbid", "windowFull", "--save", place.file("found"), "--json")
     #expect(soak.ending == .exit(1))
@@ -55,19 +55,19 @@ import Testing
   }
 
   @Test func withoutAFolderTheScenarioIsPrinted() throws {
-    let place = Place()
+    let place = TemporaryFolder()
     let soak = try Program.run("soak", "--seeds", "1", "--forbid", "linkUp")
     #expect(soak.ending == .exit(1))
     let start = try #require(soak.out.range(of: "// A random world that breaks a rule"))
     let end = try #require(soak.out.range(of: "\n}\n"))
-    place.write(Array(soak.out[start.lowerBound..<end.upperBound].utf8), to: "printed.json5")
+    place.write(soak.out[start.lowerBound..<end.upperBound], to: "printed.json5")
     let run = try Program.run("scenario", "run", place.file("printed.json5"))
     #expect(run.ending == .exit(1))
     #expect(run.out.contains("forbidden linkUp"))
   }
 
   @Test func theAccessoriesMayBeAProfile() throws {
-    let place = Place()
+    let place = TemporaryFolder()
     let soak = try Program.run("soak", "lawk-view", "--seeds", "1", "--transcript", place.file("t"))
     #expect(soak.ending == .exit(0))
     #expect(place.text("t").contains("com.lawaken.iap2"))
@@ -106,9 +106,9 @@ import Testing
 
   @Test(arguments: ["--real-time", "--client=naive", "--at=unix:/tmp/x"])
   func aScenarioWithAppsTakesNoClient(option: String) throws {
-    let place = Place()
+    let place = TemporaryFolder()
     let text = "{ version: 1, description: 'd', accessories: { a: { profile: 'echo' } }, apps: {}, steps: [] }"
-    place.write(Array(text.utf8), to: "s.json5")
+    place.write(text, to: "s.json5")
     let run = try Program.run("scenario", "run", place.file("s.json5"), option)
     #expect(run.ending == .exit(2))
     #expect(run.err.contains("this one has 'apps'"))
@@ -118,7 +118,7 @@ import Testing
   }
 }
 
-extension Place {
+extension TemporaryFolder {
   /// The text of a file; empty when there is none.
   fileprivate func text(_ name: String) -> String { String(decoding: bytes(name) ?? [], as: UTF8.self) }
 }

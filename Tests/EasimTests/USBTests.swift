@@ -5,7 +5,7 @@ import Testing
 /// `usb:` as a user types it, with real libusb and libudev on a device that umockdev plays. Behind its endpoints is
 /// `easim run`.
 @Suite(.enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct USBTests {
-  let place = Place()
+  let place = TemporaryFolder()
 
   // MARK: Shapes
 
@@ -70,7 +70,7 @@ import Testing
     let list = try USBMock(descriptors: descriptors).run("list", "usb:")
     #expect(list.ending == .exit(3))
     #expect(list.out.hasSuffix("  \(reason)\n"), "\(list.out)")
-    let info = try USBMock(descriptors: descriptors).run("info", "usb:", "--timeout", "100ms")
+    let info = try USBMock(descriptors: descriptors).run("info", "usb:", "--timeout", "1s")
     #expect(info.ending == .exit(3))
     #expect(info.err.contains(reason.dropFirst().dropLast()), "\(info.err)")
   }
@@ -181,7 +181,7 @@ import Testing
   }
 
   @Test func aClaimByAnotherProgramIsTheReason() throws {
-    let info = try USBMock(options: ["--claimed"]).run("info", "usb:", "--timeout", "100ms")
+    let info = try USBMock(options: ["--claimed"]).run("info", "usb:", "--timeout", "1s")
     #expect(info.ending == .exit(3))
     #expect(info.err.contains("usb:1-2: another program has claimed it"), "\(info.err)")
     let list = try USBMock(options: ["--claimed"]).run("list", "usb:")
@@ -214,7 +214,7 @@ import Testing
   @Test func anUnchangedProgramMeetsAnAccessoryOnUSB() throws {
     let accessory = try Accessory(on: .unix, in: place)
     let program = [
-      "env", "EASIM_BENCH=\(place.path)", "EASIM_ENDPOINTS=usb:", "\(BuiltProducts.folder)/EADemoClient",
+      "env", "EASIM_BENCH=\(place.path)", "EASIM_ENDPOINTS=usb:", BuiltProducts.program("EADemoClient"),
       "com.lawaken.iap2", "10k",
     ]
     let demo = try mock().start(program: program).wait()
@@ -227,7 +227,7 @@ import Testing
   /// What its accessory says of a device that it cannot have is on its standard error stream.
   @Test func aProgramIsToldWhyAnAccessoryOnUSBIsNotItsOwn() throws {
     let program = [
-      "env", "EASIM_BENCH=\(place.path)", "EASIM_ENDPOINTS=usb:", "\(BuiltProducts.folder)/EADemoClient",
+      "env", "EASIM_BENCH=\(place.path)", "EASIM_ENDPOINTS=usb:", BuiltProducts.program("EADemoClient"),
       "com.lawaken.iap2", "10k",
     ]
     let demo = try USBMock(options: ["--claimed"]).start(program: program)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// What is wrong with a command line is named, with the nearest right word where there is one, and the exit code is 2.
@@ -128,8 +129,8 @@ import Testing
   @Test(arguments: [
     "send unix:/tmp/a --10k --expect ecco", "send nowhere --10k", "run lawk-view --on nowhere", "demo --quirk flickr",
   ]) func aWrongCommandLineTouchesNoFile(words: String) throws {
-    let place = Place()
-    place.write(Array("precious".utf8), to: "transcript")
+    let place = TemporaryFolder()
+    place.write("precious", to: "transcript")
     let words = words.split(separator: " ").map(String.init) + ["--transcript", place.file("transcript")]
     #expect(try Program(path: BuiltProducts.easim, words).wait().ending == .exit(2))
     #expect(place.bytes("transcript") == Array("precious".utf8))

@@ -5,7 +5,7 @@ import Testing
 @Suite struct BenchTests {
   @Test(arguments: [["string", "Hello"], ["hex", "0102ff"], ["10k"]])
   func anUnchangedProgramMeetsTheAccessoryOfAnotherProcess(what: [String]) throws {
-    let bench = try Bench()
+    let bench = Bench()
     _ = try bench.start("easim", ["run", "echo"])
     let result = try bench.run("EADemoClient", ["com.example.echo"] + what)
     #expect(result.status == 0, "\(result)")
@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test func itSurvivesTheFlickerOfAnotherProcess() throws {
-    let bench = try Bench()
+    let bench = Bench()
     _ = try bench.start("easim", ["run", "echo", "--quirk", "flicker"])
     let result = try bench.run("EADemoClient", ["com.example.echo", "10k"])
     #expect(result.status == 0, "\(result)")
@@ -23,21 +23,21 @@ import Testing
   }
 
   @Test func endpointsNameAccessoriesThatAreNotOnTheBench() throws {
-    let bench = try Bench()
-    let address = "unix:\(bench.folder.path)/echo.sock"
+    let bench = Bench()
+    let address = "unix:\(bench.folder.file("echo.sock"))"
     _ = try bench.start("easim", ["run", "echo", "--on", address])
     let result = try bench.run("EADemoClient", ["com.example.echo", "10k"], ["EASIM_ENDPOINTS": address])
     #expect(result.status == 0, "\(result)")
   }
 
   @Test func anInfoPlistThatDeclaresNothingHidesTheAccessoryAndSaysSo() throws {
-    let bench = try Bench()
-    let plist = bench.folder.appendingPathComponent("Info.plist")
-    try Data("<?xml version=\"1.0\"?><plist version=\"1.0\"><dict/></plist>".utf8).write(to: plist)
-    let address = "unix:\(bench.folder.path)/echo.sock"
+    let bench = Bench()
+    let plist = bench.folder.write(
+      "<?xml version=\"1.0\"?><plist version=\"1.0\"><dict/></plist>", to: "Info.plist")
+    let address = "unix:\(bench.folder.file("echo.sock"))"
     _ = try bench.start("easim", ["run", "echo", "--on", address])
     let client = try bench.start(
-      "EADemoClient", ["com.example.echo", "10k"], ["EASIM_ENDPOINTS": address, "EASIM_INFO_PLIST": plist.path])
+      "EADemoClient", ["com.example.echo", "10k"], ["EASIM_ENDPOINTS": address, "EASIM_INFO_PLIST": plist])
     let errors = (client.standardError as? Pipe)?.fileHandleForReading
     var said = ""
     while !said.contains("UISupportedExternalAccessoryProtocols"), let more = errors?.availableData, !more.isEmpty {
@@ -49,7 +49,7 @@ import Testing
     client.waitUntilExit()
     let all = try bench.run(
       "EADemoClient", ["com.example.echo", "10k"],
-      ["EASIM_ENDPOINTS": address, "EASIM_INFO_PLIST": plist.path, "EASIM_ALL_PROTOCOLS": "1"])
+      ["EASIM_ENDPOINTS": address, "EASIM_INFO_PLIST": plist, "EASIM_ALL_PROTOCOLS": "1"])
     #expect(all.status == 0, "\(all)")
   }
 }

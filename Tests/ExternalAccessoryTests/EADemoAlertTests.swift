@@ -101,8 +101,8 @@ import Testing
   /// "When no accessory is attached, the main screen will display the message 'No Accessories Connected'", and it does so
   /// again when the accessory is detached.
   @Test func a4NoAccessoriesConnectedIsShownWhileTheListIsEmpty() throws {
-    let bench = try Bench()
-    let address = "unix:\(bench.folder.path)/echo.sock"
+    let bench = Bench()
+    let address = "unix:\(bench.folder.file("echo.sock"))"
     let demo = try bench.start("EADemoClient", ["com.example.none", "10k"], ["EASIM_ENDPOINTS": address])
     let screen = (demo.standardOutput as? Pipe)?.fileHandleForReading
     var shown = ""

@@ -1,5 +1,6 @@
 import ExternalAccessory
 import ExternalAccessorySimulation
+import TestSupport
 import Testing
 
 /// What a failed test says of its world. The failures happen in a process of their own, which runs this very bundle.
@@ -7,8 +8,7 @@ import Testing
   /// What the tests of ``DeliberateFailures`` print.
   private func output(of test: String) throws -> String {
     let process = Process()
-    process.executableURL = URL(
-      fileURLWithPath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+    process.executableURL = URL(fileURLWithPath: BuiltProducts.tests)
     process.arguments = ["--testing-library", "swift-testing", "--filter", "DeliberateFailures/\(test)"]
     process.environment = ProcessInfo.processInfo.environment.merging([variableForFailures: "1"]) { $1 }
     let output = Pipe()

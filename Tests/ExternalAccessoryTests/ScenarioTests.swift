@@ -11,8 +11,8 @@ import Testing
   /// `easim scenario run`. What passes on the cables, and the timeline, are the same bytes.
   @Test(arguments: ScenarioLibrary().names)
   func aWorldsTranscriptIsThatOfTheCommandLine(name: String) async throws {
-    let bench = try Bench()
-    let file = bench.folder.appendingPathComponent("transcript").path
+    let bench = Bench()
+    let file = bench.folder.file("transcript")
     let printed = try bench.run("easim", ["scenario", "run", name, "--json", "--transcript", file]).output
     let transcript = try String(contentsOfFile: file, encoding: .utf8)
 
@@ -41,8 +41,8 @@ import Testing
   /// What the manager shows is the same world: up to the first session, an app of Apple's API sees the same bytes pass.
   @Test(arguments: ["flicker", "transport-switch", "late-authentication", "stale-bytes"])
   func upToTheAppsFirstSessionTheTranscriptIsTheSame(name: String) async throws {
-    let bench = try Bench()
-    let file = bench.folder.appendingPathComponent("transcript").path
+    let bench = Bench()
+    let file = bench.folder.file("transcript")
     _ = try bench.run("easim", ["scenario", "run", name, "--transcript", file])
     let all = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").map(String.init)
     let expected = Array(all.prefix { !$0.contains(" EA00 ") })

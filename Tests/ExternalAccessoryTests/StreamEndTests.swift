@@ -19,8 +19,7 @@ import Testing
   @Test(arguments: ["unplug", "pull", "close"]) func t10TheEndComesOnBothStreams(how: String) async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let ear = StreamEar(parts.session)
-      parts.session.start(ear)
+      let ear = parts.session.listen()
       parts.far.send([1, 2])
       await world.settle()
       switch how {
@@ -40,8 +39,7 @@ import Testing
     settings.lossEvent = .errorOccurred
     try await withSimulatedWorld(settings) { world in
       let parts = try await open(world)
-      let ear = StreamEar(parts.session)
-      parts.session.start(ear)
+      let ear = parts.session.listen()
       await world.settle()
       parts.simulated.unplug()
       await world.settle()
@@ -70,8 +68,7 @@ import Testing
     settings.lossEvent = .silence
     try await withSimulatedWorld(settings) { world in
       let parts = try await open(world)
-      let ear = StreamEar(parts.session)
-      parts.session.start(ear)
+      let ear = parts.session.listen()
       await world.settle()
       let before = ear.all
       parts.simulated.unplug()
@@ -187,8 +184,7 @@ import Testing
   @Test func t10AnAccessoryThatPullsTheCableMidTransferEndsTheSessionWithWhatHadArrived() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let ear = StreamEar(parts.session)
-      parts.session.start(ear)
+      let ear = parts.session.listen()
       parts.far.send(counting(1_000_000))
       await world.run { !ear.received.isEmpty }
       parts.simulated.pull()

@@ -65,18 +65,12 @@ import Testing
     try await withSimulatedWorld(keeping) { world in
       let ear = Ear()
       manager.registerForLocalNotifications()
-      let simulated = try world.add("echo")
-      simulated.takeSessions()
-      simulated.plugIn()
-      await world.settle()
-      let accessory = try #require(manager.connectedAccessories.first)
-      let session = try #require(EASession(accessory: accessory, forProtocol: "com.example.echo"))
-      let streams = StreamEar(session)
-      session.start(streams)
+      let parts = try await open(world)
+      let streams = parts.session.listen()
       await world.settle()
       world.move(to: .suspended)
       await world.advance(by: .seconds(100))
-      simulated.sessions.first?.send([1, 2])
+      parts.far.send([1, 2])
       await world.settle()
       #expect(streams.received == [1, 2])
       #expect(ear.words == ["connect 1"])
@@ -98,8 +92,7 @@ import Testing
       await world.settle()
       let accessory = try #require(manager.connectedAccessories.first)
       let session = try #require(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]))
-      let streams = StreamEar(session)
-      session.start(streams)
+      let streams = session.listen()
       await world.settle()
       world.move(to: .background)
       await world.settle()
@@ -115,20 +108,15 @@ import Testing
     var settings = keeping
     settings.rules.wakeTime = .seconds(10)
     try await withSimulatedWorld(settings) { world in
-      let simulated = try world.add("echo")
-      simulated.takeSessions()
-      simulated.plugIn()
-      await world.settle()
-      let accessory = try #require(manager.connectedAccessories.first)
-      let session = try #require(EASession(accessory: accessory, forProtocol: "com.example.echo"))
+      let parts = try await open(world)
       await world.settle()
       world.move(to: .suspended)
-      simulated.sessions.first?.send([1])
+      parts.far.send([1])
       await world.advance(by: .seconds(9))
       #expect(world.appState == .background)
       await world.advance(by: .seconds(2))
       #expect(world.appState == .suspended)
-      #expect(session.accessory === accessory)
+      #expect(parts.session.accessory === parts.accessory)
     }
   }
 
@@ -136,17 +124,11 @@ import Testing
     var settings = keeping
     settings.rules.wakesForBytes = false
     try await withSimulatedWorld(settings) { world in
-      let simulated = try world.add("echo")
-      simulated.takeSessions()
-      simulated.plugIn()
-      await world.settle()
-      let accessory = try #require(manager.connectedAccessories.first)
-      let session = try #require(EASession(accessory: accessory, forProtocol: "com.example.echo"))
-      let streams = StreamEar(session)
-      session.start(streams)
+      let parts = try await open(world)
+      let streams = parts.session.listen()
       await world.settle()
       world.move(to: .suspended)
-      simulated.sessions.first?.send([1])
+      parts.far.send([1])
       await world.advance(by: .seconds(60))
       #expect(world.appState == .suspended)
       #expect(streams.received == [])
@@ -170,8 +152,7 @@ import Testing
       let sessions = try before.map { accessory in
         try #require(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]))
       }
-      let streams = sessions.map { StreamEar($0) }
-      for (session, ear) in zip(sessions, streams) { session.start(ear) }
+      let streams = sessions.map { $0.listen() }
       await world.settle()
       world.move(to: .background)
       for accessory in simulated { accessory.pull() }
@@ -199,8 +180,7 @@ import Testing
       await world.settle()
       let accessory = try #require(manager.connectedAccessories.first)
       let session = try #require(EASession(accessory: accessory, forProtocol: "com.example.echo"))
-      let streams = StreamEar(session)
-      session.start(streams)
+      let streams = session.listen()
       world.move(to: .suspended)
       await world.advance(by: .seconds(60))
       #expect(streams.all == [])

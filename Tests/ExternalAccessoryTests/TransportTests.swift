@@ -132,8 +132,7 @@ import Testing
     settings.rules.announcesBytesOnce = true
     try await withSimulatedWorld(settings) { world in
       let parts = try await open(world)
-      let ear = StreamEar(parts.session)
-      parts.session.start(ear)
+      let ear = parts.session.listen()
       for byte in 1...3 as ClosedRange<UInt8> {
         parts.far.send([byte])
         await world.advance(by: .seconds(10))

@@ -4,13 +4,12 @@ import Testing
 
 /// The soak itself, for seconds: what takes hours finds out more, and this finds out whether it runs.
 @Suite struct RunTests {
-  private static let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-    .deletingLastPathComponent()
+  private static let soak = URL(fileURLWithPath: BuiltProducts.program("RealTimeSoak"))
 
   private func start(_ words: String..., err: Pipe? = nil) throws -> (process: Process, out: Pipe) {
     let process = Process()
-    process.executableURL = Self.folder.appendingPathComponent("RealTimeSoak")
-    process.arguments = words + ["--easim", Self.folder.appendingPathComponent("easim").path]
+    process.executableURL = Self.soak
+    process.arguments = words + ["--easim", BuiltProducts.easim]
     let out = Pipe()
     process.standardOutput = out
     if let err { process.standardError = err } else { process.standardError = FileHandle.nullDevice }
@@ -48,6 +47,11 @@ import Testing
     #expect(!err.fileHandleForReading.availableData.isEmpty)
     run.process.interrupt()
     let said = end(run)
+    // What had no time to come to anything is kept to be looked at.
+    let rest = String(decoding: err.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    if let kept = rest.firstMatch(of: #/said is in (\S+)/#) {
+      try FileManager.default.removeItem(atPath: String(kept.1))
+    }
     #expect(said.text.contains("stopped by Ctrl-C"))
     #expect(said.text.contains("How processes ended:"))
   }
@@ -55,7 +59,7 @@ import Testing
   @Test(arguments: [[], ["many"], ["1", "--media", "air"], ["1", "--seed"]])
   func aWrongCommandLineIsAnsweredWithTheRightOne(words: [String]) throws {
     let process = Process()
-    process.executableURL = Self.folder.appendingPathComponent("RealTimeSoak")
+    process.executableURL = Self.soak
     process.arguments = words
     let err = Pipe()
     process.standardError = err

@@ -92,11 +92,6 @@ public final class BenchDialer: Dialing {
     }
   }
 
-  /// Looks at every card again, because what is wanted has changed.
-  public func reconsider() {
-    for line in lines.values { dial(line) }
-  }
-
   // MARK: The bench
 
   private func happened(_ change: BenchWatcher.Change) {

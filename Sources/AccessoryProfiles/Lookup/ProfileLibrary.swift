@@ -5,7 +5,7 @@
 /// shipped profile whose name it took.
 ///
 /// ```swift
-/// let library = ProfileLibrary(userFolder: "/home/me/.config/easim/profiles")
+/// let library = ProfileLibrary(userFolder: "my-profiles")
 /// let accessory = try library.profile("lawk-view")
 /// let three = try library.template("sensor").instances(3)
 /// ```

@@ -1,5 +1,18 @@
 import AccessoryCore
 
+extension JSONObject {
+  /// Begins an event in the one shape that all of `--json` has.
+  ///
+  /// - Parameter side: where it happened; nil for what is about no side.
+  public init(event: String, at time: Instant, side: TimelineEvent.Side? = nil) {
+    self.init()
+    add("v", TimelineEvent.jsonVersion)
+    add("t", seconds: time)
+    if let side { add("side", side.rawValue) }
+    add("event", event)
+  }
+}
+
 extension TimelineEvent {
   /// The version of the shape that ``json`` has.
   public static let jsonVersion = 1
@@ -10,11 +23,7 @@ extension TimelineEvent {
   /// {"v":1,"t":0.250113,"side":"device","event":"connect","accessory":{"name":"…","serial":"…","protocols":[],"connectionID":33685633}}
   /// ```
   public var json: String {
-    var object = JSONObject()
-    object.add("v", Self.jsonVersion)
-    object.add("t", seconds: time)
-    object.add("side", side.rawValue)
-    object.add("event", kind.name)
+    var object = JSONObject(event: kind.name, at: time, side: side)
     if let subject { object.add("accessory", subject.json) }
     switch kind {
     case .attach(let place): object.add("on", place)

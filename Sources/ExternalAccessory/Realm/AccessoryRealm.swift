@@ -33,7 +33,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   /// The way to the main thread.
   package let main = MainDelivery()
   /// What Apple leaves open.
-  package let settings: RealmSettings
+  package let settings: FrameworkSettings
   /// What streams signalled and no run loop has performed yet.
   let signals = SignalCount()
   /// Closed while the app is suspended.
@@ -55,7 +55,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   private let noted = Noted()
 
   /// A realm that looks at nothing yet: ``look(at:settings:)``.
-  package init(_ entrance: any LoopEntrance, settings: RealmSettings) {
+  package init(_ entrance: any LoopEntrance, settings: FrameworkSettings) {
     self.entrance = entrance
     self.settings = settings
     air = WiFiAir(main, stoppedFirst: settings.configurationOrder == .stoppedFirst)

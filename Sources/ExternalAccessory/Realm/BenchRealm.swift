@@ -45,7 +45,7 @@ enum BenchRealm {
   static func make() -> AccessoryRealm {
     do {
       let loop = try Self.loop.get()
-      let realm = AccessoryRealm(try ThreadEntrance(loop), settings: RealmSettings())
+      let realm = AccessoryRealm(try ThreadEntrance(loop), settings: FrameworkSettings())
       // A program that calls exit() takes its libraries down while its other threads run; this one must not be in them.
       atexit { BenchRealm.stop() }
       let isSettled = DispatchSemaphore(value: 0)

@@ -12,13 +12,10 @@ final class AccessoryInputStream: InputStream {
     pipe.input.belong(to: self)
   }
 
-  deinit {
-    if pipe.input.status != .closed { pipe.abandoned(.input) }
-    pipe.input.invalidate()
-  }
+  deinit { pipe.abandon(.input) }
 
-  override func open() { if pipe.input.open() { pipe.opened(.input) } }
-  override func close() { if pipe.input.close() { pipe.closed(.input) } }
+  override func open() { pipe.open(.input) }
+  override func close() { pipe.close(.input) }
 
   override var delegate: (any StreamDelegate)? {
     get { pipe.input.delegate }
@@ -60,13 +57,10 @@ final class AccessoryOutputStream: OutputStream {
     fatalError("an output stream to an accessory comes from an EASession")
   }
 
-  deinit {
-    if pipe.output.status != .closed { pipe.abandoned(.output) }
-    pipe.output.invalidate()
-  }
+  deinit { pipe.abandon(.output) }
 
-  override func open() { if pipe.output.open() { pipe.opened(.output) } }
-  override func close() { if pipe.output.close() { pipe.closed(.output) } }
+  override func open() { pipe.open(.output) }
+  override func close() { pipe.close(.output) }
 
   override var delegate: (any StreamDelegate)? {
     get { pipe.output.delegate }

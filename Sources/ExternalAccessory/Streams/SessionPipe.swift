@@ -57,15 +57,25 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
 
   // MARK: The app's threads
 
-  func opened(_ stream: SessionLifetime.Stream) { lock.withLock { lifetime.opened(stream) } }
-
-  func closed(_ stream: SessionLifetime.Stream) { settle(lock.withLock { lifetime.closed(stream) }) }
-
-  /// A stream object is gone that was never closed, which is as good as closing it, except where systems were seen to
-  /// hold the session for it.
-  func abandoned(_ stream: SessionLifetime.Stream) {
-    if realm.settings.lifetime != .closedTwice { closed(stream) }
+  func open(_ stream: SessionLifetime.Stream) {
+    if port(stream).open() { lock.withLock { lifetime.opened(stream) } }
   }
+
+  func close(_ stream: SessionLifetime.Stream) {
+    if port(stream).close() { settle(lock.withLock { lifetime.closed(stream) }) }
+  }
+
+  /// A stream object is gone. If it was never closed, that is as good as closing it, except where systems were seen to
+  /// hold the session for it.
+  func abandon(_ stream: SessionLifetime.Stream) {
+    let port = port(stream)
+    if port.status != .closed, realm.settings.lifetime != .closedTwice {
+      settle(lock.withLock { lifetime.closed(stream) })
+    }
+    port.invalidate()
+  }
+
+  private func port(_ stream: SessionLifetime.Stream) -> StreamPort { stream == .input ? input : output }
 
   /// The session object is gone.
   func released() { settle(lock.withLock { lifetime.released() }) }

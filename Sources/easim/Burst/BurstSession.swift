@@ -88,11 +88,7 @@ final class BurstSession {
   }
 
   private static func line(_ progress: BurstProgress, at now: Instant) -> JSONObject {
-    var object = JSONObject()
-    object.add("v", TimelineEvent.jsonVersion)
-    object.add("t", seconds: now)
-    object.add("side", TimelineEvent.Side.app.rawValue)
-    object.add("event", "progress")
+    var object = JSONObject(event: "progress", at: now, side: .app)
     object.add("bursts", progress.bursts)
     object.add("bytes", progress.bytes)
     object.add("errors", progress.errors)
@@ -108,11 +104,7 @@ final class BurstSession {
     if report.begun > 0 { for file in options.reports { file.write(report, comparison) } }
     let code = isHidden ? .unreachable : exitCode(report, comparison)
     if console.isJSON {
-      var object = JSONObject()
-      object.add("v", TimelineEvent.jsonVersion)
-      object.add("t", seconds: stage.loop.now)
-      object.add("side", TimelineEvent.Side.app.rawValue)
-      object.add("event", "result")
+      var object = JSONObject(event: "result", at: stage.loop.now, side: .app)
       object.add("passed", code == .done)
       object.add("text", "\(report.headline): \(report.ending)")
       object.add("report", report.json)

@@ -31,10 +31,7 @@ private func runDoctor(_ arguments: ParsedArguments, _ console: Console) throws 
 extension Examination {
   /// The examination as one line of JSON, in the shape of a `result` event.
   fileprivate var json: String {
-    var object = JSONObject()
-    object.add("v", TimelineEvent.jsonVersion)
-    object.add("t", seconds: .origin)
-    object.add("event", "result")
+    var object = JSONObject(event: "result", at: .origin)
     object.add("check", name)
     object.add("passed", passed)
     object.add("text", text)

@@ -97,11 +97,7 @@ extension PublishedAccessory {
     if let productPlanUID { accessory.add("productPlan", productPlanUID) }
     accessory.add("certSerial", certificateSerialCount)
     accessory.add("certData", certificateCount)
-    var object = JSONObject()
-    object.add("v", TimelineEvent.jsonVersion)
-    object.add("t", seconds: time)
-    object.add("side", "device")
-    object.add("event", "connect")
+    var object = JSONObject(event: "connect", at: time, side: .device)
     object.add("accessory", accessory)
     return object.text
   }

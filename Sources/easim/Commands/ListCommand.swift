@@ -1,5 +1,6 @@
 import AccessoryCore
 import AccessoryHost
+import AccessorySessions
 import AccessoryTransports
 import AccessoryUSB
 
@@ -79,11 +80,7 @@ extension BenchAccessory {
     accessory.add("manufacturer", card.manufacturer)
     accessory.add("model", card.model)
     accessory.add("protocols", card.protocols)
-    var object = JSONObject()
-    object.add("v", 1)
-    object.add("t", seconds: .origin)
-    object.add("side", "accessory")
-    object.add("event", "attach")
+    var object = JSONObject(event: "attach", at: .origin, side: .accessory)
     object.add("accessory", accessory)
     object.add("on", address.description)
     object.add("pid", Int(card.process.pid))

@@ -31,11 +31,7 @@ extension USBAccessory {
     accessory.add("name", title)
     accessory.add("serial", serial ?? "")
     if let manufacturer { accessory.add("manufacturer", manufacturer) }
-    var object = JSONObject()
-    object.add("v", TimelineEvent.jsonVersion)
-    object.add("t", seconds: .origin)
-    object.add("side", "accessory")
-    object.add("event", trouble == nil ? "attach" : "warning")
+    var object = JSONObject(event: trouble == nil ? "attach" : "warning", at: .origin, side: .accessory)
     object.add("accessory", accessory)
     object.add("on", "\(address)")
     object.add("usb", numbers)

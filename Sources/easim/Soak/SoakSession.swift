@@ -76,10 +76,7 @@ final class SoakSession {
     if console.isJSON {
       guard now >= nextLine else { return }
       nextLine = now + Self.linePeriod
-      var object = JSONObject()
-      object.add("v", TimelineEvent.jsonVersion)
-      object.add("t", seconds: now)
-      object.add("event", "progress")
+      var object = JSONObject(event: "progress", at: now)
       object.add("worlds", count)
       object.add("failures", failures)
       object.add("fraction", min(fraction, 1))

@@ -101,10 +101,7 @@ struct SoakVerdict {
   // MARK: JSON
 
   private func json(_ world: SoakShrunk, _ path: String?, at now: Instant) -> JSONObject {
-    var object = JSONObject()
-    object.add("v", TimelineEvent.jsonVersion)
-    object.add("t", seconds: now)
-    object.add("event", "failure")
+    var object = JSONObject(event: "failure", at: now)
     object.add("seed", Int(clamping: world.original.seed))
     object.add("rule", world.rule.description)
     object.add("text", world.original.violations.first { $0.rule == world.rule }?.description ?? "")
@@ -117,10 +114,7 @@ struct SoakVerdict {
   }
 
   private func json(at now: Instant) -> JSONObject {
-    var object = JSONObject()
-    object.add("v", TimelineEvent.jsonVersion)
-    object.add("t", seconds: now)
-    object.add("event", "result")
+    var object = JSONObject(event: "result", at: now)
     object.add("passed", passed)
     object.add("text", headline)
     object.add("worlds", report.count)

@@ -1,5 +1,6 @@
 import AccessoryProfiles
 import Glibc
+import TestSupport
 import Testing
 
 @testable import AccessoryHost
@@ -107,23 +108,15 @@ import Testing
 
   // MARK: The file
 
-  final class File {
+  struct File {
+    let folder = TemporaryFolder()
     let path: String
 
-    init(_ text: String) throws {
-      var template = Array("/tmp/easim-plist-XXXXXX".utf8CString)
-      let file = mkstemp(&template)
-      try #require(file >= 0)
-      path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-      write(file, text, text.utf8.count)
-      close(file)
-    }
-
-    deinit { unlink(path) }
+    init(_ text: String) { path = folder.write(text, to: "Info.plist") }
   }
 
   @Test func theFileSaysWhatIsDeclaredAndWhichModesThereAre() throws {
-    let file = try File(
+    let file = File(
       """
       <plist><dict>
       <key>UISupportedExternalAccessoryProtocols</key><array><string>com.a</string></array>
@@ -139,10 +132,10 @@ import Testing
   }
 
   @Test func aFileOfAnotherShapeIsAnErrorWithItsPlace() throws {
-    let list = try File("<plist>\n<array/></plist>")
+    let list = File("<plist>\n<array/></plist>")
     let error = #expect(throws: SourceProblem.self) { try AppManifest.read(file: list.path) }
     #expect(error?.description == "\(list.path):2:1: an Info.plist is a <dict>, and this is an <array>")
-    let number = try File(
+    let number = File(
       "<plist><dict>\n<key>UISupportedExternalAccessoryProtocols</key>\n<integer>1</integer></dict></plist>")
     let other = #expect(throws: SourceProblem.self) { try AppManifest.read(file: number.path) }
     #expect(

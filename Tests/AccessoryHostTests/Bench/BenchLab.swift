@@ -6,6 +6,7 @@ import AccessorySimulator
 import AccessoryTransports
 import Certificates
 import Glibc
+import TestSupport
 import Testing
 
 /// How long a test waits before it calls a thing hung.
@@ -13,42 +14,22 @@ let hangLimit = Duration.seconds(30)
 
 /// A bench of its own for one test, with a loop that both roles run on.
 final class BenchLab {
-  let root: String
+  private let folder = TemporaryFolder()
   let directory: BenchDirectory
   let loop: EpollLoop
   var changes: [String] = []
 
   /// `depth` directories above the bench are not there yet.
   init(depth: Int = 0) throws {
-    var template = Array("/tmp/easim-host-XXXXXX".utf8CString)
-    try #require(mkdtemp(&template) != nil)
-    root = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    directory = BenchDirectory(root + String(repeating: "/d", count: depth) + "/bench")
+    directory = BenchDirectory(folder.path + String(repeating: "/d", count: depth) + "/bench")
     loop = try EpollLoop(seed: 7)
   }
 
-  deinit {
-    for name in names(directory.path) { unlink("\(directory.path)/\(name)") }
-    var path = directory.path[...]
-    while path.count >= root.count {
-      rmdir(String(path))
-      path = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
-    }
-  }
-
-  func names(_ path: String) -> [String] {
-    guard let stream = opendir(path) else { return [] }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-      if name != ".", name != ".." { names.append(name) }
-    }
-    return names.sorted()
-  }
+  /// Where the bench is.
+  var root: String { folder.path }
 
   /// The files on the bench.
-  var files: [String] { names(directory.path) }
+  var files: [String] { folder.names(String(directory.path.dropFirst(root.utf8.count + 1))) }
 
   /// A watcher whose changes are kept as words: "arrived S1 [p]".
   func watcher() -> BenchWatcher {

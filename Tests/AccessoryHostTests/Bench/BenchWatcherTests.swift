@@ -6,18 +6,31 @@ import Glibc
 import Testing
 
 @Suite struct BenchWatcherTests {
+  /// A bench with S1 on it, whose arrival a watcher has told.
+  struct Scene {
+    let lab: BenchLab
+    let bench: Bench
+    let watcher: BenchWatcher
+    let accessory: SimulatedAccessory
+
+    init() throws {
+      lab = try BenchLab()
+      bench = try Bench(lab.directory)
+      watcher = lab.watcher()
+      try watcher.start()
+      accessory = lab.accessory(try lab.profile(serial: "S1"), on: bench)
+      try accessory.plugIn()
+      lab.run(until: { lab.changes.count == 1 })
+    }
+  }
+
   @Test func comingAndGoingIsToldWithoutTakingACable() throws {
-    let lab = try BenchLab()
-    let bench = try Bench(lab.directory)
-    let watcher = lab.watcher()
-    try watcher.start()
-    let accessory = lab.accessory(try lab.profile(serial: "S1"), on: bench)
-    try accessory.plugIn()
-    lab.run(until: { lab.changes.count == 1 })
+    let scene = try Scene()
+    let (lab, accessory) = (scene.lab, scene.accessory)
     accessory.unplug()
     lab.run(until: { lab.changes.count == 2 })
     #expect(lab.changes == ["arrived S1 [\"com.example.echo\"]", "left S1: taken from the bench"])
-    #expect(watcher.accessories.isEmpty)
+    #expect(scene.watcher.accessories.isEmpty)
     #expect(lab.files == [])
   }
 
@@ -56,13 +69,8 @@ import Testing
   }
 
   @Test func aBenchThatIsRemovedAndComesBackIsFollowed() throws {
-    let lab = try BenchLab()
-    let bench = try Bench(lab.directory)
-    let watcher = lab.watcher()
-    try watcher.start()
-    let accessory = lab.accessory(try lab.profile(serial: "S1"), on: bench)
-    try accessory.plugIn()
-    lab.run(until: { lab.changes.count == 1 })
+    let scene = try Scene()
+    let (lab, accessory) = (scene.lab, scene.accessory)
     rename(lab.directory.path, lab.root + "/away")
     lab.run(until: { lab.changes.count == 2 })
     #expect(lab.changes.last == "left S1: the bench was removed")
@@ -96,13 +104,8 @@ import Testing
   }
 
   @Test func moreThanTheKernelKeepsIsSaidAndThePresentIsRight() throws {
-    let lab = try BenchLab()
-    let bench = try Bench(lab.directory)
-    let watcher = lab.watcher()
-    try watcher.start()
-    let staying = lab.accessory(try lab.profile(serial: "S1"), on: bench)
-    try staying.plugIn()
-    lab.run(until: { lab.changes.count == 1 })
+    let scene = try Scene()
+    let (lab, staying) = (scene.lab, scene.accessory)
     let setting = try contents("/proc/sys/fs/inotify/max_queued_events")
     let limit = try #require(Int(String(decoding: setting, as: UTF8.self)))
     let (from, to) = (lab.directory.path + "/x", lab.directory.path + "/y")
@@ -112,7 +115,7 @@ import Testing
       rename(to, from)
     }
     unlink(from)
-    let late = lab.accessory(try lab.profile(serial: "S2"), on: bench)
+    let late = lab.accessory(try lab.profile(serial: "S2"), on: scene.bench)
     try late.plugIn()
     staying.unplug()
     lab.run(until: { lab.changes.count == 4 })
@@ -122,13 +125,8 @@ import Testing
   }
 
   @Test func aCardThatNobodyCanReadIsAWarningAndNotAnAccessory() throws {
-    let lab = try BenchLab()
-    let bench = try Bench(lab.directory)
-    let watcher = lab.watcher()
-    try watcher.start()
-    let accessory = lab.accessory(try lab.profile(serial: "S1"), on: bench)
-    try accessory.plugIn()
-    lab.run(until: { lab.changes.count == 1 })
+    let scene = try Scene()
+    let (lab, accessory) = (scene.lab, scene.accessory)
     let card = try #require(lab.files.first { $0.hasSuffix(".json") })
     let draft = lab.directory.path + "/draft"
     let file = open(draft, O_CREAT | O_WRONLY, 0o600)

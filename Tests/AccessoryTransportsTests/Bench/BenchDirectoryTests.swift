@@ -1,10 +1,11 @@
 import AccessoryCore
 import AccessoryTransports
 import Glibc
+import TestSupport
 import Testing
 
 @Suite struct BenchDirectoryTests {
-  let temporary = TemporaryDirectory()
+  let temporary = TemporaryFolder()
 
   func standard(_ variables: [String: String]) -> BenchDirectory {
     .standard { variables[$0] }

@@ -1,10 +1,11 @@
 import AccessoryCore
 import AccessoryTransports
 import Glibc
+import TestSupport
 import Testing
 
 @Suite struct BenchEntryTests {
-  let temporary = TemporaryDirectory()
+  let temporary = TemporaryFolder()
   var bench: BenchDirectory { BenchDirectory(temporary.path) }
 
   /// An entry whose owner died: its socket is there, and nobody listens on it.

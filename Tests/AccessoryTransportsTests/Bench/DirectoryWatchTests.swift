@@ -1,10 +1,11 @@
 import AccessoryCore
 import AccessoryTransports
 import Glibc
+import TestSupport
 import Testing
 
 @Suite struct DirectoryWatchTests {
-  let temporary = TemporaryDirectory()
+  let temporary = TemporaryFolder()
   let loop: EpollLoop
 
   init() throws { loop = try EpollLoop() }

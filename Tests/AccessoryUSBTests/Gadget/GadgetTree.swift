@@ -1,13 +1,15 @@
 import Foundation
+import TestSupport
 
 @testable import AccessoryUSB
 
 /// A folder of a test's own that stands for configfs and the list of controllers.
 final class GadgetTree {
-  let path = NSTemporaryDirectory() + "easim-gadget-" + UUID().uuidString
+  private let folder = TemporaryFolder()
   private(set) var system = GadgetSystem()
 
   init(controllers: [String] = ["dummy_udc.0"], hasGadgets: Bool = true) {
+    let path = folder.path
     system.configfs = "\(path)/config"
     system.controllers = "\(path)/udc"
     system.modules = "\(path)/module"
@@ -16,28 +18,11 @@ final class GadgetTree {
     if hasGadgets { makeFolder("config/usb_gadget") }
   }
 
-  deinit {
-    try? FileManager.default.removeItem(atPath: path)
-  }
-
-  func makeFolder(_ place: String) {
-    do { try FileManager.default.createDirectory(atPath: "\(path)/\(place)", withIntermediateDirectories: true) } catch
-    {
-      fatalError("\(error)")
-    }
-  }
-
-  func write(_ text: String, to place: String) {
-    do { try text.write(toFile: "\(path)/\(place)", atomically: false, encoding: .utf8) } catch {
-      fatalError("\(error)")
-    }
-  }
-
-  func read(_ place: String) -> String? {
-    try? String(contentsOfFile: "\(path)/\(place)", encoding: .utf8)
-  }
-
-  func has(_ place: String) -> Bool { FileManager.default.fileExists(atPath: "\(path)/\(place)") }
+  var path: String { folder.path }
+  func makeFolder(_ place: String) { folder.makeFolder(place) }
+  func write(_ text: String, to place: String) { folder.write(text, to: place) }
+  func read(_ place: String) -> String? { folder.bytes(place).map { String(decoding: $0, as: UTF8.self) } }
+  func has(_ place: String) -> Bool { folder.has(place) }
 
   /// A gadget's folder with the files that configfs would make by itself.
   func makeGadget(_ name: String, controller: String = "") {

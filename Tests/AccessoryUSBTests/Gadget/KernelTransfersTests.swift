@@ -1,6 +1,7 @@
 import AccessoryCore
 import AccessoryTransports
 import Glibc
+import TestSupport
 import Testing
 
 @testable import AccessoryUSB
@@ -19,15 +20,11 @@ import Testing
     func transfersTold() { rounds += 1 }
   }
 
-  /// A file without a name, with something in it.
+  /// A file with something in it, which has no name any more.
   static func file(_ text: String, flags: Int32 = O_RDWR) -> Int32 {
-    var name = Array("/tmp/easim-transfers-XXXXXX".utf8CString)
-    let made = mkstemp(&name)
-    precondition(made >= 0 && write(made, text, text.utf8.count) == text.utf8.count, "no temporary file")
-    let file = open(name, flags | O_CLOEXEC)
-    unlink(name)
-    close(made)
-    return file
+    let folder = TemporaryFolder()
+    let path = folder.write(text, to: "file")
+    return withExtendedLifetime(folder) { open(path, flags | O_CLOEXEC) }
   }
 
   @Test func readsAndWritesEndOnTheLoopWithTheirTags() throws {

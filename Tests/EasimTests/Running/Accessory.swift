@@ -15,7 +15,7 @@ final class Accessory {
   let address: String
 
   /// Runs a profile on this medium, with more words for `run` where they are given.
-  init(_ profile: String = "lawk-view", on medium: Medium, in place: Place, _ words: String...) throws {
+  init(_ profile: String = "lawk-view", on medium: Medium, in place: TemporaryFolder, _ words: String...) throws {
     let wanted =
       switch medium {
       case .unix: "unix:\(place.file("glasses.sock"))"

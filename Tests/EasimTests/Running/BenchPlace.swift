@@ -1,9 +1,10 @@
 import Glibc
+import TestSupport
 import Testing
 
 /// A bench of its own for one test, and programs that find it where users' programs find theirs.
 final class BenchPlace {
-  let place = Place()
+  let place = TemporaryFolder()
 
   var path: String { place.file("bench") }
   private var environment: [String: String] { ["EASIM_BENCH": path] }

@@ -1,31 +1,19 @@
 import Foundation
+import TestSupport
 
 /// A folder for one bench, and the processes that use it.
 final class Bench: @unchecked Sendable {
-  let folder: URL
+  let folder = TemporaryFolder()
   private var processes: [Process] = []
-
-  init() throws {
-    folder = FileManager.default.temporaryDirectory.appendingPathComponent("ea-\(UUID().uuidString.prefix(8))")
-    try FileManager.default.createDirectory(
-      at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-  }
 
   deinit {
     for process in processes where process.isRunning { kill(process.processIdentifier, SIGKILL) }
-    try? FileManager.default.removeItem(at: folder)
-  }
-
-  /// A program that was built beside the tests that are running.
-  static func program(_ name: String) throws -> URL {
-    let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    return URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent(name)
   }
 
   /// Starts a program that was built beside this test.
   func start(_ name: String, _ arguments: [String], _ environment: [String: String] = [:]) throws -> Process {
     let process = Process()
-    process.executableURL = try Self.program(name)
+    process.executableURL = URL(fileURLWithPath: BuiltProducts.program(name))
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment
       .merging(["EASIM_BENCH": folder.path]) { $1 }.merging(environment) { $1 }

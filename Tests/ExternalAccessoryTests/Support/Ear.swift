@@ -130,6 +130,13 @@ final class LoopThread: @unchecked Sendable {
 }
 
 extension EASession {
+  /// An ear on both streams, which are open and scheduled on the main loop.
+  func listen(readSize: Int = 4096) -> StreamEar {
+    let ear = StreamEar(self, readSize: readSize)
+    start(ear)
+    return ear
+  }
+
   /// Sets the delegate of both streams, schedules and opens them.
   func start(_ delegate: any StreamDelegate, on loop: RunLoop = .main, forMode mode: RunLoop.Mode = .default) {
     for stream in [inputStream, outputStream] as [Stream?] {

@@ -4,12 +4,18 @@ import Testing
 /// A line whose rate is known: neither end announces, nor sends, more at a time than it carries in half the retransmission
 /// timeout, so that nothing is repeated that is only late.
 @Suite struct SlowLineTests {
-  @Test func aDeviceAnnouncesWhatTheLineCarriesInHalfTheOfferedTimeout() {
+  /// A device that has heard an accessory, and waits for its SYN.
+  private func device(lineRate: Int) -> OneEnd<DevicePeer> {
     var settings = DevicePeer.Settings()
-    settings.link.lineRate = 7_500
+    settings.link.lineRate = lineRate
     var end = OneEnd(DevicePeer(settings: settings))
     end.start()
     end.hears(Sheet.detection)
+    return end
+  }
+
+  @Test func aDeviceAnnouncesWhatTheLineCarriesInHalfTheOfferedTimeout() {
+    var end = device(lineRate: 7_500)
     // Half of 2,000 ms is 7,500 bytes: three packets of 2,048. The rest is the accessory's, as ever.
     #expect(
       end.hears(Sheet.packet(0x80, 0, 0, Sheet.parameters(timeout: 2_000)))
@@ -17,11 +23,7 @@ import Testing
   }
 
   @Test func aTimeoutThatIsLongLeavesRoomForMore() {
-    var settings = DevicePeer.Settings()
-    settings.link.lineRate = 7_500
-    var end = OneEnd(DevicePeer(settings: settings))
-    end.start()
-    end.hears(Sheet.detection)
+    var end = device(lineRate: 7_500)
     // 37,500 bytes: four packets of a quarter each.
     #expect(
       end.hears(Sheet.packet(0x80, 0, 0, Sheet.parameters(timeout: 10_000)))
@@ -29,11 +31,7 @@ import Testing
   }
 
   @Test(arguments: [53_248_000, Int.max]) func aFastLineTakesWhatItAlwaysTook(rate: Int) {
-    var settings = DevicePeer.Settings()
-    settings.link.lineRate = rate
-    var end = OneEnd(DevicePeer(settings: settings))
-    end.start()
-    end.hears(Sheet.detection)
+    var end = device(lineRate: rate)
     #expect(
       end.hears(Sheet.packet(0x80, 0, 0, Sheet.parameters()))
         == [Sheet.packet(0xC0, 0, 0, Sheet.parameters(window: 127, length: 65_535))])
@@ -41,11 +39,7 @@ import Testing
 
   @Test func aLinkWithoutAcknowledgementsIsAnsweredAsEver() {
     let zero = Sheet.parameters(window: 127, timeout: 0, hold: 0, repeats: 0, acks: 0)
-    var settings = DevicePeer.Settings()
-    settings.link.lineRate = 7_500
-    var end = OneEnd(DevicePeer(settings: settings))
-    end.start()
-    end.hears(Sheet.detection)
+    var end = device(lineRate: 7_500)
     #expect(end.hears(Sheet.packet(0x80, 0, 0, zero)) == [Sheet.packet(0xC0, 0, 0, zero)])
   }
 

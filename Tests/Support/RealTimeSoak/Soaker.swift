@@ -1,5 +1,5 @@
-import Foundation
 import Glibc
+import TestSupport
 
 /// All couples of a soak, for as long as it lasts.
 final class Soaker {
@@ -14,25 +14,23 @@ final class Soaker {
   }
 
   private let options: Options
-  private let folder: String
+  private let folder = TemporaryFolder()
   private var couples: [Couple] = []
   private let begin = Soaker.now
 
   init(_ options: Options) throws {
     self.options = options
-    var pattern = Array("/tmp/easim-soak-XXXXXX".utf8CString)
-    guard mkdtemp(&pattern) != nil else { throw SoakError("no folder: \(String(cString: strerror(errno)))") }
-    folder = String(decoding: pattern.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    folder.isKept = true
     // Repeats come soon, so that a lost packet holds nothing up for long.
     for (name, behavior) in [("echo", "'echo'"), ("sink", "{ type: 'sink', check: true }")] {
-      try write(
+      folder.write(
         """
         { version: 1, extends: '\(name)', behavior: \(behavior),
           link: { retransmissionTimeout: '200ms', cumulativeAcknowledgementTimeout: '20ms' } }
-        """, to: "\(folder)/\(name).json5")
+        """, to: "\(name).json5")
     }
     let setting = Couple.Setting(
-      easim: options.easim, folder: folder, seed: options.seed, limit: "\(Int(options.minutes) + 10)m")
+      easim: options.easim, folder: folder.path, seed: options.seed, limit: "\(Int(options.minutes) + 10)m")
     for medium in options.media {
       for kind in Couple.Kind.allCases { couples.append(try Couple(medium, kind, setting, now: Self.now)) }
     }
@@ -56,9 +54,12 @@ final class Soaker {
     let rows = couples.map { Report.Row(name: $0.name, tally: $0.tally, growth: $0.growth) }
     let report = Report(rows: rows, seconds: Self.now - begin, seed: options.seed, stopped: Self.now < end)
     // What went wrong is worth looking at.
-    if report.passed, !options.keeps { remove() } else { progress("what every process said is in \(folder)") }
+    folder.isKept = options.keeps || !report.passed
     return report
   }
+
+  /// Where there is what every process said, when that stays.
+  var keptFolder: String? { folder.isKept ? folder.path : nil }
 
   private func line(_ now: Double) -> String {
     let kills = couples.map(\.tally.kills).reduce(0, +)
@@ -91,15 +92,5 @@ final class Soaker {
   /// Real time passes by itself; a signal ends the pause.
   private static func pause(milliseconds: Int32) {
     poll(nil, 0, milliseconds)
-  }
-
-  private func write(_ text: String, to path: String) throws {
-    guard let file = fopen(path, "w") else { throw SoakError("\(path): \(String(cString: strerror(errno)))") }
-    fputs(text, file)
-    fclose(file)
-  }
-
-  private func remove() {
-    try? FileManager.default.removeItem(atPath: folder)
   }
 }

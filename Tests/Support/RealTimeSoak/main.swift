@@ -53,15 +53,22 @@ for number in [SIGINT, SIGTERM, SIGHUP] {
 }
 pthread_sigmask(SIG_UNBLOCK, &heard, nil)
 
-do {
-  let options = try options(Array(CommandLine.arguments.dropFirst()))
+func soak(_ options: Soaker.Options) throws -> Report {
   let isTerminal = isatty(STDERR_FILENO) == 1
   var said = 0
-  let report = try Soaker(options).run(isStopped: { wasStopped != 0 }) { text in
+  let soaker = try Soaker(options)
+  let report = try soaker.run(isStopped: { wasStopped != 0 }) { text in
     said += 1
     if isTerminal { complain("\r\u{1B}[2K\(text)") } else if said % 60 == 1 { complain("soak: \(text)\n") }
   }
   if isTerminal { complain("\r\u{1B}[2K") }
+  if let folder = soaker.keptFolder { complain("soak: what every process said is in \(folder)\n") }
+  return report
+}
+
+do {
+  let options = try options(Array(CommandLine.arguments.dropFirst()))
+  let report = try soak(options)
   print(options.isJSON ? report.json.text : report.text)
   exit(report.passed ? 0 : 1)
 } catch {

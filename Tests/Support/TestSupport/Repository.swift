@@ -28,10 +28,5 @@ public enum Repository {
     return FileManager.default.fileExists(atPath: absolute(path), isDirectory: &isFolder) && isFolder.boolValue
   }
 
-  /// Whether there is such a file, and it can be run.
-  public static func isProgram(_ path: String) -> Bool {
-    !isFolder(path) && FileManager.default.isExecutableFile(atPath: absolute(path))
-  }
-
   private static func absolute(_ path: String) -> String { "\(root)/\(path)" }
 }

@@ -24,6 +24,7 @@
 // Ends with the exit code of the program.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <glib-unix.h>
 #include <glib.h>
 #include <linux/usbdevice_fs.h>
 #include <stddef.h>
@@ -298,6 +299,12 @@ static void ended(GPid pid, int status, gpointer unused) {
   g_main_loop_quit(loop);
 }
 
+// The program decides what it does at a SIGTERM; the mock is there until its end.
+static gboolean passOn(gpointer pid) {
+  kill(GPOINTER_TO_INT(pid), SIGTERM);
+  return G_SOURCE_CONTINUE;
+}
+
 int main(int count, char **words) {
   int plugAfter = 0, index = 1;
   for (; index < count && strcmp(words[index], "--"); index++) {
@@ -342,8 +349,10 @@ int main(int count, char **words) {
     return 66;
   }
   g_child_watch_add(pid, ended, NULL);
+  g_unix_signal_add(SIGTERM, passOn, GINT_TO_POINTER(pid));
   loop = g_main_loop_new(NULL, FALSE);
   g_main_loop_run(loop);
   if (hadDriver) fprintf(stderr, "usb_mock: the kernel's driver %s\n", hasDriver ? "has it again" : "is without it");
+  g_object_unref(bed); // which removes its folder from the temporary ones
   return exitCode;
 }

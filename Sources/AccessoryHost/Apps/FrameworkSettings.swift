@@ -1,10 +1,8 @@
-package import AccessoryHost
-
-/// What Apple's documents leave open, or what systems do differently, beyond ``AppRules``; each point with what is
-/// built by default and what else was seen.
-package struct RealmSettings: Sendable {
+/// How Apple's framework tells an app what the device knows, where its documents leave that open or systems differ: what
+/// is beyond ``AppRules``. Each point with what is built by default and what else was seen.
+public struct FrameworkSettings: Sendable {
   /// What is told first when an accessory goes.
-  package enum EndOrder: Sendable {
+  public enum EndOrder: Sendable, CaseIterable {
     /// The streams that end, then the notification.
     case streamsFirst
     /// The notification, then the streams.
@@ -12,7 +10,7 @@ package struct RealmSettings: Sendable {
   }
 
   /// What streams say when their accessory goes.
-  package enum LossEvent: Sendable {
+  public enum LossEvent: Sendable, CaseIterable {
     /// `endEncountered` on both.
     case endEncountered
     /// `errorOccurred` on both.
@@ -22,7 +20,7 @@ package struct RealmSettings: Sendable {
   }
 
   /// What a write returns when there is no room.
-  package enum FullWrite: Int, Sendable {
+  public enum FullWrite: Int, Sendable, CaseIterable {
     /// 0: nothing was taken.
     case zero = 0
     /// -1, as for an error.
@@ -30,7 +28,7 @@ package struct RealmSettings: Sendable {
   }
 
   /// The order in which a picker's choice is told.
-  package enum PickerOrder: Sendable {
+  public enum PickerOrder: Sendable, CaseIterable {
     /// The connect notification, then the completion.
     case connectFirst
     /// The completion, then the connect notification.
@@ -38,15 +36,15 @@ package struct RealmSettings: Sendable {
   }
 
   /// The order in which the end of a configuration is told.
-  package enum ConfigurationOrder: Sendable {
+  public enum ConfigurationOrder: Sendable, CaseIterable {
     /// `didFinishConfiguringAccessory`, then the state `stopped`.
     case finishedFirst
     /// The state, then the end.
     case stoppedFirst
   }
 
-  /// The layout of `EAAccessory.description`.
-  package enum DescriptionLayout: Sendable {
+  /// The layout of `EAAccessory.description`, which changes from one generation of iOS to another.
+  public enum DescriptionLayout: Sendable, CaseIterable {
     /// iOS 12's.
     case a
     /// With a region code.
@@ -56,22 +54,22 @@ package struct RealmSettings: Sendable {
   }
 
   /// Streams or notification first.
-  package var endOrder = EndOrder.streamsFirst
+  public var endOrder = EndOrder.streamsFirst
   /// What streams say when their accessory goes.
-  package var lossEvent = LossEvent.endEncountered
+  public var lossEvent = LossEvent.endEncountered
   /// What a write without room returns.
-  package var fullWrite = FullWrite.zero
+  public var fullWrite = FullWrite.zero
   /// How long a session lives that the app let go of.
-  package var lifetime = SessionLifetime.Rule.heldOrOpen
+  public var lifetime = SessionLifetime.Rule.heldOrOpen
   /// A picker's completion and the connect.
-  package var pickerOrder = PickerOrder.connectFirst
+  public var pickerOrder = PickerOrder.connectFirst
   /// The end of a configuration and the state.
-  package var configurationOrder = ConfigurationOrder.finishedFirst
+  public var configurationOrder = ConfigurationOrder.finishedFirst
   /// The layout of descriptions.
-  package var layout = DescriptionLayout.b
+  public var layout = DescriptionLayout.b
   /// How many bytes a stream holds each way between the app and the wire.
-  package var bufferSize = 64 * 1024
+  public var bufferSize = 64 * 1024
 
   /// The defaults.
-  package init() {}
+  public init() {}
 }

@@ -1,0 +1,173 @@
+import ExternalAccessory
+import ExternalAccessorySimulation
+import Testing
+
+/// T: what goes through streams: all of it, in order, and no faster than the slower side takes it.
+@Suite struct StreamFlowTests {
+  @Test func t7AWriteTakesWhatThereIsRoomForAndTheTailGoesLater() async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.bufferSize = 1000
+    try await withSimulatedWorld(settings) { world in
+      let parts = try await open(world)
+      var rest = counting(2500)[...]
+      let ear = StreamEar(parts.session) { stream, event in
+        guard event == .hasSpaceAvailable, let output = stream as? OutputStream, !rest.isEmpty else { return }
+        let count = output.write(Array(rest), maxLength: rest.count)
+        rest = rest.dropFirst(max(0, count))
+      }
+      parts.session.outputStream?.open()
+      let first = parts.session.write(Array(rest))
+      #expect(first == 1000)
+      rest = rest.dropFirst(first)
+      parts.session.start(ear)
+      await world.run { parts.far.received.count == 2500 }
+      #expect(parts.far.received == counting(2500))
+      #expect(world.misuses == [])
+    }
+  }
+
+  @Test(arguments: SimulatedWorld.Settings.FullWrite.allCases)
+  func t8AWriteWithoutSpaceTakesNothingAndIsRecorded(returns: SimulatedWorld.Settings.FullWrite) async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.bufferSize = 100
+    settings.fullWrite = returns
+    try await withSimulatedWorld(settings) { world in
+      let parts = try await open(world)
+      parts.session.outputStream?.open()
+      #expect(parts.session.write(counting(100)) == 100)
+      #expect(parts.session.outputStream?.hasSpaceAvailable == false)
+      #expect(parts.session.write([1]) == (returns == .zero ? 0 : -1))
+      #expect(parts.session.outputStream?.streamStatus == .open)
+      #expect(world.misuses.count == 1)
+      await world.settle()
+      #expect(parts.far.received == counting(100))
+    }
+  }
+
+  @Test func t18AnAccessoryThatReadsNothingBringsWritesToAHalt() async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      parts.far.isStalled = true
+      parts.session.outputStream?.open()
+      var written = 0
+      while parts.session.outputStream?.hasSpaceAvailable == true, written < 10_000_000 {
+        written += max(0, parts.session.write(counting(10_000)))
+        await world.settle()
+      }
+      #expect(written < 10_000_000)
+      #expect(parts.far.received == [])
+      parts.far.isStalled = false
+      await world.run { parts.far.received.count == written }
+      #expect(parts.far.received.count == written)
+    }
+  }
+
+  @Test(arguments: [128, 512, 1024, 4096, 8192, 65536]) func t19TheReadSizesOfTheFieldAllGetEveryByte(
+    size: Int
+  ) async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      let ear = parts.session.listen(readSize: size)
+      parts.far.send(counting(100_000))
+      await world.run { ear.received.count == 100_000 }
+      #expect(ear.received == counting(100_000))
+    }
+  }
+
+  @Test(arguments: [10_000, 10_240, 32_768]) func t19TheBatchesOfTheFieldAllArriveWhole(size: Int) async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      var rest = counting(4 * size)[...]
+      let ear = StreamEar(parts.session) { stream, event in
+        guard event == .hasSpaceAvailable, let output = stream as? OutputStream, !rest.isEmpty else { return }
+        rest = rest.dropFirst(max(0, output.write(Array(rest), maxLength: min(size, rest.count))))
+      }
+      parts.session.start(ear)
+      await world.run { parts.far.received.count == 4 * size }
+      #expect(parts.far.received == counting(4 * size))
+    }
+  }
+
+  @Test func t20ASlowCableTakesItsTime() async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.bytesPerSecond = 7500
+    try await withSimulatedWorld(settings) { world in
+      let parts = try await open(world)
+      parts.session.outputStream?.open()
+      parts.session.write(counting(10_000))
+      // 1.33 s for the bytes, and a little for the packets around them.
+      await world.advance(by: .milliseconds(1330))
+      #expect(parts.far.received.count < 10_000)
+      await world.advance(by: .milliseconds(120))
+      #expect(parts.far.received == counting(10_000))
+    }
+  }
+
+  @Test func t21WhatWasSentInOneGoCanBeReadUntilNothingIsAvailable() async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      var messages: [[UInt8]] = []
+      let ear = StreamEar(parts.session, readSize: 0) { stream, event in
+        guard event == .hasBytesAvailable, let input = stream as? InputStream else { return }
+        var message: [UInt8] = []
+        while input.hasBytesAvailable {
+          var buffer = [UInt8](repeating: 0, count: 16)
+          message += buffer[..<input.read(&buffer, maxLength: 16)]
+        }
+        messages.append(message)
+      }
+      parts.session.start(ear)
+      for message in [counting(40), counting(3)] {
+        parts.far.send(message)
+        await world.settle()
+      }
+      #expect(messages == [counting(40), counting(3)])
+    }
+  }
+
+  @Test func aReadWithoutBytesReturnsZeroAndIsRecorded() async throws {
+    try await withSimulatedWorld { world in
+      let open = try await open(world)
+      open.session.inputStream?.open()
+      await world.settle()
+      var buffer = [UInt8](repeating: 0, count: 16)
+      #expect(open.session.inputStream?.read(&buffer, maxLength: 16) == 0)
+      #expect(open.session.inputStream?.streamStatus == .open)
+      #expect(world.misuses == ["read without bytes available on com.example.echo: Apple's stream would wait"])
+    }
+  }
+
+  @Test func inRealTimeTheSameBytesComeBack() async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.clock = .real
+    try await withSimulatedWorld(settings) { world in
+      let ear = Ear()
+      manager.registerForLocalNotifications()
+      try world.add("echo").plugIn()
+      await world.run { !ear.words.isEmpty }
+      let session = try #require(EASession(accessory: ear.heard[0].accessory, forProtocol: "com.example.echo"))
+      let streams = session.listen()
+      session.write(counting(10_000))
+      await world.run { streams.received.count == 10_000 }
+      #expect(streams.received == counting(10_000))
+    }
+  }
+
+  @Test func aReaderThatSleepsHoldsTheAccessoryBackAndLosesNothing() async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      parts.session.inputStream?.open()
+      parts.far.send(counting(300_000))
+      await world.settle()
+      #expect(parts.far.unsent > 0)
+      var (received, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 8192))
+      await world.run {
+        while let input = parts.session.inputStream, input.hasBytesAvailable {
+          received += buffer[..<input.read(&buffer, maxLength: 8192)]
+        }
+        return received.count == 300_000
+      }
+      #expect(received == counting(300_000))
+    }
+  }
+}

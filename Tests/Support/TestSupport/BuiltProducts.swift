@@ -1,0 +1,24 @@
+import Glibc
+
+/// Where the build put things: beside the tests that are running.
+public enum BuiltProducts {
+  /// The tests that are running.
+  public static let tests: String = {
+    guard let path = realpath("/proc/self/exe", nil) else { preconditionFailure("/proc is not there") }
+    defer { free(path) }
+    return String(cString: path)
+  }()
+
+  /// The folder of all of them.
+  public static let folder = String(tests.reversed().drop { $0 != "/" }.dropFirst().reversed())
+
+  /// The program under test.
+  public static let easim = program("easim")
+
+  /// A program of that name. The test target declares it, so that it is built first.
+  public static func program(_ name: String) -> String {
+    let path = "\(folder)/\(name)"
+    precondition(access(path, X_OK) == 0, "\(name) is not beside the tests that are running, in \(folder)")
+    return path
+  }
+}
