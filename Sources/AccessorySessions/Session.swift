@@ -14,18 +14,20 @@ public final class Session {
   public let id: UInt16
   /// The protocol it was opened for.
   public let protocolName: String
+  // Not checked for overlapping access, as all that a burst touches: a session belongs to one loop, and calls nobody while
+  // these change; a reader has the buffer to itself.
   /// Who hears of bytes, room and the end. Held until the end.
-  public var handler: (any SessionHandler)?
+  @exclusivity(unchecked) public var handler: (any SessionHandler)?
   /// Why it is over; nil while it is open.
-  public private(set) var end: SessionEnd?
+  @exclusivity(unchecked) public private(set) var end: SessionEnd?
   /// Why this side closed it, where whoever did so said it.
   public private(set) var closingReason: String?
   /// Sees the bytes that were taken to send; for oddities that repeat them later.
-  public var writeObserver: ((RawSpan) -> Void)?
+  @exclusivity(unchecked) public var writeObserver: ((RawSpan) -> Void)?
   /// Bytes that were read from it.
-  public private(set) var bytesRead = 0
+  @exclusivity(unchecked) public private(set) var bytesRead = 0
   /// Bytes that it took to send.
-  public private(set) var bytesWritten = 0
+  @exclusivity(unchecked) public private(set) var bytesWritten = 0
 
   private var unacknowledgedAtEnd = 0
   /// While it is set, the handler hears nothing; what it would have heard comes when it is reset. For the handler of an
@@ -39,13 +41,13 @@ public final class Session {
 
   /// Whether its handler is told of bytes once and never again, however many come: what some systems were seen to do
   /// (field failure W7). They can be read all the same.
-  public var announcesBytesOnce = false
-  private var hasAnnouncedBytes = false
+  @exclusivity(unchecked) public var announcesBytesOnce = false
+  @exclusivity(unchecked) private var hasAnnouncedBytes = false
 
   private unowned let carrier: any SessionCarrier
   /// What was handed over and not all read yet.
-  private var buffer: [UInt8] = []
-  private var head = 0
+  @exclusivity(unchecked) private var buffer: [UInt8] = []
+  @exclusivity(unchecked) private var head = 0
 
   init(id: UInt16, protocolName: String, carrier: any SessionCarrier) {
     self.id = id

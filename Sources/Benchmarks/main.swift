@@ -14,12 +14,13 @@ let allFigures: [Figure] =
     + Figure.worlds + [.idleFault] + Figure.pacings + Figure.curves + Figure.usbips + Figure.programs
 
 let usage = """
-  Scripts/bench [--kernel] [NAME…] [--json] [--list] [--pairs N] [--seconds S] [--side WHICH]
+  Scripts/bench [--kernel [--counted]] [NAME…] [--json] [--list] [--pairs N] [--seconds S] [--side WHICH]
 
   Measures every figure, or those named: a whole name, or the first part of several (echo, echo.tcp).
   Each stands beside its floor, measured in turns within the same run; the number to look at is the ratio.
 
     --kernel     as the first word: the figures of USB, in a guest with a kernel of its own
+    --counted    as the second: the guest's clock counts instructions, one a nanosecond
     --list       the figures and what is asked of them
     --json       one object per figure and line
     --pairs N    pairs per figure (at least 7; 11 when left out)

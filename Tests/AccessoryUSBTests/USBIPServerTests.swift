@@ -1,3 +1,4 @@
+import AccessoryTransports
 import AccessoryUSB
 import Testing
 
@@ -159,6 +160,74 @@ import Testing
       client.take() == USBIPBytes.answer(20, status: 0, count: 4, [0, 1, 2, 3])
         + USBIPBytes.answer(21, status: 0, count: 4, [4, 5, 6, 7]) + USBIPBytes.answer(22, status: 0, count: 2, [8, 9])
         + USBIPBytes.answer(23, status: 0, count: 1, [10]))
+  }
+
+  @Test func requestsMayBeCutAnywhere() throws {
+    let client = try rig.importing()
+    let requests =
+      USBIPBytes.submit(10, incoming: true, endpoint: Self.bulkIn, length: 512)
+      + USBIPBytes.submit(11, incoming: false, endpoint: Self.bulkOut, length: 3, data: [1, 2, 3])
+      + USBIPBytes.submit(12, incoming: false, endpoint: Self.bulkOut, length: 2, data: [4, 5])
+      + USBIPBytes.unlink(13, victim: 10)
+    let answers =
+      USBIPBytes.answer(11, status: 0, count: 3) + USBIPBytes.answer(12, status: 0, count: 2)
+      + USBIPBytes.unlinked(13, status: -104)
+    for cut in 0...requests.count {
+      client.send(Array(requests[..<cut]))
+      try rig.pass(.milliseconds(1))
+      client.send(Array(requests[cut...]))
+      try rig.pass(.milliseconds(1))
+      #expect(client.take() == answers, "cut at \(cut)")
+    }
+    for byte in requests {
+      client.send([byte])
+      try rig.pass(.milliseconds(1))
+    }
+    #expect(client.take() == answers)
+    let accessory = try #require(rig.cables.first)
+    #expect(accessory.received == Array(repeating: [[1, 2, 3], [4, 5]], count: requests.count + 2).flatMap { $0 })
+  }
+
+  @Test func answersArriveWholeAndInOrderWhereTheConnectionTakesLittleAtATime() throws {
+    let cable = LoopbackChannel.makePair(on: rig.loop, capacity: 400)
+    rig.server.accept(cable.right, from: "the test")
+    let client = USBIPClient(cable.left)
+    client.send(USBIPBytes.importRequest("1-1"))
+    try rig.settle()
+    client.send(USBIPBytes.control(1, [0x00, 0x09, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00]))
+    for sequence in UInt32(20)..<24 {
+      client.send(USBIPBytes.submit(sequence, incoming: true, endpoint: Self.bulkIn, length: 1_000))
+      try rig.settle()
+    }
+    _ = client.take()
+    let accessory = try #require(rig.cables.first)
+    let sends = (0..<4).map { [UInt8](repeating: 100 + $0, count: 700) }
+    for bytes in sends { #expect(accessory.send(bytes) == 700) }
+    client.send(USBIPBytes.submit(30, incoming: false, endpoint: Self.bulkOut, length: 1, data: [7]))
+    try rig.settle()
+    let reads = zip(UInt32(20)..., sends).map { USBIPBytes.answer($0, status: 0, count: 700, $1) }
+    #expect(client.take() == reads.flatMap { $0 } + USBIPBytes.answer(30, status: 0, count: 1))
+  }
+
+  @Test func aLongSendFindsAllReadsThatWaitAndIsToldOfRoomForTheRest() throws {
+    let client = try rig.importing()
+    for sequence in UInt32(40)..<42 {
+      client.send(USBIPBytes.submit(sequence, incoming: true, endpoint: Self.bulkIn, length: 16_384))
+    }
+    try rig.settle()
+    let accessory = try #require(rig.cables.first)
+    #expect(accessory.send([UInt8](repeating: 5, count: 200_000)) == 2 * 16_384 + 65_536)
+    try rig.settle()
+    #expect(client.take().count == 2 * (48 + 16_384) && accessory.writableCalls == 0)
+    for sequence in UInt32(50)..<70 {
+      client.send(USBIPBytes.submit(sequence, incoming: true, endpoint: Self.bulkIn, length: 16_384))
+    }
+    try rig.settle()
+    #expect(accessory.writableCalls == 1)
+    #expect(client.take().count == 4 * (48 + 16_384))
+    #expect(accessory.send([UInt8](repeating: 6, count: 200_000)) == 200_000, "sixteen reads wait")
+    try rig.settle()
+    #expect(client.take().count { $0 == 6 } >= 200_000)
   }
 
   @Test func aSenderIsHeldBackUntilTheHostReads() throws {

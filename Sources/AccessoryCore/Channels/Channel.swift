@@ -21,6 +21,10 @@ public protocol Channel: AnyObject {
   /// A short count is followed by `channelIsWritable` when there is room again.
   func send(_ bytes: RawSpan) -> Int
 
+  /// Takes `head` and then `body`, as ``send(_:)`` would, and returns how many bytes of both it took. For a sender that would
+  /// otherwise copy a large body behind a small head; where transfers are kept apart they may be two.
+  func send(_ head: RawSpan, then body: RawSpan) -> Int
+
   /// How many of the bytes that `send` took are known not to have reached the other end yet; 0 where the medium cannot
   /// tell. What a session without acknowledgements goes by.
   var undelivered: Int { get }
@@ -39,6 +43,12 @@ public protocol Channel: AnyObject {
 extension Channel {
   /// The medium cannot tell.
   public var undelivered: Int { 0 }
+
+  /// One after the other.
+  public func send(_ head: RawSpan, then body: RawSpan) -> Int {
+    let taken = send(head)
+    return taken < head.byteCount ? taken : taken + send(body)
+  }
 }
 
 /// Who hears from a channel. Calls come on the channel's loop, never from inside a call to the channel.

@@ -38,13 +38,14 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   private let medium: Medium
   /// How long a closed channel waits for the other end, or for its last bytes to leave.
   private let closingTime: Duration
-  private var descriptor: Int32
-  private var state = State.made
-  private var isPaused = false
-  private var senderWaits = false
+  // Not checked for overlapping access, from here on: a channel belongs to one loop, and calls nobody while these change.
+  @exclusivity(unchecked) private var descriptor: Int32
+  @exclusivity(unchecked) private var state = State.made
+  @exclusivity(unchecked) private var isPaused = false
+  @exclusivity(unchecked) private var senderWaits = false
   /// Set when nothing can be sent any more; the end follows from the reading side.
-  private var sendFailure: Int32?
-  private var interest: Readiness = []
+  @exclusivity(unchecked) private var sendFailure: Int32?
+  @exclusivity(unchecked) private var interest: Readiness = []
 
   /// Makes a channel of a non-blocking descriptor, which the channel closes at its end.
   ///
@@ -88,14 +89,26 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
 
   /// Gives the system what it takes now.
   public func send(_ bytes: RawSpan) -> Int {
+    give(bytes.byteCount) { bytes.withUnsafeBytes { write($0) } }
+  }
+
+  /// Gives the system what it takes now of both, by one call.
+  public func send(_ head: RawSpan, then body: RawSpan) -> Int {
+    give(head.byteCount + body.byteCount) {
+      head.withUnsafeBytes { head in body.withUnsafeBytes { write(head, then: $0) } }
+    }
+  }
+
+  /// Takes note of what a call of the system took of `total` bytes.
+  private func give(_ total: Int, _ write: () -> Int) -> Int {
     loop.preconditionCurrent()
     switch state {
     case .made, .started: break
     case .failing, .over: return 0
     }
-    guard sendFailure == nil, !bytes.isEmpty else { return 0 }
-    let count = bytes.withUnsafeBytes { write($0) }
-    if count == bytes.byteCount { return count }
+    guard sendFailure == nil, total > 0 else { return 0 }
+    let count = write()
+    if count == total { return count }
     if count >= 0 || errno == EAGAIN || errno == EINTR {
       senderWaits = true
     } else {
@@ -225,6 +238,24 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     case .socket: Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
     case .terminal: Glibc.write(descriptor, bytes.baseAddress, bytes.count)
     }
+  }
+
+  private func write(_ head: UnsafeRawBufferPointer, then body: UnsafeRawBufferPointer) -> Int {
+    withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { parts in
+      parts.initializeElement(at: 0, to: Self.part(head))
+      parts.initializeElement(at: 1, to: Self.part(body))
+      switch medium {
+      case .socket:
+        var message = msghdr()
+        (message.msg_iov, message.msg_iovlen) = (parts.baseAddress, parts.count)
+        return sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
+      case .terminal: return writev(descriptor, parts.baseAddress, Int32(parts.count))
+      }
+    }
+  }
+
+  private static func part(_ bytes: UnsafeRawBufferPointer) -> iovec {
+    iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
   }
 
   private var unreadCount: Int32 {

@@ -34,14 +34,15 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   /// The loop's chance. On the loop only.
   public var random: SeededRandom
   /// How many turns were made: what a test looks at to see that an idle loop sleeps.
-  public private(set) var turns = 0
+  @exclusivity(unchecked) public private(set) var turns = 0
 
   private let inbox = Inbox<LoopWork>()
   private let registry: EpollRegistry
   private let timers = TimerQueue()
   private let clock = MonotonicClock()
   private let readBuffer: UnsafeMutableRawBufferPointer
-  private var turnTime = Instant.origin
+  // Not checked for overlapping access, as `turns`: they belong to the loop's thread and are plain values.
+  @exclusivity(unchecked) private var turnTime = Instant.origin
 
   /// The thread that runs the loop; 0 when none does.
   private let runner = Atomic<UInt>(0)

@@ -16,7 +16,8 @@ final class EpollRegistry {
   private let epoll: Int32
   private let wakeUpDescriptor: Int32
   private let events: UnsafeMutablePointer<epoll_event>
-  private var table = WatchTable()
+  // Not checked for overlapping access: it belongs to one loop, and nobody is called while it changes.
+  @exclusivity(unchecked) private var table = WatchTable()
   private let polled: PolledDescriptors
 
   init(polled: PolledDescriptors) throws(SystemError) {

@@ -12,9 +12,10 @@ final class EpollWatch: DescriptorWatch {
 
   let descriptor: Int32
   let means: Means
-  private(set) var interest: Readiness
+  // Not checked for overlapping access: a watch belongs to one loop, and calls nobody while these change.
+  @exclusivity(unchecked) private(set) var interest: Readiness
   /// Nil after the cancellation, so that an event which is already on its way finds nobody.
-  fileprivate(set) var handler: (any DescriptorHandler)?
+  @exclusivity(unchecked) fileprivate(set) var handler: (any DescriptorHandler)?
   private weak var registry: EpollRegistry?
 
   init(

@@ -2,6 +2,9 @@ import AccessoryCore
 
 /// What carries the bulk transfers of a ``BulkPipe``: the USB/IP connection of one import, or a gadget's endpoints.
 protocol BulkCarrier: AnyObject {
+  /// The accessory sends these bytes, and nothing waits before them. Returns how many of them, from the front, are on their
+  /// way; the rest waits.
+  func pipe(_ pipe: BulkPipe, takes bytes: RawSpan) -> Int
   /// There are bytes for the host.
   func pipeHasBytes(_ pipe: BulkPipe)
   /// The accessory takes bytes again.
@@ -12,7 +15,7 @@ protocol BulkCarrier: AnyObject {
 
 /// The accessory's end of a bulk pair: what the session layer sees as a channel.
 ///
-/// Each `send` waits as one transfer until the host asks for it. What the host gives is delivered as it comes, unless
+/// Each `send` is one transfer, and waits until the host asks for it. What the host gives is delivered as it comes, unless
 /// the accessory paused: then the carrier leaves the host's transfer unanswered, which is how a USB device says "later".
 final class BulkPipe: Channel {
   private enum State {
@@ -26,15 +29,17 @@ final class BulkPipe: Channel {
 
   let keepsTransfersApart = true
   private let loop: any EventLoop
-  private weak var carrier: (any BulkCarrier)?
-  private var state = State.made
-  private var isPaused = false
-  private var senderWaits = false
-  private var waiting: [[UInt8]] = []
-  private var first = 0
+  // Not checked for overlapping access: a pipe belongs to one loop, and calls nobody while it changes.
+  /// Held until the end, and not known weakly, which would make every count of it a slow one.
+  @exclusivity(unchecked) private var carrier: (any BulkCarrier)?
+  @exclusivity(unchecked) private var state = State.made
+  @exclusivity(unchecked) private var isPaused = false
+  @exclusivity(unchecked) private var senderWaits = false
+  @exclusivity(unchecked) private var waiting: [[UInt8]] = []
+  @exclusivity(unchecked) private var first = 0
   /// How much of the first one has gone.
-  private var gone = 0
-  private var waitingCount = 0
+  @exclusivity(unchecked) private var gone = 0
+  @exclusivity(unchecked) private var waitingCount = 0
 
   init(_ carrier: any BulkCarrier, on loop: any EventLoop) {
     self.carrier = carrier
@@ -57,13 +62,14 @@ final class BulkPipe: Channel {
   func send(_ bytes: RawSpan) -> Int {
     loop.preconditionCurrent()
     if case .over = state { return 0 }
-    let count = min(bytes.byteCount, Self.capacity - waitingCount)
-    if count < bytes.byteCount { senderWaits = true }
-    guard count > 0 else { return 0 }
-    waiting.append(bytes.withUnsafeBytes { Array($0.prefix(count)) })
+    let taken = hasBytes ? 0 : carrier?.pipe(self, takes: bytes) ?? 0
+    let count = min(bytes.byteCount - taken, Self.capacity - waitingCount)
+    if taken + count < bytes.byteCount { senderWaits = true }
+    guard count > 0 else { return taken }
+    waiting.append(bytes.extracting(taken..<taken + count).withUnsafeBytes { Array($0) })
     waitingCount += count
     carrier?.pipeHasBytes(self)
-    return count
+    return taken + count
   }
 
   func pauseReading() {
@@ -82,13 +88,14 @@ final class BulkPipe: Channel {
     loop.preconditionCurrent()
     if case .over = state { return }
     state = .over
-    carrier?.pipeIsClosed(self)
+    let told = carrier
+    carrier = nil
+    told?.pipeIsClosed(self)
   }
 
   private func takeAgain() {
-    loop.schedule(after: .zero) { [weak self] in
-      guard let self, takesBytes else { return }
-      carrier?.pipeTakesBytes(self)
+    loop.schedule(after: .zero) { [self] in
+      if takesBytes { carrier?.pipeTakesBytes(self) }
     }
   }
 
@@ -106,9 +113,9 @@ final class BulkPipe: Channel {
   var isInsideTransfer: Bool { gone > 0 }
 
   /// Delivers what the host gave. Only while ``takesBytes``.
-  func deliver(_ bytes: [UInt8]) {
+  func deliver(_ bytes: RawSpan) {
     guard case .started(let handler) = state, !bytes.isEmpty else { return }
-    handler.channel(self, received: bytes.span.bytes)
+    handler.channel(self, received: bytes)
   }
 
   /// The next transfer for the host, of at most `limit` bytes; nil when there is none. A transfer longer than that goes
@@ -140,6 +147,7 @@ final class BulkPipe: Channel {
 
   /// The host is gone, or began anew.
   func end(_ end: ChannelEnd) {
+    carrier = nil
     guard case .started(let handler) = state else {
       state = .over
       return

@@ -21,6 +21,14 @@ struct ControlEndpoint {
       (type, request) = (bytes[at], bytes[at + 1])
       (value, index, length) = (word(2), word(4), word(6))
     }
+
+    /// The setup as one number, whose lowest byte comes first on the bus.
+    init(littleEndian bytes: UInt64) {
+      (type, request) = (UInt8(truncatingIfNeeded: bytes), UInt8(truncatingIfNeeded: bytes >> 8))
+      value = UInt16(truncatingIfNeeded: bytes >> 16)
+      index = UInt16(truncatingIfNeeded: bytes >> 32)
+      length = UInt16(truncatingIfNeeded: bytes >> 48)
+    }
   }
 
   /// What goes back to the host.

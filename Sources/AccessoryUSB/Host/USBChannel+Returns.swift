@@ -26,21 +26,24 @@ struct USBLane {
 extension USBChannel {
   /// Called after libusb's events were handled, outside of it.
   func judgeReturned() {
-    let back = returned
-    returned.removeAll(keepingCapacity: true)
+    // Moved out, so that its memory can be used again.
+    var back: [USBTransfer] = []
+    swap(&back, &returned)
     for transfer in back {
-      if writers.contains(where: { $0 === transfer }) {
+      if transfer.isIncoming {
+        incoming.inFlight -= 1
+        judgeReader(transfer)
+      } else {
         writers.removeAll { $0 === transfer }
         outgoing.inFlight -= 1
         judgeWriter(transfer)
-      } else {
-        incoming.inFlight -= 1
-        judgeReader(transfer)
       }
     }
+    back.removeAll(keepingCapacity: true)
+    if returned.isEmpty { swap(&back, &returned) }
     deliver()
-    begin(\.incoming, at: place.incoming.address) { $0.read() }
-    begin(\.outgoing, at: place.outgoing.address) { $0.write() }
+    if incoming.isWell { read() } else { begin(\.incoming, at: place.incoming.address) { $0.read() } }
+    if outgoing.isWell { write() } else { begin(\.outgoing, at: place.outgoing.address) { $0.write() } }
     if case .closing = state, outstanding == 0 { over() }
     tellWritable()
     giveBackIfIdle()
@@ -97,12 +100,13 @@ extension USBChannel {
     for transfer in lane == \USBChannel.outgoing ? writers : readers { transfer.cancel() }
   }
 
-  /// Begins to cure a direction, once all of its transfers are back; goes on with it when it is well.
+  /// Begins to cure a direction that is not well, once all of its transfers are back; goes on with it when it is.
   private func begin(
     _ lane: ReferenceWritableKeyPath<USBChannel, USBLane>, at endpoint: UInt8, goOn: @escaping (USBChannel) -> Void
   ) {
-    guard let cure = self[keyPath: lane].cure else { return goOn(self) }
-    guard self[keyPath: lane].inFlight == 0, !self[keyPath: lane].isBeingCured, end == nil else { return }
+    guard let cure = self[keyPath: lane].cure, self[keyPath: lane].inFlight == 0, !self[keyPath: lane].isBeingCured,
+      end == nil
+    else { return }
     self[keyPath: lane].isBeingCured = true
     let well = { [weak self] in
       guard let self else { return }

@@ -56,30 +56,32 @@ public final class USBChannel: Channel {
   /// Called once, when nothing of libusb's points here any more and nobody hears.
   private var idle: ((USBChannel, USBLeftovers) -> Void)?
   let errands: USBErrands
-  var state = State.made
-  var incoming = USBLane()
-  var outgoing = USBLane()
+  // Not checked for overlapping access, from here on: a channel belongs to one loop, and calls nobody while these change
+  // but libusb, which calls nobody back when it is given a transfer.
+  @exclusivity(unchecked) var state = State.made
+  @exclusivity(unchecked) var incoming = USBLane()
+  @exclusivity(unchecked) var outgoing = USBLane()
   /// Came back while libusb's events were handled.
-  var returned: [USBTransfer] = []
+  @exclusivity(unchecked) var returned: [USBTransfer] = []
   /// Filled by the device, in order, and not delivered yet.
-  var held: [USBTransfer] = []
+  @exclusivity(unchecked) var held: [USBTransfer] = []
   /// To be sent (again) as soon as the direction is well.
-  var unsent: [USBTransfer] = []
+  @exclusivity(unchecked) var unsent: [USBTransfer] = []
   /// On their way to the device.
-  var writers: [USBTransfer] = []
+  @exclusivity(unchecked) var writers: [USBTransfer] = []
   /// Sent, and to be used again.
-  var spare: [USBTransfer] = []
+  @exclusivity(unchecked) var spare: [USBTransfer] = []
   /// How many bytes were taken and have not reached the device.
-  var outstanding = 0
+  @exclusivity(unchecked) var outstanding = 0
   /// How many of them never will.
-  var lost = 0
-  var end: ChannelEnd?
+  @exclusivity(unchecked) var lost = 0
+  @exclusivity(unchecked) var end: ChannelEnd?
   /// What the device sent before the channel was made.
-  private var early: [UInt8]
-  var readers: [USBTransfer] = []
-  private var isPaused = false
-  private var senderWaits = false
-  private var nextOrder = 0
+  @exclusivity(unchecked) private var early: [UInt8]
+  @exclusivity(unchecked) var readers: [USBTransfer] = []
+  @exclusivity(unchecked) private var isPaused = false
+  @exclusivity(unchecked) private var senderWaits = false
+  @exclusivity(unchecked) private var nextOrder = 0
   private var closer: LoopTimer?
 
   /// A channel whose owner keeps it until it is `idle`, because libusb holds pointers to what is in flight.
@@ -193,6 +195,7 @@ public final class USBChannel: Channel {
   /// Puts every reader that is idle to work.
   func read() {
     guard isOpen, case .started = state, end == nil, incoming.isWell else { return }
+    if incoming.inFlight + held.count == readers.count { return }
     for reader in readers where !reader.isInFlight && !held.contains(where: { $0 === reader }) {
       reader.empty()
       guard submitted(reader.submit(endsWithZero: false)) else { return }

@@ -23,9 +23,10 @@ final class USBTransfer {
   private let endpoint: UInt8
   /// Hears when it is back; nil once nobody wants to know.
   var ended: ((USBTransfer) -> Void)?
-  private(set) var isInFlight = false
+  // Not checked for overlapping access: whoever has a transfer has it alone, and these are plain values.
+  @exclusivity(unchecked) private(set) var isInFlight = false
   /// The part of the buffer that is, or was, to be transferred.
-  private var range = 0..<0
+  @exclusivity(unchecked) private var range = 0..<0
   /// Where it stands among those of its direction.
   var order = 0
 
@@ -45,6 +46,9 @@ final class USBTransfer {
     libusb_free_transfer(raw)
     buffer.deallocate()
   }
+
+  /// Whether it brings bytes in.
+  var isIncoming: Bool { endpoint & UInt8(LIBUSB_ENDPOINT_IN.rawValue) != 0 }
 
   /// What was received, or is still to be sent.
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: buffer[range]) }

@@ -7,16 +7,17 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
   private let connection: Connection<DevicePeer>
   private let burst: [UInt8]
   private let opensSession: Bool
-  private var session: Session?
-  private var allowed = 0
-  private var inFlight = 0
-  private var sent = 0
-  private var received = 0
-  private var isStream = false
+  // Not checked for overlapping access, so that what is measured is not the one who measures.
+  @exclusivity(unchecked) private var session: Session?
+  @exclusivity(unchecked) private var allowed = 0
+  @exclusivity(unchecked) private var inFlight = 0
+  @exclusivity(unchecked) private var sent = 0
+  @exclusivity(unchecked) private var received = 0
+  @exclusivity(unchecked) private var isStream = false
   /// Whether it can begin: its session is open, or the accessory is ready and no session is wanted.
   private(set) var isReady = false
   /// Why it cannot go on.
-  private(set) var failure: String?
+  @exclusivity(unchecked) private(set) var failure: String?
   /// Whether it notes how long each burst takes; for bursts one after the other.
   var isTimed = false
   /// What it noted since it was driven last, in nanoseconds.

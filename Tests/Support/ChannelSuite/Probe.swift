@@ -71,6 +71,25 @@ final class Probe: ChannelHandler {
     return taken
   }
 
+  /// Sends the next bytes of the pattern as a head and a body, and returns how many of both were taken.
+  private func send(_ head: Int, then body: Int) -> Int {
+    precondition(head + body <= Self.longestSpan, "the pattern is not that long")
+    let place = sent % Self.period
+    let taken = guardian.during {
+      Self.pattern.withUnsafeBytes {
+        channel.send(
+          UnsafeRawBufferPointer(rebasing: $0[place..<place + head]).bytes,
+          then: UnsafeRawBufferPointer(rebasing: $0[place + head..<place + head + body]).bytes)
+      }
+    }
+    if taken < 0 || taken > head + body { note("send took \(taken) of \(head) and \(body) bytes") }
+    sent += taken
+    return taken
+  }
+
+  /// How much of each chunk of a stream is a head of its own; nil: a chunk is one run of bytes.
+  var headCount: Int?
+
   /// Sends `count` bytes in sends of `chunk`, going on whenever there is room.
   func stream(_ count: Int, chunk: Int) {
     left += count
@@ -83,7 +102,7 @@ final class Probe: ChannelHandler {
   private func streamOn() {
     while left > 0, end == nil, !isClosed {
       let next = min(chunk, left)
-      let taken = send(next)
+      let taken = headCount.map { send(min($0, next), then: max(0, next - $0)) } ?? send(next)
       left -= taken
       if taken < next { return }
     }

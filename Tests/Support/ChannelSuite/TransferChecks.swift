@@ -36,6 +36,17 @@ extension ChannelSuite {
       try bench.rig.run("every single byte arrived") { bench.left.received == 2_000 && bench.right.received == 2_000 }
     },
 
+    ChannelCheck("aHeadAndTheBodyBehindItArriveInOrder") { bench in
+      bench.start()
+      for (head, chunk) in [(48, 10_048), (48, 48), (0, 700), (9_000, 9_001), (48, 65_536)] {
+        bench.left.headCount = head
+        bench.left.stream(200_000, chunk: chunk)
+        try bench.rig.run("chunks of \(chunk) with heads of \(head) arrived") {
+          bench.left.hasStreamed && bench.right.received == bench.left.sent
+        }
+      }
+    },
+
     ChannelCheck("anEmptySendTakesNothingAndHarmsNothing") { bench in
       bench.start()
       try require(bench.left.send(0) == 0, "an empty send took something")

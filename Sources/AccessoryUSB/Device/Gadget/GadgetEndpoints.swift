@@ -164,7 +164,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     while case .carrying(let pipe) = state, pipe.takesBytes, !arrived.isEmpty {
       let bytes = arrived
       arrived = []
-      pipe.deliver(bytes)
+      pipe.deliver(bytes.span.bytes)
     }
   }
 
@@ -225,6 +225,9 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   }
 
   // MARK: The channel
+
+  /// Nothing: what is written has to live until the kernel is done with it.
+  func pipe(_ pipe: BulkPipe, takes bytes: RawSpan) -> Int { 0 }
 
   func pipeHasBytes(_ pipe: BulkPipe) {
     writeMore()

@@ -33,18 +33,26 @@ final class USBIPImport: BulkCarrier {
   private let hear: (Cable) -> Void
   private let over: (_ problem: USBIPError?) -> Void
 
-  private var control: ControlEndpoint
+  // Not checked for overlapping access, as all that a transfer touches: an import belongs to one loop, and calls nobody while
+  // these change but the connection's `send`, which calls nobody back.
+  @exclusivity(unchecked) private var control: ControlEndpoint
   /// The pair of iAP2.
   private let main: USBIPLine
   /// The pairs of native transport.
   private let sides: [USBIPLine]
   private var hearSide: Cable.Listener?
-  private var quiet: LoopTimer?
-  private var inbox: [UInt8] = []
-  private var outbox: [UInt8] = []
-  private var outboxHead = 0
-  private var isOver = false
-  private var isReceiving = false
+  /// All of them, that of iAP2 first.
+  private let lines: [USBIPLine]
+  @exclusivity(unchecked) private var quiet: LoopTimer?
+  /// The beginning of a request whose end has not come.
+  @exclusivity(unchecked) private var inbox: [UInt8] = []
+  /// Answers on their way to the connection.
+  @exclusivity(unchecked) private var outbox: [UInt8] = []
+  @exclusivity(unchecked) private var outboxHead = 0
+  @exclusivity(unchecked) private var isOver = false
+  @exclusivity(unchecked) private var isReceiving = false
+  /// Whether another request lies behind the one that is handled.
+  @exclusivity(unchecked) private var isMoreToCome = false
 
   /// - Parameters:
   ///   - hear: gets each cable; its channel is not started.
@@ -65,35 +73,47 @@ final class USBIPImport: BulkCarrier {
     }
     self.main = main
     sides = lines.filter { $0.protocolName != nil }
+    self.lines = [main] + sides
     quiet = loop.makeTimer { [unowned self] in endCable(.lost("the host reads no more")) }
   }
 
   deinit { quiet?.cancel() }
 
-  private var lines: [USBIPLine] { [main] + sides }
-
   // MARK: The connection
 
   func received(_ bytes: RawSpan) {
-    bytes.withUnsafeBytes { inbox.append(contentsOf: $0) }
-    work()
+    guard !isOver else { return }
+    isReceiving = true
+    if inbox.isEmpty {
+      let end = work(bytes)
+      bytes.extracting(end..<bytes.byteCount).withUnsafeBytes { inbox.append(contentsOf: $0) }
+    } else {
+      bytes.withUnsafeBytes { inbox.append(contentsOf: $0) }
+      // Moved out for the call: what is delivered lies in it.
+      var whole: [UInt8] = []
+      swap(&whole, &inbox)
+      let end = work(whole.span.bytes)
+      swap(&whole, &inbox)
+      inbox.removeFirst(end)
+    }
+    isReceiving = false
+    flush()
   }
 
-  private func work() {
-    guard !isReceiving, !isOver else { return }
-    isReceiving = true
-    defer { isReceiving = false }
+  /// Handles the requests that are whole; where they end.
+  private func work(_ bytes: RawSpan) -> Int {
     var head = 0
     do throws(USBIPError) {
-      while !isOver, let (request, end) = try USBIPRequest.read(inbox, at: head) {
+      while !isOver, let (request, end) = try USBIPRequest.read(bytes, at: head) {
         head = end
-        try handle(request)
+        isMoreToCome = bytes.byteCount - end >= USBIPRequest.headerSize
+        try handle(request, bytes)
       }
     } catch {
       finish(error)
     }
-    inbox.removeFirst(min(head, inbox.count))
-    if !isOver { flush() }
+    isMoreToCome = false
+    return head
   }
 
   /// Sends what waits for the connection.
@@ -102,14 +122,7 @@ final class USBIPImport: BulkCarrier {
     while outboxHead < outbox.count {
       let taken = connection.send(outbox.span.bytes.extracting(outboxHead..<outbox.count))
       if taken == 0 { break }
-      outboxHead += taken
-    }
-    if outboxHead == outbox.count {
-      outbox.removeAll(keepingCapacity: true)
-      outboxHead = 0
-    } else if outboxHead >= Self.mostAnswers {
-      outbox.removeFirst(outboxHead)
-      outboxHead = 0
+      advance(taken)
     }
   }
 
@@ -159,7 +172,7 @@ final class USBIPImport: BulkCarrier {
 
   // MARK: Requests
 
-  private func handle(_ request: USBIPRequest) throws(USBIPError) {
+  private func handle(_ request: USBIPRequest, _ bytes: RawSpan) throws(USBIPError) {
     switch request {
     case .unlink(let sequence, let victim): unlink(sequence, victim)
     case .submit(let submission) where submission.endpoint == 0: answerControl(submission)
@@ -167,13 +180,12 @@ final class USBIPImport: BulkCarrier {
       guard lines.reduce(0, { $0 + $1.pendingCount }) < Self.mostPending else {
         throw .tooManyRequests(Self.mostPending)
       }
-      transfer(submission)
+      transfer(submission, bytes.extracting(submission.data))
     }
   }
 
   private func answerControl(_ submission: USBIPRequest.Submission) {
-    let setup = ControlEndpoint.Setup(submission.setup[...])
-    let (answer, effect) = control.handle(setup)
+    let (answer, effect) = control.handle(submission.setup)
     switch effect {
     case .nothing, .haltCleared: break
     case .restarted, .stopped: endCable(.closedByPeer)
@@ -202,20 +214,31 @@ final class USBIPImport: BulkCarrier {
     serve(line)
   }
 
-  private func transfer(_ submission: USBIPRequest.Submission) {
-    let line = lines.first { $0.has(submission) }
-    guard control.isConfigured, let line, line.take(submission) else {
-      return USBIPRequest.answer(submission.sequence, status: Status.stalled, count: 0, into: &outbox)
+  private func transfer(_ submission: USBIPRequest.Submission, _ data: RawSpan) {
+    let sequence = submission.sequence
+    guard control.isConfigured, let line = line(of: submission), line.takes(submission) else {
+      return answer(sequence, status: Status.stalled)
     }
-    if lines.reduce(0, { $0 + $1.heldBytes }) > Self.mostHeld {
-      _ = line.unlink(submission.sequence)
-      return USBIPRequest.answer(submission.sequence, status: Status.noMemory, count: 0, into: &outbox)
+    if submission.isIncoming {
+      line.addReader(sequence, submission.length)
+    } else if !line.deliversAtOnce {
+      guard lines.reduce(data.byteCount, { $0 + $1.heldBytes }) <= Self.mostHeld else {
+        return answer(sequence, status: Status.noMemory)
+      }
+      line.addWriter(sequence, data.withUnsafeBytes { Array($0) })
+    } else {
+      answer(sequence, count: data.byteCount)
+      line.pipe?.deliver(data)
     }
     if line === main {
       quiet?.cancel()
-      if main.pipe == nil { beginCable() }
+      if main.pipe == nil, !isOver { beginCable() }
     }
     serve(line)
+  }
+
+  private func line(of submission: USBIPRequest.Submission) -> USBIPLine? {
+    main.has(submission) ? main : sides.first { $0.has(submission) }
   }
 
   private func beginCable() {
@@ -242,30 +265,75 @@ final class USBIPImport: BulkCarrier {
   }
 
   private func serveReaders(_ line: USBIPLine) {
-    while outbox.count - outboxHead < Self.fullOutbox, let answer = line.nextRead() { put(answer) }
-  }
-
-  private func serveWriters(_ line: USBIPLine) {
-    while let (answer, data) = line.nextWrite() {
-      put(answer)
-      if case .written = answer { line.pipe?.deliver(data) }
+    while hasRoom, let (sequence, piece) = line.nextRead() {
+      if let piece { answer(sequence, with: piece.span.bytes) } else { answer(sequence, status: Status.stalled) }
     }
   }
 
-  private func put(_ answer: USBIPLine.Answer) {
-    switch answer {
-    case .read(let sequence, let piece):
-      USBIPRequest.answer(sequence, status: 0, count: piece.count, into: &outbox)
-      outbox += piece
-    case .written(let sequence, let count): USBIPRequest.answer(sequence, status: 0, count: count, into: &outbox)
-    case .stalled(let sequence): USBIPRequest.answer(sequence, status: Status.stalled, count: 0, into: &outbox)
+  private func serveWriters(_ line: USBIPLine) {
+    while let (sequence, data) = line.nextWrite() {
+      guard let data else {
+        answer(sequence, status: Status.stalled)
+        continue
+      }
+      answer(sequence, count: data.count)
+      line.pipe?.deliver(data.span.bytes)
+    }
+  }
+
+  // MARK: Answers
+
+  /// Whether bytes may go to the host.
+  private var hasRoom: Bool { outbox.count - outboxHead < Self.fullOutbox }
+
+  private func answer(_ sequence: UInt32, status: Int32 = 0, count: Int = 0) {
+    USBIPRequest.answer(sequence, status: status, count: count, into: &outbox)
+  }
+
+  /// Gives the host bytes. They go out from where they lie, with all answers before them; but while more requests are at
+  /// hand, the answers to all of them are gathered for one call of the system.
+  private func answer(_ sequence: UInt32, with piece: RawSpan) {
+    answer(sequence, count: piece.byteCount)
+    var taken = 0
+    if !isMoreToCome {
+      let heads = outbox.count - outboxHead
+      let sent = connection.send(outbox.span.bytes.extracting(outboxHead..<outbox.count), then: piece)
+      advance(min(sent, heads))
+      taken = max(0, sent - heads)
+    }
+    if taken < piece.byteCount {
+      piece.extracting(taken..<piece.byteCount).withUnsafeBytes { outbox.append(contentsOf: $0) }
+    }
+  }
+
+  /// The connection has taken so much of the outbox.
+  private func advance(_ count: Int) {
+    outboxHead += count
+    if outboxHead == outbox.count {
+      outbox.removeAll(keepingCapacity: true)
+      outboxHead = 0
+    } else if outboxHead >= Self.mostAnswers {
+      outbox.removeFirst(outboxHead)
+      outboxHead = 0
     }
   }
 
   // MARK: The pipes
 
   private func line(of pipe: BulkPipe) -> USBIPLine? {
-    lines.first { $0.pipe === pipe }
+    main.pipe === pipe ? main : sides.first { $0.pipe === pipe }
+  }
+
+  func pipe(_ pipe: BulkPipe, takes bytes: RawSpan) -> Int {
+    guard let line = line(of: pipe) else { return 0 }
+    var taken = 0
+    while taken < bytes.byteCount, hasRoom, let (sequence, length) = line.takeReader() {
+      // No more than what waits could be, so that what the connection does not take has a bound.
+      let piece = bytes.extracting(taken..<min(taken + min(length, BulkPipe.capacity), bytes.byteCount))
+      taken += piece.byteCount
+      answer(sequence, with: piece)
+    }
+    return taken
   }
 
   func pipeHasBytes(_ pipe: BulkPipe) {

@@ -4,30 +4,21 @@
 /// alternate 1 until it chooses another or the accessory closes it; then the pair is halted, which is all that a USB
 /// device can say, and stays so until the host chooses again.
 final class USBIPLine {
-  /// What was asked of a line and is answered now.
-  enum Answer: Equatable {
-    /// Bytes for the host.
-    case read(UInt32, ArraySlice<UInt8>)
-    /// The accessory took so many bytes.
-    case written(UInt32, count: Int)
-    /// The endpoint is halted.
-    case stalled(UInt32)
-  }
-
   /// The interface that it belongs to.
   let interface: UInt8
   /// Whose sessions it carries; nil for the pair of iAP2.
   let protocolName: String?
   private let endpoints: (incoming: UInt8, outgoing: UInt8)
   /// The accessory's end.
-  private(set) var pipe: BulkPipe?
-  private var isHalted: Bool
+  // Not checked for overlapping access, as all of this: a line belongs to one loop, and calls nobody while it changes.
+  @exclusivity(unchecked) private(set) var pipe: BulkPipe?
+  @exclusivity(unchecked) private var isHalted: Bool
   /// Transfers in which the host waits for bytes, in order.
-  private var readers: [(sequence: UInt32, length: Int)] = []
+  @exclusivity(unchecked) private var readers: [(sequence: UInt32, length: Int)] = []
   /// Transfers whose bytes the accessory does not take yet, in order.
-  private var writers: [(sequence: UInt32, data: [UInt8])] = []
+  @exclusivity(unchecked) private var writers: [(sequence: UInt32, data: [UInt8])] = []
   /// How many bytes those have.
-  private(set) var heldBytes = 0
+  @exclusivity(unchecked) private(set) var heldBytes = 0
 
   init?(_ interface: USBInterface, protocolName: String?) {
     guard let pair = interface.bulkPair else { return nil }
@@ -67,16 +58,23 @@ final class USBIPLine {
 
   // MARK: The host's transfers
 
-  /// Takes a transfer; false when there is no such endpoint now.
-  func take(_ submission: USBIPRequest.Submission) -> Bool {
-    guard !isHalted || submission.isIncoming && pipe?.hasBytes == true else { return false }
-    if submission.isIncoming {
-      readers.append((submission.sequence, submission.length))
-    } else {
-      writers.append((submission.sequence, submission.data))
-      heldBytes += submission.data.count
-    }
-    return true
+  /// Whether there is an endpoint for a transfer now.
+  func takes(_ submission: USBIPRequest.Submission) -> Bool {
+    !isHalted || submission.isIncoming && pipe?.hasBytes == true
+  }
+
+  /// Whether what the host gives can be delivered at once: the accessory takes it, and nothing waits before it.
+  var deliversAtOnce: Bool { !isHalted && writers.isEmpty && pipe?.takesBytes == true }
+
+  /// The host waits for so many bytes.
+  func addReader(_ sequence: UInt32, _ length: Int) {
+    readers.append((sequence, length))
+  }
+
+  /// The host gave bytes that wait for the accessory.
+  func addWriter(_ sequence: UInt32, _ data: [UInt8]) {
+    writers.append((sequence, data))
+    heldBytes += data.count
   }
 
   /// Takes a pending transfer back; whether there was one.
@@ -91,23 +89,25 @@ final class USBIPLine {
     return true
   }
 
-  /// The next transfer that the accessory has bytes for, or that cannot be any more.
-  func nextRead() -> Answer? {
-    guard let (sequence, length) = readers.first else { return nil }
-    if let piece = pipe?.take(length) {
-      readers.removeFirst()
-      return .read(sequence, piece)
-    }
-    guard isHalted else { return nil }
-    readers.removeFirst()
-    return .stalled(sequence)
+  /// The next transfer in which the host waits for bytes, for somebody who has some.
+  func takeReader() -> (sequence: UInt32, length: Int)? {
+    readers.isEmpty ? nil : readers.removeFirst()
   }
 
-  /// The next transfer whose bytes the accessory takes, with those bytes, or that cannot be any more.
-  func nextWrite() -> (answer: Answer, data: [UInt8])? {
+  /// The next transfer that the accessory has bytes for, with those, or that cannot be any more (nil).
+  func nextRead() -> (sequence: UInt32, piece: ArraySlice<UInt8>?)? {
+    guard let (sequence, length) = readers.first else { return nil }
+    let piece = pipe?.take(length)
+    guard piece != nil || isHalted else { return nil }
+    readers.removeFirst()
+    return (sequence, piece)
+  }
+
+  /// The next transfer whose bytes the accessory takes, with those, or that cannot be any more (nil).
+  func nextWrite() -> (sequence: UInt32, data: [UInt8]?)? {
     guard !writers.isEmpty, isHalted || pipe?.takesBytes == true else { return nil }
     let (sequence, data) = writers.removeFirst()
     heldBytes -= data.count
-    return isHalted ? (.stalled(sequence), []) : (.written(sequence, count: data.count), data)
+    return (sequence, isHalted ? nil : data)
   }
 }

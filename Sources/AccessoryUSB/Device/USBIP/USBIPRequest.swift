@@ -15,9 +15,9 @@ enum USBIPRequest: Equatable {
     /// How many bytes the host gives or takes at most.
     var length: Int
     /// The setup packet, on endpoint 0.
-    var setup: [UInt8]
-    /// What the host gives.
-    var data: [UInt8]
+    var setup: ControlEndpoint.Setup
+    /// Where what the host gives lies among the bytes that the request was read from.
+    var data: Range<Int>
   }
 
   /// The most one transfer may carry. Linux' own requests end far below it.
@@ -27,54 +27,55 @@ enum USBIPRequest: Equatable {
 
   /// Reads a request that begins at `start`; nil while some of it is missing. Wrong ones are found by their first
   /// bytes, so that nobody is waited for who announces the absurd.
-  static func read(_ bytes: [UInt8], at start: Int) throws(USBIPError) -> (Self, end: Int)? {
-    guard bytes.count - start >= headerSize else { return nil }
-    let sequence = bytes.bigEndian32(at: start + 4)
-    switch bytes.bigEndian32(at: start) {
+  static func read(_ bytes: RawSpan, at start: Int) throws(USBIPError) -> (Self, end: Int)? {
+    guard bytes.byteCount - start >= headerSize else { return nil }
+    func number(_ offset: Int) -> UInt32 {
+      UInt32(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: start + offset, as: UInt32.self))
+    }
+    let sequence = number(4)
+    switch number(0) {
     case 1: break
-    case 2:
-      return (.unlink(sequence: sequence, victim: bytes.bigEndian32(at: start + 20)), start + headerSize)
+    case 2: return (.unlink(sequence: sequence, victim: number(20)), start + headerSize)
     case let other: throw .command(other)
     }
-    let direction = bytes.bigEndian32(at: start + 12)
+    let (direction, endpoint, length) = (number(12), number(16), number(24))
     guard direction <= 1 else { throw .direction(direction) }
-    let endpoint = bytes.bigEndian32(at: start + 16)
     guard endpoint <= 15 else { throw .endpoint(endpoint) }
-    let length = bytes.bigEndian32(at: start + 24)
     guard length <= UInt32(longestTransfer) else { throw .length(length) }
     // Both 0 and all ones have been used to say that a transfer is not isochronous.
-    let packets = bytes.bigEndian32(at: start + 32)
+    let packets = number(32)
     guard packets == 0 || packets == .max else { throw .isochronous(packets) }
     let isIncoming = direction == 1
-    let end = start + headerSize + (isIncoming ? 0 : Int(length))
-    guard bytes.count >= end else { return nil }
-    return (
-      .submit(
-        Submission(
-          sequence: sequence, endpoint: UInt8(endpoint), isIncoming: isIncoming, length: Int(length),
-          setup: Array(bytes[start + 40..<start + 48]), data: Array(bytes[start + headerSize..<end]))), end
-    )
+    let data = start + headerSize..<start + headerSize + (isIncoming ? 0 : Int(length))
+    guard bytes.byteCount >= data.upperBound else { return nil }
+    let setup = UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: start + 40, as: UInt64.self))
+    let submission = Submission(
+      sequence: sequence, endpoint: UInt8(endpoint), isIncoming: isIncoming, length: Int(length),
+      setup: ControlEndpoint.Setup(littleEndian: setup), data: data)
+    return (.submit(submission), data.upperBound)
   }
 
   /// The answer to a transfer, without its data.
   static func answer(_ sequence: UInt32, status: Int32, count: Int, into out: inout [UInt8]) {
-    head(3, sequence, into: &out)
-    out.addBigEndian(UInt32(bitPattern: status))
-    out.addBigEndian(UInt32(count))
-    out += [UInt8](repeating: 0, count: 20)
+    add(3, sequence, UInt32(bitPattern: status), UInt32(count), to: &out)
   }
 
   /// The answer to an unlink: whether the transfer was still pending. Then it gets no answer of its own.
   static func unlinked(_ sequence: UInt32, wasPending: Bool, into out: inout [UInt8]) {
-    head(4, sequence, into: &out)
     // -ECONNRESET, as a kernel of the other side would say.
-    out.addBigEndian(UInt32(bitPattern: wasPending ? -104 : 0))
-    out += [UInt8](repeating: 0, count: 24)
+    add(4, sequence, UInt32(bitPattern: wasPending ? -104 : 0), 0, to: &out)
   }
 
-  private static func head(_ command: UInt32, _ sequence: UInt32, into out: inout [UInt8]) {
-    out.addBigEndian(command)
-    out.addBigEndian(sequence)
-    out += [UInt8](repeating: 0, count: 12)
+  private static func add(
+    _ command: UInt32, _ sequence: UInt32, _ status: UInt32, _ count: UInt32, to out: inout [UInt8]
+  ) {
+    withUnsafeTemporaryAllocation(byteCount: headerSize, alignment: 8) { head in
+      head.initializeMemory(as: UInt8.self, repeating: 0)
+      head.storeBytes(of: command.bigEndian, toByteOffset: 0, as: UInt32.self)
+      head.storeBytes(of: sequence.bigEndian, toByteOffset: 4, as: UInt32.self)
+      head.storeBytes(of: status.bigEndian, toByteOffset: 20, as: UInt32.self)
+      head.storeBytes(of: count.bigEndian, toByteOffset: 24, as: UInt32.self)
+      out.append(contentsOf: head)
+    }
   }
 }

@@ -118,7 +118,8 @@ private final class USBIPClient: ChannelHandler {
   private let peer: String
   private unowned let server: USBIPServer
   private let loop: any EventLoop
-  private var state = State.asking([])
+  // Not checked for overlapping access: a client belongs to one loop, and calls nobody while this changes.
+  @exclusivity(unchecked) private var state = State.asking([])
   private var timer: LoopTimer?
 
   init(_ channel: any Channel, from peer: String, server: USBIPServer, on loop: any EventLoop) {
