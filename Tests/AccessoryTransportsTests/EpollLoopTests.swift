@@ -97,6 +97,20 @@ import Testing
     watch.cancel()
   }
 
+  @Test func deadlinesThatAreFarAndNearComeInTheirOrderAndNoneTooSoon() {
+    var fired: [Int] = []
+    let begin = loop.now
+    loop.schedule(after: .milliseconds(40)) { fired.append(40) }
+    loop.schedule(after: .milliseconds(15)) { [loop] in
+      fired.append(15)
+      loop.schedule(after: .milliseconds(12)) { fired.append(27) }
+      loop.schedule(after: .milliseconds(1)) { fired.append(16) }
+    }
+    #expect(loop.run(until: { fired.count == 4 }, limit: hangLimit))
+    #expect(fired == [15, 16, 27, 40])
+    #expect(loop.now - begin >= .milliseconds(40))
+  }
+
   @Test func aLimitEndsARunThatWaitsForNothing() {
     #expect(!loop.run(until: { false }, limit: .milliseconds(2)))
   }
