@@ -1,4 +1,4 @@
-import Synchronization
+import AccessoryTransports
 
 /// Plays the worlds of many seeds side by side: each world on a loop of its own, and as many at a time as there are
 /// jobs.
@@ -26,7 +26,7 @@ public final class SoakCrew: Sendable {
   private let end: UInt64
   private let jobs: Int
   private let replays: UInt64?
-  private let state: Mutex<State>
+  private let state: Locked<State>
 
   /// A crew that has not begun. Without a count it plays until it is stopped; with `replays`, every seed that it divides
   /// is played twice, and must be the same world to the byte.
@@ -37,7 +37,7 @@ public final class SoakCrew: Sendable {
     self.jobs = max(1, jobs)
     self.replays = replays
     end = count.map { first.addingReportingOverflow($0) }.map { $0.overflow ? .max : $0.partialValue } ?? .max
-    state = Mutex(State(next: first))
+    state = Locked(State(next: first))
   }
 
   /// What came out so far.

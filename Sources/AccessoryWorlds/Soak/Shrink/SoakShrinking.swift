@@ -1,4 +1,4 @@
-import Synchronization
+import AccessoryTransports
 
 /// A failing world that was made smaller.
 public struct SoakShrunk: Sendable {
@@ -55,7 +55,7 @@ public final class SoakShrinking: Sendable {
   private let recipe: SoakRecipe
   private let failures: [SoakOutcome]
   private let jobs: Int
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// Nothing is shrunk yet. Failures come in the order of their seeds.
   public init(_ recipe: SoakRecipe, _ failures: [SoakOutcome], jobs: Int) {
