@@ -37,6 +37,25 @@ import Testing
       .replacing(/connectionID:[0-9]+/, with: "connectionID:")
   }
 
+  /// On every channel the name is whatever the accessory says it is.
+  @Test func aNameGivesNoOrdersToATerminal() throws {
+    let profile = #"{ version: 1, extends: "echo", accessory: { name: "Echo\u001B[2J\u0085" } }"#
+    let path = bench.place.write(profile, to: "rude.json5")
+    let run = try bench.plugIn(path)
+    for words in [["info"], ["list"], ["send", "--text", "hello"]] {
+      let easim = try Program(path: BuiltProducts.easim, words, environment: ["EASIM_BENCH": bench.path]).wait()
+      let said = easim.out + easim.err
+      #expect(easim.ending == .exit(0), "\(said)")
+      #expect(said.contains("Echo\u{FFFD}[2J\u{FFFD}"), "\(words) \(said)")
+      #expect(!said.contains("\u{1B}"), "\(words)")
+    }
+    let exact = try bench.run("info", "--json")
+    let event = try #require(try EventLines(exact.out).events.first)
+    #expect(event["accessory"]?["name"]?.text == "Echo\u{1B}[2J\u{85}")
+    run.send(SIGINT)
+    #expect(try run.wait().ending == .exit(0))
+  }
+
   @Test func theGlassesArePrintedAsAppleDoesThroughAFlicker() throws {
     let run = try bench.plugIn("lawk-view", "--quirk", "flicker,empty=5ms,gap=5ms")
     let info = try bench.run("info")

@@ -1,3 +1,4 @@
+import AccessoryCore
 import CUdev
 import Glibc
 
@@ -103,11 +104,6 @@ enum USBEnumeration {
 }
 
 extension String {
-  /// Without what would begin a new line, or give orders to a terminal: devices choose their strings themselves.
-  fileprivate var printable: String {
-    String(String.UnicodeScalarView(unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
-  }
-
   /// Without the line end and the blanks that sysfs puts around numbers.
   fileprivate var trimmed: Substring {
     let kept = drop { $0.isWhitespace }

@@ -71,10 +71,11 @@ extension PublishedAccessory {
   /// The accessory as Apple prints it.
   fileprivate func dump(_ layout: String?, address: UInt64) -> String {
     var identity = Profile.Identity(
-      name: name, manufacturer: manufacturer, modelNumber: modelNumber, serialNumber: serialNumber,
-      firmwareRevision: firmwareRevision, hardwareRevision: hardwareRevision)
-    identity.productPlanUID = productPlanUID
-    var description = AccessoryDescription(identity: identity, protocols: protocols)
+      name: name.printable, manufacturer: manufacturer.printable, modelNumber: modelNumber.printable,
+      serialNumber: serialNumber.printable, firmwareRevision: firmwareRevision.printable,
+      hardwareRevision: hardwareRevision.printable)
+    identity.productPlanUID = productPlanUID?.printable
+    var description = AccessoryDescription(identity: identity, protocols: protocols.map(\.printable))
     description.address = address
     description.connectionID = UInt64(connectionID)
     description.certSerial = certificateSerialCount

@@ -97,7 +97,7 @@ final class Terminal: DescriptorHandler {
 
   /// Shows these rows and nothing else.
   func draw(_ rows: [EADemoScreen.Row]) {
-    let lines = rows.map { row in "\(style(row.style))\(row.text)\u{1B}[0m\u{1B}[K" }
+    let lines = rows.map { row in "\(style(row.style))\(row.text.printable)\u{1B}[0m\u{1B}[K" }
     Console.write("\u{1B}[H\(lines.joined(separator: "\r\n"))\u{1B}[J", to: STDOUT_FILENO)
   }
 

@@ -1,7 +1,10 @@
+import AccessoryCore
+
 /// Rows of words in columns, for people.
 enum TextTable {
   /// One line per row, each column as wide as its widest word.
   static func lines(_ rows: [[String]]) -> [String] {
+    let rows = rows.map { $0.map(\.printable) }
     var widths: [Int] = []
     for row in rows {
       for (column, word) in row.enumerated() {

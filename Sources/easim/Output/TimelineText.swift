@@ -6,7 +6,9 @@ enum TimelineText {
   static func line(_ event: TimelineEvent, colors: Bool) -> String {
     let (mark, text, style) = content(event)
     let time = pad(event.time.shortSeconds, 8)
-    let body = "\(mark) \(text)"
+    // A scenario's complaint has several lines.
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }
+    let body = "\(mark) \(lines.joined(separator: "\n"))"
     return "\(time)  \(pad(event.side.rawValue, 9, right: true))  \(colors ? "\(style)\(body)\u{1B}[0m" : body)"
   }
 
