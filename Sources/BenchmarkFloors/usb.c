@@ -1,8 +1,10 @@
-// A host of an echoing USB device with libusb, as little as it can be: bursts out, four reads always pending.
+// Two hosts of an echoing USB device with libusb: a plain one that waits for each transfer, and one that is as little as it
+// can be: bursts out, four reads always pending.
 #include "BenchmarkFloors.h"
 #include <errno.h>
 #include <libusb.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { READS = 4, READ_SIZE = 16 * 1024, IN = 0x81, OUT = 0x02 };
 
@@ -32,12 +34,12 @@ static void went(struct libusb_transfer *transfer) {
   if (transfer->status != LIBUSB_TRANSFER_COMPLETED) usb->code = EIO;
 }
 
-struct floor_usb *floor_usb_open(uint16_t vendor, uint16_t product) {
+struct floor_usb *floor_usb_open(uint16_t vendor, uint16_t product, int reads) {
   struct floor_usb *usb = calloc(1, sizeof *usb);
   if (usb == NULL || (context == NULL && libusb_init(&context) != 0)) return free(usb), NULL;
   usb->handle = libusb_open_device_with_vid_pid(context, vendor, product);
   if (usb->handle == NULL || libusb_claim_interface(usb->handle, 0) != 0) return floor_usb_close(usb), NULL;
-  for (int index = 0; index < READS; index++) {
+  for (int index = 0; reads && index < READS; index++) {
     struct libusb_transfer *read = libusb_alloc_transfer(0);
     uint8_t *bytes = malloc(READ_SIZE);
     if (read == NULL || bytes == NULL) return free(bytes), floor_usb_close(usb), NULL;
@@ -74,6 +76,19 @@ int floor_usb_drive(struct floor_usb *usb, size_t size, size_t bursts, size_t in
   free(writes);
   free(bytes);
   return usb->code;
+}
+
+int floor_usb_exchange(struct floor_usb *usb, size_t size) {
+  uint8_t *bytes = malloc(size), *back = calloc(1, size);
+  int code = bytes && back ? 0 : ENOMEM, done = 0;
+  for (size_t index = 0; code == 0 && index < size; index++) bytes[index] = (uint8_t)(index * 7 + index / 251);
+  if (code == 0 && libusb_bulk_transfer(usb->handle, OUT, bytes, (int)size, &done, 5000) != 0) code = EIO;
+  for (size_t got = 0; code == 0 && got < size; got += (size_t)done)
+    if (libusb_bulk_transfer(usb->handle, IN, back + got, (int)(size - got), &done, 5000) != 0) code = EIO;
+  if (code == 0 && memcmp(bytes, back, size) != 0) code = EBADMSG;
+  free(bytes);
+  free(back);
+  return code;
 }
 
 void floor_usb_close(struct floor_usb *usb) {

@@ -26,11 +26,11 @@ static const uint8_t configuration[] = {9, 2, 32,   0, 1, 1, 0, 0xC0, 50, 9, 4, 
 // MARK: The device
 
 struct device {
-  int socket;
+  int socket, is_plain;
   size_t from, to; // what is held of `bytes`
   size_t waits;
   uint32_t sequence[MOST_WAITING], length[MOST_WAITING];
-  uint8_t bytes[ROOM];
+  uint8_t bytes[ROOM], answer[HEADER + ROOM];
 };
 
 static int take(int socket, void *to, size_t count) {
@@ -43,13 +43,17 @@ static int take(int socket, void *to, size_t count) {
   return 0;
 }
 
-static int answer(int socket, uint32_t command, uint32_t sequence, int32_t status, size_t count, const void *data) {
+static int answer(
+    struct device *device, uint32_t command, uint32_t sequence, int32_t status, size_t count, const void *data) {
   struct header header = {.command = htonl(command), .sequence = sequence};
   header.status_or_flags = htonl((uint32_t)status);
   header.length = htonl((uint32_t)count);
   struct iovec parts[] = {{&header, HEADER}, {(void *)(uintptr_t)data, data ? count : 0}};
   size_t total = HEADER + parts[1].iov_len;
-  return writev(socket, parts, 2) == (ssize_t)total ? 0 : EPIPE;
+  if (!device->is_plain) return writev(device->socket, parts, 2) == (ssize_t)total ? 0 : EPIPE;
+  memcpy(device->answer, &header, HEADER);
+  if (data) memcpy(device->answer + HEADER, data, count);
+  return write(device->socket, device->answer, total) == (ssize_t)total ? 0 : EPIPE;
 }
 
 static int control(struct device *device, const struct header *asked) {
@@ -60,8 +64,8 @@ static int control(struct device *device, const struct header *asked) {
   if (setup[0] == 0x80 && setup[1] == 6 && setup[3] == 1) data = device_descriptor, count = sizeof device_descriptor;
   if (setup[0] == 0x80 && setup[1] == 6 && setup[3] == 2) data = configuration, count = sizeof configuration;
   if (setup[0] == 0x80 && setup[1] == 0) data = zeros, count = sizeof zeros;
-  if (data == NULL && setup[0] & 0x80) return answer(device->socket, 3, asked->sequence, -EPIPE, 0, NULL);
-  return answer(device->socket, 3, asked->sequence, 0, count < wanted ? count : wanted, data);
+  if (data == NULL && setup[0] & 0x80) return answer(device, 3, asked->sequence, -EPIPE, 0, NULL);
+  return answer(device, 3, asked->sequence, 0, count < wanted ? count : wanted, data);
 }
 
 static int unlink_one(struct device *device, const struct header *asked) {
@@ -72,9 +76,9 @@ static int unlink_one(struct device *device, const struct header *asked) {
     size_t left = (device->waits - index) * sizeof victim;
     memmove(device->sequence + index, device->sequence + index + 1, left);
     memmove(device->length + index, device->length + index + 1, left);
-    return answer(device->socket, 4, asked->sequence, -ECONNRESET, 0, NULL);
+    return answer(device, 4, asked->sequence, -ECONNRESET, 0, NULL);
   }
-  return answer(device->socket, 4, asked->sequence, 0, 0, NULL);
+  return answer(device, 4, asked->sequence, 0, 0, NULL);
 }
 
 static int echo_on(struct device *device) {
@@ -82,8 +86,13 @@ static int echo_on(struct device *device) {
   while (code == 0 && device->waits > 0 && device->from < device->to) {
     size_t count = device->to - device->from;
     if (count > device->length[0]) count = device->length[0];
-    code = answer(device->socket, 3, device->sequence[0], 0, count, device->bytes + device->from);
+    code = answer(device, 3, device->sequence[0], 0, count, device->bytes + device->from);
     device->from += count;
+    if (device->is_plain) {
+      device->to -= device->from;
+      memmove(device->bytes, device->bytes + device->from, device->to);
+      device->from = 0;
+    }
     device->waits--;
     memmove(device->sequence, device->sequence + 1, device->waits * sizeof(uint32_t));
     memmove(device->length, device->length + 1, device->waits * sizeof(uint32_t));
@@ -92,10 +101,11 @@ static int echo_on(struct device *device) {
   return code;
 }
 
-int floor_usbip_serve(int socket) {
+int floor_usbip_serve(int socket, int is_plain) {
   struct device *device = calloc(1, sizeof *device);
   if (device == NULL) return ENOMEM;
   device->socket = socket;
+  device->is_plain = is_plain;
   int code = 0;
   while (code == 0) {
     struct header asked;
@@ -109,7 +119,7 @@ int floor_usbip_serve(int socket) {
       if (length > ROOM - device->to) code = ENOBUFS;
       else if ((code = take(socket, device->bytes + device->to, length)) == 0) {
         device->to += length;
-        code = answer(socket, 3, asked.sequence, 0, length, NULL);
+        code = answer(device, 3, asked.sequence, 0, length, NULL);
       }
     } else if (device->waits == MOST_WAITING) {
       code = ENOBUFS;

@@ -33,18 +33,23 @@ size_t floor_memory_echo(size_t size, size_t bursts, size_t in_flight);
 int floor_pace(size_t chunk, double rate, size_t count, double *arrived);
 
 /// Plays a USB device, 1209:0002 with the interface FF/F0/00, that echoes, on a connection which a kernel has imported it
-/// over; until the connection is closed. Returns 0, or an errno.
-int floor_usbip_serve(int socket);
+/// over; until the connection is closed. A plain one copies what it answers. Returns 0, or an errno.
+int floor_usbip_serve(int socket, int is_plain);
 
 /// Drives an echoing device that was imported over a connection and configured: bursts to endpoint 2, read back from 1,
 /// each one transfer, at most `in_flight` of them not yet echoed. Returns 0, or an errno.
 int floor_usbip_drive(int socket, size_t size, size_t bursts, size_t in_flight);
 
-/// A USB device that was opened with libusb: its first interface is claimed and reads are pending on endpoint 1.
+/// A USB device that was opened with libusb: its first interface is claimed.
 struct floor_usb;
 
-/// Opens a device by its numbers; NULL when there is none that can be had.
-struct floor_usb *floor_usb_open(uint16_t vendor, uint16_t product);
+/// Opens a device by its numbers, with reads pending on endpoint 1 if it is to be driven; NULL when there is none that can
+/// be had.
+struct floor_usb *floor_usb_open(uint16_t vendor, uint16_t product, int reads);
+
+/// Makes a burst, sends it to endpoint 2, reads it back and compares, with calls that wait: one transfer out, one in. For a
+/// device without pending reads. Returns 0, or an errno.
+int floor_usb_exchange(struct floor_usb *usb, size_t size);
 
 /// Sends `bursts` bursts of `size` bytes to endpoint 2, each one transfer, at most `in_flight` of them not yet echoed, and
 /// waits for the last echo. Returns 0, or an errno.

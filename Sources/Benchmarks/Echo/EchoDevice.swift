@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryLoad
 import AccessorySessions
 import IAP2
 
@@ -23,6 +24,8 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
   /// What it noted since it was driven last, in nanoseconds.
   private(set) var times: [Int64] = []
   private var began = 0.0
+  /// What compares the echoes, where that is wanted.
+  @exclusivity(unchecked) private var verifier: ReplyVerifier?
   /// Told of all that comes.
   var heard: (Int) -> Void = { _ in }
 
@@ -37,6 +40,13 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
 
   func start() {
     connection.start(self)
+  }
+
+  /// From now on, every byte that comes back is compared.
+  func compare() {
+    var plan = BurstPlan()
+    plan.payload = burst
+    verifier = ReplyVerifier(plan)
   }
 
   /// Whether every burst came back; of a stream, whether all of it is acknowledged.
@@ -81,6 +91,17 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
     }
   }
 
+  /// Compares, burst by burst.
+  private func verify(_ bytes: RawSpan, _ verifier: ReplyVerifier) {
+    var done = 0
+    while done < bytes.byteCount {
+      let place = (received + done) % burst.count
+      let part = bytes.extracting(done..<min(done + burst.count - place, bytes.byteCount))
+      if let difference = verifier.difference(in: part, at: place) { failure = "an echo differs: \(difference)" }
+      done += part.byteCount
+    }
+  }
+
   /// A burst begins, and so the one before has ended.
   private func noteTime() {
     guard received % burst.count == 0 else { return }
@@ -93,6 +114,7 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
 
   func sessionIsReadable(_ session: Session) {
     session.read { bytes in
+      if let verifier { verify(bytes, verifier) }
       received += bytes.byteCount
       heard(bytes.byteCount)
       return bytes.byteCount

@@ -5,25 +5,47 @@ import BenchmarkFloors
 import Glibc
 
 // 10K bursts echoed over USB: easim's host and libusb, the kernel's USB and vhci_hcd, the USB/IP server and easim's
-// accessory, iAP2 between the two; beside a client with libusb and a USB/IP device in C, over the same path. For a machine
-// of its own, where both devices are plugged in: Scripts/bench --kernel.
+// accessory, iAP2 between the two; beside clients with libusb and a USB/IP device in C, over the same path. One client is a
+// plain program, with calls that wait; the other does as little as can be. For a machine of its own, where both devices are
+// plugged in: Scripts/bench --kernel.
 
 extension Figure {
   private static let size = 10_000
 
-  static var usbs: [Figure] { [1, 4].map { usb(inFlight: $0) } }
+  static var usbs: [Figure] {
+    [
+      usb(
+        "usb.plain", beside: "a plain echo in C over the same path: a burst is made, written, read and compared",
+        target: .ratioAtLeast(0.8), isPlain: true
+      ) { usb, count in
+        for _ in 0..<count {
+          let code = floor_usb_exchange(usb, size)
+          if code != 0 { return code }
+        }
+        return 0
+      }
+    ]
+      + [1, 4].map { inFlight in
+        usb(
+          "usb.echo.\(inFlight)", inFlight: inFlight,
+          beside: "libusb and a USB/IP echo in C, transfers of 10,000 bytes, four reads waiting, \(inFlight) in flight",
+          target: .none, isPlain: false
+        ) { floor_usb_drive($0, size, $1, inFlight) }
+      }
+  }
 
-  private static func usb(inFlight: Int) -> Figure {
+  private static func usb(
+    _ name: String, inFlight: Int = 1, beside floor: String, target: Target, isPlain: Bool,
+    drive: @escaping (OpaquePointer, Int) -> Int32
+  ) -> Figure {
     Figure(
-      name: "usb.echo.\(inFlight)",
+      name: name,
       summary: "10K bursts echoed through both peers over a kernel's USB and USB/IP, \(inFlight) in flight",
-      unit: "bursts/s",
-      floor: "libusb and a USB/IP echo in C over the same path, transfers of 10,000 bytes, \(inFlight) in flight",
-      target: .ratioAtLeast(0.8), runner: "Scripts/bench --kernel"
+      unit: "bursts/s", floor: floor, target: target, runner: "Scripts/bench --kernel"
     ) { plan in
-      let floor = try FloorUSBEcho()
-      let ours = try OurUSBEcho(burst: size)
-      let driveFloor = { try check(floor_usb_drive(floor.usb, size, $0, inFlight), "drive the floor's echo") }
+      let floor = try FloorUSBEcho(isPlain: isPlain)
+      let ours = try OurUSBEcho(burst: size, compares: isPlain)
+      let driveFloor = { try check(drive(floor.usb, $0), "drive the floor's echo") }
       let count = try Stopwatch.repetitions(for: plan.seconds) { try driveFloor($0) }
       try ours.run(bursts: count / 4 + 1, inFlight: inFlight)
       let pairs = try plan.pairs(
@@ -43,7 +65,7 @@ private final class OurUSBEcho {
   private let devices: USBDevices
   private let device: EchoDevice
 
-  init(burst: Int) throws {
+  init(burst: Int, compares: Bool) throws {
     let loop = try EpollLoop(seed: 1)
     var usable: USBAccessory?
     devices = USBDevices(on: loop) { change in
@@ -63,6 +85,7 @@ private final class OurUSBEcho {
     guard let cable = try opened?.get().cable else { throw MeasuringError.failed("the accessory was not opened") }
     device = EchoDevice(maximumPacket: 65_535, burst: burst, cable: cable, on: loop)
     self.loop = loop
+    if compares { device.compare() }
     device.start()
     try run { device.isReady || device.failure != nil }
   }
@@ -91,12 +114,12 @@ private final class FloorUSBEcho {
   let usb: OpaquePointer
   private let other: OtherProcess
 
-  init() throws {
-    other = try OtherProcess([USBPart.floor.rawValue])
+  init(isPlain: Bool) throws {
+    other = try OtherProcess([(isPlain ? USBPart.plainFloor : .floor).rawValue])
     var found: OpaquePointer?
     for _ in 0..<600 where found == nil {
       usleep(50_000)
-      found = floor_usb_open(0x1209, 0x0002)
+      found = floor_usb_open(0x1209, 0x0002, isPlain ? 0 : 1)
     }
     guard let found else { throw MeasuringError.failed("the floor's device was not seen within half a minute") }
     usb = found
@@ -144,7 +167,7 @@ struct PluggedIn {
   }
 
   /// Plugs in a device that is served in C.
-  func serveInC() throws {
+  func serveInC(isPlain: Bool) throws {
     var record = [UInt8](repeating: 0, count: 312)
     // Bus 1, device 2, high speed.
     (record[291], record[295], record[299]) = (1, 2, 3)
@@ -152,7 +175,7 @@ struct PluggedIn {
       throw MeasuringError.failed("a record of 312 bytes is no device")
     }
     try attach(offer)
-    try Figure.check(floor_usbip_serve(served), "serve the floor's device")
+    try Figure.check(floor_usbip_serve(served, isPlain ? 1 : 0), "serve the floor's device")
   }
 
   private func attach(_ offer: USBIPOffer) throws {

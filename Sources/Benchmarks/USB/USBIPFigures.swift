@@ -80,6 +80,8 @@ enum USBPart: String {
   case accessory = "usb-accessory"
   /// An echoing device in C, plugged into this machine.
   case floor = "usb-floor"
+  /// The same as a plain program.
+  case plainFloor = "usb-plain-floor"
 
   /// Plays until the other end closes its socket.
   func play() throws {
@@ -96,8 +98,8 @@ enum USBPart: String {
         made.start()
         accessory = made
       }
-    case .floor:
-      try PluggedIn().serveInC()
+    case .floor: try PluggedIn().serveInC(isPlain: false)
+    case .plainFloor: try PluggedIn().serveInC(isPlain: true)
     }
   }
 
