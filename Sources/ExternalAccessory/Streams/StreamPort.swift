@@ -32,6 +32,9 @@ final class StreamPort: @unchecked Sendable {
   private let gate: AppGate
   private weak var stream: Stream?
   private weak var delegateObject: (any StreamDelegate)?
+  /// Whether there is a delegate, as far as is known. To look at the weak reference is to hold what it leads to, perhaps
+  /// as the last one, and then it goes when the look is over: never under the lock, since what goes may come back here.
+  private var hasDelegate = false
   private var schedules: [Schedule] = []
   private var source: CFRunLoopSource?
   private var isSignalled = false
@@ -63,7 +66,10 @@ final class StreamPort: @unchecked Sendable {
   var delegate: (any StreamDelegate)? {
     get { lock.withLock { delegateObject } }
     set {
-      lock.withLock { delegateObject = newValue }
+      lock.withLock {
+        delegateObject = newValue
+        hasDelegate = newValue != nil
+      }
       kick()
     }
   }
@@ -197,7 +203,7 @@ final class StreamPort: @unchecked Sendable {
   /// Wakes the run loops, if there is something to tell and somebody to tell it to.
   func kick() {
     let woken = lock.withLock { () -> (source: CFRunLoopSource, schedules: [Schedule], nudges: Bool)? in
-      guard !isSignalled, !schedules.isEmpty, delegateObject != nil, dueEvent != nil, let source else { return nil }
+      guard !isSignalled, !schedules.isEmpty, hasDelegate, dueEvent != nil, let source else { return nil }
       isSignalled = true
       signals.add(1)
       let nudges = !isNudging && schedules.contains { $0.loop === RunLoop.main }
@@ -253,6 +259,7 @@ final class StreamPort: @unchecked Sendable {
     // Both are let go outside the lock: it may be the last that anybody has of them, and what they do then takes the lock.
     let told = lock.withLock { () -> (delegate: (any StreamDelegate)?, stream: Stream?, event: Stream.Event?) in
       let held = (delegateObject, stream)
+      if held.0 == nil { hasDelegate = false }
       guard held.0 != nil, held.1 != nil, let event = dueEvent else { return (held.0, held.1, nil) }
       take(event)
       return (held.0, held.1, event)
