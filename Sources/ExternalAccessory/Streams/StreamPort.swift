@@ -36,6 +36,8 @@ final class StreamPort: @unchecked Sendable {
   /// as the last one, and then it goes when the look is over: never under the lock, since what goes may come back here.
   private var hasDelegate = false
   private var schedules: [Schedule] = []
+  /// Schedules that wait for the thread of their run loop.
+  private var awaited: [(loop: RunLoop, mode: RunLoop.Mode)] = []
   private var source: CFRunLoopSource?
   private var isSignalled = false
   /// One is enough, and a busy main run loop takes them from its queue more slowly than its sources are signalled.
@@ -43,6 +45,7 @@ final class StreamPort: @unchecked Sendable {
 
   private var state = Stream.Status.notOpen
   private var failure: (any Error)?
+  private var failureIsDue = false
   private var openIsDue = false
   /// Bytes for an input stream, room for an output stream.
   private var isReady = false
@@ -93,6 +96,7 @@ final class StreamPort: @unchecked Sendable {
     let (isFirst, left) = lock.withLock { () -> (Bool, [Schedule]) in
       guard state != .closed else { return (false, []) }
       state = .closed
+      awaited = []
       defer { schedules = [] }
       return (true, schedules)
     }
@@ -116,13 +120,13 @@ final class StreamPort: @unchecked Sendable {
     kick()
   }
 
-  /// It broke. Told where `tells`; otherwise the status alone says so.
+  /// It broke. Told where `tells`; otherwise the status alone says so, and what is due is told all the same.
   func fail(_ error: any Error, tells: Bool) {
     lock.withLock {
-      guard failure == nil, state != .closed else { return }
-      failure = error
+      guard state != .closed else { return }
+      if failure == nil { failure = error }
       if state != .notOpen { state = .error }
-      if !tells { endIsTold = true }
+      if tells { failureIsDue = true }
     }
     kick()
   }
@@ -132,12 +136,28 @@ final class StreamPort: @unchecked Sendable {
   func schedule(in loop: RunLoop, forMode mode: RunLoop.Mode) {
     if let core = Self.core(of: loop) { return add(Schedule(loop: loop, core: core, mode: mode)) }
     // Another thread's loop: its core can be had on that thread alone.
+    lock.withLock { awaited.append((loop, mode)) }
     let hop = Hop(port: self, loop: loop, mode: mode)
-    let timer = Timer(timeInterval: 0, repeats: false) { _ in hop.port.schedule(in: hop.loop, forMode: hop.mode) }
+    let timer = Timer(timeInterval: 0, repeats: false) { _ in hop.port.arrive(hop.loop, hop.mode) }
     loop.add(timer, forMode: mode)
   }
 
+  /// On the thread of the run loop; too late, perhaps, for a schedule that was taken back.
+  private func arrive(_ loop: RunLoop, _ mode: RunLoop.Mode) {
+    if stopAwaiting(loop, mode) { schedule(in: loop, forMode: mode) }
+  }
+
+  /// Whether it was awaited.
+  private func stopAwaiting(_ loop: RunLoop, _ mode: RunLoop.Mode) -> Bool {
+    lock.withLock {
+      let count = awaited.count
+      awaited.removeAll { $0.loop === loop && $0.mode == mode }
+      return awaited.count < count
+    }
+  }
+
   func remove(from loop: RunLoop, forMode mode: RunLoop.Mode) {
+    _ = stopAwaiting(loop, mode)
     let found = lock.withLock { () -> Schedule? in
       guard let index = schedules.firstIndex(where: { $0.loop === loop && $0.mode == mode }) else { return nil }
       return schedules.remove(at: index)
@@ -150,7 +170,7 @@ final class StreamPort: @unchecked Sendable {
     let last = lock.withLock { () -> CFRunLoopSource? in
       defer { source = nil }
       state = .closed
-      schedules = []
+      (schedules, awaited) = ([], [])
       if isSignalled { unsignal() }
       return source
     }
@@ -275,11 +295,11 @@ final class StreamPort: @unchecked Sendable {
   /// The event that is told next. Under the lock.
   private var dueEvent: Stream.Event? {
     if state == .notOpen || state == .closed || !gate.isOpen { return nil }
-    if openIsDue { return failure == nil ? .openCompleted : .errorOccurred }
+    if openIsDue { return failureIsDue ? .errorOccurred : .openCompleted }
     if kind == .input, isReady, !readyIsTold { return .hasBytesAvailable }
-    if failure != nil { return endIsTold ? nil : .errorOccurred }
+    if failureIsDue { return .errorOccurred }
     if isAtEnd { return endIsTold ? nil : .endEncountered }
-    return kind == .output && isReady && !readyIsTold ? .hasSpaceAvailable : nil
+    return kind == .output && isReady && !readyIsTold && failure == nil ? .hasSpaceAvailable : nil
   }
 
   /// Under the lock.
@@ -289,10 +309,11 @@ final class StreamPort: @unchecked Sendable {
     case .hasBytesAvailable, .hasSpaceAvailable: readyIsTold = true
     case .endEncountered:
       endIsTold = true
-      state = .atEnd
+      if failure == nil { state = .atEnd }
     default:
       openIsDue = false
-      endIsTold = true
+      failureIsDue = false
+      state = .error
     }
   }
 }
