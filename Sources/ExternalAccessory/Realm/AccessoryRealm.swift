@@ -50,8 +50,8 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   private var objects: [Int: EAAccessory] = [:]
   /// Pipes of sessions that are not over. On the loop only.
   private var pipes: [ObjectIdentifier: SessionPipe] = [:]
-  /// Serial numbers that a picker chose and whose connect is awaited. On the loop only.
-  private var selected: Set<String> = []
+  /// What a picker chose and is not published yet. On the loop only.
+  var choices: [Choice] = []
   private let noted = Noted()
 
   /// A realm that looks at nothing yet: ``look(at:settings:)``.
@@ -81,9 +81,11 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   /// Looks no longer: the app's view and this realm hold each other until then. Accessories that outlive it are gone,
   /// and what was noted of the app can still be asked.
   package func end() {
+    air.end()
     entrance.sync {
       guard let appView else { return }
       noted.add(first: appView.misuses)
+      endChoices()
       appView.close()
       self.appView = nil
       picker = nil
@@ -145,15 +147,13 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   // MARK: What the app hears
 
-  /// The next connect of the accessory with this serial number carries `EAAccessorySelectedKey`. On the loop.
-  package func select(serial: String) { selected.insert(serial) }
-
   /// On the loop.
   package func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     let object = object(accessory)
-    let isSelected = !accessory.protocols.isEmpty && selected.remove(accessory.serialNumber) != nil
+    let choice = accessory.protocols.isEmpty ? nil : choices.first { $0.serial == accessory.serialNumber && !$0.isTold }
+    choice?.isTold = true
     main.add {
-      let message = EAAccessoryManager.AccessoryDidConnectMessage(accessory: object, userSelected: isSelected)
+      let message = EAAccessoryManager.AccessoryDidConnectMessage(accessory: object, userSelected: choice != nil)
       NotificationCenter.default.post(message.notification)
       // Foundation keeps those who observe the typed message apart, and tells them of nothing else.
       MainActor.assumeIsolated { NotificationCenter.default.post(message, subject: EAAccessoryManager.shared()) }
