@@ -138,9 +138,11 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   /// What the app did that it must not do, in order; what the manager noticed first.
   package var misuses: [String] { entrance.sync { appView?.misuses ?? [] } + noted.texts }
 
-  /// Sessions that are not over, a sentence each.
+  /// Sessions that are not over and that the app has not let go of, a sentence each.
   package var openSessions: [String] {
-    entrance.sync { pipes.values.map(\.protocolName).sorted().map { "a session on \($0) was never closed" } }
+    entrance.sync {
+      pipes.values.filter { !$0.isLetGo }.map(\.protocolName).sorted().map { "a session on \($0) was never closed" }
+    }
   }
 
   func note(misuse text: String) { noted.add(text) }

@@ -30,6 +30,8 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   /// The loop is on its way to take what was written.
   private var pushIsComing = false
   private var isOver = false
+  private var isNeglected = false
+  private var readCount = 0
 
   // On the loop.
   private var closesWhenSent = false
@@ -69,11 +71,32 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   /// hold the session for it.
   func abandon(_ stream: SessionLifetime.Stream) {
     let port = port(stream)
-    if port.status != .closed, realm.settings.lifetime != .closedTwice {
-      settle(lock.withLock { lifetime.closed(stream) })
+    let status = port.status
+    if status != .closed {
+      if status != .notOpen { noteNeglect() }
+      if realm.settings.lifetime != .closedTwice { settle(lock.withLock { lifetime.closed(stream) }) }
     }
     port.invalidate()
   }
+
+  /// Once for a session, and only where there is something to close yet.
+  private func noteNeglect() {
+    let isFirst = lock.withLock { () -> Bool in
+      defer { isNeglected = true }
+      return !isNeglected && !isOver
+    }
+    guard isFirst else { return }
+    realm.note(misuse: "a session on \(protocolName) was let go of and never closed: close both of its streams")
+  }
+
+  /// Whether bytes wait for the app in an open stream, and how often it has read.
+  var reading: (isBehind: Bool, count: Int) {
+    let isOpen = input.status == .open
+    return lock.withLock { (isOpen && !incoming.isEmpty, readCount) }
+  }
+
+  /// Whether the app is done with it, though bytes may be on their way still.
+  var isLetGo: Bool { lock.withLock { lifetime.isOver } }
 
   private func port(_ stream: SessionLifetime.Stream) -> StreamPort { stream == .input ? input : output }
 
