@@ -239,4 +239,12 @@ final class SignalCount: @unchecked Sendable {
 extension AccessoryRealm {
   /// Whether no stream has anything to tell on a run loop of a thread of the app's own.
   package var isTold: Bool { signals.isZero }
+
+  /// Whether bytes wait in an open stream of an app that runs, and how often the app has read in all.
+  package var reading: (isBehind: Bool, count: Int) {
+    guard gate.isOpen else { return (false, 0) }
+    return entrance.sync {
+      pipes.values.map(\.reading).reduce((false, 0)) { ($0.0 || $1.isBehind, $0.1 + $1.count) }
+    }
+  }
 }

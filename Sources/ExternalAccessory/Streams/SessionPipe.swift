@@ -122,6 +122,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   func read(_ target: UnsafeMutableRawBufferPointer) -> Int {
     let (count, isNeeded, misread) = lock.withLock { () -> (Int, Bool, Bool) in
       let count = incoming.read(into: target)
+      readCount += 1
       let isNeeded = isStarved && incoming.count <= incoming.capacity / 2
       if isNeeded { isStarved = false }
       // Under the lock, as everywhere: what the loop says of its bytes must not be taken back by an older look.
