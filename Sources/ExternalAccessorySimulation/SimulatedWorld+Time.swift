@@ -7,6 +7,8 @@ import Foundation
 extension SimulatedWorld {
   /// How long, in real time, threads of the app are waited for that have something to hear and do not listen.
   private static let patience = 0.25
+  /// The same for who has something to read, and does that in its own time.
+  private static let readingPatience = 1.0
   /// How long, in real time and seconds, one call waits for what the app reads in all.
   private static let readingLimit = 5.0
 
@@ -65,6 +67,8 @@ extension SimulatedWorld {
     /// How long, in real time and seconds, nothing may happen.
     let patience: TimeInterval
     var idleSince = Date()
+    /// Since when nothing more happens within the limit.
+    var overSince: Date?
   }
 
   private enum WaitStep {
@@ -83,7 +87,12 @@ extension SimulatedWorld {
     guard let virtual, let next = virtual.nextDeadline else {
       return Date().timeIntervalSince(wait.idleSince) > wait.patience ? .over : .idle
     }
-    guard next <= wait.end else { return .over }
+    guard next <= wait.end else {
+      // What the app heard of last may take its threads and tasks a moment.
+      let begin = wait.overSince ?? Date()
+      wait.overSince = begin
+      return Date().timeIntervalSince(begin) > Self.patience ? .over : .idle
+    }
     virtual.run(until: next)
     wait.idleSince = Date()
     return .moved
@@ -106,7 +115,7 @@ extension SimulatedWorld {
 
   private func appReads(_ readers: inout Readers) async -> Bool {
     guard let (begin, count) = awaited(readers) else { return false }
-    while Date().timeIntervalSince(begin) < Self.patience {
+    while Date().timeIntervalSince(begin) < Self.readingPatience {
       try? await Task.sleep(for: .microseconds(200))
       if realm.reading.count != count { return true }
     }
@@ -191,7 +200,7 @@ extension SimulatedWorld {
   @available(*, noasync)
   private func appReads(_ readers: inout Readers) -> Bool {
     guard let (begin, count) = awaited(readers) else { return false }
-    while Date().timeIntervalSince(begin) < Self.patience {
+    while Date().timeIntervalSince(begin) < Self.readingPatience {
       Thread.sleep(forTimeInterval: 0.0002)
       hearHere()
       if realm.reading.count != count { return true }

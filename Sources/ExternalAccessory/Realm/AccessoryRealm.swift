@@ -240,7 +240,7 @@ extension AccessoryRealm {
   /// Whether no stream has anything to tell on a run loop of a thread of the app's own.
   package var isTold: Bool { signals.isZero }
 
-  /// Whether bytes wait in an open stream of an app that runs, and how often the app has read in all.
+  /// Whether an app that runs has bytes to read, and a number that grows as it reads.
   package var reading: (isBehind: Bool, count: Int) {
     guard gate.isOpen else { return (false, 0) }
     return entrance.sync {

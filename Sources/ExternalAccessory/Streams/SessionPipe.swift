@@ -27,6 +27,8 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   private var lifetime: SessionLifetime
   /// The loop has left bytes in the session, for want of room.
   private var isStarved = false
+  /// The loop is on its way to bring more of what it has left.
+  private var pullIsComing = false
   /// The loop is on its way to take what was written.
   private var pushIsComing = false
   private var isOver = false
@@ -89,10 +91,11 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     realm.note(misuse: "a session on \(protocolName) was let go of and never closed: close both of its streams")
   }
 
-  /// Whether bytes wait for the app in an open stream, and how often it has read.
+  /// Whether bytes wait for the app in an open stream, or it is about to have more brought; and a number that grows with
+  /// each of both.
   var reading: (isBehind: Bool, count: Int) {
     let isOpen = input.status == .open
-    return lock.withLock { (isOpen && !incoming.isEmpty, readCount) }
+    return lock.withLock { (isOpen && (!incoming.isEmpty || pullIsComing), readCount) }
   }
 
   /// Whether the app is done with it, though bytes may be on their way still.
@@ -124,12 +127,15 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
       let count = incoming.read(into: target)
       readCount += 1
       let isNeeded = isStarved && incoming.count <= incoming.capacity / 2
-      if isNeeded { isStarved = false }
+      if isNeeded { (isStarved, pullIsComing) = (false, true) }
       // Under the lock, as everywhere: what the loop says of its bytes must not be taken back by an older look.
       input.set(isReady: !incoming.isEmpty, isAnew: true)
       return (count, isNeeded, count == 0 && !isOver && target.count > 0)
     }
-    if isNeeded { realm.entrance.async { [self] in pull() } }
+    if isNeeded {
+      realm.entrance.async { [self] in pull() }
+      lock.withLock { readCount += 1 }
+    }
     if misread { realm.note(misuse: "read without bytes available on \(protocolName): Apple's stream would wait") }
     return count
   }
@@ -185,6 +191,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   }
 
   private func pull(isForced: Bool = false) {
+    lock.withLock { pullIsComing = false }
     while true {
       let count = session.read { bytes in
         bytes.withUnsafeBytes { bytes in
