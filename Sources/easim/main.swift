@@ -4,8 +4,7 @@ import AccessoryTransports
 import Glibc
 
 /// Parses, calls, and turns whatever went wrong into a sentence and an exit code.
-func easim(_ words: [String]) -> ExitCode {
-  let console = Console()
+private func carryOut(_ words: [String], _ console: Console) -> ExitCode {
   guard let name = words.first else {
     console.err(HelpText.overview(CommandSpec.all))
     return .usage
@@ -42,6 +41,13 @@ func easim(_ words: [String]) -> ExitCode {
     console.err("easim \(command.name): \(error)")
     return .usage
   }
+}
+
+/// The exit code of a command line.
+private func easim(_ words: [String]) -> ExitCode {
+  let console = Console()
+  let code = carryOut(words, console)
+  return code == .done && !console.isComplete ? .usage : code
 }
 
 exit(easim(Array(CommandLine.arguments.dropFirst())).rawValue)

@@ -1,0 +1,39 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// What becomes of output for which there is no room, no place, or nobody who reads it.
+@Suite struct OutputTests {
+  let place = TemporaryFolder()
+
+  /// Every way in which a command writes a result: text, JSON, help, a text as it is.
+  @Test(arguments: ["profile new glasses", "demo --virtual --json", "send --help", "scenario show flicker"])
+  func aResultThatDoesNotFitOnTheDiskIsToldAndNotDone(words: String) throws {
+    let end = try HelpTests.shell("easim \(words) >/dev/full", in: place).wait()
+    #expect(end.ending == .exit(2))
+    #expect(end.err == "easim: stdout: No space left on device; what was to be written there is incomplete\n")
+  }
+
+  @Test func aTranscriptThatDoesNotFitIsToldByItsNameAndNotDone() throws {
+    let end = try Program.run("demo", "--virtual", "--transcript", "/dev/full")
+    #expect(end.ending == .exit(2))
+    #expect(
+      end.err
+        == "easim: --transcript /dev/full: No space left on device; what was to be written there is incomplete\n")
+    #expect(end.out.contains("✓"))
+  }
+
+  @Test func aReportThatDoesNotFitIsToldByItsName() throws {
+    symlink("/dev/full", place.file("report.json"))
+    let accessory = try Accessory(on: .unix, in: place)
+    let end = try Program.run("burst", accessory.address, "--count", "1", "--report", place.file("report.json"))
+    #expect(end.ending == .exit(2))
+    #expect(end.err.contains("report.json: No space left on device"))
+    try accessory.interrupt()
+  }
+
+  @Test func aFailureKeepsItsCodeWhenItCannotBePrinted() throws {
+    let end = try HelpTests.shell("easim scenario run flicker --client naive >/dev/full", in: place).wait()
+    #expect(end.ending == .exit(1))
+  }
+}
