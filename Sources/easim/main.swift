@@ -50,4 +50,5 @@ private func easim(_ words: [String]) -> ExitCode {
   return code == .done && !console.isComplete ? .usage : code
 }
 
+StandardDescriptors.hold()
 exit(easim(Array(CommandLine.arguments.dropFirst())).rawValue)

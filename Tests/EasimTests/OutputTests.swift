@@ -36,4 +36,24 @@ import Testing
     let end = try HelpTests.shell("easim scenario run flicker --client naive >/dev/full", in: place).wait()
     #expect(end.ending == .exit(1))
   }
+
+  /// A file that is opened while there is no stdout would otherwise be the stdout.
+  @Test func withoutAStdoutNothingOfItGetsIntoAFile() throws {
+    #expect(try Program.run("demo", "--virtual", "--seed", "7", "--transcript", place.file("whole")).ending == .exit(0))
+    let line = "easim demo --virtual --seed 7 --transcript closed <&- >&-"
+    #expect(try HelpTests.shell(line, in: place).wait().ending == .exit(0))
+    #expect(place.bytes("closed") == place.bytes("whole"))
+  }
+
+  @Test func aConsoleWithoutAStdinEndsAsWithAnEmptyOne() throws {
+    let end = try HelpTests.shell("easim console unix:nobody <&-", in: place).wait()
+    #expect(end.ending == .exit(0), "\(end.err)")
+    #expect(end.err == "")
+  }
+
+  @Test func whatIsNoInputIsNotTakenForAnEmptyOne() throws {
+    let end = try HelpTests.shell("easim send unix:nobody --file - <&-", in: place).wait()
+    #expect(end.ending == .exit(2))
+    #expect(end.err.contains("--file stdin: Bad file descriptor"))
+  }
 }
