@@ -56,4 +56,15 @@ import Testing
     #expect(end.ending == .exit(2))
     #expect(end.err.contains("--file stdin: Bad file descriptor"))
   }
+
+  /// Who only prints has nothing left to do then.
+  @Test func watchEndsWhenNobodyReadsIt() throws {
+    let watch = try HelpTests.shell("easim watch | { head -1; exec <&-; echo left; }", in: place)
+    let first = try HelpTests.shell("exec easim run echo", in: place)
+    try watch.line("plugged in")
+    try watch.line("left")
+    first.send(SIGINT)
+    #expect(try first.wait().ending == .exit(0))
+    #expect(try watch.wait().ending == .exit(0))
+  }
 }
