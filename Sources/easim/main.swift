@@ -9,6 +9,7 @@ private func carryOut(_ words: [String], _ console: Console) -> ExitCode {
     console.err(HelpText.overview(CommandSpec.all))
     return .usage
   }
+  if name == "help", words.count > 1 { return carryOut([words[1], "--help"], console) }
   if ["--help", "-h", "help"].contains(name) {
     console.out(HelpText.overview(CommandSpec.all))
     return .done
@@ -46,6 +47,10 @@ private func carryOut(_ words: [String], _ console: Console) -> ExitCode {
 /// The exit code of a command line.
 private func easim(_ words: [String]) -> ExitCode {
   let console = Console()
+  if let complaint = CommandWords.complaint {
+    console.err("easim: \(complaint)")
+    return .usage
+  }
   let code = carryOut(words, console)
   return code == .done && !console.isComplete ? .usage : code
 }
