@@ -289,6 +289,18 @@ import Testing
     #expect(report.errors[.refused]?.first.contains("does not offer com.example.ehco") == true)
   }
 
+  /// The run cannot begin without it, so nobody waits for the others.
+  @Test func aSecondSessionThatIsRefusedEndsItAtOnce() throws {
+    let rig = try LoadRig(
+      Self.plan {
+        $0.protocolName = "com.example.camera.frames"
+        $0.sessions = 2
+      }, profile: "camera")
+    let report = try rig.finish()
+    #expect(report.errors[.refused]?.first.contains("another session is on its side channel") == true)
+    #expect(rig.loop.now < .origin + .seconds(5), "\(rig.loop.now)")
+  }
+
   @Test func aLossyLineCostsTimeAndNoByte() throws {
     let rig = try LoadRig(Self.plan { $0.sessions = 2 }, faults: ["loss,chance=5%", "reorder,chance=5%"], seed: 11)
     let report = try rig.finish()

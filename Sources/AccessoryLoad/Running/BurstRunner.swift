@@ -206,7 +206,7 @@ public final class BurstRunner {
     guard outcome == nil else { return }
     if schedule.isFinished { return settleDown() }
     // Before the beginning, one that can never be ready is enough.
-    let isLost = schedule.start == nil ? sites.contains(where: \.isOver) : sites.allSatisfy(\.isOver)
+    let isLost = schedule.start == nil ? sites.contains(where: \.isNeverReady) : sites.allSatisfy(\.isOver)
     if isLost { end(verdict) }
   }
 

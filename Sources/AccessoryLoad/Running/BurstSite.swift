@@ -54,6 +54,8 @@ public final class BurstSite: AppHandler {
   var isReady: Bool { lanes.allSatisfy(\.isOpen) }
   var isIdle: Bool { lanes.allSatisfy(\.isIdle) }
   var isGone: Bool { if case .gone = state { true } else { false } }
+  /// Whether one of its sessions can never be open, so that the run cannot begin.
+  var isNeverReady: Bool { isGone || lanes.contains(where: \.isOver) }
   /// Whether there is nothing to go on with here.
   var isOver: Bool { isGone || lanes.allSatisfy(\.isOver) }
 
