@@ -4,12 +4,12 @@ import AccessoryTransports
 import Glibc
 
 /// Parses, calls, and turns whatever went wrong into a sentence and an exit code.
-func easim(_ words: [String]) -> ExitCode {
-  let console = Console()
+private func carryOut(_ words: [String], _ console: Console) -> ExitCode {
   guard let name = words.first else {
     console.err(HelpText.overview(CommandSpec.all))
     return .usage
   }
+  if name == "help", words.count > 1 { return carryOut([words[1], "--help"], console) }
   if ["--help", "-h", "help"].contains(name) {
     console.out(HelpText.overview(CommandSpec.all))
     return .done
@@ -44,4 +44,16 @@ func easim(_ words: [String]) -> ExitCode {
   }
 }
 
+/// The exit code of a command line.
+private func easim(_ words: [String]) -> ExitCode {
+  let console = Console()
+  if let complaint = CommandWords.complaint {
+    console.err("easim: \(complaint)")
+    return .usage
+  }
+  let code = carryOut(words, console)
+  return code == .done && !console.isComplete ? .usage : code
+}
+
+StandardDescriptors.hold()
 exit(easim(Array(CommandLine.arguments.dropFirst())).rawValue)

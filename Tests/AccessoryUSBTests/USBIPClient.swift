@@ -61,8 +61,8 @@ final class USBIPRig {
     }
   }
 
-  func connect() -> USBIPClient {
-    let cable = LoopbackChannel.makePair(on: loop, capacity: 1 << 21)
+  func connect(capacity: Int = 1 << 21) -> USBIPClient {
+    let cable = LoopbackChannel.makePair(on: loop, capacity: capacity)
     server.accept(cable.right, from: "the test")
     return USBIPClient(cable.left)
   }

@@ -89,6 +89,33 @@ import Testing
     #expect(rig.complaints.last?.contains("it connected and asked for nothing") == true)
   }
 
+  @Test func whoDoesNotTakeItsAnswerIsSentAwayAndSoAreTooManyOfThem() throws {
+    let waiting = (0..<USBIPServer.mostWaiting).map { _ in rig.connect(capacity: 64) }
+    for client in waiting {
+      client.channel.pauseReading()
+      client.send(Self.listRequest)
+    }
+    try rig.settle()
+    let late = rig.connect()
+    try rig.settle()
+    #expect(late.end != nil && rig.complaints.count == 1)
+    try rig.pass(USBIPServer.patience)
+    #expect(rig.complaints.count == 1 + waiting.count)
+    #expect(rig.complaints.last == "the USB/IP client at the test was sent away: it asked and does not take the answer")
+    let other = try rig.importing()
+    #expect(other.end == nil)
+  }
+
+  @Test func aSlowClientGetsItsWholeAnswer() throws {
+    let client = rig.connect(capacity: 64)
+    client.send(Self.listRequest)
+    try rig.settle()
+    #expect(client.take().count == 12 + 312 + 4)
+    #expect(client.end != nil)
+    try rig.pass(USBIPServer.patience)
+    #expect(rig.complaints == [])
+  }
+
   // MARK: Control
 
   @Test func aKernelsEnumerationIsAnswered() throws {

@@ -11,6 +11,7 @@ import Testing
     ("demo -j", "unknown option '-j'"),
     ("demo lawk-veiw", "did you mean 'lawk-view'?"),
     ("demo /nonexistent/glasses.json5", "/nonexistent/glasses.json5"),
+    ("demo Package.swift", "; for the file of that name write ./Package.swift"),
     ("demo lawk-view echo", "'echo' is one word too many"),
     ("demo --seed", "--seed needs a value: --seed N"),
     ("demo --seed soon", "--seed soon: expected a number from 0"),
@@ -63,6 +64,10 @@ import Testing
     ("send unix:/tmp/a --hex 012", "--hex '012': expected pairs of hex digits"),
     ("send unix:/tmp/a --file /nonexistent/f", "--file /nonexistent/f: No such file or directory"),
     ("send unix:/tmp/a --file /tmp", "--file /tmp"),
+    ("send unix:/tmp/a --file /dev/null", "nothing to send: --file /dev/null is empty"),
+    ("send unix:/tmp/a --text=", "nothing to send: --text is empty"),
+    ("send unix:/tmp/a --hex=", "nothing to send: --hex is empty"),
+    ("send unix:/tmp/a --10k --expect=", "--expect is empty: expected echo, none, or pairs of hex digits"),
     ("send unix:/tmp/a --10k --expect ecco", "--expect 'ecco': expected echo, none, or pairs of hex digits"),
     ("send unix:/tmp/a --10k --timeout soon", "--timeout soon"),
     ("send unix:/tmp/a --10k --timout 1s", "did you mean '--timeout'?"),
@@ -107,6 +112,8 @@ import Testing
     ("report add a b", "'add': expected merge or show"),
     ("report show a b", "show prints one report"),
     ("report show /nonexistent/r.json", "/nonexistent/r.json: No such file or directory"),
+    ("scenario run /tmp/", "/tmp/ cannot be read: Is a directory"),
+    ("scenario run Package.swift", "; for the file of that name write ./Package.swift"),
     ("completion", "bash is missing"),
     ("completion zsh", "there is one for bash"),
     ("list --jsn", "did you mean '--json'?"),
@@ -115,6 +122,7 @@ import Testing
     ("send tcp:192.0.2.1:7000 --10k", "unless remote peers are allowed: --allow-remote"),
     ("send unix:\(String(repeating: "a", count: 108)) --10k", "a socket's may have 107"),
     ("send usbip:localhost:3240 --10k", "is where a simulated accessory appears"),
+    ("send usb --10k", "did you mean 'usb:'?"),
     ("send usb:12 --10k", "usb:"),
   ]
 
@@ -123,6 +131,32 @@ import Testing
     #expect(easim.ending == .exit(2), "\(easim.out)\(easim.err)")
     #expect(easim.err.contains(complaint), "\(easim.err)")
     #expect(easim.out == "")
+  }
+
+  @Test func anEmptyPathIsNamed() throws {
+    let easim = try Program.run("decode", "")
+    #expect(easim.ending == .exit(2))
+    #expect(easim.err.hasPrefix("easim decode: '': No such file or directory\n"))
+  }
+
+  /// Swift would put other bytes in their place, and another path would be opened, other bytes sent.
+  @Test func wordsThatAreNotUTF8AreNotReplacedByOthers() throws {
+    let place = TemporaryFolder()
+    let words = "easim send unix:nobody --text \"$(printf 'a\\376b')\""
+    let easim = try HelpTests.shell(words, in: place).wait()
+    #expect(easim.ending == .exit(2))
+    #expect(
+      easim.err == """
+        easim: argument 4 is not UTF-8: bytes for an accessory can be given with --hex or --file
+
+        """)
+  }
+
+  @Test func helpOfACommandIsAskedForInEitherOrder() throws {
+    #expect(try Program.run("help", "send").out == Program.run("send", "--help").out)
+    let wrong = try Program.run("help", "sned")
+    #expect(wrong.ending == .exit(2))
+    #expect(wrong.err.contains("unknown command 'sned', did you mean 'send'?"))
   }
 
   @Test func nothingAtAllShowsWhatThereIsAndEndsWithTwo() throws {

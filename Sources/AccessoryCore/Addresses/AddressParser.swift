@@ -66,10 +66,15 @@ extension AddressParser {
     if text.isEmpty { return error(kind, "nothing stands", "bench:") }
     if let guess = guessFromPath() ?? guess(as: "usb") { return error(text[...], "the kind is missing", guess) }
     if let near = Suggestion.nearest(to: String(kind), in: Self.kinds) {
-      return error(kind, "unknown kind '\(kind)'", rest.isEmpty ? Self.forms[near] : "\(near):\(rest)")
+      return error(kind, "unknown kind '\(kind)'", rest.isEmpty ? shortestForm(near) : "\(near):\(rest)")
     }
     if let guess = guess(as: "tcp") { return error(text[...], "the kind is missing", guess) }
     return error(kind, "unknown kind '\(kind)' (the kinds are \(Self.kinds.joined(separator: ", ")))", nil)
+  }
+
+  /// A kind by itself where that is an address, as of any accessory on USB.
+  private func shortestForm(_ kind: String) -> String? {
+    (try? AddressParser(text: "\(kind):").parse())?.description ?? Self.forms[kind]
   }
 
   /// What a path without a kind is by its place or its ending.

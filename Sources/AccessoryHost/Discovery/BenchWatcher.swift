@@ -37,7 +37,7 @@ public final class BenchWatcher {
   /// Names whose card was gone when it was to be read.
   private var missed: Set<String> = []
   /// How each accessory last looked, by the letters of its names.
-  private var earlier: [Substring: BenchAccessory] = [:]
+  private var earlier = EarlierAccessories<BenchAccessory>()
   private var owners: OwnerWatch?
 
   private enum State {
@@ -180,7 +180,7 @@ public final class BenchWatcher {
 
   private func note(_ accessory: BenchAccessory) {
     let before = attached.updateValue(accessory, forKey: accessory.entry.name)
-    earlier[accessory.entry.accessoryName] = accessory
+    earlier.note(accessory, as: accessory.entry.accessoryName, room: max(1_000, attached.count))
     if before == nil { owners?.add(accessory.card.process) }
     if let before {
       if before != accessory { tell(.changed(accessory, from: before)) }

@@ -105,7 +105,7 @@ public struct ProfileLibrary: Sendable {
     let looked = hint.isEmpty ? ": looked" : "\(hint) Looked"
     let message =
       "no profile '\(Excerpt.of(reference))'\(looked) in \(folder)the shipped profiles "
-      + "\(BuiltInProfiles.files.map(\.name).joined(separator: ", "))"
+      + BuiltInProfiles.files.map(\.name).joined(separator: ", ") + TextFile.hint(forFileNamed: reference)
     throw SourceProblems([SourceProblem(at: nil, message)])
   }
 

@@ -1,13 +1,13 @@
 import Glibc
 
-/// The only place of this room that touches the file system.
-enum TextFile {
+/// Files that people write, such as profiles and scenarios: the only place of this room that touches the file system.
+package enum TextFile {
   /// How long a pipe may keep its reader waiting.
   private static let patience: Int32 = 10_000
 
   /// Reads a file of at most `limit` bytes; the error says what the system said. A pipe, such as a shell's `<(…)`, is
   /// waited for, but not for ever.
-  static func read(_ path: String, limit: Int) throws(TextFileError) -> [UInt8] {
+  package static func read(_ path: String, limit: Int) throws(TextFileError) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw TextFileError(path, errno) }
     defer { close(descriptor) }
@@ -30,7 +30,14 @@ enum TextFile {
       }
       bytes += chunk[..<count]
     }
-    throw TextFileError("\(path) has more than \(limit) bytes, the most a profile may have")
+    throw TextFileError("\(path) has more than \(limit) bytes, the most it may have")
+  }
+
+  /// What to say to somebody whose word was taken for a name, when a file is called so; empty when none is.
+  package static func hint(forFileNamed word: String) -> String {
+    var status = stat()
+    guard !word.isEmpty, stat(word, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else { return "" }
+    return "; for the file of that name write ./\(word)"
   }
 
   /// The path without links and detours; the path itself where the system knows none.
@@ -56,8 +63,8 @@ enum TextFile {
 }
 
 /// Why a file could not be read.
-struct TextFileError: Error, Equatable, CustomStringConvertible {
-  let description: String
+package struct TextFileError: Error, Equatable, CustomStringConvertible {
+  package let description: String
 
   init(_ description: String) {
     self.description = description

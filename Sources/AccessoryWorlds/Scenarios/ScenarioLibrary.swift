@@ -1,5 +1,4 @@
 import AccessoryProfiles
-import Glibc
 
 /// Finds scenarios: those that ship, or at a path.
 ///
@@ -66,21 +65,15 @@ public struct ScenarioLibrary: Sendable {
 
   private func embedded(_ name: String) throws(SourceProblems) -> (name: String, bytes: [UInt8]) {
     if let found = Self.files.first(where: { $0.name == name }) { return found }
-    throw SourceProblems([
-      SourceProblem(at: nil, "no scenario '\(name)'\(ObjectReader.hint(for: name, in: names))")
-    ])
+    let hint = ObjectReader.hint(for: name, in: names) + TextFile.hint(forFileNamed: name)
+    throw SourceProblems([SourceProblem(at: nil, "no scenario '\(name)'\(hint)")])
   }
 
   private static let sizeLimit = 1 << 20
 
   private static func read(_ path: String) throws(SourceProblems) -> [UInt8] {
-    func fail(_ what: String) -> SourceProblems { SourceProblems([SourceProblem(at: nil, "\(path): \(what)")]) }
-    guard let file = fopen(path, "r") else { throw fail(String(cString: strerror(errno))) }
-    defer { fclose(file) }
-    var bytes = [UInt8](repeating: 0, count: sizeLimit + 1)
-    let count = fread(&bytes, 1, bytes.count, file)
-    if ferror(file) != 0 { throw fail("it cannot be read") }
-    if count > sizeLimit { throw fail("it is larger than 1 MiB") }
-    return Array(bytes[..<count])
+    do { return try TextFile.read(path, limit: sizeLimit) } catch {
+      throw SourceProblems([SourceProblem(at: nil, error.description)])
+    }
   }
 }

@@ -71,7 +71,7 @@ enum ExitCode: Int32 {
   case done = 0
   /// A check failed.
   case checkFailed = 1
-  /// Wrong usage or wrong input.
+  /// Wrong usage, wrong input, or output that could not be written.
   case usage = 2
   /// No such accessory in reach.
   case unreachable = 3

@@ -72,7 +72,7 @@ private func probe(
   let host = try HostSide(
     arguments, address: address, for: probe, on: stage, console, writing: transcript,
     report: { if console.isJSON { console.show($0) } })
-  try transcript.open(arguments)
+  try transcript.open(arguments, console)
   let ended = try host.run(until: { probe.finding != nil }, limit: options.plan.timeout)
   guard let finding = probe.finding else {
     if stage.signal != nil {

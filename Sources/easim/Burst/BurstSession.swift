@@ -40,7 +40,7 @@ final class BurstSession {
       hosts.append(host)
     }
     runner.faults = try arguments.faults().map(\.description)
-    try transcript.open(arguments)
+    try transcript.open(arguments, console)
   }
 
   /// For people, what comes and goes; the rest is in the report. For programs, everything.
@@ -101,7 +101,7 @@ final class BurstSession {
   private func conclude(_ report: BurstReport, isHidden: Bool) -> ExitCode {
     let comparison = options.baseline.comparison(of: report)
     // What was never reached measured nothing, and a report of nothing would hide the last good one.
-    if report.begun > 0 { for file in options.reports { file.write(report, comparison) } }
+    if report.begun > 0 { for file in options.reports { file.write(report, comparison, console) } }
     let code = isHidden ? .unreachable : exitCode(report, comparison)
     if console.isJSON {
       var object = JSONObject(event: "result", at: stage.loop.now, side: .app)

@@ -46,7 +46,7 @@ private func runReport(_ arguments: ParsedArguments, _ console: Console) throws 
   let baseline = try BaselineOptions(arguments)
   let files = try arguments.all("--report").map { try ReportFile($0, arguments.command) }
   let comparison = baseline.comparison(of: sum)
-  for file in files { file.write(sum, comparison) }
+  for file in files { file.write(sum, comparison, console) }
   console.out(arguments.has("--json") ? sum.json.text : sum.text)
   if let comparison, !arguments.has("--json") { console.out(comparison.text) }
   return sum.passed && comparison?.passed ?? true ? .done : .checkFailed

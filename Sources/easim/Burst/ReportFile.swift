@@ -15,6 +15,7 @@ final class ReportFile {
 
   private let form: Form
   private let descriptor: Int32
+  private let name: String
 
   init(_ path: String, _ command: CommandSpec) throws(UsageError) {
     let ending = path.split(separator: ".", omittingEmptySubsequences: false).last.map(String.init) ?? ""
@@ -22,13 +23,14 @@ final class ReportFile {
       throw UsageError("--report \(path): expected a name that ends in .json, .html, .xml or .hgrm", command)
     }
     self.form = form
+    name = "--report \(path)"
     descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
-    if descriptor < 0 { throw UsageError("--report \(path): \(String(cString: strerror(errno)))", command) }
+    if descriptor < 0 { throw UsageError("\(name): \(String(cString: strerror(errno)))", command) }
   }
 
   deinit { close(descriptor) }
 
-  func write(_ report: BurstReport, _ comparison: BaselineComparison?) {
+  func write(_ report: BurstReport, _ comparison: BaselineComparison?, _ console: Console) {
     ftruncate(descriptor, 0)
     let text =
       switch form {
@@ -38,6 +40,6 @@ final class ReportFile {
       // In microseconds, as those who plot these files expect.
       case .hgrm: report.latency.percentileText(unit: 1_000)
       }
-    Console.write(text, to: descriptor)
+    console.write(text, to: descriptor, named: name)
   }
 }

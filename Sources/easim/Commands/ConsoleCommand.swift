@@ -29,7 +29,7 @@ extension CommandSpec {
 
 private func runConsole(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
   console.isJSON = arguments.has("--json")
-  let transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
+  let transcript = try TranscriptFile.asked(for: arguments, console)
   let patience = try arguments.duration("--timeout") ?? .seconds(10)
   let settings = try HostSide.app(arguments)
   let stage = try Stage()

@@ -29,7 +29,7 @@ private func runDemo(_ arguments: ParsedArguments, _ console: Console) throws ->
   var profile = try Profiles.library.profile(arguments.words.first ?? "lawk-view")
   if let text = arguments.value("--quirk") { profile.apply(try Quirk(text)) }
   let seed = try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) }
-  let transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
+  let transcript = try TranscriptFile.asked(for: arguments, console)
   var settings = World.Settings()
   settings.authentication = .real
   settings.report = console.show

@@ -8,7 +8,7 @@ extension CommandSpec {
     arguments: "", argumentCount: 0...0,
     details: """
       Tries everything that easim needs of this machine, one line each: ✓ works, ! works less well than it could,
-      ✗ does not work, – is not in this easim yet. Below what does not work stands the command that mends it.
+      ✗ does not work. Below what could be better stands the command that mends it.
       The exit code is 1 when something does not work.
       """,
     options: [.json], examples: ["easim doctor"], run: runDoctor)

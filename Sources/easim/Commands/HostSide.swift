@@ -33,7 +33,7 @@ final class HostSide {
     try self.init(
       arguments, address: arguments.words.first, for: handler, on: stage, console, writing: transcript, report: report)
     // Last, so that a wrong command line does not empty the file.
-    try transcript.open(arguments)
+    try transcript.open(arguments, console)
   }
 
   /// The same for one of several addresses.
@@ -70,8 +70,8 @@ final class HostSide {
   final class Transcripts {
     private(set) var file: TranscriptFile?
 
-    func open(_ arguments: ParsedArguments) throws {
-      file = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
+    func open(_ arguments: ParsedArguments, _ console: Console) throws {
+      file = try TranscriptFile.asked(for: arguments, console)
     }
   }
 

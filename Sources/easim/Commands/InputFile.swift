@@ -7,7 +7,7 @@ enum InputFile {
 
   /// `option` is named in complaints, where the path came with one.
   static func read(_ path: String, option: String? = nil, _ command: CommandSpec) throws -> [UInt8] {
-    let name = (option.map { "\($0) " } ?? "") + (path == "-" ? "stdin" : path)
+    let name = (option.map { "\($0) " } ?? "") + (path == "-" ? "stdin" : path.isEmpty ? "''" : path)
     let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw UsageError("\(name): \(String(cString: strerror(errno)))", command) }
     defer { if descriptor != STDIN_FILENO { close(descriptor) } }

@@ -24,7 +24,7 @@ struct Places {
     bench = try Self.bench(pattern, arguments, accessories: accessories)
     bus = try Self.bus(pattern, arguments, on: loop, console)
     // Last, so that a wrong command line does not empty the file.
-    transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
+    transcript = try TranscriptFile.asked(for: arguments, console)
   }
 
   private static func bench(_ pattern: String, _ arguments: ParsedArguments, accessories: Int) throws -> Bench? {

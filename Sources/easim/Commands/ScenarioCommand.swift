@@ -99,7 +99,7 @@ private func client(_ scenario: Scenario, _ arguments: ParsedArguments) throws -
 
 private func play(_ scenario: Scenario, _ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
   if let plan = scenario.plan { return try PlanPlay(plan, arguments, console).play() }
-  let transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
+  let transcript = try TranscriptFile.asked(for: arguments, console)
   let seed = try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) }
   var settings = World.Settings()
   settings.faults = try arguments.faults().map { CableFault($0) }

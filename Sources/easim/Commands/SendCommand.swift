@@ -64,6 +64,16 @@ private func payload(_ arguments: ParsedArguments) throws -> [UInt8] {
         : "\(given.joined(separator: " and ")) exclude each other",
       arguments.command)
   }
+  let bytes = try bytesGiven(arguments)
+  // An echo of nothing proves nothing, and is more likely a variable that nobody has set.
+  if bytes.isEmpty {
+    let path = arguments.value("--file").map { " \($0)" } ?? ""
+    throw UsageError("nothing to send: \(given[0])\(path) is empty", arguments.command)
+  }
+  return bytes
+}
+
+private func bytesGiven(_ arguments: ParsedArguments) throws -> [UInt8] {
   if let text = arguments.value("--text") { return Array(text.utf8) }
   if let hex = arguments.value("--hex") {
     guard let bytes = Hex.bytes(hex) else {
@@ -79,6 +89,7 @@ private func expectation(_ arguments: ParsedArguments) throws -> Exchange.Expect
   switch arguments.value("--expect") {
   case nil, "none"?: return .none
   case "echo"?: return .echo
+  case ""?: throw UsageError("--expect is empty: expected echo, none, or pairs of hex digits", arguments.command)
   case let hex?:
     guard let bytes = Hex.bytes(hex) else {
       throw UsageError("--expect '\(hex)': expected echo, none, or pairs of hex digits", arguments.command)

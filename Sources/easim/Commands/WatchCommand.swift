@@ -63,7 +63,7 @@ private func runWatch(_ arguments: ParsedArguments, _ console: Console) throws -
       dialers.append(dialer)
     }
   }
-  _ = stage.run(until: { false }, limit: limit)
+  _ = stage.run(until: { console.hasNoReader }, limit: limit)
   for dialer in dialers { dialer.stop() }
   for watcher in watchers { watcher.stop() }
   for devices in buses { devices.stop() }

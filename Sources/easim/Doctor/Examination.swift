@@ -8,8 +8,6 @@ struct Examination: Equatable {
     case limited(String, remedy: String)
     /// It does not work, and something that easim is for does not work without it.
     case fails(String, remedy: String)
-    /// This easim does not do it yet.
-    case later(String)
   }
 
   /// What was looked at, in a word that does not change: for JSON.
@@ -28,7 +26,7 @@ struct Examination: Equatable {
   /// What was found.
   var text: String {
     switch finding {
-    case .works(let text), .limited(let text, _), .fails(let text, _), .later(let text): text
+    case .works(let text), .limited(let text, _), .fails(let text, _): text
     }
   }
 
@@ -36,7 +34,7 @@ struct Examination: Equatable {
   var remedy: String? {
     switch finding {
     case .limited(_, let remedy), .fails(_, let remedy): remedy
-    case .works, .later: nil
+    case .works: nil
     }
   }
 
@@ -46,7 +44,6 @@ struct Examination: Equatable {
     case .works: "✓"
     case .limited: "!"
     case .fails: "✗"
-    case .later: "–"
     }
   }
 }

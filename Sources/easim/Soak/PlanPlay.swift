@@ -19,7 +19,7 @@ struct PlanPlay {
     self.console = console
     self.plan.seed = try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) } ?? plan.seed
     self.plan.faults = try arguments.faults().map { CableFault($0) } + plan.faults
-    transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
+    transcript = try TranscriptFile.asked(for: arguments, console)
   }
 
   func play() -> ExitCode {

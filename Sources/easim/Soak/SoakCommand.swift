@@ -39,7 +39,7 @@ extension CommandSpec {
       "easim soak --seed 23 --seeds 1 --transcript -",
       "easim soak --seeds 100 --forbid giveUp --save /tmp/given-up",
     ],
-    run: { try SoakSession(SoakOptions($0), $1).run() })
+    run: { try SoakSession(SoakOptions($0, $1), $1).run() })
 }
 
 /// What a command line of `easim soak` asks for.
@@ -54,7 +54,7 @@ struct SoakOptions {
   let transcript: TranscriptFile?
   let isJSON: Bool
 
-  init(_ arguments: ParsedArguments) throws {
+  init(_ arguments: ParsedArguments, _ console: Console) throws {
     var recipe = SoakRecipe()
     if let reference = arguments.words.first {
       recipe.profile = (reference, try Profiles.library.template(reference))
@@ -75,7 +75,7 @@ struct SoakOptions {
     if arguments.has("--transcript"), count != 1 {
       throw UsageError("--transcript shows one world: --seeds 1", arguments.command)
     }
-    transcript = try arguments.value("--transcript").map { try TranscriptFile($0, arguments.command) }
+    transcript = try TranscriptFile.asked(for: arguments, console)
     if let folder { try Self.make(folder, arguments.command) }
   }
 

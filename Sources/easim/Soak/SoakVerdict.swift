@@ -93,7 +93,7 @@ struct SoakVerdict {
       console.err("easim: \(path): \(String(cString: strerror(errno)))")
       return nil
     }
-    Console.write(world.fileText, to: descriptor)
+    console.write(world.fileText, to: descriptor, named: path)
     close(descriptor)
     return path
   }

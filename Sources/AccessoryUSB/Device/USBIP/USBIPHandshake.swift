@@ -93,6 +93,7 @@ enum USBIPError: Error, Equatable, CustomStringConvertible {
   case isochronous(UInt32)
   case tooManyRequests(Int)
   case tooSlow
+  case takesNoAnswer
 
   var description: String {
     switch self {
@@ -105,6 +106,7 @@ enum USBIPError: Error, Equatable, CustomStringConvertible {
     case .isochronous(let count): "it wants \(count) isochronous packets, and there is no such endpoint"
     case .tooManyRequests(let count): "it has \(count) transfers pending, and no more are allowed"
     case .tooSlow: "it connected and asked for nothing"
+    case .takesNoAnswer: "it asked and does not take the answer"
     }
   }
 

@@ -12,9 +12,9 @@ import AccessoryCore
 /// server.accept(channel, from: "127.0.0.1")
 /// ```
 public final class USBIPServer {
-  /// How long a client may take to ask for something.
+  /// How long a client may take to ask for something, and how long to take the answer.
   public static let patience = Duration.seconds(10)
-  /// How many clients may be there that have not asked yet.
+  /// How many clients may be there that have no device: that have not asked yet, or do not take their answer.
   public static let mostWaiting = 64
 
   private let loop: any EventLoop
@@ -41,7 +41,7 @@ public final class USBIPServer {
   public func accept(_ channel: any Channel, from peer: String) {
     loop.preconditionCurrent()
     guard clients.count(where: \.isWaiting) < Self.mostWaiting else {
-      report("\(peer) was turned away: \(Self.mostWaiting) others are connected and ask for nothing")
+      report("\(peer) was turned away: \(Self.mostWaiting) others are connected and have no device")
       return channel.close()
     }
     let client = USBIPClient(channel, from: peer, server: self, on: loop)
@@ -130,11 +130,14 @@ private final class USBIPClient: ChannelHandler {
   }
 
   var isWaiting: Bool {
-    if case .asking = state { true } else { false }
+    switch state {
+    case .asking, .leaving: true
+    case .holding, .over: false
+    }
   }
 
   func start() {
-    timer = loop.schedule(after: USBIPServer.patience) { [weak self] in self?.refuse(.tooSlow) }
+    beginPatience(.tooSlow)
     channel.start(self)
   }
 
@@ -143,6 +146,10 @@ private final class USBIPClient: ChannelHandler {
     state = .over
     timer?.cancel()
     channel.close()
+  }
+
+  private func beginPatience(_ problem: USBIPError) {
+    timer = loop.schedule(after: USBIPServer.patience) { [weak self] in self?.refuse(problem) }
   }
 
   private func refuse(_ problem: USBIPError) {
@@ -234,9 +241,13 @@ private final class USBIPClient: ChannelHandler {
     server.forget(self)
   }
 
-  /// Goes as soon as the connection has taken the answer.
+  /// Goes as soon as the connection has taken the answer, or when it takes none of it for too long.
   private func leave(with answer: [UInt8]) {
     let taken = channel.send(answer.span.bytes)
-    if taken == answer.count { leave() } else { state = .leaving(rest: Array(answer[taken...])) }
+    if taken == answer.count { return leave() }
+    state = .leaving(rest: Array(answer[taken...]))
+    guard taken > 0 || timer?.deadline == nil else { return }
+    timer?.cancel()
+    beginPatience(.takesNoAnswer)
   }
 }

@@ -1,0 +1,70 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// What becomes of output for which there is no room, no place, or nobody who reads it.
+@Suite struct OutputTests {
+  let place = TemporaryFolder()
+
+  /// Every way in which a command writes a result: text, JSON, help, a text as it is.
+  @Test(arguments: ["profile new glasses", "demo --virtual --json", "send --help", "scenario show flicker"])
+  func aResultThatDoesNotFitOnTheDiskIsToldAndNotDone(words: String) throws {
+    let end = try HelpTests.shell("easim \(words) >/dev/full", in: place).wait()
+    #expect(end.ending == .exit(2))
+    #expect(end.err == "easim: stdout: No space left on device; what was to be written there is incomplete\n")
+  }
+
+  @Test func aTranscriptThatDoesNotFitIsToldByItsNameAndNotDone() throws {
+    let end = try Program.run("demo", "--virtual", "--transcript", "/dev/full")
+    #expect(end.ending == .exit(2))
+    #expect(
+      end.err
+        == "easim: --transcript /dev/full: No space left on device; what was to be written there is incomplete\n")
+    #expect(end.out.contains("✓"))
+  }
+
+  @Test func aReportThatDoesNotFitIsToldByItsName() throws {
+    symlink("/dev/full", place.file("report.json"))
+    let accessory = try Accessory(on: .unix, in: place)
+    let end = try Program.run("burst", accessory.address, "--count", "1", "--report", place.file("report.json"))
+    #expect(end.ending == .exit(2))
+    #expect(end.err.contains("report.json: No space left on device"))
+    try accessory.interrupt()
+  }
+
+  @Test func aFailureKeepsItsCodeWhenItCannotBePrinted() throws {
+    let end = try HelpTests.shell("easim scenario run flicker --client naive >/dev/full", in: place).wait()
+    #expect(end.ending == .exit(1))
+  }
+
+  /// A file that is opened while there is no stdout would otherwise be the stdout.
+  @Test func withoutAStdoutNothingOfItGetsIntoAFile() throws {
+    #expect(try Program.run("demo", "--virtual", "--seed", "7", "--transcript", place.file("whole")).ending == .exit(0))
+    let line = "easim demo --virtual --seed 7 --transcript closed <&- >&-"
+    #expect(try HelpTests.shell(line, in: place).wait().ending == .exit(0))
+    #expect(place.bytes("closed") == place.bytes("whole"))
+  }
+
+  @Test func aConsoleWithoutAStdinEndsAsWithAnEmptyOne() throws {
+    let end = try HelpTests.shell("easim console unix:nobody <&-", in: place).wait()
+    #expect(end.ending == .exit(0), "\(end.err)")
+    #expect(end.err == "")
+  }
+
+  @Test func whatIsNoInputIsNotTakenForAnEmptyOne() throws {
+    let end = try HelpTests.shell("easim send unix:nobody --file - <&-", in: place).wait()
+    #expect(end.ending == .exit(2))
+    #expect(end.err.contains("--file stdin: Bad file descriptor"))
+  }
+
+  /// Who only prints has nothing left to do then.
+  @Test func watchEndsWhenNobodyReadsIt() throws {
+    let watch = try HelpTests.shell("easim watch | { head -1; exec <&-; echo left; }", in: place)
+    let first = try HelpTests.shell("exec easim run echo", in: place)
+    try watch.line("plugged in")
+    try watch.line("left")
+    first.send(SIGINT)
+    #expect(try first.wait().ending == .exit(0))
+    #expect(try watch.wait().ending == .exit(0))
+  }
+}
