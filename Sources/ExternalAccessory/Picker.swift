@@ -1,3 +1,4 @@
+internal import AccessoryCore
 import Foundation
 
 /// Who shows a Bluetooth picker: the world of a test. The bench has none.
@@ -8,13 +9,17 @@ package protocol PickerStage: AnyObject {
 
 /// What came of a picker.
 package enum PickerOutcome {
-  /// This accessory was chosen; `connect` plugs it in and calls back when it is published, or cannot be.
-  case chosen(serial: String, connect: (@escaping (Bool) -> Void) -> Void)
+  /// This accessory was chosen; `plugIn` has it connect.
+  case chosen(serial: String, plugIn: () -> Void)
   /// None was.
   case failed(EABluetoothAccessoryPickerError.Code)
 }
 
 extension AccessoryRealm {
+  /// How long a choice may take to connect.
+  private static let patience = Duration.seconds(30)
+  private static let period = Duration.milliseconds(10)
+
   /// Shows the picker and completes on the main thread.
   func showPicker(_ predicate: NSPredicate?, completion: EABluetoothAccessoryPickerCompletion?) {
     entrance.sync {
@@ -25,14 +30,58 @@ extension AccessoryRealm {
       picker.pick(matching: { name in predicate.map { $0.evaluate(with: name) } ?? true }) { [unowned self] outcome in
         switch outcome {
         case .failed(let code): complete(code)
-        case .chosen(let serial, let connect):
-          select(serial: serial)
-          if settings.pickerOrder == .completionFirst { complete(nil) }
-          connect { [settings] isThere in
-            if settings.pickerOrder == .connectFirst { complete(isThere ? nil : .resultFailed) }
+        case .chosen(let serial, let plugIn):
+          let isFirst = settings.pickerOrder == .completionFirst
+          if isFirst { complete(nil) }
+          let choice = Choice(serial, until: entrance.loop.now + Self.patience) { isThere in
+            if !isFirst { complete(isThere ? nil : .resultFailed) }
           }
+          choices.append(choice)
+          plugIn()
+          look(for: choice)
         }
       }
+    }
+  }
+
+  /// Until it is published, whether or not the app registered to hear of that.
+  private func look(for choice: Choice) {
+    let loop = entrance.loop
+    choice.timer = loop.makeTimer { [unowned self, weak choice] in
+      guard let choice else { return }
+      let isThere = accessories.contains { $0.serialNumber == choice.serial && !$0.protocols.isEmpty }
+      if isThere || loop.now >= choice.end {
+        choices.removeAll { $0 === choice }
+        choice.finish(isThere)
+      } else {
+        choice.timer?.arm(at: loop.now + Self.period)
+      }
+    }
+    choice.timer?.arm(at: loop.now + Self.period)
+  }
+
+  /// Nothing that was chosen connects any more. On the loop.
+  func endChoices() {
+    for choice in choices { choice.finish(false) }
+    choices = []
+  }
+
+  /// An accessory that was chosen and is not published yet.
+  final class Choice {
+    let serial: String
+    let end: Instant
+    private let tell: (Bool) -> Void
+    var timer: LoopTimer?
+    /// Whether its connect was told of.
+    var isTold = false
+
+    init(_ serial: String, until end: Instant, tell: @escaping (Bool) -> Void) {
+      (self.serial, self.end, self.tell) = (serial, end, tell)
+    }
+
+    func finish(_ isThere: Bool) {
+      timer?.cancel()
+      tell(isThere)
     }
   }
 }

@@ -8,7 +8,7 @@ public import ExternalAccessory
 /// for try await bytes in connection.bytes { handle(bytes) }
 /// ```
 ///
-/// One task reads, and one writes. Nothing is read from the accessory before it is asked for, so an app that is busy
+/// One task reads, and one writes: with several, who gets which bytes, and whose go first, is nobody's promise. Nothing is read from the accessory before it is asked for, so an app that is busy
 /// holds the accessory back.
 public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sendable {
   /// Why there is no connection, or none any more.
@@ -115,19 +115,19 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
   }
 }
 
-/// Holds one task until something has happened since it last passed.
+/// Holds tasks until something has happened since the last of them passed.
 private final class Gate: @unchecked Sendable {
   private let lock = NSLock()
   private var isOpen = false
-  private var waiter: CheckedContinuation<Void, Never>?
+  private var waiting: [CheckedContinuation<Void, Never>] = []
 
   func open() {
-    let woken = lock.withLock { () -> CheckedContinuation<Void, Never>? in
-      defer { waiter = nil }
-      isOpen = waiter == nil
-      return waiter
+    let woken = lock.withLock { () -> [CheckedContinuation<Void, Never>] in
+      defer { waiting = [] }
+      isOpen = waiting.isEmpty
+      return waiting
     }
-    woken?.resume()
+    for task in woken { task.resume() }
   }
 
   func wait() async {
@@ -135,7 +135,7 @@ private final class Gate: @unchecked Sendable {
       await withCheckedContinuation { continuation in
         let passes = lock.withLock { () -> Bool in
           defer { isOpen = false }
-          if !isOpen { waiter = continuation }
+          if !isOpen { waiting.append(continuation) }
           return isOpen
         }
         if passes { continuation.resume() }

@@ -1,5 +1,3 @@
-import AccessoryCore
-import AccessoryWorlds
 public import ExternalAccessory
 import Foundation
 
@@ -24,7 +22,6 @@ extension SimulatedWorld {
   private final class Stage: PickerStage {
     private unowned let world: SimulatedWorld
     private let answer: @Sendable ([String]) -> PickerAnswer
-    private var timer: LoopTimer?
 
     init(_ world: SimulatedWorld, _ answer: @escaping @Sendable ([String]) -> PickerAnswer) {
       self.world = world
@@ -42,28 +39,8 @@ extension SimulatedWorld {
           return finish(.failed(isThere ? .alreadyConnected : .resultNotFound))
         }
         let serial = chosen.profile.identity.serialNumber
-        finish(
-          .chosen(serial: serial) { [unowned self] done in
-            chosen.plugIn()
-            wait(for: serial, done)
-          })
+        finish(.chosen(serial: serial) { chosen.plugIn() })
       }
-    }
-
-    /// Until it is published, whether or not the app registered to hear of that.
-    private func wait(for serial: String, _ done: @escaping (Bool) -> Void) {
-      let (realm, loop) = (world.realm, world.realm.entrance.loop)
-      let end = loop.now + .seconds(30)
-      timer = loop.makeTimer { [unowned self] in
-        let isThere = realm.accessories.contains { $0.serialNumber == serial && !$0.protocols.isEmpty }
-        if isThere || loop.now >= end {
-          timer = nil
-          done(isThere)
-        } else {
-          timer?.arm(at: loop.now + .milliseconds(10))
-        }
-      }
-      timer?.arm(at: loop.now + .milliseconds(10))
     }
   }
 

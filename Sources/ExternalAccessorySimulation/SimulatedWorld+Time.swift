@@ -7,6 +7,10 @@ import Foundation
 extension SimulatedWorld {
   /// How long, in real time, threads of the app are waited for that have something to hear and do not listen.
   private static let patience = 0.25
+  /// The same for who has something to read, and does that in its own time.
+  private static let readingPatience = 1.0
+  /// How long, in real time and seconds, one call waits for what the app reads in all.
+  private static let readingLimit = 5.0
 
   /// Does what is due now, at both ends and in the app, until nothing is left to do; no time passes.
   public func settle() async {
@@ -25,8 +29,9 @@ extension SimulatedWorld {
       return await settle()
     }
     let end = virtual.now + duration
+    var readers = Readers()
     while let next = virtual.nextDeadline, next <= end {
-      virtual.run(until: next)
+      if await !appReads(&readers) { virtual.run(until: next) }
       await settle()
     }
     virtual.run(until: end)
@@ -40,12 +45,15 @@ extension SimulatedWorld {
   ) async -> Bool {
     await settle()
     var wait = beginWait(limit)
+    var readers = Readers()
     while !condition() {
-      switch goOn(&wait) {
-      case .over: return false
-      case .moved: break
-      // Threads of the app, and worlds in real time, go on by themselves.
-      case .idle: try? await Task.sleep(for: .milliseconds(1))
+      if await !appReads(&readers) {
+        switch goOn(&wait) {
+        case .over: return false
+        case .moved: break
+        // Threads of the app, and worlds in real time, go on by themselves.
+        case .idle: try? await Task.sleep(for: .milliseconds(1))
+        }
       }
       await settle()
     }
@@ -59,6 +67,8 @@ extension SimulatedWorld {
     /// How long, in real time and seconds, nothing may happen.
     let patience: TimeInterval
     var idleSince = Date()
+    /// Since when nothing more happens within the limit.
+    var overSince: Date?
   }
 
   private enum WaitStep {
@@ -77,10 +87,40 @@ extension SimulatedWorld {
     guard let virtual, let next = virtual.nextDeadline else {
       return Date().timeIntervalSince(wait.idleSince) > wait.patience ? .over : .idle
     }
-    guard next <= wait.end else { return .over }
+    guard next <= wait.end else {
+      // What the app heard of last may take its threads and tasks a moment.
+      let begin = wait.overSince ?? Date()
+      wait.overSince = begin
+      return Date().timeIntervalSince(begin) > Self.patience ? .over : .idle
+    }
     virtual.run(until: next)
     wait.idleSince = Date()
     return .moved
+  }
+
+  /// Tasks and threads of the app that read when they get to it: time stands still for them while they do, or an
+  /// accessory would have waited long for an app that was about to read.
+  private struct Readers {
+    /// How often had been read when nobody read for a while; until somebody does, nobody is waited for.
+    var ignored: Int?
+    let begin = Date()
+  }
+
+  /// Whether the app is to be waited for that has not read what is there: since when, and how often it had read.
+  private func awaited(_ readers: Readers) -> (since: Date, count: Int)? {
+    guard virtual != nil, Date().timeIntervalSince(readers.begin) < Self.readingLimit else { return nil }
+    let reading = realm.reading
+    return reading.isBehind && reading.count != readers.ignored ? (Date(), reading.count) : nil
+  }
+
+  private func appReads(_ readers: inout Readers) async -> Bool {
+    guard let (begin, count) = awaited(readers) else { return false }
+    while Date().timeIntervalSince(begin) < Self.readingPatience {
+      try? await Task.sleep(for: .microseconds(200))
+      if realm.reading.count != count { return true }
+    }
+    readers.ignored = count
+    return false
   }
 
   private var isQuiet: Bool {
@@ -128,8 +168,9 @@ extension SimulatedWorld {
       return settle()
     }
     let end = virtual.now + duration
+    var readers = Readers()
     while let next = virtual.nextDeadline, next <= end {
-      virtual.run(until: next)
+      if !appReads(&readers) { virtual.run(until: next) }
       settle()
     }
     virtual.run(until: end)
@@ -141,16 +182,31 @@ extension SimulatedWorld {
   public func run(limit: Duration = .seconds(60), until condition: () -> Bool) -> Bool {
     settle()
     var wait = beginWait(limit)
+    var readers = Readers()
     while !condition() {
-      switch goOn(&wait) {
-      case .over: return false
-      case .moved: break
-      // Threads of the app, and worlds in real time, go on by themselves.
-      case .idle: Thread.sleep(forTimeInterval: 0.001)
+      if !appReads(&readers) {
+        switch goOn(&wait) {
+        case .over: return false
+        case .moved: break
+        // Threads of the app, and worlds in real time, go on by themselves.
+        case .idle: Thread.sleep(forTimeInterval: 0.001)
+        }
       }
       settle()
     }
     return true
+  }
+
+  @available(*, noasync)
+  private func appReads(_ readers: inout Readers) -> Bool {
+    guard let (begin, count) = awaited(readers) else { return false }
+    while Date().timeIntervalSince(begin) < Self.readingPatience {
+      Thread.sleep(forTimeInterval: 0.0002)
+      hearHere()
+      if realm.reading.count != count { return true }
+    }
+    readers.ignored = count
+    return false
   }
 
   /// On the main thread, by running its run loop; on another, by waiting for the main queue and running its own.

@@ -165,11 +165,12 @@ public final class SimulatedWorld: @unchecked Sendable {
     events.compactMap { event in if case .alert(let text) = event.kind { text } else { nil } }
   }
 
-  /// What the app did that it must not do: unregistered once too often, wrote without space, read without bytes, never
-  /// closed a session whose accessory is there still. A sentence each; a test can require that there are none.
+  /// What the app did that it must not do: unregistered once too often, wrote without space, read without bytes, let go
+  /// of a session whose accessory is there still with a stream open. A sentence each; a test can require that there are
+  /// none.
   public var misuses: [String] { realm.misuses }
 
-  /// A sentence for each session that the app has not closed.
+  /// A sentence for each session that the app has not closed, and may be about to use still.
   public var openSessions: [String] { realm.openSessions }
 
   /// How often the app registered for notifications, less how often it took that back.

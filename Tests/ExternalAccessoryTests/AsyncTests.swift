@@ -64,6 +64,117 @@ import Testing
     }
   }
 
+  @Test func whoLeavesTheLoopOrNeverBeginsItTakesTheRegistrationBack() async throws {
+    try await withSimulatedWorld { world in
+      let seen = Collected()
+      let task = Task {
+        for await event in manager.events {
+          seen.add(event.accessory.name)
+          break
+        }
+      }
+      await world.run { world.registrationCount == 1 }
+      try world.add("echo").plugIn()
+      await world.run { world.registrationCount == 0 }
+      #expect(seen.words == ["Echo"])
+      #expect(world.registrationCount == 0)
+      await task.value
+      _ = manager.events
+      #expect(world.registrationCount == 0)
+      #expect(world.misuses == [])
+    }
+  }
+
+  /// An open session, whose far end is the test's.
+  private func connect(_ world: SimulatedWorld) async throws -> (connection: AccessoryConnection, far: WorldSession) {
+    let echo = try world.add("echo")
+    echo.takeSessions()
+    echo.plugIn()
+    await world.settle()
+    let accessory = try #require(manager.connectedAccessories.first)
+    let connection = try AccessoryConnection(to: accessory, for: "com.example.echo")
+    await world.run { !echo.sessions.isEmpty }
+    return (connection, try #require(echo.sessions.first))
+  }
+
+  @Test func aReaderAndAWriterCanBeCancelledAndTheNextGoOn() async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.bufferSize = 1000
+    try await withSimulatedWorld(settings) { world in
+      let (connection, far) = try await connect(world)
+      let seen = Collected()
+      far.isStalled = true
+      let writer = Task {
+        do { try await connection.write(counting(2_000_000)) } catch { seen.add("writer: \(type(of: error))") }
+      }
+      let reader = Task {
+        do { for try await _ in connection.bytes {} } catch { seen.add("reader: \(type(of: error))") }
+      }
+      await world.settle()
+      #expect(seen.words == [])
+      writer.cancel()
+      await writer.value
+      reader.cancel()
+      await reader.value
+      #expect(seen.words == ["writer: CancellationError", "reader: CancellationError"])
+      far.isStalled = false
+      await world.settle()
+      let isInOrder = far.received == Array(counting(2_000_000).prefix(far.received.count))
+      #expect(isInOrder)
+      let before = far.received.count
+      try await connection.write([7, 8, 9])
+      await world.run { far.received.count == before + 3 }
+      #expect(far.received.suffix(3) == [7, 8, 9])
+      #expect(world.misuses == [])
+    }
+  }
+
+  /// Nothing is read before it is asked for; and while a task reads, however slowly it is given a thread, no time
+  /// passes in which the accessory could lose its patience.
+  @Test func nobodyReadsAndTheAccessoryIsHeldBackAndNobodyIsLate() async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.bufferSize = 1000
+    try await withSimulatedWorld(settings) { world in
+      let (connection, far) = try await connect(world)
+      let seen = Collected()
+      far.send(counting(1_000_000))
+      await world.settle()
+      #expect(far.unsent > 400_000)
+      let reader = Task { for try await bytes in connection.bytes { seen.add(bytes) } }
+      await world.run(limit: .seconds(5)) { seen.received.count == 1_000_000 }
+      let isWhole = seen.received == counting(1_000_000)
+      #expect(isWhole, "\(seen.received.count) bytes")
+      #expect(far.isOpen)
+      reader.cancel()
+      _ = await reader.result
+    }
+  }
+
+  @Test func severalWritersAndReadersAllComeToAnEnd() async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.bufferSize = 512
+    try await withSimulatedWorld(settings) { world in
+      let (connection, far) = try await connect(world)
+      let seen = Collected()
+      for number in 0..<3 {
+        Task {
+          try await connection.write(Array(repeating: UInt8(number), count: 5000))
+          seen.add("written")
+        }
+        Task {
+          for try await _ in connection.bytes {}
+          seen.add("ended")
+        }
+      }
+      await world.run(limit: .seconds(5)) { far.received.count == 15_000 && seen.words.count == 3 }
+      #expect(seen.words == ["written", "written", "written"])
+      #expect(far.received.sorted() == (0..<3).flatMap { Array(repeating: UInt8($0), count: 5000) })
+      far.close()
+      await world.run(limit: .seconds(5)) { seen.words.count == 6 }
+      #expect(seen.words.suffix(3) == ["ended", "ended", "ended"])
+    }
+  }
+
   @Test func thereIsNoConnectionWhereThereIsNoSession() async throws {
     try await withSimulatedWorld { world in
       try world.add("echo").plugIn()

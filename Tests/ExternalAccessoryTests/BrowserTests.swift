@@ -140,6 +140,37 @@ import Testing
     }
   }
 
+  @Test func b4OneConfigurationAtATimeAndASecondFails() async throws {
+    try await withSimulatedWorld { world in
+      let listener = Listener()
+      let browser = EAWiFiUnconfiguredAccessoryBrowser(delegate: listener, queue: nil)
+      let (lamp, speaker) = (world.addUnconfigured(name: "Lamp"), world.addUnconfigured(name: "Speaker"))
+      for accessory in [lamp, speaker, lamp] {
+        browser.configureAccessory(accessory, withConfigurationUIOn: NSObject())
+      }
+      await world.settle()
+      #expect(listener.words == ["configuring", "Speaker failed"])
+      #expect(world.underConfiguration === lamp)
+      world.finishConfiguration(.success)
+      await world.settle()
+      #expect(listener.words.suffix(2) == ["Lamp success", "stopped"])
+    }
+  }
+
+  /// Whoever waits for it would wait for ever.
+  @Test func b4AConfigurationThatIsNotDoneAtTheEndOfTheWorldFails() async throws {
+    let listener = Listener()
+    try await withSimulatedWorld { world in
+      let browser = EAWiFiUnconfiguredAccessoryBrowser(delegate: listener, queue: nil)
+      browser.configureAccessory(world.addUnconfigured(name: "Lamp"), withConfigurationUIOn: NSObject())
+      await world.settle()
+      world.end()
+      await world.settle()
+      #expect(listener.words == ["configuring", "Lamp failed", "stopped"])
+      #expect(browser.delegate === listener)
+    }
+  }
+
   @Test func b5WithoutWiFiNothingIsFoundAndAConfigurationFails() async throws {
     try await withSimulatedWorld { world in
       let listener = Listener()
@@ -153,6 +184,18 @@ import Testing
       world.turnWiFi(on: true)
       await world.settle()
       #expect(listener.words.last == "stopped")
+    }
+  }
+
+  @Test func b6AsyncWhoLeavesTheLoopEndsTheSearch() async throws {
+    try await withSimulatedWorld { world in
+      let listener = Listener()
+      let browser = EAWiFiUnconfiguredAccessoryBrowser(delegate: listener, queue: nil)
+      world.addUnconfigured(name: "Lamp")
+      for await _ in UnconfiguredExternalAccessoryBrowser() { break }
+      await world.settle()
+      #expect(listener.words == ["searching", "stopped"])
+      #expect(browser.unconfiguredAccessories == [])
     }
   }
 

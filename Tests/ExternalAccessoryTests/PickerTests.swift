@@ -53,6 +53,55 @@ import Testing
     }
   }
 
+  @Test func p2TwoPickersAtOnceBothComplete() async throws {
+    try await withSimulatedWorld { world in
+      _ = try world.add("echo", quirks: ["identification,slow,delay=2s"])
+      _ = try world.add("lawk-view", quirks: ["identification,slow,delay=1s"])
+      world.answerPicker { .choose($0[0]) }
+      let outcome = Outcome()
+      for name in ["first", "second"] {
+        manager.showBluetoothAccessoryPicker(withNameFilter: nil) { outcome.words.append("\(name) \($0 == nil)") }
+      }
+      await world.run { outcome.words.count == 2 }
+      #expect(outcome.words == ["second true", "first true"])
+    }
+  }
+
+  @Test func n6AChoiceThatDidNotConnectIsNotTheSelectionOfALaterConnect() async throws {
+    try await withSimulatedWorld { world in
+      let ear = Ear()
+      manager.registerForLocalNotifications()
+      let mute = try world.add("echo", quirks: ["authentication,never"])
+      world.answerPicker { .choose($0[0]) }
+      let outcome = Outcome()
+      manager.showBluetoothAccessoryPicker(withNameFilter: nil) {
+        outcome.words.append("\(($0 as? EABluetoothAccessoryPickerError)?.code == .resultFailed)")
+      }
+      await world.run { !outcome.words.isEmpty }
+      #expect(outcome.words == ["true"])
+      mute.unplug()
+      await world.settle()
+      try world.add("echo").plugIn()
+      await world.settle()
+      #expect(ear.heard.map(\.isSelected) == [false])
+    }
+  }
+
+  /// Whoever waits for it would wait for ever.
+  @Test func p3APickerThatIsUnansweredAtTheEndOfTheWorldFails() async throws {
+    let outcome = Outcome()
+    try await withSimulatedWorld { world in
+      _ = try world.add("echo", quirks: ["authentication,never"])
+      world.answerPicker { .choose($0[0]) }
+      manager.showBluetoothAccessoryPicker(withNameFilter: nil) {
+        outcome.words.append("\(($0 as? EABluetoothAccessoryPickerError)?.code == .resultFailed)")
+      }
+      await world.advance(by: .seconds(2))
+      #expect(outcome.words == [])
+    }
+    #expect(outcome.words == ["true"])
+  }
+
   @Test(arguments: [
     EABluetoothAccessoryPickerError.Code.alreadyConnected, .resultNotFound, .resultCancelled, .resultFailed,
   ])

@@ -34,6 +34,48 @@ import Testing
     }
   }
 
+  /// Bytes first, each told again until all were read; and an output stream has no space to tell of any more.
+  @Test func t10WhatArrivedIsReadBeforeTheEndIsTold() async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      parts.far.send(counting(10))
+      await world.settle()
+      parts.simulated.pull()
+      await world.settle()
+      let ear = StreamEar(parts.session, readSize: 4)
+      parts.session.start(ear)
+      await world.settle()
+      #expect(
+        ear.events(of: parts.session.inputStream)
+          == [.openCompleted, .hasBytesAvailable, .hasBytesAvailable, .hasBytesAvailable, .endEncountered])
+      #expect(ear.events(of: parts.session.outputStream) == [.openCompleted, .endEncountered])
+      #expect(ear.received == counting(10))
+    }
+  }
+
+  /// The app hears of one stream's end, and writes before it hears of the other's. Ends come in pairs all the same.
+  @Test(arguments: [SimulatedWorld.Settings.LossEvent.endEncountered, .errorOccurred])
+  func t10AWriteThatFailsBeforeTheEndIsToldDoesNotTakeItAway(event: SimulatedWorld.Settings.LossEvent) async throws {
+    final class Written: @unchecked Sendable { var counts: [Int] = [] }
+    var settings = SimulatedWorld.Settings()
+    settings.lossEvent = event
+    try await withSimulatedWorld(settings) { world in
+      let parts = try await open(world)
+      let written = Written()
+      let ear = StreamEar(parts.session) { stream, event in
+        guard stream === parts.session.inputStream, event == .endEncountered || event == .errorOccurred else { return }
+        written.counts.append(parts.session.write([1]))
+      }
+      parts.session.start(ear)
+      await world.settle()
+      parts.simulated.unplug()
+      await world.settle()
+      #expect(written.counts == [-1])
+      #expect(ear.all.suffix(2) == (event == .endEncountered ? ["in end", "out end"] : ["in error", "out error"]))
+      #expect(parts.session.outputStream?.streamStatus == .error)
+    }
+  }
+
   @Test func t11AnErrorOnBothStreamsInsteadOfAnEnd() async throws {
     var settings = SimulatedWorld.Settings()
     settings.lossEvent = .errorOccurred
@@ -60,6 +102,7 @@ import Testing
       parts.session.start(ear)
       await world.settle()
       #expect(ear.all.sorted() == ["in error", "out error"])
+      #expect(parts.session.inputStream?.streamStatus == .error)
     }
   }
 
@@ -76,6 +119,8 @@ import Testing
       #expect(ear.all == before)
       #expect(parts.session.outputStream?.hasSpaceAvailable == true)
       #expect(parts.session.write([1]) == -1)
+      await world.settle()
+      #expect(ear.all == before)
     }
   }
 

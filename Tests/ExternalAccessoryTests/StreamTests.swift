@@ -80,6 +80,54 @@ import Testing
     }
   }
 
+  @Test func t2AScheduleThatIsTakenBackBeforeItsThreadKnowsTellsNothing() async throws {
+    final class Slot: @unchecked Sendable { var loop: RunLoop? }
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      let (ear, slot) = (StreamEar(parts.session), Slot())
+      let (isHeld, thread) = (
+        DispatchSemaphore(value: 0),
+        LoopThread(slice: 0.01) {
+          slot.loop = .current
+          RunLoop.current.add(Timer(timeInterval: 3600, repeats: true) { _ in }, forMode: .default)
+        }
+      )
+      let loop = try #require(slot.loop)
+      // The thread is busy, so that nothing of this reaches it before all of it is done.
+      loop.add(Timer(timeInterval: 0, repeats: false) { _ in isHeld.wait() }, forMode: .default)
+      parts.session.start(ear, on: loop)
+      parts.session.inputStream?.remove(from: loop, forMode: .default)
+      isHeld.signal()
+      parts.far.send([5])
+      await world.run { ear.all.count == 2 }
+      let slices = thread.sliceCount
+      await world.run { thread.sliceCount > slices + 2 }
+      #expect(ear.all == ["out open", "out space"])
+      parts.session.stop()
+      thread.stop()
+    }
+  }
+
+  @Test func t2AStreamCanBeUnscheduledInItsOwnEventAndScheduledAgain() async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      let ear = StreamEar(parts.session, readSize: 2) { stream, event in
+        if event == .hasBytesAvailable { stream.remove(from: .main, forMode: .default) }
+      }
+      parts.session.start(ear)
+      parts.far.send(counting(10))
+      await world.settle()
+      #expect(ear.received == counting(2))
+      parts.session.inputStream?.schedule(in: .main, forMode: .default)
+      await world.settle()
+      #expect(ear.received == counting(4))
+      // In a mode that is not taken away, the rest comes.
+      parts.session.inputStream?.schedule(in: .main, forMode: .common)
+      await world.settle()
+      #expect(ear.received == counting(10))
+    }
+  }
+
   @Test func aClientWithAShortLimitBlocksAndDoesNotSpin() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)

@@ -104,6 +104,23 @@ import Testing
     }
   }
 
+  @Test(arguments: [true, false]) func s5AnAccessoryThatComesInTheBackgroundIsToldOfThereOrLater(
+    keeps: Bool
+  ) async throws {
+    try await withSimulatedWorld(keeps ? keeping : SimulatedWorld.Settings()) { world in
+      let ear = Ear()
+      manager.registerForLocalNotifications()
+      world.move(to: .background)
+      try world.add("echo").plugIn()
+      await world.settle()
+      #expect(ear.words == (keeps ? ["connect 1"] : []))
+      #expect(manager.connectedAccessories.count == (keeps ? 1 : 0))
+      world.move(to: .foreground)
+      await world.settle()
+      #expect(ear.words == ["connect 1"])
+    }
+  }
+
   @Test func s6AWokenAppIsSuspendedAgainAfterAWhile() async throws {
     var settings = keeping
     settings.rules.wakeTime = .seconds(10)

@@ -50,8 +50,8 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   private var objects: [Int: EAAccessory] = [:]
   /// Pipes of sessions that are not over. On the loop only.
   private var pipes: [ObjectIdentifier: SessionPipe] = [:]
-  /// Serial numbers that a picker chose and whose connect is awaited. On the loop only.
-  private var selected: Set<String> = []
+  /// What a picker chose and is not published yet. On the loop only.
+  var choices: [Choice] = []
   private let noted = Noted()
 
   /// A realm that looks at nothing yet: ``look(at:settings:)``.
@@ -81,9 +81,11 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   /// Looks no longer: the app's view and this realm hold each other until then. Accessories that outlive it are gone,
   /// and what was noted of the app can still be asked.
   package func end() {
+    air.end()
     entrance.sync {
       guard let appView else { return }
       noted.add(first: appView.misuses)
+      endChoices()
       appView.close()
       self.appView = nil
       picker = nil
@@ -136,24 +138,24 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   /// What the app did that it must not do, in order; what the manager noticed first.
   package var misuses: [String] { entrance.sync { appView?.misuses ?? [] } + noted.texts }
 
-  /// Sessions that are not over, a sentence each.
+  /// Sessions that are not over and that the app has not let go of, a sentence each.
   package var openSessions: [String] {
-    entrance.sync { pipes.values.map(\.protocolName).sorted().map { "a session on \($0) was never closed" } }
+    entrance.sync {
+      pipes.values.filter { !$0.isLetGo }.map(\.protocolName).sorted().map { "a session on \($0) was never closed" }
+    }
   }
 
   func note(misuse text: String) { noted.add(text) }
 
   // MARK: What the app hears
 
-  /// The next connect of the accessory with this serial number carries `EAAccessorySelectedKey`. On the loop.
-  package func select(serial: String) { selected.insert(serial) }
-
   /// On the loop.
   package func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     let object = object(accessory)
-    let isSelected = !accessory.protocols.isEmpty && selected.remove(accessory.serialNumber) != nil
+    let choice = accessory.protocols.isEmpty ? nil : choices.first { $0.serial == accessory.serialNumber && !$0.isTold }
+    choice?.isTold = true
     main.add {
-      let message = EAAccessoryManager.AccessoryDidConnectMessage(accessory: object, userSelected: isSelected)
+      let message = EAAccessoryManager.AccessoryDidConnectMessage(accessory: object, userSelected: choice != nil)
       NotificationCenter.default.post(message.notification)
       // Foundation keeps those who observe the typed message apart, and tells them of nothing else.
       MainActor.assumeIsolated { NotificationCenter.default.post(message, subject: EAAccessoryManager.shared()) }
@@ -237,4 +239,12 @@ final class SignalCount: @unchecked Sendable {
 extension AccessoryRealm {
   /// Whether no stream has anything to tell on a run loop of a thread of the app's own.
   package var isTold: Bool { signals.isZero }
+
+  /// Whether an app that runs has bytes to read, and a number that grows as it reads.
+  package var reading: (isBehind: Bool, count: Int) {
+    guard gate.isOpen else { return (false, 0) }
+    return entrance.sync {
+      pipes.values.map(\.reading).reduce((false, 0)) { ($0.0 || $1.isBehind, $0.1 + $1.count) }
+    }
+  }
 }

@@ -27,9 +27,13 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   private var lifetime: SessionLifetime
   /// The loop has left bytes in the session, for want of room.
   private var isStarved = false
+  /// The loop is on its way to bring more of what it has left.
+  private var pullIsComing = false
   /// The loop is on its way to take what was written.
   private var pushIsComing = false
   private var isOver = false
+  private var isNeglected = false
+  private var readCount = 0
 
   // On the loop.
   private var closesWhenSent = false
@@ -69,11 +73,33 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   /// hold the session for it.
   func abandon(_ stream: SessionLifetime.Stream) {
     let port = port(stream)
-    if port.status != .closed, realm.settings.lifetime != .closedTwice {
-      settle(lock.withLock { lifetime.closed(stream) })
+    let status = port.status
+    if status != .closed {
+      if status != .notOpen { noteNeglect() }
+      if realm.settings.lifetime != .closedTwice { settle(lock.withLock { lifetime.closed(stream) }) }
     }
     port.invalidate()
   }
+
+  /// Once for a session, and only where there is something to close yet.
+  private func noteNeglect() {
+    let isFirst = lock.withLock { () -> Bool in
+      defer { isNeglected = true }
+      return !isNeglected && !isOver
+    }
+    guard isFirst else { return }
+    realm.note(misuse: "a session on \(protocolName) was let go of and never closed: close both of its streams")
+  }
+
+  /// Whether bytes wait for the app in an open stream, or it is about to have more brought; and a number that grows with
+  /// each of both.
+  var reading: (isBehind: Bool, count: Int) {
+    let isOpen = input.status == .open
+    return lock.withLock { (isOpen && (!incoming.isEmpty || pullIsComing), readCount) }
+  }
+
+  /// Whether the app is done with it, though bytes may be on their way still.
+  var isLetGo: Bool { lock.withLock { lifetime.isOver } }
 
   private func port(_ stream: SessionLifetime.Stream) -> StreamPort { stream == .input ? input : output }
 
@@ -99,13 +125,17 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   func read(_ target: UnsafeMutableRawBufferPointer) -> Int {
     let (count, isNeeded, misread) = lock.withLock { () -> (Int, Bool, Bool) in
       let count = incoming.read(into: target)
+      readCount += 1
       let isNeeded = isStarved && incoming.count <= incoming.capacity / 2
-      if isNeeded { isStarved = false }
+      if isNeeded { (isStarved, pullIsComing) = (false, true) }
       // Under the lock, as everywhere: what the loop says of its bytes must not be taken back by an older look.
       input.set(isReady: !incoming.isEmpty, isAnew: true)
       return (count, isNeeded, count == 0 && !isOver && target.count > 0)
     }
-    if isNeeded { realm.entrance.async { [self] in pull() } }
+    if isNeeded {
+      realm.entrance.async { [self] in pull() }
+      lock.withLock { readCount += 1 }
+    }
     if misread { realm.note(misuse: "read without bytes available on \(protocolName): Apple's stream would wait") }
     return count
   }
@@ -161,6 +191,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   }
 
   private func pull(isForced: Bool = false) {
+    lock.withLock { pullIsComing = false }
     while true {
       let count = session.read { bytes in
         bytes.withUnsafeBytes { bytes in

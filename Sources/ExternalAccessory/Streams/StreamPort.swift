@@ -32,7 +32,12 @@ final class StreamPort: @unchecked Sendable {
   private let gate: AppGate
   private weak var stream: Stream?
   private weak var delegateObject: (any StreamDelegate)?
+  /// Whether there is a delegate, as far as is known. To look at the weak reference is to hold what it leads to, perhaps
+  /// as the last one, and then it goes when the look is over: never under the lock, since what goes may come back here.
+  private var hasDelegate = false
   private var schedules: [Schedule] = []
+  /// Schedules that wait for the thread of their run loop.
+  private var awaited: [(loop: RunLoop, mode: RunLoop.Mode)] = []
   private var source: CFRunLoopSource?
   private var isSignalled = false
   /// One is enough, and a busy main run loop takes them from its queue more slowly than its sources are signalled.
@@ -40,6 +45,7 @@ final class StreamPort: @unchecked Sendable {
 
   private var state = Stream.Status.notOpen
   private var failure: (any Error)?
+  private var failureIsDue = false
   private var openIsDue = false
   /// Bytes for an input stream, room for an output stream.
   private var isReady = false
@@ -63,7 +69,10 @@ final class StreamPort: @unchecked Sendable {
   var delegate: (any StreamDelegate)? {
     get { lock.withLock { delegateObject } }
     set {
-      lock.withLock { delegateObject = newValue }
+      lock.withLock {
+        delegateObject = newValue
+        hasDelegate = newValue != nil
+      }
       kick()
     }
   }
@@ -87,6 +96,7 @@ final class StreamPort: @unchecked Sendable {
     let (isFirst, left) = lock.withLock { () -> (Bool, [Schedule]) in
       guard state != .closed else { return (false, []) }
       state = .closed
+      awaited = []
       defer { schedules = [] }
       return (true, schedules)
     }
@@ -110,13 +120,13 @@ final class StreamPort: @unchecked Sendable {
     kick()
   }
 
-  /// It broke. Told where `tells`; otherwise the status alone says so.
+  /// It broke. Told where `tells`; otherwise the status alone says so, and what is due is told all the same.
   func fail(_ error: any Error, tells: Bool) {
     lock.withLock {
-      guard failure == nil, state != .closed else { return }
-      failure = error
+      guard state != .closed else { return }
+      if failure == nil { failure = error }
       if state != .notOpen { state = .error }
-      if !tells { endIsTold = true }
+      if tells { failureIsDue = true }
     }
     kick()
   }
@@ -126,12 +136,28 @@ final class StreamPort: @unchecked Sendable {
   func schedule(in loop: RunLoop, forMode mode: RunLoop.Mode) {
     if let core = Self.core(of: loop) { return add(Schedule(loop: loop, core: core, mode: mode)) }
     // Another thread's loop: its core can be had on that thread alone.
+    lock.withLock { awaited.append((loop, mode)) }
     let hop = Hop(port: self, loop: loop, mode: mode)
-    let timer = Timer(timeInterval: 0, repeats: false) { _ in hop.port.schedule(in: hop.loop, forMode: hop.mode) }
+    let timer = Timer(timeInterval: 0, repeats: false) { _ in hop.port.arrive(hop.loop, hop.mode) }
     loop.add(timer, forMode: mode)
   }
 
+  /// On the thread of the run loop; too late, perhaps, for a schedule that was taken back.
+  private func arrive(_ loop: RunLoop, _ mode: RunLoop.Mode) {
+    if stopAwaiting(loop, mode) { schedule(in: loop, forMode: mode) }
+  }
+
+  /// Whether it was awaited.
+  private func stopAwaiting(_ loop: RunLoop, _ mode: RunLoop.Mode) -> Bool {
+    lock.withLock {
+      let count = awaited.count
+      awaited.removeAll { $0.loop === loop && $0.mode == mode }
+      return awaited.count < count
+    }
+  }
+
   func remove(from loop: RunLoop, forMode mode: RunLoop.Mode) {
+    _ = stopAwaiting(loop, mode)
     let found = lock.withLock { () -> Schedule? in
       guard let index = schedules.firstIndex(where: { $0.loop === loop && $0.mode == mode }) else { return nil }
       return schedules.remove(at: index)
@@ -144,7 +170,7 @@ final class StreamPort: @unchecked Sendable {
     let last = lock.withLock { () -> CFRunLoopSource? in
       defer { source = nil }
       state = .closed
-      schedules = []
+      (schedules, awaited) = ([], [])
       if isSignalled { unsignal() }
       return source
     }
@@ -197,7 +223,7 @@ final class StreamPort: @unchecked Sendable {
   /// Wakes the run loops, if there is something to tell and somebody to tell it to.
   func kick() {
     let woken = lock.withLock { () -> (source: CFRunLoopSource, schedules: [Schedule], nudges: Bool)? in
-      guard !isSignalled, !schedules.isEmpty, delegateObject != nil, dueEvent != nil, let source else { return nil }
+      guard !isSignalled, !schedules.isEmpty, hasDelegate, dueEvent != nil, let source else { return nil }
       isSignalled = true
       signals.add(1)
       let nudges = !isNudging && schedules.contains { $0.loop === RunLoop.main }
@@ -253,6 +279,7 @@ final class StreamPort: @unchecked Sendable {
     // Both are let go outside the lock: it may be the last that anybody has of them, and what they do then takes the lock.
     let told = lock.withLock { () -> (delegate: (any StreamDelegate)?, stream: Stream?, event: Stream.Event?) in
       let held = (delegateObject, stream)
+      if held.0 == nil { hasDelegate = false }
       guard held.0 != nil, held.1 != nil, let event = dueEvent else { return (held.0, held.1, nil) }
       take(event)
       return (held.0, held.1, event)
@@ -268,11 +295,11 @@ final class StreamPort: @unchecked Sendable {
   /// The event that is told next. Under the lock.
   private var dueEvent: Stream.Event? {
     if state == .notOpen || state == .closed || !gate.isOpen { return nil }
-    if openIsDue { return failure == nil ? .openCompleted : .errorOccurred }
+    if openIsDue { return failureIsDue ? .errorOccurred : .openCompleted }
     if kind == .input, isReady, !readyIsTold { return .hasBytesAvailable }
-    if failure != nil { return endIsTold ? nil : .errorOccurred }
+    if failureIsDue { return .errorOccurred }
     if isAtEnd { return endIsTold ? nil : .endEncountered }
-    return kind == .output && isReady && !readyIsTold ? .hasSpaceAvailable : nil
+    return kind == .output && isReady && !readyIsTold && failure == nil ? .hasSpaceAvailable : nil
   }
 
   /// Under the lock.
@@ -282,10 +309,11 @@ final class StreamPort: @unchecked Sendable {
     case .hasBytesAvailable, .hasSpaceAvailable: readyIsTold = true
     case .endEncountered:
       endIsTold = true
-      state = .atEnd
+      if failure == nil { state = .atEnd }
     default:
       openIsDue = false
-      endIsTold = true
+      failureIsDue = false
+      state = .error
     }
   }
 }

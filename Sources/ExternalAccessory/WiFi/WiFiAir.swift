@@ -24,10 +24,13 @@ package final class WiFiAir: @unchecked Sendable {
   }
 
   func add(_ browser: EAWiFiUnconfiguredAccessoryBrowser) {
-    lock.withLock {
-      browsers.removeAll { $0.browser == nil }
-      browsers.append(Weak(browser: browser))
+    // Held until after the lock: a browser that goes may come back here.
+    let held = lock.withLock { () -> [EAWiFiUnconfiguredAccessoryBrowser] in
+      let held = browsers.compactMap(\.browser) + [browser]
+      browsers = held.map { Weak(browser: $0) }
+      return held
     }
+    withExtendedLifetime(held) {}
   }
 
   private var listeners: [EAWiFiUnconfiguredAccessoryBrowser] { lock.withLock { browsers.compactMap(\.browser) } }
@@ -60,7 +63,11 @@ package final class WiFiAir: @unchecked Sendable {
       for browser in listeners { browser.tellFinished(accessory, .failed) }
       return
     }
-    guard currentState != .configuring else { return }
+    guard currentState != .configuring else {
+      // One at a time. Who asks again about this very one hears of its end; any other fails, or nobody would hear.
+      if underConfiguration !== accessory { for browser in listeners { browser.tellFinished(accessory, .failed) } }
+      return
+    }
     lock.withLock { configuring = accessory }
     move(to: .configuring)
   }
@@ -96,6 +103,12 @@ package final class WiFiAir: @unchecked Sendable {
     if stoppedFirst { move(to: .stopped) }
     for browser in listeners { browser.tellFinished(done, status) }
     if !stoppedFirst { move(to: .stopped) }
+  }
+
+  /// Nobody is there any more to end a configuration or a search.
+  func end() {
+    finish(.failed)
+    stop()
   }
 
   /// Wi-Fi is switched on or off. What was being configured fails.

@@ -135,7 +135,10 @@ final class SoakRound: @unchecked Sendable {
       await Self.until { ledger.isQuiet }
       for accessory in accessories where accessory.isPluggedIn { accessory.unplug() }
       await world.run(limit: .seconds(30)) { connects.count == disconnects.count && world.openSessions.isEmpty }
-      findings += world.openSessions + world.misuses
+      // Clients that close nothing and let go of everything are part of this, and are recorded.
+      let neglected = world.misuses.filter { $0.hasSuffix("close both of its streams") }
+      if neglected.isEmpty { findings.append("nothing was recorded of sessions that were never closed") }
+      findings += world.openSessions + world.misuses.filter { !neglected.contains($0) }
       if connects.count != disconnects.count || connects.count < plugs {
         findings.append("\(connects.count) connects and \(disconnects.count) disconnects of \(plugs) plugs")
       }

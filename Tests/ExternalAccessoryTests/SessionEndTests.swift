@@ -1,0 +1,108 @@
+import ExternalAccessory
+import ExternalAccessorySimulation
+import Testing
+
+/// How apps let go of sessions, and what is recorded of it.
+@Suite struct SessionEndTests {
+  private func accessory(_ world: SimulatedWorld) async throws -> (WorldAccessory, EAAccessory) {
+    let simulated = try world.add("echo")
+    simulated.takeSessions()
+    simulated.plugIn()
+    await world.settle()
+    return (simulated, try #require(manager.connectedAccessories.first))
+  }
+
+  @Test(arguments: ["nothing", "one", "both", "accessory"])
+  func aSessionThatIsLetGoOfWithAStreamOpenIsRecordedOnce(closes: String) async throws {
+    try await withSimulatedWorld { world in
+      let (simulated, accessory) = try await accessory(world)
+      do {
+        let session = try #require(EASession(accessory: accessory, forProtocol: "com.example.echo"))
+        session.inputStream?.open()
+        session.outputStream?.open()
+        await world.settle()
+        #expect(world.misuses == [])
+        #expect(world.openSessions == ["a session on com.example.echo was never closed"])
+        switch closes {
+        case "one": session.inputStream?.close()
+        case "both": session.stop()
+        // The accessory is gone, and nothing is left to be closed.
+        case "accessory": simulated.unplug()
+        default: break
+        }
+        await world.settle()
+      }
+      await world.settle()
+      let sentence = "a session on com.example.echo was let go of and never closed: close both of its streams"
+      #expect(world.misuses == (closes == "nothing" || closes == "one" ? [sentence] : []))
+      #expect(world.openSessions == [])
+    }
+  }
+
+  /// What was written goes out first; and of that the accessory takes nothing.
+  @Test func aSessionThatWasClosedIsNotAccusedWhileItsBytesWait() async throws {
+    try await withSimulatedWorld { world in
+      let (simulated, accessory) = try await accessory(world)
+      do {
+        let session = try #require(EASession(accessory: accessory, forProtocol: "com.example.echo"))
+        await world.settle()
+        simulated.sessions.first?.isStalled = true
+        session.inputStream?.open()
+        session.outputStream?.open()
+        while session.outputStream?.hasSpaceAvailable == true {
+          session.write(counting(10_000))
+          await world.settle()
+        }
+        session.stop()
+      }
+      await world.settle()
+      #expect(simulated.sessions.first?.isOpen == true)
+      #expect(world.openSessions == [])
+      #expect(world.misuses == [])
+    }
+  }
+
+  @Test func aSessionMayBeLetGoOfInItsOwnEvent() async throws {
+    final class Held: @unchecked Sendable {
+      var session: EASession?
+      var ear: StreamEar?
+    }
+    try await withSimulatedWorld { world in
+      let (simulated, accessory) = try await accessory(world)
+      let held = Held()
+      held.session = EASession(accessory: accessory, forProtocol: "com.example.echo")
+      weak let input = held.session?.inputStream
+      held.ear = held.session.map { session in
+        StreamEar(session) { _, event in if event == .hasBytesAvailable { (held.session, held.ear) = (nil, nil) } }
+      }
+      if let ear = held.ear { held.session?.start(ear) }
+      await world.settle()
+      #expect(input != nil)
+      simulated.sessions.first?.send(counting(10_000))
+      await world.settle()
+      #expect(input == nil)
+      #expect(simulated.sessions.first?.isOpen == false)
+      #expect(world.openSessions == [])
+    }
+  }
+
+  /// Open classes, and `open` getters: apps subclass them.
+  @Test func aSubclassOfASessionIsASession() async throws {
+    final class Named: EASession, @unchecked Sendable {
+      var note = ""
+      override init?(accessory: EAAccessory, forProtocol protocolString: String) {
+        super.init(accessory: accessory, forProtocol: protocolString)
+        note = "made"
+      }
+      override var protocolString: String? { "mine" }
+    }
+    try await withSimulatedWorld { world in
+      let (_, accessory) = try await accessory(world)
+      let session = try #require(Named(accessory: accessory, forProtocol: "com.example.echo"))
+      #expect(session.note == "made")
+      #expect(session.protocolString == "mine")
+      #expect(session.inputStream?.streamStatus == .notOpen)
+      #expect(Named(accessory: accessory, forProtocol: "com.example.other") == nil)
+    }
+  }
+}

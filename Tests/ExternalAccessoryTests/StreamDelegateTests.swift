@@ -1,0 +1,50 @@
+import ExternalAccessory
+import ExternalAccessorySimulation
+import Testing
+
+/// Delegates that come and go while their streams have something to tell.
+@Suite struct StreamDelegateTests {
+  /// Uses its stream as it goes, as clients do that close their streams in `deinit`.
+  private final class Leaving: NSObject, StreamDelegate, @unchecked Sendable {
+    private let stream: Stream
+    init(_ stream: Stream) { self.stream = stream }
+    deinit { stream.remove(from: .main, forMode: .default) }
+    func stream(_ stream: Stream, handle event: Stream.Event) {}
+  }
+
+  /// Whoever looks whether there is a delegate holds it for that moment, perhaps as the last one.
+  @Test func aDelegateMayGoOnAnyThreadAtAnyMomentAndUseItsStreamAsItGoes() async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      let input = try #require(parts.session.inputStream)
+      input.open()
+      let bothEnded = DispatchGroup()
+      let shared = Shared(input)
+      for work in [
+        { shared.stream.schedule(in: .main, forMode: .default) },
+        {
+          let delegate = Leaving(shared.stream)
+          shared.stream.delegate = delegate
+        },
+      ] as [@Sendable () -> Void] {
+        bothEnded.enter()
+        Thread.detachNewThread {
+          for _ in 0..<20_000 { work() }
+          bothEnded.leave()
+        }
+      }
+      let isOver = await withCheckedContinuation { continuation in
+        DispatchQueue.global().async {
+          continuation.resume(returning: bothEnded.wait(timeout: .now() + 60) == .success)
+        }
+      }
+      try #require(isOver, "the two threads wait for each other")
+    }
+  }
+
+  /// A stream that two threads use.
+  private struct Shared: @unchecked Sendable {
+    let stream: InputStream
+    init(_ stream: InputStream) { self.stream = stream }
+  }
+}
