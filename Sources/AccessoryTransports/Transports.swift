@@ -83,6 +83,12 @@ public enum Transports {
     }
   }
 
+  /// Whether a host is this machine: by its number, or as `localhost`. What a name that must be looked up will say is
+  /// not known.
+  package static func isThisMachine(_ host: String) -> Bool {
+    NameResolver.known(host, port: 0)?.allSatisfy(\.isLoopback) ?? false
+  }
+
   private static func destination(
     _ address: Address, options: TransportOptions
   ) throws(TransportError) -> SocketConnector.Destination {

@@ -62,7 +62,7 @@ public final class World {
     public var seed: UInt64 = 1
     /// Whether the transcript is kept; it costs time and memory.
     public var keepsTranscript = false
-    /// Told of every event as it happens, and whether events are kept as well.
+    /// Told of every event as it happens, beside their being kept.
     public var report: (TimelineEvent) -> Void = { _ in }
     /// Told of every line of the transcript as it is written.
     public var reportLine: (String) -> Void = { _ in }

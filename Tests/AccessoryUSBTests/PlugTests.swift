@@ -19,6 +19,14 @@ import Testing
     #expect(try USBIPAnswers.list([0x01, 0x11, 0x00, 0x05, 0, 0, 0, 0, 0, 0, 0, 0]) == [])
   }
 
+  /// A host has several addresses, and the first may have taken all the time; for the system no time left is for ever.
+  @Test func noAddressIsTriedWhenTheTimeIsUp() {
+    let problem = #expect(throws: USBIPSocket.Problem.self) {
+      try USBIPSocket(host: "127.0.0.1", port: 1, limit: .zero)
+    }
+    #expect(problem?.description == "Connection timed out")
+  }
+
   @Test func aDeviceIsReadToItsLastByteAndNoFurther() throws {
     let answer = [0x01, 0x11, 0x00, 0x03, 0, 0, 0, 0] + Self.record
     #expect(USBIPAnswers.importSize([]) == 8)

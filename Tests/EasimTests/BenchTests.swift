@@ -53,6 +53,20 @@ import Testing
     _ = try run.wait()
   }
 
+  @Test func twoOfOneSerialNumberAreToldWithWhatToDo() throws {
+    let runs = [try easim("run", "echo"), try easim("run", "echo")]
+    for run in runs { try run.line("plugged in") }
+    for words in [["send", "--10k"], ["send", "bench:EW1-0001", "--10k"], ["burst", "--all"]] {
+      let end = try Program(
+        path: BuiltProducts.easim, words, environment: ["EASIM_BENCH": place.file("bench")]
+      ).wait()
+      #expect(end.ending == .exit(2))
+      #expect(end.err.contains("One serial number cannot be told from itself: unplug one, or"), "\(end.err)")
+    }
+    for run in runs { run.send(SIGINT) }
+    for run in runs { #expect(try run.wait().ending == .exit(0)) }
+  }
+
   @Test func aFlickerOnTheBenchIsWaitedThrough() throws {
     let run = try easim("run", "lawk-view", "--quirk", "flicker,empty=30ms,gap=30ms")
     try run.line("plugged in")

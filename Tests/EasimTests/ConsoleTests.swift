@@ -40,7 +40,7 @@ import Testing
         "sent 10007 bytes, received 10007 bytes", "1  \(name) [com.lawaken.iap2] connectionID",
         "session over on com.lawaken.iap2: the device closed it; sent 10007 bytes, received 10007 bytes",
       ])
-    #expect(try accessory.interrupt().err.contains("1 sessions were served, 20014 bytes in all"))
+    #expect(try accessory.interrupt().err.contains("1 session was served, 20014 bytes in all"))
   }
 
   @Test func theEndOfTheInputIsTheEnd() throws {

@@ -20,7 +20,7 @@ import Testing
     #expect(lines.events("result").map { $0["passed"] } == [.truth(true)])
     let run = try accessory.interrupt()
     #expect(run.ending == .exit(0))
-    #expect(run.err.contains("1 sessions were served, 20000 bytes in all"))
+    #expect(run.err.contains("1 session was served, 20000 bytes in all"))
   }
 
   /// No cable between two processes has side channels, except on USB.

@@ -61,7 +61,7 @@ import Testing
     let wire = String(decoding: try #require(place.bytes("wire")), as: UTF8.self)
     #expect(wire.contains("D SIDE \(Self.frames) 10000 bytes"), "\(wire)")
     #expect(!wire.contains("session=1 EA00"), "the link was asked for it: \(wire)")
-    #expect(try bus.interrupt().err.contains("1 sessions were served, 20000 bytes in all"))
+    #expect(try bus.interrupt().err.contains("1 session was served, 20000 bytes in all"))
   }
 
   @Test func besideItTheLinkCarriesTheOtherProtocol() throws {

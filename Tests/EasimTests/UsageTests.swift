@@ -40,6 +40,8 @@ import Testing
     ("send gadget:dummy_udc.0 --10k", "gadget:dummy_udc.0 is where a simulated accessory appears (easim run --on)"),
     ("send usbip:127.0.0.1:3240 --10k", "a host finds it at usb: once 'easim plug' has plugged it in"),
     ("plug", "usbip:HOST:PORT is missing"),
+    ("plug usbip:192.0.2.1:3240", "unless remote peers are allowed: --allow-remote"),
+    ("plug usbip:server.invalid:3240", "unless remote peers are allowed: --allow-remote"),
     ("plug unix:/tmp/a", "unix:/tmp/a is no USB/IP server: usbip:HOST:PORT"),
     ("run lawk-view --on unix:/nonexistent/a", "the directory does not exist; make it first"),
     ("run lawk-view --on unix:/tmp/a --behavior ehco", "unknown behavior 'ehco', did you mean 'echo'?"),

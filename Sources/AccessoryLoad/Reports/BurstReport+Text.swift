@@ -36,7 +36,8 @@ extension BurstReport {
 
   /// "100 bursts of 10,000 bytes, echo verified byte for byte".
   public var headline: String {
-    var text = "\(FixedText.grouped(completed)) bursts of \(FixedText.grouped(plan.size)) bytes, \(verified)"
+    let bursts = completed == 1 ? "1 burst" : "\(FixedText.grouped(completed)) bursts"
+    var text = "\(bursts) of \(FixedText.grouped(plan.size)) bytes, \(verified)"
     if lost > 0 { text += ", \(FixedText.grouped(lost)) lost" }
     return text
   }

@@ -19,7 +19,7 @@ public final class USBIPSocket: Sendable {
   private let deadline: ContinuousClock.Instant
 
   /// Connects.
-  init(host: String, port: UInt16) throws(Problem) {
+  init(host: String, port: UInt16, limit: Duration = USBIPSocket.limit) throws(Problem) {
     var hints = addrinfo()
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
     var found: UnsafeMutablePointer<addrinfo>?
@@ -28,12 +28,17 @@ public final class USBIPSocket: Sendable {
       throw Problem(description: "'\(host)' is not known: \(String(cString: gai_strerror(status)))")
     }
     defer { freeaddrinfo(found) }
-    let deadline = ContinuousClock.now + Self.limit
+    let deadline = ContinuousClock.now + limit
     var last = ECONNREFUSED
     for entry in sequence(first: found, next: { $0.pointee.ai_next }) {
+      let left = ContinuousClock.now.duration(to: deadline)
+      guard left >= .milliseconds(1) else {
+        last = ETIMEDOUT
+        break
+      }
       let made = socket(entry.pointee.ai_family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
       guard made >= 0 else { continue }
-      Self.setTimeLimit(ContinuousClock.now.duration(to: deadline), of: made)
+      Self.setTimeLimit(left, of: made)
       if connect(made, entry.pointee.ai_addr, entry.pointee.ai_addrlen) == 0 {
         var yes: Int32 = 1
         setsockopt(made, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))

@@ -1,5 +1,6 @@
 import AccessoryCore
 import AccessorySessions
+import AccessoryTransports
 import AccessoryUSB
 
 extension CommandSpec {
@@ -14,15 +15,20 @@ extension CommandSpec {
       """,
     options: [
       OptionSpec(name: "--timeout", value: "TIME", summary: "how long to wait for the first one; 10s unless said"),
-      OptionSpec(name: "--for", value: "TIME", summary: "unplug after this long"), .json,
+      OptionSpec(name: "--for", value: "TIME", summary: "unplug after this long"), .allowRemote, .json,
     ],
     examples: ["easim plug usbip:127.0.0.1:3240 --timeout 1s"], run: runPlug)
 }
 
 private func runPlug(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
   console.isJSON = arguments.has("--json")
-  guard case .usbip(let host, let port) = try arguments.address(arguments.words[0]) else {
+  let address = try arguments.address(arguments.words[0])
+  guard case .usbip(let host, let port) = address else {
     throw UsageError("\(arguments.words[0]) is no USB/IP server: usbip:HOST:PORT", arguments.command)
+  }
+  // Nowhere else is so much believed of a stranger: this kernel gets the devices that the server describes.
+  guard arguments.has("--allow-remote") || Transports.isThisMachine(host) else {
+    throw TransportError.remoteNotAllowed(address)
   }
   let patience = try arguments.duration("--timeout") ?? .seconds(10)
   let limit = try arguments.duration("--for")

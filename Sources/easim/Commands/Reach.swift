@@ -74,7 +74,8 @@ final class Reach {
       return serial
     case .several(let list):
       let which = protocolName.map { " offer \($0)" } ?? " are connected"
-      throw Refusal(code: .usage, message: "\(list.count) accessories\(which), choose one:\n\(BenchList.text(list))")
+      let message = "\(list.count) accessories\(which), choose one:\n\(BenchList.text(list))"
+      throw Refusal(code: .usage, message: message + advice(on: list))
     case .unfit(let list):
       let offered = list.flatMap(\.card.protocols)
       let near = Suggestion.nearest(to: protocolName ?? "", in: offered).map { ", did you mean \($0)?" } ?? ""
@@ -82,6 +83,16 @@ final class Reach {
         code: .usage,
         message: "no accessory offers \(protocolName ?? "a protocol")\(near) There are:\n\(BenchList.text(list))")
     }
+  }
+
+  /// What to do about accessories that an address cannot tell apart, as when one profile is run twice.
+  private static func advice(on list: [BenchAccessory]) -> String {
+    guard Set(list.map(\.card.serial)).count < list.count else { return "" }
+    return """
+
+      One serial number cannot be told from itself: unplug one, or play several with easim run --count N, or each on a \
+      bench of its own with --on bench:DIR#
+      """
   }
 
   private static func nothing(on bench: BenchDirectory, _ serial: String?) -> String {

@@ -77,7 +77,8 @@ private func runRun(_ arguments: ParsedArguments, _ console: Console) throws -> 
   for accessory in accessories { accessory.unplug(stage.signal.map { _ in stage.signalName } ?? "its time is up") }
   // Programs of the last sessions get the time that they are promised.
   stage.settle(until: { accessories.allSatisfy { $0.runningPrograms == 0 } }, limit: ExecBehavior.grace * 3)
-  console.err("easim: unplugged; \(sessions) sessions were served, \(bytes) bytes in all")
+  let served = sessions == 1 ? "1 session was served" : "\(sessions) sessions were served"
+  console.err("easim: unplugged; \(served), \(EADemoList.bytes(bytes)) in all")
   return .done
 }
 
