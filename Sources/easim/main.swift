@@ -14,6 +14,10 @@ private func carryOut(_ words: [String], _ console: Console) -> ExitCode {
     console.out(HelpText.overview(CommandSpec.all))
     return .done
   }
+  if name == "--version" {
+    console.out("easim \(Version.current)")
+    return .done
+  }
   guard let command = CommandSpec.all.first(where: { $0.name == name }) else {
     let near = Suggestion.nearest(to: name, in: CommandSpec.all.map(\.name)).map { ", did you mean '\($0)'?" } ?? ""
     console.err("easim: unknown command '\(name)'\(near)\n       easim --help lists them")

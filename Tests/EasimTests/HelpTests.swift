@@ -30,6 +30,14 @@ import Testing
       environment: ["PATH": "\(BuiltProducts.folder):\(path)", "EASIM_BENCH": place.file("bench")])
   }
 
+  @Test func theVersionIsTheChangelogsNewest() throws {
+    let changelog = try Repository.text("CHANGELOG.md")
+    let newest = try #require(changelog.split(separator: "\n").first { $0.hasPrefix("## ") }?.split(separator: " ")[1])
+    let shown = try Program.run("--version")
+    #expect(shown.ending == .exit(0))
+    #expect(shown.out == "easim \(newest)\n")
+  }
+
   @Test(arguments: [["--help"], ["-h"], ["help"]]) func theOverviewListsTheCommands(words: [String]) throws {
     let help = try Program(path: BuiltProducts.easim, words).wait()
     #expect(help.ending == .exit(0))

@@ -17,7 +17,7 @@ enum BashCompletion {
       before="${typed[${#typed[@]}-1]}"
       COMPREPLY=()
       if (( ${#typed[@]} == 1 )); then
-        _easim_words "\(commands.map(\.name).joined(separator: " ")) --help"
+        _easim_words "\(commands.map(\.name).joined(separator: " ")) --help --version"
         return
       fi
       case "$command $before" in

@@ -11,6 +11,7 @@ enum HelpText {
       \(list.joined(separator: "\n"))
 
       easim COMMAND --help says more, with an example. Begin with: easim demo
+      easim --version says which easim this is.
       """
   }
 
