@@ -10,7 +10,7 @@ extension SimulatedWorld {
   /// The same for who has something to read, and does that in its own time.
   private static let readingPatience = 1.0
   /// How long, in real time and seconds, one call waits for what the app reads in all.
-  private static let readingLimit = 5.0
+  private static let readingLimit = 30.0
 
   /// Does what is due now, at both ends and in the app, until nothing is left to do; no time passes.
   public func settle() async {
@@ -106,21 +106,26 @@ extension SimulatedWorld {
     let begin = Date()
   }
 
-  /// Whether the app is to be waited for that has not read what is there: since when, and how often it had read.
-  private func awaited(_ readers: Readers) -> (since: Date, count: Int)? {
-    guard virtual != nil, Date().timeIntervalSince(readers.begin) < Self.readingLimit else { return nil }
-    let reading = realm.reading
-    return reading.isBehind && reading.count != readers.ignored ? (Date(), reading.count) : nil
+  /// Whether there is more to do before time passes: the app reads, or more is brought to it.
+  private func appReads(_ readers: inout Readers) async -> Bool {
+    let (begin, first) = (Date(), realm.reading)
+    if isAwaited(first, readers) {
+      while Date().timeIntervalSince(begin) < Self.readingPatience {
+        if hasMoved(realm.reading, since: first) { return true }
+        try? await Task.sleep(for: .microseconds(200))
+      }
+      readers.ignored = first.count
+    }
+    return false
   }
 
-  private func appReads(_ readers: inout Readers) async -> Bool {
-    guard let (begin, count) = awaited(readers) else { return false }
-    while Date().timeIntervalSince(begin) < Self.readingPatience {
-      try? await Task.sleep(for: .microseconds(200))
-      if realm.reading.count != count { return true }
-    }
-    readers.ignored = count
-    return false
+  private func isAwaited(_ reading: Reading, _ readers: Readers) -> Bool {
+    guard virtual != nil, Date().timeIntervalSince(readers.begin) < Self.readingLimit else { return false }
+    return reading.isBringing || reading.isBehind && reading.count != readers.ignored
+  }
+
+  private func hasMoved(_ reading: Reading, since first: Reading) -> Bool {
+    reading.isBringing || reading.count != first.count
   }
 
   private var isQuiet: Bool {
@@ -199,13 +204,15 @@ extension SimulatedWorld {
 
   @available(*, noasync)
   private func appReads(_ readers: inout Readers) -> Bool {
-    guard let (begin, count) = awaited(readers) else { return false }
-    while Date().timeIntervalSince(begin) < Self.readingPatience {
-      Thread.sleep(forTimeInterval: 0.0002)
-      hearHere()
-      if realm.reading.count != count { return true }
+    let (begin, first) = (Date(), realm.reading)
+    if isAwaited(first, readers) {
+      while Date().timeIntervalSince(begin) < Self.readingPatience {
+        if hasMoved(realm.reading, since: first) { return true }
+        Thread.sleep(forTimeInterval: 0.0002)
+        hearHere()
+      }
+      readers.ignored = first.count
     }
-    readers.ignored = count
     return false
   }
 

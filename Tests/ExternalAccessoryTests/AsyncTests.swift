@@ -133,7 +133,7 @@ import Testing
   /// passes in which the accessory could lose its patience.
   @Test func nobodyReadsAndTheAccessoryIsHeldBackAndNobodyIsLate() async throws {
     var settings = SimulatedWorld.Settings()
-    settings.bufferSize = 1000
+    settings.bufferSize = 10_000
     try await withSimulatedWorld(settings) { world in
       let (connection, far) = try await connect(world)
       let seen = Collected()

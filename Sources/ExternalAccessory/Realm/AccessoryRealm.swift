@@ -240,11 +240,9 @@ extension AccessoryRealm {
   /// Whether no stream has anything to tell on a run loop of a thread of the app's own.
   package var isTold: Bool { signals.isZero }
 
-  /// Whether an app that runs has bytes to read, and a number that grows as it reads.
-  package var reading: (isBehind: Bool, count: Int) {
-    guard gate.isOpen else { return (false, 0) }
-    return entrance.sync {
-      pipes.values.map(\.reading).reduce((false, 0)) { ($0.0 || $1.isBehind, $0.1 + $1.count) }
-    }
+  /// How far the app is with what has come in all of its sessions; a suspended app is waited for by nobody.
+  package var reading: Reading {
+    guard gate.isOpen else { return Reading() }
+    return entrance.sync { pipes.values.map(\.reading).reduce(Reading(), +) }
   }
 }

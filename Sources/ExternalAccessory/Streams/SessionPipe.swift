@@ -91,11 +91,10 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     realm.note(misuse: "a session on \(protocolName) was let go of and never closed: close both of its streams")
   }
 
-  /// Whether bytes wait for the app in an open stream, or it is about to have more brought; and a number that grows with
-  /// each of both.
-  var reading: (isBehind: Bool, count: Int) {
+  /// How far the app is with what has come.
+  var reading: Reading {
     let isOpen = input.status == .open
-    return lock.withLock { (isOpen && (!incoming.isEmpty || pullIsComing), readCount) }
+    return lock.withLock { Reading(isBehind: isOpen && !incoming.isEmpty, isBringing: pullIsComing, count: readCount) }
   }
 
   /// Whether the app is done with it, though bytes may be on their way still.
@@ -132,10 +131,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
       input.set(isReady: !incoming.isEmpty, isAnew: true)
       return (count, isNeeded, count == 0 && !isOver && target.count > 0)
     }
-    if isNeeded {
-      realm.entrance.async { [self] in pull() }
-      lock.withLock { readCount += 1 }
-    }
+    if isNeeded { realm.entrance.async { [self] in pull() } }
     if misread { realm.note(misuse: "read without bytes available on \(protocolName): Apple's stream would wait") }
     return count
   }
@@ -235,6 +231,23 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     }
     // In a later turn: the disconnect of this one looks for what ended.
     realm.entrance.async { [self] in realm.entrance.loop.schedule(after: .zero) { [self] in realm.forget(self) } }
+  }
+}
+
+/// How far an app is with the bytes that have come for it.
+package struct Reading {
+  /// Whether bytes wait in an open stream.
+  package var isBehind = false
+  /// Whether the loop is about to bring more.
+  package var isBringing = false
+  /// Grows with each read.
+  package var count = 0
+
+  /// Of two sessions.
+  static func + (one: Reading, other: Reading) -> Reading {
+    Reading(
+      isBehind: one.isBehind || other.isBehind, isBringing: one.isBringing || other.isBringing,
+      count: one.count + other.count)
   }
 }
 
