@@ -20,6 +20,16 @@ let package = Package(
       name: "Browser",
       dependencies: easim("ExternalAccessory", "ExternalAccessoryAppStandIns", "ExternalAccessoryAsync"),
       path: "Browser", swiftSettings: [.swiftLanguageMode(.v6)]),
+    // The same files, by links: every name of the API in each language mode.
+    .target(
+      name: "SurfaceSwift5", dependencies: easim("ExternalAccessory", "ExternalAccessoryAppStandIns"),
+      path: "Surface/Swift5", swiftSettings: [.swiftLanguageMode(.v5)]),
+    .target(
+      name: "SurfaceSwift6", dependencies: easim("ExternalAccessory", "ExternalAccessoryAppStandIns"),
+      path: "Surface/Swift6", swiftSettings: [.swiftLanguageMode(.v6)]),
+    .target(
+      name: "SurfaceMainActor", dependencies: easim("ExternalAccessory", "ExternalAccessoryAppStandIns"),
+      path: "Surface/MainActor", swiftSettings: [.swiftLanguageMode(.v6), .defaultIsolation(MainActor.self)]),
     .executableTarget(
       name: "MainActorApp", dependencies: easim("ExternalAccessory"), path: "MainActorApp",
       swiftSettings: [

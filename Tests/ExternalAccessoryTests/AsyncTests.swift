@@ -150,6 +150,20 @@ import Testing
     }
   }
 
+  @Test func aConnectionThatIsLetGoOfClosesItsSession() async throws {
+    try await withSimulatedWorld { world in
+      var connection: AccessoryConnection?
+      let far: WorldSession
+      (connection, far) = try await connect(world)
+      #expect(connection != nil)
+      connection = nil
+      await world.settle()
+      #expect(!far.isOpen)
+      #expect(world.openSessions == [])
+      #expect(world.misuses == [])
+    }
+  }
+
   @Test func severalWritersAndReadersAllComeToAnEnd() async throws {
     var settings = SimulatedWorld.Settings()
     settings.bufferSize = 512

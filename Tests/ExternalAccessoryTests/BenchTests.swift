@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Two processes: an unchanged app, and the accessory that `easim run` plays.
@@ -11,6 +12,16 @@ import Testing
     #expect(result.status == 0, "\(result)")
     #expect(result.output.contains("connected: Echo [\"com.example.echo\"]"))
     #expect(result.output.contains("bytes came back as they were sent"))
+  }
+
+  @Test func whatIsPluggedInBeforeTheProgramStartsIsInItsFirstList() throws {
+    let bench = Bench()
+    _ = try bench.start("easim", ["run", "echo"])
+    let limit = Date(timeIntervalSinceNow: 20)
+    while try !bench.run("easim", ["list"]).output.contains("Echo"), Date() < limit {}
+    let result = try bench.run("EADemoClient", ["com.example.echo", "10k"])
+    #expect(result.status == 0, "\(result)")
+    #expect(!result.output.contains("No Accessories Connected"), "\(result)")
   }
 
   @Test func itSurvivesTheFlickerOfAnotherProcess() throws {
@@ -28,6 +39,37 @@ import Testing
     _ = try bench.start("easim", ["run", "echo", "--on", address])
     let result = try bench.run("EADemoClient", ["com.example.echo", "10k"], ["EASIM_ENDPOINTS": address])
     #expect(result.status == 0, "\(result)")
+  }
+
+  /// As on Apple's systems, where it is a part of the app: beside the program, or in the folder above it.
+  @Test(arguments: ["Info.plist", "../Info.plist"], ["com.example.echo", "com.example.other"])
+  func theInfoPlistBesideTheProgramIsTheApps(place: String, declared: String) throws {
+    let bench = Bench()
+    let folder = bench.folder.file("Linux")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try FileManager.default.copyItem(atPath: BuiltProducts.program("EADemoClient"), toPath: "\(folder)/App")
+    let plist = """
+      <?xml version="1.0"?><plist version="1.0"><dict>
+      <key>UISupportedExternalAccessoryProtocols</key><array><string>\(declared)</string></array>
+      </dict></plist>
+      """
+    try plist.write(toFile: "\(folder)/\(place)", atomically: true, encoding: .utf8)
+    let address = "unix:\(bench.folder.file("echo.sock"))"
+    _ = try bench.start("easim", ["run", "echo", "--on", address])
+    let app = try bench.start(
+      at: "\(folder)/App", ["com.example.echo", "10k"], ["EASIM_ENDPOINTS": "nowhere:,\(address)"])
+    let isDeclared = declared == "com.example.echo"
+    let pipe = (isDeclared ? app.standardOutput : app.standardError) as? Pipe
+    let expected =
+      isDeclared ? "bytes came back as they were sent" : "ExternalAccessory: the app does not see Echo"
+    var said = ""
+    while !said.contains(expected), let more = pipe?.fileHandleForReading.availableData, !more.isEmpty {
+      said += String(decoding: more, as: UTF8.self)
+    }
+    #expect(said.contains(expected))
+    if isDeclared { #expect(bench.errors(of: app).contains("ExternalAccessory: EASIM_ENDPOINTS: ")) }
+    kill(app.processIdentifier, SIGKILL)
+    app.waitUntilExit()
   }
 
   @Test func anInfoPlistThatDeclaresNothingHidesTheAccessoryAndSaysSo() throws {

@@ -157,6 +157,26 @@ import Testing
     }
   }
 
+  /// What is on the network waits no longer; and of a search, who did not begin it hears the states alone.
+  @Test(arguments: [EAWiFiUnconfiguredAccessoryConfigurationStatus.success, .failed])
+  func b4WhatWasConfiguredIsNotFoundAgain(status: EAWiFiUnconfiguredAccessoryConfigurationStatus) async throws {
+    try await withSimulatedWorld { world in
+      let listeners = [Listener(), Listener()]
+      let browsers = listeners.map { EAWiFiUnconfiguredAccessoryBrowser(delegate: $0, queue: nil) }
+      let lamp = world.addUnconfigured(name: "Lamp")
+      browsers[0].startSearchingForUnconfiguredAccessories(matching: nil)
+      browsers[0].configureAccessory(lamp, withConfigurationUIOn: NSObject())
+      world.finishConfiguration(status)
+      await world.settle()
+      let before = listeners.map(\.words.count)
+      browsers[1].startSearchingForUnconfiguredAccessories(matching: nil)
+      await world.settle()
+      #expect(listeners[0].words.dropFirst(before[0]) == ["searching"])
+      #expect(
+        listeners[1].words.dropFirst(before[1]) == (status == .success ? ["searching"] : ["searching", "found Lamp"]))
+    }
+  }
+
   /// Whoever waits for it would wait for ever.
   @Test func b4AConfigurationThatIsNotDoneAtTheEndOfTheWorldFails() async throws {
     let listener = Listener()

@@ -63,6 +63,8 @@ import Testing
       try world.add("lawk-view").plugIn()
       await world.settle()
       #expect(ear.words == ["connect 1"])
+      world.end()
+      #expect(world.misuses.count == 1)
     }
   }
 

@@ -53,6 +53,25 @@ import Testing
     }
   }
 
+  /// More than a stream holds had arrived, and nobody had read any of it.
+  @Test func t10AllThatHadArrivedCanBeReadAfterTheAccessoryWent() async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.bufferSize = 1000
+    try await withSimulatedWorld(settings) { world in
+      let parts = try await open(world)
+      parts.far.send(counting(50_000))
+      await world.settle()
+      #expect(parts.far.unsent == 0)
+      parts.simulated.pull()
+      await world.settle()
+      let ear = parts.session.listen()
+      await world.settle()
+      let isWhole = ear.received == counting(50_000)
+      #expect(isWhole, "\(ear.received.count) bytes")
+      #expect(ear.events(of: parts.session.inputStream).last == .endEncountered)
+    }
+  }
+
   /// The app hears of one stream's end, and writes before it hears of the other's. Ends come in pairs all the same.
   @Test(arguments: [SimulatedWorld.Settings.LossEvent.endEncountered, .errorOccurred])
   func t10AWriteThatFailsBeforeTheEndIsToldDoesNotTakeItAway(event: SimulatedWorld.Settings.LossEvent) async throws {
@@ -142,6 +161,23 @@ import Testing
       #expect(
         seen.words == (order == .streamsFirst ? ["end", "end", "disconnect"] : ["disconnect", "end", "end"]))
       #expect(notifications.words.count == 1)
+    }
+  }
+
+  /// Streams of a thread of the app's own end there, whenever the main thread hears of the disconnect.
+  @Test func t12StreamsOfAnotherThreadEndOnThatThread() async throws {
+    try await withSimulatedWorld { world in
+      manager.registerForLocalNotifications()
+      let parts = try await open(world)
+      let (ear, session) = (StreamEar(parts.session), parts.session)
+      let thread = LoopThread(slice: 0.01) { session.start(ear, on: .current) }
+      await world.settle()
+      parts.simulated.unplug()
+      await world.run { ear.all.filter { $0.hasSuffix("end") }.count == 2 }
+      #expect(ear.all.suffix(2) == ["in end", "out end"])
+      #expect(ear.threads.allSatisfy { $0 === thread.thread })
+      session.stop()
+      thread.stop()
     }
   }
 

@@ -108,6 +108,20 @@ import Testing
     }
   }
 
+  @Test func t2AScheduleThatIsMadeTwiceIsOneAndIsTakenBackAtOnce() async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      let ear = StreamEar(parts.session)
+      parts.session.start(ear)
+      parts.session.inputStream?.schedule(in: .main, forMode: .default)
+      await world.settle()
+      parts.session.inputStream?.remove(from: .main, forMode: .default)
+      parts.far.send([1])
+      await world.settle()
+      #expect(ear.events(of: parts.session.inputStream) == [.openCompleted])
+    }
+  }
+
   @Test func t2AStreamCanBeUnscheduledInItsOwnEventAndScheduledAgain() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)

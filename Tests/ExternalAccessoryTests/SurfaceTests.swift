@@ -39,7 +39,8 @@ import Testing
     var settings = SimulatedWorld.Settings()
     settings.layout = layout
     try await withSimulatedWorld(settings) { world in
-      try world.add("lawk-view").plugIn()
+      let simulated = try world.add("lawk-view")
+      simulated.plugIn()
       await world.settle()
       let accessory = try #require(manager.connectedAccessories.first)
       let text = accessory.description
@@ -52,6 +53,15 @@ import Testing
       #expect(text.contains("  regioncode: (null) \n") == (layout != .a))
       #expect(text.contains("  delegate: (null) \n") == (layout != .c))
       #expect(text.hasSuffix("}"))
+      final class Delegate: NSObject, EAAccessoryDelegate { override var description: String { "<Delegate: 0x1>" } }
+      let delegate = Delegate()
+      accessory.delegate = delegate
+      #expect(accessory.description.contains("  delegate: <Delegate: 0x1> \n") == (layout != .c))
+      #expect(accessory.debugDescription == accessory.description)
+      simulated.unplug()
+      await world.settle()
+      #expect(
+        accessory.description.contains("> { \n  connected:NO \n  connectionID:\(accessory.connectionID) \n"))
     }
   }
 }

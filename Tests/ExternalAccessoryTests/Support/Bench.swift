@@ -12,8 +12,13 @@ final class Bench: @unchecked Sendable {
 
   /// Starts a program that was built beside this test.
   func start(_ name: String, _ arguments: [String], _ environment: [String: String] = [:]) throws -> Process {
+    try start(at: BuiltProducts.program(name), arguments, environment)
+  }
+
+  /// Starts a program at a path.
+  func start(at path: String, _ arguments: [String], _ environment: [String: String]) throws -> Process {
     let process = Process()
-    process.executableURL = URL(fileURLWithPath: BuiltProducts.program(name))
+    process.executableURL = URL(fileURLWithPath: path)
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment
       .merging(["EASIM_BENCH": folder.path]) { $1 }.merging(environment) { $1 }
@@ -22,6 +27,12 @@ final class Bench: @unchecked Sendable {
     try process.run()
     processes.append(process)
     return process
+  }
+
+  /// What a program says on its standard error stream until it ends, which it does by itself.
+  func errors(of process: Process) -> String {
+    let bytes = (process.standardError as? Pipe)?.fileHandleForReading.readDataToEndOfFile() ?? Data()
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   /// Runs a program to its end and returns what it printed.
