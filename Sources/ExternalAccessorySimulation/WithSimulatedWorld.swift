@@ -10,12 +10,13 @@ public func withSimulatedWorld<Value>(
   _ settings: SimulatedWorld.Settings = SimulatedWorld.Settings(), isolation: isolated (any Actor)? = #isolation,
   _ body: @escaping (SimulatedWorld) async throws -> Value
 ) async throws -> Value {
+  if Turns.isInside { throw NestedWorldError() }
   await Turns.shared.take()
   let result: Result<Value, any Error>
   do {
     let world = try SimulatedWorld(settings)
     let watched = WatchedBody(world, body)
-    await watched.run()
+    await Turns.$isInside.withValue(true) { await watched.run() }
     result = watched.result
     if case .failure = result { FileHandle.standardError.write(Data((world.reportOfWhatIsNew + "\n").utf8)) }
     world.end()
@@ -25,6 +26,12 @@ public func withSimulatedWorld<Value>(
   }
   await Turns.shared.give()
   return try result.get()
+}
+
+/// A world was asked for in the body of another: each waits for its turn, so this one would wait for itself.
+struct NestedWorldError: Error, CustomStringConvertible {
+  let description =
+    "withSimulatedWorld inside of withSimulatedWorld: use the world that is there, or end it and make another after it"
 }
 
 /// The body of a test, run where the test library's failures are seen and can be added to.
@@ -66,6 +73,8 @@ private final class WatchedBody<Value>: @unchecked Sendable {
 /// Whose turn it is, in the order in which it was asked for.
 private actor Turns {
   static let shared = Turns()
+  /// Whether the current task is the body of one.
+  @TaskLocal static var isInside = false
   private var isTaken = false
   private var waiting: [CheckedContinuation<Void, Never>] = []
 

@@ -94,4 +94,13 @@ import Testing
     let error = #expect(throws: HexTextError.self) { try HexText.parse(text) }
     #expect(error?.description == message)
   }
+
+  @Test func theFirstThousandRemarksAreKeptAndTheOthersCounted() {
+    var remarks = Remarks()
+    for number in 0..<1_000 { remarks.add("\(number)") }
+    #expect(remarks.texts == (0..<1_000).map(String.init))
+    for _ in 0..<3 { remarks.add("again") }
+    #expect(remarks.texts.count == 1_001)
+    #expect(remarks.texts.last == "and 3 more that are not kept")
+  }
 }

@@ -40,6 +40,13 @@ import Testing
     #expect(text.contains("\"event\":\"connect\""))
   }
 
+  @Test func aWorldInsideOfAnotherIsRefusedAndNotWaitedFor() async throws {
+    try await withSimulatedWorld { _ in
+      let error = await #expect(throws: (any Error).self) { try await withSimulatedWorld { _ in } }
+      #expect("\(error as Any)".contains("withSimulatedWorld inside of withSimulatedWorld"))
+    }
+  }
+
   @Test func whatIsLongIsCutAndSaysSo() throws {
     let text = try output(of: "anExpectationFailsAfterMuchHappened")
     #expect(text.contains(#/the world's transcript: \([0-9]+ lines are left out\)/#))

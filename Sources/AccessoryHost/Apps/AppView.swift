@@ -20,7 +20,8 @@ public final class AppView {
   private var sessions: [Int: Session] = [:]
   private var timer: LoopTimer?
   /// What the app did that it must not do, in order.
-  public private(set) var misuses: [String] = []
+  public var misuses: [String] { remarks.texts }
+  private var remarks = Remarks()
 
   init(device: Device, handler: any AppHandler, settings: AppSettings) {
     self.device = device
@@ -151,7 +152,7 @@ public final class AppView {
       case .alert(let text): tell(.alert(text), nil)
       case .explain(let text): tell(.warning(text), nil)
       case .misuse(let text):
-        misuses.append(text)
+        remarks.add(text)
         tell(.warning(text), nil)
       }
     }

@@ -53,6 +53,8 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   /// What a picker chose and is not published yet. On the loop only.
   var choices: [Choice] = []
   private let noted = Noted()
+  /// What was noted by the app's view, which is gone. On the loop only.
+  private var earlier: [String] = []
 
   /// A realm that looks at nothing yet: ``look(at:settings:)``.
   package init(_ entrance: any LoopEntrance, settings: FrameworkSettings) {
@@ -84,7 +86,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     air.end()
     entrance.sync {
       guard let appView else { return }
-      noted.add(first: appView.misuses)
+      earlier = appView.misuses
       endChoices()
       appView.close()
       self.appView = nil
@@ -136,7 +138,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   // MARK: Misuse
 
   /// What the app did that it must not do, in order; what the manager noticed first.
-  package var misuses: [String] { entrance.sync { appView?.misuses ?? [] } + noted.texts }
+  package var misuses: [String] { entrance.sync { appView?.misuses ?? earlier } + noted.texts }
 
   /// Sessions that are not over and that the app has not let go of, a sentence each.
   package var openSessions: [String] {
@@ -211,11 +213,10 @@ extension AccessoryRealm: CustomReflectable {
 /// Sentences from any thread.
 private final class Noted: @unchecked Sendable {
   private let lock = NSLock()
-  private var list: [String] = []
+  private var remarks = Remarks()
 
-  var texts: [String] { lock.withLock { list } }
-  func add(_ text: String) { lock.withLock { list.append(text) } }
-  func add(first texts: [String]) { lock.withLock { list = texts + list } }
+  var texts: [String] { lock.withLock { remarks.texts } }
+  func add(_ text: String) { lock.withLock { remarks.add(text) } }
 }
 
 /// Whether the app runs. Streams of a suspended app tell nothing; what is due then is told when it runs again.
