@@ -8,8 +8,8 @@ public import ExternalAccessory
 /// for try await bytes in connection.bytes { handle(bytes) }
 /// ```
 ///
-/// One task reads, and one writes: with several, who gets which bytes, and whose go first, is nobody's promise. Nothing is read from the accessory before it is asked for, so an app that is busy
-/// holds the accessory back.
+/// One task reads, and one writes: with several, who gets which bytes, and whose go first, is nobody's promise. Nothing is
+/// read from the accessory before it is asked for, so an app that is busy holds the accessory back.
 public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sendable {
   /// Why there is no connection, or none any more.
   public enum Failure: Error, Equatable {
