@@ -86,7 +86,11 @@ public enum Transports {
   /// Whether a host is this machine: by its number, or as `localhost`. What a name that must be looked up will say is
   /// not known.
   package static func isThisMachine(_ host: String) -> Bool {
-    NameResolver.known(host, port: 0)?.allSatisfy(\.isLoopback) ?? false
+    areHere(NameResolver.known(host, port: 0))
+  }
+
+  private static func areHere(_ known: [SocketAddress]?) -> Bool {
+    known?.allSatisfy(\.isLoopback) ?? false
   }
 
   private static func destination(
@@ -101,7 +105,7 @@ public enum Transports {
     case .tcp(_, 0): throw .unusable(address, "port 0 is for listening on a free port; connect to the port it became")
     case .tcp(let host, let port):
       let known = NameResolver.known(host, port: port)
-      guard options.allowsRemote || known?.allSatisfy(\.isLoopback) ?? false else { throw .remoteNotAllowed(address) }
+      guard options.allowsRemote || areHere(known) else { throw .remoteNotAllowed(address) }
       return known.map { .known($0) } ?? .name(host, port: port)
     case .bench, .pty, .serial, .usb, .usbip, .gadget: throw .notAStream(address)
     }

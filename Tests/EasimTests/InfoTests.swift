@@ -39,19 +39,19 @@ import Testing
 
   /// On every channel the name is whatever the accessory says it is.
   @Test func aNameGivesNoOrdersToATerminal() throws {
-    let profile = #"{ version: 1, extends: "echo", accessory: { name: "Echo\u001B[2J\u0085" } }"#
+    let profile = #"{ version: 1, extends: "echo", accessory: { name: "Echo\u001B[2J\u0085\u000A" } }"#
     let path = bench.place.write(profile, to: "rude.json5")
     let run = try bench.plugIn(path)
     for words in [["info"], ["list"], ["send", "--text", "hello"]] {
       let easim = try Program(path: BuiltProducts.easim, words, environment: ["EASIM_BENCH": bench.path]).wait()
       let said = easim.out + easim.err
       #expect(easim.ending == .exit(0), "\(said)")
-      #expect(said.contains("Echo\u{FFFD}[2J\u{FFFD}"), "\(words) \(said)")
+      #expect(said.contains("Echo\u{FFFD}[2J\u{FFFD}\u{FFFD}"), "\(words) \(said)")
       #expect(!said.contains("\u{1B}"), "\(words)")
     }
     let exact = try bench.run("info", "--json")
     let event = try #require(try EventLines(exact.out).events.first)
-    #expect(event["accessory"]?["name"]?.text == "Echo\u{1B}[2J\u{85}")
+    #expect(event["accessory"]?["name"]?.text == "Echo\u{1B}[2J\u{85}\n")
     run.send(SIGINT)
     #expect(try run.wait().ending == .exit(0))
   }

@@ -37,15 +37,7 @@ extension AddressError: CustomStringConvertible {
 extension StringProtocol {
   /// This text with control characters as escapes, and cut at a length.
   func spelledOut(atMost limit: Int) -> String {
-    var result = ""
-    for (index, scalar) in unicodeScalars.enumerated() {
-      if index == limit { return result + "…" }
-      if scalar.properties.generalCategory == .control {
-        result += "\\u{\(String(scalar.value, radix: 16))}"
-      } else {
-        result.unicodeScalars.append(scalar)
-      }
-    }
-    return result
+    let shown = String(String.UnicodeScalarView(unicodeScalars.prefix(limit))).spelledOut
+    return unicodeScalars.dropFirst(limit).isEmpty ? shown : shown + "…"
   }
 }

@@ -1,17 +1,35 @@
-extension String {
-  /// The text on one line, with U+FFFD for whatever would begin another or give orders to a terminal. Accessories and
-  /// devices choose their names themselves, and people read them on terminals; JSON and an app get them as they are.
+// What others chose, such as the name of an accessory, and people read on a terminal: on one line, and without orders to the
+// terminal. JSON and an app get it as it is.
+
+extension StringProtocol {
+  /// The text with U+FFFD for each control character.
   ///
   /// ```swift
   /// "Glasses\u{1B}[2J".printable   // "Glasses\u{FFFD}[2J"
   /// ```
-  package var printable: String {
-    guard unicodeScalars.contains(where: \.isOrder) else { return self }
-    return String(UnicodeScalarView(unicodeScalars.map { $0.isOrder ? "\u{FFFD}" : $0 }))
-  }
-}
+  package var printable: String { replacingControls { _ in "\u{FFFD}" } }
 
-extension Unicode.Scalar {
-  /// Whether it is a control character, of C0 or C1.
-  fileprivate var isOrder: Bool { properties.generalCategory == .control }
+  /// The text with an escape for each control character, where people may want to know which it was.
+  ///
+  /// ```swift
+  /// "Glasses\u{1B}[2J".spelledOut   // #"Glasses\u{1b}[2J"#
+  /// ```
+  package var spelledOut: String { spelledOut(keeping: []) }
+
+  /// The same, but for those control characters that may stay.
+  package func spelledOut(keeping kept: [Unicode.Scalar]) -> String {
+    replacingControls { kept.contains($0) ? String($0) : "\\u{\(String($0.value, radix: 16))}" }
+  }
+
+  private func replacingControls(_ replacement: (Unicode.Scalar) -> String) -> String {
+    var result = ""
+    for scalar in unicodeScalars {
+      if scalar.properties.generalCategory == .control {
+        result += replacement(scalar)
+      } else {
+        result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
 }

@@ -59,7 +59,7 @@ extension BurstReport {
   private var rateText: String { "\(FixedText.text(burstsPerSecond, places: 1)) bursts/s" }
 
   var planText: String {
-    var text = "\(plan.pace), \(plan.sessions) session\(plan.sessions == 1 ? "" : "s")"
+    var text = "\(plan.pace), \(plan.sessions.counted("session"))"
     text += sites.count > 1 ? " to each of \(sites.count) accessories" : ""
     text += ", \(plan.inFlight) in flight"
     return plan.faults.isEmpty ? text : "\(text), faults: \(plan.faults.joined(separator: "; "))"

@@ -1,3 +1,4 @@
+import AccessoryCore
 import IAP2
 
 /// A capture, told packet by packet: what `easim decode` prints.
@@ -38,12 +39,12 @@ public struct DecodedCapture: Sendable {
   public var summary: String {
     func count(_ event: CaptureEntry.Event) -> Int { entries.count { $0.event == event } }
     let packets = count(.packet) + count(.spoiled)
-    var parts = ["\(packets) \(packets == 1 ? "packet" : "packets")"]
+    var parts = [packets.counted("packet")]
     if count(.spoiled) > 0 { parts.append("\(count(.spoiled)) of them spoiled") }
     if count(.message) > 0 { parts.append("\(count(.message)) messages without a packet") }
     if count(.unfinished) > 0 { parts.append("\(count(.unfinished)) unfinished") }
     let skipped = entries.reduce(0) { $0 + $1.skippedCount }
-    if skipped > 0 { parts.append("\(skipped) \(skipped == 1 ? "byte" : "bytes") skipped") }
+    if skipped > 0 { parts.append("\(skipped.counted("byte")) skipped") }
     return parts.joined(separator: ", ")
   }
 

@@ -1,6 +1,7 @@
 internal import AccessoryCore
 package import AccessoryHost
 internal import AccessorySessions
+internal import AccessoryTransports
 import Foundation
 
 /// One device and one app's view of it, behind Apple's names: what `EAAccessoryManager.shared()` shows at a time.
@@ -52,7 +53,8 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   private var pipes: [ObjectIdentifier: SessionPipe] = [:]
   /// What a picker chose and is not published yet. On the loop only.
   var choices: [Choice] = []
-  private let noted = Noted()
+  /// What is noted of the app on any thread.
+  private let noted = Locked(Remarks())
   /// What was noted by the app's view, which is gone. On the loop only.
   private var earlier: [String] = []
 
@@ -138,7 +140,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   // MARK: Misuse
 
   /// What the app did that it must not do, in order; what the manager noticed first.
-  package var misuses: [String] { entrance.sync { appView?.misuses ?? earlier } + noted.texts }
+  package var misuses: [String] { entrance.sync { appView?.misuses ?? earlier } + noted.withLock { $0.texts } }
 
   /// Sessions that are not over and that the app has not let go of, a sentence each.
   package var openSessions: [String] {
@@ -147,7 +149,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     }
   }
 
-  func note(misuse text: String) { noted.add(text) }
+  func note(misuse text: String) { noted.withLock { $0.add(text) } }
 
   // MARK: What the app hears
 
@@ -208,15 +210,6 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 extension AccessoryRealm: CustomReflectable {
   /// Empty.
   package var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-/// Sentences from any thread.
-private final class Noted: @unchecked Sendable {
-  private let lock = NSLock()
-  private var remarks = Remarks()
-
-  var texts: [String] { lock.withLock { remarks.texts } }
-  func add(_ text: String) { lock.withLock { remarks.add(text) } }
 }
 
 /// Whether the app runs. Streams of a suspended app tell nothing; what is due then is told when it runs again.

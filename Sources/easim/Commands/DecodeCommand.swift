@@ -51,7 +51,7 @@ private func runDecode(_ arguments: ParsedArguments, _ console: Console) throws 
   if let first = capture.foreignLines.first {
     let count = capture.foreignLines.count
     console.err(
-      "easim: \(count) \(count == 1 ? "line is" : "lines are") none of a transcript and passed over, the first is "
+      "easim: \(count.counted("line is", "lines are")) none of a transcript and passed over, the first is "
         + "\(name):\(first)")
   }
   return finish(capture, arguments, console)

@@ -52,7 +52,7 @@ private func runPlug(_ arguments: ParsedArguments, _ console: Console) throws ->
     console.err("easim plug: \(failure)")
     return .checkFailed
   }
-  console.err("easim: unplugged; \(plugs.count) \(plugs.count == 1 ? "time" : "times") something was plugged in")
+  console.err("easim: unplugged; \(plugs.count.counted("time")) something was plugged in")
   return .done
 }
 

@@ -74,7 +74,7 @@ private func check(_ reference: String, _ console: Console) throws -> ExitCode {
   let warnings = template.warnings.count
   console.out(
     "\(template.profile.name) is in order"
-      + (warnings == 0 ? "" : ", with \(warnings) \(warnings == 1 ? "warning" : "warnings")"))
+      + (warnings == 0 ? "" : ", with \(warnings.counted("warning"))"))
   return .done
 }
 

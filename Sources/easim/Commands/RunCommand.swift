@@ -77,8 +77,8 @@ private func runRun(_ arguments: ParsedArguments, _ console: Console) throws -> 
   for accessory in accessories { accessory.unplug(stage.signal.map { _ in stage.signalName } ?? "its time is up") }
   // Programs of the last sessions get the time that they are promised.
   stage.settle(until: { accessories.allSatisfy { $0.runningPrograms == 0 } }, limit: ExecBehavior.grace * 3)
-  let served = sessions == 1 ? "1 session was served" : "\(sessions) sessions were served"
-  console.err("easim: unplugged; \(served), \(EADemoList.bytes(bytes)) in all")
+  let served = sessions.counted("session was served", "sessions were served")
+  console.err("easim: unplugged; \(served), \(bytes.counted("byte")) in all")
   return .done
 }
 
@@ -127,7 +127,7 @@ private func runScenario(_ name: String, _ arguments: ParsedArguments, _ console
   let count = scenario.accessories.count
   guard own.isEmpty || own.count == count else {
     throw UsageError(
-      "the scenario \(scenario.name) has \(count) \(count == 1 ? "accessory" : "accessories"), and \(own.count) profiles "
+      "the scenario \(scenario.name) has \(count.counted("accessory", "accessories")), and \(own.count) profiles "
         + "are named: one for each, or none", arguments.command)
   }
   for (index, profile) in own.enumerated() { scenario.accessories[index].play(profile) }

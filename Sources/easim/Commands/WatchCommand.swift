@@ -69,7 +69,7 @@ private func runWatch(_ arguments: ParsedArguments, _ console: Console) throws -
   for devices in buses { devices.stop() }
   device.unplugAll("done")
   stage.settle(until: { device.cableCount == 0 })
-  console.err("easim: \(count) \(count == 1 ? "event" : "events") seen")
+  console.err("easim: \(count.counted("event")) seen")
   return .done
 }
 

@@ -168,7 +168,7 @@ enum Machine {
       }
     }
     let count = found.count { $0.trouble == nil }
-    return .works("\(USBHost.libraryVersion), \(count) \(count == 1 ? "accessory" : "accessories")")
+    return .works("\(USBHost.libraryVersion), \(count.counted("accessory", "accessories"))")
   }
 
   private static var virtualHost: Examination {

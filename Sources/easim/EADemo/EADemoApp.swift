@@ -200,7 +200,7 @@ struct EADemoApp: Equatable {
     session?.sent += count
     guard let session, case .sending(let bytes) = waiting, session.sent == session.asked else { return [] }
     stopWaiting()
-    return [say("sent \(EADemoList.bytes(bytes))")]
+    return [say("sent \(bytes.counted("byte"))")]
   }
 
   private mutating func noteEnd(_ reason: String) -> [Action] {
@@ -266,7 +266,7 @@ struct EADemoApp: Equatable {
     case .asked(.connect): return fail(.timedOut, "nothing that offers a protocol came within \(limit)")
     case .asked(.disconnect): return fail(.timedOut, "nothing went within \(limit)")
     case .asked(.received(let count)):
-      return fail(.timedOut, "\(EADemoList.bytes(count)) did not come within \(limit): \(counters)")
+      return fail(.timedOut, "\(count.counted("byte")) did not come within \(limit): \(counters)")
     }
   }
 
@@ -283,7 +283,7 @@ struct EADemoApp: Equatable {
   // MARK: Words
 
   private var counters: String {
-    "sent \(EADemoList.bytes(session?.sent ?? 0)), received \(EADemoList.bytes(session?.received ?? 0))"
+    "sent \((session?.sent ?? 0).counted("byte")), received \((session?.received ?? 0).counted("byte"))"
   }
 
   private func say(_ text: String) -> Action { .say(Line(text: text)) }

@@ -15,7 +15,7 @@ enum EADemoList {
   /// One accessory on one line.
   static func line(_ accessory: PublishedAccessory) -> String {
     let offer = accessory.protocols.isEmpty ? "no protocols" : accessory.protocols.joined(separator: " ")
-    return "\(shown(accessory.name)) (\(shown(accessory.serialNumber))) [\(shown(offer))] connectionID "
+    return "\(accessory.name.spelledOut) (\(accessory.serialNumber.spelledOut)) [\(offer.spelledOut)] connectionID "
       + "\(accessory.connectionID)"
   }
 
@@ -26,8 +26,9 @@ enum EADemoList {
       ("serial", accessory.serialNumber), ("firmware", accessory.firmwareRevision),
       ("hardware", accessory.hardwareRevision), ("connectionID", "\(accessory.connectionID)"),
     ]
-    return fields.map { "\($0.0): \(shown($0.1))" }
-      + (accessory.protocols.isEmpty ? ["protocols: none yet"] : accessory.protocols.map { "protocol: \(shown($0))" })
+    return fields.map { "\($0.0): \($0.1.spelledOut)" }
+      + (accessory.protocols.isEmpty
+        ? ["protocols: none yet"] : accessory.protocols.map { "protocol: \($0.spelledOut)" })
   }
 
   /// The commands.
@@ -38,23 +39,12 @@ enum EADemoList {
     }
   }
 
-  /// "1 byte", "2 bytes".
-  static func bytes(_ count: Int) -> String { "\(count) \(count == 1 ? "byte" : "bytes")" }
-
   /// What is there in place of what was waited for.
   static func unfit(_ accessories: [PublishedAccessory], _ name: String?) -> String {
     let offered = accessories.flatMap(\.protocols).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
     guard let name, !offered.isEmpty else { return "nothing connected offers \(name ?? "a protocol")" }
     let near = Suggestion.nearest(to: name, in: offered).map { ", did you mean \($0)?" } ?? ""
-    return "nothing connected offers \(name), but \(offered.map(shown).joined(separator: ", "))\(near)"
-  }
-
-  /// What an accessory says of itself, unable to steer the terminal.
-  static func shown(_ text: String) -> String {
-    text.unicodeScalars.reduce(into: "") { out, scalar in
-      let isControl = scalar.properties.generalCategory == .control
-      out += isControl ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
-    }
+    return "nothing connected offers \(name), but \(offered.map(\.spelledOut).joined(separator: ", "))\(near)"
   }
 }
 

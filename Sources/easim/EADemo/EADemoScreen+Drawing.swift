@@ -1,3 +1,4 @@
+import AccessoryCore
 import AccessoryHost
 import IAP2
 
@@ -35,7 +36,7 @@ extension EADemoScreen {
     let title =
       switch page {
       case .accessories: "Accessories"
-      case .accessory(let id): app.accessories.first { $0.connectionID == id }.map { EADemoList.shown($0.name) } ?? ""
+      case .accessory(let id): app.accessories.first { $0.connectionID == id }.map { $0.name.spelledOut } ?? ""
       case .session: app.session?.protocolName ?? ""
       }
     let away = app.state == .foreground ? "" : "   (in the background)"
@@ -55,7 +56,7 @@ extension EADemoScreen {
       let protocols =
         accessory.protocols.isEmpty
         ? [Row(text: "  none yet", style: .quiet)]
-        : accessory.protocols.enumerated().map { choosable($0.offset, EADemoList.shown($0.element)) }
+        : accessory.protocols.enumerated().map { choosable($0.offset, $0.element.spelledOut) }
       return details + [Row(text: ""), Row(text: "  Protocols", style: .title)] + protocols
     case .session: return sessionRows(app)
     }

@@ -6,9 +6,7 @@ enum TimelineText {
   static func line(_ event: TimelineEvent, colors: Bool) -> String {
     let (mark, text, style) = content(event)
     let time = pad(event.time.shortSeconds, 8)
-    // A scenario's complaint has several lines.
-    let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }
-    let body = "\(mark) \(lines.joined(separator: "\n"))"
+    let body = "\(mark) \(isOneLine(event) ? text.printable : eachLinePrintable(text))"
     return "\(time)  \(pad(event.side.rawValue, 9, right: true))  \(colors ? "\(style)\(body)\u{1B}[0m" : body)"
   }
 
@@ -18,6 +16,15 @@ enum TimelineText {
     static let bad = "\u{1B}[31m"
     static let strong = "\u{1B}[1m"
     static let quiet = "\u{1B}[2m"
+  }
+
+  /// A scenario's complaint has several lines; in all else a line end is part of a name.
+  private static func isOneLine(_ event: TimelineEvent) -> Bool {
+    if case .result = event.kind { false } else { true }
+  }
+
+  private static func eachLinePrintable(_ text: String) -> String {
+    text.split(separator: "\n", omittingEmptySubsequences: false).map(\.printable).joined(separator: "\n")
   }
 
   private static func content(_ event: TimelineEvent) -> (mark: String, text: String, style: String) {

@@ -40,7 +40,7 @@ struct SoakVerdict {
   private var headline: String {
     let last = options.first + UInt64(max(report.count, 1)) - 1
     let seeds = report.count == 1 ? "seed \(options.first)" : "seeds \(options.first) to \(last)"
-    var text = "\(report.count) \(report.count == 1 ? "world" : "worlds"), \(seeds): "
+    var text = "\(report.count.counted("world")), \(seeds): "
     if report.count == 0 { text = "no world was played to its end: " }
     text += report.failureCount == 0 ? "every rule held" : "\(report.failureCount) broke a rule"
     if !missing.isEmpty { text += "; never reached: \(missing.joined(separator: ", "))" }

@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// Cuts what a program writes to its standard error into lines that are fit to be shown.
 ///
 /// A line ends with a line feed; a carriage return before it is dropped. A line over ``longestLine`` bytes is cut into
@@ -24,14 +26,7 @@ struct LineSplitter {
 
   private mutating func finish(_ tell: (String) -> Void) {
     if rest.last == UInt8(ascii: "\r") { rest.removeLast() }
-    var line = ""
-    for scalar in String(decoding: rest, as: UTF8.self).unicodeScalars {
-      if scalar.properties.generalCategory == .control, scalar != "\t" {
-        line += "\\u{\(String(scalar.value, radix: 16))}"
-      } else {
-        line.unicodeScalars.append(scalar)
-      }
-    }
+    let line = String(decoding: rest, as: UTF8.self).spelledOut(keeping: ["\t"])
     rest.removeAll(keepingCapacity: true)
     tell(line)
   }

@@ -1,3 +1,4 @@
+import AccessoryCore
 import AccessoryTransports
 
 /// A failing world that was made smaller.
@@ -33,10 +34,9 @@ public struct SoakShrunk: Sendable {
 extension SoakPlan {
   /// "5 steps, 2 faults, 3 sessions".
   public var size: String {
-    func count(_ number: Int, _ what: String) -> String { "\(number) \(what)\(number == 1 ? "" : "s")" }
     let sessions = apps.reduce(0) { $0 + $1.sessions.count }
-    return [count(steps.count, "step"), count(faults.count, "fault"), count(sessions, "session")]
-      .joined(separator: ", ")
+    return [steps.count.counted("step"), faults.count.counted("fault"), sessions.counted("session")].joined(
+      separator: ", ")
   }
 }
 
