@@ -12,8 +12,8 @@ func room(
   .target(name: name, dependencies: dependencies, exclude: exclude, resources: resources, swiftSettings: settings)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
-  .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
+func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+  .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: settings)
 }
 
 let package = Package(
@@ -153,6 +153,11 @@ let package = Package(
 
     // The program as a user runs it; declared, so that it is built first.
     tests("EasimTests", ["easim", "EADemoClient", "AccessoryHost", "AccessoryCore", "IAP2", "TestSupport"]),
+
+    // What users read when something is wrong, held against committed texts.
+    tests(
+      "ErrorTextTests", ["easim", "AccessoryWorlds", "AccessoryProfiles", "AccessoryTransports", "TestSupport"],
+      exclude: ["Documents", "Golden"]),
 
     tests("AccessoryCoreTests", ["AccessoryCore"]),
     tests("FuzzReplayTests", ["FuzzTargets"]),

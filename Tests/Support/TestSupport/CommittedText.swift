@@ -1,0 +1,36 @@
+import Foundation
+
+/// A generated text that is committed, such as golden error texts, a schema or a table in a document.
+///
+/// A test compares the committed text with what the code says today. To accept what the code says, run
+/// `EASIM_REWRITE=1 Scripts/test -- --filter NameOfTheTest` and read `git diff`.
+///
+/// ```swift
+/// #expect(try CommittedText.difference("docs/faults.md", from: table) == nil)
+/// ```
+public enum CommittedText {
+  /// Whether differing files are rewritten.
+  public static let rewrites = ProcessInfo.processInfo.environment["EASIM_REWRITE"] == "1"
+
+  /// The first line in which the file differs from `text`, and how to accept it; nil when they are equal. With
+  /// `EASIM_REWRITE=1` the file is rewritten instead.
+  public static func difference(_ path: String, from text: String) throws -> String? {
+    let committed = (try? Repository.text(path)) ?? ""
+    if committed == text { return nil }
+    if rewrites {
+      try text.write(toFile: "\(Repository.root)/\(path)", atomically: true, encoding: .utf8)
+      return nil
+    }
+    let (old, new) = (lines(committed), lines(text))
+    let place = zip(old, new).prefix { $0 == $1 }.count
+    return """
+      \(path):\(place + 1) differs from what the code says; EASIM_REWRITE=1 rewrites the file
+        committed: \(place < old.count ? old[place] : "(end of file)")
+        the code:  \(place < new.count ? new[place] : "(end of file)")
+      """
+  }
+
+  private static func lines(_ text: String) -> [Substring] {
+    text.split(separator: "\n", omittingEmptySubsequences: false)
+  }
+}
