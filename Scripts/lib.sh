@@ -55,12 +55,22 @@ missing_guest_packages() {
   command -v zstd >/dev/null || printf 'zstd\n'
 }
 
+# The Debian packages that counting instructions needs and this machine lacks, one per line.
+missing_counting_packages() {
+  command -v valgrind >/dev/null || printf 'valgrind\n'
+  command -v strip >/dev/null || printf 'binutils\n'
+}
+
 require_packages() {
   install_packages missing_packages
 }
 
 require_test_packages() {
   install_packages missing_test_packages
+}
+
+require_counting_packages() {
+  install_packages missing_counting_packages
 }
 
 require_guest_packages() {

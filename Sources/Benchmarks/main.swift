@@ -60,6 +60,16 @@ if words.first == OtherProcess.flag {
   exit(0)
 }
 
+if words.first == CountedWork.flag {
+  guard words.count == 3, let work = CountedWork(rawValue: words[1]), let batches = Int(words[2]), batches > 0 else {
+    fail(
+      "\(CountedWork.flag) needs \(CountedWork.allCases.map(\.rawValue).joined(separator: ", ")), and a number", code: 2
+    )
+  }
+  do { try work.perform(batches: batches) } catch { fail("\(work.rawValue): \(error)", code: 1) }
+  exit(0)
+}
+
 var plan = MeasuringPlan()
 var isJSON = false
 var isList = false

@@ -80,7 +80,7 @@ extension Figure {
   }
 
   /// Plays so many flickers and says how often an app was told of an accessory.
-  private static func playFlickers(_ count: Int, _ authentication: World.Settings.Authentication) throws -> Int {
+  static func playFlickers(_ count: Int, _ authentication: World.Settings.Authentication) throws -> Int {
     // A world keeps every event; a new one now and then keeps the measurement from becoming one of memory.
     let perWorld = 100
     var profile = try ProfileLibrary().profile("lawk-view")

@@ -1,0 +1,85 @@
+import AccessoryCore
+import AccessoryTransports
+import BenchmarkFloors
+import IAP2
+
+/// Work that costs the same number of instructions and allocations on every run of the same build.
+///
+/// `Benchmarks --work NAME BATCHES` does a fixed amount of it to warm up, then BATCHES batches, and prints how many units
+/// of work those were and how many allocations they took. `Scripts/counts` runs it under valgrind with two numbers of
+/// batches: the difference in instructions, divided by the difference in units, is the cost of one unit alone.
+enum CountedWork: String, CaseIterable {
+  /// A packet with 16 bytes of payload: written, sent, received, read, acknowledged.
+  case smallPacket = "packet.16"
+  /// A packet of 2,048 bytes, the same way.
+  case packet2048 = "packet.2048"
+  /// A packet with 10,000 bytes of payload, the same way.
+  case largePacket = "packet.10000"
+  /// A packet of up to 2,048 bytes between two connections: with channels, loop, timers and session handlers.
+  case connectionPacket = "connection.2048"
+  /// A whole flicker with the stub authenticator: two attachments, 28 packets.
+  case flicker = "flicker.wire.stub"
+
+  /// What makes the executable do this instead of measuring: the first word of its command line.
+  static let flag = "--work"
+
+  /// How often the work is done at a time: a whole round of the sequence numbers, so that each batch costs the same.
+  private var batch: Int {
+    switch self {
+    case .smallPacket, .packet2048, .largePacket: 256
+    case .connectionPacket: 128
+    case .flicker: 50
+    }
+  }
+
+  /// Does two batches of the work to warm up, then counts the allocations of `batches` more, and prints
+  /// `UNITS ALLOCATIONS`.
+  func perform(batches: Int) throws {
+    switch self {
+    case .smallPacket: try carry(batches, burst: 16, maximumPacket: 65_535)
+    case .packet2048: try carry(batches, burst: 2_036, maximumPacket: 2_048)
+    case .largePacket: try carry(batches, burst: 10_000, maximumPacket: 65_535)
+    case .connectionPacket: try echo(batches)
+    case .flicker: try report(batches) { try Figure.playFlickers($0, .stub) / 4 }
+    }
+  }
+
+  private func carry(_ batches: Int, burst count: Int, maximumPacket: UInt16) throws {
+    let burst = [UInt8](repeating: 7, count: count)
+    var pair = try PeerPair(maximumPacket: maximumPacket)
+    try report(batches) { times in
+      let before = pair.device.counters.packetsSent
+      for _ in 0..<times { _ = pair.carry(burst) }
+      return pair.device.counters.packetsSent - before
+    }
+  }
+
+  private func echo(_ batches: Int) throws {
+    let loop = VirtualLoop(seed: 1)
+    let cable = LoopbackChannel.makePair(on: loop, latency: .microseconds(100))
+    let accessory = EchoAccessory(maximumPacket: 2_048, cable: Cable(main: cable.left), on: loop)
+    let device = EchoDevice(maximumPacket: 2_048, burst: 10_000, cable: Cable(main: cable.right), on: loop)
+    accessory.start()
+    device.start()
+    func run(until condition: () -> Bool) throws {
+      let isReached = try loop.run(until: condition, limit: .seconds(3_600))
+      if let failure = device.failure { throw MeasuringError.failed(failure) }
+      guard isReached else { throw MeasuringError.failed("the echo did not come within an hour of virtual time") }
+    }
+    try run { device.isReady || device.failure != nil }
+    try report(batches) { times in
+      let before = device.packets
+      device.drive(bursts: times, inFlight: 4)
+      try run { device.isDone }
+      return device.packets - before
+    }
+  }
+
+  private func report(_ batches: Int, _ work: (Int) throws -> Int) throws {
+    _ = try work(2 * batch)
+    allocations_start()
+    let units = try work(batches * batch)
+    let allocations = allocations_stop()
+    print(units, allocations)
+  }
+}
