@@ -1,10 +1,10 @@
 // swift-tools-version: 6.2
-// The floors of the house are written beside each target; Tests/HouseTests checks that imports only ever go down.
+// The number beside each target is its floor; Scripts/check-house checks that dependencies only go down.
 import PackageDescription
 
 let settings: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny")]
 
-/// A library target of the house. `floor` is read by the floor test, not by SwiftPM.
+/// A library target. `floor` is read by Scripts/check-house, not by SwiftPM.
 func room(
   _ name: String, floor: Int, _ dependencies: [Target.Dependency] = [], exclude: [String] = [],
   resources: [Resource] = []
@@ -147,9 +147,6 @@ let package = Package(
       [
         "AccessoryWorlds", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
       ]),
-
-    // The house itself: floors, imports, files, documents.
-    tests("HouseTests", ["TestSupport"]),
 
     // The program as a user runs it; declared, so that it is built first.
     tests("EasimTests", ["easim", "EADemoClient", "AccessoryHost", "AccessoryCore", "IAP2", "TestSupport"]),

@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("Scripts/test", "--kernal"), ("Scripts/test", "HouseTests"), ("Scripts/install", "--perfix"),
+    ("Scripts/test", "--kernal"), ("Scripts/test", "ScriptTests"), ("Scripts/install", "--perfix"),
     ("Scripts/lint", "--strict"),
   ]) func anUnknownOptionIsWrongUsage(script: String, word: String) throws {
     let remains = try run(script, word)
