@@ -28,6 +28,17 @@ let package = Package(
     .library(name: "ExternalAccessorySimulation", targets: ["ExternalAccessorySimulation"]),
     .library(name: "ExternalAccessoryXCTest", targets: ["ExternalAccessoryXCTest"]),
     .library(name: "AccessoryLoad", targets: ["AccessoryLoad"]),
+
+    // For the package of benchmarks; docs/public-api.md says which products are stable.
+    .library(name: "AccessoryCore", targets: ["AccessoryCore"]),
+    .library(name: "AccessoryTransports", targets: ["AccessoryTransports"]),
+    .library(name: "AccessoryUSB", targets: ["AccessoryUSB"]),
+    .library(name: "Certificates", targets: ["Certificates"]),
+    .library(name: "AccessorySessions", targets: ["AccessorySessions"]),
+    .library(name: "AccessorySimulator", targets: ["AccessorySimulator"]),
+    .library(name: "AccessoryHost", targets: ["AccessoryHost"]),
+    .library(name: "AccessoryWorlds", targets: ["AccessoryWorlds"]),
+    .library(name: "CLinux", targets: ["CLinux"]),
   ],
   targets: [
     // Floor 0: the protocol, and the words everything else is written in.
@@ -111,17 +122,6 @@ let package = Package(
 
     // An app of its own, as it would be on iOS: EADemo's session controller. Tests run it against `easim run`.
     .executableTarget(name: "EADemoClient", dependencies: ["ExternalAccessory"], swiftSettings: settings),
-
-    // Above all floors: figures, each beside its floor in C. Built for release: Scripts/bench.
-    .target(name: "BenchmarkFloors", dependencies: ["CCrypto", "CLibUSB"]),
-    .executableTarget(name: "BenchmarkHello"),
-    .executableTarget(
-      name: "Benchmarks",
-      dependencies: [
-        "BenchmarkFloors", "CLinux", "ExternalAccessory", "ExternalAccessorySimulation", "AccessoryLoad",
-        "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions", "AccessoryProfiles",
-        "AccessoryTransports", "AccessoryUSB", "Certificates", "AccessoryCore", "IAP2",
-      ], swiftSettings: settings),
 
     // What several test targets share.
     .target(

@@ -35,7 +35,7 @@ extension Figure {
 private struct Program {
   let path: String
 
-  /// easim, or the executable that `EASIM` names: the one that `Scripts/install` makes, for instance.
+  /// The executable that `EASIM` names, which Scripts/bench sets unless it is set, or easim beside this program.
   static func easim() throws(MeasuringError) -> Program {
     if let path = getenv("EASIM") { return try Program(String(cString: path)) }
     return try Program("\(directory)/easim")

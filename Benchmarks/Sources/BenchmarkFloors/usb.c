@@ -2,7 +2,7 @@
 // can be: bursts out, four reads always pending.
 #include "BenchmarkFloors.h"
 #include <errno.h>
-#include <libusb.h>
+#include <libusb-1.0/libusb.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,0 +1,26 @@
+// swift-tools-version: 6.2
+// Performance figures, each with the same work in C beside it: Scripts/bench builds this package for release.
+import PackageDescription
+
+/// The modules of easim that the figures look into. They are products for this package; docs/public-api.md says which ones
+/// are meant for others.
+let easim = [
+  "ExternalAccessory", "ExternalAccessorySimulation", "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator",
+  "AccessoryHost", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "Certificates",
+  "AccessoryCore", "IAP2", "CLinux",
+]
+
+let package = Package(
+  name: "Benchmarks",
+  dependencies: [.package(name: "easim", path: "..")],
+  targets: [
+    .target(
+      name: "BenchmarkFloors", linkerSettings: [.linkedLibrary("crypto"), .linkedLibrary("usb-1.0")]),
+    .executableTarget(name: "BenchmarkHello"),
+    .executableTarget(
+      name: "Benchmarks",
+      dependencies: ["BenchmarkFloors"] + easim.map { .product(name: $0, package: "easim") },
+      swiftSettings: [.treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny")]),
+  ],
+  swiftLanguageModes: [.v6]
+)
