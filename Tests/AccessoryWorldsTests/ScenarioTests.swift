@@ -1,8 +1,9 @@
 import AccessoryProfiles
 import AccessoryTransports
-import AccessoryWorlds
 import TestSupport
 import Testing
+
+@testable import AccessoryWorlds
 
 @Suite struct ScenarioTests {
   static let names = ScenarioLibrary().names
@@ -50,6 +51,11 @@ import Testing
     // F7 is that something does not happen, F10 has no report.
     let variants = [1, 2, 3, 4, 5, 6, 8, 9, 11].map { "F\($0)" }
     #expect(Set(failures + variants).subtracting(reproduced) == [])
+  }
+
+  @Test func everyNumberStandsBesideItsFewWords() throws {
+    let reproduced = Set(try Self.names.flatMap { try ScenarioLibrary().scenario($0).reproduces })
+    #expect(reproduced == Set(FieldNumber.words.keys))
   }
 
   @Test(arguments: ScenarioClients.naive.map(\.name)) func everyNaiveClientIsBrokenBySomeScenario(name: String) throws {

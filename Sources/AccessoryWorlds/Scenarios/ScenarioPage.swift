@@ -1,43 +1,50 @@
 import AccessoryCore
 
 extension Scenario {
-  /// A page for people, in Markdown: what happened to whom, how to play it, how an app survives it.
+  /// A page in Markdown: what happened, how to play it, how an app survives it.
   public var page: String {
     var parts = ["# \(name)", "\(summary.prefix(1).uppercased())\(summary.dropFirst())."]
-    var facts = reproduces.isEmpty ? "" : "Reproduces \(reproduces.joined(separator: ", "))."
+    var facts = reproduces.isEmpty ? "" : "Reproduces \(reproduces.map(FieldNumber.described).joined(separator: ", "))."
     if !source.isEmpty { facts += (facts.isEmpty ? "" : " ") + "Source: \(source)." }
     if !facts.isEmpty { parts.append(facts) }
     if !story.isEmpty { parts += ["## What happened", story] }
-    parts += ["## How to play it", "```sh\n\(commands)\n```"]
+    parts += ["## How to play it", commands]
     if !survival.isEmpty { parts += ["## How an app survives it", survival] }
-    if let naiveClient { parts.append("The client that it breaks: \(naiveClient), which \(mistake(of: naiveClient)).") }
+    if let naiveClient { parts.append("The client that breaks: \(naiveClient), which \(mistake(of: naiveClient)).") }
     return parts.map { $0.hasPrefix("```") || $0.hasPrefix("#") ? $0 : TextWrap.lines($0, width: 118) }
       .joined(separator: "\n\n")
   }
 
-  /// How long it takes in real time.
+  /// Its duration in real time.
   public var length: Duration { (steps.last?.at ?? .zero) + tail }
 
+  /// What to type: in virtual time, and in real time in two terminals. Scripts/check-docs runs the first block.
   private var commands: String {
+    var played = [("easim scenario run \(name)", "a client that survives")]
+    if naiveClient != nil {
+      played.append(("easim scenario run \(name) --client naive", "exit code 1: a client that breaks"))
+    }
     let address = "unix:/tmp/\(name)\(accessories.count > 1 ? "-{index}" : "").sock"
-    var lines = [("easim scenario run \(name)", "an app that survives: exit code 0")]
-    if naiveClient != nil { lines.append(("easim scenario run \(name) --client naive", "the app that it breaks: 1")) }
-    lines += [
-      ("easim run --scenario \(name) --on \(address)", "in real time (\(DurationText.format(length))), one process"),
-      ("easim scenario run \(name) --at \(address)", "and the other"),
+    let inRealTime = [
+      ("easim run --scenario \(name) --on \(address)", "in real time (\(DurationText.format(length))): the accessory"),
+      ("easim scenario run \(name) --at \(address)", "in a second terminal: the device with the app"),
     ]
-    let width = lines.map(\.0.count).max() ?? 0
-    return lines.map { line, meaning in
-      line + String(repeating: " ", count: width - line.count) + "   # " + meaning
+    return "```sh\n\(aligned(played))\n```\n\n```sh skip=\"two terminals\"\n\(aligned(inRealTime))\n```"
+  }
+
+  private func aligned(_ lines: [(command: String, meaning: String)]) -> String {
+    let width = lines.map(\.command.count).max() ?? 0
+    return lines.map { line in
+      line.command + String(repeating: " ", count: width - line.command.count) + "   # " + line.meaning
     }.joined(separator: "\n")
   }
 
   private func mistake(of client: String) -> String {
-    ScenarioClients.naive.first { $0.name == client }?.mistake ?? "is not known here"
+    ScenarioClients.naive.first { $0.name == client }?.mistake ?? "has a mistake of its own"
   }
 }
 
-/// Text broken into lines.
+/// Breaks text into lines.
 enum TextWrap {
   /// `text` in lines of at most `width` characters, broken between words; a longer word has a line of its own.
   static func lines(_ text: String, width: Int) -> String {

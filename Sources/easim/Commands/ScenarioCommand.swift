@@ -80,7 +80,7 @@ private func list(_ library: ScenarioLibrary, _ console: Console) throws -> Exit
       console.out(object.text)
     } else {
       let space = String(repeating: " ", count: width - name.count)
-      console.out("\(name)\(space)  \(scenario.summary) (\(scenario.reproduces.joined(separator: ", ")))")
+      console.out("\(name)\(space)  \(scenario.summary)")
     }
   }
   return .done

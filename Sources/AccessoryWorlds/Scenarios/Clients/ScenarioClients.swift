@@ -1,25 +1,37 @@
-/// The clients there are, by name.
+/// The example clients, by name.
 public enum ScenarioClients {
   /// The client that survives every scenario.
   public static let sound: (name: String, type: ScenarioClient.Type) = ("SoundClient", SoundClient.self)
 
-  /// The clients that make one mistake each: "…, which …".
+  /// Clients that make one mistake each: the text completes "the client, which …".
   public static let naive: [(name: String, type: ScenarioClient.Type, mistake: String)] = [
     ("OpensAtFirstConnect", OpensAtFirstConnect.self, "opens a session at the first connect, and gives up without one"),
-    ("ComparesSerialNumbers", ComparesSerialNumbers.self, "takes any disconnect of the serial number for its own"),
-    ("OpensBlindlyLater", OpensBlindlyLater.self, "waits before it opens a session and does not look again"),
-    ("GivesUpAfterTenSeconds", GivesUpAfterTenSeconds.self, "listens for ten seconds and no longer"),
-    ("WaitsForTheDisconnect", WaitsForTheDisconnect.self, "takes the end of a session for a disconnect to come"),
-    ("ResumesTheUpload", ResumesTheUpload.self, "goes on where it stopped writing, as if all that had arrived"),
-    ("WaitsForTheConnect", WaitsForTheConnect.self, "opens sessions when it is told of a connect, and never looks"),
-    ("KeepsItsSession", KeepsItsSession.self, "thinks that the session it has is still there"),
-    ("WaitsWithoutEnd", WaitsWithoutEnd.self, "waits for an answer for as long as it takes"),
-    ("ReadsOnlyWhenTold", ReadsOnlyWhenTold.self, "reads when it is told of bytes, and never looks"),
-    ("NeverForgetsFailures", NeverForgetsFailures.self, "counts failures and never begins anew"),
-    ("WritesOnceAndTrusts", WritesOnceAndTrusts.self, "writes once and does not look how much was taken"),
-    ("WritesAllAtOnce", WritesAllAtOnce.self, "writes as much at once as the session takes"),
-    ("GivesUpSlowUploads", GivesUpSlowUploads.self, "calls an upload dead that takes more than ten seconds"),
-    ("BelievesTheFirstByte", BelievesTheFirstByte.self, "takes the first bytes of a session for the answer to its own"),
+    (
+      "ComparesSerialNumbers", ComparesSerialNumbers.self,
+      "treats each disconnect of its serial number as its own"
+    ),
+    (
+      "OpensBlindlyLater", OpensBlindlyLater.self,
+      "waits before it opens a session, without a check"
+    ),
+    ("GivesUpAfterTenSeconds", GivesUpAfterTenSeconds.self, "stops listening after ten seconds"),
+    ("WaitsForTheDisconnect", WaitsForTheDisconnect.self, "expects a disconnect after the end of every session"),
+    (
+      "ResumesTheUpload", ResumesTheUpload.self,
+      "continues where it stopped writing, as if everything written had arrived"
+    ),
+    (
+      "WaitsForTheConnect", WaitsForTheConnect.self,
+      "opens sessions at connect notifications only, and never reads the list"
+    ),
+    ("KeepsItsSession", KeepsItsSession.self, "assumes that its session is still open"),
+    ("WaitsWithoutEnd", WaitsWithoutEnd.self, "waits for a reply without a timeout"),
+    ("ReadsOnlyWhenTold", ReadsOnlyWhenTold.self, "reads at bytes-available events only, and never checks"),
+    ("NeverForgetsFailures", NeverForgetsFailures.self, "counts failures and never resets the count"),
+    ("WritesOnceAndTrusts", WritesOnceAndTrusts.self, "writes once and ignores how much was accepted"),
+    ("WritesAllAtOnce", WritesAllAtOnce.self, "writes as much at once as the session accepts"),
+    ("GivesUpSlowUploads", GivesUpSlowUploads.self, "treats an upload of more than ten seconds as failed"),
+    ("BelievesTheFirstByte", BelievesTheFirstByte.self, "treats the first bytes of a session as the reply to its own"),
   ]
 
   /// The client of this name.

@@ -1,0 +1,25 @@
+/// The numbers under which scenarios and docs/external-accessory.md refer to a behaviour or a failure, in a few words.
+enum FieldNumber {
+  /// The few words of a number that a shipped scenario reproduces; a test compares the two lists.
+  static let words: [String: String] = [
+    // Variants of the flicker.
+    "F1": "the flicker", "F2": "a double connect", "F3": "a disconnect during the app's delay", "F4": "no connect",
+    "F5": "a connect after thirty seconds", "F6": "background and foreground", "F8": "a stale accessory",
+    "F9": "no reply to an early write", "F11": "the accessory closes the session",
+    // Failures in the field.
+    "W1": "no protocols before authentication", "W2": "notifications coalesced during suspension",
+    "W3": "two connection IDs", "W4": "unregistered by a freed object", "W5": "a connect that is never notified",
+    "W6": "an early write is never answered", "W7": "bytes-available fires once", "W8": "nil sessions",
+    "W9": "writes without space", "W10": "large writes are slow", "W11": "slow after coming to the foreground",
+    "W12": "pulled while busy", "W13": "set-up slower than the background allows",
+    "W14": "retries without end or reset",
+    "W15": "ignored after fast replugging", "W16": "races during set-up", "W17": "bytes of an earlier session",
+    "W18": "a pulled cable that is not noticed",
+    // What External Accessory does by nature: notifications, suspension, sessions, streams.
+    "N3": "one registration count per process", "N8": "no connect at launch", "N15": "a transport switch",
+    "S6": "ten seconds in the background", "E7": "no session at first", "T7": "short writes", "T20": "field throughput",
+  ]
+
+  /// `W8 (nil sessions)`.
+  static func described(_ number: String) -> String { words[number].map { "\(number) (\($0))" } ?? number }
+}
