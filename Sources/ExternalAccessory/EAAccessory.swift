@@ -1,24 +1,26 @@
+internal import AccessoryCore
 internal import AccessoryHost
 internal import AccessoryProfiles
 @_exported import Foundation
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// What `connectionID` is when there is no connection.
+/// The connection ID that stands for no connection.
 public var EAConnectionIDNone: Int { 0 }
 
-/// One appearance of an accessory: from a connect to its disconnect. When the accessory comes back, it is a new object
-/// with a new ``connectionID``.
+/// An accessory, from one connect to its disconnect. An accessory that connects again is a new object with a new
+/// ``connectionID``.
 ///
-/// The texts are for display. Whether an app can talk to the accessory is said by ``protocolStrings`` alone, which is
-/// empty while the accessory is not authenticated yet.
+/// Use the names and numbers for display only. To decide whether to open a session, look at ``protocolStrings``, which is
+/// empty until the accessory is authenticated.
 open class EAAccessory: NSObject, @unchecked Sendable {
-  /// What was published; nothing in it changes.
+  /// The accessory as the device published it. It does not change.
   let published: PublishedAccessory
   let realm: AccessoryRealm
-  private let delegateLock = NSLock()
+  private let delegateLock = Lock()
   private weak var delegateObject: (any EAAccessoryDelegate)?
 
-  /// Accessories come from ``EAAccessoryManager`` alone: this traps, as Apple's raises an exception.
+  /// Do not call. Stops the process, where Apple's framework raises an exception: accessories come from
+  /// ``EAAccessoryManager``.
   public override init() {
     fatalError("EAAccessoryInitException: accessories come from EAAccessoryManager.shared().connectedAccessories")
   }
@@ -29,35 +31,35 @@ open class EAAccessory: NSObject, @unchecked Sendable {
     super.init()
   }
 
-  /// Whether the accessory is connected still, and the app's to use.
+  /// Whether the accessory is still connected and visible to the app.
   open var isConnected: Bool { realm.isConnected(published.connectionID) }
-  /// The number of this appearance; it keeps it after the disconnect.
+  /// A number for this connection. It stays the same after the disconnect.
   open var connectionID: Int { published.connectionID }
   /// The manufacturer.
   open var manufacturer: String { published.manufacturer }
   /// The name.
   open var name: String { published.name }
-  /// The model.
+  /// The model number.
   open var modelNumber: String { published.modelNumber }
   /// The serial number.
   open var serialNumber: String { published.serialNumber }
-  /// The firmware that runs.
+  /// The firmware revision.
   open var firmwareRevision: String { published.firmwareRevision }
-  /// The hardware.
+  /// The hardware revision.
   open var hardwareRevision: String { published.hardwareRevision }
-  /// Empty: no accessory of today has a dock.
+  /// Always empty.
   @available(iOS, introduced: 9.0, deprecated: 13.0, message: "Not supported")
   open var dockType: String { "" }
-  /// The protocols that sessions can be opened for now.
+  /// The protocols that the app can open sessions for.
   open var protocolStrings: [String] { published.protocols }
 
-  /// Who hears of the disconnect. Not held.
+  /// The delegate, which is called at the disconnect. It is not retained.
   open var delegate: (any EAAccessoryDelegate)? {
     get { delegateLock.withLock { delegateObject } }
     set { delegateLock.withLock { delegateObject = newValue } }
   }
 
-  /// The accessory as Apple's framework prints it.
+  /// The accessory in the layout of Apple's framework.
   open override var description: String {
     var identity = Profile.Identity(
       name: name, manufacturer: manufacturer, modelNumber: modelNumber, serialNumber: serialNumber,
@@ -79,17 +81,17 @@ open class EAAccessory: NSObject, @unchecked Sendable {
     return dump.text
   }
 
-  /// The same.
+  /// The same as `description`.
   open override var debugDescription: String { description }
 }
 
-/// What an accessory tells its delegate.
+/// The delegate of an accessory.
 public protocol EAAccessoryDelegate: NSObjectProtocol {
-  /// The accessory is gone. Told on the main thread, and without any registration for notifications.
+  /// The accessory disconnected. Called on the main thread, whether or not the app registered for notifications.
   func accessoryDidDisconnect(_ accessory: EAAccessory)
 }
 
 extension EAAccessoryDelegate {
-  /// Nothing: the method is optional.
+  /// Does nothing: the method is optional.
   public func accessoryDidDisconnect(_ accessory: EAAccessory) {}
 }

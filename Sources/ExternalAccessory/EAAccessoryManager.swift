@@ -1,6 +1,7 @@
+internal import AccessoryCore
 import Foundation
 
-/// Which accessories there are, and word of those that come and go.
+/// The connected accessories, and notifications when accessories connect and disconnect.
 ///
 /// ```swift
 /// NotificationCenter.default.addObserver(forName: .EAAccessoryDidConnect, object: nil, queue: .main) { note in
@@ -11,37 +12,38 @@ import Foundation
 /// ```
 open class EAAccessoryManager: NSObject, @unchecked Sendable {
   private static let one = EAAccessoryManager(isShared: true)
-  private let lock = NSRecursiveLock()
-  /// The realms of worlds, the current one last.
+  private let lock = Lock()
+  /// The realms of worlds, the newest last.
   private var worlds: [AccessoryRealm] = []
   private var bench: AccessoryRealm?
 
-  /// There is one manager, ``shared()``: this traps, as Apple's raises an exception.
+  /// Do not call. Stops the process, where Apple's framework raises an exception: use ``shared()``.
   public override init() {
     fatalError("EAAccessoryManagerInitException: use EAAccessoryManager.shared()")
   }
 
   private init(isShared: Bool) { super.init() }
 
-  /// The manager of this process.
+  /// The only manager of the process.
   open class func shared() -> EAAccessoryManager { one }
 
-  /// Asks for notifications. Each call needs its ``unregisterForLocalNotifications()``; the count is the process's.
+  /// Starts notifications. Balance each call with ``unregisterForLocalNotifications()``: the whole process shares one
+  /// count.
   open func registerForLocalNotifications() { realm.register() }
 
-  /// Takes one ``registerForLocalNotifications()`` back.
+  /// Undoes one ``registerForLocalNotifications()``.
   open func unregisterForLocalNotifications() { realm.unregister() }
 
-  /// The accessories that are connected and the app's to see. Changes at any time.
+  /// The connected accessories that the app may see. It can change at any time.
   open var connectedAccessories: [EAAccessory] { realm.connectedAccessories }
 
-  /// Has the user choose among the Bluetooth accessories in reach whose name the predicate accepts. The completion is
-  /// called on the main thread when the picker is gone; nil when one was chosen and connected.
+  /// Shows a picker of the Bluetooth accessories in range whose name the predicate accepts. Calls `completion` on the main
+  /// thread when the picker is gone, with nil if an accessory was chosen and connected.
   open func showBluetoothAccessoryPicker(
     withNameFilter predicate: NSPredicate?, completion: EABluetoothAccessoryPickerCompletion? = nil
   ) { realm.showPicker(predicate, completion: completion) }
 
-  /// The same, async.
+  /// Shows a picker of Bluetooth accessories, and throws if no accessory was chosen and connected.
   open func showBluetoothAccessoryPicker(withNameFilter predicate: NSPredicate?) async throws {
     try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
       realm.showPicker(predicate) { error in
@@ -50,9 +52,9 @@ open class EAAccessoryManager: NSObject, @unchecked Sendable {
     }
   }
 
-  // MARK: Which realm
+  // MARK: Realms
 
-  /// What is shown now.
+  /// The realm that the manager shows now.
   var realm: AccessoryRealm {
     lock.withLock {
       if let world = worlds.last { return world }
@@ -63,9 +65,9 @@ open class EAAccessoryManager: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Shows a world from now on, until ``remove(_:)``.
+  /// Shows the realm of a world until ``remove(_:)``.
   package func install(_ realm: AccessoryRealm) { lock.withLock { worlds.append(realm) } }
 
-  /// Shows a world no longer.
+  /// Shows again what it showed before the world.
   package func remove(_ realm: AccessoryRealm) { lock.withLock { worlds.removeAll { $0 === realm } } }
 }

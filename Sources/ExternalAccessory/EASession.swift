@@ -1,7 +1,7 @@
 internal import AccessoryHost
 import Foundation
 
-/// A session with an accessory for one of its protocols: two streams of bytes, which mean what the protocol says.
+/// A session with an accessory for one of its protocols: one stream of bytes in each direction.
 ///
 /// ```swift
 /// guard let session = EASession(accessory: accessory, forProtocol: "com.example.protocol") else { return }
@@ -15,15 +15,15 @@ open class EASession: NSObject, @unchecked Sendable {
   private let input: AccessoryInputStream
   private let output: AccessoryOutputStream
 
-  /// Sessions need an accessory: this traps, as Apple's raises an exception.
+  /// Do not call. Stops the process, where Apple's framework raises an exception.
   public override init() {
     fatalError("EASessionInitException: use EASession(accessory:forProtocol:)")
   }
 
-  /// Opens a session; nil when the accessory is gone, does not offer the protocol, or the app does not declare it. Why
-  /// is said on the standard error stream.
+  /// Opens a session. Returns nil if the accessory is gone or does not offer the protocol, or if the app does not declare
+  /// the protocol; the reason is printed on standard error.
   ///
-  /// It does not wait for the accessory: where that refuses, both streams end.
+  /// It does not wait for the accessory. If the accessory refuses the session, both streams end.
   public init?(accessory: EAAccessory, forProtocol protocolString: String) {
     do throws(AppSessionError) {
       pipe = try accessory.realm.openSession(with: accessory.published, protocolName: protocolString)
@@ -42,8 +42,8 @@ open class EASession: NSObject, @unchecked Sendable {
   open var accessory: EAAccessory? { peer }
   /// The protocol.
   open var protocolString: String? { pipe.protocolName }
-  /// The bytes that come; the same object every time, not open at first.
+  /// The bytes from the accessory. The same object every time; the app opens it.
   open var inputStream: InputStream? { input }
-  /// The bytes that go; the same object every time, not open at first.
+  /// The bytes to the accessory. The same object every time; the app opens it.
   open var outputStream: OutputStream? { output }
 }

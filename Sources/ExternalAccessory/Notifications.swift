@@ -2,30 +2,30 @@ import Foundation
 
 extension NSNotification.Name {
   // swift-format-ignore: AlwaysUseLowerCamelCase
-  /// An accessory is connected and ready for use; or, with no protocols yet, about to be.
+  /// An accessory connected. Without protocols it is not ready yet, and connects again when it is.
   public static let EAAccessoryDidConnect = NSNotification.Name("EAAccessoryDidConnectNotification")
   // swift-format-ignore: AlwaysUseLowerCamelCase
-  /// An accessory is gone.
+  /// An accessory disconnected.
   public static let EAAccessoryDidDisconnect = NSNotification.Name("EAAccessoryDidDisconnectNotification")
 }
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// The key of the accessory in the user info of both notifications.
+/// The key of the `EAAccessory` in the user info of both notifications.
 public let EAAccessoryKey: String = "EAAccessoryKey"
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// The key of the accessory in the user info of a connect that a picker's choice led to.
+/// The key of the `EAAccessory` in the user info of a connect, if the user chose the accessory in a picker.
 public let EAAccessorySelectedKey: String = "EAAccessorySelectedKey"
 
 extension EAAccessoryManager {
   /// ``Foundation/NSNotification/Name/EAAccessoryDidConnect`` as a typed message.
   public struct AccessoryDidConnectMessage: NotificationCenter.MainActorMessage {
-    /// Who posts it.
+    /// The object that posts it.
     public typealias Subject = EAAccessoryManager
     /// The notification's name.
     public static var name: Notification.Name { .EAAccessoryDidConnect }
-    /// Which accessory.
+    /// The accessory.
     public var accessory: EAAccessory
-    /// Whether a picker's choice led to it.
+    /// Whether the user chose the accessory in a picker.
     public var userSelected: Bool
 
     /// A message.
@@ -52,11 +52,11 @@ extension EAAccessoryManager {
 
   /// ``Foundation/NSNotification/Name/EAAccessoryDidDisconnect`` as a typed message.
   public struct AccessoryDidDisconnectMessage: NotificationCenter.MainActorMessage {
-    /// Who posts it.
+    /// The object that posts it.
     public typealias Subject = EAAccessoryManager
     /// The notification's name.
     public static var name: Notification.Name { .EAAccessoryDidDisconnect }
-    /// Which accessory.
+    /// The accessory.
     public var accessory: EAAccessory
 
     /// A message.
@@ -84,6 +84,6 @@ where Self == NotificationCenter.BaseMessageIdentifier<EAAccessoryManager.Access
 
 extension NotificationCenter.MessageIdentifier
 where Self == NotificationCenter.BaseMessageIdentifier<EAAccessoryManager.AccessoryDidDisconnectMessage> {
-  /// An accessory is gone.
+  /// An accessory disconnected.
   public static var accessoryDidDisconnect: Self { .init() }
 }

@@ -1,6 +1,6 @@
 public import ExternalAccessory
 
-/// A session as async code uses it: bytes out by `await`, bytes in by `for await`, both at the pace of the slower side.
+/// A session for async code: write with `await`, read with `for try await`. Each waits for the accessory as necessary.
 ///
 /// ```swift
 /// let connection = try AccessoryConnection(to: accessory, for: "com.example.protocol")
@@ -8,14 +8,14 @@ public import ExternalAccessory
 /// for try await bytes in connection.bytes { handle(bytes) }
 /// ```
 ///
-/// One task reads, and one writes: with several, who gets which bytes, and whose go first, is nobody's promise. Nothing is
-/// read from the accessory before it is asked for, so an app that is busy holds the accessory back.
+/// Use one task to read and one to write: the order of bytes between several is undefined. Bytes are read from the
+/// accessory only when the app asks for them, so a busy app slows the accessory down.
 public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sendable {
-  /// Why there is no connection, or none any more.
+  /// Why a connection could not be opened or used.
   public enum Failure: Error, Equatable {
-    /// `EASession` was nil.
+    /// `EASession` returned nil.
     case noSession
-    /// The session is over.
+    /// The session ended.
     case ended
   }
 
@@ -42,7 +42,7 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
 
   deinit { close() }
 
-  /// Ends the session; what was written still goes out.
+  /// Ends the session. Bytes that were written before are still sent.
   public func close() {
     input.close()
     output.close()
@@ -50,21 +50,21 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
     writable.open()
   }
 
-  /// The bytes that come, until the session ends.
+  /// The bytes from the accessory, until the session ends.
   public var bytes: Bytes { Bytes(connection: self) }
 
-  /// Bytes from an accessory, as they come.
+  /// Bytes from an accessory, in the pieces in which they arrive.
   public struct Bytes: AsyncSequence, Sendable {
     let connection: AccessoryConnection
 
-    /// Goes through them.
+    /// Reads from the connection.
     public func makeAsyncIterator() -> Iterator { Iterator(connection: connection) }
 
-    /// Asks for one piece at a time.
+    /// Reads one piece at a time.
     public struct Iterator: AsyncIteratorProtocol {
       let connection: AccessoryConnection
 
-      /// What has come since the last call; nil when the session is over.
+      /// The bytes that arrived since the last call. Waits for some; returns nil when the session ended.
       public mutating func next() async throws -> [UInt8]? { try await connection.read() }
     }
   }
@@ -84,7 +84,7 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
     }
   }
 
-  /// Writes all of it, as fast as the accessory takes it.
+  /// Writes all bytes, as fast as the accessory takes them.
   public func write(_ bytes: [UInt8]) async throws {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -102,7 +102,7 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
     }
   }
 
-  /// What the streams tell.
+  /// Receives the events of both streams.
   public func stream(_ stream: Stream, handle event: Stream.Event) {
     switch event {
     case .hasBytesAvailable: readable.open()
@@ -115,8 +115,10 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
   }
 }
 
-/// Holds tasks until something has happened since the last of them passed.
-private final class Gate: @unchecked Sendable {
+/// Lets a task wait for the next ``open()``. If nothing waits, the next ``wait()`` returns at once.
+///
+/// It uses `NSLock` and not the package's own lock, so that this module needs nothing but the public API.
+final class Gate: @unchecked Sendable {
   private let lock = NSLock()
   private var isOpen = false
   private var waiting: [CheckedContinuation<Void, Never>] = []

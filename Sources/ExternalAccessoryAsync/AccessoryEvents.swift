@@ -1,13 +1,13 @@
 public import ExternalAccessory
 
-/// What the manager tells of an accessory.
+/// A connect or disconnect.
 public enum AccessoryEvent: Sendable {
-  /// It is there; with no protocols yet, perhaps, and then not for long.
+  /// The accessory connected. Without protocols it is not ready yet, and connects again when it is.
   case connected(EAAccessory)
-  /// It is gone.
+  /// The accessory disconnected.
   case disconnected(EAAccessory)
 
-  /// Which.
+  /// The accessory.
   public var accessory: EAAccessory {
     switch self {
     case .connected(let accessory), .disconnected(let accessory): accessory
@@ -16,8 +16,8 @@ public enum AccessoryEvent: Sendable {
 }
 
 extension EAAccessoryManager {
-  /// Accessories that come and go from now on. Registers for notifications, and takes that back when nobody listens any
-  /// more. What is connected already is in `connectedAccessories`.
+  /// Connects and disconnects from now on. Registers for notifications, and unregisters when the iteration ends.
+  /// Accessories that are already connected are in `connectedAccessories`.
   ///
   /// ```swift
   /// for await event in EAAccessoryManager.shared().events {
@@ -47,7 +47,7 @@ extension EAAccessoryManager {
   }
 }
 
-/// Tokens of the notification centre, which may be given back on any thread.
+/// Observers, which can be removed on any thread.
 private struct Observers: @unchecked Sendable {
   private let tokens: [any NSObjectProtocol]
 

@@ -1,6 +1,6 @@
 public import ExternalAccessory
 
-/// Searches for accessories that wait to be configured, while somebody goes through what it finds.
+/// Searches for unconfigured Wi-Fi accessories during a `for await` loop.
 ///
 /// ```swift
 /// for await event in UnconfiguredExternalAccessoryBrowser() {
@@ -11,28 +11,28 @@ public import ExternalAccessory
 /// }
 /// ```
 ///
-/// It ends when the search does: whoever stops it, and whoever has an accessory configured, ends every search of the
-/// process. The names are those of CombineExternalAccessory.
+/// The sequence ends when the search does. Stopping one search, or configuring an accessory, ends all searches of the
+/// process. The names are those of the CombineExternalAccessory package.
 public struct UnconfiguredExternalAccessoryBrowser: AsyncSequence {
-  /// What the search tells.
+  /// A change of what is in range.
   public enum Event: Sendable {
-    /// These came.
+    /// These came into range.
     case didFindUnconfiguredAccessories(accessories: [UnconfiguredExternalAccessory])
-    /// These went.
+    /// These went out of range.
     case didRemoveUnconfiguredAccessories(accessories: [UnconfiguredExternalAccessory])
   }
 
-  /// It never fails.
+  /// The sequence does not throw.
   public typealias Failure = Never
 
   private let predicate: NSPredicate?
 
-  /// A search that has not begun, for those accessories that the predicate accepts.
+  /// A search for accessories that the predicate accepts. It starts with the iteration.
   public init(matching predicate: NSPredicate? = nil) {
     self.predicate = predicate
   }
 
-  /// Begins the search.
+  /// Starts the search.
   public func makeAsyncIterator() -> AsyncStream<Event>.Iterator {
     let (events, continuation) = AsyncStream.makeStream(of: Event.self)
     let listener = Listener(
@@ -41,27 +41,28 @@ public struct UnconfiguredExternalAccessoryBrowser: AsyncSequence {
       state: { state in if state != .searching { continuation.finish() } })
     continuation.onTermination = { reason in
       if case .cancelled = reason { listener.browser.stopSearchingForUnconfiguredAccessories() }
-      listener.fallSilent()
+      listener.stop()
     }
     listener.browser.startSearchingForUnconfiguredAccessories(matching: predicate)
     return events.makeAsyncIterator()
   }
 }
 
-/// An accessory that waits to be configured, as ``UnconfiguredExternalAccessoryBrowser`` finds it.
+/// An accessory that ``UnconfiguredExternalAccessoryBrowser`` found.
 public typealias UnconfiguredExternalAccessory = EAWiFiUnconfiguredAccessory
 
 extension EAWiFiUnconfiguredAccessory {
-  /// Why a configuration did not end well.
+  /// Why a configuration failed.
   public enum ConfigurationError: Error, Equatable {
-    /// The user stopped it.
+    /// The user cancelled it.
     case cancelled
-    /// It did not work.
+    /// It failed.
     case failed
   }
 
-  /// Has it configured, on a view controller where there is one, and waits for the outcome. Every search of the process
-  /// ends.
+  /// Configures the accessory and waits for the result. All searches of the process end.
+  ///
+  /// - Parameter viewController: where Apple's systems show the configuration; any object here.
   public func configure(on viewController: AnyObject) async throws(ConfigurationError) {
     var listener: Listener?
     let status = await withCheckedContinuation {
@@ -70,8 +71,8 @@ extension EAWiFiUnconfiguredAccessory {
       listener = made
       made.browser.configureAccessory(self, withConfigurationUIOn: viewController)
     }
-    // Held until here: a browser does not hold its delegate.
-    listener?.fallSilent()
+    // Keeps the listener alive until here: a browser does not retain its delegate.
+    listener?.stop()
     switch status {
     case .success: return
     case .userCancelledConfiguration: throw .cancelled
@@ -80,13 +81,13 @@ extension EAWiFiUnconfiguredAccessory {
   }
 }
 
-/// A delegate of closures, with its browser.
+/// A browser, and its delegate as closures.
 private final class Listener: NSObject, EAWiFiUnconfiguredAccessoryBrowserDelegate, @unchecked Sendable {
   let browser = EAWiFiUnconfiguredAccessoryBrowser(delegate: nil, queue: nil)
   private let found: ([UnconfiguredExternalAccessory]) -> Void
   private let removed: ([UnconfiguredExternalAccessory]) -> Void
   private let state: (EAWiFiUnconfiguredAccessoryBrowserState) -> Void
-  /// Whose configuration ends it; every browser hears of every configuration.
+  /// The accessory whose configuration to report: a browser receives the results of all.
   private let wanted: String?
   private let finished: (EAWiFiUnconfiguredAccessoryConfigurationStatus) -> Void
 
@@ -105,8 +106,8 @@ private final class Listener: NSObject, EAWiFiUnconfiguredAccessoryBrowserDelega
     browser.delegate = self
   }
 
-  /// Hears nothing more.
-  func fallSilent() { browser.delegate = nil }
+  /// Stops all calls.
+  func stop() { browser.delegate = nil }
 
   func accessoryBrowser(
     _ browser: EAWiFiUnconfiguredAccessoryBrowser, didUpdate state: EAWiFiUnconfiguredAccessoryBrowserState
@@ -128,7 +129,7 @@ private final class Listener: NSObject, EAWiFiUnconfiguredAccessoryBrowserDelega
     with status: EAWiFiUnconfiguredAccessoryConfigurationStatus
   ) {
     guard accessory.macAddress == wanted else { return }
-    fallSilent()
+    stop()
     finished(status)
   }
 }

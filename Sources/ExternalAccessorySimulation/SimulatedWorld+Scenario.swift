@@ -1,7 +1,7 @@
 public import AccessoryWorlds
 import ExternalAccessory
 
-/// Playing what goes wrong in the field, with the app under test in it.
+/// Playing a scenario with the app under test in it.
 ///
 /// ```swift
 /// try await withSimulatedWorld(.init(scenario: "transport-switch")) { world in
@@ -15,12 +15,12 @@ extension SimulatedWorld {
   /// How long the scenario of ``Settings/init(scenario:)`` takes.
   public var scenarioLength: Duration { settings.scenario?.length ?? .zero }
 
-  /// Begins to play the scenario of ``Settings/init(scenario:)``: its accessories, its cables, its device, and what
-  /// happens to the app from outside.
+  /// Starts the scenario of ``Settings/init(scenario:)``: its accessories, its cables, its device, and what happens to the
+  /// app from outside.
   ///
-  /// - Parameter app: asked, on the main thread, for what only the app can do: to launch and to quit, to open and to
-  ///   close a session because its user wants it, to look at its list.
-  /// - Returns: the accessories, by the names that the scenario gives them.
+  /// - Parameter app: called on the main thread for what only the app can do: launch, quit, open or close a session because
+  ///   its user wants it, look at its list of accessories.
+  /// - Returns: the accessories, by their names in the scenario.
   @discardableResult
   public func playScenario(
     asking app: @escaping @Sendable (Scenario.AppAction) -> Void = { _ in }
@@ -37,12 +37,12 @@ extension SimulatedWorld {
     }
   }
 
-  /// Plays the scenario with an app that is asked on the loop.
+  /// Plays the scenario, with `app` called on the loop.
   func play(_ app: @escaping (Scenario.AppAction) -> Void) -> [String: WorldAccessory] {
     guard let scenario = settings.scenario else {
-      preconditionFailure("a world plays the scenario that its settings were made from")
+      preconditionFailure("playScenario needs a world made with SimulatedWorld.Settings(scenario:)")
     }
-    precondition(perform { _ in timeline == nil }, "a world plays its scenario once")
+    precondition(perform { _ in timeline == nil }, "playScenario can be called once for each world")
     var parts: [String: WorldAccessory] = [:]
     for part in scenario.accessories { parts[part.name] = add(part.profile) }
     perform { [parts] inner in

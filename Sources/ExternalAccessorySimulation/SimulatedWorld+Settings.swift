@@ -6,58 +6,58 @@ public import AccessoryWorlds
 import ExternalAccessory
 
 extension SimulatedWorld {
-  /// What a world is like.
+  /// The settings of a world.
   @dynamicMemberLookup
   public struct Settings: Sendable {
     /// How time passes.
     public enum Clock: Sendable {
-      /// When the test says so.
+      /// Time passes only in ``SimulatedWorld/advance(by:)`` and ``SimulatedWorld/run(limit:isolation:until:)``.
       case virtual
-      /// By itself.
+      /// Time passes by itself.
       case real
     }
 
-    /// What is told first when an accessory goes.
+    /// The order of stream ends and notification at a disconnect.
     public typealias EndOrder = FrameworkSettings.EndOrder
-    /// What streams say when their accessory goes.
+    /// The event of streams at a disconnect.
     public typealias LossEvent = FrameworkSettings.LossEvent
-    /// What a write without space returns.
+    /// The result of a write without space.
     public typealias FullWrite = FrameworkSettings.FullWrite
-    /// What comes first after a choice in the Bluetooth picker.
+    /// The order of connect and completion after a choice in the Bluetooth picker.
     public typealias PickerOrder = FrameworkSettings.PickerOrder
-    /// What comes first at the end of a Wi-Fi accessory's configuration.
+    /// The order of the result and the state at the end of a Wi-Fi configuration.
     public typealias ConfigurationOrder = FrameworkSettings.ConfigurationOrder
     /// The generation of `EAAccessory.description`.
     public typealias DescriptionLayout = FrameworkSettings.DescriptionLayout
 
     /// How time passes.
     public var clock = Clock.virtual
-    /// What chance begins with.
+    /// The random seed: the same seed gives the same run.
     public var seed: UInt64 = 1
-    /// The protocols that the app's Info.plist declares; nil for an app without one, which sees everything.
+    /// The protocols that the app's Info.plist declares. Nil stands for an app without one, which sees every accessory.
     public var declaredProtocols: [String]?
     /// The background modes of its Info.plist.
     public var backgroundModes: [String] = []
-    /// How the system treats the app, as far as that is disputed or differs between systems.
+    /// How the system treats the app, where sources disagree or systems differ.
     public var rules = AppRules()
-    /// How Apple's framework tells the app what happens, as far as that is open or differs between systems. Each of its
-    /// settings can be had by its own name: `settings.endOrder = .notificationFirst`.
+    /// How Apple's framework reports events, where its documentation leaves that open or systems differ. Each of these
+    /// settings is also a member of this type: `settings.endOrder = .notificationFirst`.
     public var framework = FrameworkSettings()
-    /// Whether accessories are shown, without protocols, before they are authenticated.
+    /// Whether the device shows accessories, without protocols, before they are authenticated.
     public var publishesEarly = false
-    /// A flicker that the device makes by itself, of accessories that behave.
+    /// A flicker made by the device, for accessories that have none of their own.
     public var deviceFlicker: Flicker?
-    /// Whether ``SimulatedWorld/transcript`` is kept.
+    /// Whether to keep ``SimulatedWorld/transcript``.
     public var keepsTranscript = false
-    /// How long a byte travels.
+    /// The delay of a cable.
     public var latency = Duration.zero
-    /// How many bytes a second a cable takes each way; as many as are sent, when nil.
+    /// The rate of a cable each way, in bytes per second; unlimited if nil.
     public var bytesPerSecond: Int?
 
-    /// The scenario that was given; see ``SimulatedWorld/playScenario(asking:)``.
+    /// The scenario, if these settings were made from one; see ``SimulatedWorld/playScenario(asking:)``.
     public private(set) var scenario: Scenario?
 
-    /// Every choice at its default.
+    /// The defaults.
     public init() {}
 
     /// A setting of ``framework``.
@@ -66,10 +66,10 @@ extension SimulatedWorld {
       set { framework[keyPath: setting] = newValue }
     }
 
-    /// The world of a scenario: its device, its cables, what is done to them, and how its app is treated.
+    /// The settings of a scenario: its device, its cables and their faults, and the rules for its app.
     ///
-    /// - Parameter reference: a name that `easim scenario list` shows, or the path of a scenario's file.
-    /// - Throws: `SourceProblems`, which say what is wrong with the scenario and where.
+    /// - Parameter reference: a name from `easim scenario list`, or the path of a scenario file.
+    /// - Throws: `SourceProblems` with the errors in the scenario and their positions.
     public init(scenario reference: String) throws {
       let scenario = try ScenarioLibrary().scenario(reference)
       self.scenario = scenario

@@ -2,26 +2,26 @@ import AccessoryCore
 import ExternalAccessory
 import Foundation
 
-/// Letting the world go on. Each of these exists for async and for plain callers; plain ones run the main run loop, or
-/// wait for it, themselves.
+/// Time in the world. Each method has an async and a synchronous form. The synchronous form runs the main run loop when it
+/// is called on the main thread, and otherwise waits for the main queue.
 extension SimulatedWorld {
-  /// How long, in real time, threads of the app are waited for that have something to hear and do not listen.
-  private static let patience = 0.25
-  /// The same for who has something to read, and does that in its own time.
-  private static let readingPatience = 1.0
-  /// How long, in real time and seconds, one call waits for what the app reads in all.
+  /// How long, in seconds of real time, to wait for run loops of the app that have events to deliver.
+  private static let deliveryTimeout = 0.25
+  /// How long to wait for tasks and threads of the app that have bytes to read.
+  private static let readingTimeout = 1.0
+  /// How long one call waits for such reads in total.
   private static let readingLimit = 30.0
 
-  /// Does what is due now, at both ends and in the app, until nothing is left to do; no time passes.
+  /// Runs everything that is due now, in accessories, device and app, until nothing is left. No virtual time passes.
   public func settle() async {
     repeat {
       virtual?.run(until: virtual?.now ?? .origin)
-      await hearOnMain()
-      await waitForThreads()
+      await drainMain()
+      await waitForDelivery()
     } while !isQuiet
   }
 
-  /// Does what is due within a time, in order, with the app hearing of everything when it happens.
+  /// Lets time pass, and runs everything that is due within it in order. The app receives each event when it happens.
   public func advance(by duration: Duration) async {
     await settle()
     guard let virtual else {
@@ -37,8 +37,8 @@ extension SimulatedWorld {
     virtual.run(until: end)
   }
 
-  /// Goes on until a condition holds. Whether it did before `limit`, of the world's time, was over, and before the app
-  /// did nothing for five seconds of real time.
+  /// Lets time pass until a condition holds. Returns false if that takes longer than `limit` in the world's time, or if
+  /// nothing happens for five seconds of real time.
   @discardableResult
   public func run(
     limit: Duration = .seconds(60), isolation: isolated (any Actor)? = #isolation, until condition: () -> Bool
@@ -51,7 +51,7 @@ extension SimulatedWorld {
         switch goOn(&wait) {
         case .over: return false
         case .moved: break
-        // Threads of the app, and worlds in real time, go on by themselves.
+        // Threads of the app, and worlds in real time, continue by themselves.
         case .idle: try? await Task.sleep(for: .milliseconds(1))
         }
       }
@@ -60,14 +60,14 @@ extension SimulatedWorld {
     return true
   }
 
-  /// A wait for a condition, async or not.
+  /// One call of ``run(limit:isolation:until:)``.
   private struct Wait {
     /// The limit, in the world's time.
     let end: Instant
-    /// How long, in real time and seconds, nothing may happen.
+    /// How long, in seconds of real time, nothing may happen.
     let patience: TimeInterval
     var idleSince = Date()
-    /// Since when nothing more happens within the limit.
+    /// Since when nothing more is scheduled within the limit.
     var overSince: Date?
   }
 
@@ -82,35 +82,35 @@ extension SimulatedWorld {
       end: realm.entrance.sync { realm.entrance.loop.now } + limit, patience: virtual == nil ? limit.inSeconds : 5)
   }
 
-  /// Moves virtual time to the next thing that happens, if that is within the limit.
+  /// Moves virtual time to the next deadline, if that is within the limit.
   private func goOn(_ wait: inout Wait) -> WaitStep {
     guard let virtual, let next = virtual.nextDeadline else {
       return Date().timeIntervalSince(wait.idleSince) > wait.patience ? .over : .idle
     }
     guard next <= wait.end else {
-      // What the app heard of last may take its threads and tasks a moment.
+      // Threads and tasks of the app may take a moment for the last events.
       let begin = wait.overSince ?? Date()
       wait.overSince = begin
-      return Date().timeIntervalSince(begin) > Self.patience ? .over : .idle
+      return Date().timeIntervalSince(begin) > Self.deliveryTimeout ? .over : .idle
     }
     virtual.run(until: next)
     wait.idleSince = Date()
     return .moved
   }
 
-  /// Tasks and threads of the app that read when they get to it: time stands still for them while they do, or an
-  /// accessory would have waited long for an app that was about to read.
+  /// Tasks and threads of the app that read when they are scheduled to. Virtual time stands still while they read;
+  /// otherwise the accessory would see an app that does not read for a long time.
   private struct Readers {
-    /// How often had been read when nobody read for a while; until somebody does, nobody is waited for.
+    /// The number of reads when a wait timed out. There is no further wait until that number changes.
     var ignored: Int?
     let begin = Date()
   }
 
-  /// Whether there is more to do before time passes: the app reads, or more is brought to it.
+  /// Whether the app still reads, or gets more bytes to read, before time may pass.
   private func appReads(_ readers: inout Readers) async -> Bool {
     let (begin, first) = (Date(), realm.reading)
     if isAwaited(first, readers) {
-      while Date().timeIntervalSince(begin) < Self.readingPatience {
+      while Date().timeIntervalSince(begin) < Self.readingTimeout {
         if hasMoved(realm.reading, since: first) { return true }
         try? await Task.sleep(for: .microseconds(200))
       }
@@ -121,11 +121,11 @@ extension SimulatedWorld {
 
   private func isAwaited(_ reading: Reading, _ readers: Readers) -> Bool {
     guard virtual != nil, Date().timeIntervalSince(readers.begin) < Self.readingLimit else { return false }
-    return reading.isBringing || reading.isBehind && reading.count != readers.ignored
+    return reading.isFetching || reading.isBehind && reading.count != readers.ignored
   }
 
   private func hasMoved(_ reading: Reading, since first: Reading) -> Bool {
-    reading.isBringing || reading.count != first.count
+    reading.isFetching || reading.count != first.count
   }
 
   private var isQuiet: Bool {
@@ -134,37 +134,37 @@ extension SimulatedWorld {
     return virtual.nextDeadline.map { $0 > virtual.now } ?? true
   }
 
-  /// Until the main queue has run everything that is in it now, and everything that this led to.
-  private func hearOnMain() async {
+  /// Waits until the main queue has run everything in it, and everything that this added.
+  private func drainMain() async {
     repeat {
       await withCheckedContinuation { continuation in OperationQueue.main.addOperation { continuation.resume() } }
     } while !realm.main.isEmpty
   }
 
-  private func waitForThreads() async {
+  private func waitForDelivery() async {
     let begin = Date()
-    while !realm.isTold, Date().timeIntervalSince(begin) < Self.patience {
+    while !realm.isDelivered, Date().timeIntervalSince(begin) < Self.deliveryTimeout {
       try? await Task.sleep(for: .microseconds(200))
     }
   }
 
-  // MARK: Plain
+  // MARK: Synchronous
 
-  /// Does what is due now, at both ends and in the app, until nothing is left to do; no time passes.
+  /// Runs everything that is due now, in accessories, device and app, until nothing is left. No virtual time passes.
   @available(*, noasync, message: "await it")
   public func settle() {
     repeat {
       virtual?.run(until: virtual?.now ?? .origin)
-      hearHere()
+      runHere()
       let begin = Date()
-      while !realm.isTold, Date().timeIntervalSince(begin) < Self.patience {
-        hearHere()
+      while !realm.isDelivered, Date().timeIntervalSince(begin) < Self.deliveryTimeout {
+        runHere()
         Thread.sleep(forTimeInterval: 0.0002)
       }
     } while !isQuiet
   }
 
-  /// Does what is due within a time, in order, with the app hearing of everything when it happens.
+  /// Lets time pass, and runs everything that is due within it in order. The app receives each event when it happens.
   @available(*, noasync, message: "await it")
   public func advance(by duration: Duration) {
     settle()
@@ -181,7 +181,7 @@ extension SimulatedWorld {
     virtual.run(until: end)
   }
 
-  /// Goes on until a condition holds; see the async one.
+  /// Lets time pass until a condition holds; see the async form.
   @available(*, noasync, message: "await it")
   @discardableResult
   public func run(limit: Duration = .seconds(60), until condition: () -> Bool) -> Bool {
@@ -193,7 +193,7 @@ extension SimulatedWorld {
         switch goOn(&wait) {
         case .over: return false
         case .moved: break
-        // Threads of the app, and worlds in real time, go on by themselves.
+        // Threads of the app, and worlds in real time, continue by themselves.
         case .idle: Thread.sleep(forTimeInterval: 0.001)
         }
       }
@@ -206,18 +206,18 @@ extension SimulatedWorld {
   private func appReads(_ readers: inout Readers) -> Bool {
     let (begin, first) = (Date(), realm.reading)
     if isAwaited(first, readers) {
-      while Date().timeIntervalSince(begin) < Self.readingPatience {
+      while Date().timeIntervalSince(begin) < Self.readingTimeout {
         if hasMoved(realm.reading, since: first) { return true }
         Thread.sleep(forTimeInterval: 0.0002)
-        hearHere()
+        runHere()
       }
       readers.ignored = first.count
     }
     return false
   }
 
-  /// On the main thread, by running its run loop; on another, by waiting for the main queue and running its own.
-  private func hearHere() {
+  /// Runs the run loop on the main thread. On another thread waits for the main queue and runs that thread's run loop.
+  private func runHere() {
     if Thread.isMainThread {
       repeat { _ = RunLoop.main.run(mode: .default, before: Date()) } while !realm.main.isEmpty
       return

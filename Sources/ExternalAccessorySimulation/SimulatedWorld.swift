@@ -7,8 +7,8 @@ import AccessoryWorlds
 import ExternalAccessory
 import Foundation
 
-/// A world of simulated accessories that `EAAccessoryManager.shared()` shows while it lasts: what a test of an app
-/// stands on, and what the app cannot see.
+/// A world of simulated accessories, which `EAAccessoryManager.shared()` shows while the world exists. A test controls it;
+/// the app under test uses Apple's API only.
 ///
 /// ```swift
 /// try await withSimulatedWorld { world in
@@ -19,28 +19,28 @@ import Foundation
 /// }
 /// ```
 ///
-/// Time is virtual unless ``Settings/clock`` says otherwise: nothing happens on the accessories' side until
-/// ``settle()``, ``advance(by:)`` or ``run(limit:until:)`` lets it, and then everything that was told to the app has
-/// been heard when they return: on the main thread, and on run loops of the app's own. Timers of the app stay real.
+/// Time is virtual unless ``Settings/clock`` is `.real`: accessories and device do something only in ``settle()``,
+/// ``advance(by:)`` and ``run(limit:isolation:until:)``. When these return, the app has received all events, on the main
+/// thread and on its own run loops. Timers of the app run in real time.
 public final class SimulatedWorld: @unchecked Sendable {
   /// The realm that the manager shows.
   let realm: AccessoryRealm
-  /// The loop of virtual time; nil in real time.
+  /// The entrance to the loop in virtual time; nil in real time.
   let virtual: VirtualEntrance?
   let settings: Settings
   /// The world. On its loop only.
   private let inner: World
   private var isInstalled = true
   private var accessories: [WorldAccessory] = []
-  /// Apps beside the one under test. On the loop only.
+  /// Other apps of the device. On the loop only.
   private var others: [AppView] = []
-  /// The steps of a scenario, while they are played. On the loop only.
+  /// The scenario that is being played. On the loop only.
   var timeline: ScenarioTimeline?
-  private let lock = NSLock()
+  private let lock = Lock()
 
-  /// A world with a device, an app and nothing plugged in; the manager shows it until ``end()``.
+  /// A world with a device, an app and no accessories. The manager shows it until ``end()``.
   ///
-  /// - Throws: when the system gives no thread or descriptor, which virtual time needs none of.
+  /// - Throws: in real time, an error if the system has no thread or file descriptor left.
   public init(_ settings: Settings = Settings()) throws {
     self.settings = settings
     let entrance: any LoopEntrance
@@ -64,9 +64,10 @@ public final class SimulatedWorld: @unchecked Sendable {
 
   deinit { end() }
 
-  /// Unplugs everything and gives the manager back what it showed before. Done by ``withSimulatedWorld(_:_:)``.
+  /// Unplugs everything, and makes the manager show what it showed before. ``withSimulatedWorld(_:isolation:_:)`` calls it.
   ///
-  /// The app hears of it on the main thread, later: ``settle()`` afterwards keeps that out of the next test.
+  /// The app receives the disconnects later, on the main thread. Call ``settle()`` afterwards to keep them out of the next
+  /// test.
   public func end() {
     let isFirst = lock.withLock {
       defer { isInstalled = false }
@@ -83,7 +84,7 @@ public final class SimulatedWorld: @unchecked Sendable {
     if let virtual {
       virtual.run(until: virtual.now + .seconds(1))
     } else {
-      // Both ends hear of it in later turns of the loop.
+      // Accessories and device end in later turns of the loop.
       let limit = Date(timeIntervalSinceNow: 1)
       while perform({ $0.device.cableCount }) > 0, Date() < limit { Thread.sleep(forTimeInterval: 0.001) }
     }
@@ -94,10 +95,10 @@ public final class SimulatedWorld: @unchecked Sendable {
     realm.end()
   }
 
-  /// How much of the timeline and of the transcript was shown with failures.
+  /// How many lines of the timeline and of the transcript were shown with failures.
   private var shown = (events: 0, lines: 0)
 
-  /// What was shown before; from now on, this much was.
+  /// Returns how much was shown before, and sets how much is shown now.
   func beginShowing(_ events: Int, _ lines: Int) -> (events: Int, lines: Int) {
     lock.withLock {
       defer { shown = (events, lines) }
@@ -108,31 +109,31 @@ public final class SimulatedWorld: @unchecked Sendable {
   /// Runs `body` on the world's loop.
   func perform<Value>(_ body: (World) -> Value) -> Value { realm.entrance.sync { body(inner) } }
 
-  // MARK: What is in it
+  // MARK: Accessories
 
-  /// Adds an accessory by the name of a profile, or by the path of a profile's file.
+  /// Adds an accessory by the name of a profile, or by the path of a profile file.
   ///
-  /// - Parameter quirks: its oddities, as `easim run --quirk` takes them. With `flicker` it comes as Apple's EADemo
-  ///   describes it: without protocols first, gone, and back with its protocols.
-  /// - Throws: `SourceProblems`, which say what is wrong with the profile or a quirk and where.
+  /// - Parameter quirks: quirks as for `easim run --quirk`. With `flicker` it connects as Apple's EADemo describes: without
+  ///   protocols, then it disconnects, then it connects with its protocols.
+  /// - Throws: `SourceProblems` with the errors in the profile or in a quirk, and their positions.
   public func add(_ profile: String, quirks: [String] = []) throws -> WorldAccessory {
     var profile = try ProfileLibrary().profile(profile)
     for quirk in quirks { profile.apply(try Quirk(quirk)) }
     return add(profile)
   }
 
-  /// Adds an accessory that is what a profile says.
+  /// Adds an accessory with this profile.
   public func add(_ profile: Profile) -> WorldAccessory {
     let made = WorldAccessory(profile, in: self)
     lock.withLock { accessories.append(made) }
     return made
   }
 
-  /// Every accessory that was added.
+  /// All accessories that were added.
   var added: [WorldAccessory] { lock.withLock { accessories } }
 
-  /// Another app of the device opens a session; whether it got one. `Settings.rules.otherApps` says what that means for
-  /// the app under test.
+  /// Opens a session in another app of the device, and returns whether that worked. `Settings.rules.otherApps` determines
+  /// what this means for the app under test.
   @discardableResult
   public func openInAnotherApp(_ accessory: WorldAccessory, protocolName: String) -> Bool {
     perform { [self] inner in
@@ -146,38 +147,38 @@ public final class SimulatedWorld: @unchecked Sendable {
     }
   }
 
-  /// An app that does nothing with what it hears.
+  /// An app that ignores all events.
   private final class Onlooker: AppHandler {
     func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {}
     func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
   }
 
-  // MARK: What was seen of it
+  // MARK: What happened
 
-  /// Everything that happened, at both ends, in order.
+  /// The timeline: everything that happened to accessories, device and app, in order.
   public var events: [TimelineEvent] { perform { $0.events } }
 
-  /// What passed on the cables, one line per packet, when ``Settings/keepsTranscript`` is set.
+  /// The packets on the cables, one per line, if ``Settings/keepsTranscript`` is set.
   public var transcript: [String] { perform { $0.transcript } }
 
-  /// What the system showed to its user, in order: "Application Not Installed", and that a protocol is not declared.
+  /// The alerts that the system showed, in order: "Application Not Installed", and undeclared protocols.
   public var alerts: [String] {
     events.compactMap { event in if case .alert(let text) = event.kind { text } else { nil } }
   }
 
-  /// What the app did that it must not do: unregistered once too often, wrote without space, read without bytes, let go
-  /// of a session whose accessory is there still with a stream open. A sentence each; a test can require that there are
-  /// none.
+  /// What the app did wrong, a sentence each: unregistered too often, wrote without space, read without bytes, released a
+  /// session with a stream open. A test can require that it is empty.
   public var misuses: [String] { realm.misuses }
 
-  /// A sentence for each session that the app has not closed, and may be about to use still.
+  /// A sentence for each session that is still open.
   public var openSessions: [String] { realm.openSessions }
 
-  /// How often the app registered for notifications, less how often it took that back.
+  /// The number of registrations for notifications that were not undone.
   public var registrationCount: Int { perform { [realm] _ in realm.app.registrationCount } }
 }
 
-/// The world is its loop's; test libraries that look into values must stop here.
+/// Test libraries print the values of a failed expectation with `Mirror`. What a world contains belongs to its loop and
+/// must not be read on another thread.
 extension SimulatedWorld: CustomReflectable {
   /// Empty.
   public var customMirror: Mirror { Mirror(self, children: []) }

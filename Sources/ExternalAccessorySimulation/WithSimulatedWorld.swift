@@ -1,24 +1,26 @@
+import AccessorySessions
 import Foundation
 import Testing
 
-/// Makes a world, runs a test in it, and ends it. One after the other: tests that run side by side share one
-/// `EAAccessoryManager`, so each waits for its turn.
+/// Makes a world, runs `body` in it, and ends it.
 ///
-/// Under Swift Testing the world's timeline stands with each failed expectation of `body`, as far as it is new; see
-/// ``SimulatedWorld/report``. When `body` throws, it goes to the standard error stream.
+/// A process has one `EAAccessoryManager`, so worlds exist one at a time: tests that run in parallel wait for each other.
+///
+/// Under Swift Testing each failed expectation in `body` shows the part of the world's timeline that is new since the last
+/// one; see ``SimulatedWorld/report``. If `body` throws, the timeline is printed on standard error.
 public func withSimulatedWorld<Value>(
   _ settings: SimulatedWorld.Settings = SimulatedWorld.Settings(), isolation: isolated (any Actor)? = #isolation,
   _ body: @escaping (SimulatedWorld) async throws -> Value
 ) async throws -> Value {
-  if Turns.isInside { throw NestedWorldError() }
+  if Turns.isInWorld { throw NestedWorldError() }
   await Turns.shared.take()
   let result: Result<Value, any Error>
   do {
     let world = try SimulatedWorld(settings)
     let watched = WatchedBody(world, body)
-    await Turns.$isInside.withValue(true) { await watched.run() }
+    await Turns.$isInWorld.withValue(true) { await watched.run() }
     result = watched.result
-    if case .failure = result { FileHandle.standardError.write(Data((world.reportOfWhatIsNew + "\n").utf8)) }
+    if case .failure = result { FileHandle.standardError.write(Data((world.newReport + "\n").utf8)) }
     world.end()
     await world.settle()
   } catch {
@@ -28,16 +30,16 @@ public func withSimulatedWorld<Value>(
   return try result.get()
 }
 
-/// A world was asked for in the body of another: each waits for its turn, so this one would wait for itself.
+/// A call inside the `body` of another. It would wait for the outer world to end, which waits for it.
 struct NestedWorldError: Error, CustomStringConvertible {
   let description =
-    "withSimulatedWorld inside of withSimulatedWorld: use the world that is there, or end it and make another after it"
+    "withSimulatedWorld was called inside withSimulatedWorld: use the outer world, or call it after the outer one ends"
 }
 
-/// The body of a test, run where the test library's failures are seen and can be added to.
+/// The body of a test, run so that the test library passes failures here and the timeline can be added to them.
 ///
-/// It is run by the task that made this, on whatever actor it was written for; that the compiler cannot see through the
-/// test library's closure.
+/// The task that makes this object also runs the body, on the actor that the body was written for. The compiler cannot see
+/// that through the test library's closure, hence `@unchecked Sendable`.
 private final class WatchedBody<Value>: @unchecked Sendable {
   private let world: SimulatedWorld
   private let body: (SimulatedWorld) async throws -> Value
@@ -57,7 +59,7 @@ private final class WatchedBody<Value>: @unchecked Sendable {
     guard let test = Test.current else { return await runBody() }
     let addsReport = IssueHandlingTrait.compactMapIssues { [world] issue in
       var issue = issue
-      issue.comments.append(Comment(rawValue: world.reportOfWhatIsNew))
+      issue.comments.append(Comment(rawValue: world.newReport))
       return issue
     }
     do { try await addsReport.provideScope(for: test, testCase: .current) { await self.runBody() } } catch {
@@ -70,11 +72,11 @@ private final class WatchedBody<Value>: @unchecked Sendable {
   }
 }
 
-/// Whose turn it is, in the order in which it was asked for.
+/// Lets one world exist at a time, in the order of the calls.
 private actor Turns {
   static let shared = Turns()
-  /// Whether the current task is the body of one.
-  @TaskLocal static var isInside = false
+  /// Whether the current task is in the body of a world.
+  @TaskLocal static var isInWorld = false
   private var isTaken = false
   private var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -88,5 +90,33 @@ private actor Turns {
 
   func give() {
     if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() }
+  }
+}
+
+/// The timeline and the transcript for a failed test.
+extension SimulatedWorld {
+  /// The timeline and the transcript as text.
+  public var report: String { (events.map(\.json) + transcript).joined(separator: "\n") }
+
+  /// At most the last so many lines of each are shown.
+  private static let lineLimit = 500
+
+  /// The part of the report that was not shown before.
+  package var newReport: String {
+    let (events, lines) = (events.map(\.json), transcript)
+    let shown = beginShowing(events.count, lines.count)
+    let parts = [
+      Self.part("timeline", events, from: shown.events),
+      lines.isEmpty ? nil : Self.part("transcript", lines, from: shown.lines),
+    ]
+    return parts.compactMap(\.self).joined(separator: "\n")
+  }
+
+  private static func part(_ name: String, _ lines: [String], from first: Int) -> String {
+    let new = lines.dropFirst(first)
+    var text = first == 0 ? "the world's \(name):" : "the world's \(name), from line \(first + 1):"
+    if new.isEmpty { return text + " nothing more" }
+    if new.count > lineLimit { text += " (\(new.count - lineLimit) lines left out)" }
+    return ([text] + new.suffix(lineLimit)).joined(separator: "\n")
   }
 }

@@ -4,7 +4,7 @@ public import AccessorySimulator
 import AccessoryWorlds
 import ExternalAccessory
 
-/// An accessory of a ``SimulatedWorld``, and the accessory's side of its sessions.
+/// An accessory of a ``SimulatedWorld``.
 ///
 /// ```swift
 /// let meter = try world.add("echo")
@@ -12,9 +12,9 @@ import ExternalAccessory
 /// await world.settle()
 /// ```
 ///
-/// It does with its sessions what its profile says, until ``behave(_:)`` or ``takeSessions()`` says otherwise.
+/// It handles its sessions as its profile says, unless ``behave(_:)`` or ``takeSessions()`` is called.
 public final class WorldAccessory: @unchecked Sendable {
-  /// What it is.
+  /// Its profile.
   public let profile: Profile
   private unowned let world: SimulatedWorld
   // On the loop.
@@ -33,7 +33,7 @@ public final class WorldAccessory: @unchecked Sendable {
 
   private func perform<Value>(_ body: (SimulatedAccessory, World) -> Value) -> Value {
     world.perform { inner in
-      guard let simulated else { preconditionFailure("an accessory of a world is made when it is added") }
+      guard let simulated else { preconditionFailure("the accessory has no simulation: it is made in init") }
       return body(simulated, inner)
     }
   }
@@ -44,16 +44,16 @@ public final class WorldAccessory: @unchecked Sendable {
   public func plugIn() {
     perform { simulated, _ in
       do { try simulated.plugIn() } catch {
-        preconditionFailure("a cable in memory can always be plugged in: \(error)")
+        preconditionFailure("plugging in an in-memory cable failed: \(error)")
       }
     }
   }
 
-  /// Unplugs it in order.
+  /// Unplugs it: what is under way is still delivered.
   public func unplug() { perform { simulated, _ in simulated.unplug() } }
 
-  /// Pulls its cable without a word: what is under way is lost. Where it is `unnoticed`, the device goes on as if the
-  /// accessory were there, and finds out when it has sent something that nobody acknowledges: a ghost.
+  /// Pulls its cable: what is under way is lost. If `unnoticed`, the device still shows the accessory as connected, until
+  /// something that it sends is not acknowledged.
   public func pull(unnoticed: Bool = false) {
     perform { simulated, inner in inner.pull(simulated, unnoticed: unnoticed) }
   }
@@ -61,25 +61,25 @@ public final class WorldAccessory: @unchecked Sendable {
   /// Whether it is plugged in.
   public var isPluggedIn: Bool { perform { simulated, _ in simulated.isAttached } }
 
-  /// The device resets the link: the accessory goes and comes back, with the plug where it was.
+  /// Makes the device reset the link: the accessory disconnects and connects again without being unplugged.
   public func resetLink() {
     perform { _, inner in inner.device.resetLinks(serial: profile.identity.serialNumber) }
   }
 
   // MARK: Sessions
 
-  /// Closes its sessions and stays.
+  /// Closes its sessions and stays connected.
   public func closeSessions() { perform { simulated, _ in simulated.closeSessions() } }
 
-  /// Does this with sessions that are opened from now on.
+  /// Handles sessions that are opened from now on with this behaviour.
   public func behave(_ behavior: any AccessoryBehavior) { perform { _, _ in self.behavior = behavior } }
 
-  /// Leaves sessions that are opened from now on to the test: see ``sessions``.
+  /// Hands sessions that are opened from now on to the test: see ``sessions``.
   public func takeSessions() {
     behave(TakenSessions(world: world) { [unowned self] session in taken.append(session) })
   }
 
-  /// The accessory's ends of the sessions that were opened since ``takeSessions()``, in order.
+  /// The sessions that were opened since ``takeSessions()``, from the accessory's side, in order.
   public var sessions: [WorldSession] { perform { _, _ in taken } }
 }
 
@@ -95,7 +95,7 @@ private struct TakenSessions: AccessoryBehavior {
   }
 }
 
-/// As with ``SimulatedWorld``.
+/// See ``SimulatedWorld``'s mirror.
 extension WorldAccessory: CustomReflectable {
   /// Empty.
   public var customMirror: Mirror { Mirror(self, children: []) }

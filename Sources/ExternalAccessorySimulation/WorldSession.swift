@@ -2,7 +2,7 @@ public import AccessorySessions
 import ExternalAccessory
 public import IAP2
 
-/// The accessory's end of one session, as bytes: see ``WorldAccessory/takeSessions()``.
+/// One session from the accessory's side, as bytes: see ``WorldAccessory/takeSessions()``.
 ///
 /// ```swift
 /// let session = try #require(meter.sessions.first)
@@ -23,14 +23,14 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
     entrance = world.realm.entrance
   }
 
-  /// The protocol it was opened for.
+  /// The protocol.
   public var protocolName: String { session.protocolName }
   /// Whether it is open.
   public var isOpen: Bool { entrance.sync { session.isOpen } }
-  /// Everything that the accessory has read.
+  /// All bytes that the accessory has read.
   public var received: [UInt8] { entrance.sync { bytes } }
 
-  /// Sends bytes to the app; what does not fit now goes as soon as it does.
+  /// Sends bytes to the app. What does not fit now is sent as soon as there is room.
   public func send(_ bytes: [UInt8]) {
     entrance.sync {
       outgoing += bytes
@@ -38,10 +38,10 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
     }
   }
 
-  /// Bytes that were sent and not taken yet, for want of room at the other end.
+  /// The number of bytes that still wait for room.
   public var unsent: Int { entrance.sync { outgoing.count } }
 
-  /// While it is set, the accessory reads nothing, and writing to it comes to a halt.
+  /// While it is true the accessory reads nothing, so that the app's writes soon find no room.
   public var isStalled: Bool {
     get { entrance.sync { isStalledNow } }
     set {
@@ -52,18 +52,18 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
     }
   }
 
-  /// Ends the session from the accessory's side.
+  /// Ends the session.
   public func close() { entrance.sync { session.close() } }
 
   // MARK: On the loop
 
-  /// Bytes came.
+  /// Bytes arrived.
   public func sessionIsReadable(_ session: Session) { pull() }
 
   /// There is room again.
   public func sessionIsWritable(_ session: Session) { push() }
 
-  /// It is over.
+  /// The session ended.
   public func session(_ session: Session, endedWith end: SessionEnd) { pull() }
 
   private func pull() {
@@ -83,7 +83,7 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
   }
 }
 
-/// As with ``SimulatedWorld``.
+/// See ``SimulatedWorld``'s mirror.
 extension WorldSession: CustomReflectable {
   /// Empty.
   public var customMirror: Mirror { Mirror(self, children: []) }

@@ -2,7 +2,7 @@ public import ExternalAccessorySimulation
 public import XCTest
 
 extension XCTestCase {
-  /// A world for this test, async or not: it ends with the test, and when the test failed its timeline is printed.
+  /// A world that ends with this test. If the test fails, the timeline is printed.
   ///
   /// ```swift
   /// final class AppTests: XCTestCase {
@@ -15,14 +15,14 @@ extension XCTestCase {
   /// }
   /// ```
   ///
-  /// A test that is not async runs the main run loop itself, on the main thread, so timers and streams of the app work
-  /// as in an app.
+  /// A synchronous test runs the main run loop on the main thread, so that timers and streams of the app work as in an
+  /// app. The test may also be async.
   public func simulatedWorld(_ settings: SimulatedWorld.Settings = SimulatedWorld.Settings()) throws -> SimulatedWorld {
     let world = try SimulatedWorld(settings)
-    // XCTest keeps the blocks of a test, and the test, until all tests are over.
+    // XCTest keeps the teardown blocks until all tests have run, so the world is released explicitly.
     var held: SimulatedWorld? = world
     addTeardownBlock { [unowned self] in
-      if testRun?.hasSucceeded == false, let held { print("\(name): \(held.reportOfWhatIsNew)") }
+      if testRun?.hasSucceeded == false, let held { print("\(name): \(held.newReport)") }
       held?.end()
       held?.settle()
       held = nil

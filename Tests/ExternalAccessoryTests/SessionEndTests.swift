@@ -22,7 +22,7 @@ import Testing
         session.outputStream?.open()
         await world.settle()
         #expect(world.misuses == [])
-        #expect(world.openSessions == ["a session on com.example.echo was never closed"])
+        #expect(world.openSessions == ["a session on com.example.echo is still open"])
         switch closes {
         case "one": session.inputStream?.close()
         case "both": session.stop()
@@ -33,7 +33,7 @@ import Testing
         await world.settle()
       }
       await world.settle()
-      let sentence = "a session on com.example.echo was let go of and never closed: close both of its streams"
+      let sentence = Misuse.sessionNotClosed("com.example.echo").description
       #expect(world.misuses == (closes == "nothing" || closes == "one" ? [sentence] : []))
       #expect(world.openSessions == [])
     }

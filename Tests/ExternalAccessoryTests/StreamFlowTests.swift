@@ -133,7 +133,7 @@ import Testing
       var buffer = [UInt8](repeating: 0, count: 16)
       #expect(open.session.inputStream?.read(&buffer, maxLength: 16) == 0)
       #expect(open.session.inputStream?.streamStatus == .open)
-      #expect(world.misuses == ["read without bytes available on com.example.echo: Apple's stream would wait"])
+      #expect(world.misuses == [Misuse.readWithoutBytes("com.example.echo").description])
     }
   }
 

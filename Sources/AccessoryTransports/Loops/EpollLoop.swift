@@ -132,7 +132,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   ///
   /// - Throws: when the system gives no thread.
   public func start() throws(SystemError) {
-    let code = threadLock.with { () -> Int32 in
+    let code = threadLock.withLock { () -> Int32 in
       precondition(thread == nil && runner.load(ordering: .acquiring) == 0, "an EpollLoop is being run already")
       var made = pthread_t()
       let context = Unmanaged.passRetained(self)
@@ -163,7 +163,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   public func stop() {
     stopIsAsked.store(true, ordering: .releasing)
     registry.wake()
-    let ended = threadLock.with { () -> pthread_t? in
+    let ended = threadLock.withLock { () -> pthread_t? in
       guard let thread, thread != pthread_self() else { return nil }
       self.thread = nil
       return thread

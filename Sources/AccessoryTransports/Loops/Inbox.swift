@@ -1,3 +1,4 @@
+import AccessoryCore
 import Synchronization
 
 /// What other threads hand to a loop, until the loop takes it all at once.
@@ -14,7 +15,7 @@ final class Inbox<Work>: @unchecked Sendable {
   /// Adds work, from any thread, and says whether it is the first since the last ``takeAll(_:)``: then the loop may
   /// have to be woken.
   func add(_ work: Work) -> Bool {
-    lock.with {
+    lock.withLock {
       given.append(work)
       isFilled.store(true, ordering: .releasing)
       return given.count == 1
@@ -27,7 +28,7 @@ final class Inbox<Work>: @unchecked Sendable {
   /// Passes on what was given up to now, in order; what is given meanwhile waits for the next call. On the loop only.
   func takeAll(_ body: (Work) -> Void) {
     if isEmpty { return }
-    lock.with {
+    lock.withLock {
       swap(&given, &taken)
       isFilled.store(false, ordering: .releasing)
     }

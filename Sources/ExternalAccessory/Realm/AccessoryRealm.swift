@@ -1,71 +1,69 @@
 internal import AccessoryCore
 package import AccessoryHost
 internal import AccessorySessions
-internal import AccessoryTransports
 import Foundation
 
-/// One device and one app's view of it, behind Apple's names: what `EAAccessoryManager.shared()` shows at a time.
+/// The simulated Apple device and the app's view of it, behind Apple's API: what `EAAccessoryManager.shared()` shows.
 ///
-/// There is one realm of the bench, made at first use and kept for the life of the process; and a realm for each world
-/// of a test, put in its place while the world lasts. Every `EAAccessory` knows the realm it came from, so one that
-/// outlives its world answers as one that is gone.
+/// The bench has one realm, made at first use and kept until the process ends. Each world of a test has its own and
+/// replaces the bench's while the world exists. Every `EAAccessory` keeps the realm it came from, so an accessory that
+/// outlives its world reports that it is disconnected.
 ///
-/// ## The threads
+/// ## Threads
 ///
 /// ```
 ///   app threads               the loop (one thread, or a lock)            the main thread
 ///   manager, accessory ──wait──▶ AppView, Device, sessions ──MainDelivery──▶ notifications, delegates
 ///   stream read, write ──lock──▶ SessionPipe ◀──lock── Session
-///                                    └── run-loop source ──▶ the thread whose run loop a stream is scheduled on
+///                                    └── run-loop source ──▶ the thread whose run loop a stream is scheduled in
 /// ```
 ///
-/// - Everything that decides lives on the loop. Questions from the app go there and wait for the answer
-///   (``LoopEntrance/sync(_:)``); the loop never waits for the app and never runs its code, so the wait is short and
-///   cannot deadlock.
-/// - The bytes of a session do not hop: a ``SessionPipe`` holds a bounded buffer each way under a lock, and the loop is
-///   called only when a buffer goes from empty to filled or from full to half empty.
-/// - Notifications and delegates are told on the main thread, in order, by ``MainDelivery``.
-/// - The events of a stream are told by a run-loop source on whatever loop and mode it is scheduled in. Where nobody
-///   runs the main run loop (a program in `dispatchMain()`, an async `main`, Swift Testing), streams of the main run
-///   loop are told through the main queue instead.
+/// - All decisions are made on the loop. Calls from the app block until the loop answers (``LoopEntrance/sync(_:)``). The
+///   loop never waits for the app and never runs the app's code, so the wait is short and cannot deadlock.
+/// - Session bytes are not handed over call by call. ``SessionPipe`` has a bounded buffer for each direction under a lock,
+///   and the loop is called only when the outgoing buffer stops being empty or the incoming one is half empty again.
+/// - ``MainDelivery`` posts notifications and calls accessory delegates on the main thread, in order.
+/// - A run-loop source delivers the events of a stream in the run loop and mode that the stream is scheduled in. If
+///   nothing runs the main run loop (`dispatchMain()`, an async `main`, Swift Testing), events of streams scheduled in it
+///   are delivered on the main queue instead.
 package final class AccessoryRealm: AppHandler, @unchecked Sendable {
-  /// The way to the loop.
+  /// Runs work on the loop.
   package let entrance: any LoopEntrance
-  /// The way to the main thread.
+  /// Runs work on the main thread.
   package let main = MainDelivery()
-  /// What Apple leaves open.
+  /// The behaviours that Apple's documentation leaves open.
   package let settings: FrameworkSettings
-  /// What streams signalled and no run loop has performed yet.
-  let signals = SignalCount()
-  /// Closed while the app is suspended.
-  let gate = AppGate()
+  /// The number of stream events that were signalled and that no run loop has delivered yet.
+  let signals = Locked(0)
+  /// Whether the app runs. Streams of a suspended app deliver their events when it runs again.
+  let isAppRunning = Locked(true)
 
-  /// The search for accessories that wait to be configured.
+  /// The search for unconfigured Wi-Fi accessories.
   package let air: WiFiAir
-  /// Who answers the Bluetooth picker. On the loop.
-  package var picker: (any PickerStage)?
-  /// Keeps whatever holds the device's cables; dropped with the realm.
+  /// Answers the Bluetooth picker. On the loop.
+  package var picker: (any PickerAnswering)?
+  /// Keeps the owner of the device's cables alive.
   package var holder: AnyObject?
   private var appView: AppView?
-  /// The objects that apps hold, by connection ID. On the loop only.
+  /// The accessory objects of this realm, by connection ID. On the loop only.
   private var objects: [Int: EAAccessory] = [:]
-  /// Pipes of sessions that are not over. On the loop only.
+  /// The pipes of sessions that have not ended. On the loop only.
   private var pipes: [ObjectIdentifier: SessionPipe] = [:]
-  /// What a picker chose and is not published yet. On the loop only.
+  /// Picker choices that have not connected yet. On the loop only.
   var choices: [Choice] = []
-  /// What is noted of the app on any thread.
+  /// Misuses noted on any thread.
   private let noted = Locked(Remarks())
-  /// What was noted by the app's view, which is gone. On the loop only.
+  /// Misuses noted by the app view of an ended realm. On the loop only.
   private var earlier: [String] = []
 
-  /// A realm that looks at nothing yet: ``look(at:settings:)``.
+  /// A realm without a device: see ``look(at:as:)``.
   package init(_ entrance: any LoopEntrance, settings: FrameworkSettings) {
     self.entrance = entrance
     self.settings = settings
     air = WiFiAir(main, stoppedFirst: settings.configurationOrder == .stoppedFirst)
   }
 
-  /// Becomes an app that looks at a device. On the loop.
+  /// Connects the realm to a device, as an app with these settings. On the loop.
   package func look(at device: Device, as app: AppSettings) {
     precondition(appView == nil, "a realm looks at one device for its whole life")
     var app = app
@@ -79,11 +77,11 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     return appView
   }
 
-  /// What the app sees; nothing when nobody looks. On the loop.
+  /// What the app sees; empty outside of ``look(at:as:)`` and ``end()``. On the loop.
   package var accessories: [PublishedAccessory] { appView?.accessories ?? [] }
 
-  /// Looks no longer: the app's view and this realm hold each other until then. Accessories that outlive it are gone,
-  /// and what was noted of the app can still be asked.
+  /// Disconnects the realm from the device. Until then the app view and the realm retain each other. Accessories that
+  /// outlive it report that they are disconnected; the misuses can still be read.
   package func end() {
     air.end()
     entrance.sync {
@@ -98,7 +96,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     }
   }
 
-  // MARK: What the app asks
+  // MARK: Calls from the app
 
   var connectedAccessories: [EAAccessory] {
     entrance.sync {
@@ -117,7 +115,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   func unregister() { entrance.sync { appView?.unregister() } }
 
-  /// Opens a session, or says why there is none.
+  /// Opens a session, or throws the reason why not.
   func openSession(with accessory: PublishedAccessory, protocolName: String) throws(AppSessionError) -> SessionPipe {
     let result = entrance.sync { () -> Result<SessionPipe, AppSessionError> in
       do throws(AppSessionError) {
@@ -134,34 +132,35 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     return try result.get()
   }
 
-  /// A session is over and everything was told. On the loop.
+  /// A session ended and all its events were queued. On the loop.
   func forget(_ pipe: SessionPipe) { pipes[ObjectIdentifier(pipe)] = nil }
 
   // MARK: Misuse
 
-  /// What the app did that it must not do, in order; what the manager noticed first.
+  /// What the app did wrong: first what the app view noticed, then what streams and sessions noticed, each in order.
   package var misuses: [String] { entrance.sync { appView?.misuses ?? earlier } + noted.withLock { $0.texts } }
 
-  /// Sessions that are not over and that the app has not let go of, a sentence each.
+  /// A sentence for each session that neither the accessory nor the app has ended.
   package var openSessions: [String] {
     entrance.sync {
-      pipes.values.filter { !$0.isLetGo }.map(\.protocolName).sorted().map { "a session on \($0) was never closed" }
+      pipes.values.filter { !$0.isLetGo }.map(\.protocolName).sorted().map { "a session on \($0) is still open" }
     }
   }
 
-  func note(misuse text: String) { noted.withLock { $0.add(text) } }
+  func note(_ misuse: Misuse) { noted.withLock { $0.add("\(misuse)") } }
 
-  // MARK: What the app hears
+  // MARK: Events for the app
 
   /// On the loop.
   package func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     let object = object(accessory)
-    let choice = accessory.protocols.isEmpty ? nil : choices.first { $0.serial == accessory.serialNumber && !$0.isTold }
-    choice?.isTold = true
+    let choice =
+      accessory.protocols.isEmpty ? nil : choices.first { $0.serial == accessory.serialNumber && !$0.isPosted }
+    choice?.isPosted = true
     main.add {
       let message = EAAccessoryManager.AccessoryDidConnectMessage(accessory: object, userSelected: choice != nil)
       NotificationCenter.default.post(message.notification)
-      // Foundation keeps those who observe the typed message apart, and tells them of nothing else.
+      // Foundation keeps observers of the typed message separate: they do not receive the notification.
       MainActor.assumeIsolated { NotificationCenter.default.post(message, subject: EAAccessoryManager.shared()) }
     }
   }
@@ -171,7 +170,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     let object = object(accessory)
     let ended = pipes.values.filter { $0.connectionID == accessory.connectionID }
     main.add { [settings] in
-      if settings.endOrder == .streamsFirst { for pipe in ended { pipe.tellMainNow() } }
+      if settings.endOrder == .streamsFirst { for pipe in ended { pipe.deliverAllOnMain() } }
       let message = EAAccessoryManager.AccessoryDidDisconnectMessage(accessory: object)
       NotificationCenter.default.post(message.notification)
       MainActor.assumeIsolated { NotificationCenter.default.post(message, subject: EAAccessoryManager.shared()) }
@@ -188,11 +187,11 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   /// On the loop.
   package func appRuns(_ isRunning: Bool, _ app: AppView) {
-    gate.set(isOpen: isRunning)
-    if isRunning { for pipe in pipes.values { pipe.goOn() } }
+    isAppRunning.withLock { $0 = isRunning }
+    if isRunning { for pipe in pipes.values { pipe.resume() } }
   }
 
-  /// Not at once: the notification and the delegate of one disconnect are told of one object.
+  /// In a later turn, so that the notification and the delegate call of one disconnect carry the same object.
   private func forgetLater(_ accessory: PublishedAccessory) {
     entrance.loop.schedule(after: .zero) { [weak self] in self?.objects[accessory.connectionID] = nil }
   }
@@ -205,38 +204,20 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   }
 }
 
-/// Test libraries look into the values of a failed expectation, and an accessory leads here: everything further is a
-/// loop's, and must not be looked at from another thread.
+/// Test libraries print the values of a failed expectation with `Mirror`, and an accessory leads here. What the realm
+/// contains belongs to its loop and must not be read on another thread.
 extension AccessoryRealm: CustomReflectable {
   /// Empty.
   package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Whether the app runs. Streams of a suspended app tell nothing; what is due then is told when it runs again.
-final class AppGate: @unchecked Sendable {
-  private let lock = NSLock()
-  private var isOpenNow = true
-
-  var isOpen: Bool { lock.withLock { isOpenNow } }
-  func set(isOpen: Bool) { lock.withLock { isOpenNow = isOpen } }
-}
-
-/// How many run-loop sources were signalled and not performed: what a test waits for before it lets time pass.
-final class SignalCount: @unchecked Sendable {
-  private let lock = NSLock()
-  private var count = 0
-
-  var isZero: Bool { lock.withLock { count == 0 } }
-  func add(_ difference: Int) { lock.withLock { count += difference } }
-}
-
 extension AccessoryRealm {
-  /// Whether no stream has anything to tell on a run loop of a thread of the app's own.
-  package var isTold: Bool { signals.isZero }
+  /// Whether run loops have delivered all stream events that were signalled.
+  package var isDelivered: Bool { signals.withLock { $0 == 0 } }
 
-  /// How far the app is with what has come in all of its sessions; a suspended app is waited for by nobody.
+  /// How far the app has read in all of its sessions. A test does not wait for a suspended app.
   package var reading: Reading {
-    guard gate.isOpen else { return Reading() }
+    guard isAppRunning.withLock({ $0 }) else { return Reading() }
     return entrance.sync { pipes.values.map(\.reading).reduce(Reading(), +) }
   }
 }

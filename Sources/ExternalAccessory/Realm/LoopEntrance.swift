@@ -2,21 +2,21 @@ package import AccessoryCore
 package import AccessoryTransports
 import Foundation
 
-/// How threads of the app get to what lives on a loop.
+/// Runs work of the app's threads on the loop.
 package protocol LoopEntrance: AnyObject, Sendable {
   /// The loop.
   var loop: any EventLoop { get }
-  /// Runs `body` on the loop and waits for what it says.
+  /// Runs `body` on the loop and returns its result. Blocks until then.
   func sync<Value>(_ body: () -> Value) -> Value
-  /// Runs `body` on the loop, later.
+  /// Runs `body` on the loop later.
   func async(_ body: @escaping @Sendable () -> Void)
 }
 
-/// The entrance to a loop with a thread of its own: the bench, and worlds in real time.
+/// For a loop with a thread of its own: the bench, and worlds in real time.
 package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
   private let epoll: EpollLoop
 
-  /// Starts the loop, which runs until this is let go.
+  /// Starts the loop. It runs until this object is released.
   package init(_ loop: EpollLoop) throws {
     epoll = loop
     try loop.start()
@@ -27,7 +27,7 @@ package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
   /// The loop.
   package var loop: any EventLoop { epoll }
 
-  /// Waits for the loop's thread; called on it, runs at once.
+  /// Blocks until the loop's thread has run `body`. On that thread it runs at once.
   package func sync<Value>(_ body: () -> Value) -> Value {
     if epoll.isCurrent { return body() }
     let done = DispatchSemaphore(value: 0)
@@ -40,15 +40,15 @@ package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
       }
       done.wait()
     }
-    guard let value = work.value else { preconditionFailure("a loop ran work and has nothing to show for it") }
+    guard let value = work.value else { preconditionFailure("the loop signalled work that it did not run") }
     return value
   }
 
-  /// In a later turn.
+  /// Runs `body` in a later turn.
   package func async(_ body: @escaping @Sendable () -> Void) { epoll.execute(body) }
 
-  /// What the caller waits for: nothing runs beside it, and nothing of it is left on the loop when the caller goes on,
-  /// whenever the loop lets go of the work itself.
+  /// The body that the caller waits for. It is removed before the caller continues, so that the loop, which may release
+  /// the work later, does not release anything that the body captured.
   private final class Work<Value>: @unchecked Sendable {
     var body: (() -> Value)?
     var value: Value?
@@ -60,31 +60,32 @@ package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
   }
 }
 
-/// The entrance to a loop without a thread: whoever holds the lock is on the loop, and time passes when a test says so.
+/// For a loop without a thread: the thread that has the lock is on the loop, and time passes only in ``run(until:)``.
 package final class VirtualEntrance: LoopEntrance, @unchecked Sendable {
   private let virtual: VirtualLoop
+  /// Recursive, because work on the loop may call ``sync(_:)`` again.
   private let lock = NSRecursiveLock()
 
-  /// An entrance to a loop that nobody else uses.
+  /// Takes over a loop that nothing else uses.
   package init(_ loop: VirtualLoop) { virtual = loop }
 
   /// The loop.
   package var loop: any EventLoop { virtual }
 
-  /// Under the lock.
+  /// Runs `body` under the lock.
   package func sync<Value>(_ body: () -> Value) -> Value { lock.withLock(body) }
 
-  /// In the next turn that a test makes.
+  /// Runs `body` in the next turn.
   package func async(_ body: @escaping @Sendable () -> Void) { virtual.execute(body) }
 
-  /// The next deadline; nil when nothing is to be done.
+  /// The next deadline; nil if nothing is scheduled.
   package var nextDeadline: Instant? { lock.withLock { virtual.nextDeadline } }
 
-  /// The time.
+  /// The loop's time.
   package var now: Instant { lock.withLock { virtual.now } }
 
-  /// Does what is due up to an instant, and lets the time be no later than it. Time stands still forever when two
-  /// machines answer each other without end, and that is a defect of this package.
+  /// Runs everything that is due up to an instant; the time is then at most that instant. Stops the process if work makes
+  /// more work at the same instant without end, which is a defect of this package.
   package func run(until instant: Instant) {
     lock.withLock {
       do { try virtual.run(until: { false }, limit: instant - virtual.now) } catch { fatalError("\(error)") }

@@ -1,23 +1,24 @@
+internal import AccessoryCore
 import Foundation
 
-/// What is told on the main thread, in order.
+/// Runs work on the main thread, in order: notifications, delegates, picker completions.
 ///
-/// Through `OperationQueue.main`, because an observer that asked for the main queue is waited for, and from a block of
-/// `DispatchQueue.main` that wait never ends.
+/// It uses `OperationQueue.main`. An observer that asked for the main queue is waited for, and waiting for it in a block
+/// of `DispatchQueue.main` would never end.
 package final class MainDelivery: @unchecked Sendable {
-  private let lock = NSLock()
+  private let lock = Lock()
   private var waiting: [() -> Void] = []
-  private var isTelling = false
+  private var isBusy = false
   private var nudges = 0
 
-  /// Adds something to tell. From any thread.
-  package func add(_ telling: @escaping () -> Void) {
-    lock.withLock { waiting.append(telling) }
-    OperationQueue.main.addOperation { self.tellNext() }
+  /// Queues work. From any thread.
+  package func add(_ work: @escaping () -> Void) {
+    lock.withLock { waiting.append(work) }
+    OperationQueue.main.addOperation { self.runNext() }
   }
 
-  /// Does something where no run loop does it: a running main run loop has its own way to the same thing, and this
-  /// then costs it next to nothing. From any thread; who calls has one of these on its way at a time.
+  /// Queues `body` unless the main run loop is running by then, because a running main run loop does the same work by
+  /// itself. `begin` is called on the main queue in either case. From any thread; a caller has at most one nudge queued.
   package func nudge(begin: @escaping @Sendable () -> Void, unlessRunning body: @escaping @Sendable () -> Void) {
     lock.withLock { nudges += 1 }
     DispatchQueue.main.async { [self] in
@@ -27,20 +28,20 @@ package final class MainDelivery: @unchecked Sendable {
     }
   }
 
-  /// Whether everything was told, to the end.
-  package var isEmpty: Bool { lock.withLock { waiting.isEmpty && !isTelling && nudges == 0 } }
+  /// Whether all work is done.
+  package var isEmpty: Bool { lock.withLock { waiting.isEmpty && !isBusy && nudges == 0 } }
 
-  /// How much is on its way.
+  /// How much work is queued.
   package var backlog: Int { lock.withLock { waiting.count + nudges } }
 
-  /// One operation for each: between two of them the main run loop gets its turn.
-  private func tellNext() {
-    let (next, wasTelling) = lock.withLock { () -> ((() -> Void)?, Bool) in
-      defer { isTelling = true }
-      return (waiting.isEmpty ? nil : waiting.removeFirst(), isTelling)
+  /// One operation for each piece of work, so that the main run loop gets its turn between two of them.
+  private func runNext() {
+    let (next, wasBusy) = lock.withLock { () -> ((() -> Void)?, Bool) in
+      defer { isBusy = true }
+      return (waiting.isEmpty ? nil : waiting.removeFirst(), isBusy)
     }
     next?()
-    // What is told may run the main run loop, and that brings the next one here.
-    lock.withLock { isTelling = wasTelling }
+    // The work may run the main run loop, which starts the next piece before this one ends.
+    lock.withLock { isBusy = wasBusy }
   }
 }

@@ -2,7 +2,7 @@ import Foundation
 
 /// The stream of bytes from an accessory.
 ///
-/// Foundation's own streams never tell their delegate anything on this system, so nothing of them is used.
+/// On Linux, Foundation's own streams never call their delegate, so this class overrides everything.
 final class AccessoryInputStream: InputStream {
   private let pipe: SessionPipe
 
@@ -54,7 +54,7 @@ final class AccessoryOutputStream: OutputStream {
   }
 
   required init(toMemory: ()) {
-    fatalError("an output stream to an accessory comes from an EASession")
+    fatalError("output streams to accessories come from EASession.outputStream")
   }
 
   deinit { pipe.abandon(.output) }
@@ -86,6 +86,6 @@ final class AccessoryOutputStream: OutputStream {
 }
 
 extension Stream.Status {
-  /// Whether bytes may be asked of a stream in this state: what came before the end, or an error that says why not.
+  /// Whether reads and writes are allowed. After the end they are: they return what is left, or the error.
   fileprivate var isUsable: Bool { self != .notOpen && self != .closed }
 }

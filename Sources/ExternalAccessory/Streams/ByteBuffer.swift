@@ -1,8 +1,8 @@
-/// A bounded run of bytes between two threads, under its owner's lock.
+/// A bounded first-in, first-out buffer of bytes. Its owner protects it with a lock.
 struct ByteBuffer {
   private var bytes: [UInt8] = []
   private var head = 0
-  /// How many bytes it takes at most.
+  /// The limit, in bytes.
   let capacity: Int
 
   init(capacity: Int) { self.capacity = capacity }
@@ -11,7 +11,7 @@ struct ByteBuffer {
   var isEmpty: Bool { count == 0 }
   var room: Int { max(0, capacity - count) }
 
-  /// Takes as much as there is room for; all of it, where `isForced`.
+  /// Appends as much as there is room for, or everything if `isForced`. Returns how much that was.
   mutating func append(_ source: UnsafeRawBufferPointer, isForced: Bool = false) -> Int {
     let taken = isForced ? source.count : min(room, source.count)
     if head > 0, head == bytes.count || bytes.count + taken > 2 * capacity {
@@ -22,7 +22,7 @@ struct ByteBuffer {
     return taken
   }
 
-  /// Moves as much as fits to `target` and says how much that was.
+  /// Moves as much as fits to `target`. Returns how much that was.
   mutating func read(into target: UnsafeMutableRawBufferPointer) -> Int {
     let taken = min(count, target.count)
     bytes.withUnsafeBytes { target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[head..<(head + taken)])) }
@@ -30,7 +30,7 @@ struct ByteBuffer {
     return taken
   }
 
-  /// Lends what is there; `body` says how much of it is done with.
+  /// Passes the bytes to `body`, which returns how many of them to remove.
   mutating func consume(_ body: (RawSpan) -> Int) {
     drop(body(bytes.span.bytes.extracting(head..<bytes.count)))
   }

@@ -4,35 +4,41 @@ internal import AccessorySessions
 import Foundation
 internal import IAP2
 
-/// The bytes of one session between the loop, where the session lives, and the threads of the app, where its two
-/// streams are used.
+/// Carries the bytes of one session between the loop that owns the session and the app's threads that use its streams.
 ///
-/// Both ways have a bounded buffer. When the app does not read, the pipe stops taking from the session, whose packets
-/// are then no longer acknowledged; when the wire is slow, `write` takes less, as streams do.
+/// Each direction has a bounded buffer. When the app does not read, the pipe stops reading from the session, whose packets
+/// are then no longer acknowledged. When the wire is slow, `write` takes fewer bytes, as streams do.
 ///
-/// The session ends when the app has let go of it as ``SessionLifetime`` says, after what was written has gone out; or
-/// when the other end ends it, and then both streams say so after the last byte.
+/// The session ends in one of two ways. The app lets go of it, as ``SessionLifetime`` defines, and everything written
+/// before that is still sent. Or the accessory ends it, and both streams report the end after the last byte.
 final class SessionPipe: SessionHandler, @unchecked Sendable {
+  /// What the loop has left in the session because `incoming` was full.
+  private enum Backlog {
+    case none
+    /// There are bytes in the session, and nothing is on its way to fetch them.
+    case waiting
+    /// The loop is about to fetch them.
+    case coming
+  }
+
   let connectionID: Int
   let protocolName: String
   let input: StreamPort
   let output: StreamPort
   private let realm: AccessoryRealm
   private let session: Session
-  private let lock = NSLock()
+  private let lock = Lock()
 
   // Under the lock.
   private var incoming: ByteBuffer
   private var outgoing: ByteBuffer
   private var lifetime: SessionLifetime
-  /// The loop has left bytes in the session, for want of room.
-  private var isStarved = false
-  /// The loop is on its way to bring more of what it has left.
-  private var pullIsComing = false
-  /// The loop is on its way to take what was written.
+  private var backlog = Backlog.none
+  /// The loop is about to take what was written.
   private var pushIsComing = false
+  /// The accessory ended the session.
   private var isOver = false
-  private var isNeglected = false
+  private var wasNeglectNoted = false
   private var readCount = 0
 
   // On the loop.
@@ -52,10 +58,10 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     lifetime = SessionLifetime(realm.settings.lifetime)
   }
 
-  /// Takes the session's events. On the loop.
+  /// Starts to receive the session's events. On the loop.
   func begin() {
     session.handler = self
-    output.set(isReady: true, isAnew: true)
+    output.becomeReady()
     pull()
   }
 
@@ -69,8 +75,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     if port(stream).close() { settle(lock.withLock { lifetime.closed(stream) }) }
   }
 
-  /// A stream object is gone. If it was never closed, that is as good as closing it, except where systems were seen to
-  /// hold the session for it.
+  /// A stream object is gone. This counts as closing it, except under the rule that requires `close()`.
   func abandon(_ stream: SessionLifetime.Stream) {
     let port = port(stream)
     let status = port.status
@@ -81,23 +86,24 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     port.invalidate()
   }
 
-  /// Once for a session, and only where there is something to close yet.
+  /// Once for a session, and not after the accessory ended it.
   private func noteNeglect() {
     let isFirst = lock.withLock { () -> Bool in
-      defer { isNeglected = true }
-      return !isNeglected && !isOver
+      defer { wasNeglectNoted = true }
+      return !wasNeglectNoted && !isOver
     }
-    guard isFirst else { return }
-    realm.note(misuse: "a session on \(protocolName) was let go of and never closed: close both of its streams")
+    if isFirst { realm.note(.sessionNotClosed(protocolName)) }
   }
 
-  /// How far the app is with what has come.
+  /// How far the app has read.
   var reading: Reading {
     let isOpen = input.status == .open
-    return lock.withLock { Reading(isBehind: isOpen && !incoming.isEmpty, isBringing: pullIsComing, count: readCount) }
+    return lock.withLock {
+      Reading(isBehind: isOpen && !incoming.isEmpty, isFetching: backlog == .coming, count: readCount)
+    }
   }
 
-  /// Whether the app is done with it, though bytes may be on their way still.
+  /// Whether the app has let go of the session. Bytes it wrote before may still be on their way.
   var isLetGo: Bool { lock.withLock { lifetime.isOver } }
 
   private func port(_ stream: SessionLifetime.Stream) -> StreamPort { stream == .input ? input : output }
@@ -115,24 +121,24 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
 
   var hasBytes: Bool { lock.withLock { !incoming.isEmpty } }
 
-  /// Where a loss is silent, there seems to be room.
+  /// With ``FrameworkSettings/LossEvent/silence`` there still seems to be room after the accessory is gone.
   var hasRoom: Bool {
     lock.withLock { isOver ? realm.settings.lossEvent == .silence : outgoing.room > 0 }
   }
 
   /// What streams return from `read`: 0 for the end as well as for nothing yet.
   func read(_ target: UnsafeMutableRawBufferPointer) -> Int {
-    let (count, isNeeded, misread) = lock.withLock { () -> (Int, Bool, Bool) in
+    let (count, fetches, isMisuse) = lock.withLock { () -> (Int, Bool, Bool) in
       let count = incoming.read(into: target)
       readCount += 1
-      let isNeeded = isStarved && incoming.count <= incoming.capacity / 2
-      if isNeeded { (isStarved, pullIsComing) = (false, true) }
-      // Under the lock, as everywhere: what the loop says of its bytes must not be taken back by an older look.
-      input.set(isReady: !incoming.isEmpty, isAnew: true)
-      return (count, isNeeded, count == 0 && !isOver && target.count > 0)
+      let fetches = backlog == .waiting && incoming.count <= incoming.capacity / 2
+      if fetches { backlog = .coming }
+      // The port changes under this lock everywhere, so that bytes that arrive now are not hidden by an older look.
+      input.wasUsed(isReady: !incoming.isEmpty)
+      return (count, fetches, count == 0 && !isOver && target.count > 0)
     }
-    if isNeeded { realm.entrance.async { [self] in pull() } }
-    if misread { realm.note(misuse: "read without bytes available on \(protocolName): Apple's stream would wait") }
+    if fetches { realm.entrance.async { [self] in pull() } }
+    if isMisuse { realm.note(.readWithoutBytes(protocolName)) }
     return count
   }
 
@@ -143,31 +149,31 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
       if isOver { return .failed }
       let taken = outgoing.append(bytes)
       defer { if taken > 0 { pushIsComing = true } }
-      output.set(isReady: outgoing.room > 0, isAnew: true)
+      output.wasUsed(isReady: outgoing.room > 0)
       return .taken(taken, push: taken > 0 && !pushIsComing)
     }
     switch outcome {
     case .failed:
-      output.fail(POSIXError(.EPIPE), tells: false)
+      output.fail(POSIXError(.EPIPE), isEvent: false)
       return -1
     case .taken(let count, let push):
       if push { realm.entrance.async { [self] in self.push() } }
       guard count == 0, bytes.count > 0 else { return count }
-      realm.note(misuse: "write without space available on \(protocolName): wait for hasSpaceAvailable")
+      realm.note(.writeWithoutSpace(protocolName))
       return realm.settings.fullWrite.rawValue
     }
   }
 
-  /// Tells what is due on the main thread now.
-  func tellMainNow() {
-    input.tellAllOnMain()
-    output.tellAllOnMain()
+  /// Delivers on the main thread what is due there now.
+  func deliverAllOnMain() {
+    input.deliverAllOnMain()
+    output.deliverAllOnMain()
   }
 
-  /// Tells what fell due while the app was suspended.
-  func goOn() {
-    input.kick()
-    output.kick()
+  /// The app runs again: delivers what became due while it was suspended.
+  func resume() {
+    input.signalIfDue()
+    output.signalIfDue()
   }
 
   // MARK: The loop
@@ -177,24 +183,24 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   func sessionIsWritable(_ session: Session) { push() }
 
   func session(_ session: Session, endedWith end: SessionEnd) {
-    // What had arrived is the app's to read; the session's own bound is the bound of what comes here.
+    // The app may read everything that had arrived. The session's own limit bounds how much that is.
     pull(isForced: true)
     guard realm.settings.endOrder == .notificationFirst else { return finish(end) }
-    // The disconnect, where there is one, is told of in this turn.
+    // A disconnect notification, if there is one, is queued in this turn.
     realm.entrance.loop.schedule(after: .zero) { [self] in
       realm.main.add { [self] in finish(end) }
     }
   }
 
   private func pull(isForced: Bool = false) {
-    lock.withLock { pullIsComing = false }
+    lock.withLock { if backlog == .coming { backlog = .none } }
     while true {
       let count = session.read { bytes in
         bytes.withUnsafeBytes { bytes in
           lock.withLock {
             let taken = incoming.append(bytes, isForced: isForced)
-            isStarved = taken < bytes.count
-            if taken > 0 { input.set(isReady: true, isAnew: false) }
+            backlog = taken < bytes.count ? .waiting : .none
+            if taken > 0 { input.becomeReady() }
             return taken
           }
         }
@@ -213,11 +219,11 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
       outbound.consume { session.write($0) }
       if !outbound.isEmpty { break }
     }
-    lock.withLock { if outgoing.room > 0, !isOver { output.set(isReady: true, isAnew: false) } }
+    lock.withLock { if outgoing.room > 0, !isOver { output.becomeReady() } }
     if closesWhenSent, outbound.isEmpty || !session.isOpen { session.close("the app closed it") }
   }
 
-  /// Nothing more comes from the other end.
+  /// The accessory sends nothing more.
   private func finish(_ end: SessionEnd) {
     lock.withLock { isOver = true }
     switch end.isLoss ? realm.settings.lossEvent : .endEncountered {
@@ -225,39 +231,39 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
       input.end()
       output.end()
     case .errorOccurred:
-      input.fail(POSIXError(.ECONNRESET), tells: true)
-      output.fail(POSIXError(.ECONNRESET), tells: true)
+      input.fail(POSIXError(.ECONNRESET), isEvent: true)
+      output.fail(POSIXError(.ECONNRESET), isEvent: true)
     case .silence: break
     }
-    // In a later turn: the disconnect of this one looks for what ended.
+    // In a later turn, because the disconnect of this turn looks for the sessions that it ended.
     realm.entrance.async { [self] in realm.entrance.loop.schedule(after: .zero) { [self] in realm.forget(self) } }
   }
 }
 
-/// How far an app is with the bytes that have come for it.
+/// How far an app has read the bytes that arrived for it.
 package struct Reading {
   /// Whether bytes wait in an open stream.
   package var isBehind = false
   /// Whether the loop is about to bring more.
-  package var isBringing = false
-  /// Grows with each read.
+  package var isFetching = false
+  /// The number of reads.
   package var count = 0
 
-  /// Of two sessions.
+  /// Of two sessions together.
   static func + (one: Reading, other: Reading) -> Reading {
     Reading(
-      isBehind: one.isBehind || other.isBehind, isBringing: one.isBringing || other.isBringing,
+      isBehind: one.isBehind || other.isBehind, isFetching: one.isFetching || other.isFetching,
       count: one.count + other.count)
   }
 }
 
-/// As with ``AccessoryRealm``: what is behind a stream is not to be looked into.
+/// See ``AccessoryRealm``'s mirror.
 extension SessionPipe: CustomReflectable {
   var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension SessionEnd {
-  /// Whether the accessory went, and did not only end the session.
+  /// Whether the accessory disconnected, rather than only ended the session.
   fileprivate var isLoss: Bool {
     switch self {
     case .linkDown, .channelEnded: true

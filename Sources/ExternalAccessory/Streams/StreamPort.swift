@@ -1,23 +1,12 @@
+internal import AccessoryCore
 import CoreFoundation
 import Foundation
 
-/// The events of one stream, and the run loops that it is scheduled on.
+/// Delivers the events of one stream to its delegate, on the run loops that the stream is scheduled in.
 ///
-/// ```
-///   notOpen ──open()──▶ open ──end, everything read──▶ atEnd ──close()──▶ closed
-///                         └──────────error───────────▶ error ──close()──▶ closed
-/// ```
-///
-/// What a delegate is told, as Apple's streams tell it: `openCompleted` once; `hasBytesAvailable` once for what arrived,
-/// and again after each read that leaves something; `hasSpaceAvailable` once, and again only after a write;
-/// `endEncountered` once, for an input stream after everything was read; `errorOccurred` once. Nothing after `close()`.
-///
-/// An event is due from the moment its cause is there until a delegate was told, whichever of delegate, schedule and
-/// open comes last. Told is one event for each performing of the source, so that a busy stream shares its run loop.
+/// ``StreamState`` decides which event is due. The port signals a run-loop source when one is; the run loop then performs
+/// the source, and each performance delivers one event, so that a busy stream shares its run loop with others.
 final class StreamPort: @unchecked Sendable {
-  /// Which way.
-  enum Kind { case input, output }
-
   /// A run loop and a mode.
   private struct Schedule {
     var loop: RunLoop
@@ -25,46 +14,40 @@ final class StreamPort: @unchecked Sendable {
     var mode: RunLoop.Mode
   }
 
-  private let kind: Kind
-  private let lock = NSLock()
-  private let signals: SignalCount
+  private let lock = Lock()
+  private let signals: Locked<Int>
   private let main: MainDelivery
-  private let gate: AppGate
+  private let isAppRunning: Locked<Bool>
+
+  // Under the lock.
+  private var state: StreamState
   private weak var stream: Stream?
   private weak var delegateObject: (any StreamDelegate)?
-  /// Whether there is a delegate, as far as is known. To look at the weak reference is to hold what it leads to, perhaps
-  /// as the last one, and then it goes when the look is over: never under the lock, since what goes may come back here.
+  /// Whether a delegate was set. Reading the weak reference retains the delegate for a moment, perhaps as its last owner,
+  /// and its deinit may call this port. So the reference is read only where it can be released outside of the lock.
   private var hasDelegate = false
   private var schedules: [Schedule] = []
-  /// Schedules that wait for the thread of their run loop.
-  private var awaited: [(loop: RunLoop, mode: RunLoop.Mode)] = []
+  /// Schedules in run loops of other threads, until those threads have added the source.
+  private var pending: [(loop: RunLoop, mode: RunLoop.Mode)] = []
   private var source: CFRunLoopSource?
+  /// The source is signalled, and no run loop has performed it yet.
   private var isSignalled = false
-  /// One is enough, and a busy main run loop takes them from its queue more slowly than its sources are signalled.
+  /// A block on the main queue will deliver what the main run loop does not. One at a time: a busy main run loop takes
+  /// blocks from its queue more slowly than its sources are signalled.
   private var isNudging = false
 
-  private var state = Stream.Status.notOpen
-  private var failure: (any Error)?
-  private var failureIsDue = false
-  private var openIsDue = false
-  /// Bytes for an input stream, room for an output stream.
-  private var isReady = false
-  private var readyIsTold = false
-  private var isEnded = false
-  private var endIsTold = false
-
-  init(_ kind: Kind, in realm: AccessoryRealm) {
-    self.kind = kind
+  init(_ direction: StreamState.Direction, in realm: AccessoryRealm) {
+    state = StreamState(direction)
     signals = realm.signals
     main = realm.main
-    gate = realm.gate
+    isAppRunning = realm.isAppRunning
   }
 
-  /// The stream that delegates are told about; not held.
+  /// Sets the stream that delegates are called with. It is not retained.
   func belong(to stream: Stream) { lock.withLock { self.stream = stream } }
 
-  var status: Stream.Status { lock.withLock { state == .open && isAtEnd ? .atEnd : state } }
-  var error: (any Error)? { lock.withLock { failure } }
+  var status: Stream.Status { lock.withLock { state.status } }
+  var error: (any Error)? { lock.withLock { state.error } }
 
   var delegate: (any StreamDelegate)? {
     get { lock.withLock { delegateObject } }
@@ -73,30 +56,27 @@ final class StreamPort: @unchecked Sendable {
         delegateObject = newValue
         hasDelegate = newValue != nil
       }
-      kick()
+      signalIfDue()
     }
   }
 
-  // MARK: What happens to it
-
-  /// Whether this was the first time.
-  func open() -> Bool {
-    let isFirst = lock.withLock { () -> Bool in
-      guard state == .notOpen else { return false }
-      state = .open
-      openIsDue = true
-      return true
-    }
-    if isFirst { kick() }
-    return isFirst
+  /// Changes the state and signals the run loops if that made an event due.
+  private func change<Value>(_ body: (inout StreamState) -> Value) -> Value {
+    let value = lock.withLock { body(&state) }
+    signalIfDue()
+    return value
   }
 
-  /// Whether this was the first time.
+  // MARK: What happens to the stream
+
+  /// Returns whether this was the first time.
+  func open() -> Bool { change { $0.open() } }
+
+  /// Returns whether this was the first time.
   func close() -> Bool {
     let (isFirst, left) = lock.withLock { () -> (Bool, [Schedule]) in
-      guard state != .closed else { return (false, []) }
-      state = .closed
-      awaited = []
+      guard state.close() else { return (false, []) }
+      pending = []
       defer { schedules = [] }
       return (true, schedules)
     }
@@ -104,77 +84,62 @@ final class StreamPort: @unchecked Sendable {
     return isFirst
   }
 
-  /// There are bytes to read, or room to write, or there is none any more. `isAnew` takes the told back: something was
-  /// read or written since.
-  func set(isReady ready: Bool, isAnew: Bool) {
-    lock.withLock {
-      isReady = ready
-      if isAnew { readyIsTold = false }
-    }
-    kick()
-  }
+  /// Bytes arrived, or there is room again.
+  func becomeReady() { change { $0.becomeReady() } }
 
-  /// Nothing more comes.
-  func end() {
-    lock.withLock { isEnded = true }
-    kick()
-  }
+  /// The app read or wrote; `isReady` says whether there are bytes or room left.
+  func wasUsed(isReady: Bool) { change { $0.wasUsed(isReady: isReady) } }
 
-  /// It broke. Told where `tells`; otherwise the status alone says so, and what is due is told all the same.
-  func fail(_ error: any Error, tells: Bool) {
-    lock.withLock {
-      guard state != .closed else { return }
-      if failure == nil { failure = error }
-      if state != .notOpen { state = .error }
-      if tells { failureIsDue = true }
+  /// No more bytes come.
+  func end() { change { $0.end() } }
+
+  /// The stream broke. The delegate hears of it if `isEvent`; otherwise only the status says so.
+  func fail(_ error: any Error, isEvent: Bool) { change { $0.fail(error, isEvent: isEvent) } }
+
+  /// The stream object is gone.
+  func invalidate() {
+    let last = lock.withLock { () -> CFRunLoopSource? in
+      defer { source = nil }
+      _ = state.close()
+      (schedules, pending) = ([], [])
+      if isSignalled { unsignal() }
+      return source
     }
-    kick()
+    if let last { CFRunLoopSourceInvalidate(last) }
   }
 
   // MARK: Scheduling
 
   func schedule(in loop: RunLoop, forMode mode: RunLoop.Mode) {
     if let core = Self.core(of: loop) { return add(Schedule(loop: loop, core: core, mode: mode)) }
-    // Another thread's loop: its core can be had on that thread alone.
-    lock.withLock { awaited.append((loop, mode)) }
+    // Only the thread of a run loop can get its CFRunLoop, so a timer there adds the source.
+    lock.withLock { pending.append((loop, mode)) }
     let hop = Hop(port: self, loop: loop, mode: mode)
     let timer = Timer(timeInterval: 0, repeats: false) { _ in hop.port.arrive(hop.loop, hop.mode) }
     loop.add(timer, forMode: mode)
   }
 
-  /// On the thread of the run loop; too late, perhaps, for a schedule that was taken back.
+  /// On the thread of the run loop. Does nothing if the stream was removed from it in the meantime.
   private func arrive(_ loop: RunLoop, _ mode: RunLoop.Mode) {
-    if stopAwaiting(loop, mode) { schedule(in: loop, forMode: mode) }
+    if removePending(loop, mode) { schedule(in: loop, forMode: mode) }
   }
 
-  /// Whether it was awaited.
-  private func stopAwaiting(_ loop: RunLoop, _ mode: RunLoop.Mode) -> Bool {
+  /// Returns whether there was such a schedule.
+  private func removePending(_ loop: RunLoop, _ mode: RunLoop.Mode) -> Bool {
     lock.withLock {
-      let count = awaited.count
-      awaited.removeAll { $0.loop === loop && $0.mode == mode }
-      return awaited.count < count
+      let count = pending.count
+      pending.removeAll { $0.loop === loop && $0.mode == mode }
+      return pending.count < count
     }
   }
 
   func remove(from loop: RunLoop, forMode mode: RunLoop.Mode) {
-    _ = stopAwaiting(loop, mode)
+    _ = removePending(loop, mode)
     let found = lock.withLock { () -> Schedule? in
       guard let index = schedules.firstIndex(where: { $0.loop === loop && $0.mode == mode }) else { return nil }
       return schedules.remove(at: index)
     }
     if let found { remove(found) }
-  }
-
-  /// The stream is gone.
-  func invalidate() {
-    let last = lock.withLock { () -> CFRunLoopSource? in
-      defer { source = nil }
-      state = .closed
-      (schedules, awaited) = ([], [])
-      if isSignalled { unsignal() }
-      return source
-    }
-    if let last { CFRunLoopSourceInvalidate(last) }
   }
 
   private struct Hop: @unchecked Sendable {
@@ -190,14 +155,14 @@ final class StreamPort: @unchecked Sendable {
 
   private func add(_ schedule: Schedule) {
     let source = lock.withLock { () -> CFRunLoopSource? in
-      guard state != .closed else { return nil }
+      guard state.status != .closed else { return nil }
       let isKnown = schedules.contains { $0.loop === schedule.loop && $0.mode == schedule.mode }
       if !isKnown { schedules.append(schedule) }
       return madeSource()
     }
     guard let source else { return }
     CFRunLoopAddSource(schedule.core, source, schedule.mode.core)
-    kick()
+    signalIfDue()
   }
 
   private func remove(_ schedule: Schedule) {
@@ -206,7 +171,7 @@ final class StreamPort: @unchecked Sendable {
     lock.withLock { if schedules.isEmpty, isSignalled { unsignal() } }
   }
 
-  /// Under the lock. The source holds the port while a run loop holds the source.
+  /// Under the lock. The source retains the port while a run loop retains the source.
   private func madeSource() -> CFRunLoopSource? {
     if let source { return source }
     var context = CFRunLoopSourceContext()
@@ -218,14 +183,14 @@ final class StreamPort: @unchecked Sendable {
     return source
   }
 
-  // MARK: Telling
+  // MARK: Delivery
 
-  /// Wakes the run loops, if there is something to tell and somebody to tell it to.
-  func kick() {
+  /// Wakes the run loops if an event is due and there is a delegate to hear it.
+  func signalIfDue() {
     let woken = lock.withLock { () -> (source: CFRunLoopSource, schedules: [Schedule], nudges: Bool)? in
       guard !isSignalled, !schedules.isEmpty, hasDelegate, dueEvent != nil, let source else { return nil }
       isSignalled = true
-      signals.add(1)
+      signals.withLock { $0 += 1 }
       let nudges = !isNudging && schedules.contains { $0.loop === RunLoop.main }
       if nudges { isNudging = true }
       return (source, schedules, nudges)
@@ -234,7 +199,7 @@ final class StreamPort: @unchecked Sendable {
     CFRunLoopSourceSignal(woken.source)
     for schedule in woken.schedules { CFRunLoopWakeUp(schedule.core) }
     guard woken.nudges else { return }
-    // A main run loop that runs performs its source, and in the right mode.
+    // A main run loop that runs performs its source itself, and in the right mode.
     main.nudge(
       begin: { [weak self] in self?.endNudge() }, unlessRunning: { [weak self] in self?.perform() })
   }
@@ -244,25 +209,24 @@ final class StreamPort: @unchecked Sendable {
   /// Under the lock.
   private func unsignal() {
     isSignalled = false
-    signals.add(-1)
+    signals.withLock { $0 -= 1 }
   }
 
   private func perform() {
-    let isAsked = lock.withLock { () -> Bool in
-      guard isSignalled else { return false }
-      isSignalled = false
-      return true
+    let wasSignalled = lock.withLock { () -> Bool in
+      defer { isSignalled = false }
+      return isSignalled
     }
-    guard isAsked else { return }
-    // It is taken out of the count only when it was told, for who waits for that.
-    tellOne()
-    kick()
-    signals.add(-1)
+    guard wasSignalled else { return }
+    // It stays in the count until the delegate has heard the event, because tests wait for the count.
+    deliver()
+    signalIfDue()
+    signals.withLock { $0 -= 1 }
   }
 
-  /// Tells everything that is due, on the main thread, if that is where it would be told: before a notification that
-  /// has to come after it.
-  func tellAllOnMain() {
+  /// Delivers everything that is due, if it would be delivered on the main thread: before a notification that must come
+  /// after it.
+  func deliverAllOnMain() {
     let isOnMain = lock.withLock {
       schedules.contains { schedule in
         guard schedule.loop === RunLoop.main else { return false }
@@ -271,55 +235,32 @@ final class StreamPort: @unchecked Sendable {
       }
     }
     guard isOnMain else { return }
-    while tellOne() {}
+    while deliver() {}
   }
 
+  /// Delivers the next event. Returns whether there was one.
   @discardableResult
-  private func tellOne() -> Bool {
-    // Both are let go outside the lock: it may be the last that anybody has of them, and what they do then takes the lock.
-    let told = lock.withLock { () -> (delegate: (any StreamDelegate)?, stream: Stream?, event: Stream.Event?) in
+  private func deliver() -> Bool {
+    // Delegate and stream are released outside of the lock: this may be their last reference, and their deinit may take
+    // the lock.
+    let next = lock.withLock { () -> (delegate: (any StreamDelegate)?, stream: Stream?, event: Stream.Event?) in
       let held = (delegateObject, stream)
       if held.0 == nil { hasDelegate = false }
       guard held.0 != nil, held.1 != nil, let event = dueEvent else { return (held.0, held.1, nil) }
-      take(event)
+      state.take(event)
       return (held.0, held.1, event)
     }
-    guard let delegate = told.delegate, let stream = told.stream, let event = told.event else { return false }
+    guard let delegate = next.delegate, let stream = next.stream, let event = next.event else { return false }
     delegate.stream(stream, handle: event)
     return true
   }
 
-  /// Nothing more comes, and nothing is left to read; so even where there is no delegate to be told. Under the lock.
-  private var isAtEnd: Bool { isEnded && !(kind == .input && isReady) }
-
-  /// The event that is told next. Under the lock.
-  private var dueEvent: Stream.Event? {
-    if state == .notOpen || state == .closed || !gate.isOpen { return nil }
-    if openIsDue { return failureIsDue ? .errorOccurred : .openCompleted }
-    if kind == .input, isReady, !readyIsTold { return .hasBytesAvailable }
-    if failureIsDue { return .errorOccurred }
-    if isAtEnd { return endIsTold ? nil : .endEncountered }
-    return kind == .output && isReady && !readyIsTold && failure == nil ? .hasSpaceAvailable : nil
-  }
-
-  /// Under the lock.
-  private func take(_ event: Stream.Event) {
-    switch event {
-    case .openCompleted: openIsDue = false
-    case .hasBytesAvailable, .hasSpaceAvailable: readyIsTold = true
-    case .endEncountered:
-      endIsTold = true
-      if failure == nil { state = .atEnd }
-    default:
-      openIsDue = false
-      failureIsDue = false
-      state = .error
-    }
-  }
+  /// What is due now; nothing while the app is suspended. Under the lock.
+  private var dueEvent: Stream.Event? { isAppRunning.withLock { $0 } ? state.dueEvent : nil }
 }
 
 extension RunLoop.Mode {
-  /// The mode as the run loop's core knows it. The common modes are known by their address, not by their name.
+  /// The mode as CoreFoundation knows it. It recognises the common modes by their address, not by their name.
   fileprivate var core: CFString? {
     self == .common ? kCFRunLoopCommonModes : CFStringCreateWithCString(nil, rawValue, 0x0800_0100)
   }

@@ -1,19 +1,92 @@
+internal import AccessoryCore
 import Foundation
 
-/// Searches for accessories that wait to be configured for a wireless network, and has one configured.
+/// What an unconfigured accessory supports.
+public struct EAWiFiUnconfiguredAccessoryProperties: OptionSet, Sendable {
+  /// The bits.
+  public let rawValue: UInt
+
+  /// Properties from their bits.
+  public init(rawValue: UInt) { self.rawValue = rawValue }
+
+  /// AirPlay.
+  public static var propertySupportsAirPlay: Self { Self(rawValue: 1 << 0) }
+  /// AirPrint.
+  public static var propertySupportsAirPrint: Self { Self(rawValue: 1 << 1) }
+  /// HomeKit.
+  public static var propertySupportsHomeKit: Self { Self(rawValue: 1 << 2) }
+}
+
+/// An accessory that is not configured for a wireless network yet.
+open class EAWiFiUnconfiguredAccessory: NSObject, @unchecked Sendable {
+  private let texts: (name: String, manufacturer: String, model: String, ssid: String, macAddress: String)
+  private let bits: EAWiFiUnconfiguredAccessoryProperties
+
+  /// Do not call. Stops the process: unconfigured accessories come from a browser.
+  public override init() {
+    fatalError("use EAWiFiUnconfiguredAccessoryBrowser.unconfiguredAccessories")
+  }
+
+  /// An accessory of a world.
+  package init(
+    name: String, manufacturer: String, model: String, ssid: String, macAddress: String,
+    properties: EAWiFiUnconfiguredAccessoryProperties
+  ) {
+    texts = (name, manufacturer, model, ssid, macAddress)
+    bits = properties
+    super.init()
+  }
+
+  /// The name.
+  open var name: String { texts.name }
+  /// The manufacturer.
+  open var manufacturer: String { texts.manufacturer }
+  /// The model.
+  open var model: String { texts.model }
+  /// The name of its own network, which is used to configure it.
+  open var ssid: String { texts.ssid }
+  /// The MAC address.
+  open var macAddress: String { texts.macAddress }
+  /// What it supports.
+  open var properties: EAWiFiUnconfiguredAccessoryProperties { bits }
+}
+
+/// The state of the search for unconfigured accessories.
+public enum EAWiFiUnconfiguredAccessoryBrowserState: Int, Sendable {
+  /// Wi-Fi is off.
+  case wiFiUnavailable = 0
+  /// No search is under way.
+  case stopped = 1
+  /// A search is under way.
+  case searching = 2
+  /// An accessory is being configured; no search is under way.
+  case configuring = 3
+}
+
+/// How a configuration ended.
+public enum EAWiFiUnconfiguredAccessoryConfigurationStatus: Int, Sendable {
+  /// The accessory is on the network.
+  case success = 0
+  /// The user cancelled it.
+  case userCancelledConfiguration = 1
+  /// It failed.
+  case failed = 2
+}
+
+/// Searches for accessories that are not configured for a wireless network yet, and configures them.
 ///
-/// There is one search in a process, whatever the number of browsers: stopping one stops all, and configuring ends
-/// every search. Each browser has its own filter.
+/// All browsers of a process share one search: stopping it in one browser stops it in all, and so does configuring an
+/// accessory. Each browser has its own filter.
 open class EAWiFiUnconfiguredAccessoryBrowser: NSObject, @unchecked Sendable {
-  private let lock = NSLock()
+  private let lock = Lock()
   private weak var listener: (any EAWiFiUnconfiguredAccessoryBrowserDelegate)?
   private let queue: DispatchQueue?
   private let air: WiFiAir
   private var found: Set<EAWiFiUnconfiguredAccessory> = []
-  /// The filter of the search that goes on; nil when this browser does not search.
+  /// The filter; nil while this browser does not search.
   private var filter: ((EAWiFiUnconfiguredAccessory) -> Bool)?
 
-  /// A browser that tells its delegate on a queue; on the main queue when nil.
+  /// A browser that calls its delegate on `queue`, or on the main queue if that is nil.
   public init(delegate: (any EAWiFiUnconfiguredAccessoryBrowserDelegate)?, queue: DispatchQueue?) {
     listener = delegate
     self.queue = queue
@@ -25,16 +98,16 @@ open class EAWiFiUnconfiguredAccessoryBrowser: NSObject, @unchecked Sendable {
   /// A browser without a delegate.
   public override convenience init() { self.init(delegate: nil, queue: nil) }
 
-  /// Who is told. Not held.
+  /// The delegate. It is not retained.
   open var delegate: (any EAWiFiUnconfiguredAccessoryBrowserDelegate)? {
     get { lock.withLock { listener } }
     set { lock.withLock { listener = newValue } }
   }
 
-  /// What the search has found, filtered.
+  /// The accessories in range that pass the filter.
   open var unconfiguredAccessories: Set<EAWiFiUnconfiguredAccessory> { lock.withLock { found } }
 
-  /// Searches. The predicate is asked about each `EAWiFiUnconfiguredAccessory`.
+  /// Starts the search. The predicate is evaluated with each `EAWiFiUnconfiguredAccessory`; nil accepts all.
   open func startSearchingForUnconfiguredAccessories(matching predicate: NSPredicate?) {
     lock.withLock {
       filter = { accessory in predicate.map { $0.evaluate(with: accessory) } ?? true }
@@ -43,69 +116,72 @@ open class EAWiFiUnconfiguredAccessoryBrowser: NSObject, @unchecked Sendable {
     air.start()
   }
 
-  /// Searches no longer.
+  /// Stops the search.
   open func stopSearchingForUnconfiguredAccessories() { air.stop() }
 
-  /// Has an accessory configured; the delegate is told how that ended. There is nothing to show here, so any object
-  /// does for the view controller.
+  /// Configures an accessory and calls the delegate with the result. Nothing is shown here, so `viewController` can be any
+  /// object.
   open func configureAccessory(
     _ accessory: EAWiFiUnconfiguredAccessory, withConfigurationUIOn viewController: AnyObject
   ) { air.configure(accessory) }
 
-  // MARK: From the air
+  // MARK: From the search
 
-  func tell(_ state: EAWiFiUnconfiguredAccessoryBrowserState) {
+  func report(_ state: EAWiFiUnconfiguredAccessoryBrowserState) {
     if state != .searching { lock.withLock { filter = nil } }
-    say { browser, delegate in delegate.accessoryBrowser(browser, didUpdate: state) }
+    callDelegate { browser, delegate in delegate.accessoryBrowser(browser, didUpdate: state) }
   }
 
-  func tellFinished(_ accessory: EAWiFiUnconfiguredAccessory, _ status: EAWiFiUnconfiguredAccessoryConfigurationStatus)
-  {
-    say { browser, delegate in
+  func reportFinished(
+    _ accessory: EAWiFiUnconfiguredAccessory, _ status: EAWiFiUnconfiguredAccessoryConfigurationStatus
+  ) {
+    callDelegate { browser, delegate in
       delegate.accessoryBrowser(browser, didFinishConfiguringAccessory: accessory, with: status)
     }
   }
 
-  /// What is in the air now; the difference is told, while this browser searches.
+  /// Compares what is in range with what was found, and calls the delegate with the difference if this browser searches.
   func see(_ all: Set<EAWiFiUnconfiguredAccessory>) {
+    // The predicate is the app's code and may call this browser, so it is evaluated outside of the lock.
+    guard let filter = lock.withLock({ filter }) else { return }
+    let now = all.filter(filter)
     let (new, gone) = lock.withLock {
       () -> (Set<EAWiFiUnconfiguredAccessory>, Set<EAWiFiUnconfiguredAccessory>) in
-      guard let filter else { return ([], []) }
-      let now = all.filter(filter)
+      if self.filter == nil { return ([], []) }
       defer { found = now }
       return (now.subtracting(found), found.subtracting(now))
     }
-    if !new.isEmpty { say { $1.accessoryBrowser($0, didFindUnconfiguredAccessories: new) } }
-    if !gone.isEmpty { say { $1.accessoryBrowser($0, didRemoveUnconfiguredAccessories: gone) } }
+    if !new.isEmpty { callDelegate { $1.accessoryBrowser($0, didFindUnconfiguredAccessories: new) } }
+    if !gone.isEmpty { callDelegate { $1.accessoryBrowser($0, didRemoveUnconfiguredAccessories: gone) } }
   }
 
-  private func say(
-    _ telling: @escaping (EAWiFiUnconfiguredAccessoryBrowser, any EAWiFiUnconfiguredAccessoryBrowserDelegate) -> Void
+  private func callDelegate(
+    _ body: @escaping (EAWiFiUnconfiguredAccessoryBrowser, any EAWiFiUnconfiguredAccessoryBrowserDelegate) -> Void
   ) {
-    let words = Words { [weak self] in
+    let call = DelegateCall { [weak self] in
       guard let self, let delegate else { return }
-      telling(self, delegate)
+      body(self, delegate)
     }
-    if let queue { queue.async { words.say() } } else { air.main.add { words.say() } }
+    if let queue { queue.async { call.run() } } else { air.main.add { call.run() } }
   }
 
-  /// Said once, on the one queue that the browser was given.
-  private struct Words: @unchecked Sendable {
-    let say: () -> Void
-    init(_ say: @escaping () -> Void) { self.say = say }
+  /// Runs once, on the browser's queue.
+  private struct DelegateCall: @unchecked Sendable {
+    let run: () -> Void
+    init(_ run: @escaping () -> Void) { self.run = run }
   }
 }
 
-/// What a browser tells.
+/// The delegate of a browser.
 public protocol EAWiFiUnconfiguredAccessoryBrowserDelegate: NSObjectProtocol {
-  /// The search began, ended, or can do nothing.
+  /// The state of the search changed.
   func accessoryBrowser(
     _ browser: EAWiFiUnconfiguredAccessoryBrowser, didUpdate state: EAWiFiUnconfiguredAccessoryBrowserState)
-  /// These came since the last call.
+  /// These accessories came into range since the last call.
   func accessoryBrowser(
     _ browser: EAWiFiUnconfiguredAccessoryBrowser,
     didFindUnconfiguredAccessories accessories: Set<EAWiFiUnconfiguredAccessory>)
-  /// These went since the last call.
+  /// These accessories went out of range since the last call.
   func accessoryBrowser(
     _ browser: EAWiFiUnconfiguredAccessoryBrowser,
     didRemoveUnconfiguredAccessories accessories: Set<EAWiFiUnconfiguredAccessory>)

@@ -1,6 +1,7 @@
+internal import AccessoryCore
 import Foundation
 
-/// The one search for unconfigured accessories of a realm.
+/// The search for unconfigured Wi-Fi accessories. A realm has one, which all its browsers share.
 ///
 /// ```
 ///   stopped ◀──stop()── searching ◀──start()── any but unavailable
@@ -10,7 +11,7 @@ import Foundation
 package final class WiFiAir: @unchecked Sendable {
   let main: MainDelivery
   private let stoppedFirst: Bool
-  private let lock = NSLock()
+  private let lock = Lock()
   private var state = EAWiFiUnconfiguredAccessoryBrowserState.stopped
   private var accessories: Set<EAWiFiUnconfiguredAccessory> = []
   private var browsers: [Weak] = []
@@ -24,7 +25,7 @@ package final class WiFiAir: @unchecked Sendable {
   }
 
   func add(_ browser: EAWiFiUnconfiguredAccessoryBrowser) {
-    // Held until after the lock: a browser that goes may come back here.
+    // Released after the lock, because the deinit of a browser may call this object.
     let held = lock.withLock { () -> [EAWiFiUnconfiguredAccessoryBrowser] in
       let held = browsers.compactMap(\.browser) + [browser]
       browsers = held.map { Weak(browser: $0) }
@@ -37,7 +38,7 @@ package final class WiFiAir: @unchecked Sendable {
 
   private func move(to next: EAWiFiUnconfiguredAccessoryBrowserState) {
     lock.withLock { state = next }
-    for browser in listeners { browser.tell(next) }
+    for browser in listeners { browser.report(next) }
   }
 
   private func look() {
@@ -60,12 +61,12 @@ package final class WiFiAir: @unchecked Sendable {
 
   func configure(_ accessory: EAWiFiUnconfiguredAccessory) {
     guard currentState != .wiFiUnavailable else {
-      for browser in listeners { browser.tellFinished(accessory, .failed) }
+      for browser in listeners { browser.reportFinished(accessory, .failed) }
       return
     }
     guard currentState != .configuring else {
-      // One at a time. Who asks again about this very one hears of its end; any other fails, or nobody would hear.
-      if underConfiguration !== accessory { for browser in listeners { browser.tellFinished(accessory, .failed) } }
+      // One at a time. A second request for the same accessory gets the result of the first; any other fails.
+      if underConfiguration !== accessory { for browser in listeners { browser.reportFinished(accessory, .failed) } }
       return
     }
     lock.withLock { configuring = accessory }
@@ -74,25 +75,25 @@ package final class WiFiAir: @unchecked Sendable {
 
   // MARK: From a world
 
-  /// What the search is doing.
+  /// The state of the search.
   package var currentState: EAWiFiUnconfiguredAccessoryBrowserState { lock.withLock { state } }
 
-  /// What is being configured.
+  /// The accessory that is being configured.
   package var underConfiguration: EAWiFiUnconfiguredAccessory? { lock.withLock { configuring } }
 
-  /// An accessory waits to be configured.
+  /// An unconfigured accessory came into range.
   package func appear(_ accessory: EAWiFiUnconfiguredAccessory) {
     lock.withLock { _ = accessories.insert(accessory) }
     look()
   }
 
-  /// It waits no longer.
+  /// It is out of range.
   package func disappear(_ accessory: EAWiFiUnconfiguredAccessory) {
     lock.withLock { _ = accessories.remove(accessory) }
     look()
   }
 
-  /// The configuration ends.
+  /// The configuration ended.
   package func finish(_ status: EAWiFiUnconfiguredAccessoryConfigurationStatus) {
     let done = lock.withLock { () -> EAWiFiUnconfiguredAccessory? in
       defer { configuring = nil }
@@ -101,17 +102,17 @@ package final class WiFiAir: @unchecked Sendable {
     }
     guard let done else { return }
     if stoppedFirst { move(to: .stopped) }
-    for browser in listeners { browser.tellFinished(done, status) }
+    for browser in listeners { browser.reportFinished(done, status) }
     if !stoppedFirst { move(to: .stopped) }
   }
 
-  /// Nobody is there any more to end a configuration or a search.
+  /// The world ends: a configuration fails and a search stops.
   func end() {
     finish(.failed)
     stop()
   }
 
-  /// Wi-Fi is switched on or off. What was being configured fails.
+  /// Switches Wi-Fi on or off. Switched off, a configuration under way fails.
   package func turn(on isOn: Bool) {
     if isOn {
       if currentState == .wiFiUnavailable { move(to: .stopped) }
@@ -121,7 +122,7 @@ package final class WiFiAir: @unchecked Sendable {
       defer { configuring = nil }
       return configuring
     }
-    if let lost { for browser in listeners { browser.tellFinished(lost, .failed) } }
+    if let lost { for browser in listeners { browser.reportFinished(lost, .failed) } }
     move(to: .wiFiUnavailable)
   }
 }

@@ -137,7 +137,7 @@ final class SoakRound: @unchecked Sendable {
       await world.run(limit: .seconds(30)) { connects.count == disconnects.count && world.openSessions.isEmpty }
       // Clients that close nothing and let go of everything are part of this, and are recorded.
       let neglected = world.misuses.filter {
-        $0.hasSuffix("close both of its streams") || $0.hasSuffix("more that are not kept")
+        $0.hasSuffix("Close both streams first") || $0.hasSuffix("more that are not kept")
       }
       if neglected.isEmpty { findings.append("nothing was recorded of sessions that were never closed") }
       findings += world.openSessions + world.misuses.filter { !neglected.contains($0) }

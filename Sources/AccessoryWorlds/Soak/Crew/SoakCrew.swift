@@ -1,3 +1,4 @@
+import AccessoryCore
 import AccessoryTransports
 
 /// Plays the worlds of many seeds side by side: each world on a loop of its own, and as many at a time as there are

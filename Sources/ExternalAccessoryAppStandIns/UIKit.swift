@@ -1,9 +1,8 @@
 public import Foundation
 
-/// The app, as far as code that talks to accessories asks about it: where it is in its life, and word of that.
+/// A stand-in for UIKit's `UIApplication`: the state of the app, and notifications when it changes. Nothing is on a screen.
 ///
-/// This is a stand-in, not UIKit: nothing is on a screen. In a test it follows the life that the world gives the app;
-/// in a program without a world it stays active for ever, and nothing is posted.
+/// In a test it follows `SimulatedWorld.move(to:)`. In a program without a world it is always active and posts nothing.
 ///
 /// ```swift
 /// NotificationCenter.default.addObserver(
@@ -11,38 +10,38 @@ public import Foundation
 /// ) { _ in lookForAccessories() }
 /// ```
 @MainActor open class UIApplication: NSObject {
-  /// Where an app is in its life.
+  /// The state of an app.
   public enum State: Int, Sendable {
-    /// On the screen.
+    /// In the foreground.
     case active = 0
-    /// On its way to the screen, or away from it.
+    /// Between foreground and background.
     case inactive = 1
-    /// Not on the screen.
+    /// In the background.
     case background = 2
   }
 
   /// The app.
   public static let shared = UIApplication()
 
-  /// Where it is.
+  /// The state of the app.
   public private(set) var applicationState = State.active
 
-  /// It is about to leave the screen, and active still.
+  /// The app is about to leave the foreground. It is still active.
   public nonisolated static let willResignActiveNotification = Notification.Name(
     "UIApplicationWillResignActiveNotification")
-  /// It has left the screen. Without the background mode it hears next that its accessories went.
+  /// The app is in the background. Without the background mode its accessories disconnect next.
   public nonisolated static let didEnterBackgroundNotification = Notification.Name(
     "UIApplicationDidEnterBackgroundNotification")
-  /// It is about to come to the screen. What waited to be told of accessories comes next.
+  /// The app is about to return to the foreground. Connects and disconnects that waited for this come next.
   public nonisolated static let willEnterForegroundNotification = Notification.Name(
     "UIApplicationWillEnterForegroundNotification")
-  /// It is on the screen, and its accessories are there.
+  /// The app is in the foreground, and its accessories are connected.
   public nonisolated static let didBecomeActiveNotification = Notification.Name(
     "UIApplicationDidBecomeActiveNotification")
 
   // MARK: From a world
 
-  /// One step of its life.
+  /// A change of the app's state.
   package enum Step: Sendable {
     case willResignActive
     case didEnterBackground
@@ -50,7 +49,7 @@ public import Foundation
     case didBecomeActive
   }
 
-  /// Takes a step. What is about to happen has not happened yet for those who are told.
+  /// Posts the notification of a change. A "will" notification comes before the state changes.
   package func take(_ step: Step) {
     switch step {
     case .willResignActive:
@@ -68,8 +67,14 @@ public import Foundation
     }
   }
 
-  /// Is active, and nobody is told: a world is over, and so is the app's life in it.
-  package func beginAnew() { applicationState = .active }
+  /// Sets the state to active without a notification, at the end of a world.
+  package func reset() { applicationState = .active }
 
   private func post(_ name: Notification.Name) { NotificationCenter.default.post(name: name, object: self) }
 }
+
+/// A stand-in for UIKit's `UIViewController`, without a view.
+///
+/// `EAWiFiUnconfiguredAccessoryBrowser.configureAccessory(_:withConfigurationUIOn:)` takes one. Apple's systems show the
+/// configuration on it; here the world answers and nothing is shown.
+@MainActor open class UIViewController: NSObject {}

@@ -1,25 +1,60 @@
+public import AccessoryHost
 public import ExternalAccessory
+import ExternalAccessoryAppStandIns
 import Foundation
 
+/// The state of the app: foreground, background, suspended.
 extension SimulatedWorld {
-  /// What the user does with the Bluetooth picker.
+  /// Moves the app to the foreground or the background, or suspends it.
+  ///
+  /// For apps that use `ExternalAccessoryAppStandIns` this also posts the notifications of `UIApplication`. When the app
+  /// leaves the foreground they come before its accessories disconnect. When it returns, accessories connect after
+  /// `willEnterForeground` and before `didBecomeActive`.
+  public func move(to state: AppState) {
+    perform { [realm] _ in
+      let (wasShown, isShown) = (realm.app.state == .foreground, state == .foreground)
+      if wasShown, !isShown {
+        tellApp(.willResignActive)
+        tellApp(.didEnterBackground)
+      }
+      if !wasShown, isShown { tellApp(.willEnterForeground) }
+      realm.app.move(to: state)
+      if !wasShown, isShown { tellApp(.didBecomeActive) }
+    }
+  }
+
+  /// The state of the app.
+  public var appState: AppState { perform { [realm] _ in realm.app.state } }
+
+  private func tellApp(_ step: UIApplication.Step) {
+    realm.main.add { MainActor.assumeIsolated { UIApplication.shared.take(step) } }
+  }
+
+  /// The world ends: `UIApplication` is active again, without notifications.
+  func endLife() {
+    realm.main.add { MainActor.assumeIsolated { UIApplication.shared.reset() } }
+  }
+}
+
+extension SimulatedWorld {
+  /// What the user does in the Bluetooth picker.
   public enum PickerAnswer: Sendable {
-    /// Takes the accessory with this name.
+    /// Chooses the accessory with this name.
     case choose(String)
-    /// Puts the picker away.
+    /// Cancels the picker.
     case cancel
-    /// The picker ends with this error.
+    /// The picker fails with this error.
     case fail(EABluetoothAccessoryPickerError.Code)
   }
 
-  /// Has the picker offer those accessories of the world that are not plugged in, and answers it: `answer` is given
-  /// their names. A name that is not offered counts as not found.
+  /// Sets how the user answers the Bluetooth picker. It offers the accessories of the world that are not plugged in:
+  /// `answer` gets their names. A chosen name that was not offered fails with `resultNotFound`.
   public func answerPicker(_ answer: @escaping @Sendable (_ names: [String]) -> PickerAnswer) {
-    let stage = Stage(self, answer)
-    perform { [realm] _ in realm.picker = stage }
+    let user = PickerUser(self, answer)
+    perform { [realm] _ in realm.picker = user }
   }
 
-  private final class Stage: PickerStage {
+  private final class PickerUser: PickerAnswering {
     private unowned let world: SimulatedWorld
     private let answer: @Sendable ([String]) -> PickerAnswer
 
@@ -43,10 +78,11 @@ extension SimulatedWorld {
       }
     }
   }
+}
 
-  // MARK: Wi-Fi
-
-  /// An accessory that waits to be configured for a wireless network.
+/// Wi-Fi accessories that are not configured yet.
+extension SimulatedWorld {
+  /// Adds an accessory that is not configured for a wireless network yet.
   @discardableResult
   public func addUnconfigured(
     name: String, manufacturer: String = "Example Works", model: String = "EW-W", ssid: String = "Setup",
@@ -58,15 +94,15 @@ extension SimulatedWorld {
     return made
   }
 
-  /// The accessory waits no longer, without a configuration.
+  /// Removes an unconfigured accessory.
   public func removeUnconfigured(_ accessory: EAWiFiUnconfiguredAccessory) { realm.air.disappear(accessory) }
 
-  /// What the app has the system configure now.
+  /// The accessory that the app is having configured.
   public var underConfiguration: EAWiFiUnconfiguredAccessory? { realm.air.underConfiguration }
 
-  /// The user and the accessory are done with the configuration.
+  /// Ends the configuration.
   public func finishConfiguration(_ status: EAWiFiUnconfiguredAccessoryConfigurationStatus) { realm.air.finish(status) }
 
-  /// Switches Wi-Fi on or off; it is on at first.
+  /// Switches Wi-Fi on or off. It starts switched on.
   public func turnWiFi(on isOn: Bool) { realm.air.turn(on: isOn) }
 }

@@ -1,0 +1,131 @@
+internal import AccessoryCore
+import Foundation
+
+// swift-format-ignore: AlwaysUseLowerCamelCase
+/// The domain of ``EABluetoothAccessoryPickerError``.
+public let EABluetoothAccessoryPickerErrorDomain: String = "EABluetoothAccessoryPickerErrorDomain"
+
+/// Called when the picker is gone, with nil if an accessory was chosen and connected.
+public typealias EABluetoothAccessoryPickerCompletion = ((any Error)?) -> Void
+
+/// Why no accessory was chosen and connected.
+public struct EABluetoothAccessoryPickerError: _BridgedStoredNSError, Hashable, Sendable {
+  /// The error as an object.
+  public let _nsError: NSError
+
+  /// An error from its object.
+  public init(_nsError error: NSError) { _nsError = error }
+
+  /// The domain of these errors.
+  public static var _nsErrorDomain: String { EABluetoothAccessoryPickerErrorDomain }
+  /// The domain of these errors.
+  public static var errorDomain: String { EABluetoothAccessoryPickerErrorDomain }
+
+  /// The reason.
+  public enum Code: Int, _ErrorCodeProtocol, Sendable {
+    /// The error type.
+    public typealias _ErrorType = EABluetoothAccessoryPickerError
+    /// The accessory is already connected.
+    case alreadyConnected = 0
+    /// No accessory was found.
+    case resultNotFound = 1
+    /// The user cancelled the picker.
+    case resultCancelled = 2
+    /// The accessory did not connect.
+    case resultFailed = 3
+  }
+
+  /// The accessory is already connected.
+  public static var alreadyConnected: Code { .alreadyConnected }
+  /// No accessory was found.
+  public static var resultNotFound: Code { .resultNotFound }
+  /// The user cancelled the picker.
+  public static var resultCancelled: Code { .resultCancelled }
+  /// The accessory did not connect.
+  public static var resultFailed: Code { .resultFailed }
+}
+
+/// Answers a Bluetooth picker. The world of a test does; the bench has no picker.
+package protocol PickerAnswering: AnyObject {
+  /// Offers the accessories whose name matches, and calls `finish` with the outcome. On the loop.
+  func pick(matching isOffered: (String) -> Bool, finish: @escaping (PickerOutcome) -> Void)
+}
+
+/// The outcome of a picker.
+package enum PickerOutcome {
+  /// The user chose this accessory; `plugIn` connects it.
+  case chosen(serial: String, plugIn: () -> Void)
+  /// The user chose none.
+  case failed(EABluetoothAccessoryPickerError.Code)
+}
+
+extension AccessoryRealm {
+  /// How long the chosen accessory may take to connect.
+  private static let timeout = Duration.seconds(30)
+  private static let period = Duration.milliseconds(10)
+
+  /// Shows the picker and calls `completion` on the main thread.
+  func showPicker(_ predicate: NSPredicate?, completion: EABluetoothAccessoryPickerCompletion?) {
+    entrance.sync {
+      let complete = { [main] (code: EABluetoothAccessoryPickerError.Code?) in
+        main.add { completion?(code.map { EABluetoothAccessoryPickerError($0) }) }
+      }
+      guard let picker else { return complete(.resultNotFound) }
+      picker.pick(matching: { name in predicate.map { $0.evaluate(with: name) } ?? true }) { [unowned self] outcome in
+        switch outcome {
+        case .failed(let code): complete(code)
+        case .chosen(let serial, let plugIn):
+          let isFirst = settings.pickerOrder == .completionFirst
+          if isFirst { complete(nil) }
+          let choice = Choice(serial, until: entrance.loop.now + Self.timeout) { isThere in
+            if !isFirst { complete(isThere ? nil : .resultFailed) }
+          }
+          choices.append(choice)
+          plugIn()
+          look(for: choice)
+        }
+      }
+    }
+  }
+
+  /// Waits until the accessory is published, whether or not the app registered for notifications.
+  private func look(for choice: Choice) {
+    let loop = entrance.loop
+    choice.timer = loop.makeTimer { [unowned self, weak choice] in
+      guard let choice else { return }
+      let isThere = accessories.contains { $0.serialNumber == choice.serial && !$0.protocols.isEmpty }
+      if isThere || loop.now >= choice.end {
+        choices.removeAll { $0 === choice }
+        choice.finish(isThere)
+      } else {
+        choice.timer?.arm(at: loop.now + Self.period)
+      }
+    }
+    choice.timer?.arm(at: loop.now + Self.period)
+  }
+
+  /// Fails all choices that have not connected. On the loop.
+  func endChoices() {
+    for choice in choices { choice.finish(false) }
+    choices = []
+  }
+
+  /// A chosen accessory that is not published yet.
+  final class Choice {
+    let serial: String
+    let end: Instant
+    private let tell: (Bool) -> Void
+    var timer: LoopTimer?
+    /// Whether its connect notification was queued.
+    var isPosted = false
+
+    init(_ serial: String, until end: Instant, tell: @escaping (Bool) -> Void) {
+      (self.serial, self.end, self.tell) = (serial, end, tell)
+    }
+
+    func finish(_ isThere: Bool) {
+      timer?.cancel()
+      tell(isThere)
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import Foundation
+
+/// What one stream of a session is: its status, and the event that its delegate hears next.
+///
+/// ```
+///             open()             openCompleted                  close()
+///   notOpen ─────────▶ opening ────────────────▶ open ─────────────────────▶ closed
+///                         │ errorOccurred         ▲      (from any phase)
+///                         └───────────────────────┘
+/// ```
+///
+/// Beside the phase there are two facts that change on their own: whether there is something to read or room to write
+/// (``Readiness``), and how the bytes ended (``Ending``). The delegate hears, as on Apple's systems:
+///
+/// - `openCompleted` once;
+/// - `hasBytesAvailable` once when bytes arrive, and again after each read that leaves some;
+/// - `hasSpaceAvailable` once, and again only after a write;
+/// - `endEncountered` once, on an input stream only after everything was read; or `errorOccurred` once;
+/// - nothing before `open()` and nothing after `close()`.
+///
+/// An event stays due until ``take(_:)``, however late the app sets a delegate, schedules or opens the stream.
+struct StreamState {
+  /// Which way the bytes go.
+  enum Direction { case input, output }
+
+  private enum Phase: Equatable {
+    case notOpen
+    /// `open()` was called; the delegate has not heard `openCompleted` yet.
+    case opening
+    case open
+    case closed
+  }
+
+  /// Bytes to read, or room to write.
+  private enum Readiness: Equatable {
+    case none
+    /// There is some, and the delegate has not heard of it.
+    case due
+    /// There is some, the delegate heard of it, and the app has not read or written since.
+    case told
+  }
+
+  /// How the bytes ended.
+  private enum Ending: Equatable {
+    case none
+    case due(Stream.Event)
+    case told(Stream.Event)
+  }
+
+  private let direction: Direction
+  private var phase = Phase.notOpen
+  private var readiness = Readiness.none
+  private var ending = Ending.none
+  /// Why reads or writes fail. It can be set before the delegate hears of an ending: a write fails as soon as the other
+  /// side is gone.
+  private(set) var error: (any Error)?
+
+  /// A stream that is not open.
+  init(_ direction: Direction) { self.direction = direction }
+
+  /// The status as `Stream` reports it. At the end of the bytes it changes whether or not the stream has a delegate.
+  var status: Stream.Status {
+    switch phase {
+    case .notOpen: .notOpen
+    case .closed: .closed
+    case .opening, .open: error != nil ? .error : isAtEnd ? .atEnd : .open
+    }
+  }
+
+  /// The event that the delegate hears next.
+  var dueEvent: Stream.Event? {
+    switch phase {
+    case .notOpen, .closed: return nil
+    case .opening: return ending == .due(.errorOccurred) ? .errorOccurred : .openCompleted
+    case .open:
+      if direction == .input, readiness == .due { return .hasBytesAvailable }
+      switch ending {
+      case .due(.errorOccurred): return .errorOccurred
+      case .due(let event): return isAtEnd ? event : nil
+      case .told: return nil
+      case .none: return direction == .output && readiness == .due && error == nil ? .hasSpaceAvailable : nil
+      }
+    }
+  }
+
+  /// No more bytes come, and an input stream has none left.
+  private var isAtEnd: Bool {
+    switch ending {
+    case .due(.endEncountered), .told(.endEncountered): direction == .output || readiness == .none
+    default: false
+    }
+  }
+
+  // MARK: Events
+
+  /// The app opens the stream. Returns whether this was the first time.
+  mutating func open() -> Bool {
+    guard phase == .notOpen else { return false }
+    phase = .opening
+    return true
+  }
+
+  /// The app closes the stream, or lets go of it. Returns whether this was the first time.
+  mutating func close() -> Bool {
+    guard phase != .closed else { return false }
+    phase = .closed
+    return true
+  }
+
+  /// Bytes arrived, or there is room again.
+  mutating func becomeReady() {
+    if readiness == .none { readiness = .due }
+  }
+
+  /// The app read or wrote; `isReady` says whether there are bytes or room left.
+  mutating func wasUsed(isReady: Bool) { readiness = isReady ? .due : .none }
+
+  /// No more bytes come.
+  mutating func end() {
+    if ending == .none { ending = .due(.endEncountered) }
+  }
+
+  /// The stream broke. The delegate hears of it if `isEvent`; otherwise only the status and `error` say so.
+  mutating func fail(_ reason: any Error, isEvent: Bool) {
+    guard phase != .closed else { return }
+    if error == nil { error = reason }
+    if isEvent, ending == .none { ending = .due(.errorOccurred) }
+  }
+
+  /// The delegate hears `event` now.
+  mutating func take(_ event: Stream.Event) {
+    switch event {
+    case .openCompleted: phase = .open
+    case .hasBytesAvailable, .hasSpaceAvailable: readiness = .told
+    default:
+      phase = .open
+      ending = .told(event)
+    }
+  }
+}

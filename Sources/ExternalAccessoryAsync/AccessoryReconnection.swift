@@ -1,0 +1,183 @@
+import ExternalAccessory
+
+/// Connections to one accessory, one after the other: each time the accessory comes back or its session ends, the next.
+///
+/// ```swift
+/// for await connection in AccessoryReconnection(for: "com.example.protocol") {
+///   do {
+///     for try await bytes in connection.bytes { handle(bytes) }
+///   } catch {
+///     report(error)
+///   }
+/// }
+/// print("gave up")
+/// ```
+///
+/// The sequence waits for the first accessory that offers the protocol, as long as it takes, and remembers its serial
+/// number. From then on it looks for that accessory only. When the body of the loop ends, the session is closed and the
+/// sequence tries to open another:
+///
+/// - at once when the accessory connects;
+/// - at once when the app becomes active (`UIApplication.didBecomeActiveNotification`);
+/// - otherwise after each `interval`. After `attempts` of these in a row without a session the sequence ends.
+///
+/// A connect without protocols, the first half of a flicker, does not count as a connect, and neither does that of another
+/// accessory.
+public struct AccessoryReconnection: AsyncSequence, Sendable {
+  /// The sequence does not throw.
+  public typealias Failure = Never
+
+  private let protocolString: String
+  private let serialNumber: String?
+  private let interval: Duration
+  private let attempts: Int
+  private let clock: any Clock<Duration>
+
+  /// A sequence of connections for a protocol.
+  ///
+  /// - Parameters:
+  ///   - protocolString: the protocol to open sessions for.
+  ///   - serialNumber: the accessory to look for, as stored from an earlier connection; nil for the first one found.
+  ///   - interval: the time between two attempts.
+  ///   - attempts: the number of attempts in a row before the sequence ends.
+  ///   - clock: the clock that measures `interval`.
+  public init(
+    for protocolString: String, serialNumber: String? = nil, interval: Duration = .seconds(3), attempts: Int = 10,
+    clock: any Clock<Duration> = ContinuousClock()
+  ) {
+    self.protocolString = protocolString
+    self.serialNumber = serialNumber
+    self.interval = interval
+    self.attempts = attempts
+    self.clock = clock
+  }
+
+  /// Starts to watch for accessories.
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(
+      protocolString: protocolString, serialNumber: serialNumber, interval: interval, attempts: attempts, clock: clock,
+      watch: Watch(protocolString))
+  }
+
+  /// Opens one connection at a time.
+  public struct Iterator: AsyncIteratorProtocol {
+    fileprivate let protocolString: String
+    fileprivate var serialNumber: String?
+    fileprivate let interval: Duration
+    fileprivate let attempts: Int
+    fileprivate let clock: any Clock<Duration>
+    fileprivate let watch: Watch
+    private var previous: AccessoryConnection?
+
+    fileprivate init(
+      protocolString: String, serialNumber: String?, interval: Duration, attempts: Int, clock: any Clock<Duration>,
+      watch: Watch
+    ) {
+      self.protocolString = protocolString
+      self.serialNumber = serialNumber
+      self.interval = interval
+      self.attempts = attempts
+      self.clock = clock
+      self.watch = watch
+    }
+
+    /// Closes the last connection and opens the next. Returns nil after the last attempt, or if the task is cancelled.
+    public mutating func next() async -> AccessoryConnection? {
+      // Before the first session there is nothing to come back: look once, then wait without a limit.
+      var isSearching = previous != nil
+      var reason: Watch.Reason? = previous == nil ? .arrival : nil
+      var failures = 0
+      previous?.close()
+      previous = nil
+      while !Task.isCancelled {
+        if let reason {
+          switch reason {
+          case .arrival: failures = 0
+          case .activation: break
+          case .timeout: failures += 1
+          }
+          if let connection = connect() { return connection }
+          if failures >= attempts { break }
+          isSearching = isSearching || wanted != nil
+        }
+        reason = await watch.next(within: isSearching ? interval : nil, on: clock)
+      }
+      return nil
+    }
+
+    private var wanted: EAAccessory? {
+      EAAccessoryManager.shared().connectedAccessories.first {
+        $0.protocolStrings.contains(protocolString) && (serialNumber == nil || $0.serialNumber == serialNumber)
+      }
+    }
+
+    private mutating func connect() -> AccessoryConnection? {
+      guard let accessory = wanted, let made = try? AccessoryConnection(to: accessory, for: protocolString) else {
+        return nil
+      }
+      serialNumber = accessory.serialNumber
+      previous = made
+      return made
+    }
+  }
+}
+
+/// Waits for a reason to try again.
+private final class Watch: @unchecked Sendable {
+  /// In the order of their importance: of several at once, ``next(within:on:)`` returns the first.
+  enum Reason: Comparable {
+    case arrival
+    case activation
+    case timeout
+  }
+
+  private let gate = Gate()
+  private let lock = NSLock()
+  private var reason: Reason?
+  private var observers: [any NSObjectProtocol] = []
+
+  init(_ protocolString: String) {
+    let center = NotificationCenter.default
+    observers = [
+      center.addObserver(forName: .EAAccessoryDidConnect, object: nil, queue: nil) { [weak self] note in
+        guard let accessory = note.userInfo?[EAAccessoryKey] as? EAAccessory else { return }
+        if accessory.protocolStrings.contains(protocolString) { self?.add(.arrival) }
+      },
+      // By its literal name, because UIKit is not everywhere that this module is.
+      center.addObserver(
+        forName: Notification.Name("UIApplicationDidBecomeActiveNotification"), object: nil, queue: nil
+      ) { [weak self] _ in self?.add(.activation) },
+    ]
+    EAAccessoryManager.shared().registerForLocalNotifications()
+  }
+
+  deinit {
+    for observer in observers { NotificationCenter.default.removeObserver(observer) }
+    EAAccessoryManager.shared().unregisterForLocalNotifications()
+  }
+
+  private func add(_ new: Reason) {
+    lock.withLock { reason = reason.map { min($0, new) } ?? new }
+    gate.open()
+  }
+
+  /// Returns at once with what happened since the last call, or waits for it, for `limit` at most.
+  func next(within limit: Duration?, on clock: any Clock<Duration>) async -> Reason {
+    let alarm = limit.map { limit in
+      Task { [weak self] in
+        try await clock.sleep(for: limit)
+        self?.add(.timeout)
+      }
+    }
+    defer { alarm?.cancel() }
+    while !Task.isCancelled {
+      let found = lock.withLock { () -> Reason? in
+        defer { reason = nil }
+        return reason
+      }
+      if let found { return found }
+      await gate.wait()
+    }
+    return .timeout
+  }
+}
