@@ -23,6 +23,7 @@ let package = Package(
     .library(name: "IAP2", targets: ["IAP2"]),
     .library(name: "AccessoryProfiles", targets: ["AccessoryProfiles"]),
     .library(name: "ExternalAccessory", targets: ["ExternalAccessory"]),
+    .library(name: "ExternalAccessoryHardware", targets: ["AccessoryHardware"]),
     .library(name: "ExternalAccessoryAppStandIns", targets: ["ExternalAccessoryAppStandIns"]),
     .library(name: "ExternalAccessoryAsync", targets: ["ExternalAccessoryAsync"]),
     .library(name: "ExternalAccessorySimulation", targets: ["ExternalAccessorySimulation"]),
@@ -35,6 +36,7 @@ let package = Package(
     .library(name: "AccessoryUSB", targets: ["AccessoryUSB"]),
     .library(name: "Certificates", targets: ["Certificates"]),
     .library(name: "AccessorySessions", targets: ["AccessorySessions"]),
+    .library(name: "AccessoryCables", targets: ["AccessoryCables"]),
     .library(name: "AccessorySimulator", targets: ["AccessorySimulator"]),
     .library(name: "AccessoryHost", targets: ["AccessoryHost"]),
     .library(name: "AccessoryWorlds", targets: ["AccessoryWorlds"]),
@@ -61,17 +63,25 @@ let package = Package(
     // Floor 2: the shared session layer.
     room("AccessorySessions", floor: 2, ["AccessoryCore", "IAP2"]),
 
+    // Floor 2: from an address to a cable, for both roles.
+    room("AccessoryCables", floor: 2, ["AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "CLinux"]),
+
+    // Floor 3: what only programs with hardware link: USB.
+    room(
+      "AccessoryHardware", floor: 3,
+      ["AccessoryCables", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "AccessoryCore"]),
+
     // Floor 3: the two roles, as a user thinks of them.
     room(
       "AccessorySimulator", floor: 3,
       [
-        "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "Certificates",
+        "AccessoryCables", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "Certificates",
         "AccessoryCore", "IAP2",
       ]),
     room(
       "AccessoryHost", floor: 3,
       [
-        "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "Certificates",
+        "AccessoryCables", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "Certificates",
         "AccessoryCore", "IAP2",
       ]),
 
@@ -79,16 +89,16 @@ let package = Package(
     room(
       "AccessoryWorlds", floor: 4,
       [
-        "AccessorySimulator", "AccessoryHost", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports",
-        "Certificates", "AccessoryCore", "IAP2",
+        "AccessorySimulator", "AccessoryHost", "AccessoryCables", "AccessorySessions", "AccessoryProfiles",
+        "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2",
       ], resources: [.embedInCode("Library")]),
 
     // Floor 5: Apple's API.
     room(
       "ExternalAccessory", floor: 5,
       [
-        "AccessoryHost", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "Certificates",
-        "AccessoryCore", "IAP2",
+        "AccessoryHost", "AccessoryCables", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports",
+        "Certificates", "AccessoryCore", "IAP2",
       ]),
 
     // What apps of Apple's systems have beside it and Linux has not.
@@ -116,12 +126,14 @@ let package = Package(
     .executableTarget(
       name: "easim",
       dependencies: [
-        "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
-        "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "Certificates", "AccessoryCore", "IAP2", "CLinux",
+        "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessoryHardware",
+        "AccessoryCables", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB",
+        "Certificates", "AccessoryCore", "IAP2", "CLinux",
       ], swiftSettings: settings),
 
     // An app of its own, as it would be on iOS: EADemo's session controller. Tests run it against `easim run`.
-    .executableTarget(name: "EADemoClient", dependencies: ["ExternalAccessory"], swiftSettings: settings),
+    .executableTarget(
+      name: "EADemoClient", dependencies: ["ExternalAccessory", "AccessoryHardware"], swiftSettings: settings),
 
     // What several test targets share.
     .target(
@@ -166,10 +178,16 @@ let package = Package(
     tests("AccessoryUSBTests", ["AccessoryUSB", "AccessoryTransports", "AccessoryCore", "TestSupport"]),
     tests("CertificatesTests", ["Certificates", "AccessoryCore", "CCrypto", "CLinux"]),
     tests(
+      "AccessoryCablesTests",
+      [
+        "AccessoryHardware", "AccessoryHost", "AccessorySimulator", "AccessoryCables", "AccessorySessions",
+        "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "TestSupport",
+      ]),
+    tests(
       "AccessoryHostTests",
       [
         "AccessoryWorlds", "AccessoryHost", "AccessorySimulator", "AccessorySessions", "AccessoryProfiles",
-        "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "TestSupport",
+        "AccessoryTransports", "AccessoryCore", "IAP2", "TestSupport",
       ]),
     tests(
       "AccessorySimulatorTests",
@@ -180,8 +198,8 @@ let package = Package(
     tests(
       "AccessoryWorldsTests",
       [
-        "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessoryProfiles", "AccessorySessions",
-        "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "TestSupport",
+        "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessoryCables", "AccessoryProfiles",
+        "AccessorySessions", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "TestSupport",
       ]),
     tests(
       "ExternalAccessoryTests",

@@ -6,7 +6,8 @@ import PackageDescription
 /// are meant for others.
 let easim = [
   "ExternalAccessory", "ExternalAccessorySimulation", "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator",
-  "AccessoryHost", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "Certificates",
+  "AccessoryHost", "AccessoryCables", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB",
+  "Certificates",
   "AccessoryCore", "IAP2", "CLinux",
 ]
 

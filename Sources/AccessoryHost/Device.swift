@@ -1,3 +1,4 @@
+import AccessoryCables
 import AccessoryCore
 import AccessoryProfiles
 import AccessorySessions
@@ -68,7 +69,7 @@ public final class Device {
   /// `refusesSignatures` does so on purpose, right ones included.
   public func plugIn(
     _ cable: Cable, at place: String, announced: BenchCard? = nil, refusesSignatures: Bool = false,
-    ended: @escaping (CableEnd) -> Void = { _ in }
+    ended: @escaping (CableOutcome) -> Void = { _ in }
   ) {
     guard heedsCables else {
       return unheeded.append { [unowned self] in
@@ -160,12 +161,28 @@ public final class Device {
   }
 }
 
-/// How a cable's time at a device ended.
-public struct CableEnd: Equatable, Sendable {
-  /// A sentence fragment.
-  public let reason: String
-  /// Whether the accessory ever answered: one that is in use by another device only closes the cable.
-  public let linkWasUp: Bool
+extension Device: CableOwner {
+  /// Plugs in the cable of an accessory that a dialer has connected to.
+  public func take(_ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void) {
+    plugIn(cable, at: accessory.address.description, announced: accessory.card, ended: ended)
+  }
+
+  /// Puts what a dialer reports on the timeline.
+  public func hear(_ report: DialerReport) {
+    switch report {
+    case .trouble(let reason, let accessory): tell(.warning(reason.description), accessory.subject)
+    case .droppedBytes(let count, let accessory):
+      tell(.note("dropped \(count) bytes of an earlier session from \(accessory.address)"), accessory.subject)
+    case .warning(let text): tell(.warning(text), nil)
+    }
+  }
+}
+
+extension FoundAccessory {
+  /// The accessory as the subject of an event; nil where its medium knows nothing about it.
+  public var subject: TimelineEvent.Subject? {
+    name.isEmpty ? nil : .init(name: name, serial: serial ?? "", protocols: protocols ?? [])
+  }
 }
 
 extension Device {

@@ -1,3 +1,4 @@
+import AccessoryCables
 import AccessoryCore
 import AccessorySessions
 import AccessoryTransports
@@ -11,7 +12,7 @@ final class DeviceAttachment: ConnectionOwner {
   private let place: String
   private let announced: BenchCard?
   private let refusesSignatures: Bool
-  private let ended: (CableEnd) -> Void
+  private let ended: (CableOutcome) -> Void
   private let connection: Connection<DevicePeer>
   // What every event is about is not checked for overlapping access: it is read and written, and nobody called meanwhile.
   @exclusivity(unchecked) private var publication: PublicationMachine
@@ -26,7 +27,7 @@ final class DeviceAttachment: ConnectionOwner {
 
   init(
     cable: Cable, place: String, announced: BenchCard?, refusesSignatures: Bool, device: Device,
-    ended: @escaping (CableEnd) -> Void
+    ended: @escaping (CableOutcome) -> Void
   ) {
     self.device = device
     self.place = place
@@ -75,7 +76,7 @@ final class DeviceAttachment: ConnectionOwner {
     timer = nil
     tell(.detach(reason))
     device.forget(self)
-    ended(CableEnd(reason: reason, linkWasUp: linkWasUp))
+    ended(CableOutcome(reason: reason, linkWasUp: linkWasUp))
   }
 
   // MARK: The connection

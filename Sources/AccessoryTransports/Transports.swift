@@ -43,7 +43,9 @@ public enum Transports {
     _ address: Address, options: TransportOptions = TransportOptions()
   ) throws(TransportError) {
     switch address {
-    case .pty, .serial: break
+    case .pty, .serial(_, baud: nil): break
+    case .serial(_, let baud?):
+      do { _ = try BaudRate.code(baud) } catch { throw .unusable(address, error.description) }
     default: _ = try destination(address, options: options)
     }
   }

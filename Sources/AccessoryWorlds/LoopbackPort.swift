@@ -1,3 +1,4 @@
+import AccessoryCables
 import AccessoryCore
 import AccessorySimulator
 import AccessoryTransports

@@ -194,3 +194,10 @@ int clinux_terminal_hold(int descriptor) {
   errno = code;
   return -1;
 }
+
+// Defined by AccessoryHardware. Null in a program without it.
+__attribute__((weak)) void easim_add_hardware_media(void *table);
+
+void clinux_add_hardware_media(void *table) {
+  if (easim_add_hardware_media) easim_add_hardware_media(table);
+}

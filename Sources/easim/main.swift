@@ -37,7 +37,8 @@ private func carryOut(_ words: [String], _ console: Console) -> ExitCode {
     console.err("easim \(command.name): \(refusal.message)")
     return refusal.code
   } catch TransportError.remoteNotAllowed(let address) {
-    console.err("easim \(command.name): \(TransportError.remoteNotAllowed(address)): --allow-remote")
+    let option = command.option(OptionSpec.allowRemote.name).map { ": \($0.name)" } ?? ""
+    console.err("easim \(command.name): \(TransportError.remoteNotAllowed(address))\(option)")
     return .usage
   } catch let error as SourceProblems {
     console.err("\(error)")

@@ -40,15 +40,4 @@ import Testing
     }
     #expect(held == nil)
   }
-
-  @Test func everyErrorNamesItsAddress() {
-    let address = Address.unix(path: "/tmp/a.sock")
-    let errors: [TransportError] = [
-      .notAStream(address), .nobodyThere(address, "x"), .inUse(address, pid: 1), .inUse(address, pid: nil),
-      .timedOut(address, after: .seconds(2)), .remoteNotAllowed(address), .notPermitted(address, "x"),
-      .unusable(address, "x"), .system(address, SystemError("connect", code: 5)),
-    ]
-    for error in errors { #expect(error.description.contains("unix:/tmp/a.sock")) }
-    #expect(Set(errors.map(\.description)).count == errors.count)
-  }
 }

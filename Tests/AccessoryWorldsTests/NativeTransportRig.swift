@@ -1,3 +1,4 @@
+import AccessoryCables
 import AccessoryCore
 import AccessoryHost
 import AccessoryProfiles

@@ -228,16 +228,16 @@ import Testing
     let accessory = try Accessory(on: .unix, in: place)
     let send = try mock("--stale", "40000").run("send", "usb:", "--10k", "--expect", "echo")
     #expect(send.ending == .exit(0), "\(send.err)")
-    #expect((send.out + send.err).contains("40000 bytes of an earlier session were thrown away at usb:1-2"))
+    #expect((send.out + send.err).contains("dropped 40000 bytes of an earlier session from usb:1-2"))
     try accessory.interrupt()
   }
 
   @Test func aClaimByAnotherProgramIsTheReason() throws {
     let info = try USBMock(options: ["--claimed"]).run("info", "usb:", "--timeout", "1s")
     #expect(info.ending == .exit(3))
-    #expect(info.err.contains("usb:1-2: another program has claimed it"), "\(info.err)")
+    #expect(info.err.contains("usb:1-2 is in use by another process"), "\(info.err)")
     let list = try USBMock(options: ["--claimed"]).run("list", "usb:")
-    #expect(list.out.contains("(another program has claimed it)"), "\(list.out)")
+    #expect(list.out.contains("(in use by another process)"), "\(list.out)")
   }
 
   @Test func theDoctorCountsWhatCanBeUsed() throws {
@@ -288,7 +288,7 @@ import Testing
     demo.send(SIGTERM)
     let remains = try demo.wait()
     #expect(
-      remains.err.contains("ExternalAccessory: usb:1-2: another program has claimed it"), "\(remains.err)")
+      remains.err.contains("ExternalAccessory: usb:1-2 is in use by another process"), "\(remains.err)")
   }
 
   private func mock(_ options: String...) -> USBMock {

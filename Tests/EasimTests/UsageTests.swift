@@ -32,7 +32,7 @@ import Testing
     ("run lawk-view --on unix:", "unix:PATH"),
     ("run lawk-view --on tcp:localhost", "tcp:"),
     ("run lawk-view --on tcp:0.0.0.0:0", "unless remote peers are allowed: --allow-remote"),
-    ("run lawk-view --on usb:", "that is where real accessories are found; --on usbip:127.0.0.1:3240"),
+    ("run lawk-view --on usb:", "usb: is where a host finds real accessories"),
     ("run lawk-view --on gadget:no_such_udc.7", "there is no USB device controller 'no_such_udc.7'"),
     ("run lawk-view --on gadget:/sys/class/udc/a", "did you mean 'gadget:a'?"),
     ("run lawk-view --on usbip:0.0.0.0:0", "usbip:0.0.0.0:0 is not on this machine"),

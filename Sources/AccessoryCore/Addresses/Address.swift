@@ -49,17 +49,51 @@ public enum Address: Hashable, Sendable {
   /// The most bytes a unix socket path may have: the kernel's field holds 108 and ends in zero.
   public static let longestUnixPath = 107
 
-  /// The word before the colon.
-  public var kind: String {
+  /// What an address begins with: the medium that opens it.
+  public enum Kind: String, CaseIterable, Hashable, Sendable {
+    /// Accessories on a bench.
+    case bench
+    /// A unix socket.
+    case unix
+    /// A TCP port.
+    case tcp
+    /// A pseudo terminal.
+    case pty
+    /// A serial line.
+    case serial
+    /// Real accessories on USB.
+    case usb
+    /// A USB/IP server.
+    case usbip
+    /// A USB device controller of this machine.
+    case gadget
+
+    /// The form of such an address, with words in capitals for what has to be filled in: `tcp:HOST:PORT`.
+    var form: String {
+      switch self {
+      case .bench: "bench:"
+      case .unix: "unix:PATH"
+      case .tcp: "tcp:HOST:PORT"
+      case .pty: "pty:PATH"
+      case .serial: "serial:PATH,BAUD"
+      case .usb: "usb:VID:PID"
+      case .usbip: "usbip:HOST:PORT"
+      case .gadget: "gadget:UDC"
+      }
+    }
+  }
+
+  /// What the address begins with.
+  public var kind: Kind {
     switch self {
-    case .bench: "bench"
-    case .unix: "unix"
-    case .tcp: "tcp"
-    case .pty: "pty"
-    case .serial: "serial"
-    case .usb: "usb"
-    case .usbip: "usbip"
-    case .gadget: "gadget"
+    case .bench: .bench
+    case .unix: .unix
+    case .tcp: .tcp
+    case .pty: .pty
+    case .serial: .serial
+    case .usb: .usb
+    case .usbip: .usbip
+    case .gadget: .gadget
     }
   }
 }

@@ -15,13 +15,8 @@ extension Address {
 struct AddressParser {
   let text: String
 
-  /// Every kind with the form to show when nothing follows it.
-  private static let forms = [
-    "bench": "bench:", "unix": "unix:PATH", "tcp": "tcp:HOST:PORT", "pty": "pty:PATH",
-    "serial": "serial:PATH,BAUD", "usb": "usb:VID:PID", "usbip": "usbip:HOST:PORT", "gadget": "gadget:UDC",
-  ]
-  /// The same kinds in the order in which they are listed and suggested.
-  private static let kinds = ["bench", "unix", "tcp", "pty", "serial", "usb", "usbip", "gadget"]
+  /// The kinds in the order in which they are listed and suggested.
+  private static let kinds = Address.Kind.allCases.map(\.rawValue)
 
   func parse() throws(AddressError) -> Address {
     if let zero = text.firstIndex(of: "\0") {
@@ -30,24 +25,24 @@ struct AddressParser {
     guard let colon = text.firstIndex(of: ":") else { throw wrongKind(text[...], rest: "") }
     let kind = text[..<colon]
     let rest = text[text.index(after: colon)...]
-    switch kind {
-    case "bench": return try bench(rest)
-    case "unix": return try unix(rest)
-    case "tcp":
+    switch Address.Kind(rawValue: String(kind)) {
+    case .bench: return try bench(rest)
+    case .unix: return try unix(rest)
+    case .tcp:
       let (host, port) = try hostAndPort(rest, form: "tcp")
       return .tcp(host: host, port: port)
-    case "pty": return .pty(path: try path(rest, kind: "pty"))
-    case "serial": return try serial(rest)
-    case "usb": return .usb(try USBSelectorParser(parser: self).parse(rest))
-    case "usbip":
+    case .pty: return .pty(path: try path(rest, kind: "pty"))
+    case .serial: return try serial(rest)
+    case .usb: return .usb(try USBSelectorParser(parser: self).parse(rest))
+    case .usbip:
       let (host, port) = try hostAndPort(rest, form: "usbip")
       return .usbip(host: host, port: port)
-    case "gadget":
+    case .gadget:
       guard !rest.contains("/") else {
         throw error(rest, "'\(rest)' is a path", "gadget:" + (rest.split(separator: "/").last ?? ""))
       }
       return .gadget(controller: rest.isEmpty ? nil : String(rest))
-    default: throw wrongKind(kind, rest: rest)
+    case nil: throw wrongKind(kind, rest: rest)
     }
   }
 
@@ -74,7 +69,7 @@ extension AddressParser {
 
   /// A kind by itself where that is an address, as of any accessory on USB.
   private func shortestForm(_ kind: String) -> String? {
-    (try? AddressParser(text: "\(kind):").parse())?.description ?? Self.forms[kind]
+    (try? AddressParser(text: "\(kind):").parse())?.description ?? Address.Kind(rawValue: kind)?.form
   }
 
   /// What a path without a kind is by its place or its ending.

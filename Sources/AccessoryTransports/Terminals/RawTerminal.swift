@@ -55,9 +55,10 @@ enum RawTerminal {
     case ENOENT, ENXIO, ENODEV, EIO: return .nobodyThere(address, error.reason)
     case EBUSY: return .inUse(address, pid: ProcessTable.holder(ofFile: path))
     case EACCES, EPERM:
-      guard let group = groupName(of: path) else { return .notPermitted(address, error.description) }
+      guard let group = groupName(of: path) else { return .notPermitted(address, error.reason, fix: nil) }
       return .notPermitted(
-        address, "\(path) belongs to the group '\(group)'; join it with 'sudo adduser $USER \(group)' and log in again")
+        address, "\(path) belongs to the group '\(group)'",
+        fix: "join it with 'sudo adduser $USER \(group)' and log in again")
     default: return .system(address, error)
     }
   }

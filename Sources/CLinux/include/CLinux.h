@@ -75,3 +75,7 @@ int clinux_mount_functionfs(const char *source);
 
 /// The packet size that an endpoint of FunctionFS has at the present speed, or -1 with errno.
 int clinux_functionfs_packet_size(int endpoint);
+
+/// Lets the optional product with USB, where it is linked into this program, add its media to `table`, which is a
+/// MediumTable of AccessoryCables. Does nothing otherwise.
+void clinux_add_hardware_media(void *table);

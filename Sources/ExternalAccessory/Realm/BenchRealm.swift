@@ -1,3 +1,4 @@
+internal import AccessoryCables
 internal import AccessoryCore
 internal import AccessoryHost
 internal import AccessoryProfiles
@@ -12,6 +13,7 @@ import Foundation
 /// | variable | meaning |
 /// |---|---|
 /// | `EASIM_ENDPOINTS` | more addresses to connect to, with commas between them |
+/// | `EASIM_ALLOW_REMOTE` | when it is 1: `tcp:` addresses may leave this machine |
 /// | `EASIM_BENCH` | another bench |
 /// | `EASIM_INFO_PLIST` | another Info.plist than the one beside the program |
 /// | `EASIM_ALL_PROTOCOLS` | when it is 1: see every accessory, and open every protocol |
@@ -26,17 +28,13 @@ enum BenchRealm {
   /// The device and what keeps it connected.
   private final class Holder {
     let device: Device
-    var dialers: [any Dialing] = []
-    /// How many accessories there are to wait for; whether a dialer of a fixed address has found nobody yet.
-    var expected = 0
+    var dialers: [Dialer] = []
     var timer: LoopTimer?
 
     init(_ device: Device) { self.device = device }
 
-    /// Whether everything that is plugged in was published, as far as can be known.
-    var isSettled: Bool {
-      device.published.count >= expected - dialers.filter { !($0 is BenchDialer) && $0.trouble != nil }.count
-    }
+    /// Whether every accessory that could be connected to at once has been published.
+    var isSettled: Bool { device.published.count >= dialers.reduce(0) { $0 + $1.openLines } }
   }
 
   /// The loop of the one realm of the bench.
@@ -86,31 +84,24 @@ enum BenchRealm {
   }
 
   private static func connect(_ address: Address, _ holder: Holder, _ loop: EpollLoop, _ app: AppSettings) {
+    var options = TransportOptions()
+    options.allowsRemote = isOn("EASIM_ALLOW_REMOTE")
     do {
-      let dialer: any Dialing
-      if case .bench(let path, let serial) = address {
-        let bench = BenchDirectory(path)
+      let dialer = try MediumTable.linked.makeDialer(
+        to: address, for: holder.device, on: loop, options: options,
         // Only what the app can see is taken from other hosts.
-        let isWanted = { (card: BenchCard) in
-          (serial == nil || card.serial == serial)
-            && (app.rules.visibility == .all || card.protocols.isEmpty
-              || card.protocols.contains(where: app.manifest.declares))
-        }
-        holder.expected += (try? bench.look().accessories.filter { isWanted($0.card) }.count) ?? 0
-        dialer = BenchDialer(bench, for: holder.device, on: loop, isWanted: isWanted)
-      } else {
-        holder.expected += 1
-        dialer =
-          if case .usb(let selector) = address {
-            USBDialer(selector, for: holder.device, on: loop)
-          } else {
-            Dialer(address, for: holder.device, on: loop)
-          }
-      }
+        wanted: .every { accessory in
+          app.rules.visibility == .all
+            || accessory.protocols.map { offered in
+              offered.isEmpty || offered.contains(where: app.manifest.declares)
+            } ?? true
+        })
       try dialer.start()
       holder.dialers.append(dialer)
+    } catch TransportError.remoteNotAllowed(let address) {
+      say("\(TransportError.remoteNotAllowed(address)): EASIM_ALLOW_REMOTE=1")
     } catch {
-      say("\(address): \(error)")
+      say((error as? TransportError)?.description ?? "\(address): \(error)")
     }
   }
 
@@ -131,7 +122,7 @@ enum BenchRealm {
   private static func appSettings() -> AppSettings {
     var settings = AppSettings()
     settings.filterSwitch = "EASIM_ALL_PROTOCOLS=1"
-    if variable("EASIM_ALL_PROTOCOLS") == "1" {
+    if isOn("EASIM_ALL_PROTOCOLS") {
       settings.rules.visibility = .all
       settings.rules.undeclaredSessions = .allowed
     }
@@ -154,6 +145,8 @@ enum BenchRealm {
     let folder = URL(fileURLWithPath: program).deletingLastPathComponent()
     return [folder, folder.deletingLastPathComponent()].map { $0.appendingPathComponent("Info.plist").path }
   }
+
+  private static func isOn(_ name: String) -> Bool { variable(name) == "1" }
 
   private static func variable(_ name: String) -> String? {
     ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }

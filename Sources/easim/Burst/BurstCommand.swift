@@ -65,14 +65,11 @@ private func runBurst(_ arguments: ParsedArguments, _ console: Console) throws -
 
 /// `--probe`.
 private func probe(
-  _ address: String?, _ options: BurstOptions, _ arguments: ParsedArguments, _ stage: Stage, _ console: Console
+  _ address: Address, _ options: BurstOptions, _ arguments: ParsedArguments, _ stage: Stage, _ console: Console
 ) throws -> ExitCode {
   let probe = BurstProbe(options.plan, on: stage.loop)
-  let transcript = HostSide.Transcripts()
   let host = try HostSide(
-    arguments, address: address, for: probe, on: stage, console, writing: transcript,
-    report: { if console.isJSON { console.show($0) } })
-  try transcript.open(arguments, console)
+    arguments, at: address, for: probe, on: stage, console, report: { if console.isJSON { console.show($0) } })
   let ended = try host.run(until: { probe.finding != nil }, limit: options.plan.timeout)
   guard let finding = probe.finding else {
     if stage.signal != nil {

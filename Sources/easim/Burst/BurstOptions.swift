@@ -1,7 +1,7 @@
+import AccessoryCables
 import AccessoryCore
 import AccessoryHost
 import AccessoryLoad
-import AccessoryTransports
 
 /// What a command line of `easim burst` asks for.
 struct BurstOptions {
@@ -92,28 +92,23 @@ struct BurstOptions {
     return .reply(bytes)
   }
 
-  /// The addresses that are meant, each once; nil for the only accessory on the bench.
-  static func addresses(_ arguments: ParsedArguments, _ console: Console) throws -> [String?] {
-    var seen: Set<String> = []
-    for word in arguments.words {
-      let address = try arguments.address(word).description
-      if !seen.insert(address).inserted { throw UsageError("\(address) is given twice", arguments.command) }
+  /// The addresses that are meant, each once.
+  static func addresses(_ arguments: ParsedArguments, _ console: Console) throws -> [Address] {
+    let words: [String?] = arguments.words.isEmpty ? [nil] : arguments.words
+    let addresses = try words.map { try arguments.address(orBench: $0) }
+    for (index, address) in addresses.enumerated() where addresses[..<index].contains(address) {
+      throw UsageError("\(address) is given twice", arguments.command)
     }
-    guard arguments.has("--all") else { return arguments.words.isEmpty ? [nil] : arguments.words }
-    let words = arguments.words.isEmpty ? ["bench:"] : arguments.words
-    return try words.flatMap { word -> [String] in
-      guard case .bench(let path, nil) = try arguments.address(word) else { return [word] }
-      let bench = BenchDirectory(path)
-      let (found, problems) = try bench.look()
-      for problem in problems { console.err("easim: a card is left aside: \(problem)") }
+    guard arguments.has("--all") else { return addresses }
+    return try addresses.flatMap { address -> [Address] in
+      guard !address.namesOneAccessory, let sighting = try media.look(at: address) else { return [address] }
+      for problem in sighting.problems { console.err("easim: \(problem)") }
       let wanted = arguments.value("--protocol")
-      let fitting = found.filter { accessory in
-        wanted.map { accessory.card.protocols.isEmpty || accessory.card.protocols.contains($0) } ?? true
+      let fitting = sighting.accessories.filter { accessory in
+        !accessory.isNearMiss && wanted.map(accessory.mayOffer) ?? true
       }
-      if fitting.isEmpty {
-        throw Reach.Refusal(code: .unreachable, message: "No Accessories Connected on the bench \(bench)")
-      }
-      return fitting.map(\.address.description)
+      if fitting.isEmpty { throw Reach.Refusal(code: .unreachable, message: address.nothingThere) }
+      return fitting.map(\.address)
     }
   }
 }

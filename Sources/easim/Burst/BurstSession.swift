@@ -20,7 +20,7 @@ final class BurstSession {
   private var lastBytes = 0
 
   init(
-    _ addresses: [String?], _ options: BurstOptions, _ arguments: ParsedArguments, _ stage: Stage, _ console: Console
+    _ addresses: [Address], _ options: BurstOptions, _ arguments: ParsedArguments, _ stage: Stage, _ console: Console
   ) throws {
     self.options = options
     self.stage = stage
@@ -28,19 +28,19 @@ final class BurstSession {
     let bar = bar
     let show = { (event: TimelineEvent) in Self.show(event, console, bar) }
     runner = BurstRunner(options.plan, on: stage.loop, report: show)
-    let transcript = HostSide.Transcripts()
+    let cables = try CableOptions(arguments, on: stage.loop, report: show)
     for address in addresses {
       // Each device has chances, and so connection IDs, of its own.
       _ = stage.loop.random.next()
-      let site = runner.addSite(address ?? "the bench")
+      let site = runner.addSite(address == .bench(directory: nil, serial: nil) ? "the bench" : address.description)
       let host = try HostSide(
-        arguments, address: address, for: site, on: stage, console, writing: transcript,
+        arguments, at: address, for: site, on: stage, cables, console,
         adjust: { BurstRunner.appSettings($0) }, tap: { site.watch($0) }, report: show)
       site.linkCounters = { [unowned host] in host.linkCounters }
       hosts.append(host)
     }
-    runner.faults = try arguments.faults().map(\.description)
-    try transcript.open(arguments, console)
+    runner.faults = cables.faults.map(\.description)
+    try cables.openTranscript(console)
   }
 
   /// For people, what comes and goes; the rest is in the report. For programs, everything.

@@ -1,3 +1,4 @@
+import AccessoryCables
 import AccessoryCore
 import AccessoryHost
 import AccessoryProfiles
@@ -20,20 +21,22 @@ final class HostSide {
   /// What an app says whose Info.plist hides everything that is there.
   static let nothingVisible = "No Accessories Connected, as the app sees it"
   private let device: Device
-  private let faults: FaultWrapper
+  private let options: CableOptions
   private let stage: Stage
 
-  /// Reads what all such commands understand: the address, `--protocol`, `--early`, `--info-plist`, `--all-protocols`,
-  /// `--transcript`, `--fault`.
+  /// Reads what all such commands understand: the address, `--protocol`, `--early`, `--info-plist`, `--all-protocols`
+  /// and the options of cables.
+  ///
+  /// - Parameter address: where the accessory is, when that is not what was typed.
   convenience init(
-    _ arguments: ParsedArguments, for handler: any AppHandler, on stage: Stage, _ console: Console,
-    report: @escaping (TimelineEvent) -> Void
+    _ arguments: ParsedArguments, at address: Address? = nil, for handler: any AppHandler, on stage: Stage,
+    _ console: Console, report: @escaping (TimelineEvent) -> Void
   ) throws {
-    let transcript = Transcripts()
+    let options = try CableOptions(arguments, on: stage.loop, report: report)
     try self.init(
-      arguments, address: arguments.words.first, for: handler, on: stage, console, writing: transcript, report: report)
-    // Last, so that a wrong command line does not empty the file.
-    try transcript.open(arguments, console)
+      arguments, at: try address ?? arguments.address(orBench: arguments.words.first), for: handler, on: stage, options,
+      console, report: report)
+    try options.openTranscript(console)
   }
 
   /// The same for one of several addresses.
@@ -42,37 +45,23 @@ final class HostSide {
   ///   - adjust: changes what the options say about the app.
   ///   - tap: put around the main channel of each cable, nearest to the device.
   init(
-    _ arguments: ParsedArguments, address: String?, for handler: any AppHandler, on stage: Stage, _ console: Console,
-    writing transcript: Transcripts, adjust: (AppSettings) -> AppSettings = { $0 },
+    _ arguments: ParsedArguments, at address: Address, for handler: any AppHandler, on stage: Stage,
+    _ options: CableOptions, _ console: Console, adjust: (AppSettings) -> AppSettings = { $0 },
     tap: @escaping (any Channel) -> any Channel = { $0 }, report: @escaping (TimelineEvent) -> Void
   ) throws {
     self.stage = stage
+    self.options = options
     let app = adjust(try Self.app(arguments))
-    let faults = FaultWrapper(faults: try arguments.faults(), loop: stage.loop, report: report)
-    self.faults = faults
     var settings = DeviceSettings(authenticator: AccessoryVerifier())
-    settings.peer.link.lineRate = faults.faults.lineRate
+    settings.peer.link.lineRate = options.faults.lineRate
     if arguments.has("--early") { settings.policy = .early }
     let device = Device(settings: settings, on: stage.loop, report: report)
     self.device = device
     reach = try Reach(
-      address, protocolName: arguments.value("--protocol"), for: device, on: stage.loop,
-      arguments: arguments, console: console
-    ) { cable in
-      var cable = faults.wrap(cable)
-      if let file = transcript.file { cable = cable.transcribed(at: .device, on: stage.loop, write: file.write) }
-      return cable.wrapped(main: tap) { $1 }
-    }
+      at: address, protocolName: arguments.value("--protocol"), for: device, on: stage.loop, options: options,
+      console: console
+    ) { options.wrap($0, at: .device).wrapped(main: tap) { $1 } }
     self.app = device.makeApp(handler, settings: app)
-  }
-
-  /// Where transcripts go, known only when everything else about the command line is right.
-  final class Transcripts {
-    private(set) var file: TranscriptFile?
-
-    func open(_ arguments: ParsedArguments, _ console: Console) throws {
-      file = try TranscriptFile.asked(for: arguments, console)
-    }
   }
 
   /// What the links have done.
@@ -90,14 +79,15 @@ final class HostSide {
     return settings
   }
 
-  /// Runs until a condition holds, a signal came or the time is up; whether it was the condition. Then everything is
+  /// Runs until a condition holds, a signal came, the time is up or no accessory can appear; whether it was the condition. Then everything is
   /// unplugged in order, after `closing`.
   func run(until condition: () -> Bool, limit: Duration?, closing: () -> Void = {}) throws -> Bool {
     do { try reach.dialer.start() } catch {
       stop(closing)
       throw error
     }
-    let ended = stage.run(until: condition, limit: limit)
+    let dialer = reach.dialer
+    let ended = stage.run(until: { condition() || dialer.failure != nil }, limit: limit) && dialer.failure == nil
     stop(closing)
     stage.settle(until: { isUnplugged })
     return ended
@@ -113,5 +103,5 @@ final class HostSide {
   }
 
   /// Whether no cable is left, and nothing on its way there.
-  var isUnplugged: Bool { device.cableCount == 0 && faults.isQuiet }
+  var isUnplugged: Bool { device.cableCount == 0 && options.isQuiet }
 }

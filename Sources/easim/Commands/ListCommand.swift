@@ -1,8 +1,5 @@
+import AccessoryCables
 import AccessoryCore
-import AccessoryHost
-import AccessorySessions
-import AccessoryTransports
-import AccessoryUSB
 
 extension CommandSpec {
   /// `easim list`.
@@ -19,73 +16,31 @@ extension CommandSpec {
 }
 
 private func runList(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
-  let places = try arguments.places()
-  var looked: [String] = []
-  var found: [BenchAccessory] = []
-  var onUSB: [USBAccessory] = []
-  for place in places {
-    guard case .bench(let path, let serial) = place else {
-      if case .usb(let selector) = place {
-        looked.append("USB")
-        onUSB += try USBDevices.look().filter { $0.isMeant(by: selector) }
-      }
-      continue
+  let words: [String?] = arguments.words.isEmpty ? [nil] : arguments.words
+  let addresses = try words.map { try arguments.address(orBench: $0) }
+  var found: [FoundAccessory] = []
+  for address in addresses {
+    guard let sighting = try media.look(at: address) else {
+      throw UsageError(
+        "\(address) tells nothing before one connects; easim info \(address) connects and shows what is there",
+        arguments.command)
     }
-    let directory = BenchDirectory(path)
-    looked.append("the bench \(directory.path)")
-    let (accessories, problems) = try directory.look()
-    for problem in problems { console.err("easim: a card is left aside: \(problem)") }
-    found += accessories.filter { serial == nil || $0.card.serial == serial }
+    for problem in sighting.problems { console.err("easim: \(problem)") }
+    found += sighting.accessories
   }
   if arguments.has("--json") {
     for accessory in found { console.out(accessory.listing) }
-    for accessory in onUSB { console.out(accessory.listing) }
   } else {
-    for rows in [BenchList.rows(found), USBList.rows(onUSB)] where !rows.isEmpty {
-      for line in TextTable.lines(rows) { console.out(String(line.dropFirst(2))) }
-    }
-  }
-  guard found.isEmpty, !onUSB.contains(where: { $0.trouble == nil }) else { return .done }
-  if let unpermitted = onUSB.compactMap(\.obstacle).first(where: { $0 != .claimed }) {
-    console.err("easim: \(unpermitted)")
-  }
-  console.err("No Accessories Connected (looked on \(looked.joined(separator: ", ")))")
-  return .unreachable
-}
-
-extension ParsedArguments {
-  /// The words as benches and USB, the standard bench when there are none; other kinds of addresses cannot be looked at
-  /// without taking a cable.
-  fileprivate func places() throws -> [Address] {
-    guard !words.isEmpty else { return [.bench(directory: nil, serial: nil)] }
-    return try words.map { word in
-      let address = try address(word)
-      switch address {
-      case .bench, .usb: return address
-      case .usbip, .gadget: throw UsageError("\(TransportError.notAStream(address))", command)
-      default:
-        throw UsageError(
-          "\(address) tells nothing before one connects; easim info \(address) connects and shows what is there",
-          command)
+    // Those of each medium have columns of their own.
+    for kind in Address.Kind.allCases {
+      for line in TextTable.lines(AccessoryList.rows(found.filter { $0.address.kind == kind })) {
+        console.out(String(line.dropFirst(2)))
       }
     }
   }
-}
-
-extension BenchAccessory {
-  /// The accessory as one line of JSON, in the shape of an `attach` event with what else its card says.
-  var listing: String {
-    var accessory = JSONObject()
-    accessory.add("name", card.name)
-    accessory.add("serial", card.serial)
-    accessory.add("manufacturer", card.manufacturer)
-    accessory.add("model", card.model)
-    accessory.add("protocols", card.protocols)
-    var object = JSONObject(event: "attach", at: .origin, side: .accessory)
-    object.add("accessory", accessory)
-    object.add("on", address.description)
-    object.add("pid", Int(card.process.pid))
-    object.add("attachedAt", card.attachedSeconds)
-    return object.text
-  }
+  guard found.allSatisfy({ $0.trouble != nil }) else { return .done }
+  let unpermitted = found.compactMap(\.trouble).first { if case .notPermitted = $0 { true } else { false } }
+  if let unpermitted { console.err("easim: \(unpermitted)") }
+  console.err("No Accessories Connected (looked on \(addresses.map(\.place).joined(separator: ", ")))")
+  return .unreachable
 }

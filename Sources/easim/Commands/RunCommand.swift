@@ -58,8 +58,7 @@ private func runRun(_ arguments: ParsedArguments, _ console: Console) throws -> 
   var accessories: [SimulatedAccessory] = []
   defer { for accessory in accessories { accessory.unplug("easim ends") } }
   let lineRate = try arguments.faults().lineRate
-  for (index, profile) in profiles.enumerated() {
-    let port = try places.port(index + 1, for: profile)
+  for (profile, port) in zip(profiles, try places.ports(for: profiles)) {
     let accessory = SimulatedAccessory(
       profile, at: port, authenticator: Profiles.coprocessor(for: profile), on: stage.loop,
       link: { $0.lineRate = lineRate }
@@ -134,7 +133,7 @@ private func runScenario(_ name: String, _ arguments: ParsedArguments, _ console
   let limit = try arguments.duration("--for")
   let stage = try Stage(seed: try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) })
   let places = try Places(arguments, accessories: count, on: stage.loop, console)
-  let ports = try scenario.accessories.enumerated().map { try places.port($0 + 1, for: $1.profile) }
+  let ports = try places.ports(for: scenario.accessories.map(\.profile))
   let side = ScenarioAccessories(
     scenario, at: ports, coprocessor: Profiles.coprocessor, on: stage.loop, report: console.show)
   side.start()

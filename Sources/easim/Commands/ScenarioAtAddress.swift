@@ -1,3 +1,4 @@
+import AccessoryCables
 import AccessoryCore
 import AccessoryHost
 import AccessoryTransports
@@ -11,37 +12,36 @@ final class ScenarioAtAddress {
   private let addresses: [Address]
   private let arguments: ParsedArguments
   private let console: Console
-  private let transcript: TranscriptFile?
   private let stage: Stage
   private let side: ScenarioDevice
-  private let faults: FaultWrapper
+  private let options: CableOptions
   private let timeout: Duration
-  private var hasBenchDialer = false
+  private var hasDialerForAll = false
 
   init(
     _ scenario: Scenario, client: ScenarioClient.Type, at pattern: String, _ arguments: ParsedArguments,
-    _ console: Console, _ transcript: TranscriptFile?
+    _ console: Console
   ) throws {
     self.scenario = scenario
     self.pattern = pattern
     self.arguments = arguments
     self.console = console
-    self.transcript = transcript
     addresses = try ScenarioPlaces.addresses(pattern, for: scenario, option: "--at", arguments)
     timeout = try arguments.duration("--timeout") ?? .seconds(10)
     stage = try Stage(seed: try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) })
-    faults = FaultWrapper(faults: try arguments.faults(), loop: stage.loop, report: console.show)
+    options = try CableOptions(arguments, on: stage.loop, report: console.show)
     side = ScenarioDevice(
       scenario, client: client, authenticator: AccessoryVerifier(), on: stage.loop, report: console.show)
   }
 
   func play() throws -> ExitCode {
     try side.start { [unowned self] device, place in try dialer(for: device, place) }
+    try options.openTranscript(console)
     guard stage.run(until: { side.hasBegun }, limit: timeout) else { return giveUp() }
     let ended = stage.run(until: { side.isOver })
     let verdict = ScenarioVerdict(side.comparison, side.client)
     side.tearDown()
-    stage.settle(until: { side.device.cableCount == 0 })
+    stage.settle(until: { side.device.cableCount == 0 && options.isQuiet })
     guard ended else {
       console.err("easim: stopped by \(stage.signalName) before the scenario was over")
       return .checkFailed
@@ -55,35 +55,29 @@ final class ScenarioAtAddress {
       console.err("easim: stopped by \(stage.signalName) before there was an accessory")
       return .checkFailed
     }
-    console.err("easim: no accessory at \(pattern) within \(timeout)" + (side.trouble.map { ": \($0)" } ?? ""))
+    console.err("easim: \(addresses[0].explanation(of: side.trouble, within: timeout))")
     return .unreachable
   }
 
-  private func dialer(for device: Device, _ place: Int) throws -> (any Dialing)? {
-    guard case .bench(let path, let serial) = addresses[place] else {
-      var options = TransportOptions()
-      options.allowsRemote = arguments.has("--allow-remote")
-      if case .usb(let selector) = addresses[place] {
-        return USBDialer(selector, for: device, on: stage.loop, takesOne: true) { [unowned self] cable in
-          wrap(cable, accessory: place)
-        }
-      }
-      return Dialer(addresses[place], for: device, on: stage.loop, options: options) { [unowned self] cable in
-        wrap(cable, accessory: place)
-      }
+  private func dialer(for device: Device, _ place: Int) throws -> Dialer? {
+    let address = addresses[place]
+    guard try media[address].knowsSerialNumbers else {
+      return try media.makeDialer(
+        to: address, for: device, on: stage.loop, options: options.transport, wanted: .one
+      ) { [unowned self] in wrap($0, accessory: place) }
     }
-    // One finds every accessory on the bench, and each of their appearances.
-    if hasBenchDialer { return nil }
-    hasBenchDialer = true
-    let serials = serial.map { [$0] } ?? scenario.accessories.map(\.profile.identity.serialNumber)
-    return BenchDialer(
-      BenchDirectory(path), for: device, on: stage.loop, wrap: { [unowned self] in wrap($0, accessory: nil) },
-      isWanted: { serials.contains($0.serial) })
+    // One finds every accessory of the scenario, and each of its attachments.
+    if hasDialerForAll { return nil }
+    hasDialerForAll = true
+    let serials = scenario.accessories.map(\.profile.identity.serialNumber)
+    return try media.makeDialer(
+      to: address, for: device, on: stage.loop, options: options.transport,
+      wanted: .every { address.namesOneAccessory || serials.contains($0.identity) }
+    ) { [unowned self] in wrap($0, accessory: nil) }
   }
 
   private func wrap(_ cable: Cable, accessory: Int?) -> Cable {
-    let wrapped = faults.wrap(side.wrap(cable, accessory: accessory))
-    return transcript.map { wrapped.transcribed(at: .device, on: stage.loop, write: $0.write) } ?? wrapped
+    options.wrap(side.wrap(cable, accessory: accessory), at: .device)
   }
 }
 
@@ -95,7 +89,7 @@ enum ScenarioPlaces {
   ) throws -> [Address] {
     let count = scenario.accessories.count
     let addresses = try (1...count).map { try arguments.address(pattern.replacing("{index}", with: "\($0)")) }
-    if case .bench = addresses[0] { return addresses }
+    if try media[addresses[0]].knowsSerialNumbers { return addresses }
     try check(addresses[0], for: scenario, option: "\(option) \(pattern)", arguments)
     if count > 1, !pattern.contains("{index}") {
       throw UsageError(
@@ -109,10 +103,7 @@ enum ScenarioPlaces {
   static func check(
     _ address: Address, for scenario: Scenario, option: String, _ arguments: ParsedArguments
   ) throws {
-    switch address {
-    case .usb, .usbip, .gadget: break
-    default: return
-    }
+    guard try media[address].noticesPulledCables else { return }
     for case .cablePulledUnnoticed in scenario.steps.map(\.action) {
       throw UsageError(
         "\(option): in \(scenario.name) a cable is pulled and the device does not notice, and on USB it always does; "

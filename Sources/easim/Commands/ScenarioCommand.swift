@@ -99,6 +99,10 @@ private func client(_ scenario: Scenario, _ arguments: ParsedArguments) throws -
 
 private func play(_ scenario: Scenario, _ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
   if let plan = scenario.plan { return try PlanPlay(plan, arguments, console).play() }
+  let type = try client(scenario, arguments)
+  if let address = arguments.value("--at") {
+    return try ScenarioAtAddress(scenario, client: type, at: address, arguments, console).play()
+  }
   let transcript = try TranscriptFile.asked(for: arguments, console)
   let seed = try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) }
   var settings = World.Settings()
@@ -106,10 +110,6 @@ private func play(_ scenario: Scenario, _ arguments: ParsedArguments, _ console:
   settings.report = console.show
   settings.keepsTranscript = transcript != nil
   settings.reportLine = { transcript?.write($0) }
-  let type = try client(scenario, arguments)
-  if let address = arguments.value("--at") {
-    return try ScenarioAtAddress(scenario, client: type, at: address, arguments, console, transcript).play()
-  }
   guard arguments.has("--real-time") else {
     let loop = VirtualLoop(seed: seed ?? scenario.seed ?? 1)
     let player = ScenarioPlayer(scenario, client: type, settings: settings, on: loop)

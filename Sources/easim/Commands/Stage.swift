@@ -1,5 +1,4 @@
 import AccessoryTransports
-import AccessoryUSB
 import Glibc
 
 /// What every command that runs for a while stands on: the loop on the main thread, and Ctrl-C as an event.
@@ -46,6 +45,6 @@ final class Stage {
 
   /// Lets what was said last go out: channels are closed in order, which takes a turn or two, and USB devices given back.
   func settle(until condition: () -> Bool, limit: Duration = .seconds(1)) {
-    loop.run(until: { condition() && USBHost.isIdle }, limit: limit)
+    loop.run(until: { condition() && media.isIdle }, limit: limit)
   }
 }

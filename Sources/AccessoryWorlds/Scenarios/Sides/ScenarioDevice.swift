@@ -1,3 +1,4 @@
+import AccessoryCables
 import AccessoryCore
 import AccessoryHost
 import AccessoryProfiles
@@ -13,7 +14,7 @@ import Certificates
 ///
 /// ```swift
 /// let side = ScenarioDevice(scenario, client: SoundClient.self, authenticator: verifier, on: loop) { print($0.json) }
-/// try side.start { device, index in Dialer(addresses[index], for: device, on: loop, wrap: { side.wrap($0) }) }
+/// try side.start { device, index in try media.makeDialer(to: addresses[index], for: device, on: loop, wrap: { side.wrap($0) }) }
 /// loop.run(until: { side.isOver })
 /// side.comparison.difference
 /// ```
@@ -26,8 +27,8 @@ public final class ScenarioDevice {
   private let app: ScenarioApp
   private let log: Log
   private let loop: any EventLoop
-  private var dialers: [any Dialing] = []
-  private var dial: (Device, Int) throws -> (any Dialing)? = { _, _ in nil }
+  private var dialers: [Dialer] = []
+  private var dial: (Device, Int) throws -> Dialer? = { _, _ in nil }
   private var cables: [Weak] = []
   private lazy var timeline = ScenarioTimeline(scenario, holds: true, on: loop) { [unowned self] in perform($0) }
 
@@ -76,7 +77,7 @@ public final class ScenarioDevice {
   /// Whether a cable was there, and with it the time of the scenario began to pass.
   public private(set) var hasBegun = false
   /// Why there is no cable, as far as that is known.
-  public var trouble: String? { dialers.compactMap(\.trouble).first }
+  public var trouble: TransportError? { dialers.compactMap(\.trouble).first }
 
   /// What the app saw against what was expected, within what two clocks allow.
   public var comparison: ScenarioComparison {
@@ -87,7 +88,7 @@ public final class ScenarioDevice {
   /// Begins, and keeps the device connected by what `dial` makes for each accessory of the scenario, by its place there;
   /// nil where what was made before finds that accessory, too. It is asked again for an accessory whose cable was pulled
   /// unnoticed: the old cable still counts as plugged in.
-  public func start(_ dial: @escaping (Device, Int) throws -> (any Dialing)?) throws {
+  public func start(_ dial: @escaping (Device, Int) throws -> Dialer?) throws {
     self.dial = dial
     log.onCable = { [unowned self] in
       hasBegun = true

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import AccessoryCables
 @testable import AccessoryHost
 
 @Suite struct EarlierAccessoriesTests {

@@ -1,7 +1,22 @@
+import AccessoryCables
 import AccessoryCore
 import AccessoryProfiles
 import AccessoryTransports
 import AccessoryUSB
+
+/// Simulated accessories as USB devices of other kernels, by USB/IP.
+struct USBIPMedium: Medium {
+  let kinds = [Address.Kind.usbip]
+  let capacity = PortCapacity.many
+  let noticesPulledCables = true
+
+  func look(at address: Address) throws -> Sighting? { throw TransportError.simulatorsOnly(address) }
+
+  func makePortHub(at address: Address, _ context: PortContext) throws -> any PortHub {
+    guard case .usbip(let host, let port) = address else { preconditionFailure("\(address) is no USB/IP server's") }
+    return try USBIPBus(host: host, port: port, on: context.loop, options: context.options, report: context.warn)
+  }
+}
 
 /// A USB bus that other kernels can reach: a USB/IP server at an address, with any number of accessories on it.
 ///
@@ -12,9 +27,9 @@ import AccessoryUSB
 /// let bus = try USBIPBus(host: "127.0.0.1", port: 3240, on: loop) { print($0) }
 /// let accessory = SimulatedAccessory(profile, at: bus.makePort(for: profile), …)
 /// ```
-public final class USBIPBus {
+final class USBIPBus: PortHub {
   /// Where it listens, with the port that the system chose.
-  public let address: Address
+  let address: Address
 
   private let server: USBIPServer
   private var listener: (any Listener)?
@@ -22,7 +37,7 @@ public final class USBIPBus {
   /// Listens at once.
   ///
   /// - Parameter report: hears of clients that do wrong or are turned away.
-  public init(
+  init(
     host: String, port: UInt16, on loop: any PollingLoop, options: TransportOptions = TransportOptions(),
     report: @escaping (String) -> Void
   ) throws {
@@ -54,7 +69,7 @@ public final class USBIPBus {
   }
 
   /// A place on the bus for one accessory.
-  public func makePort(for profile: Profile) -> USBIPPort {
+  func makePort(for profile: Profile, number: Int = 1) -> any Port {
     var shape = USBAccessoryShape(profile)
     shape.nativeProtocols = profile.protocols.filter { $0.nativeTransportComponent != nil }.map(\.name)
     return USBIPPort(self, server.makeExport(shape))
@@ -62,7 +77,7 @@ public final class USBIPBus {
 }
 
 /// One place on a USB/IP bus.
-public final class USBIPPort: Port {
+final class USBIPPort: Port {
   // Held, so that the server lives as long as something can be plugged into it.
   private let bus: USBIPBus
   private let export: USBIPExport
@@ -73,16 +88,16 @@ public final class USBIPPort: Port {
   }
 
   /// "usbip:127.0.0.1:3240, bus id 1-1".
-  public var place: String { "\(bus.address), bus id \(export.busID)" }
+  var place: String { "\(bus.address), bus id \(export.busID)" }
 
   /// Appears on the server's list.
-  public func open(_ hear: @escaping (PortEvent) -> Void) throws {
+  func open(_ hear: @escaping (PortEvent) -> Void) throws {
     let place = place
     export.plugIn { cable in hear(.cable(cable, from: "a USB host on \(place)")) }
   }
 
   /// Goes from the list, and from whoever has it.
-  public func close() {
+  func close() {
     export.unplug()
   }
 }

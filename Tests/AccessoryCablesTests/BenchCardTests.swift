@@ -1,3 +1,4 @@
+import AccessoryCables
 import AccessoryHost
 import AccessoryTransports
 import Testing

@@ -1,3 +1,4 @@
+import AccessoryCables
 import AccessoryCore
 import AccessoryHost
 import AccessorySessions
@@ -11,7 +12,7 @@ import Testing
   /// A device whose appearances are kept as words.
   final class Host {
     let device: Device
-    let dialer: BenchDialer
+    let dialer: Dialer
     private(set) var log = Log()
 
     final class Log {
@@ -19,7 +20,7 @@ import Testing
       var warnings: [String] = []
     }
 
-    init(_ lab: BenchLab, wanting serial: String? = nil) {
+    init(_ lab: BenchLab, wanting serial: String? = nil) throws {
       let log = log
       device = Device(
         settings: DeviceSettings(authenticator: StubAuthenticator(seed: 1)), on: lab.loop
@@ -31,8 +32,8 @@ import Testing
         default: break
         }
       }
-      dialer = BenchDialer(
-        lab.directory, for: device, on: lab.loop, isWanted: { card in serial.map { $0 == card.serial } ?? true })
+      dialer = try MediumTable.standard.makeDialer(
+        to: .bench(directory: lab.directory.path, serial: serial), for: device, on: lab.loop)
     }
 
     func stop() {
@@ -44,7 +45,7 @@ import Testing
   @Test func aFlickerIsFollowedThroughToTheProtocols() throws {
     let lab = try BenchLab()
     let bench = try Bench(lab.directory)
-    let host = Host(lab)
+    let host = try Host(lab)
     try host.dialer.start()
     let watcher = lab.watcher()
     try watcher.start()
@@ -78,7 +79,7 @@ import Testing
       }
     }
     for accessory in accessories { try accessory.plugIn() }
-    let host = Host(lab, wanting: "S2")
+    let host = try Host(lab, wanting: "S2")
     try host.dialer.start()
     lab.run(until: { host.log.appearances.count == 1 })
     #expect(visitors == ["S2"])
@@ -92,12 +93,12 @@ import Testing
     let bench = try Bench(lab.directory)
     let accessory = lab.accessory(try lab.profile(serial: "S1"), on: bench)
     try accessory.plugIn()
-    let (first, second) = (Host(lab), Host(lab))
+    let (first, second) = (try Host(lab), try Host(lab))
     try first.dialer.start()
     lab.run(until: { first.log.appearances.count == 1 })
     try second.dialer.start()
     #expect(second.log.warnings == ["bench:\(lab.directory)#S1 is in use by pid \(getpid())"])
-    #expect(second.dialer.trouble == second.log.warnings.first)
+    #expect(second.dialer.trouble == .inUse(lab.directory.address(of: "S1"), pid: getpid()))
     first.stop()
     lab.run(until: { second.log.appearances.count == 1 })
     #expect(second.log.warnings.count == 1, "said once, however often it was asked for")
@@ -115,7 +116,7 @@ import Testing
     var card = there.card
     (card.name, card.protocols) = ("Somebody else", ["com.example.other"])
     try there.entry.write(card)
-    let host = Host(lab)
+    let host = try Host(lab)
     try host.dialer.start()
     lab.run(until: { host.log.appearances.count == 1 })
     #expect(host.log.appearances == ["connect S1 [\"com.example.echo\"]"], "the identification counts")
@@ -131,7 +132,7 @@ import Testing
     let bench = try Bench(lab.directory)
     let accessory = lab.accessory(try lab.profile(serial: "S1", quirks: "flicker,empty=1ms,gap=1ms"), on: bench)
     try accessory.plugIn()
-    let host = Host(lab)
+    let host = try Host(lab)
     try host.dialer.start()
     lab.run(until: { host.log.appearances.count == 3 })
     #expect(try lab.directory.look().accessories.first?.card.protocols == ["com.example.echo"])

@@ -1,3 +1,4 @@
+import AccessoryCables
 import AccessoryCore
 import AccessoryHost
 import AccessoryProfiles
@@ -80,7 +81,8 @@ final class BenchCycles {
     let device = Device(
       settings: DeviceSettings(authenticator: StubAuthenticator(seed: 1)), on: lab.loop
     ) { [unowned self] event in note(event) }
-    let dialer = BenchDialer(lab.directory, for: device, on: lab.loop)
+    let dialer = try MediumTable.standard.makeDialer(
+      to: .bench(directory: lab.directory.path, serial: nil), for: device, on: lab.loop)
     try watcher.start()
     try dialer.start()
     try simulatorLoop.start()

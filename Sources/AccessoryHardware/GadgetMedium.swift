@@ -1,7 +1,37 @@
+import AccessoryCables
 import AccessoryCore
 import AccessoryProfiles
 import AccessoryTransports
 import AccessoryUSB
+
+/// Simulated accessories on this machine's own device port: gadgets, by FunctionFS.
+struct GadgetMedium: Medium {
+  let kinds = [Address.Kind.gadget]
+  let capacity = PortCapacity.one
+  let noticesPulledCables = true
+
+  func look(at address: Address) throws -> Sighting? { throw TransportError.simulatorsOnly(address) }
+
+  func makePortHub(at address: Address, _ context: PortContext) -> any PortHub {
+    guard case .gadget(let controller) = address else { preconditionFailure("\(address) is not a gadget's") }
+    return GadgetHub(controller, context)
+  }
+}
+
+/// The port of one controller.
+private final class GadgetHub: PortHub {
+  private let controller: String?
+  private let context: PortContext
+
+  init(_ controller: String?, _ context: PortContext) {
+    self.controller = controller
+    self.context = context
+  }
+
+  func makePort(for profile: Profile, number: Int) throws -> any Port {
+    try GadgetPort(profile, controller: controller, number: number, on: context.loop, report: context.warn)
+  }
+}
 
 /// A device port of this machine with one accessory on it: a gadget, by FunctionFS.
 ///
@@ -12,7 +42,7 @@ import AccessoryUSB
 /// let port = try GadgetPort(profile, controller: nil, number: 1, on: loop) { print($0) }
 /// let accessory = SimulatedAccessory(profile, at: port, …)
 /// ```
-public final class GadgetPort: Port {
+final class GadgetPort: Port {
   private let gadget: Gadget
 
   /// Makes the gadget.
@@ -21,7 +51,7 @@ public final class GadgetPort: Port {
   ///   - controller: its name in /sys/class/udc; the only one, when left out.
   ///   - number: tells the gadgets of one process apart.
   ///   - report: hears what hinders nothing, in sentences.
-  public init(
+  init(
     _ profile: Profile, controller: String?, number: Int, on loop: any PollingLoop, report: @escaping (String) -> Void
   ) throws(GadgetError) {
     let swept = GadgetSystem().sweep { ProcessIdentity(pid: $0.pid, startTime: $0.startTime).isRunning }
@@ -33,10 +63,10 @@ public final class GadgetPort: Port {
   }
 
   /// "gadget:fe980000.usb".
-  public var place: String { "\(Address.gadget(controller: gadget.controller))" }
+  var place: String { "\(Address.gadget(controller: gadget.controller))" }
 
   /// Appears on the bus.
-  public func open(_ hear: @escaping (PortEvent) -> Void) throws {
+  func open(_ hear: @escaping (PortEvent) -> Void) throws {
     let place = place
     try gadget.plugIn { news in
       switch news {
@@ -47,7 +77,7 @@ public final class GadgetPort: Port {
   }
 
   /// Goes from the bus.
-  public func close() {
+  func close() {
     gadget.unplug()
   }
 }

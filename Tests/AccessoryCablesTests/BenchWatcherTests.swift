@@ -5,6 +5,8 @@ import AccessoryTransports
 import Glibc
 import Testing
 
+@testable import AccessoryCables
+
 @Suite struct BenchWatcherTests {
   /// A bench with S1 on it, whose arrival a watcher has told.
   struct Scene {

@@ -38,7 +38,8 @@ public struct PortAppearance: Equatable, Sendable {
   /// The protocols it offers now.
   public var protocols: [String]
 
-  init(_ profile: Profile, offering protocols: [String]) {
+  /// What a profile shows while it offers these protocols.
+  public init(_ profile: Profile, offering protocols: [String]) {
     name = profile.identity.name
     serial = profile.identity.serialNumber
     manufacturer = profile.identity.manufacturer

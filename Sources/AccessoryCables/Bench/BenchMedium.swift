@@ -1,0 +1,142 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessoryTransports
+
+/// The bench: accessories that processes of this machine simulate, found by their cards.
+struct BenchMedium: Medium {
+  let kinds = [Address.Kind.bench]
+  let capacity = PortCapacity.many
+  let knowsSerialNumbers = true
+
+  func makeFinder(for address: Address, on loop: any PollingLoop, options: TransportOptions) -> any AccessoryFinder {
+    let (directory, serial) = Self.parts(address)
+    return BenchFinder(directory, serial: serial, on: loop, options: options)
+  }
+
+  func look(at address: Address) throws -> Sighting? {
+    let (directory, serial) = Self.parts(address)
+    let (found, problems) = try directory.look()
+    return Sighting(
+      accessories: found.filter { serial == nil || $0.card.serial == serial }.map { FoundAccessory($0) },
+      problems: problems.map { "ignoring a card: \($0)" })
+  }
+
+  func makePortHub(at address: Address, _ context: PortContext) throws -> any PortHub {
+    guard case .bench(let path, let serial) = address, let serial else {
+      return BenchHub(try Bench(Self.parts(address).0), on: context.loop)
+    }
+    let other = path.map { "bench:\($0)#" } ?? "bench: (or, for a folder, bench:\(serial)#)"
+    throw TransportError.unusable(
+      address, "the profile says which serial number it is; did you mean \(other)?")
+  }
+
+  private static func parts(_ address: Address) -> (BenchDirectory, serial: String?) {
+    guard case .bench(let path, let serial) = address else { preconditionFailure("\(address) is not on a bench") }
+    return (BenchDirectory(path), serial)
+  }
+}
+
+/// Ports on one bench.
+private final class BenchHub: PortHub {
+  private let bench: Bench
+  private let loop: any PollingLoop
+
+  init(_ bench: Bench, on loop: any PollingLoop) {
+    self.bench = bench
+    self.loop = loop
+  }
+
+  func makePort(for profile: Profile, number: Int) -> any Port { bench.makePort(on: loop) }
+}
+
+/// Follows the cards on a bench and claims cables: an accessory has one host at a time, and the others wait until that
+/// one lets go of its claim.
+final class BenchFinder: AccessoryFinder {
+  let seesArrivals = true
+  let pauses = RedialPauses(shortest: .milliseconds(50), longest: .seconds(1))
+
+  private let directory: BenchDirectory
+  private let serial: String?
+  private let loop: any PollingLoop
+  private let options: TransportOptions
+  private var watcher: BenchWatcher?
+
+  /// Finds what is on a bench; the accessory with this serial number alone, where one is given.
+  init(_ directory: BenchDirectory, serial: String?, on loop: any PollingLoop, options: TransportOptions) {
+    self.directory = directory
+    self.serial = serial
+    self.loop = loop
+    self.options = options
+  }
+
+  func start(_ hear: @escaping (AccessoryChange) -> Void) throws {
+    let serial = serial
+    let watcher = BenchWatcher(directory, on: loop) { change in
+      if let change = AccessoryChange(change, serial: serial) { hear(change) }
+    }
+    self.watcher = watcher
+    try watcher.start()
+  }
+
+  func stop() { watcher?.stop() }
+
+  func connect(
+    to accessory: FoundAccessory, completion: @escaping (Result<OpenedCable, TransportError>) -> Void
+  ) throws(TransportError) -> any Connecting {
+    let address = accessory.address
+    guard let entry = BenchEntry(accessory.key, in: directory) else { throw .left(address) }
+    let outcome: BenchClaim.Outcome
+    do { outcome = try BenchClaim.make(for: entry) } catch { throw .system(address, error) }
+    let claim: BenchClaim
+    switch outcome {
+    case .granted(let granted): claim = granted
+    case .inUse(let pid): throw .inUse(address, pid: pid)
+    case .gone: throw .left(address)
+    }
+    return Transports.connect(
+      to: .unix(path: entry.socketPath), on: loop, options: options, timeout: .seconds(5)
+    ) { result in
+      switch result {
+      case .success(let found): completion(.success(OpenedCable(found.cable) { claim.release() }))
+      case .failure(let error):
+        // The accessory may just have left, which the watcher reports.
+        claim.release()
+        completion(.failure(error.at(address)))
+      }
+    }
+  }
+}
+
+extension FoundAccessory {
+  /// An accessory as its card on a bench shows it.
+  init(_ accessory: BenchAccessory) {
+    let card = accessory.card
+    self.init(key: accessory.entry.name, identity: card.serial, address: accessory.address)
+    name = card.name
+    manufacturer = card.manufacturer
+    model = card.model
+    serial = card.serial
+    protocols = card.protocols
+    self.card = card
+  }
+}
+
+extension AccessoryChange {
+  /// A change on a bench; nil for one of an accessory with another serial number, where one is given.
+  fileprivate init?(_ change: BenchWatcher.Change, serial: String?) {
+    let subject: BenchAccessory?
+    switch change {
+    case .arrived(let it), .changed(let it, _), .left(let it, _): subject = it
+    case .passed(_, let it): subject = it
+    case .warning: subject = nil
+    }
+    if let serial, let subject, subject.card.serial != serial { return nil }
+    switch change {
+    case .arrived(let it): self = .arrived(FoundAccessory(it))
+    case .changed(let it, let before): self = .changed(FoundAccessory(it), from: FoundAccessory(before))
+    case .left(let it, let reason): self = .left(FoundAccessory(it), reason: reason)
+    case .passed(_, let it): self = .passed(it.map { FoundAccessory($0) })
+    case .warning(let text): self = .warning(text)
+    }
+  }
+}

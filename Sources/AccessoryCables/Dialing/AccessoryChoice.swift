@@ -1,0 +1,36 @@
+/// Which accessory is meant by an address that fits several: the only one that fits, if there is only one.
+public enum AccessoryChoice: Equatable, Sendable {
+  /// This one.
+  case one(FoundAccessory)
+  /// Nothing is there.
+  case nothing
+  /// These fit equally well.
+  case several([FoundAccessory])
+  /// These are there, and none of them offers the protocol.
+  case unfit([FoundAccessory])
+
+  /// Chooses by protocol, where one is given.
+  ///
+  /// An accessory that shows no protocols may be in the first half of a flicker, so it fits when nothing fits better.
+  ///
+  /// - Parameter isNamed: whether the address names one accessory, for example by its serial number. Then the protocol
+  ///   does not matter: what it offers is found out by connecting.
+  public init(among all: [FoundAccessory], protocolName: String? = nil, isNamed: Bool = false) {
+    let usable = all.filter { !$0.isNearMiss }
+    guard !usable.isEmpty else {
+      self = .nothing
+      return
+    }
+    guard let protocolName, !isNamed else {
+      self = usable.count == 1 ? .one(usable[0]) : .several(usable)
+      return
+    }
+    let offering = usable.filter { $0.protocols?.contains(protocolName) ?? true }
+    let fitting = offering.isEmpty ? usable.filter { $0.mayOffer(protocolName) } : offering
+    switch fitting.count {
+    case 0: self = .unfit(usable)
+    case 1: self = .one(fitting[0])
+    default: self = .several(fitting)
+    }
+  }
+}

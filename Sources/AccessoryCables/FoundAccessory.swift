@@ -1,0 +1,83 @@
+import AccessoryCore
+import AccessoryTransports
+
+/// An accessory as its medium sees it, before anybody has connected to it.
+///
+/// What it says of itself is a hint: the identification of iAP2 counts.
+public struct FoundAccessory: Equatable, Sendable {
+  /// Tells it from every other accessory that is there, and from itself at another attachment.
+  public var key: String
+  /// The same at each of its attachments: its serial number on a bench, its port on USB.
+  public var identity: String
+  /// How it is addressed.
+  public var address: Address
+  /// The name people see; empty where the medium does not know it.
+  public var name = ""
+  /// The manufacturer.
+  public var manufacturer: String?
+  /// The model; on USB vendor and product number, as `1209:0001`.
+  public var model: String?
+  /// The serial number.
+  public var serial: String?
+  /// The protocols it offers now; nil where only its identification tells.
+  public var protocols: [String]?
+  /// Its card, on a bench.
+  public var card: BenchCard?
+  /// Why it cannot be used now.
+  public var trouble: TransportError?
+
+  /// An accessory of which nothing is known but its place.
+  public init(key: String, identity: String, address: Address) {
+    self.key = key
+    self.identity = identity
+    self.address = address
+  }
+
+  /// Whether it only resembles an accessory: it stays unusable until something about it changes.
+  public var isNearMiss: Bool { trouble.map { !$0.mayPass } ?? false }
+
+  /// Whether it offers a protocol, as far as its medium knows. One that names none may be in the first half of a flicker.
+  public func mayOffer(_ protocolName: String) -> Bool {
+    protocols.map { $0.isEmpty || $0.contains(protocolName) } ?? true
+  }
+}
+
+/// What happened at an address.
+public enum AccessoryChange: Equatable, Sendable {
+  /// An accessory was plugged in.
+  case arrived(FoundAccessory)
+  /// Something about it is different now; as it was before.
+  case changed(FoundAccessory, from: FoundAccessory)
+  /// It was unplugged.
+  case left(FoundAccessory, reason: String)
+  /// It came and went before anything could be read of it; as it was at another attachment, if that is known.
+  case passed(FoundAccessory?)
+  /// Something is not as it should be.
+  case warning(String)
+}
+
+extension Address {
+  /// Where it is, for people: "the bench /run/user/1000/easim", "USB", "unix:/tmp/a.sock".
+  public var place: String {
+    switch self {
+    case .bench(let directory, let serial):
+      "the bench \(BenchDirectory(directory))" + (serial.map { ", serial number \($0)" } ?? "")
+    case .usb(.any): "USB"
+    default: description
+    }
+  }
+
+  /// Whether it names one accessory, and not a place that may have several.
+  public var namesOneAccessory: Bool {
+    if case .bench(_, serial: .some) = self { true } else { false }
+  }
+
+  /// What to say when no accessory is there: "No Accessories Connected on USB".
+  public var nothingThere: String {
+    switch self {
+    case .bench(let directory, let serial?): "no accessory \(serial) on the bench \(BenchDirectory(directory))"
+    case .bench(_, nil), .usb(.any): "No Accessories Connected on \(place)"
+    default: "no accessory at \(self)"
+    }
+  }
+}

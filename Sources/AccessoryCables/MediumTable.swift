@@ -1,0 +1,96 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessoryTransports
+import CLinux
+
+/// The media of a program, by the kinds of addresses they open: the only switch between an address and a cable.
+///
+/// ```swift
+/// let media = MediumTable.linked
+/// let dialer = try media.makeDialer(to: Address(parsing: "usb:"), for: device, on: loop)
+/// try dialer.start()
+/// ```
+public struct MediumTable: Sendable {
+  private var media: [Address.Kind: any Medium] = [:]
+
+  /// A table of these media.
+  public init(_ media: [any Medium] = []) {
+    for medium in media { add(medium) }
+  }
+
+  /// Adds a medium, in place of any other for the same kinds of addresses.
+  public mutating func add(_ medium: any Medium) {
+    for kind in medium.kinds { media[kind] = medium }
+  }
+
+  /// The media that need nothing but the kernel: the bench, sockets and terminals.
+  public static let standard = MediumTable([BenchMedium(), StreamMedium()])
+
+  /// The standard media and those of optional products that are linked into this program.
+  ///
+  /// A product adds its media by defining a C function; see `AccessoryHardware`. So an app gets USB by one line in its
+  /// Package.swift, and its sources stay as they are.
+  public static let linked: MediumTable = {
+    var table = standard
+    withUnsafeMutablePointer(to: &table) { clinux_add_hardware_media($0) }
+    return table
+  }()
+
+  /// The medium that opens an address.
+  public subscript(address: Address) -> any Medium {
+    get throws(TransportError) {
+      guard let medium = media[address.kind] else { throw .noMedium(address) }
+      return medium
+    }
+  }
+
+  // MARK: For a host
+
+  /// A dialer that has not begun. See ``Dialer`` for what keeps it going.
+  ///
+  /// - Parameters:
+  ///   - owner: takes the cables.
+  ///   - wanted: which accessories at the address to connect to.
+  ///   - wrap: puts transcripts and faults around the channels of each cable.
+  /// - Throws: an error that names the address, when no accessory can ever be had there.
+  public func makeDialer(
+    to address: Address, for owner: any CableOwner, on loop: any PollingLoop,
+    options: TransportOptions = TransportOptions(), wanted: Dialer.Wanted = .every,
+    wrap: @escaping (Cable) -> Cable = { $0 }
+  ) throws -> Dialer {
+    let finder = try self[address].makeFinder(for: address, on: loop, options: options)
+    return Dialer(finder, for: owner, on: loop, wanted: wanted, wrap: wrap)
+  }
+
+  /// Lists what is at an address now, without connecting to anything; nil where one must connect to know.
+  public func look(at address: Address) throws -> Sighting? {
+    try self[address].look(at: address)
+  }
+
+  /// Whether everything that any medium opened has been given back. A program waits for it, with its loops running,
+  /// before it ends.
+  public var isIdle: Bool { media.values.allSatisfy(\.isIdle) }
+}
+
+/// Makes the ports of the simulated accessories of one program. What several of them share, such as a bench or a bus, is
+/// opened once.
+public final class PortMaker {
+  private let media: MediumTable
+  private let context: PortContext
+  private var hubs: [Address: any PortHub] = [:]
+
+  /// A maker that has opened nothing yet.
+  public init(_ media: MediumTable, _ context: PortContext) {
+    self.media = media
+    self.context = context
+  }
+
+  /// A port for the accessory with this number, from 1.
+  ///
+  /// - Throws: an error that names the address.
+  public func makePort(at address: Address, for profile: Profile, number: Int = 1) throws -> any Port {
+    let hub = try hubs[address] ?? media[address].makePortHub(at: address, context)
+    hubs[address] = hub
+    return try hub.makePort(for: profile, number: number)
+  }
+}

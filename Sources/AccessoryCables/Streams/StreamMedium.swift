@@ -1,0 +1,67 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessoryTransports
+
+/// Unix sockets, TCP, pseudo terminals and serial lines: one address is one accessory, and one must connect to know
+/// whether it is there.
+struct StreamMedium: Medium {
+  let kinds = [Address.Kind.unix, .tcp, .pty, .serial]
+  let capacity = PortCapacity.one
+
+  func makeFinder(
+    for address: Address, on loop: any PollingLoop, options: TransportOptions
+  ) throws
+    -> any AccessoryFinder
+  {
+    try Transports.check(address, options: options)
+    return StreamFinder(address, on: loop, options: options)
+  }
+
+  func makePortHub(at address: Address, _ context: PortContext) -> any PortHub { StreamHub(address, context) }
+}
+
+/// The port at one address.
+private final class StreamHub: PortHub {
+  private let address: Address
+  private let context: PortContext
+
+  init(_ address: Address, _ context: PortContext) {
+    self.address = address
+    self.context = context
+  }
+
+  func makePort(for profile: Profile, number: Int) -> any Port {
+    ListeningPort(at: address, on: context.loop, options: context.options)
+  }
+}
+
+/// Takes for granted that an accessory is at the address. Whether it is, each attempt finds out.
+private final class StreamFinder: AccessoryFinder {
+  let seesArrivals = false
+  // Short, because these media report no arrivals: the second attachment of a flicker must not be missed.
+  let pauses = RedialPauses(shortest: .milliseconds(20), longest: .milliseconds(500))
+
+  private let address: Address
+  private let loop: any PollingLoop
+  private let options: TransportOptions
+
+  init(_ address: Address, on loop: any PollingLoop, options: TransportOptions) {
+    self.address = address
+    self.loop = loop
+    self.options = options
+  }
+
+  func start(_ hear: @escaping (AccessoryChange) -> Void) {
+    hear(.arrived(FoundAccessory(key: address.description, identity: address.description, address: address)))
+  }
+
+  func stop() {}
+
+  func connect(
+    to accessory: FoundAccessory, completion: @escaping (Result<OpenedCable, TransportError>) -> Void
+  ) -> any Connecting {
+    Transports.connect(to: address, on: loop, options: options, timeout: .seconds(5)) { result in
+      completion(result.map { OpenedCable($0.cable) })
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// What every command does with addresses, because all of them open addresses in one way.
+@Suite struct AddressTests {
+  let place = TemporaryFolder()
+
+  /// Each command that connects to an address or listens there, as far as the address.
+  static let commands = [
+    "send --10k", "burst --count 1", "console", "info", "watch", "scenario run flicker --at", "run echo --on",
+    "run --scenario flicker --on",
+  ]
+
+  private func words(_ command: String, _ address: String) -> [String] {
+    command.split(separator: " ").map(String.init) + [address]
+  }
+
+  private func run(_ words: [String]) throws -> Program.Remains {
+    try Program(path: BuiltProducts.easim, words, environment: ["EASIM_BENCH": place.file("bench")]).wait()
+  }
+
+  @Test(arguments: commands) func remotePeersAreRefusedWithTheOptionThatTheCommandTakes(command: String) throws {
+    let refused = try run(words(command, "tcp:192.0.2.1:99"))
+    #expect(refused.ending == .exit(2), "\(refused.out)\(refused.err)")
+    #expect(refused.err.contains("tcp:192.0.2.1:99 is not on this machine"), "\(refused.err)")
+    let option = try #require(refused.err.firstMatch(of: /allowed: (--[a-z-]+)/)?.output.1, "\(refused.err)")
+    let help = try Program.run(String(command.prefix { $0 != " " }), "--help")
+    #expect(help.out.contains("  \(option) "), "\(command) advises \(option) and does not take it")
+  }
+
+  /// With it the commands go on: here to an address where nobody is.
+  @Test(arguments: commands.filter { !$0.hasSuffix("--on") && !$0.hasPrefix("console") && $0 != "watch" })
+  func withTheOptionTheCommandConnects(command: String) throws {
+    let ended = try run(words(command, "tcp:127.0.0.1:1") + ["--allow-remote", "--timeout", "100ms"])
+    #expect(ended.ending == .exit(3), "\(ended.out)\(ended.err)")
+    #expect(ended.err.contains("no accessory at tcp:127.0.0.1:1 within 100ms: Connection refused"), "\(ended.err)")
+  }
+
+  @Test func theConsoleTakesTheOptionsOfCables() throws {
+    let accessory = try Accessory(on: .tcp, in: place)
+    let line =
+      "echo list | exec \(BuiltProducts.easim) console \(accessory.address) --allow-remote --fault latency,delay=1ms"
+    let console = try Program(path: "/bin/sh", ["-c", line]).wait()
+    #expect(console.ending == .exit(0), "\(console.out)\(console.err)")
+    try accessory.interrupt()
+  }
+
+  /// Nobody "listens" on a serial line, on either side of it.
+  @Test(arguments: ["run echo --on", "send --10k --timeout 50ms", "info --timeout 50ms"])
+  func aSerialLineThatIsNotThereCannotBeOpened(command: String) throws {
+    let path = place.file("ttyS9")
+    let ended = try run(words(command, "serial:\(path)"))
+    #expect(ended.ending == .exit(command.hasPrefix("run") ? 2 : 3), "\(ended.err)")
+    #expect(ended.err.contains("No such file or directory"), "\(ended.err)")
+    #expect(!ended.err.contains("listens"), "\(ended.err)")
+  }
+
+  /// What no waiting can help ends the command at once, whatever its time limit.
+  @Test(arguments: ["send --10k --timeout 60s", "info --timeout 60s"])
+  func aFileThatIsNoTerminalIsNotWaitedFor(command: String) throws {
+    let path = place.write("", to: "file")
+    let begin = ContinuousClock.now
+    let ended = try run(words(command, "serial:\(path)"))
+    #expect(ended.ending == .exit(3), "\(ended.err)")
+    #expect(ended.err.contains("serial:\(path) cannot be used: \(path) is no terminal"), "\(ended.err)")
+    #expect(ContinuousClock.now - begin < .seconds(50), "it did not wait for its time limit")
+  }
+
+  @Test(arguments: commands.filter { !$0.contains("--on") } + ["list"])
+  func whereSimulatedAccessoriesAppearNoCommandConnects(command: String) throws {
+    let ended = try run(words(command, "gadget:"))
+    #expect(ended.ending == .exit(2), "\(ended.err)")
+    #expect(ended.err.contains("gadget: is where a simulated accessory appears"), "\(ended.err)")
+  }
+
+  @Test(arguments: commands.filter { $0 != "watch" }) func aWrongAddressTouchesNoTranscript(command: String) throws {
+    place.write("precious", to: "transcript")
+    let address = command.hasSuffix("--on") ? "usb:" : "gadget:"
+    let ended = try run(words(command, address) + ["--transcript", place.file("transcript")])
+    #expect(ended.ending == .exit(2), "\(ended.err)")
+    #expect(place.bytes("transcript") == Array("precious".utf8))
+  }
+}
