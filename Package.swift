@@ -165,7 +165,8 @@ let package = Package(
 
     // What users read when something is wrong, held against committed texts.
     tests(
-      "ErrorTextTests", ["easim", "AccessoryWorlds", "AccessoryProfiles", "AccessoryTransports", "TestSupport"],
+      "ErrorTextTests",
+      ["easim", "AccessoryWorlds", "AccessoryCore", "AccessoryProfiles", "AccessoryTransports", "TestSupport"],
       exclude: ["Documents", "Golden"]),
 
     tests("AccessoryCoreTests", ["AccessoryCore"]),

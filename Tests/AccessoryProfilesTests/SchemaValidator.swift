@@ -1,3 +1,5 @@
+import AccessoryCore
+
 @testable import AccessoryProfiles
 
 /// As much of JSON Schema (draft 2020-12) as the profiles' schema uses. A keyword that it does not know is an error, so

@@ -1,3 +1,4 @@
+import AccessoryCore
 import TestSupport
 
 @testable import AccessoryProfiles

@@ -1,3 +1,4 @@
+import AccessoryCore
 import AccessoryHost
 import AccessoryProfiles
 import Testing

@@ -1,3 +1,4 @@
+import AccessoryCore
 import AccessoryProfiles
 
 /// Wrong variants of a sound document, one mistake each: every key missing, misspelt and twice, every value of the

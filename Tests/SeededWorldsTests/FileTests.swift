@@ -1,3 +1,4 @@
+import AccessoryCore
 import AccessoryProfiles
 import AccessoryTransports
 import Testing

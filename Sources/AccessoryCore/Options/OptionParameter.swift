@@ -111,14 +111,3 @@ public enum OptionValue: Equatable, Sendable, CustomStringConvertible {
     }
   }
 }
-
-/// Why a text says nothing to its reader; the description is a sentence fragment that quotes it.
-public struct OptionError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What is wrong, and the right form.
-  public let description: String
-
-  /// An error with its sentence.
-  public init(_ description: String) {
-    self.description = description
-  }
-}

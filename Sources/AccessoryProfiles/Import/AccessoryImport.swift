@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// Turns pasted `EAAccessory` debug descriptions into profiles.
 ///
 /// It takes all three generations of the layout, any number of accessories in one text, with whatever a log put before

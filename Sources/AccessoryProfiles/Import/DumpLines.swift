@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// The lines of a text with debug descriptions in it, without their ends.
 enum DumpLines {
   /// A line and where it stands.

@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// Makes a profile from the fields of one debug description.
 struct DumpProfile {
   private let draft: DumpReader.Draft

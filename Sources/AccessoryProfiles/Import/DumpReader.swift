@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// Reads the lines of a text with debug descriptions in it: a machine with one event, a line.
 ///
 /// Between accessories it waits for the opening `<EAAccessory: 0x`. Inside one it takes fields, and inside the field

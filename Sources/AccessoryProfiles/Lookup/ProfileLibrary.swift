@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// Finds profiles: in the user's folder, among those that ship, or at a path.
 ///
 /// A reference with a `/` or with the ending `.json5` or `.json` is a path. Anything else is a name: `NAME.json5` in
@@ -100,7 +102,7 @@ public struct ProfileLibrary: Sendable {
         name: shipped.name, label: "\(shipped.name).json5", origin: .shipped(shipped.name), bytes: shipped.bytes)
     }
     let known = names.map(\.name)
-    let hint = ObjectReader.nearest(to: reference, in: known)
+    let hint = Suggestion.nearest(to: reference, in: known).map { ", did you mean '\($0)'?" } ?? ""
     let folder = userFolder.map { "\($0) and " } ?? ""
     let looked = hint.isEmpty ? ": looked" : "\(hint) Looked"
     let message =

@@ -1,3 +1,5 @@
+import AccessoryCore
+
 extension Profile {
   /// What an accessory asks for when the link is set up: the payload of its SYN, field by field.
   ///
@@ -30,6 +32,43 @@ extension Profile {
     /// The ids of the sessions, the file transfer's last and only where there is one.
     public var sessionIDs: [UInt8] {
       [controlSession, externalAccessorySession] + (fileTransferSession.map { [$0] } ?? [])
+    }
+
+    /// How it is written.
+    static let format = Record("link", "what the accessory asks for when the link is set up", Link()) {
+      Field(
+        "maximumOutstandingPackets", \.maximumOutstandingPackets, .integer(1...127),
+        "how many packets it takes before it acknowledges one")
+      Field(
+        "maximumPacketLength", \.maximumPacketLength, .integer(24...65_535),
+        "the longest packet it takes, header and checksums included")
+      Field(
+        "retransmissionTimeout", \.retransmissionTimeout, .duration(.milliseconds(20) ... .milliseconds(65_535)),
+        "when an unacknowledged packet is sent again")
+      Field(
+        "cumulativeAcknowledgementTimeout", \.cumulativeAcknowledgementTimeout,
+        .duration(.milliseconds(10) ... .milliseconds(32_767)), "how long an acknowledgement may be held back")
+      Field(
+        "maximumRetransmissions", \.maximumRetransmissions, .integer(1...30),
+        "how often a packet is sent again before the link is given up")
+      Field(
+        "maximumCumulativeAcknowledgements", \.maximumCumulativeAcknowledgements, .integer(0...127),
+        "how many packets one acknowledgement may stand for; at most maximumOutstandingPackets",
+        standard: Standard("8, or maximumOutstandingPackets if that is less") { link in
+          min(Link().maximumCumulativeAcknowledgements, link.maximumOutstandingPackets)
+        })
+      Field(
+        "zeroAcknowledgement", \.zeroAcknowledgement, .boolean,
+        "whether the link does without acknowledgements; counts and timeouts are then zero on the wire")
+      Field(group: "sessions", "the numbers of the link's sessions, all different") {
+        Field("control", \.controlSession, .integer(1...255), "the session that carries control messages")
+        Field(
+          "externalAccessory", \.externalAccessorySession, .integer(1...255), "the session that carries the apps' bytes"
+        )
+        Field(
+          "fileTransfer", \.fileTransferSession, .optional(.integer(1...255)),
+          "the session that carries file transfers; none when left out")
+      }
     }
 
     static let outstandingRange = 1...127

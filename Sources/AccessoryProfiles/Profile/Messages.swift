@@ -1,3 +1,5 @@
+import AccessoryCore
+
 extension Profile {
   /// The control messages that an accessory declares in its identification. A device sends only what is declared as
   /// received.

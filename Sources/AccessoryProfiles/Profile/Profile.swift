@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// What an accessory is and does: who it says it is, how it talks, and what it answers.
 ///
 /// A profile is a value. It is read from a JSON5 file by ``ProfileLibrary``, imported from a dump by

@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// The rules about texts and behaviours.
 extension ProfileCheck {
   /// The longest text of an identification, in Unicode scalars; the wire's own limit is far above.

@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// A profile as it stands in its file, from which any number of accessories are made.
 ///
 /// Where a text of the identity holds `{index}`, each instance has its number there, from 1. The serial number must

@@ -1,3 +1,5 @@
+import AccessoryCore
+
 extension Profile {
   /// An External Accessory protocol that an accessory offers.
   public struct SessionProtocol: Equatable, Sendable {

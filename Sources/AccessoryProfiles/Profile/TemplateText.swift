@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// Texts with a place for the number of an instance: `{index}`, `{index:04}` (at least four digits, filled with
 /// zeros), `{index:04x}` (the same in hex). Everything else in braces is text.
 enum TemplateText {

@@ -1,3 +1,5 @@
+import AccessoryCore
+
 extension Profile {
   /// A transport component that an accessory declares. The USB modes are named from the Apple device's side: an
   /// accessory that is a USB device declares `usbHost`.
@@ -60,7 +62,7 @@ extension Profile {
       guard pairs.count == 6 else { return nil }
       var value: UInt64 = 0
       for pair in pairs {
-        guard pair.utf8.count == 2, pair.utf8.allSatisfy({ JSON5Scanner.hexDigit($0) != nil }),
+        guard pair.utf8.count == 2, pair.allSatisfy({ $0.isASCII && $0.isHexDigit }),
           let byte = UInt64(pair, radix: 16)
         else { return nil }
         value = value << 8 | byte

@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// A value of an XML property list, as Xcode writes `Info.plist`, with the place where it stands.
 ///
 /// ```swift

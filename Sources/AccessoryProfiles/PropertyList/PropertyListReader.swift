@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// The grammar of XML property lists: one `<plist>` with one value in it.
 struct PropertyListReader {
   private var scanner: XMLScanner

@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// Tags and text of an XML file, as far as property lists use it: attributes are read over, and so are comments, the
 /// declaration and a document type without definitions of its own.
 struct XMLScanner {

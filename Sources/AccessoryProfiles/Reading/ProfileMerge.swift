@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// Lays a file over the one it extends.
 ///
 /// Sections (`accessory`, `link` and its `sessions`, `authentication`, `power`, `messages`, `usb`) are merged key by

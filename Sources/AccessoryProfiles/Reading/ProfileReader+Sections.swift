@@ -132,7 +132,7 @@ extension Profile.MessageName {
     case .text(let text):
       if text.hasPrefix("0x") || text.hasPrefix("0X") {
         let digits = text.dropFirst(2)
-        guard digits.utf8.allSatisfy({ JSON5Scanner.hexDigit($0) != nil }), let id = UInt16(digits, radix: 16) else {
+        guard digits.allSatisfy({ $0.isASCII && $0.isHexDigit }), let id = UInt16(digits, radix: 16) else {
           return nil
         }
         self = .id(id)

@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// The sections that are written only where they differ from the defaults, and the behaviours.
 extension Profile.Link {
   func members(_ standard: Profile.Link) -> [JSON5Member] {

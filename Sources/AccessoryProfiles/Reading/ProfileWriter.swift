@@ -46,27 +46,6 @@ extension Profile {
 }
 
 extension JSON5Value {
-  static let null = JSON5Value(.null)
-
-  /// Text, made rather than read.
-  public static func text(_ text: String) -> JSON5Value { JSON5Value(.text(text)) }
-  /// A whole number, made rather than read.
-  public static func number(_ number: Int) -> JSON5Value { JSON5Value(.number(JSON5Number(Int64(number)))) }
-  /// `true` or `false`, made rather than read.
-  public static func boolean(_ boolean: Bool) -> JSON5Value { JSON5Value(.boolean(boolean)) }
-  /// A list, made rather than read.
-  public static func array(_ values: [JSON5Value]) -> JSON5Value { JSON5Value(.array(values)) }
-  /// An object, made rather than read.
-  public static func object(_ members: [JSON5Member]) -> JSON5Value { JSON5Value(.object(members)) }
-  /// A duration as text, made rather than read.
-  public static func duration(_ duration: Duration) -> JSON5Value { .text(DurationText.format(duration)) }
-
-  /// A 16-bit number in hex, as ids of messages and of USB are written.
-  static func hex(_ number: UInt16) -> JSON5Value {
-    let spelling = "0x" + Excerpt.hex(UInt32(number), digits: 4)
-    return JSON5Value(.number(JSON5Number(spelling: spelling, value: Double(number), integer: Int64(number))))
-  }
-
   /// Bytes: as text where it is one, otherwise in hex.
   static func bytes(_ bytes: [UInt8]) -> JSON5Value {
     if let text = String(validating: bytes, as: UTF8.self) { return .text(text) }

@@ -1,3 +1,4 @@
+import AccessoryCore
 import AccessoryProfiles
 
 /// Finds scenarios: those that ship, or at a path.

@@ -59,6 +59,7 @@ public final class ProblemCollector {
 
   private var errors: [SourceProblem] = []
   private var warnings: [SourceProblem] = []
+  private var unreadable: Set<String> = []
   private var uncountedErrors = 0
   private var uncountedWarnings = 0
 
@@ -78,6 +79,14 @@ public final class ProblemCollector {
   /// Adds an error.
   public func error(at position: SourcePosition?, path: String = "", _ message: String) {
     add(SourceProblem(.error, at: position, path: path, message))
+  }
+
+  /// An element of a list could not be read, and is left out of it.
+  func noteUnreadable(_ path: String) { unreadable.insert(path) }
+
+  /// The paths of the elements of a list that were read, where some may be missing from it.
+  public func paths(of list: String, count: Int) -> [String] {
+    Array((0...).lazy.map { "\(list)[\($0)]" }.filter { [unreadable] in !unreadable.contains($0) }.prefix(count))
   }
 
   /// How many errors there are so far.

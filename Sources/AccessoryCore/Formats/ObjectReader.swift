@@ -1,4 +1,16 @@
-import AccessoryCore
+/// The keys that one kind of object may have.
+public struct ObjectShape: Equatable, Sendable {
+  /// What the object is called in messages.
+  public let name: String
+  /// The keys, in the order in which they are written.
+  public let keys: [String]
+
+  /// A shape.
+  public init(_ name: String, _ keys: [String]) {
+    self.name = name
+    self.keys = keys
+  }
+}
 
 /// Takes the values of one object by key, and names everything that is wrong with it.
 ///
@@ -22,8 +34,12 @@ public struct ObjectReader {
   private let shape: ObjectShape
   private let members: [String: JSON5Value]
 
-  /// Reads `value` as an object of that shape; nil, with a problem, when it is something else.
-  public init?(_ value: JSON5Value, shape: ObjectShape, path: String = "", _ problems: ProblemCollector) {
+  /// Reads `value` as an object of that shape; nil, with a problem, when it is something else. `advice` says what is
+  /// wrong with a key that the shape does not know; nil for nothing but that.
+  public init?(
+    _ value: JSON5Value, shape: ObjectShape, path: String = "", _ problems: ProblemCollector,
+    advice: (String) -> String? = { _ in nil }
+  ) {
     guard case .object(let list) = value.content else {
       problems.error(at: value.position, path: path, "expected an object, found \(value.summary)")
       return nil
@@ -32,16 +48,16 @@ public struct ObjectReader {
     let place = path.isEmpty ? shape.name : path
     for member in list {
       if let earlier = first[member.key] {
-        let (line, column) = (earlier.keyPosition.line, earlier.keyPosition.column)
-        // The parameters of a text all have the text's own place.
-        let first = earlier.keyPosition == member.keyPosition ? "" : ": first at line \(line), column \(column)"
+        // The parameters of a text in a file all have the text's own place.
+        let first = earlier.keyPosition == member.keyPosition ? "" : ": first at \(earlier.keyPosition.inFile)"
         problems.error(at: member.keyPosition, "key '\(Excerpt.of(member.key))' occurs twice in \(place)\(first)")
         continue
       }
       first[member.key] = member
       if !shape.keys.contains(member.key) {
         let hint = Self.hint(for: member.key, in: shape.keys)
-        problems.error(at: member.keyPosition, "unknown key '\(Excerpt.of(member.key))' in \(place)\(hint)")
+        let unknown = "unknown key '\(Excerpt.of(member.key))' in \(place)\(hint)"
+        problems.error(at: member.keyPosition, advice(member.key) ?? unknown)
       }
     }
     self.shape = shape
@@ -54,11 +70,6 @@ public struct ObjectReader {
   /// ", did you mean 'x'?", or the list of what there is when nothing is near.
   public static func hint(for word: String, in names: [String]) -> String {
     Suggestion.hint(for: word, in: names)
-  }
-
-  /// ", did you mean 'x'?", or nothing.
-  static func nearest(to word: String, in names: [String]) -> String {
-    Suggestion.nearest(to: word, in: names).map { ", did you mean '\($0)'?" } ?? ""
   }
 
   /// The path of a key of this object.

@@ -1,8 +1,6 @@
 import AccessoryCore
 import Testing
 
-@testable import AccessoryProfiles
-
 @Suite struct JSON5WriterTests {
   let tree = JSON5Value.object([
     .init("version", .number(1)),
@@ -63,7 +61,7 @@ import Testing
     #expect(lines.allSatisfy { $0.count <= 100 })
   }
 
-  @Test(arguments: [JSON5Writer.Style.json5, .json])
+  @Test(arguments: [JSON5Writer.Style.json5, .json, .jsonLine])
   func whatIsWrittenIsReadBack(style: JSON5Writer.Style) throws {
     var random = SeededRandom(seed: 5)
     for _ in 0..<500 {

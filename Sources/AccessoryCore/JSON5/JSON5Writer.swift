@@ -1,5 +1,3 @@
-import AccessoryCore
-
 /// Writes a tree for people: two spaces a level, one member a line, and on one line what is short and flat.
 ///
 /// ```swift
@@ -13,6 +11,8 @@ public struct JSON5Writer {
     case json5
     /// Plain JSON; a number that JSON cannot say (NaN, Infinity) becomes null, as it does in JavaScript.
     case json
+    /// Plain JSON on one line, for streams of lines.
+    case jsonLine
   }
 
   /// Lists and objects that hold only single values stay on one line up to this length.
@@ -23,9 +23,19 @@ public struct JSON5Writer {
 
   /// Writes a document, ending in a line break.
   public static func write(_ value: JSON5Value, as style: Style = .json5) -> String {
+    if style == .jsonLine { return line(value) + "\n" }
     var writer = JSON5Writer(style: style)
     writer.append(value, indent: 0, isDocument: true)
     return writer.text + "\n"
+  }
+
+  private static func line(_ value: JSON5Value) -> String {
+    switch value.content {
+    case .array(let values): "[" + values.map(line).joined(separator: ",") + "]"
+    case .object(let members):
+      "{" + members.map { "\(JSONObject.quoted($0.key)):\(line($0.value))" }.joined(separator: ",") + "}"
+    case .null, .boolean, .number, .text: JSON5Writer(style: .jsonLine).scalar(value)
+    }
   }
 
   private init(style: Style) {

@@ -1,4 +1,4 @@
-import AccessoryProfiles
+import AccessoryCore
 import Testing
 
 @Suite struct JSON5ReaderTests {

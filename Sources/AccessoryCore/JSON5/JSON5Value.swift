@@ -1,5 +1,3 @@
-import AccessoryCore
-
 /// A JSON5 document as a tree in which every value and every key knows where it was written.
 ///
 /// Nothing is thrown away that an error message could want: members keep their order and their duplicates, numbers
@@ -39,7 +37,7 @@ public struct JSON5Value: Equatable, Sendable {
   }
 
   /// Where the value at a path such as `protocols[1].name` stands; where there is none, the nearest value around it.
-  func position(at path: String) -> SourcePosition {
+  public func position(at path: String) -> SourcePosition {
     var value = self
     for step in path.split(whereSeparator: { $0 == "." || $0 == "[" }) {
       if step.hasSuffix("]"), let index = Int(step.dropLast()), case .array(let values) = value.content {
@@ -115,5 +113,27 @@ public struct JSON5Number: Equatable, Sendable {
   }
 }
 
-/// Under its short name throughout the room.
-typealias Excerpt = AccessoryCore.Excerpt
+// MARK: - Values that are made, not read
+
+extension JSON5Value {
+  /// `null`.
+  public static let null = JSON5Value(.null)
+  /// Text.
+  public static func text(_ text: String) -> JSON5Value { JSON5Value(.text(text)) }
+  /// A whole number.
+  public static func number(_ number: Int) -> JSON5Value { JSON5Value(.number(JSON5Number(Int64(number)))) }
+  /// `true` or `false`.
+  public static func boolean(_ boolean: Bool) -> JSON5Value { JSON5Value(.boolean(boolean)) }
+  /// A list.
+  public static func array(_ values: [JSON5Value]) -> JSON5Value { JSON5Value(.array(values)) }
+  /// An object.
+  public static func object(_ members: [JSON5Member]) -> JSON5Value { JSON5Value(.object(members)) }
+  /// A duration as text.
+  public static func duration(_ duration: Duration) -> JSON5Value { .text(DurationText.format(duration)) }
+
+  /// A 16-bit number in hex, as ids of messages and of USB are written.
+  public static func hex(_ number: UInt16) -> JSON5Value {
+    let spelling = "0x" + Excerpt.hex(UInt32(number), digits: 4)
+    return JSON5Value(.number(JSON5Number(spelling: spelling, value: Double(number), integer: Int64(number))))
+  }
+}

@@ -1,0 +1,119 @@
+extension RecordShape {
+  /// The JSON Schema of documents of this shape. What a schema cannot say, such as rules between several keys, only the
+  /// reader knows.
+  public func schema(id: String) -> JSON5Value {
+    var definitions = SchemaDefinitions()
+    let members = definitions.members(of: self)
+    let root: [JSON5Member] = [
+      .init("$schema", .text("https://json-schema.org/draft/2020-12/schema")), .init("$id", .text(id)),
+    ]
+    return .object(root + members + [.init("$defs", .object(definitions.all))])
+  }
+}
+
+/// The schemas of the shapes that have a name, each once.
+private struct SchemaDefinitions {
+  private(set) var all: [JSON5Member] = []
+
+  private mutating func reference(_ name: String, _ schema: (inout Self) -> JSON5Value) -> JSON5Value {
+    let name = name.replacing(" ", with: "-")
+    if !all.contains(where: { $0.key == name }) {
+      // A place in the list first, so that the order is that of the document.
+      all.append(JSON5Member(name, .null))
+      let made = schema(&self)
+      if let place = all.firstIndex(where: { $0.key == name }) { all[place].value = made }
+    }
+    return .object([JSON5Member("$ref", .text("#/$defs/\(name)"))])
+  }
+
+  mutating func members(of record: RecordShape, discriminator: String? = nil) -> [JSON5Member] {
+    var members: [JSON5Member] = [
+      .init("title", .text([record.owner, record.name].compactMap(\.self).joined(separator: " ")))
+    ]
+    if !record.summary.isEmpty { members.append(.init("description", .text(record.summary))) }
+    var properties: [JSON5Member] = []
+    if let discriminator { properties.append(.init(discriminator, .object([.init("const", .text(record.name))]))) }
+    for field in record.fields {
+      var property: [JSON5Member] = []
+      if !field.summary.isEmpty { property.append(.init("description", .text(field.summary))) }
+      if let standard = field.standard { property.append(.init("default", standard)) }
+      if case .object(let schema) = schema(of: field.shape).content { property += schema }
+      // An object's own description stands where it is defined.
+      properties.append(.init(field.key, .object(property)))
+    }
+    members += [.init("type", .text("object")), .init("properties", .object(properties))]
+    let required = [discriminator].compactMap(\.self) + record.fields.filter(\.isRequired).map(\.key)
+    if !required.isEmpty { members.append(.init("required", .array(required.map { .text($0) }))) }
+    return members + [.init("additionalProperties", .boolean(false))] + record.rules
+  }
+
+  private mutating func schema(of shape: Shape) -> JSON5Value {
+    func object(_ members: JSON5Member...) -> JSON5Value { .object(members) }
+    switch shape {
+    case .text(let text): return schema(of: text)
+    case .boolean: return object(.init("type", .text("boolean")))
+    case .integer(let range):
+      return object(
+        .init("type", .text("integer")), .init("minimum", .number(Int(range.lowerBound))),
+        .init("maximum", .number(Int(range.upperBound))))
+    case .number(let range):
+      return object(
+        .init("type", .text("number")), .init("minimum", Format.number(range).write(range.lowerBound)),
+        .init("maximum", Format.number(range).write(range.upperBound)))
+    case .duration:
+      return reference("duration") { _ in
+        object(
+          .init("description", .text("A number and a unit: 250ms, 1.5s, 2m.")), .init("type", .text("string")),
+          .init("pattern", .text("^[0-9]+(\\.[0-9]+)?(ns|us|ms|s|m|h)$")))
+      }
+    case .chance:
+      return reference("chance") { _ in
+        object(
+          .init("description", .text("A chance in per cent or as a fraction: 2.5%, 0.025.")),
+          .init("type", .text("string")), .init("pattern", .text("^[0-9]+(\\.[0-9]+)?%?$")))
+      }
+    case .words(let words): return object(.init("enum", .array(words.map { .text($0) })))
+    case .null: return object(.init("type", .text("null")))
+    case .constant(let number): return object(.init("const", .number(number)))
+    case .list(let element, let count):
+      var members: [JSON5Member] = [.init("type", .text("array")), .init("items", schema(of: element))]
+      if count.lowerBound > 0 { members.append(.init("minItems", .number(count.lowerBound))) }
+      if count.upperBound < .max { members.append(.init("maxItems", .number(count.upperBound))) }
+      return .object(members)
+    case .record(let record): return reference(record.name) { .object($0.members(of: record)) }
+    case .named(let element):
+      return object(.init("type", .text("object")), .init("additionalProperties", schema(of: element)))
+    case .oneOf(let kinds): return reference(kinds.name) { $0.schema(of: kinds) }
+    case .either(let shapes): return object(.init("anyOf", .array(shapes.map { schema(of: $0) })))
+    }
+  }
+
+  private mutating func schema(of text: TextShape) -> JSON5Value {
+    var members: [JSON5Member] = [.init("type", .text("string"))]
+    if text.length.lowerBound > 0 { members.append(.init("minLength", .number(text.length.lowerBound))) }
+    if text.length.upperBound < .max { members.append(.init("maxLength", .number(text.length.upperBound))) }
+    if let pattern = text.pattern { members.append(.init("pattern", .text(pattern))) }
+    guard let name = text.name else { return .object(members) }
+    return reference(name) { _ in .object(members) }
+  }
+
+  private mutating func schema(of kinds: OneOfShape) -> JSON5Value {
+    var forms: [JSON5Value] = []
+    var patterns = kinds.textKinds.isEmpty ? [] : ["(\(kinds.textKinds.joined(separator: "|")))\\s*(,[\\s\\S]*)?"]
+    if let pattern = kinds.textPattern { patterns.append(pattern) }
+    if !patterns.isEmpty {
+      let pattern = "^\\s*(\(patterns.joined(separator: "|")))$"
+      forms.append(
+        .object([
+          .init(
+            "description",
+            .text("\(kinds.name.prefix(1).uppercased())\(kinds.name.dropFirst()) and keys: NAME,key=value,…")),
+          .init("type", .text("string")), .init("pattern", .text(pattern)),
+        ]))
+    }
+    for kind in kinds.kinds {
+      forms.append(reference("\(kinds.name)-\(kind.name)") { .object($0.members(of: kind, discriminator: kinds.key)) })
+    }
+    return .object([JSON5Member("anyOf", .array(forms))])
+  }
+}

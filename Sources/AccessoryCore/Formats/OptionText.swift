@@ -1,0 +1,96 @@
+/// The form `name,key=value,…` in which the command line and files write quirks, behaviours and faults.
+///
+/// ```swift
+/// let text = OptionText("loss,chance=5%,in")
+/// text.name                       // "loss"
+/// text.parameters.map(\.name)     // ["chance", "in"]
+/// text.parameters[0].column       // 6
+/// ```
+public struct OptionText: Equatable, Sendable {
+  /// What stands between two commas: `name=value`, or a word without `=`.
+  public struct Parameter: Equatable, Sendable {
+    /// What stands before the first `=`.
+    public let name: String
+    /// What stands after it; nil for a word without one.
+    public let value: String?
+    /// Where the name begins, in characters from 1.
+    public let column: Int
+  }
+
+  /// What stands before the first comma.
+  public let name: String
+  /// The parameters, in order.
+  public let parameters: [Parameter]
+
+  /// Takes a text apart; nothing is wrong with any text yet.
+  public init(_ text: String) {
+    var column = 1
+    var parts: [Parameter] = []
+    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+      let blanks = part.prefix { $0.isWhitespace }.count
+      let trimmed = Self.trimmed(part)
+      let sides = trimmed.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(Self.trimmed)
+      parts.append(
+        Parameter(
+          name: parts.isEmpty ? trimmed : sides.first ?? "", value: sides.count == 2 ? sides[1] : nil,
+          column: column + blanks))
+      column += part.count + 1
+    }
+    name = parts.first?.name ?? ""
+    parameters = Array(parts.dropFirst())
+  }
+
+  /// A text without white space at its ends.
+  public static func trimmed(_ text: some StringProtocol) -> String {
+    var rest = text[...]
+    while rest.first?.isWhitespace == true { rest = rest.dropFirst() }
+    while rest.last?.isWhitespace == true { rest = rest.dropLast() }
+    return String(rest)
+  }
+
+  /// The parameters as members of an object of this shape; words that belong to no key are reported.
+  func members(_ shape: RecordShape, _ position: SourcePosition, _ place: Place) -> [JSON5Member] {
+    parameters.compactMap { part in
+      let position = position.column(part.column)
+      if let value = part.value {
+        let content = shape.fields.first { $0.key == part.name }?.shape.content(of: value) ?? .text(value)
+        return JSON5Member(part.name, JSON5Value(content, at: position), at: position)
+      }
+      for field in shape.fields {
+        if case .words(let words) = field.shape, words.contains(part.name) {
+          return JSON5Member(field.key, JSON5Value(.text(part.name), at: position), at: position)
+        }
+        if field.key == part.name {
+          if case .boolean = field.shape {
+            return JSON5Member(field.key, JSON5Value(.boolean(true), at: position), at: position)
+          }
+          place.problems.error(
+            at: position, path: place.path,
+            "the value of '\(field.key)' is missing: \(field.key)=\(field.shape.placeholder)")
+          return nil
+        }
+      }
+      let words = shape.fields.flatMap { field in
+        if case .words(let words) = field.shape { words } else { [String]() }
+      }
+      let hint = Suggestion.hint(for: part.name, in: words + shape.fields.map { "\($0.key)=" })
+      let owner = shape.owner.map { "the \($0) '\(shape.name)'" } ?? shape.name
+      place.problems.error(
+        at: position, path: place.path,
+        part.name.isEmpty
+          ? "nothing stands behind the comma" : "'\(Excerpt.of(part.name))' means nothing to \(owner)\(hint)")
+      return nil
+    }
+  }
+}
+
+/// Why a text says nothing to its reader; the description is a sentence fragment that quotes it.
+public struct OptionError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// What is wrong, and the right form.
+  public let description: String
+
+  /// An error with its sentence.
+  public init(_ description: String) {
+    self.description = description
+  }
+}

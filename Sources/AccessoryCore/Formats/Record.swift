@@ -1,0 +1,238 @@
+/// An object with keys, and the type whose properties they are. See ``Format`` for a whole one.
+///
+/// A property is reached by its key path, so that no key is written down twice; its default is the one in `base`.
+public struct Record<Root: Equatable & Sendable>: Sendable {
+  /// What it is called in messages, in the schema and in documents.
+  public let name: String
+  /// What it is, in a sentence for documents and help.
+  public let summary: String
+  /// The defaults.
+  public let base: Root
+  let fields: [Field<Root>]
+  private let check: @Sendable (Root, ObjectReader) -> Void
+  private let rules: [JSON5Member]
+
+  /// An object whose keys are `fields`, with the defaults of `base`.
+  public init(_ name: String, _ summary: String = "", _ base: Root, @FieldList<Root> _ fields: () -> [Field<Root>]) {
+    self.init(name, summary, base, fields(), rules: []) { _, _ in }
+  }
+
+  init(
+    _ name: String, _ summary: String, _ base: Root, _ fields: [Field<Root>], rules: [JSON5Member],
+    check: @escaping @Sendable (Root, ObjectReader) -> Void
+  ) {
+    (self.name, self.summary, self.base, self.fields) = (name, summary, base, fields)
+    (self.rules, self.check) = (rules, check)
+  }
+
+  /// The same with rules between several keys. `check` sees what was read and which keys were given, and reports what
+  /// does not fit; `schema` says as much of it as a JSON Schema can.
+  public func checked(
+    schema: [JSON5Member] = [], _ check: @escaping @Sendable (Root, ObjectReader) -> Void
+  ) -> Record {
+    Record(name, summary, base, fields, rules: rules + schema, check: check)
+  }
+
+  /// How it looks.
+  public var shape: RecordShape {
+    RecordShape(name: name, summary: summary, fields: fields.map { $0.shape(base) }, rules: rules)
+  }
+
+  /// As a value of a key or an element of a list.
+  public var format: Format<Root> {
+    Format(.record(shape)) { value, now, place in
+      read(value, onto: now ?? base, at: place)
+    } encode: { root, standard in
+      root == standard ? nil : .object(members(root, standard ?? base))
+    }
+  }
+
+  // MARK: Reading
+
+  /// Reads a whole document; the error has all its problems.
+  public func read(_ text: String, file: String) throws(SourceProblems) -> Root {
+    let tree: JSON5Value
+    do { tree = try JSON5.read(text, file: file) } catch { throw SourceProblems([error]) }
+    return try read(tree)
+  }
+
+  /// Reads a tree; the error has all its problems.
+  public func read(_ tree: JSON5Value) throws(SourceProblems) -> Root {
+    let problems = ProblemCollector()
+    let root = read(tree, onto: base, at: Place(problems))
+    try problems.throwErrors()
+    guard let root else { preconditionFailure("a \(name) that was not read has no reported problem") }
+    return root
+  }
+
+  /// Reads an object over `root`; nil when it is none, or when it lacks something it must have. What is wrong otherwise
+  /// is reported and keeps its default.
+  public func read(_ value: JSON5Value, onto root: Root, at place: Place) -> Root? {
+    let keys = ObjectShape(name, fields.map(\.key))
+    guard let object = ObjectReader(value, shape: keys, path: place.path, place.problems) else { return nil }
+    var root = root
+    return fill(&root, from: object) ? root : nil
+  }
+
+  /// Takes every key from `object`; false when something is missing that must be there.
+  func fill(_ root: inout Root, from object: ObjectReader) -> Bool {
+    let isWhole = fields.fill(&root, from: object)
+    check(root, object)
+    return isWhole
+  }
+
+  // MARK: Writing
+
+  /// The value as a tree, with what differs from the defaults.
+  public func tree(_ root: Root) -> JSON5Value { .object(members(root, base)) }
+
+  func members(_ root: Root, _ standard: Root) -> [JSON5Member] { fields.members(root, standard) }
+}
+
+/// One key of a ``Record``.
+public struct Field<Root: Equatable & Sendable>: Sendable {
+  /// The key.
+  public let key: String
+  let isRequired: Bool
+  let shape: @Sendable (Root) -> FieldShape
+  /// Reads the value into the root; false when it could not be read.
+  let read: @Sendable (JSON5Value, inout Root, Place) -> Bool
+  /// What the property is when the key is missing, where that depends on others.
+  let complete: @Sendable (inout Root) -> Void
+  let write: @Sendable (Root, Root) -> JSON5Value?
+
+  /// A property as a key.
+  ///
+  /// - Parameters:
+  ///   - isRequired: whether the key must be there.
+  ///   - isAlwaysWritten: whether it is written with its default value too.
+  ///   - standard: the default where it depends on properties whose keys stand before this one.
+  public init<Value>(
+    _ key: String, _ path: Property<Root, Value>, _ format: Format<Value>, _ summary: String,
+    isRequired: Bool = false, isAlwaysWritten: Bool = false, standard: Standard<Root, Value>? = nil
+  ) {
+    self.key = key
+    self.isRequired = isRequired
+    shape = { base in
+      let value = standard == nil && !isRequired ? format.encode(base[keyPath: path], nil) : nil
+      return FieldShape(
+        key: key, summary: summary, shape: format.shape, isRequired: isRequired, standard: value,
+        standardText: standard?.text)
+    }
+    read = { value, root, place in
+      guard let read = format.decode(value, root[keyPath: path], place) else { return false }
+      root[keyPath: path] = read
+      return true
+    }
+    complete = { root in
+      if let standard { root[keyPath: path] = standard.value(root) }
+    }
+    write = { root, base in
+      let omitted = standard.map { $0.value(root) } ?? base[keyPath: path]
+      return format.encode(root[keyPath: path], isRequired || isAlwaysWritten ? nil : omitted)
+    }
+  }
+
+  /// A property that is an object.
+  public init<Value>(
+    _ key: String, _ path: Property<Root, Value>, _ record: Record<Value>, isRequired: Bool = false
+  ) {
+    self.init(key, path, record.format, record.summary, isRequired: isRequired)
+  }
+
+  /// An object in the file whose keys are properties of the same type as those around it.
+  public init(
+    group key: String, _ summary: String, isRequired: Bool = false, @FieldList<Root> _ fields: () -> [Field<Root>]
+  ) {
+    let fields = fields()
+    self.key = key
+    self.isRequired = isRequired
+    shape = { base in
+      let record = RecordShape(name: key, summary: summary, fields: fields.map { $0.shape(base) }, rules: [])
+      return FieldShape(key: key, summary: summary, shape: .record(record), isRequired: isRequired)
+    }
+    read = { value, root, place in
+      let keys = ObjectShape(key, fields.map(\.key))
+      guard let object = ObjectReader(value, shape: keys, path: place.path, place.problems) else { return false }
+      return fields.fill(&root, from: object)
+    }
+    complete = { root in
+      for field in fields { field.complete(&root) }
+    }
+    write = { root, base in
+      let members = fields.members(root, base)
+      return members.isEmpty ? nil : .object(members)
+    }
+  }
+
+  /// A number that must be there, such as the version of the format.
+  public init(constant key: String, _ number: Int, _ summary: String) {
+    self.key = key
+    isRequired = true
+    shape = { _ in FieldShape(key: key, summary: summary, shape: .constant(number), isRequired: true) }
+    read = { value, _, place in
+      if case .number(let found) = value.content, found.integer == Int64(number) { return true }
+      place.error(value, "expected \(number), the format this program reads, found \(value.summary)")
+      return false
+    }
+    complete = { _ in }
+    write = { _, _ in .number(number) }
+  }
+
+  /// A key that says nothing about the value, such as `$schema`: it is checked, and no more.
+  public init<Value>(passing key: String, _ format: Format<Value>, _ summary: String) {
+    self.key = key
+    isRequired = false
+    shape = { _ in FieldShape(key: key, summary: summary, shape: format.shape, isRequired: false) }
+    read = { value, _, place in format.decode(value, nil, place) != nil }
+    complete = { _ in }
+    write = { _, _ in nil }
+  }
+}
+
+/// How a property is reached.
+public typealias Property<Root, Value> = any WritableKeyPath<Root, Value> & Sendable
+
+/// A default that depends on other properties.
+public struct Standard<Root, Value>: Sendable {
+  /// What it is, for documents: "the identity's name".
+  public let text: String
+  let value: @Sendable (Root) -> Value
+
+  /// A default.
+  public init(_ text: String, _ value: @escaping @Sendable (Root) -> Value) {
+    self.text = text
+    self.value = value
+  }
+}
+
+extension Array {
+  fileprivate func fill<Root>(_ root: inout Root, from object: ObjectReader) -> Bool where Element == Field<Root> {
+    var isWhole = true
+    let place = Place(object.path, object.problems)
+    for field in self {
+      if let value = object.value(field.key) {
+        if !field.read(value, &root, place.key(field.key)), field.isRequired { isWhole = false }
+      } else if field.isRequired {
+        object.require(field.key)
+        isWhole = false
+      }
+    }
+    for field in self where object.value(field.key) == nil { field.complete(&root) }
+    return isWhole
+  }
+
+  fileprivate func members<Root>(_ root: Root, _ standard: Root) -> [JSON5Member] where Element == Field<Root> {
+    compactMap { field in field.write(root, standard).map { JSON5Member(field.key, $0) } }
+  }
+}
+
+/// Collects the fields of a ``Record``: fields, and lists of fields that several records share.
+@resultBuilder public enum FieldList<Root: Equatable & Sendable> {
+  /// One field.
+  public static func buildExpression(_ field: Field<Root>) -> [Field<Root>] { [field] }
+  /// Fields that several records share.
+  public static func buildExpression(_ fields: [Field<Root>]) -> [Field<Root>] { fields }
+  /// All of them.
+  public static func buildBlock(_ fields: [Field<Root>]...) -> [Field<Root>] { fields.flatMap(\.self) }
+}

@@ -1,0 +1,190 @@
+/// How the values of a ``Format`` look, for whoever explains them: the schema, documents, help and completion.
+public indirect enum Shape: Sendable {
+  /// A text.
+  case text(TextShape)
+  /// `true` or `false`.
+  case boolean
+  /// A whole number.
+  case integer(ClosedRange<Int64>)
+  /// A number.
+  case number(ClosedRange<Double>)
+  /// A duration such as `'250ms'`.
+  case duration(ClosedRange<Duration>)
+  /// A chance such as `'2.5%'`.
+  case chance
+  /// One of a few words.
+  case words([String])
+  /// `null`.
+  case null
+  /// This number and no other.
+  case constant(Int)
+  /// A list.
+  case list(Shape, count: ClosedRange<Int>)
+  /// An object with keys that are known.
+  case record(RecordShape)
+  /// An object whose keys are names that the writer chooses.
+  case named(Shape)
+  /// One of several kinds.
+  case oneOf(OneOfShape)
+  /// One of several shapes.
+  case either([Shape])
+}
+
+/// The rules of a text that a schema can say.
+public struct TextShape: Equatable, Sendable {
+  /// What it is called where it is explained: "a protocol's name"; nil for any text.
+  public var name: String?
+  /// The regular expression it must match.
+  public var pattern: String?
+  /// The fewest and the most characters.
+  public var length: ClosedRange<Int>
+
+  /// A text.
+  public init(_ name: String? = nil, pattern: String? = nil, length: ClosedRange<Int> = 0...Int.max) {
+    (self.name, self.pattern, self.length) = (name, pattern, length)
+  }
+}
+
+/// How an object looks.
+public struct RecordShape: Sendable {
+  /// What it is called.
+  public let name: String
+  /// Of what it is one kind, such as "quirk"; nil for an object of its own.
+  public var owner: String?
+  /// What it is, in a sentence; may be empty.
+  public let summary: String
+  /// Its keys, in the order in which they are written.
+  public let fields: [FieldShape]
+  /// What else a schema says about it.
+  let rules: [JSON5Member]
+
+  init(name: String, owner: String? = nil, summary: String, fields: [FieldShape], rules: [JSON5Member]) {
+    (self.name, self.owner, self.summary, self.fields, self.rules) = (name, owner, summary, fields, rules)
+  }
+}
+
+/// How one key of an object looks.
+public struct FieldShape: Sendable {
+  /// The key.
+  public let key: String
+  /// What it means.
+  public let summary: String
+  /// What its value may be.
+  public let shape: Shape
+  /// Whether it must be there.
+  public let isRequired: Bool
+  /// The default; nil for none, or for one that depends on other keys.
+  public var standard: JSON5Value?
+  /// What the default depends on: "the accessory's name".
+  public var standardText: String?
+}
+
+/// How a value of one of several kinds looks.
+public struct OneOfShape: Sendable {
+  /// What it is called.
+  public let name: String
+  /// The key that says which kind it is.
+  public let key: String
+  /// The kinds.
+  public let kinds: [RecordShape]
+  /// The kinds that a text can say.
+  let textKinds: [String]
+  /// What else a text may be.
+  let textPattern: String?
+}
+
+// MARK: - Words
+
+extension Shape {
+  /// The words there are to choose from; none where anything goes.
+  public var choices: [String] {
+    switch self {
+    case .words(let words): words
+    case .boolean: ["true", "false"]
+    case .either(let shapes): shapes.flatMap(\.choices)
+    case .oneOf(let kinds): kinds.kinds.map(\.name)
+    case .text, .integer, .number, .duration, .chance, .null, .constant, .list, .record, .named: []
+    }
+  }
+
+  /// What stands for a value in a line of help: `TIME`, `N`, `wire|device`.
+  public var placeholder: String {
+    switch self {
+    case .text: "TEXT"
+    case .boolean: "true|false"
+    case .integer, .number: "N"
+    case .duration: "TIME"
+    case .chance: "P%"
+    case .words(let words): words.joined(separator: "|")
+    case .null: "null"
+    case .constant(let number): "\(number)"
+    case .list(let element, _): "\(element.placeholder)…"
+    case .record, .named: "{…}"
+    case .oneOf(let kinds): kinds.name.uppercased()
+    case .either(let shapes): shapes.map(\.placeholder).joined(separator: "|")
+    }
+  }
+
+  /// What a value may be, in words: `20ms to 65.535s`.
+  public var range: String {
+    switch self {
+    case .text(let text): text.name ?? "text"
+    case .boolean: "true or false"
+    case .integer(let range): "\(range.lowerBound) to \(range.upperBound)"
+    case .number(let range): "\(range.lowerBound) to \(range.upperBound)"
+    case .duration(let range): range.text
+    case .chance: "0% to 100%"
+    case .words(let words): words.joined(separator: ", ")
+    case .null: "null"
+    case .constant(let number): "\(number)"
+    case .list(let element, _): "list: \(element.range)"
+    case .record(let record): "object: \(record.name)"
+    case .named(let element): "object by name: \(element.range)"
+    case .oneOf(let kinds): kinds.name
+    case .either(let shapes): shapes.map(\.range).joined(separator: ", or ")
+    }
+  }
+
+  /// Whether a value stands in one word of a text `name,key=value`.
+  var isWord: Bool {
+    switch self {
+    case .text, .boolean, .integer, .number, .duration, .chance, .words, .constant: true
+    case .null, .list, .record, .named, .oneOf: false
+    case .either(let shapes): shapes.contains { $0.isWord }
+    }
+  }
+
+  /// The value that a word of a text or of the command line stands for; what fits nothing is a text, for the reader to
+  /// say what is wrong with it.
+  public func content(of word: String) -> JSON5Value.Content {
+    switch self {
+    case .boolean:
+      switch word {
+      case "true", "yes": return .boolean(true)
+      case "false", "no": return .boolean(false)
+      default: return .text(word)
+      }
+    case .integer, .constant: return Int64(word).map { .number(JSON5Number($0)) } ?? .text(word)
+    case .number:
+      guard let value = Double(word) else { return .text(word) }
+      return .number(JSON5Number(spelling: word, value: value, integer: Int64(exactly: value)))
+    case .either(let shapes):
+      let contents = shapes.map { $0.content(of: word) }
+      return contents.first { if case .text = $0 { false } else { true } } ?? .text(word)
+    case .text, .duration, .chance, .words, .null, .list, .record, .named, .oneOf: return .text(word)
+    }
+  }
+}
+
+extension JSON5Value {
+  /// The value as one word, as a text `name,key=value` has it; lists and objects as JSON5.
+  public var word: String {
+    switch content {
+    case .null: "null"
+    case .boolean(let boolean): "\(boolean)"
+    case .number(let number): number.spelling
+    case .text(let text): text
+    case .array, .object: String(JSON5Writer.write(self).dropLast())
+    }
+  }
+}
