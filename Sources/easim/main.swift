@@ -33,7 +33,7 @@ private func carryOut(_ words: [String], _ console: Console) -> ExitCode {
   } catch let error as UsageError {
     console.err("easim \(command.name): \(error.message)\n       easim \(command.name) --help says more")
     return .usage
-  } catch let refusal as Reach.Refusal {
+  } catch let refusal as AccessoryTarget.Refusal {
     console.err("easim \(command.name): \(refusal.message)")
     return refusal.code
   } catch TransportError.remoteNotAllowed(let address) {

@@ -68,7 +68,7 @@ private func probe(
   _ address: Address, _ options: BurstOptions, _ arguments: ParsedArguments, _ stage: Stage, _ console: Console
 ) throws -> ExitCode {
   let probe = BurstProbe(options.plan, on: stage.loop)
-  let host = try HostSide(
+  let host = try HostCommandContext(
     arguments, at: address, for: probe, on: stage, console, report: { if console.isJSON { console.show($0) } })
   let ended = try host.run(until: { probe.finding != nil }, limit: options.plan.timeout)
   guard let finding = probe.finding else {
@@ -81,7 +81,7 @@ private func probe(
       "easim: "
         + (isThere
           ? "timed out after \(DurationText.format(options.plan.timeout))"
-          : host.reach.explanation(within: options.plan.timeout)))
+          : host.target.explanation(within: options.plan.timeout)))
     return isThere ? .timedOut : .unreachable
   }
   let text = finding.options.map { "\(finding): \($0)" } ?? finding.description

@@ -107,7 +107,7 @@ struct BurstOptions {
       let fitting = sighting.accessories.filter { accessory in
         !accessory.isNearMiss && wanted.map(accessory.mayOffer) ?? true
       }
-      if fitting.isEmpty { throw Reach.Refusal(code: .unreachable, message: address.nothingThere) }
+      if fitting.isEmpty { throw AccessoryTarget.Refusal(code: .unreachable, message: address.nothingThere) }
       return fitting.map(\.address)
     }
   }

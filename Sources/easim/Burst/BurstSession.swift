@@ -14,7 +14,7 @@ final class BurstSession {
   private let stage: Stage
   private let console: Console
   private let runner: BurstRunner
-  private var hosts: [HostSide] = []
+  private var hosts: [HostCommandContext] = []
   private let bar = ProgressBar()
   private var tick: LoopTimer?
   private var lastBytes = 0
@@ -33,7 +33,7 @@ final class BurstSession {
       // Each device has chances, and so connection IDs, of its own.
       _ = stage.loop.random.next()
       let site = runner.addSite(address == .bench(directory: nil, serial: nil) ? "the bench" : address.description)
-      let host = try HostSide(
+      let host = try HostCommandContext(
         arguments, at: address, for: site, on: stage, cables, console,
         adjust: { BurstRunner.appSettings($0) }, tap: { site.watch($0) }, report: show)
       site.linkCounters = { [unowned host] in host.linkCounters }
@@ -55,7 +55,7 @@ final class BurstSession {
   }
 
   func run() throws -> ExitCode {
-    for host in hosts { try host.reach.dialer.start() }
+    for host in hosts { try host.target.dialer.start() }
     runner.start()
     let timer = stage.loop.makeTimer { [unowned self] in showProgress() }
     tick = timer
@@ -64,7 +64,7 @@ final class BurstSession {
     _ = stage.run(until: { runner.outcome != nil || isHidden() })
     timer.cancel()
     bar.clear()
-    if runner.outcome == nil { runner.stop(stage.signal == nil ? HostSide.nothingVisible : stage.signalName) }
+    if runner.outcome == nil { runner.stop(stage.signal == nil ? HostCommandContext.nothingVisible : stage.signalName) }
     let report = runner.report
     let wasHidden = isHidden()
     for host in hosts { host.stop() }
@@ -118,15 +118,15 @@ final class BurstSession {
   }
 
   private func explanation(_ report: BurstReport, _ isHidden: Bool) -> String {
-    if isHidden { return HostSide.nothingVisible }
+    if isHidden { return HostCommandContext.nothingVisible }
     if let refusal = report.errors[.refused] { return refusal.first }
     if case .notReached = runner.outcome, let missing = zip(hosts, runner.sites).first(where: { isMissing($0, $1) }) {
-      return missing.0.reach.explanation(within: options.plan.timeout)
+      return missing.0.target.explanation(within: options.plan.timeout)
     }
     return report.ending
   }
 
-  private func isMissing(_ host: HostSide, _ site: BurstSite) -> Bool { !site.hasConnected && !host.hadCable }
+  private func isMissing(_ host: HostCommandContext, _ site: BurstSite) -> Bool { !site.hasConnected && !host.hadCable }
 
   private func exitCode(_ report: BurstReport, _ comparison: BaselineComparison?) -> ExitCode {
     switch runner.outcome {

@@ -29,7 +29,7 @@ extension CommandSpec {
 private func runConsole(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
   console.isJSON = arguments.has("--json")
   let patience = try arguments.duration("--timeout") ?? .seconds(10)
-  let settings = try HostSide.app(arguments)
+  let settings = try HostCommandContext.app(arguments)
   let address = try arguments.address(orBench: arguments.words.first)
   let stage = try Stage()
   let front: any EADemoFront = Terminal.isThere && !console.isJSON ? EADemoScreenFront() : EADemoPipeFront(console)

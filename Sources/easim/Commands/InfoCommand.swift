@@ -25,7 +25,7 @@ private func runInfo(_ arguments: ParsedArguments, _ console: Console) throws ->
   let timeout = try arguments.duration("--timeout") ?? .seconds(10)
   let stage = try Stage()
   let onlooker = Onlooker()
-  let host = try HostSide(arguments, for: onlooker, on: stage, console) { event in
+  let host = try HostCommandContext(arguments, for: onlooker, on: stage, console) { event in
     switch event.kind {
     case .warning(let text), .alert(let text): console.err("easim: \(text)")
     default: break
@@ -52,7 +52,7 @@ private func runInfo(_ arguments: ParsedArguments, _ console: Console) throws ->
     console.err("easim: an accessory is there and was not ready within \(timeout)")
     return .timedOut
   }
-  console.err("easim: \(host.hadCable ? HostSide.nothingVisible : host.reach.explanation(within: timeout))")
+  console.err("easim: \(host.hadCable ? HostCommandContext.nothingVisible : host.target.explanation(within: timeout))")
   return .unreachable
 }
 

@@ -52,7 +52,7 @@ private func runRun(_ arguments: ParsedArguments, _ console: Console) throws -> 
   let limit = try arguments.duration("--for")
   let seed = try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) }
   let stage = try Stage(seed: seed)
-  let places = try Places(arguments, accessories: profiles.count, on: stage.loop, console)
+  let places = try RunPorts(arguments, accessories: profiles.count, on: stage.loop, console)
   var sessions = 0
   var bytes = 0
   var accessories: [SimulatedAccessory] = []
@@ -121,7 +121,7 @@ private func runScenario(_ name: String, _ arguments: ParsedArguments, _ console
   let own = try profiles(arguments)
   if let place = arguments.value("--on") {
     let address = try arguments.address(place.replacing("{index}", with: "1"))
-    try ScenarioPlaces.check(address, for: scenario, option: "--on \(place)", arguments)
+    try ScenarioAddresses.check(address, for: scenario, option: "--on \(place)", arguments)
   }
   let count = scenario.accessories.count
   guard own.isEmpty || own.count == count else {
@@ -132,7 +132,7 @@ private func runScenario(_ name: String, _ arguments: ParsedArguments, _ console
   for (index, profile) in own.enumerated() { scenario.accessories[index].play(profile) }
   let limit = try arguments.duration("--for")
   let stage = try Stage(seed: try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) })
-  let places = try Places(arguments, accessories: count, on: stage.loop, console)
+  let places = try RunPorts(arguments, accessories: count, on: stage.loop, console)
   let ports = try places.ports(for: scenario.accessories.map(\.profile))
   let side = ScenarioAccessories(
     scenario, at: ports, coprocessor: Profiles.coprocessor, on: stage.loop, report: console.show)

@@ -26,7 +26,7 @@ final class ScenarioAtAddress {
     self.pattern = pattern
     self.arguments = arguments
     self.console = console
-    addresses = try ScenarioPlaces.addresses(pattern, for: scenario, option: "--at", arguments)
+    addresses = try ScenarioAddresses.addresses(pattern, for: scenario, option: "--at", arguments)
     timeout = try arguments.duration("--timeout") ?? .seconds(10)
     stage = try Stage(seed: try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) })
     options = try CableOptions(arguments, on: stage.loop, report: console.show)
@@ -82,7 +82,7 @@ final class ScenarioAtAddress {
 }
 
 /// Where the accessories of a scenario are: all on one bench, or each at an address of its own.
-enum ScenarioPlaces {
+enum ScenarioAddresses {
   /// The address of each accessory, from a pattern in which `{index}` is its number.
   static func addresses(
     _ pattern: String, for scenario: Scenario, option: String, _ arguments: ParsedArguments

@@ -38,7 +38,7 @@ private func runSend(_ arguments: ParsedArguments, _ console: Console) throws ->
   let sender = Sender(
     payload, expecting: expectation, protocolName: arguments.value("--protocol"), on: stage.loop,
     report: console.show)
-  let host = try HostSide(arguments, for: sender, on: stage, console, report: console.show)
+  let host = try HostCommandContext(arguments, for: sender, on: stage, console, report: console.show)
   let ended = try host.run(until: { sender.verdict != nil || !host.app.hiddenAccessories.isEmpty }, limit: timeout) {
     sender.close()
   }
@@ -48,7 +48,7 @@ private func runSend(_ arguments: ParsedArguments, _ console: Console) throws ->
     return .checkFailed
   }
   if ended || (!sender.sawAccessory && !host.hadCable) {
-    console.err("easim: \(ended ? HostSide.nothingVisible : host.reach.explanation(within: timeout))")
+    console.err("easim: \(ended ? HostCommandContext.nothingVisible : host.target.explanation(within: timeout))")
     return .unreachable
   }
   console.err("easim: timed out after \(timeout); \(sender.progress)")

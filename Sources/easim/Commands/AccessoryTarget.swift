@@ -5,7 +5,7 @@ import AccessoryTransports
 
 /// The one accessory that a command is about: the accessory at a fixed address, or the only one that fits among those
 /// that are connected.
-final class Reach {
+final class AccessoryTarget {
   /// Why there is nothing to connect to, and how easim ends because of it.
   struct Refusal: Error {
     let code: ExitCode

@@ -9,9 +9,9 @@ import IAP2
 
 /// What every command that connects has: a device with one app, a way to the accessory that is meant, and a transcript
 /// where one was asked for.
-final class HostSide {
+final class HostCommandContext {
   /// The way to the accessory.
-  let reach: Reach
+  let target: AccessoryTarget
   /// The app.
   let app: AppView
   /// Whether any cable was plugged in when the command ended.
@@ -57,7 +57,7 @@ final class HostSide {
     if arguments.has("--early") { settings.policy = .early }
     let device = Device(settings: settings, on: stage.loop, report: report)
     self.device = device
-    reach = try Reach(
+    target = try AccessoryTarget(
       at: address, protocolName: arguments.value("--protocol"), for: device, on: stage.loop, options: options,
       console: console
     ) { options.wrap($0, at: .device).wrapped(main: tap) { $1 } }
@@ -82,11 +82,11 @@ final class HostSide {
   /// Runs until a condition holds, a signal came, the time is up or no accessory can appear; whether it was the condition. Then everything is
   /// unplugged in order, after `closing`.
   func run(until condition: () -> Bool, limit: Duration?, closing: () -> Void = {}) throws -> Bool {
-    do { try reach.dialer.start() } catch {
+    do { try target.dialer.start() } catch {
       stop(closing)
       throw error
     }
-    let dialer = reach.dialer
+    let dialer = target.dialer
     let ended = stage.run(until: { condition() || dialer.failure != nil }, limit: limit) && dialer.failure == nil
     stop(closing)
     stage.settle(until: { isUnplugged })
@@ -95,7 +95,7 @@ final class HostSide {
 
   /// Dials no more and unplugs; that ``isUnplugged`` becomes true takes a turn or two.
   func stop(_ closing: () -> Void = {}) {
-    reach.dialer.stop()
+    target.dialer.stop()
     hadCable = device.cableCount > 0
     closing()
     app.close()

@@ -5,7 +5,7 @@ import AccessorySessions
 import AccessorySimulator
 
 /// Where the accessories of `easim run` appear: all on one bench or bus, or each at an address of its own.
-struct Places {
+struct RunPorts {
   private let arguments: ParsedArguments
   private let console: Console
   private let pattern: String
