@@ -4,14 +4,14 @@ import Glibc
 
 /// A device that was opened and whose iAP interface was claimed, with a context of libusb for itself alone.
 ///
-/// It is made and given back on the thread of its ``USBErrands`` and used on a loop in between; never on both at once,
+/// It is made and given back on the thread of its ``BlockingUSBCalls`` and used on a loop in between; never on both at once,
 /// except for halts, which are cleared, and native transports, which are claimed, while the loop goes on.
 final class OpenUSBDevice: @unchecked Sendable {
   let context: OpaquePointer
   let handle: OpaquePointer
   let interface: IAPInterface
   /// Where everything is done that blocks.
-  let errands: USBErrands
+  let calls: BlockingUSBCalls
   /// How many bytes of an earlier session were thrown away.
   private(set) var staleCount = 0
   /// What was read last and belongs to the session that begins.
@@ -27,7 +27,7 @@ final class OpenUSBDevice: @unchecked Sendable {
   private static let mostStaleReads = 32
 
   /// Opens the device and claims its interface. Blocks.
-  init(_ accessory: USBAccessory, by errands: USBErrands) throws(USBHostError) {
+  init(_ accessory: USBAccessory, by calls: BlockingUSBCalls) throws(USBHostError) {
     let interface = try accessory.interface.get()
     let node = accessory.node
     let descriptor = open(node, O_RDWR | O_CLOEXEC)
@@ -48,7 +48,7 @@ final class OpenUSBDevice: @unchecked Sendable {
     }
     (self.context, self.handle, self.interface) = (context, handle, interface)
     (self.descriptor, self.node) = (descriptor, node)
-    self.errands = errands
+    self.calls = calls
     USBHost.openDevices.add(1, ordering: .relaxed)
     do throws(USBHostError) {
       try claim(accessory)
@@ -176,9 +176,9 @@ public final class USBOpening {
     self.completion = completion
     let this = LoopBound(self, on: loop)
     let pollingLoop = LoopBound(loop, on: loop)
-    let errands = USBErrands()
-    errands.run {
-      let result = Result { () throws(USBHostError) in try OpenUSBDevice(accessory, by: errands) }
+    let calls = BlockingUSBCalls()
+    calls.run {
+      let result = Result { () throws(USBHostError) in try OpenUSBDevice(accessory, by: calls) }
       loop.execute { this.value.opened(result, on: pollingLoop.value) }
     }
   }
@@ -190,7 +190,7 @@ public final class USBOpening {
 
   private func opened(_ result: Result<OpenUSBDevice, USBHostError>, on loop: any PollingLoop) {
     guard let completion else {
-      if case .success(let device) = result { device.errands.run { device.giveBack() } }
+      if case .success(let device) = result { device.calls.run { device.giveBack() } }
       return
     }
     self.completion = nil
@@ -200,7 +200,7 @@ public final class USBOpening {
       do {
         completion(.success(try USBCable(device, on: loop)))
       } catch {
-        device.errands.run { device.giveBack() }
+        device.calls.run { device.giveBack() }
         completion(.failure(.refused("watch the device", reason: "\(error)")))
       }
     }

@@ -4,7 +4,7 @@ import CLibUSB
 /// A device that was opened, on a loop: the channel of iAP2, the side channels of native transport, and what they share:
 /// libusb's events, and giving everything back.
 ///
-/// A side channel's life is seven steps, of which those that block are done by its ``USBErrands``, in order:
+/// A side channel's life is seven steps, of which those that block are done by its ``BlockingUSBCalls``, in order:
 ///
 /// ```
 ///   asked for ─▶ claimed, alternate 1 ─▶ used ─▶ closed ─▶ transfers back ─▶ alternate 0, released ─▶ forgotten
@@ -23,7 +23,7 @@ public final class USBCable {
   /// Those that wait until the one before them is.
   private var waiting: [UInt8: USBChannel] = [:]
   /// What the main channel has left behind.
-  private var leftovers: USBLeftovers?
+  private var abandoned: AbandonedTransfers?
   /// What is in flight points to channels, so they live until all of it is back.
   private var keptAlive: USBCable?
 
@@ -33,9 +33,9 @@ public final class USBCable {
     pump = try USBEventPump(device.context, on: loop) { [unowned self] in judgeReturned() }
     let place = USBChannel.Place(
       handle: device.handle, incoming: device.interface.incoming, outgoing: device.interface.outgoing, isSide: false)
-    main = USBChannel(place, by: device.errands, early: device.early, on: loop) { [unowned self] _, leftovers in
+    main = USBChannel(place, by: device.calls, early: device.early, on: loop) { [unowned self] _, abandoned in
       main = nil
-      self.leftovers = leftovers
+      self.abandoned = abandoned
       giveBackIfIdle()
     }
     keptAlive = self
@@ -68,8 +68,8 @@ public final class USBCable {
     guard main?.isLeaving == false else { throw SideRefusal("the accessory was unplugged") }
     let place = USBChannel.Place(
       handle: device.handle, incoming: native.incoming, outgoing: native.outgoing, isSide: true)
-    let side = USBChannel(place, by: device.errands, on: loop) { [unowned self] _, leftovers in
-      sideIsIdle(leftovers, native)
+    let side = USBChannel(place, by: device.calls, on: loop) { [unowned self] _, abandoned in
+      sideIsIdle(abandoned, native)
     }
     if let before = waiting[native.number] ?? sides[native.number] {
       guard before.isLeaving, waiting[native.number] == nil else { throw .inUse }
@@ -85,17 +85,17 @@ public final class USBCable {
     let (device, loop, this) = (device, loop, LoopBound(self, on: loop))
     // In a later turn: what this one has to say on the link goes first, such as that the accessory is accepted.
     loop.schedule(after: .zero) {
-      device.errands.run {
+      device.calls.run {
         let result = Result { () throws(USBHostError) in try device.begin(native) }
         loop.execute { this.value.sides[native.number]?.opened(result) }
       }
     }
   }
 
-  private func sideIsIdle(_ leftovers: USBLeftovers, _ native: NativeInterface) {
+  private func sideIsIdle(_ abandoned: AbandonedTransfers, _ native: NativeInterface) {
     let (device, loop, this) = (device, loop, LoopBound(self, on: loop))
-    device.errands.run {
-      leftovers.takeBack(device.context)
+    device.calls.run {
+      abandoned.takeBack(device.context)
       device.end(native)
       loop.execute { this.value.forgetSide(native) }
     }
@@ -113,10 +113,10 @@ public final class USBCable {
     guard main == nil, sides.isEmpty, let pump else { return }
     pump.stop()
     self.pump = nil
-    let (device, loop, leftovers) = (device, loop, leftovers)
-    self.leftovers = nil
-    device.errands.run {
-      leftovers?.takeBack(device.context)
+    let (device, loop, abandoned) = (device, loop, abandoned)
+    self.abandoned = nil
+    device.calls.run {
+      abandoned?.takeBack(device.context)
       device.giveBack()
       // Wakes a loop that runs for nothing else than this.
       loop.execute {}

@@ -2,24 +2,24 @@ import AccessoryCore
 import CLibUSB
 
 /// How one direction of a channel is.
-struct USBLane {
-  /// What has to happen before transfers are given to the kernel again.
-  enum Cure: Equatable {
+struct USBDirection {
+  /// What must happen before transfers are given to the kernel again.
+  enum Recovery: Equatable {
     case clearHalt
     case pause
   }
 
   /// How many transfers the kernel has.
   var inFlight = 0
-  /// Set from a failure until it is cured.
-  var cure: Cure?
-  /// Whether the cure has begun.
-  var isBeingCured = false
+  /// Set from a failure until the direction works again.
+  var recovery: Recovery?
+  /// Whether the recovery is under way.
+  var isRecovering = false
   /// Failures since a transfer went well.
   var failures = 0
 
   /// Whether transfers may be given to the kernel.
-  var isWell: Bool { cure == nil }
+  var isHealthy: Bool { recovery == nil }
 }
 
 /// What becomes of transfers that come back.
@@ -42,8 +42,8 @@ extension USBChannel {
     back.removeAll(keepingCapacity: true)
     if returned.isEmpty { swap(&back, &returned) }
     deliver()
-    if incoming.isWell { read() } else { begin(\.incoming, at: place.incoming.address) { $0.read() } }
-    if outgoing.isWell { write() } else { begin(\.outgoing, at: place.outgoing.address) { $0.write() } }
+    if incoming.isHealthy { read() } else { begin(\.incoming, at: place.incoming.address) { $0.read() } }
+    if outgoing.isHealthy { write() } else { begin(\.outgoing, at: place.outgoing.address) { $0.write() } }
     if case .closing = state, outstanding == 0 { over() }
     tellWritable()
     giveBackIfIdle()
@@ -89,37 +89,41 @@ extension USBChannel {
     unsent.insert(transfer, at: unsent.firstIndex { $0.order > transfer.order } ?? unsent.endIndex)
   }
 
-  private func note(_ lane: ReferenceWritableKeyPath<USBChannel, USBLane>, _ cure: USBLane.Cure, _ reason: String) {
-    self[keyPath: lane].failures += 1
-    if place.isSide, cure == .clearHalt, self[keyPath: lane].failures > 1 { return fail(.closedByPeer) }
-    guard self[keyPath: lane].failures <= Self.mostFailures else {
+  private func note(
+    _ direction: ReferenceWritableKeyPath<USBChannel, USBDirection>, _ recovery: USBDirection.Recovery, _ reason: String
+  ) {
+    self[keyPath: direction].failures += 1
+    if place.isSide, recovery == .clearHalt, self[keyPath: direction].failures > 1 { return fail(.closedByPeer) }
+    guard self[keyPath: direction].failures <= Self.mostFailures else {
       return fail(.failed("\(reason), \(Self.mostFailures) times in a row"))
     }
     // A halt outweighs an error.
-    if self[keyPath: lane].cure != .clearHalt { self[keyPath: lane].cure = cure }
-    for transfer in lane == \USBChannel.outgoing ? writers : readers { transfer.cancel() }
+    if self[keyPath: direction].recovery != .clearHalt { self[keyPath: direction].recovery = recovery }
+    for transfer in direction == \USBChannel.outgoing ? writers : readers { transfer.cancel() }
   }
 
-  /// Begins to cure a direction that is not well, once all of its transfers are back; goes on with it when it is.
+  /// Begins to recover a direction once all of its transfers are back, and continues with it afterwards.
   private func begin(
-    _ lane: ReferenceWritableKeyPath<USBChannel, USBLane>, at endpoint: UInt8, goOn: @escaping (USBChannel) -> Void
+    _ direction: ReferenceWritableKeyPath<USBChannel, USBDirection>, at endpoint: UInt8,
+    goOn: @escaping (USBChannel) -> Void
   ) {
-    guard let cure = self[keyPath: lane].cure, self[keyPath: lane].inFlight == 0, !self[keyPath: lane].isBeingCured,
+    guard let recovery = self[keyPath: direction].recovery, self[keyPath: direction].inFlight == 0,
+      !self[keyPath: direction].isRecovering,
       end == nil
     else { return }
-    self[keyPath: lane].isBeingCured = true
+    self[keyPath: direction].isRecovering = true
     let well = { [weak self] in
       guard let self else { return }
-      self[keyPath: lane].cure = nil
-      self[keyPath: lane].isBeingCured = false
+      self[keyPath: direction].recovery = nil
+      self[keyPath: direction].isRecovering = false
       goOn(self)
     }
-    switch cure {
-    case .pause: loop.schedule(after: Self.pauseAfterFailure * self[keyPath: lane].failures, well)
+    switch recovery {
+    case .pause: loop.schedule(after: Self.pauseAfterFailure * self[keyPath: direction].failures, well)
     case .clearHalt:
-      let (handle, loop, errands) = (USBHandle(place.handle), loop, errands)
+      let (handle, loop, calls) = (USBHandle(place.handle), loop, calls)
       let box = LoopBound(well, on: loop)
-      errands.run {
+      calls.run {
         libusb_clear_halt(handle.pointer, endpoint)
         loop.execute { box.value() }
       }

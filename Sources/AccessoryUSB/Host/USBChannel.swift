@@ -54,13 +54,13 @@ public final class USBChannel: Channel {
   /// Whether the endpoints are there.
   private(set) var isOpen: Bool
   /// Called once, when nothing of libusb's points here any more and nobody hears.
-  private var idle: ((USBChannel, USBLeftovers) -> Void)?
-  let errands: USBErrands
+  private var idle: ((USBChannel, AbandonedTransfers) -> Void)?
+  let calls: BlockingUSBCalls
   // Not checked for overlapping access, from here on: a channel belongs to one loop, and calls nobody while these change
   // but libusb, which calls nobody back when it is given a transfer.
   @exclusivity(unchecked) var state = State.made
-  @exclusivity(unchecked) var incoming = USBLane()
-  @exclusivity(unchecked) var outgoing = USBLane()
+  @exclusivity(unchecked) var incoming = USBDirection()
+  @exclusivity(unchecked) var outgoing = USBDirection()
   /// Came back while libusb's events were handled.
   @exclusivity(unchecked) var returned: [USBTransfer] = []
   /// Filled by the device, in order, and not delivered yet.
@@ -86,11 +86,11 @@ public final class USBChannel: Channel {
 
   /// A channel whose owner keeps it until it is `idle`, because libusb holds pointers to what is in flight.
   init(
-    _ place: Place, by errands: USBErrands, early: [UInt8] = [], on loop: any PollingLoop,
-    idle: @escaping (USBChannel, USBLeftovers) -> Void
+    _ place: Place, by calls: BlockingUSBCalls, early: [UInt8] = [], on loop: any PollingLoop,
+    idle: @escaping (USBChannel, AbandonedTransfers) -> Void
   ) {
     self.place = place
-    self.errands = errands
+    self.calls = calls
     self.loop = loop
     self.early = early
     self.idle = idle
@@ -194,7 +194,7 @@ public final class USBChannel: Channel {
 
   /// Puts every reader that is idle to work.
   func read() {
-    guard isOpen, case .started = state, end == nil, incoming.isWell else { return }
+    guard isOpen, case .started = state, end == nil, incoming.isHealthy else { return }
     if incoming.inFlight + held.count == readers.count { return }
     for reader in readers where !reader.isInFlight && !held.contains(where: { $0 === reader }) {
       reader.empty()
@@ -221,7 +221,7 @@ public final class USBChannel: Channel {
 
   /// Gives the kernel everything that waits.
   func write() {
-    guard isOpen, end == nil, idle != nil, outgoing.isWell else { return }
+    guard isOpen, end == nil, idle != nil, outgoing.isHealthy else { return }
     while let first = unsent.first {
       let fillsPackets = first.bytes.count % Int(place.outgoing.packetSize) == 0
       guard submitted(first.submit(endsWithZero: fillsPackets)) else { return }
@@ -304,11 +304,11 @@ public final class USBChannel: Channel {
     guard let idle else { return }
     self.idle = nil
     loop.schedule(after: .zero) { [self] in
-      let leftovers = USBLeftovers(readers + held + unsent + writers + spare + returned)
+      let abandoned = AbandonedTransfers(readers + held + unsent + writers + spare + returned)
       for transfers in [\USBChannel.readers, \.held, \.unsent, \.writers, \.spare, \.returned] {
         self[keyPath: transfers] = []
       }
-      idle(self, leftovers)
+      idle(self, abandoned)
     }
   }
 }

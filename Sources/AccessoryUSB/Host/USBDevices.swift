@@ -99,7 +99,7 @@ public final class USBDevices: DescriptorHandler {
     let (loop, this) = (loop, LoopBound(Observer(devices: self), on: loop))
     // Off the loop: while the kernel configures a device it holds back what sysfs says of it, for seconds where the device
     // does not answer. Removals take the same way, so that nothing is told in the wrong order.
-    USBErrands.sightings.run {
+    BlockingUSBCalls.deviceLookups.run {
       let seen = isRemoval ? nil : USBEnumeration.accessory(at: path)
       loop.execute { this.value.devices?.saw(seen, at: path) }
     }

@@ -111,7 +111,7 @@ final class USBTransfer {
 }
 
 /// Transfers that nobody wants any more, some of them still in flight.
-final class USBLeftovers: @unchecked Sendable {
+final class AbandonedTransfers: @unchecked Sendable {
   private var transfers: [USBTransfer]
 
   /// Takes them over from a loop, which lets go of its own references.

@@ -12,7 +12,7 @@ public final class USBIPInquiry {
   private let host: String
   private let port: UInt16
   private let loop: any EventLoop
-  private let errands = USBErrands()
+  private let calls = BlockingUSBCalls()
 
   /// For questions to this server, whose answers are told on the loop.
   public init(host: String, port: UInt16, on loop: any EventLoop) {
@@ -45,7 +45,7 @@ public final class USBIPInquiry {
     _ question: @escaping @Sendable (String, UInt16) throws(USBIPSocket.Problem) -> Answer
   ) {
     let (host, port, loop, hear) = (host, port, loop, LoopBound(hear, on: loop))
-    errands.run {
+    calls.run {
       let answer = Result { () throws(USBIPSocket.Problem) in try question(host, port) }
       loop.execute { hear.value(answer) }
     }

@@ -6,9 +6,9 @@ import Synchronization
 /// has each ``USBIPInquiry``. A device or a server that does not answer holds up nobody else.
 ///
 /// The thread lives while there is something to do. Errands run one at a time, in the order in which they were given.
-final class USBErrands: @unchecked Sendable {
+final class BlockingUSBCalls: @unchecked Sendable {
   /// For looking at what was plugged in.
-  static let sightings = USBErrands()
+  static let deviceLookups = BlockingUSBCalls()
 
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private var waiting: [@Sendable () -> Void] = []
@@ -43,8 +43,8 @@ final class USBErrands: @unchecked Sendable {
     var thread = pthread_t()
     let code = pthread_create(
       &thread, nil,
-      { errands in
-        if let errands { Unmanaged<USBErrands>.fromOpaque(errands).takeRetainedValue().main() }
+      { calls in
+        if let calls { Unmanaged<BlockingUSBCalls>.fromOpaque(calls).takeRetainedValue().main() }
         return nil
       }, Unmanaged.passRetained(self).toOpaque())
     precondition(code == 0, "the thread for USB cannot be started: \(String(cString: strerror(code)))")
