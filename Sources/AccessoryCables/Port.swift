@@ -63,7 +63,7 @@ extension PortEvent {
     switch event {
     case .accepted(let cable, let peer): self = .cable(cable, from: peer.description)
     case .refused(let peer, let reason): self = .warning("\(peer) was turned away: \(reason)")
-    case .hindered(let error): self = .warning("nobody can be accepted now: \(error)")
+    case .cannotAccept(let error): self = .warning("nobody can be accepted now: \(error)")
     case .ended(let error): self = .ended(error.description)
     }
   }

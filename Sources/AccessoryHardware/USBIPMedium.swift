@@ -49,7 +49,7 @@ final class USBIPBus: PortHub {
         switch event {
         case .accepted(let cable, let peer): server.accept(cable.main, from: peer.description)
         case .refused(let peer, let reason): report("\(peer) was turned away: \(reason)")
-        case .hindered(let error): report("nobody can be accepted now: \(error)")
+        case .cannotAccept(let error): report("nobody can be accepted now: \(error)")
         case .ended(let error): report("the USB/IP server is over: \(error)")
         }
       }

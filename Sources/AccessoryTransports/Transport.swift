@@ -17,7 +17,7 @@ public enum ListenerEvent {
   /// Somebody was turned away, and why.
   case refused(PeerDescription, reason: String)
   /// The listener cannot accept now and tries again: the process has no descriptors left.
-  case hindered(SystemError)
+  case cannotAccept(SystemError)
   /// The listener is over without having been closed: the terminal it stands on is gone.
   case ended(TransportError)
 }

@@ -13,8 +13,8 @@ final class LoopbackPort: Port {
   private var plugging: LoopTimer?
   private var cable: LoopbackCable?
   private var sides: LoopbackSides?
-  private var deviceSides: [PartableChannel] = []
-  private var deviceEnd: PartableChannel?
+  private var deviceSides: [SeverableChannel] = []
+  private var deviceEnd: SeverableChannel?
 
   /// `deviceEnd` takes the device's end of each cable; `wrap` puts transcripts and faults around both.
   init(
@@ -36,26 +36,26 @@ final class LoopbackPort: Port {
     let sides = LoopbackSides(on: loop, latency: line.latency, bytesPerSecond: line.bytesPerSecond)
     (cable, self.sides) = (made, sides)
     hear(.cable(wrap(Cable(main: made.left) { sides.hear = $0 }, .accessory), from: "the world's device"))
-    let (end, loop) = (PartableChannel(around: made.right, on: loop), loop)
+    let (end, loop) = (SeverableChannel(around: made.right, on: loop), loop)
     deviceEnd = end
     plugIntoDevice(
       wrap(
         Cable(main: end) { [weak self] name throws(SideRefusal) in
-          let side = PartableChannel(around: try sides.open(name), on: loop)
+          let side = SeverableChannel(around: try sides.open(name), on: loop)
           self?.keep(side)
           return side
         }, .device))
   }
 
-  private func keep(_ side: PartableChannel) {
+  private func keep(_ side: SeverableChannel) {
     deviceSides.removeAll(where: \.isOver)
     deviceSides.append(side)
   }
 
   /// Parts the device from the cable without a word.
-  func partDevice() {
-    deviceEnd?.part()
-    for side in deviceSides { side.part() }
+  func severDevice() {
+    deviceEnd?.sever()
+    for side in deviceSides { side.sever() }
   }
 
   /// The plug is out: closing the accessory's end ends the device's.

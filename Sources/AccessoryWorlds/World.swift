@@ -153,7 +153,7 @@ public final class World {
         kind: .fault(
           "the cable of \(accessory.profile.identity.name) is pulled"
             + (unnoticed ? ", unnoticed by the device" : ""))))
-    if unnoticed { entry.port.partDevice() }
+    if unnoticed { entry.port.severDevice() }
     pull(entry.accessory, entry.port)
   }
 

@@ -15,7 +15,7 @@ import Testing
 /// The kinds of channels of this room.
 enum ChannelFactories {
   static let all =
-    [loopback, slowLoopback, loopbackOfTransfers, realTimeLoopback, unix, tcp, tcp6, pty, partable] + faulty
+    [loopback, slowLoopback, loopbackOfTransfers, realTimeLoopback, unix, tcp, tcp6, pty, severable] + faulty
 
   static let loopback = virtual("loopback") { LoopbackChannel.makePair(on: $0) }
 
@@ -58,11 +58,11 @@ enum ChannelFactories {
   }
 
   /// As long as nobody parts it.
-  static let partable = ChannelFactory("partable", traits: .all) {
+  static let severable = ChannelFactory("severable", traits: .all) {
     let loop = VirtualLoop()
     let cable = LoopbackChannel.makePair(on: loop, capacity: 50_000)
     return ChannelRig(
-      left: PartableChannel(around: cable.left, on: loop), right: PartableChannel(around: cable.right, on: loop),
+      left: SeverableChannel(around: cable.left, on: loop), right: SeverableChannel(around: cable.right, on: loop),
       cut: { cable.cut() }, run: { (try? loop.run(until: $0, limit: .seconds(3600))) ?? false })
   }
 

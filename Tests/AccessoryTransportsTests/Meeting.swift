@@ -26,7 +26,7 @@ final class Meeting {
     switch event {
     case .accepted(let cable, let peer): accepted.append((cable, peer))
     case .refused(_, let reason): refusals.append(reason)
-    case .hindered(let error): hindrances.append(error)
+    case .cannotAccept(let error): hindrances.append(error)
     case .ended(let error): ends.append(error)
     }
   }

@@ -37,7 +37,7 @@ public final class BenchWatcher {
   /// Names whose card was gone when it was to be read.
   private var missed: Set<String> = []
   /// How each accessory last looked, by the letters of its names.
-  private var earlier = EarlierAccessories<BenchAccessory>()
+  private var recentCards = RecentCards<BenchAccessory>()
   private var owners: OwnerWatch?
 
   private enum State {
@@ -180,7 +180,7 @@ public final class BenchWatcher {
 
   private func note(_ accessory: BenchAccessory) {
     let before = attached.updateValue(accessory, forKey: accessory.entry.name)
-    earlier.note(accessory, as: accessory.entry.accessoryName, room: max(1_000, attached.count))
+    recentCards.note(accessory, as: accessory.entry.accessoryName, room: max(1_000, attached.count))
     if before == nil { owners?.add(accessory.card.process) }
     if let before {
       if before != accessory { tell(.changed(accessory, from: before)) }
@@ -196,7 +196,7 @@ public final class BenchWatcher {
       let isOrphan = !accessory.card.process.isRunning
       remove(accessory, isOrphan ? "its process \(accessory.card.process.pid) is gone" : Self.unplugged)
     } else if missed.remove(entry.name) != nil {
-      tell(.passed(name: entry.name, earlier[entry.accessoryName]))
+      tell(.passed(name: entry.name, recentCards[entry.accessoryName]))
     }
   }
 

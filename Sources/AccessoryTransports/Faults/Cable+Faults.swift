@@ -19,9 +19,9 @@ extension Cable {
       main: { bare in
         var inner = bare
         if mayCut {
-          let partable = PartableChannel(around: bare, on: loop)
-          hand.channel = partable
-          inner = partable
+          let severable = SeverableChannel(around: bare, on: loop)
+          hand.channel = severable
+          inner = severable
         }
         let channel = FaultChannel(around: inner, faults, random: random(), on: loop, report: report)
         made(channel)
@@ -39,6 +39,6 @@ extension Cable {
 
   /// What pulls the main channel.
   private final class Hand {
-    weak var channel: PartableChannel?
+    weak var channel: SeverableChannel?
   }
 }

@@ -25,7 +25,7 @@ final class SocketListener: Listener, DescriptorHandler {
   private var hear: ((ListenerEvent) -> Void)?
   private var descriptor: Int32
   private var watch: (any DescriptorWatch)?
-  private var isHindered = false
+  private var cannotAccept = false
 
   /// Listens on a bound, non-blocking socket.
   init(
@@ -64,7 +64,7 @@ final class SocketListener: Listener, DescriptorHandler {
     for _ in 0..<Self.acceptsPerTurn where descriptor >= 0 {
       let (accepted, from) = SocketAddress.filled { clinux_accept(descriptor, $0, $1) }
       guard accepted >= 0 else { return acceptFailed(errno) }
-      isHindered = false
+      cannotAccept = false
       let (peer, refusal) = family.examine(accepted, from)
       if let refusal {
         Glibc.close(accepted)
@@ -83,8 +83,8 @@ final class SocketListener: Listener, DescriptorHandler {
       // The connection stays in the backlog and would be reported at once, so listening rests for a moment.
       watch?.change(to: [])
       loop.schedule(after: Self.pause) { [weak self] in self?.watch?.change(to: .readable) }
-      if !isHindered { hear?(.hindered(SystemError("accept at \(address)", code: code))) }
-      isHindered = true
+      if !cannotAccept { hear?(.cannotAccept(SystemError("accept at \(address)", code: code))) }
+      cannotAccept = true
     }
   }
 }

@@ -103,7 +103,7 @@ private final class ScenarioPort: Port {
   private let faults: [Fault]
   private let loop: any EventLoop
   private var random: SeededRandom
-  private weak var cable: PartableChannel?
+  private weak var cable: SeverableChannel?
 
   init(_ inner: any Port, faults: [Fault], on loop: any EventLoop) {
     self.inner = inner
@@ -120,11 +120,11 @@ private final class ScenarioPort: Port {
   func open(_ hear: @escaping (PortEvent) -> Void) throws {
     try inner.open { [unowned self] event in
       guard case .cable(let cable, let device) = event else { return hear(event) }
-      let partable = PartableChannel(around: cable.main, on: loop)
+      let severable = SeverableChannel(around: cable.main, on: loop)
       // One cable at a time: a second device is turned away by the accessory, and its cable is none to pull.
-      if !hasCable { self.cable = partable }
+      if !hasCable { self.cable = severable }
       onCable()
-      let faulty = cable.wrapped(main: { _ in partable }, side: { $1 }).faulty(
+      let faulty = cable.wrapped(main: { _ in severable }, side: { $1 }).faulty(
         faults, random: { [unowned self] in SeededRandom(seed: random.next()) }, on: loop)
       hear(.cable(faulty, from: device))
     }

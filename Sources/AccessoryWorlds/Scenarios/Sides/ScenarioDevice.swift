@@ -33,7 +33,7 @@ public final class ScenarioDevice {
   private lazy var timeline = ScenarioTimeline(scenario, holds: true, on: loop) { [unowned self] in perform($0) }
 
   private struct Weak {
-    weak var channel: PartableChannel?
+    weak var channel: SeverableChannel?
     /// The accessory's place in the scenario, where each has an address of its own.
     var accessory: Int?
   }
@@ -106,12 +106,12 @@ public final class ScenarioDevice {
 
   /// Puts the scenario's faults around a cable to the accessory with this place in the scenario, or to any of them.
   public func wrap(_ cable: Cable, accessory: Int? = nil) -> Cable {
-    let partable = PartableChannel(around: cable.main, on: loop)
+    let severable = SeverableChannel(around: cable.main, on: loop)
     cables.removeAll { $0.channel == nil }
-    cables.append(Weak(channel: partable, accessory: accessory))
+    cables.append(Weak(channel: severable, accessory: accessory))
     let faults = scenario.faults.filter { $0.end == .device }.map(\.fault)
     let (loop, log) = (loop, log)
-    return cable.wrapped(main: { _ in partable }, side: { $1 }).faulty(
+    return cable.wrapped(main: { _ in severable }, side: { $1 }).faulty(
       faults, random: { SeededRandom(seed: loop.random.next()) }, on: loop,
       report: { log.add(TimelineEvent(time: loop.now, side: .cable, kind: .fault($0.description))) })
   }
@@ -130,16 +130,16 @@ public final class ScenarioDevice {
       let part = scenario.accessories.first { $0.name == name }
       if let part { device.resetLinks(serial: part.profile.identity.serialNumber) }
     case .deviceHeedsCables(let heeds): device.heedsCables = heeds
-    case .cablePulledUnnoticed(let name): part(name)
+    case .cablePulledUnnoticed(let name): sever(name)
     case .app(let action): app.perform(action)
     // The other process plays these.
     case .accessoryPlugsIn, .accessoryUnplugs, .accessoryClosesSessions, .cablePulled: break
     }
   }
 
-  private func part(_ name: String) {
+  private func sever(_ name: String) {
     guard let place = scenario.accessories.firstIndex(where: { $0.name == name }) else { return }
-    for cable in cables where cable.accessory == nil || cable.accessory == place { cable.channel?.part() }
+    for cable in cables where cable.accessory == nil || cable.accessory == place { cable.channel?.sever() }
     do { try connect(place) } catch { preconditionFailure("what was dialled once can be dialled again: \(error)") }
   }
 }

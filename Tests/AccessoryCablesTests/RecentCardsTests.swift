@@ -3,10 +3,10 @@ import Testing
 @testable import AccessoryCables
 @testable import AccessoryHost
 
-@Suite struct EarlierAccessoriesTests {
+@Suite struct RecentCardsTests {
   /// What is left of `count` accessories that came one after the other, where there is room for three.
   func known(of count: Int) -> [Int] {
-    var earlier = EarlierAccessories<Int>()
+    var earlier = RecentCards<Int>()
     for number in 1...count { earlier.note(number, as: "a\(number)", room: 3) }
     return (1...count).filter { earlier["a\($0)"] == $0 }
   }
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test func whoComesBackAgainAndAgainTakesNoRoomAndIsSeenAsItIsNow() {
-    var earlier = EarlierAccessories<String>()
+    var earlier = RecentCards<String>()
     earlier.note("another", as: "b", room: 2)
     for time in 1...100 { earlier.note("\(time)", as: "a", room: 2) }
     #expect(earlier["a"] == "100")

@@ -4,7 +4,7 @@
 /// Two halves; when the newer one is full it takes the place of the older one. So what was noted among the last `room`
 /// accessories is known, what is more than twice as long ago is not, and a bench that is watched for a year costs no
 /// more than one that is watched for a day.
-struct EarlierAccessories<Accessory> {
+struct RecentCards<Accessory> {
   private var newer: [Substring: Accessory] = [:]
   private var older: [Substring: Accessory] = [:]
 

@@ -1,18 +1,18 @@
 import AccessoryCore
 
-/// A channel around a channel that can be parted from it on purpose, noticed or not: how a cable is pulled where its two
+/// A channel around a channel that can be severed from it on purpose, noticed or not: how a cable is pulled where its two
 /// ends are in different processes, and how a device is left believing that somebody is there.
 ///
 /// ```swift
-/// let cable = PartableChannel(around: socket, on: loop)
+/// let cable = SeverableChannel(around: socket, on: loop)
 /// cable.pull()     // this end hears that the cable is lost, the other that it is closed
 /// ```
-public final class PartableChannel: Channel, ChannelHandler {
+public final class SeverableChannel: Channel, ChannelHandler {
   private enum State {
     case made
     case open
     /// Takes everything, brings nothing, and never ends by itself.
-    case parted
+    case severed
     case over
   }
 
@@ -47,14 +47,14 @@ public final class PartableChannel: Channel, ChannelHandler {
     }
   }
 
-  /// Parts from the channel inside without a word: this end goes on sending, and nothing arrives anywhere.
-  public func part() {
+  /// Severs the channel inside without a word: this end goes on sending, and nothing arrives anywhere.
+  public func sever() {
     switch state {
     case .made, .open:
-      state = .parted
+      state = .severed
       handler = nil
       inner.close()
-    case .parted, .over: break
+    case .severed, .over: break
     }
   }
 
@@ -73,11 +73,11 @@ public final class PartableChannel: Channel, ChannelHandler {
     inner.start(self)
   }
 
-  /// Takes what the channel inside takes; everything, once parted from it.
+  /// Takes what the channel inside takes; everything, once severed from it.
   public func send(_ bytes: RawSpan) -> Int {
     switch state {
     case .open: inner.send(bytes)
-    case .parted: bytes.byteCount
+    case .severed: bytes.byteCount
     case .made, .over: 0
     }
   }
@@ -86,7 +86,7 @@ public final class PartableChannel: Channel, ChannelHandler {
   public func pauseReading() {
     switch state {
     case .made, .open: inner.pauseReading()
-    case .parted, .over: break
+    case .severed, .over: break
     }
   }
 
@@ -94,7 +94,7 @@ public final class PartableChannel: Channel, ChannelHandler {
   public func resumeReading() {
     switch state {
     case .made, .open: inner.resumeReading()
-    case .parted, .over: break
+    case .severed, .over: break
     }
   }
 

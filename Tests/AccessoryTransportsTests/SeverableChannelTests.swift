@@ -3,17 +3,17 @@ import AccessoryTransports
 import Testing
 
 /// A cable that is pulled, with and without a word to the end that keeps the channel.
-@Suite struct PartableChannelTests {
+@Suite struct SeverableChannelTests {
   final class Rig {
     let loop = VirtualLoop()
-    let cable: PartableChannel
+    let cable: SeverableChannel
     let other: any Channel
     let here = Recorder()
     let there = Recorder()
 
     init() {
       let pair = LoopbackChannel.makePair(on: loop, latency: .milliseconds(5))
-      cable = PartableChannel(around: pair.left, on: loop)
+      cable = SeverableChannel(around: pair.left, on: loop)
       other = pair.right
       cable.start(here)
       other.start(there)
@@ -47,7 +47,7 @@ import Testing
   @Test func aPartedEndGoesOnAsIfSomebodyWereThere() throws {
     let rig = Rig()
     #expect(rig.other.send([1]) == 1)
-    rig.cable.part()
+    rig.cable.sever()
     try rig.run()
     #expect(rig.there.end == .closedByPeer)
     #expect(rig.here.end == nil && rig.here.bytes == [])
