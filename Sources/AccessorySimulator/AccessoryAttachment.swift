@@ -18,7 +18,7 @@ final class AccessoryAttachment: ConnectionOwner {
   }
 
   private unowned let accessory: SimulatedAccessory
-  private let conduct: AccessoryConduct
+  private let prepared: PreparedProfile
   private let isWhole: Bool
   private let connection: Connection<AccessoryPeer>
   private var isIdentified = false
@@ -31,22 +31,22 @@ final class AccessoryAttachment: ConnectionOwner {
 
   /// An attachment of `accessory`, which outlives it.
   init(
-    of accessory: SimulatedAccessory, conduct: AccessoryConduct, cable: Cable, link: LinkSettings, isWhole: Bool,
+    of accessory: SimulatedAccessory, prepared: PreparedProfile, cable: Cable, link: LinkSettings, isWhole: Bool,
     answersAuthentication: Bool, on loop: any EventLoop
   ) {
     self.accessory = accessory
-    self.conduct = conduct
+    self.prepared = prepared
     self.isWhole = isWhole
     self.answersAuthentication = answersAuthentication
-    staleBytes = conduct.staleBytes.map { StaleBytes(limit: $0.count("count")) }
+    staleBytes = prepared.staleBytes.map { StaleBytes(limit: $0.count("count")) }
     var peer = AccessoryPeer(
-      identification: conduct.identification(isWhole: isWhole, hasSides: cable.hasSides), settings: link)
-    peer.identifiesAtOnce = conduct.oddIdentification == nil
+      identification: prepared.identification(isWhole: isWhole, hasSides: cable.hasSides), settings: link)
+    peer.identifiesAtOnce = prepared.oddIdentification == nil
     connection = Connection(peer: peer, cable: cable, on: loop)
   }
 
   func start() {
-    let beside = conduct.besideTheLink
+    let beside = prepared.besideTheLink
     if isWhole, !beside.isEmpty, !connection.cable.hasSides {
       tell(
         .warning(
@@ -93,7 +93,7 @@ final class AccessoryAttachment: ConnectionOwner {
       (isIdentified, isAuthenticated) = (false, false)
       tell(.link(isUp: false, end.description))
     case .certificateRequested:
-      answerAuthentication { [conduct] in $0.provideCertificate(conduct.authenticator.certificate) }
+      answerAuthentication { [prepared] in $0.provideCertificate(prepared.authenticator.certificate) }
     case .challenged(let challenge): answerChallenge(challenge)
     case .authenticationSucceeded:
       isAuthenticated = true
@@ -149,7 +149,7 @@ final class AccessoryAttachment: ConnectionOwner {
       hear(.deviceIsDone)
       return
     }
-    guard let quirk = conduct.oddAuthentication else {
+    guard let quirk = prepared.oddAuthentication else {
       return connection.perform { peer, _ in answer(&peer) }
     }
     switch quirk.choice("answer") {
@@ -161,8 +161,8 @@ final class AccessoryAttachment: ConnectionOwner {
 
   private func answerChallenge(_ challenge: [UInt8]) {
     do throws(AuthenticatorError) {
-      var response = try conduct.authenticator.respond(to: challenge)
-      if conduct.oddAuthentication?.choice("answer") == "wrong", !response.isEmpty {
+      var response = try prepared.authenticator.respond(to: challenge)
+      if prepared.oddAuthentication?.choice("answer") == "wrong", !response.isEmpty {
         response[response.count - 1] ^= 1
       }
       answerAuthentication { $0.provideResponse(response) }
@@ -172,7 +172,7 @@ final class AccessoryAttachment: ConnectionOwner {
   }
 
   private func identifyLate() {
-    guard let quirk = conduct.oddIdentification, quirk.choice("answer") == "slow" else {
+    guard let quirk = prepared.oddIdentification, quirk.choice("answer") == "slow" else {
       tell(.identification("left unanswered"))
       return
     }
@@ -184,12 +184,12 @@ final class AccessoryAttachment: ConnectionOwner {
   // MARK: Sessions
 
   private func openSession(_ id: UInt16, _ protocolID: UInt8) {
-    guard isWhole, let entry = conduct.profile.protocols.first(where: { $0.id == protocolID }) else {
+    guard isWhole, let entry = prepared.profile.protocols.first(where: { $0.id == protocolID }) else {
       tell(.warning("the device asked for session \(id) on protocol \(protocolID), which is not offered: refused"))
       connection.refuseSession(id)
       return
     }
-    let trouble = accessory.sessionTrouble.next()
+    let trouble = accessory.sessionQuirk.next()
     switch trouble {
     case .refuse:
       tell(.warning("session \(id) on \(entry.name) is refused, as the session quirk says"))
@@ -200,17 +200,17 @@ final class AccessoryAttachment: ConnectionOwner {
     default: break
     }
     let session = connection.acceptSession(
-      id, protocolName: entry.name, reportingStatus: conduct.reportsSessionStatus)
+      id, protocolName: entry.name, reportingStatus: prepared.reportsSessionStatus)
     play(session, entry, trouble)
   }
 
   /// The device began a session by opening a side channel; nothing else asks for it.
   private func sideOpened(_ channel: any Channel, _ name: String) {
-    guard isWhole, let entry = conduct.profile.protocols.first(where: { $0.name == name }) else {
+    guard isWhole, let entry = prepared.profile.protocols.first(where: { $0.name == name }) else {
       tell(.warning("the device opened the native transport of \(name), which is not offered: refused"))
       return channel.close()
     }
-    let trouble = accessory.sessionTrouble.next()
+    let trouble = accessory.sessionQuirk.next()
     switch trouble {
     case .refuse:
       tell(.warning("a session on \(name) is refused, as the session quirk says"))
@@ -228,11 +228,11 @@ final class AccessoryAttachment: ConnectionOwner {
     ignoredSides = []
   }
 
-  private func play(_ session: Session, _ entry: Profile.SessionProtocol, _ trouble: SessionTrouble.Kind) {
+  private func play(_ session: Session, _ entry: Profile.SessionProtocol, _ trouble: SessionQuirk.Kind) {
     tell(.sessionOpen(id: Int(session.id), protocolName: entry.name))
     guard session.isOpen else { return }
     sendStaleBytes(on: session)
-    let played = trouble == .silent ? SinkBehavior() : conduct.behavior(conduct.profile.behavior(of: entry))
+    let played = trouble == .silent ? SinkBehavior() : prepared.behavior(prepared.profile.behavior(of: entry))
     session.handler = played.makeHandler(for: session, in: context(of: session))
     switch trouble {
     case .close(let delay): later(delay) { _ in session.close() }
@@ -270,7 +270,7 @@ extension AccessoryAttachment {
 }
 
 /// What the session quirk does to the next session, counted over the accessory's whole life.
-final class SessionTrouble {
+final class SessionQuirk {
   enum Kind: Equatable {
     case none
     case refuse

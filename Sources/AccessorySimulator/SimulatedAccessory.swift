@@ -15,17 +15,17 @@ import IAP2
 public final class SimulatedAccessory {
   /// What it plays.
   public let profile: Profile
-  private let conduct: AccessoryConduct
+  private let prepared: PreparedProfile
   private let port: any Port
   private let adjustLink: (inout LinkSettings) -> Void
   private let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
   /// What becomes of its sessions, counted over all attachments.
-  let sessionTrouble: SessionTrouble
+  let sessionQuirk: SessionQuirk
   /// The programs of its sessions.
   let programs = ProgramKeeper()
 
-  private var program: PlugProgram
+  private var flicker: WireFlickerMachine
   private var random: SeededRandom
   private var attachment: AccessoryAttachment?
   private var timer: LoopTimer?
@@ -41,13 +41,13 @@ public final class SimulatedAccessory {
   ) {
     self.profile = profile
     self.port = port
-    conduct = AccessoryConduct(
+    prepared = PreparedProfile(
       profile, authenticator: authenticator, behavior: behavior ?? BuiltInBehaviors.behavior)
     self.loop = loop
     self.report = report
     adjustLink = link
-    sessionTrouble = SessionTrouble(profile.quirk(QuirkDefinition.session.name))
-    program = PlugProgram(flicker: Flicker(profile.quirk(QuirkDefinition.flicker.name)))
+    sessionQuirk = SessionQuirk(profile.quirk(QuirkDefinition.session.name))
+    flicker = WireFlickerMachine(flicker: Flicker(profile.quirk(QuirkDefinition.flicker.name)))
     random = loop.random.derived("accessory")
     subject = Self.subject(profile, offering: [])
     timer = loop.makeTimer { [unowned self] in deadlineCame() }
@@ -59,14 +59,14 @@ public final class SimulatedAccessory {
 
   /// Whether it is plugged in, be it without protocols.
   public var isAttached: Bool {
-    switch program.state {
+    switch flicker.state {
     case .empty, .whole: true
     case .unplugged, .away: false
     }
   }
 
   /// Whether it is plugged in as the profile says, any flicker being over.
-  public var isWhole: Bool { program.state == .whole }
+  public var isWhole: Bool { flicker.state == .whole }
 
   /// How many programs of its sessions run: after the last session, they get time to end by themselves. Dropping the
   /// accessory, which must be unplugged by then, ends them at once.
@@ -74,12 +74,12 @@ public final class SimulatedAccessory {
 
   /// Plugs in. A port that cannot be opened is an error here and a warning later.
   public func plugIn() throws {
-    try perform(program.plugIn())
+    try perform(flicker.plugIn())
   }
 
   /// Unplugs, whatever it is doing.
   public func unplug(_ reason: String = "unplugged") {
-    do { try perform(program.unplug(), reason) } catch { preconditionFailure("unplugging opens no port") }
+    do { try perform(flicker.unplug(), reason) } catch { preconditionFailure("unplugging opens no port") }
   }
 
   /// Closes every session of the device that is on the cable, and stays attached.
@@ -89,7 +89,7 @@ public final class SimulatedAccessory {
 
   // MARK: Doing what the program says
 
-  private func perform(_ action: PlugProgram.Action, _ reason: String = "unplugged") throws {
+  private func perform(_ action: WireFlickerMachine.Action, _ reason: String = "unplugged") throws {
     switch action {
     case .nothing: break
     case .attach(let isWhole):
@@ -116,11 +116,11 @@ public final class SimulatedAccessory {
   }
 
   private func armTimer() {
-    if let deadline = program.deadline { timer?.arm(at: deadline) } else { timer?.cancel() }
+    if let deadline = flicker.deadline { timer?.arm(at: deadline) } else { timer?.cancel() }
   }
 
   private func deadlineCame() {
-    let action = program.handleTimeout(now: loop.now, random: &random)
+    let action = flicker.handleTimeout(now: loop.now, random: &random)
     do { try perform(action, "the flicker") } catch { tell(.warning("cannot be plugged in again: \(error)")) }
   }
 
@@ -144,11 +144,11 @@ public final class SimulatedAccessory {
       return
     }
     tell(.note("a device is on the cable: \(device)"))
-    var link = conduct.link
+    var link = prepared.link
     adjustLink(&link)
     let next = AccessoryAttachment(
-      of: self, conduct: conduct, cable: cable, link: link, isWhole: !program.isEmpty,
-      answersAuthentication: !program.isEmpty || program.flicker?.answersAuthentication ?? true, on: loop)
+      of: self, prepared: prepared, cable: cable, link: link, isWhole: !flicker.isEmpty,
+      answersAuthentication: !flicker.isEmpty || flicker.flicker?.answersAuthentication ?? true, on: loop)
     attachment = next
     next.start()
   }
@@ -156,15 +156,15 @@ public final class SimulatedAccessory {
   func hear(_ news: AccessoryAttachment.News) {
     switch news {
     case .deviceIsDone:
-      program.deviceIsDone(now: loop.now, random: &random)
+      flicker.deviceIsDone(now: loop.now, random: &random)
       armTimer()
     case .wantsToDetach: unplug("as the session quirk says")
     case .ended(let why):
       attachment = nil
       tell(.note("the device left: \(why)"))
       // Still plugged in for the next device, which finds the accessory as the first one did.
-      program.deviceLeft()
-      offer(isWhole: !program.isEmpty)
+      flicker.deviceLeft()
+      offer(isWhole: !flicker.isEmpty)
       armTimer()
     }
   }

@@ -5,7 +5,7 @@ import Testing
 @testable import AccessorySimulator
 
 /// The wire flicker as a machine: when the accessory is plugged in and out, and as what.
-@Suite struct PlugProgramTests {
+@Suite struct WireFlickerMachineTests {
   @Test func withoutAFlickerItIsPluggedInWholeAndStays() {
     var plug = Plug()
     plug.plugIn(at: 0)
@@ -109,18 +109,18 @@ import Testing
 
 /// A cable that does what the program says, in milliseconds: "260 out".
 private struct Plug {
-  private var program: PlugProgram
+  private var program: WireFlickerMachine
   private var random: SeededRandom
   private(set) var history: [String] = []
   private(set) var times: [Int] = []
 
   init() {
-    program = PlugProgram(flicker: nil)
+    program = WireFlickerMachine(flicker: nil)
     random = SeededRandom(seed: 1)
   }
 
   init(_ quirk: String, seed: UInt64 = 1) throws {
-    program = PlugProgram(flicker: Flicker(try Quirk(quirk)))
+    program = WireFlickerMachine(flicker: Flicker(try Quirk(quirk)))
     random = SeededRandom(seed: seed)
   }
 
@@ -142,7 +142,7 @@ private struct Plug {
     }
   }
 
-  private mutating func note(_ action: PlugProgram.Action, _ milliseconds: Int) {
+  private mutating func note(_ action: WireFlickerMachine.Action, _ milliseconds: Int) {
     switch action {
     case .nothing: return
     case .attach(let isWhole): history.append("\(milliseconds) \(isWhole ? "whole" : "empty")")

@@ -14,7 +14,7 @@ import AccessoryProfiles
 /// The empty phase is counted from when the device knows all there is to know about the empty accessory, not from the
 /// attachment: a host that connects late, or takes its time, still sees the whole flicker. A device that goes away and
 /// comes back is a cable plugged into it anew, and so sees it again.
-struct PlugProgram {
+struct WireFlickerMachine {
   enum State: Equatable {
     case unplugged
     /// Attached without protocols; leaves at `leavesAt` once the device is done.

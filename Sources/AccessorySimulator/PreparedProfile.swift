@@ -4,7 +4,7 @@ import IAP2
 
 /// How one accessory conducts itself at whatever cable it is on: its profile, looked up and written for the wire once
 /// instead of with each attachment.
-final class AccessoryConduct {
+final class PreparedProfile {
   let profile: Profile
   let authenticator: any AccessoryAuthenticator
   let behavior: (Behavior) -> any AccessoryBehavior
