@@ -31,7 +31,7 @@ public final class Device {
   let memory = IdentificationMemory()
 
   private var attachments: [DeviceAttachment] = []
-  private var unheeded: [() -> Void] = []
+  private var unnoticed: [() -> Void] = []
   private var apps: [AppView] = []
   private var formerLinks = LinkCounters()
   private var lastTerms = (length: UInt16.zero, window: UInt8.zero, text: "")
@@ -71,8 +71,8 @@ public final class Device {
     _ cable: Cable, at place: String, announced: BenchCard? = nil, refusesSignatures: Bool = false,
     ended: @escaping (CableOutcome) -> Void = { _ in }
   ) {
-    guard heedsCables else {
-      return unheeded.append { [unowned self] in
+    guard noticesCables else {
+      return unnoticed.append { [unowned self] in
         plugIn(cable, at: place, announced: announced, refusesSignatures: refusesSignatures, ended: ended)
       }
     }
@@ -85,11 +85,11 @@ public final class Device {
 
   /// Whether it takes notice of cables that are plugged in. A real device was seen to stop doing so after fast replugging
   /// (field failure W15), until somebody restarted it: then it finds the cables that are there.
-  public var heedsCables = true {
+  public var noticesCables = true {
     didSet {
-      guard heedsCables else { return }
-      let waiting = unheeded
-      unheeded = []
+      guard noticesCables else { return }
+      let waiting = unnoticed
+      unnoticed = []
       for plugIn in waiting { plugIn() }
     }
   }

@@ -53,7 +53,7 @@ extension SimulatedWorld {
         case .accessoryClosesSessions(let name): parts[name]?.closeSessions()
         case .cablePulled(let name): parts[name]?.pull()
         case .cablePulledUnnoticed(let name): parts[name]?.pull(unnoticed: true)
-        case .deviceHeedsCables(let heeds): inner.device.heedsCables = heeds
+        case .deviceHeedsCables(let heeds): inner.device.noticesCables = heeds
         case .deviceResetsLink(let name): parts[name]?.resetLink()
         case .app(let action): app(action)
         }

@@ -10,7 +10,7 @@ import AccessoryCore
 /// ```
 ///
 /// Inner machines: ``Registration`` (who listens), ``AppLifecycle`` (running or not), ``NoticeQueue`` (what waited),
-/// ``SessionTable`` (who may open what).
+/// ``AppSessionTable`` (who may open what).
 ///
 /// Invariants: whatever the app is told of is in its list when it hears of a connect and no longer when it hears of a
 /// disconnect; a hidden accessory is never told of; in the background without the mode the list is empty.
@@ -39,7 +39,7 @@ struct AppMachine: Equatable {
   private var registration = Registration()
   private var lifecycle: AppLifecycle
   private var queue = NoticeQueue()
-  private(set) var sessions = SessionTable()
+  private(set) var sessions = AppSessionTable()
   /// What the device publishes and the app may see, whether or not it runs.
   private var visible: [PublishedAccessory] = []
   /// What the device publishes and the app must not see.
@@ -190,7 +190,7 @@ struct AppMachine: Equatable {
   /// Decides about a session. `isOpenElsewhere`: another app has one for the same protocol of the same accessory.
   func decide(
     _ connectionID: Int, _ protocolName: String, isOpenElsewhere: Bool, now: Instant
-  ) -> SessionTable.Decision {
+  ) -> AppSessionTable.Decision {
     guard let index = accessories.index(numbered: connectionID) else {
       return .refuse(.notConnected(connectionID: connectionID))
     }

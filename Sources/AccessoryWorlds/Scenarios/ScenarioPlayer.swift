@@ -71,7 +71,7 @@ public final class ScenarioPlayer {
     case .accessoryClosesSessions(let name): parts[name]?.closeSessions()
     case .cablePulled(let name): if let part = parts[name] { world.pull(part) }
     case .cablePulledUnnoticed(let name): if let part = parts[name] { world.pull(part, unnoticed: true) }
-    case .deviceHeedsCables(let heeds): world.device.heedsCables = heeds
+    case .deviceHeedsCables(let heeds): world.device.noticesCables = heeds
     case .deviceResetsLink(let name):
       if let part = parts[name] { world.device.resetLinks(serial: part.profile.identity.serialNumber) }
     case .app(let action): app.perform(action)

@@ -47,7 +47,7 @@ extension ScenarioReader {
       reader.error("sees", "only an app that looks sees anything: app: 'look'")
     }
     if side == "app" { return appAction(reader, names).map(Scenario.Action.app) }
-    if side == "device", let heeds = heedsCables(reader) { return .deviceHeedsCables(heeds) }
+    if side == "device", let heeds = noticesCables(reader) { return .deviceHeedsCables(heeds) }
     guard let name = accessory(reader, names) else { return nil }
     switch side {
     case "accessory":
@@ -65,7 +65,7 @@ extension ScenarioReader {
     }
   }
 
-  private static func heedsCables(_ reader: ObjectReader) -> Bool? {
+  private static func noticesCables(_ reader: ObjectReader) -> Bool? {
     guard case .text(let word)? = reader.value("device")?.content, ["ignoreCables", "heedCables"].contains(word) else {
       return nil
     }

@@ -129,7 +129,7 @@ public final class ScenarioDevice {
     case .deviceResetsLink(let name):
       let part = scenario.accessories.first { $0.name == name }
       if let part { device.resetLinks(serial: part.profile.identity.serialNumber) }
-    case .deviceHeedsCables(let heeds): device.heedsCables = heeds
+    case .deviceHeedsCables(let heeds): device.noticesCables = heeds
     case .cablePulledUnnoticed(let name): sever(name)
     case .app(let action): app.perform(action)
     // The other process plays these.

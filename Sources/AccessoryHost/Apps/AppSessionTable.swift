@@ -2,7 +2,7 @@ import AccessoryCore
 
 /// The sessions of one app, and whether it gets another: one per accessory and protocol, several protocols of one
 /// accessory side by side.
-struct SessionTable: Equatable {
+struct AppSessionTable: Equatable {
   /// What an app is given that asks for a session.
   enum Decision: Equatable {
     case open
