@@ -2,12 +2,12 @@ import AccessoryTransports
 
 /// A fault on the cables of a world, and the end that it sits at: `in` and `out` are as that end sees them.
 public struct CableFault: Equatable, Sendable {
-  /// What is done.
+  /// What it does.
   public var fault: Fault
-  /// Where.
+  /// The end it sits at.
   public var end: Transcript.End
 
-  /// A fault at one end of each cable; at the device's, unless said otherwise.
+  /// A fault at one end of each cable; by default at the device's end.
   public init(_ fault: Fault, at end: Transcript.End = .device) {
     self.fault = fault
     self.end = end
@@ -16,10 +16,10 @@ public struct CableFault: Equatable, Sendable {
 
 /// One end of one cable of a world.
 public struct CableEnd: Hashable, Sendable {
-  /// Which end.
+  /// Which end it is.
   public let end: Transcript.End
-  /// The accessory that the cable belongs to, counted in the order in which they were added.
+  /// The accessory of the cable, numbered in the order in which accessories were added.
   public let accessory: Int
-  /// The cable, counted in the order in which they were plugged in.
+  /// The cable, numbered in the order in which cables were plugged in.
   public let cable: Int
 }

@@ -4,7 +4,7 @@ import AccessoryProfiles
 import AccessorySessions
 import AccessorySimulator
 
-/// What `easim demo` plays: an accessory with a wire flicker, and an app that does everything right.
+/// What `easim demo` plays: an accessory with a wire flicker, and an app that handles it correctly.
 ///
 /// The app waits for its protocol, opens a session, sends a string and EADemo's 10K, verifies both echoes, and then the
 /// accessory is unplugged. The same object runs in real time for people and in virtual time for tests.
@@ -21,7 +21,7 @@ public final class Demonstration: AppHandler {
   private var exchange: Exchange?
   private var appearances: [Bool] = []
 
-  /// A demonstration with `profile`, which gets the flicker of `quirk` or the default one.
+  /// A demonstration with `profile`, to which the flicker of `quirk`, or the default flicker, is added.
   public init(_ profile: Profile, settings: World.Settings, on loop: any EventLoop) throws(DemonstrationError) {
     guard let first = profile.protocols.first else { throw .noProtocol(profile: profile.name) }
     protocolName = first.name
@@ -50,7 +50,7 @@ public final class Demonstration: AppHandler {
       send("a string", Array("Hello, \(shown.name)!".utf8), on: session) { [unowned self] in
         send("EADemo's 10K", CountingPattern.bytes(10_000), on: session) { [unowned self] in
           session.close()
-          // Long enough for the accessory to hear of the close, and for a person to see which came first.
+          // Long enough for the accessory to notice the close, and for a reader to see the order.
           world.loop.schedule(after: .milliseconds(100)) { [unowned self] in accessory.unplug() }
         }
       }
@@ -90,12 +90,12 @@ public final class Demonstration: AppHandler {
   }
 }
 
-/// Why a demonstration cannot begin.
+/// Why a demonstration cannot start.
 public enum DemonstrationError: Error, Equatable, CustomStringConvertible {
   /// The profile offers no protocol to open a session on.
   case noProtocol(profile: String)
 
-  /// A sentence.
+  /// The error as a sentence.
   public var description: String {
     switch self {
     case .noProtocol(let profile): "profile '\(profile)' offers no protocol, so there is no session to show"

@@ -52,13 +52,13 @@ final class LoopbackPort: Port {
     deviceSides.append(side)
   }
 
-  /// Parts the device from the cable without a word.
+  /// Disconnects the device from the cable without notifying it.
   func severDevice() {
     deviceEnd?.sever()
     for side in deviceSides { side.sever() }
   }
 
-  /// The plug is out: closing the accessory's end ends the device's.
+  /// Unplugged: closing the accessory's end ends the device's end.
   func close() {
     plugging?.cancel()
     plugging = nil
@@ -66,7 +66,7 @@ final class LoopbackPort: Port {
     (deviceEnd, deviceSides) = (nil, [])
   }
 
-  /// Pulls the cable: what is under way is lost, and both ends hear of it.
+  /// Pulls the cable: bytes under way are lost, and both ends are notified.
   func pull() {
     cable?.cut()
     sides?.cut()

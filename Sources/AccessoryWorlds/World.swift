@@ -7,10 +7,10 @@ import AccessoryTransports
 import Certificates
 import IAP2
 
-/// Both ends in one process: a device, its apps, and any number of simulated accessories on cables in memory, all on
-/// one loop. The demo, tests, scenarios and the soak stand on it.
+/// Both roles in one process: a device, its apps, and any number of simulated accessories on cables in memory, all on
+/// one loop. The demo, tests, scenarios and the soak are built on it.
 ///
-/// A world is an object: made, used, torn down. On a `VirtualLoop` it takes no time and repeats itself for a seed.
+/// On a `VirtualLoop` a world takes no real time, and the same seed gives the same run.
 ///
 /// ```swift
 /// let loop = VirtualLoop(seed: 7)
@@ -21,21 +21,21 @@ import IAP2
 /// print(world.events.map(\.json))
 /// ```
 public final class World {
-  /// The choices of a world.
+  /// The settings of a world.
   public struct Settings {
-    /// What authenticates: stubs of the right sizes, or real cryptography.
+    /// How accessories authenticate: with stubs of the right sizes, or with real cryptography.
     public enum Authentication: Sendable {
-      /// The same sizes at no cost; the choice for tests that are not about authentication.
+      /// The same sizes without cryptography, for tests that are not about authentication.
       case stub
       /// P-256 by libcrypto on both sides.
       case real
     }
 
-    /// How a cable carries bytes.
+    /// The properties of a cable.
     public struct Line: Equatable, Sendable {
-      /// How long a byte travels.
+      /// The delay of each byte.
       public var latency = Duration.zero
-      /// How many bytes a second it takes each way; as many as are sent, when nil.
+      /// Bytes per second each way; nil for no limit.
       public var bytesPerSecond: Int?
 
       /// A line without delay.
@@ -44,30 +44,30 @@ public final class World {
 
     /// What authenticates.
     public var authentication = Authentication.stub
-    /// How cables carry bytes.
+    /// The properties of the cables.
     public var line = Line()
-    /// What is done to every cable on purpose, anew for each that is plugged in. Bytes pass the faults of one end in the
-    /// order of the list; a cable that is cut is pulled, so that both ends hear of it.
+    /// The faults on every cable, new ones for each cable that is plugged in. Bytes pass the faults of one end in the
+    /// order of the list; a cable that is cut is pulled, so that both ends notice.
     public var faults: [CableFault] = []
-    /// Put around each end of each cable's main channel, outside the faults and nearest to the machines: for whoever
-    /// watches.
+    /// Wraps each end of each cable's main channel, outside the faults and next to the protocol machines, for
+    /// observers.
     public var wrap: (any Channel, CableEnd) -> any Channel = { channel, _ in channel }
-    /// The device's choices on the wire.
+    /// The device's settings on the wire.
     public var peer = DevicePeer.Settings()
-    /// When the device shows accessories.
+    /// When the device publishes accessories to apps.
     public var policy = PublicationMachine.Policy.ready
-    /// A flicker that the device makes by itself.
+    /// A flicker that the device causes.
     public var deviceFlicker: Flicker?
-    /// The number that coprocessors and their certificates grow from.
+    /// The seed of coprocessors and their certificates.
     public var seed: UInt64 = 1
     /// Whether the transcript is kept; it costs time and memory.
     public var keepsTranscript = false
-    /// Told of every event as it happens, beside their being kept.
+    /// Called with every event as it happens; events are also kept.
     public var report: (TimelineEvent) -> Void = { _ in }
-    /// Told of every line of the transcript as it is written.
+    /// Called with every line of the transcript as it is written.
     public var reportLine: (String) -> Void = { _ in }
 
-    /// Every choice at its default.
+    /// The default settings.
     public init() {}
   }
 
@@ -88,9 +88,9 @@ public final class World {
   private var faultsPast: [FaultDefinition.Count] = []
   private var cableCount = 0
 
-  /// What both ends write to.
+  /// The log that both ends write to.
   private final class Log {
-    // Not checked for overlapping access, as it is written to for every event: nobody is called while it is.
+    // Without exclusivity checks, because it is written for every event; nothing is called during a write.
     @exclusivity(unchecked) private(set) var events: [TimelineEvent] = []
     var lines: [String] = []
     private let report: (TimelineEvent) -> Void
@@ -136,13 +136,13 @@ public final class World {
     return accessory
   }
 
-  /// Notes what somebody in this world has to tell.
+  /// Adds an event of something in this world.
   package func tell(_ event: TimelineEvent) {
     log.add(event)
   }
 
-  /// Pulls an accessory's cable without a word: what is under way is lost, and both ends hear of it at once. Where it is
-  /// `unnoticed`, the device does not: it goes on as if the accessory were there, and finds out when nobody answers.
+  /// Pulls an accessory's cable: bytes under way are lost, and both ends notice at once. With
+  /// `unnoticed`, the device does not: it continues as if the accessory were there, until it gets no answer.
   public func pull(_ accessory: SimulatedAccessory, unnoticed: Bool = false) {
     guard let entry = accessories.first(where: { $0.accessory === accessory }) else {
       preconditionFailure("an accessory is pulled out of the world it was added to")
@@ -159,16 +159,16 @@ public final class World {
 
   private func pull(_ accessory: SimulatedAccessory, _ port: LoopbackPort) {
     port.pull()
-    // The accessory notices that it is out only when its channel ends, and then it is.
+    // The accessory notices the unplug only when its channel ends.
     loop.schedule(after: .zero) { accessory.unplug("the cable was pulled") }
   }
 
-  /// What the faults have done so far, on all cables together.
+  /// What the faults have done so far, summed over all cables.
   public var faultCounts: [FaultDefinition.Count] {
     faultChannels.reduce(into: faultsPast) { FaultDefinition.Count.add($1, to: &$0) }
   }
 
-  /// Unplugs everything; the loop must still run a little for both ends to hear of it.
+  /// Unplugs everything; the loop must still run a little for both ends to notice.
   public func tearDown() {
     for entry in accessories { entry.accessory.unplug("the world ends") }
     device.unplugAll("the world ends")
@@ -199,7 +199,7 @@ public final class World {
       })
   }
 
-  /// From the cable outward: faults, the transcript, and whoever else watches.
+  /// From the cable outward: faults, the transcript, other observers.
   private func wrap(_ bare: Cable, _ end: CableEnd) -> Cable {
     var cable = bare
     if !settings.faults.isEmpty {
@@ -208,7 +208,7 @@ public final class World {
         random: { [unowned self] in SeededRandom(seed: faultChances.next()) }, on: loop,
         made: { [unowned self] in keep($0) }, report: { [weak self] event in self?.hear(event, end) })
     }
-    // One end is enough for a transcript: it shows what the device sends and what reaches it.
+    // One end is enough for a transcript: it shows what the device sends and what it receives.
     if settings.keepsTranscript, end.end == .device {
       cable = cable.transcribed(at: end.end, on: loop) { [log, settings] line in
         log.lines.append(line)
@@ -218,7 +218,7 @@ public final class World {
     return cable.with(main: settings.wrap(cable.main, end))
   }
 
-  /// Remembers a channel for ``faultCounts``; those that are over are only counted.
+  /// Keeps a channel for ``faultCounts``; channels that have ended are only counted.
   private func keep(_ channel: FaultChannel) {
     for past in faultChannels where past.isOver { FaultDefinition.Count.add(past, to: &faultsPast) }
     faultChannels.removeAll(where: \.isOver)

@@ -20,7 +20,7 @@ private func carryOut(_ words: [String], _ console: Console) -> ExitCode {
   }
   guard let command = CommandSpec.all.first(where: { $0.name == name }) else {
     let near = Suggestion.nearest(to: name, in: CommandSpec.all.map(\.name)).map { ", did you mean '\($0)'?" } ?? ""
-    console.err("easim: unknown command '\(name)'\(near)\n       easim --help lists them")
+    console.err("easim: unknown command '\(name)'\(near)\n       run 'easim --help' for a list of commands")
     return .usage
   }
   do {
@@ -31,7 +31,7 @@ private func carryOut(_ words: [String], _ console: Console) -> ExitCode {
     }
     return try command.run(arguments, console)
   } catch let error as UsageError {
-    console.err("easim \(command.name): \(error.message)\n       easim \(command.name) --help says more")
+    console.err("easim \(command.name): \(error.message)\n       run 'easim \(command.name) --help' for help")
     return .usage
   } catch let refusal as AccessoryTarget.Refusal {
     console.err("easim \(command.name): \(refusal.message)")

@@ -38,7 +38,7 @@ import Testing
         "connected: \(name) [com.lawaken.iap2] connectionID", "session open on com.lawaken.iap2", "sent 5 bytes",
         "sent 5 bytes, received 5 bytes", "sent 2 bytes", "sent 10000 bytes",
         "sent 10007 bytes, received 10007 bytes", "1  \(name) [com.lawaken.iap2] connectionID",
-        "session over on com.lawaken.iap2: the device closed it; sent 10007 bytes, received 10007 bytes",
+        "session on com.lawaken.iap2 ended: the device closed it; sent 10007 bytes, received 10007 bytes",
       ])
     #expect(try accessory.interrupt().err.contains("1 session was served, 20014 bytes in all"))
   }
@@ -48,7 +48,7 @@ import Testing
     let console = try run(["open com.lawaken.iap2", "string x"], at: accessory.address)
     #expect(console.ending == .exit(0))
     let last = try #require(lines(console).last)
-    #expect(last.hasPrefix("session over on com.lawaken.iap2: the device closed it; sent 1 byte"))
+    #expect(last.hasPrefix("session on com.lawaken.iap2 ended: the device closed it; sent 1 byte"))
     try accessory.interrupt()
   }
 
@@ -83,7 +83,7 @@ import Testing
     type("open")
     try console.line("session open on com.lawaken.iap2")
     try accessory.interrupt()
-    try console.line("session over on com.lawaken.iap2: the other end closed the channel")
+    try console.line("session on com.lawaken.iap2 ended: the other end closed the channel")
     try console.line("disconnected: ")
     type("string x")
     try console.line("error: no session is open")
@@ -106,7 +106,7 @@ import Testing
     let accessory = try Accessory(on: .unix, in: place)
     let script = ["open", "background", "list", "foreground", "list"]
     let losing = try run(script, at: accessory.address)
-    #expect(losing.out.contains("in the background\nsession over on com.lawaken.iap2"), "\(losing.out)")
+    #expect(losing.out.contains("in the background\nsession on com.lawaken.iap2 ended"), "\(losing.out)")
     #expect(losing.out.contains("No Accessories Connected"))
     let plist = """
       <?xml version="1.0" encoding="UTF-8"?>

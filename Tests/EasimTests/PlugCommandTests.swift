@@ -8,7 +8,7 @@ import Testing
     let server = try OddServer()
     let plug = try Program.run("plug", server.address, "--timeout", "200ms")
     #expect(plug.ending == .exit(3))
-    #expect(plug.err == "easim plug: no accessory at \(server.address) within 0.2 seconds: it does not answer\n")
+    #expect(plug.err == "easim plug: no accessory at \(server.address) within 0.2 seconds: no answer\n")
   }
 
   /// What it begins to say is a list of 4,096 devices.
@@ -24,13 +24,13 @@ import Testing
     repeat { client.send([0xFF]) } while !client.isGone(within: 10)
     let remains = try plug.wait()
     #expect(remains.ending == .exit(1))
-    #expect(remains.err == "easim: nothing was plugged in\n")
+    #expect(remains.err == "easim: no accessory was attached\n")
   }
 
   @Test(arguments: [
     (Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), "it does not speak USB/IP 1.1.1: its answer begins with 72, 84"),
     ([0x01, 0x11, 0x00, 0x05, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF], "it says it has 4294967295 devices"),
-    ([0x01, 0x11, 0x00, 0x05, 0, 0, 0, 0, 0, 0, 0, 0], "it has none"),
+    ([0x01, 0x11, 0x00, 0x05, 0, 0, 0, 0, 0, 0, 0, 0], "the server has no accessory"),
   ]) func whatAServerSaysInsteadIsTheReason(answer: [UInt8], reason: String) throws {
     let server = try OddServer()
     let plug = try Program("plug", server.address, "--timeout", "500ms")

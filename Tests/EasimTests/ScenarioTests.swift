@@ -55,7 +55,7 @@ import Testing
       #expect(device.ending == ending, "\(name)\n\(device.out)\(device.err)", sourceLocation: place)
       let accessories = try accessories.wait()
       #expect(accessories.ending == .exit(0), "\(name)\n\(accessories.out)\(accessories.err)", sourceLocation: place)
-      #expect(accessories.err.contains("\(name) was played to its end"), sourceLocation: place)
+      #expect(accessories.err.contains("\(name) was played completely"), sourceLocation: place)
       let told = try EventLines(accessories.out).names
       #expect(told.first == "attach" && told.last == "detach", sourceLocation: place)
     }
@@ -120,6 +120,6 @@ import Testing
     let run = try Program.run(
       "run", "--scenario", "flicker", "--on", "unix:\(place.file("s.sock"))", "--for", "50ms")
     #expect(run.ending == .exit(0))
-    #expect(run.err.contains("flicker was left before its end"))
+    #expect(run.err.contains("flicker was stopped early"))
   }
 }

@@ -114,7 +114,7 @@ import Testing
     #expect(run.err.contains("this one has 'apps'"))
     let other = try Program.run("run", "--scenario", place.file("s.json5"))
     #expect(other.ending == .exit(2))
-    #expect(other.err.contains("one process plays both ends of it: easim scenario run"))
+    #expect(other.err.contains("has 'apps' and runs in one process: easim scenario run"))
   }
 }
 

@@ -84,9 +84,9 @@ import Testing
       console.outLines.dropFirst() == [
         "session open on \(Self.frames)", "sent 5 bytes", "sent 5 bytes, received 5 bytes", "sent 10000 bytes",
         "sent 10005 bytes, received 10005 bytes",
-        "session over on \(Self.frames): the device closed it; sent 10005 bytes, received 10005 bytes",
+        "session on \(Self.frames) ended: the device closed it; sent 10005 bytes, received 10005 bytes",
         "session open on \(Self.frames)", "sent 1 byte", "sent 1 byte, received 1 byte",
-        "session over on \(Self.frames): the device closed it; sent 1 byte, received 1 byte",
+        "session on \(Self.frames) ended: the device closed it; sent 1 byte, received 1 byte",
       ])
     #expect(console.err.contains(Self.nothingLeft), "\(console.err)")
   }
@@ -177,7 +177,7 @@ import Testing
       #expect(device.ending == .exit(0), "\(name)\n\(device.out)\(device.err)")
       let accessory = try bus.program.wait()
       #expect(accessory.ending == .exit(0), "\(name)\n\(accessory.out)\(accessory.err)")
-      #expect(accessory.err.contains("\(name) was played to its end"), "\(accessory.err)")
+      #expect(accessory.err.contains("\(name) was played completely"), "\(accessory.err)")
     }
   }
 }

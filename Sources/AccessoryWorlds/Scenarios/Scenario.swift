@@ -4,59 +4,59 @@ import AccessoryProfiles
 import AccessorySessions
 import AccessoryTransports
 
-/// A timeline of steps, each on a side of the cable, and what an app must see of it.
+/// A timeline of steps, each for the accessory, the cable, the device or the app, and what the app must see.
 ///
-/// A scenario reproduces one thing that goes wrong in the field. It says what the world does; what an app does in it is
-/// a ``ScenarioClient``, so that one scenario can be played with an app that breaks and one that does not.
+/// A scenario reproduces one failure from the field. It says what happens around the app; what the app does is a
+/// ``ScenarioClient``, so the same scenario can be played with an app that breaks and with one that survives.
 public struct Scenario: Equatable, Sendable {
   /// The version of the file format that this code reads.
   public static let formatVersion = 1
 
   /// The file's name without its ending.
   public var name: String
-  /// One sentence: what it reproduces.
+  /// One sentence about what it reproduces.
   public var summary: String
   /// The numbers of the behaviours or failures it reproduces, such as F1 or W3.
   public var reproduces: [String]
-  /// Where that is known from.
+  /// Its public source.
   public var source: String
-  /// What happened to whom.
+  /// What happened, and to which product.
   public var story = ""
   /// How an app survives it.
   public var survival = ""
-  /// The client that it breaks, by its type's name; see ``ScenarioClients``.
+  /// The name of the client that it breaks; see ``ScenarioClients``.
   public var naiveClient: String?
   /// How the cables carry bytes.
   public var line = World.Settings.Line()
   /// The accessories, by the name that steps use.
   public var accessories: [Part]
-  /// When the device shows accessories.
+  /// When the device publishes accessories to apps.
   public var policy: PublicationMachine.Policy
-  /// A flicker that the device makes by itself.
+  /// A flicker that the device causes.
   public var deviceFlicker: Flicker?
-  /// What is done to the cables on purpose.
+  /// The faults on the cables.
   public var faults: [CableFault] = []
-  /// What chance grows from; the player's own choice when nil.
+  /// The random seed; when nil, the player's.
   public var seed: UInt64?
-  /// What is played where the file has `apps`: a world with several of them, judged by the rules of seeded worlds. The
-  /// steps are then the plan's, and there are no expectations.
+  /// For a file with `apps`: a world with several apps, checked by the rules of the soak. The steps are then those of
+  /// the plan, and there are no expectations.
   public var plan: SoakPlan?
-  /// What the app is like, and how the system treats it.
+  /// The app's declarations, and how the system treats it.
   public var app = AppSettings()
-  /// How many bytes the app sends over each session, to have them back.
+  /// How many bytes the app sends over each session and expects back.
   public var payload = 2_000
-  /// What happens, in the order of time.
+  /// What happens, in order.
   public var steps: [Step]
-  /// How long the world goes on after the last step, if it does not fall silent before.
+  /// How long the world continues after the last step, unless everything is quiet before.
   public var tail: Duration
-  /// What apps must see, in order.
+  /// The events that apps must see, in order.
   public var expectations: [Expectation]
 
   /// One accessory of a scenario.
   public struct Part: Equatable, Sendable {
-    /// What steps call it.
+    /// Its name in steps.
     public var name: String
-    /// What it is.
+    /// Its profile.
     public var profile: Profile
 
     /// A part.
@@ -65,8 +65,8 @@ public struct Scenario: Equatable, Sendable {
       self.profile = profile
     }
 
-    /// Has this profile played instead, with the oddities that the scenario needs. It keeps the scenario's serial number,
-    /// by which the other end knows it.
+    /// Plays another profile instead, with the scenario's quirks. It keeps the scenario's serial number, by
+    /// which the other end finds it.
     public mutating func play(_ other: Profile) {
       var other = other
       other.identity.serialNumber = profile.identity.serialNumber
@@ -75,20 +75,20 @@ public struct Scenario: Equatable, Sendable {
     }
   }
 
-  /// The protocol that the app wants.
+  /// The app's protocol.
   public var wantedProtocol: String {
     accessories.flatMap(\.profile.protocols).first?.name ?? "com.example.none"
   }
 
-  /// What steps and messages call the accessory with a serial number. Two with one number are one accessory on two
-  /// transports, and apps cannot tell them apart by it: the first name is that of both.
+  /// The name of the accessory with a serial number. Two accessories with one number are one accessory on two
+  /// transports, which apps cannot tell apart by it: both get the first name.
   public var namesBySerial: [String: String] {
     Dictionary(accessories.map { ($0.profile.identity.serialNumber, $0.name) }, uniquingKeysWith: { first, _ in first })
   }
 
   /// One step.
   public struct Step: Equatable, Sendable {
-    /// When, counted from the start.
+    /// When, from the start.
     public var at: Duration
     /// What.
     public var action: Action
@@ -100,37 +100,37 @@ public struct Scenario: Equatable, Sendable {
     }
   }
 
-  /// What a step does. The first word says on which side.
+  /// What a step does.
   public enum Action: Equatable, Sendable {
-    /// The accessory plugs in, or is plugged in.
+    /// Plugs the accessory in.
     case accessoryPlugsIn(String)
-    /// The accessory unplugs in order.
+    /// Unplugs the accessory in order.
     case accessoryUnplugs(String)
-    /// The accessory closes its sessions and stays.
+    /// The accessory closes its sessions and stays connected.
     case accessoryClosesSessions(String)
-    /// The cable is pulled out without a word: what is under way is lost.
+    /// Pulls the cable: bytes under way are lost.
     case cablePulled(String)
-    /// The accessory is gone, and the device is not told: what it sends from then on is lost.
+    /// The accessory disappears and the device does not notice: what the device sends from then on is lost.
     case cablePulledUnnoticed(String)
     /// The device resets the link.
     case deviceResetsLink(String)
-    /// The device takes notice of cables that are plugged in, or does not.
+    /// Whether the device notices cables that are plugged in.
     case deviceHeedsCables(Bool)
-    /// Something happens to the app, or in it.
+    /// Something happens to the app.
     case app(AppAction)
   }
 
-  /// What happens to the app, or in it.
+  /// What happens to the app.
   public enum AppAction: Equatable, Sendable {
-    /// It starts; without such a step it runs from the beginning.
+    /// It is launched; without such a step it runs from the start.
     case launches
-    /// It ends.
+    /// It quits.
     case quits
-    /// Somebody in its process registers for notifications.
+    /// Some object in its process registers for notifications.
     case registers
-    /// Somebody in its process takes a registration back.
+    /// Some object in its process unregisters.
     case unregisters
-    /// It comes to the screen, leaves it, or stops running.
+    /// It comes to the foreground, goes to the background, or is suspended.
     case moves(AppState)
     /// Its user wants a session with this accessory.
     case opensSession(String)

@@ -5,7 +5,7 @@ import AccessorySessions
 public struct ScenarioComparison: Equatable, Sendable {
   /// Where and how what happened differs from what was expected.
   public struct Difference: Equatable, Sendable, CustomStringConvertible {
-    /// A sentence.
+    /// The error as a sentence.
     public let description: String
     /// When it showed; nil when something is still missing at the end.
     public let time: Instant?

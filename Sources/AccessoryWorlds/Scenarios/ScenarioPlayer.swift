@@ -4,7 +4,7 @@ import AccessoryProfiles
 import AccessorySessions
 import AccessorySimulator
 
-/// Plays a scenario in a world, with an app in it, and says how what happened compares with what was expected.
+/// Plays a scenario in a world with an app, and compares what happened with what was expected.
 ///
 /// ```swift
 /// let player = ScenarioPlayer(scenario, client: SoundClient.self, settings: World.Settings(), on: VirtualLoop())
@@ -13,7 +13,7 @@ import AccessorySimulator
 /// player.comparison.difference   // nil: as expected
 /// ```
 public final class ScenarioPlayer {
-  /// What is played.
+  /// The scenario.
   public let scenario: Scenario
   /// The world it is played in.
   public let world: World
@@ -22,7 +22,7 @@ public final class ScenarioPlayer {
   private var parts: [String: SimulatedAccessory] = [:]
   private lazy var timeline = ScenarioTimeline(scenario, holds: false, on: world.loop) { [unowned self] in perform($0) }
 
-  /// A player that has not begun. The scenario's device and cable take the place of the settings'; the settings' faults
+  /// A player that has not started. The scenario's device and cable replace those of the settings; the settings' faults
   /// come before the scenario's.
   public init(
     _ scenario: Scenario, client: ScenarioClient.Type, settings: World.Settings, on loop: any EventLoop
@@ -42,21 +42,21 @@ public final class ScenarioPlayer {
   /// The app's client.
   public var client: ScenarioClient { app.client }
 
-  /// Whether everything was played and the time after it has passed.
+  /// Whether every step was played and the time after the last one has passed.
   public var isOver: Bool { timeline.isOver }
 
-  /// Begins; everything else follows on the loop.
+  /// Starts; everything else happens on the loop.
   public func start() {
     timeline.start()
   }
 
-  /// How what happened compares with what was expected.
+  /// What happened, compared with what was expected.
   public var comparison: ScenarioComparison {
     ScenarioComparison(world.events, with: scenario, since: timeline.beginning, surprises: app.surprises)
   }
 
-  /// Ends what still goes on: the app looks no longer, and everything is unplugged. The loop must still run a little for
-  /// both ends to hear of it.
+  /// Ends everything: the app stops, and everything is unplugged. The loop must still run a little for both
+  /// ends to notice.
   public func tearDown() {
     timeline.cancel()
     app.quit()

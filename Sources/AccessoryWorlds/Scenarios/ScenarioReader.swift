@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryProfiles
 import AccessoryTransports
 
-/// Turns a scenario's file into a ``Scenario``; every mistake is reported at once, each with its place.
+/// Reads a scenario file into a ``Scenario``; all errors of the file are reported at once, each with its position.
 enum ScenarioReader {
   static let shape = ObjectShape(
     "scenario",

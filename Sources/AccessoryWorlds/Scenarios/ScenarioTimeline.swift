@@ -1,17 +1,17 @@
 import AccessoryCore
 
-/// When the steps of a scenario are due.
+/// Runs the steps of a scenario when they are due.
 ///
-/// Where one process plays both ends, the time of a scenario begins when it is started. Where two processes play one
-/// end each, neither knows when the other began; so the time of each stands still at the first plug-in until the cable
-/// has its other end, and from there on both count the same.
+/// When one process plays both ends, the time of a scenario begins at the start. When two processes play one end
+/// each, neither knows when the other started; so the time of each stops at the first plug-in until the cable has
+/// its other end, and from there on both count the same time.
 ///
 /// ```
 ///   both ends   0 ──────── plug-in ─────────────────── last step ── tail ── over
 ///   one end     0 ──────── plug-in ‖ waits ‖ release ─ last step ── tail ── over
 /// ```
 package final class ScenarioTimeline {
-  /// Whether everything was played and the time after it has passed.
+  /// Whether every step was played and the time after the last one has passed.
   package private(set) var isOver = false
   /// The instant that counts as 0.
   private(set) var beginning: Instant
@@ -20,10 +20,10 @@ package final class ScenarioTimeline {
   private let loop: any EventLoop
   private let perform: (Scenario.Action) -> Void
   private var timers: [LoopTimer] = []
-  /// How many steps are played before the time stands still; nil once it no longer does, or never did.
+  /// How many steps are played before the time stops; nil when it does not stop, or has continued.
   private var held: Int?
 
-  /// A timeline that has not begun. With `holds` it stands still at the first plug-in.
+  /// A timeline that has not started. With `holds` it stops at the first plug-in.
   package init(
     _ scenario: Scenario, holds: Bool, on loop: any EventLoop, perform: @escaping (Scenario.Action) -> Void
   ) {
@@ -42,7 +42,7 @@ package final class ScenarioTimeline {
     if held == nil { armEnd() }
   }
 
-  /// The cable has its other end: time goes on. Later cables change nothing.
+  /// The cable has its other end: time continues. Later cables change nothing.
   func release() {
     guard let held else { return }
     self.held = nil

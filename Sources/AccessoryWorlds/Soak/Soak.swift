@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessorySessions
 import AccessoryTransports
 
-/// Seeded worlds: from one number a random world, played in virtual time to its end, with every rule of the house
-/// checked on the way.
+/// Seeded worlds: a seed gives a random world, which is played in virtual time to its end, with every rule
+/// checked after every step.
 ///
 /// ```swift
 /// let outcome = Soak.run(seed: 123)
@@ -17,7 +17,7 @@ public enum Soak {
     run(SoakPlan(seed: seed))
   }
 
-  /// Plays a plan. `event` is told of every event, and `line` of every line of the transcript.
+  /// Plays a plan. `event` is called with every event, and `line` with every line of the transcript.
   public static func run(
     _ plan: SoakPlan, event: @escaping (TimelineEvent) -> Void = { _ in }, line: ((String) -> Void)? = nil
   ) -> SoakOutcome {
@@ -34,8 +34,8 @@ public enum Soak {
       steps: world.stepCount)
   }
 
-  /// Plays the worlds of many seeds, so many at a time. With `replays`, every seed that it divides is played twice, and
-  /// must be the same world to the byte.
+  /// Plays the worlds of many seeds, several at a time. With `replays`, every seed divisible by it is played twice, and
+  /// both runs must be the same to the byte.
   public static func run(seeds: Range<UInt64>, workers: Int, replays: UInt64? = nil) async -> SoakReport {
     let crew = SoakCrew(
       SoakRecipe(), from: seeds.lowerBound, count: UInt64(seeds.count), jobs: workers, replays: replays)
@@ -44,23 +44,23 @@ public enum Soak {
   }
 }
 
-/// How the world of one seed came out.
+/// The result of one seed's world.
 public struct SoakOutcome: Sendable, CustomStringConvertible {
   /// The seed.
   public let seed: UInt64
-  /// The rules that were broken, each with its time; empty when all is well.
+  /// The broken rules, each with its time; empty when every rule held.
   public let violations: [SoakViolation]
   /// The corners that were reached.
   public let coverage: SoakCoverage
-  /// A hash of every byte that passed, every event, and when: two runs of one seed have the same.
+  /// A hash of every byte and event with its time: two runs of one seed have the same.
   public let hash: UInt64
-  /// How many steps of the loop it took: what it cost, on any machine.
+  /// How many loop steps it took: its cost, independent of the machine.
   public let steps: Int
 
-  /// One line per broken rule, and how to see them again.
+  /// One line per broken rule, and the command that repeats them.
   public var description: String {
     if violations.isEmpty { return "seed \(seed): all rules held" }
-    return (violations.map { "seed \(seed): \($0)" } + ["to see it again: \(SoakRecipe().command(replaying: seed))"])
+    return (violations.map { "seed \(seed): \($0)" } + ["to repeat: \(SoakRecipe().command(replaying: seed))"])
       .joined(separator: "\n")
   }
 }

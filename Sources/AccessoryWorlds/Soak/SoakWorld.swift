@@ -12,8 +12,8 @@ import IAP2
 ///   play ──`length` has passed──▶ settle ──all delivered or over──▶ tear down ──quiet──▶ judged
 /// ```
 ///
-/// Settling is where "every byte arrives" is proved: nobody writes or closes any more, everybody reads, and whatever
-/// is still open then must deliver all it took, within the time in which a link gives up.
+/// Settling proves that every byte arrives: nothing is written or closed any more, everything is read, and each session
+/// that is still open must deliver all it accepted within the time in which a link gives up.
 final class SoakWorld {
   let plan: SoakPlan
   private let loop: VirtualLoop
@@ -24,10 +24,10 @@ final class SoakWorld {
   private var sessions: [SoakSession] = []
   private var streams: [SoakStream] = []
   private var isSettling = false
-  /// How many steps of the loop it has taken so far: what the world costs, in a measure that no machine changes.
+  /// How many loop steps it has taken so far: its cost, independent of the machine.
   private(set) var stepCount = 0
 
-  /// A world that is worth this many steps and no more is stuck.
+  /// A world that takes more steps than this is stuck.
   private static let mostSteps = 3_000_000
 
   init(
@@ -104,14 +104,15 @@ final class SoakWorld {
     judgeSessions()
     world?.tearDown()
     for app in apps { app.view.close() }
-    // Cables deliver what they hold before they end, at their faults' pace.
+    // Cables deliver the bytes they hold before they end, at the pace of their faults.
     if try !run(limit: .seconds(3_600), until: { false }) {
       record.violation(.end, "an hour after everything was unplugged there is still something to do", at: loop.now)
     }
     judgeTheEnd()
   }
 
-  /// Takes steps until the condition holds, nothing is left to do or the time is over; whether one of the first two.
+  /// Takes steps until the condition holds, nothing is left to do, or the time is over;
+  /// returns whether it was one of the first two.
   @discardableResult
   private func run(limit: Duration, until condition: () -> Bool) throws(VirtualLoop.Livelock) -> Bool {
     let end = loop.now + limit
@@ -134,7 +135,7 @@ final class SoakWorld {
     return true
   }
 
-  /// What holds after every step in which anything happened, beyond what the watches have seen.
+  /// Checks what must hold after every step, beyond what the watches check.
   private func check() {
     guard record.hasNews else { return }
     record.hasNews = false
@@ -174,7 +175,7 @@ final class SoakWorld {
     start(stream, session, account, .device)
   }
 
-  /// The accessory took a session: the newest of that number that it has not taken yet.
+  /// The accessory accepted a session: the newest one of that number that it has not accepted yet.
   private func handler(for session: Session, of number: Int) -> any SessionHandler {
     guard
       let account = sessions.last(where: { $0.accessory == number && $0.id == session.id && !$0.simulator.isOpen })
@@ -189,7 +190,7 @@ final class SoakWorld {
     case .echo: return SoakEcho(session, account, on: loop, record)
     case .streams(let plans):
       let stream = makeStream(plans[sessions.count % plans.count], session, account, .simulator)
-      // Not before the session has its handler.
+      // Only after the session has its handler.
       loop.schedule(after: .zero) { [weak stream] in stream?.start() }
       return stream
     }
@@ -226,8 +227,8 @@ final class SoakWorld {
     for stream in streams { stream.settle() }
   }
 
-  /// How long it may take until what was written is delivered or given up: a link repeats a packet as often as agreed,
-  /// and a packet that gets through at the last moment may be followed by one that does so too.
+  /// How long it may take until written bytes are delivered or given up: a link retransmits a packet as often as
+  /// agreed, and after one that succeeds at the last attempt, the next may do the same.
   private var patience: Duration {
     let slowest =
       plan.accessories.map { part in
@@ -259,7 +260,7 @@ final class SoakWorld {
     world?.faultCounts.forEach { record.coverage.add($0.count.hits, of: $0.fault) }
   }
 
-  /// Lets go of everything, and says what is still there.
+  /// Releases everything, and reports what is still in memory.
   func release() {
     let time = loop.now
     streams.removeAll()
@@ -277,7 +278,7 @@ final class SoakWorld {
 }
 
 extension SoakLinkChoices {
-  /// Puts the choices into a link's settings.
+  /// Applies the settings to a link.
   func apply(to settings: inout LinkSettings) {
     settings.initialSequence = initialSequence
     if let cumulativeAcknowledgements {

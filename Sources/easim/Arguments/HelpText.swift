@@ -1,17 +1,17 @@
-/// What `--help` prints, made from the command table.
+/// The text of `--help`, made from the command table.
 enum HelpText {
   static func overview(_ commands: [CommandSpec]) -> String {
     let width = commands.map(\.name.count).max() ?? 0
     let list = commands.map { "  \(pad($0.name, width))  \($0.summary)" }
     return """
-      easim plays MFi accessories, and the Apple device that drives them, down to the iAP2 bytes.
+      easim simulates MFi accessories, and the Apple device that talks to them, down to the bytes of iAP2.
 
       usage: easim COMMAND [OPTIONS]
 
       \(list.joined(separator: "\n"))
 
-      easim COMMAND --help says more, with an example. Begin with: easim demo
-      easim --version says which easim this is.
+      Run 'easim COMMAND --help' for details and examples. Start with: easim demo
+      Run 'easim --version' for the version.
       """
   }
 

@@ -52,7 +52,7 @@ struct ParsedArguments {
   private func checkWords() throws(UsageError) {
     if words.count > command.argumentCount.upperBound {
       let extra = words[command.argumentCount.upperBound]
-      throw UsageError("'\(extra)' is one word too many", command)
+      throw UsageError("unexpected argument '\(extra)'", command)
     }
     if words.count < command.argumentCount.lowerBound { throw UsageError("\(command.arguments) is missing", command) }
   }

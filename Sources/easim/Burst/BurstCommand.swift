@@ -6,41 +6,43 @@ import AccessoryTransports
 extension CommandSpec {
   /// `easim burst`.
   static let burst = CommandSpec(
-    name: "burst", summary: "load test: bursts of 10,000 bytes, every byte verified, and an honest report",
+    name: "burst", summary: "load test: send bursts, verify every byte, report throughput and latency",
     arguments: "[ADDR…]", argumentCount: 0...1_000,
     details: """
-      Connects to each ADDR as an Apple device would (default: the only accessory on the bench that fits), opens sessions
-      and sends bursts: one after the other, or with --rate as many a second as asked for, whatever becomes of those
-      before. A burst that begins late is measured from when it was due. What must come back is compared as it arrives.
-      --expect-reply takes a length in decimal digits, bytes in hex (0x0102, or "01 02"), or a file.
-      Links by name for --fault: bluetooth, bluetooth-scanning, big-writes, usb-high-speed.
-      The exit code says how it went: 0 all verified, 1 something else came back or the baseline was missed, 2 wrong
-      usage, 3 nobody there, 4 timed out, 5 an accessory went away. Ctrl-C ends the run, and there is still a report.
+      Connect to each ADDR as an Apple device would (default: the only accessory on the bench that fits), open sessions and
+      send bursts: one after the other, or with --rate at fixed times. With --rate, a burst that starts late is measured
+      from the time it was due. Replies are compared as they arrive.
+
+      --expect-reply takes a number of bytes in decimal, bytes in hex (0x0102, or "01 02"), or a file.
+      Named links for --fault: bluetooth, bluetooth-scanning, big-writes, usb-high-speed.
+
+      Exit codes: 0 all verified, 1 a reply differs or the result is worse than the baseline, 2 usage error, 3 no accessory
+      found, 4 timed out, 5 an accessory disconnected. Ctrl-C ends the run and still writes the report.
       """,
     options: [
       OptionSpec(name: "--size", value: "N", summary: "bytes of a burst, counting 00 to ff (default 10000)"),
       OptionSpec(name: "--payload", value: "FILE", summary: "what a burst is, instead of --size bytes that count"),
-      OptionSpec(name: "--count", value: "N", summary: "so many bursts over all sessions (default 100)"),
-      OptionSpec(name: "--for", value: "TIME", summary: "as many as there are in this time, instead of --count"),
-      OptionSpec(name: "--sessions", value: "N", summary: "sessions to each accessory (default 1)"),
-      OptionSpec(name: "--in-flight", value: "N", summary: "bursts under way on each session at most (default 1)"),
-      OptionSpec(name: "--rate", value: "R", summary: "bursts or bytes a second in all: 50, 7500B/s, 100kB/s"),
-      OptionSpec(name: "--warm-up", value: "TIME", summary: "send and verify for this long before measuring"),
-      OptionSpec(name: "--ramp", value: "TIME", summary: "let the load grow for this long"),
-      OptionSpec(name: "--pause", value: "TIME", summary: "pause for this long after every --pause-every bursts"),
-      OptionSpec(name: "--pause-every", value: "N", summary: "after how many bursts to pause (default 1)"),
+      OptionSpec(name: "--count", value: "N", summary: "number of bursts over all sessions (default 100)"),
+      OptionSpec(name: "--for", value: "TIME", summary: "run for TIME instead of a number of bursts"),
+      OptionSpec(name: "--sessions", value: "N", summary: "number of sessions with each accessory (default 1)"),
+      OptionSpec(name: "--in-flight", value: "N", summary: "most bursts under way on each session (default 1)"),
+      OptionSpec(name: "--rate", value: "R", summary: "start bursts at a fixed rate: 50 (a second), 7500B/s, 100kB/s"),
+      OptionSpec(name: "--warm-up", value: "TIME", summary: "send and verify for TIME before measuring"),
+      OptionSpec(name: "--ramp", value: "TIME", summary: "increase the load from zero over TIME"),
+      OptionSpec(name: "--pause", value: "TIME", summary: "pause for TIME after every --pause-every bursts"),
+      OptionSpec(name: "--pause-every", value: "N", summary: "number of bursts between two pauses (default 1)"),
       OptionSpec(
-        name: "--verify", value: "echo|reply|none", summary: "what must come back (default echo; see --probe)",
+        name: "--verify", value: "echo|reply|none", summary: "the expected reply (default echo; see --probe)",
         choices: ["echo", "reply", "none"]),
-      OptionSpec(name: "--expect-reply", value: "HEX|LENGTH|FILE", summary: "what must come back with --verify reply"),
-      OptionSpec(name: "--probe", summary: "send one burst, and say which --verify fits"),
-      OptionSpec(name: "--reconnect", summary: "go on when an accessory comes back, and count what was lost"),
-      OptionSpec(name: "--all", summary: "every accessory on the bench that fits, and not only one"),
+      OptionSpec(name: "--expect-reply", value: "HEX|LENGTH|FILE", summary: "the reply that --verify reply expects"),
+      OptionSpec(name: "--probe", summary: "send one burst and print which --verify fits"),
+      OptionSpec(name: "--reconnect", summary: "continue when an accessory comes back, and count lost bursts"),
+      OptionSpec(name: "--all", summary: "use every accessory on the bench that fits"),
       OptionSpec(
         name: "--report", value: "FILE", summary: "write the report: .json, .html, .xml (JUnit), .hgrm (percentiles)",
         isRepeatable: true),
-      OptionSpec(name: "--baseline", value: "FILE", summary: "fail when worse than this report in JSON"),
-      OptionSpec(name: "--tolerance", value: "PERCENT", summary: "by how much worse is no failure (default 10%)"),
+      OptionSpec(name: "--baseline", value: "FILE", summary: "fail when the result is worse than in this JSON report"),
+      OptionSpec(name: "--tolerance", value: "PERCENT", summary: "how much worse than the baseline is accepted (default 10%)"),
       .fault, .seed, .protocolName, .infoPlist, .allProtocols, .allowRemote, .timeout, .json, .transcript,
     ],
     examples: [
@@ -57,7 +59,7 @@ private func runBurst(_ arguments: ParsedArguments, _ console: Console) throws -
   let stage = try Stage(seed: try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) })
   let addresses = try BurstOptions.addresses(arguments, console)
   if arguments.has("--probe") {
-    guard addresses.count == 1 else { throw UsageError("--probe looks at one accessory", arguments.command) }
+    guard addresses.count == 1 else { throw UsageError("--probe takes one accessory", arguments.command) }
     return try probe(addresses[0], options, arguments, stage, console)
   }
   return try BurstSession(addresses, options, arguments, stage, console).run()

@@ -19,7 +19,7 @@ struct BurstOptions {
   private static func plan(_ arguments: ParsedArguments) throws -> BurstPlan {
     var plan = BurstPlan()
     if arguments.has("--size"), arguments.has("--payload") {
-      throw UsageError("--size and --payload exclude each other", arguments.command)
+      throw UsageError("--size and --payload cannot be combined", arguments.command)
     }
     if let size = try arguments.number("--size", in: 1...(64 << 20)) { plan.payload = CountingPattern.bytes(size) }
     if let path = arguments.value("--payload") {
@@ -27,7 +27,7 @@ struct BurstOptions {
       if plan.payload.isEmpty { throw UsageError("--payload \(path) is empty", arguments.command) }
     }
     if arguments.has("--count"), arguments.has("--for") {
-      throw UsageError("--count and --for exclude each other", arguments.command)
+      throw UsageError("--count and --for cannot be combined", arguments.command)
     }
     if let count = try arguments.number("--count", in: 1...1_000_000_000) { plan.extent = .bursts(count) }
     if let time = try arguments.duration("--for") {
@@ -56,7 +56,7 @@ struct BurstOptions {
   private static func pause(_ arguments: ParsedArguments) throws -> BurstPlan.Pause? {
     let every = try arguments.number("--pause-every", in: 1...1_000_000_000)
     guard let length = try arguments.duration("--pause") else {
-      if every != nil { throw UsageError("--pause-every is about a --pause", arguments.command) }
+      if every != nil { throw UsageError("--pause-every needs --pause", arguments.command) }
       return nil
     }
     return BurstPlan.Pause(every: every ?? 1, length: length)
@@ -66,7 +66,7 @@ struct BurstOptions {
     let mode = arguments.value("--verify")
     let reply = arguments.value("--expect-reply")
     guard mode == "reply" || (mode == nil && reply != nil) else {
-      if let reply { throw UsageError("--expect-reply \(reply) is about --verify reply", arguments.command) }
+      if reply != nil { throw UsageError("--expect-reply needs --verify reply", arguments.command) }
       return mode == "none" ? .nothing : .echo
     }
     guard let reply else {

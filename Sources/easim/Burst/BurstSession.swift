@@ -6,7 +6,7 @@ import AccessoryTransports
 
 /// One run of `easim burst`: a device for each address, the load test over all of them, and what is shown meanwhile.
 final class BurstSession {
-  /// How often the bar is drawn, and how often a line of JSON is written.
+  /// How often the progress bar is drawn, and how often a JSON line is written.
   private static let barPeriod = Duration.milliseconds(100)
   private static let linePeriod = Duration.seconds(1)
 

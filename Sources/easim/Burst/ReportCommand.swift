@@ -3,20 +3,20 @@ import AccessoryLoad
 extension CommandSpec {
   /// `easim report`.
   static let report = CommandSpec(
-    name: "report", summary: "add up the reports of several load tests, or show one again",
+    name: "report", summary: "merge the reports of several load tests, or show one",
     arguments: "merge|show FILE…", argumentCount: 2...1_000,
     details: """
-      Reads what easim burst wrote with --report FILE.json. merge adds several up, as of machines that ran at the same
-      time: counts and histograms add exactly, so the percentiles are those of one run with all the bursts; show prints
-      one. Both write it in other forms with --report. The exit code is 1 when a run that is in it failed, or when the
-      baseline was missed.
+      Read reports that 'easim burst --report FILE.json' wrote. merge combines several, for example of machines that ran at
+      the same time: counts and histograms add exactly, so the percentiles are those of one run with all the bursts. show
+      prints one. Both write other formats with --report. The exit code is 1 when a run in it failed, or when the result is
+      worse than the baseline.
       """,
     options: [
       OptionSpec(
-        name: "--report", value: "FILE", summary: "write it: .json, .html, .xml (JUnit), .hgrm (percentiles, µs)",
+        name: "--report", value: "FILE", summary: "write the report: .json, .html, .xml (JUnit), .hgrm (percentiles, µs)",
         isRepeatable: true),
-      OptionSpec(name: "--baseline", value: "FILE", summary: "fail when worse than this report in JSON"),
-      OptionSpec(name: "--tolerance", value: "PERCENT", summary: "by how much worse is no failure (default 10%)"),
+      OptionSpec(name: "--baseline", value: "FILE", summary: "fail when the result is worse than in this JSON report"),
+      OptionSpec(name: "--tolerance", value: "PERCENT", summary: "how much worse than the baseline is accepted (default 10%)"),
       OptionSpec(name: "--json", summary: "print the report in JSON"),
     ],
     examples: [
@@ -31,7 +31,7 @@ private func runReport(_ arguments: ParsedArguments, _ console: Console) throws 
   switch arguments.words[0] {
   case "merge": break
   case "show" where paths.count == 1: break
-  case "show": throw UsageError("show prints one report; merge adds several up", arguments.command)
+  case "show": throw UsageError("show takes one report; use merge for several", arguments.command)
   case let word: throw UsageError("'\(word)': expected merge or show", arguments.command)
   }
   let reports = try paths.map { try BurstReport(json: InputFile.read($0, arguments.command), file: $0) }
@@ -39,7 +39,7 @@ private func runReport(_ arguments: ParsedArguments, _ console: Console) throws 
   for report in reports.dropFirst() {
     if report.plan != sum.plan {
       let plan = report.plan
-      console.err("easim: the plans differ: \(plan.size) bytes, \(plan.pace), \(plan.verification)")
+      console.err("easim: warning: the reports have different plans: \(plan.size) bytes, \(plan.pace), \(plan.verification)")
     }
     sum.merge(report)
   }
@@ -59,13 +59,13 @@ struct BaselineOptions {
 
   init(_ arguments: ParsedArguments) throws {
     if !arguments.has("--baseline"), arguments.has("--tolerance") {
-      throw UsageError("--tolerance is about a --baseline", arguments.command)
+      throw UsageError("--tolerance needs --baseline", arguments.command)
     }
     let text = arguments.value("--tolerance") ?? "10%"
     let digits = text.hasSuffix("%") ? text.dropLast() : text[...]
     let isNumber = !digits.isEmpty && digits.allSatisfy { $0.isASCII && ($0.isNumber || $0 == ".") }
     guard isNumber, let percent = Double(digits), percent <= 100_000 else {
-      throw UsageError("--tolerance \(text): expected per cent, such as 10%", arguments.command)
+      throw UsageError("--tolerance \(text): expected a percentage, such as 10%", arguments.command)
     }
     tolerance = percent / 100
     baseline = try arguments.value("--baseline").map {

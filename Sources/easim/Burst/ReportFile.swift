@@ -3,8 +3,8 @@ import Glibc
 
 /// A file that a report is written to, in the form that its name asks for.
 ///
-/// It is opened before the run, so that an hour of measuring does not end with a folder that does not exist; what was in
-/// it stays until there is something to write.
+/// It is opened before the run, so that an hour of measuring does not end with a folder that does not exist; what was
+/// in it stays until there is something to write.
 final class ReportFile {
   private enum Form: String, CaseIterable {
     case json

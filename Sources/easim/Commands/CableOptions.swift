@@ -9,7 +9,7 @@ let media = MediumTable.linked
 extension OptionSpec {
   static let fault = OptionSpec(
     name: "--fault", value: "F",
-    summary: "done to each cable, in order: latency,delay=50ms or loss,chance=2% or bluetooth", isRepeatable: true)
+    summary: "add a fault to each cable: latency,delay=50ms or loss,chance=2% or bluetooth", isRepeatable: true)
 }
 
 extension ParsedArguments {

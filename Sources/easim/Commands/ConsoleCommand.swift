@@ -7,18 +7,18 @@ import Glibc
 extension CommandSpec {
   /// `easim console`.
   static let console = CommandSpec(
-    name: "console", summary: "EADemo in a terminal: see accessories come and go, open sessions, send, count",
+    name: "console", summary: "use accessories by hand, like Apple's EADemo: list, open sessions, send, count",
     arguments: "[ADDR]", argumentCount: 0...1,
     details: """
-      Shows the accessories at ADDR (default: all on the bench), opens sessions with them, sends a string, bytes or
-      10K, and counts what comes back. On a terminal it is used by keys, which the last line names. With a pipe it
+      Show the accessories at ADDR (default: all on the bench), open sessions with them, send a string, bytes or 10K,
+      and count what comes back. On a terminal it is controlled by keys, which the last line lists. With a pipe it
       reads commands, one per line:
 
       \(EADemoList.help.map { "  \($0)" }.joined(separator: "\n"))
 
       Try: printf 'open\\n10k\\nwait 10000\\n' | easim console
-      open and wait wait for at most --timeout. With a pipe the exit code is 0 when every command did what it says, else
-      that of the first that did not: 1 not done, 2 no such command, 3 no accessory, 4 timed out, 5 the session went away.
+      open and wait end after --timeout at most. With a pipe the exit code is 0 when every command succeeded, else that
+      of the first that failed: 1 failed, 2 unknown command, 3 no accessory, 4 timed out, 5 the session ended.
       """,
     options: [
       .infoPlist, .allProtocols, .allowRemote, .fault, .timeout, .json, .transcript,

@@ -4,23 +4,23 @@ import AccessoryTransports
 extension CommandSpec {
   /// `easim decode`.
   static let decode = CommandSpec(
-    name: "decode", summary: "take captured bytes apart: raw, hex dumps in any form, transcripts",
+    name: "decode", summary: "decode captured bytes: raw, hex dumps, transcripts",
     arguments: "FILE|-", argumentCount: 1...1,
     details: """
-      Reads what a wire carried from FILE, or from stdin with -, and prints one line per packet: where it begins, who
-      sent it as far as the capture says, and what it is. Bytes that belong to no packet and packets whose checksum is
-      wrong are told too. The form is found out: raw bytes; hex as xxd, hexdump, od, tcpdump, Wireshark and people write
-      it, with A:, D:, TX or RX before a line where directions are known; the lines of --transcript. Try:
+      Read captured bytes from FILE, or from stdin with -, and print one line per packet: its offset, its sender as far as
+      the capture shows it, and its contents. Bytes that belong to no packet and packets with a wrong checksum are reported
+      too. The format is detected: raw bytes; hex in the forms of xxd, hexdump, od, tcpdump and Wireshark, with A:, D:, TX
+      or RX before lines whose direction is known; the lines of --transcript. Try:
 
         echo ff550200ee10 ff5a000940014000 1d | easim decode -
 
-      The exit code is 0 when every byte is part of a whole packet, 1 when not, 2 when FILE is no capture.
+      The exit code is 0 when every byte is part of a whole packet, 1 when not, and 2 when FILE is not a capture.
       """,
     options: [
       OptionSpec(
-        name: "--as", value: "FORM", summary: "raw, hex or transcript, instead of finding out",
+        name: "--as", value: "FORM", summary: "format of FILE: raw, hex or transcript (default: detected)",
         choices: CaptureForm.allCases.map(\.rawValue)),
-      OptionSpec(name: "--verbose", short: "-v", summary: "every parameter of every control message, and every byte"),
+      OptionSpec(name: "--verbose", short: "-v", summary: "show every parameter of control messages, and every byte"),
       .json,
     ],
     examples: ["easim decode capture.bin", "echo FF 55 02 00 EE 10 | easim decode --verbose --as hex -"],
@@ -51,7 +51,7 @@ private func runDecode(_ arguments: ParsedArguments, _ console: Console) throws 
   if let first = capture.foreignLines.first {
     let count = capture.foreignLines.count
     console.err(
-      "easim: \(count.counted("line is", "lines are")) none of a transcript and passed over, the first is "
+      "easim: \(count.counted("line is", "lines are")) not part of a transcript and skipped; the first is "
         + "\(name):\(first)")
   }
   return finish(capture, arguments, console)

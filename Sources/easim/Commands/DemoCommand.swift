@@ -8,17 +8,17 @@ import Glibc
 extension CommandSpec {
   /// `easim demo`.
   static let demo = CommandSpec(
-    name: "demo", summary: "both ends in one process: the glasses, the flicker, a session, 10K echoed and verified",
+    name: "demo", summary: "run a demonstration: an accessory, the flicker, a session, 10,000 bytes echoed",
     arguments: "[PROFILE]", argumentCount: 0...1,
     details: """
-      Plugs PROFILE (default: lawk-view) into a device in the same process. The accessory flickers as real ones do:
-      connect with no protocols, disconnect, connect again whole. An app that waits for its protocol then opens a
-      session, sends a string and 10,000 bytes, verifies both echoes, and the accessory is unplugged.
+      Run an accessory and an Apple device in one process. PROFILE (default: lawk-view) is plugged in and flickers as real
+      accessories do: connect with no protocols, disconnect, connect with its protocols. An app that waits for its protocol
+      opens a session, sends a string and 10,000 bytes, and verifies both echoes. Then the accessory is unplugged.
       """,
     options: [
       .json,
-      OptionSpec(name: "--virtual", summary: "in virtual time: done at once, and the same to the byte for one seed"),
-      OptionSpec(name: "--quirk", value: "Q", summary: "another flicker, such as flicker,cycles=3,empty=50ms"),
+      OptionSpec(name: "--virtual", summary: "run in virtual time: finishes at once, and is repeatable"),
+      OptionSpec(name: "--quirk", value: "Q", summary: "use another flicker, such as flicker,cycles=3,empty=50ms"),
       .seed, .transcript,
     ],
     examples: ["easim demo", "easim demo --virtual --seed 7 --transcript -"], run: runDemo)
@@ -53,7 +53,7 @@ private func runDemo(_ arguments: ParsedArguments, _ console: Console) throws ->
     return demonstration.passed == true ? .done : .checkFailed
   }
   guard stage.signal == nil else {
-    console.err("easim: stopped by \(stage.signalName) before the demonstration was over")
+    console.err("easim: stopped by \(stage.signalName) before the demonstration ended")
     return .checkFailed
   }
   console.err("easim: the demonstration did not end within a minute")

@@ -4,12 +4,11 @@ import AccessorySessions
 extension CommandSpec {
   /// `easim doctor`.
   static let doctor = CommandSpec(
-    name: "doctor", summary: "what this machine can do, and the command that mends what it cannot",
+    name: "doctor", summary: "check this machine and print the fix for whatever is missing",
     arguments: "", argumentCount: 0...0,
     details: """
-      Tries everything that easim needs of this machine, one line each: ✓ works, ! works less well than it could,
-      ✗ does not work. Below what could be better stands the command that mends it.
-      The exit code is 1 when something does not work.
+      Check everything that easim needs from this machine, one line each: ✓ works, ! works with limits, ✗ does not work.
+      Below each problem stands the command that fixes it. The exit code is 1 when something does not work.
       """,
     options: [.json], examples: ["easim doctor"], run: runDoctor)
 }

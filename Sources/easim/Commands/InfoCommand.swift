@@ -6,16 +6,16 @@ import AccessorySessions
 extension CommandSpec {
   /// `easim info`.
   static let info = CommandSpec(
-    name: "info", summary: "one accessory in full, as Apple prints it", arguments: "[ADDR]", argumentCount: 0...1,
+    name: "info", summary: "show all properties of one accessory, as Apple prints them", arguments: "[ADDR]", argumentCount: 0...1,
     details: """
-      Connects to the accessory at ADDR (default: the only one on the bench) as an Apple device would, waits until it is
-      whole (through a flicker, if there is one), and prints it in the layout of EAAccessory's debug description.
-      The exit code is 2 when several accessories are there, 3 when none is, and 4 when it never became ready.
+      Connect to the accessory at ADDR (default: the only one on the bench) as an Apple device would, wait until it lists
+      its protocols (through a flicker, if there is one), and print it in the layout of EAAccessory's debug description.
+      The exit code is 2 when there are several accessories, 3 when there is none, and 4 when it did not become ready.
       """,
     options: [
       OptionSpec(
         name: "--layout", value: "A|B|C",
-        summary: "iOS 12's (A), with a regioncode (B, the default), without a delegate (C)", choices: ["A", "B", "C"]),
+        summary: "A: as on iOS 12, B: with a regioncode (default), C: without a delegate", choices: ["A", "B", "C"]),
       .protocolName, .infoPlist, .allProtocols, .allowRemote, .timeout, .json, .transcript,
     ],
     examples: ["easim info", "easim info bench:040025380108A000608 --json"], run: runInfo)
@@ -49,7 +49,7 @@ private func runInfo(_ arguments: ParsedArguments, _ console: Console) throws ->
     return .checkFailed
   }
   if host.hadCable, host.app.hiddenAccessories.isEmpty {
-    console.err("easim: an accessory is there and was not ready within \(timeout)")
+    console.err("easim: the accessory did not become ready within \(timeout)")
     return .timedOut
   }
   console.err("easim: \(host.hadCable ? HostCommandContext.nothingVisible : host.target.explanation(within: timeout))")

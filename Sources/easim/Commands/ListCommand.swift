@@ -4,13 +4,12 @@ import AccessoryCore
 extension CommandSpec {
   /// `easim list`.
   static let list = CommandSpec(
-    name: "list", summary: "what is attached", arguments: "[ADDR…]", argumentCount: 0...Int.max,
+    name: "list", summary: "list connected accessories", arguments: "[ADDR…]", argumentCount: 0...Int.max,
     details: """
-      Prints every accessory that is plugged in at ADDR (default: bench:), one line each: its address, name,
-      manufacturer, model, protocols and process. Reads the cards on the bench and takes no cable, so it disturbs
-      nobody. usb: lists what is on USB, without opening it: address, name, manufacturer, numbers, serial number; what
-      is nearly an accessory, or cannot be used, with the reason. The exit code is 3 when nothing is attached that can
-      be used.
+      List every accessory that is plugged in at ADDR (default: bench:), one line each: address, name, manufacturer, model,
+      protocols and process. It only reads the bench and connects to nothing. usb: lists USB accessories without opening
+      them: address, name, manufacturer, vendor and product number, serial number, and each device that is almost an
+      accessory, with the reason. The exit code is 3 when there is no usable accessory.
       """,
     options: [.json], examples: ["easim list", "easim list --json bench:/tmp/bench#", "easim list usb:"], run: runList)
 }
@@ -22,7 +21,7 @@ private func runList(_ arguments: ParsedArguments, _ console: Console) throws ->
   for address in addresses {
     guard let sighting = try media.look(at: address) else {
       throw UsageError(
-        "\(address) tells nothing before one connects; easim info \(address) connects and shows what is there",
+        "\(address) cannot be listed without connecting; 'easim info \(address)' connects and shows the accessory",
         arguments.command)
     }
     for problem in sighting.problems { console.err("easim: \(problem)") }

@@ -6,16 +6,16 @@ import AccessoryUSB
 extension CommandSpec {
   /// `easim plug`.
   static let plug = CommandSpec(
-    name: "plug", summary: "plug USB/IP accessories into this machine's kernel, and again after each flicker",
+    name: "plug", summary: "attach USB/IP accessories to this machine's kernel, and again after each flicker",
     arguments: "usbip:HOST:PORT", argumentCount: 1...1,
     details: """
-      Shows the accessories of 'easim run --on usbip:HOST:PORT', or of any USB/IP server, to this machine's kernel as USB
-      devices, until Ctrl-C. One that is unplugged goes, and is plugged in again when it is back, which 'usbip attach'
-      leaves to you: a flicker is a real unplug and replug. Needs root and the module vhci-hcd.
+      Attach the accessories of 'easim run --on usbip:HOST:PORT', or of any USB/IP server, to this machine's kernel as USB
+      devices, until Ctrl-C. An accessory that is unplugged is attached again when it returns, which 'usbip attach' leaves
+      to you, so a flicker is a real unplug and replug. Needs root and the kernel module vhci-hcd.
       """,
     options: [
-      OptionSpec(name: "--timeout", value: "TIME", summary: "how long to wait for the first one; 10s unless said"),
-      OptionSpec(name: "--for", value: "TIME", summary: "unplug after this long"), .allowRemote, .json,
+      OptionSpec(name: "--timeout", value: "TIME", summary: "how long to wait for the first accessory (default 10s)"),
+      OptionSpec(name: "--for", value: "TIME", summary: "unplug after TIME"), .allowRemote, .json,
     ],
     examples: ["easim plug usbip:127.0.0.1:3240 --timeout 1s"], run: runPlug)
 }
@@ -37,7 +37,7 @@ private func runPlug(_ arguments: ParsedArguments, _ console: Console) throws ->
   _ = stage.run(until: { plugs.hasSeenAny }, limit: patience)
   guard plugs.hasSeenAny else {
     guard stage.signal == nil else {
-      console.err("easim: nothing was plugged in")
+      console.err("easim: no accessory was attached")
       return .checkFailed
     }
     console.err("easim plug: no accessory at usbip:\(host):\(port) within \(patience): \(plugs.whyNone)")
@@ -52,14 +52,14 @@ private func runPlug(_ arguments: ParsedArguments, _ console: Console) throws ->
     console.err("easim plug: \(failure)")
     return .checkFailed
   }
-  console.err("easim: unplugged; \(plugs.count.counted("time")) something was plugged in")
+  console.err("easim: unplugged; \(plugs.count.counted("accessory", "accessories")) attached")
   return .done
 }
 
 /// What is plugged into the kernel, kept so.
 ///
-/// The server is asked one thing at a time, and what it does or leaves is waited for by nobody: the kernel's table is looked
-/// at meanwhile, and Ctrl-C is heard.
+/// The server is asked one thing at a time, and what it does or leaves is waited for by nobody: the kernel's table is
+/// looked at meanwhile, and Ctrl-C is heard.
 private final class Plugs {
   /// How often the kernel's table is looked at; the server's list only when something is missing, or now and then.
   private static let pace = Duration.milliseconds(50)
@@ -87,7 +87,7 @@ private final class Plugs {
   }
 
   /// Why nothing was seen.
-  var whyNone: String { lastProblem ?? "it does not answer" }
+  var whyNone: String { lastProblem ?? "no answer" }
 
   func begin(with controller: VirtualHostController) {
     self.controller = controller
@@ -119,7 +119,7 @@ private final class Plugs {
       switch answer {
       case .failure(let problem): lastProblem = problem.description
       case .success(let offers):
-        if offers.isEmpty { lastProblem = "it has none" } else { hasSeenAny = true }
+        if offers.isEmpty { lastProblem = "the server has no accessory" } else { hasSeenAny = true }
         askFor(offers[...])
       }
     }
@@ -139,7 +139,7 @@ private final class Plugs {
       case .success(let taken): attach(taken, as: offer.busID, controller)
       case .failure(let problem):
         // It may have gone since it was listed, or somebody else was quicker: the next list tells.
-        if lastProblem != problem.description { show(.warning("\(offer.busID) cannot be had: \(problem)")) }
+        if lastProblem != problem.description { show(.warning("\(offer.busID) cannot be attached: \(problem)")) }
         lastProblem = problem.description
       }
       askFor(missing.dropFirst())

@@ -5,14 +5,14 @@ import Glibc
 extension CommandSpec {
   /// `easim profile`.
   static let profile = CommandSpec(
-    name: "profile", summary: "list, show, check, make and import profiles",
+    name: "profile", summary: "list, show, check, create and import profiles",
     arguments: "list|show|check|new|import [PROFILE|FILE]", argumentCount: 1...2,
     details: """
-      list            what there is: the shipped ones, and yours in ~/.config/easim/profiles
-      show PROFILE    its text, comments included
-      check PROFILE   everything that is wrong with it, each with file:line:column
-      new NAME        a profile to begin with, on stdout
-      import [FILE]   profiles from EAAccessory debug descriptions pasted from a log (FILE, or - for stdin), on stdout
+      list            the profiles that are shipped, and yours in ~/.config/easim/profiles
+      show PROFILE    print its file, with comments
+      check PROFILE   print every error and warning, each with file:line:column
+      new NAME        print a profile to start from
+      import [FILE]   print profiles made from EAAccessory descriptions pasted from a log (FILE, or - for stdin)
       """,
     options: [.json],
     examples: ["easim profile list", "easim profile show lawk-view", "easim profile new my-accessory"],
@@ -34,7 +34,7 @@ private func runProfile(_ arguments: ParsedArguments, _ console: Console) throws
   default:
     let verbs = ["list", "show", "check", "new", "import"]
     throw UsageError(
-      "'\(verb)' is none of the things to do with profiles\(ObjectReader.hint(for: verb, in: verbs))", arguments.command
+      "'\(verb)' is not a profile command\(ObjectReader.hint(for: verb, in: verbs))", arguments.command
     )
   }
 }
@@ -81,14 +81,14 @@ private func check(_ reference: String, _ console: Console) throws -> ExitCode {
 private func make(_ name: String, _ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
   let allowed = name.allSatisfy { $0.isLetter || $0.isNumber || $0 == "-" || $0 == "_" }
   guard allowed, !name.isEmpty else {
-    throw UsageError("'\(name)' is no name for a profile: letters, digits, - and _ are allowed", arguments.command)
+    throw UsageError("'\(name)' is not a valid profile name: use letters, digits, - and _", arguments.command)
   }
   var profile = try Profiles.library.profile("echo")
   profile.name = name
   profile.identity.name = name
-  profile.summary = "say here in one sentence what this accessory is for"
+  profile.summary = "describe the accessory here in one sentence"
   profile.protocols = [Profile.SessionProtocol("com.example.\(name)", id: 0)]
-  let comment = "\(name): change what differs. easim profile check ./\(name).json5 says what is wrong with it."
+  let comment = "\(name): adapt it to your accessory, then run: easim profile check ./\(name).json5"
   console.out(profile.text(comment: comment), ending: "")
   return .done
 }
@@ -99,7 +99,7 @@ private func importProfiles(_ path: String, _ arguments: ParsedArguments, _ cons
   for problem in result.problems { console.err(problem.description) }
   guard !result.accessories.isEmpty else {
     throw UsageError(
-      "no EAAccessory description in \(path == "-" ? "what was pasted" : path): it begins with <EAAccessory: 0x…> {",
+      "no EAAccessory description in \(path == "-" ? "the pasted text" : path): a description starts with <EAAccessory: 0x…> {",
       arguments.command)
   }
   for accessory in result.accessories {

@@ -8,32 +8,36 @@ import AccessoryWorlds
 extension CommandSpec {
   /// `easim run`.
   static let run = CommandSpec(
-    name: "run", summary: "plug a simulated accessory in, and play it until Ctrl-C",
+    name: "run", summary: "run a simulated accessory until Ctrl-C",
     arguments: "PROFILE…", argumentCount: 0...Int.max,
     details: """
-      Plays the accessories that each PROFILE describes (a name, or a path), for any host that connects. By default they
-      appear on the bench, where list, send and every other command finds them; --on puts them at an address instead,
-      in which {index} stands for the number of the accessory when there are several.
-      At usbip:HOST:PORT it is a USB device that a kernel can be given, see 'easim plug'; several share the bus. At
-      gadget:UDC it is one on this machine's own device port, which /sys/class/udc names (gadget: is the only one).
+      Run one accessory for each PROFILE (a name, or a path to a file), for any host that connects. By default accessories
+      are plugged in at the bench, where list, send and the other commands find them. --on plugs them in at an address
+      instead; {index} in it is replaced by the number of the accessory.
+
+      At usbip:HOST:PORT the accessory is a USB device that 'easim plug' attaches to a kernel; several share the bus. At
+      gadget:UDC it uses this machine's own device port (see /sys/class/udc); gadget: selects the only one.
+
       Behaviours are echo, sink[,check], source[,rate=N,chunk=N,text=S,total=N] and exec:COMMAND.
-      Each host finds an accessory freshly plugged in; with a flicker it sees the whole flicker. Ctrl-C unplugs cleanly.
-      With --scenario it plays what happens to the accessories and the cables of a scenario, from when a device is on the
-      first cable; 'easim scenario run NAME --at ADDR' is the other end. PROFILE is then left out, or takes the place of
-      the scenario's own. It ends when the scenario is over and the device has left.
+
+      Each host finds the accessory newly plugged in, and sees a whole flicker if there is one. Ctrl-C unplugs cleanly.
+
+      With --scenario, the accessories and cables of a scenario are played, starting when a device connects; the other end
+      is 'easim scenario run NAME --at ADDR'. A PROFILE then replaces the scenario's own. It ends when the scenario is over
+      and the device has disconnected.
       """,
     options: [
       OptionSpec(
         name: "--on", value: "ADDR",
-        summary: "bench:, bench:DIR#, unix:PATH, tcp:HOST:PORT, pty:PATH, serial:PATH, usbip:HOST:PORT, gadget:UDC"),
-      OptionSpec(name: "--count", value: "N", summary: "so many accessories of each profile, numbered from 1"),
+        summary: "plug in at bench:, unix:PATH, tcp:HOST:PORT, pty:PATH, serial:PATH, usbip:HOST:PORT, gadget:UDC"),
+      OptionSpec(name: "--count", value: "N", summary: "run N accessories of each profile, numbered from 1"),
       OptionSpec(
         name: "--behavior", value: "B",
-        summary: "what it does with bytes, instead of what the profile says (see above)"),
+        summary: "replace the behaviour of the profile (see above)"),
       OptionSpec(
-        name: "--quirk", value: "Q", summary: "an oddity, such as flicker or session,answer=refuse", isRepeatable: true),
-      OptionSpec(name: "--scenario", value: "NAME", summary: "play its accessories and cables (see above)"),
-      OptionSpec(name: "--for", value: "TIME", summary: "unplug after this long"),
+        name: "--quirk", value: "Q", summary: "add a quirk, such as flicker or session,answer=refuse", isRepeatable: true),
+      OptionSpec(name: "--scenario", value: "NAME", summary: "play the accessories and cables of a scenario (see above)"),
+      OptionSpec(name: "--for", value: "TIME", summary: "unplug after TIME"),
       .fault, .allowRemote, .json, .seed, .transcript,
     ],
     examples: [
@@ -56,7 +60,7 @@ private func runRun(_ arguments: ParsedArguments, _ console: Console) throws -> 
   var sessions = 0
   var bytes = 0
   var accessories: [SimulatedAccessory] = []
-  defer { for accessory in accessories { accessory.unplug("easim ends") } }
+  defer { for accessory in accessories { accessory.unplug("easim is exiting") } }
   let lineRate = try arguments.faults().lineRate
   for (profile, port) in zip(profiles, try places.ports(for: profiles)) {
     let accessory = SimulatedAccessory(
@@ -73,7 +77,7 @@ private func runRun(_ arguments: ParsedArguments, _ console: Console) throws -> 
     accessories.append(accessory)
   }
   _ = stage.run(until: { false }, limit: limit)
-  for accessory in accessories { accessory.unplug(stage.signal.map { _ in stage.signalName } ?? "its time is up") }
+  for accessory in accessories { accessory.unplug(stage.signal.map { _ in stage.signalName } ?? "the time of --for is over") }
   // Programs of the last sessions get the time that they are promised.
   stage.settle(until: { accessories.allSatisfy { $0.runningPrograms == 0 } }, limit: ExecBehavior.grace * 3)
   let served = sessions.counted("session was served", "sessions were served")
@@ -110,12 +114,12 @@ private func profiles(_ arguments: ParsedArguments) throws -> [Profile] {
 /// Plays the accessories and the cables of a scenario.
 private func runScenario(_ name: String, _ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
   if let option = ["--count", "--behavior", "--quirk"].first(where: arguments.has) {
-    throw UsageError("\(option) and --scenario: a scenario says itself which accessories it has", arguments.command)
+    throw UsageError("\(option) cannot be combined with --scenario, which has its own accessories", arguments.command)
   }
   var scenario = try ScenarioLibrary(profiles: Profiles.library).scenario(name)
   if scenario.plan != nil {
     throw UsageError(
-      "the scenario \(scenario.name) has 'apps', and one process plays both ends of it: easim scenario run \(name)",
+      "the scenario \(scenario.name) has 'apps' and runs in one process: easim scenario run \(name)",
       arguments.command)
   }
   let own = try profiles(arguments)
@@ -126,8 +130,8 @@ private func runScenario(_ name: String, _ arguments: ParsedArguments, _ console
   let count = scenario.accessories.count
   guard own.isEmpty || own.count == count else {
     throw UsageError(
-      "the scenario \(scenario.name) has \(count.counted("accessory", "accessories")), and \(own.count) profiles "
-        + "are named: one for each, or none", arguments.command)
+      "the scenario \(scenario.name) has \(count.counted("accessory", "accessories")), but \(own.count) profiles "
+        + "were given: give one for each accessory, or none", arguments.command)
   }
   for (index, profile) in own.enumerated() { scenario.accessories[index].play(profile) }
   let limit = try arguments.duration("--for")
@@ -142,6 +146,6 @@ private func runScenario(_ name: String, _ arguments: ParsedArguments, _ console
   let isOver = side.isOver
   side.tearDown(stage.signal.map { _ in stage.signalName } ?? "the scenario is over")
   stage.settle(until: { !side.hasDevice })
-  console.err("easim: \(scenario.name) \(isOver ? "was played to its end" : "was left before its end")")
+  console.err("easim: \(scenario.name) \(isOver ? "was played completely" : "was stopped early")")
   return .done
 }

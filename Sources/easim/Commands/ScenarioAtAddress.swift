@@ -43,7 +43,7 @@ final class ScenarioAtAddress {
     side.tearDown()
     stage.settle(until: { side.device.cableCount == 0 && options.isQuiet })
     guard ended else {
-      console.err("easim: stopped by \(stage.signalName) before the scenario was over")
+      console.err("easim: stopped by \(stage.signalName) before the scenario ended")
       return .checkFailed
     }
     return verdict.tell(console, at: stage.loop.now)

@@ -7,25 +7,26 @@ import AccessoryWorlds
 extension CommandSpec {
   /// `easim scenario`.
   static let scenario = CommandSpec(
-    name: "scenario", summary: "list, show and run scenarios: things that go wrong in the field, reproduced",
+    name: "scenario", summary: "list, show and run scenarios: failures from the field, reproduced",
     arguments: "list|show|run [SCENARIO]", argumentCount: 1...2,
     details: """
-      list            what there is, with the numbers of what each reproduces (F: variants of the flicker, W: failures
-                      in the field, others: behaviours of External Accessory)
-      show [SCENARIO] its page, or every page: what happened to whom, how to play it, how an app survives it
-      run SCENARIO    plays it (a name, or a path) in virtual time and compares what the app saw with what is expected:
-                      exit code 0 as expected, 1 not, with the timeline and the first difference
-      With --at the accessories are another process, such as 'easim run --scenario SCENARIO --on ADDR', and what
-      happens to the device and the app is played here, in real time. A file that 'easim soak' has written has several
-      apps; it is judged by the rules of seeded worlds, and always played in virtual time. {index} in ADDR stands for
-      the number of the accessory where a scenario has several; on a bench they are found by their serial numbers.
+      list            list the scenarios
+      show [SCENARIO] print its page, or every page: what happened, how to play it, how an app survives it
+      run SCENARIO    play a scenario (a name, or a path) in virtual time and compare what the app saw with what is
+                      expected; exit code 0 when they agree, 1 when not, with the timeline and the first difference
+
+      With --at, the accessories run in another process, such as 'easim run --scenario SCENARIO --on ADDR'; this process
+      plays the device and the app, in real time. {index} in ADDR is replaced by the number of the accessory; on a bench
+      accessories are found by their serial numbers.
+
+      A file written by 'easim soak' has several apps. It is judged by the rules of the soak, in virtual time only.
       """,
     options: [
       OptionSpec(
-        name: "--client", value: "C", summary: "the app in it (default SoundClient; naive plays the one it breaks)"),
-      OptionSpec(name: "--file", summary: "show the scenario's file, comments included, instead of its page"),
-      OptionSpec(name: "--real-time", summary: "play it in real time, with real authentication"),
-      OptionSpec(name: "--at", value: "ADDR", summary: "play it with the accessories at ADDR, in real time"),
+        name: "--client", value: "C", summary: "the app: SoundClient (default), naive (the client that breaks), or another"),
+      OptionSpec(name: "--file", summary: "show the scenario's file instead of its page"),
+      OptionSpec(name: "--real-time", summary: "play in real time, with real authentication"),
+      OptionSpec(name: "--at", value: "ADDR", summary: "play with the accessories at ADDR, in real time"),
       .fault, .timeout, .allowRemote, .json, .seed, .transcript,
     ],
     examples: [
@@ -42,7 +43,7 @@ private func runScenario(_ arguments: ParsedArguments, _ console: Console) throw
   if verb == "list" { return try list(library, console) }
   guard ["show", "run"].contains(verb) else {
     throw UsageError(
-      "'\(verb)' is none of the things to do with scenarios\(ObjectReader.hint(for: verb, in: ["list", "show", "run"]))",
+      "'\(verb)' is not a scenario command\(ObjectReader.hint(for: verb, in: ["list", "show", "run"]))",
       arguments.command)
   }
   guard arguments.words.count > 1 else {
@@ -92,7 +93,7 @@ private func client(_ scenario: Scenario, _ arguments: ParsedArguments) throws -
   guard let found = ScenarioClients.named(wanted) else {
     let names = ["naive", ScenarioClients.sound.name] + ScenarioClients.naive.map(\.name)
     throw UsageError(
-      "--client \(wanted): there is no such client\(ObjectReader.hint(for: wanted, in: names))", arguments.command)
+      "--client \(wanted): unknown client\(ObjectReader.hint(for: wanted, in: names))", arguments.command)
   }
   return found
 }
@@ -122,7 +123,7 @@ private func play(_ scenario: Scenario, _ arguments: ParsedArguments, _ console:
   let player = ScenarioPlayer(scenario, client: type, settings: settings, on: stage.loop)
   player.start()
   guard stage.run(until: { player.isOver }) else {
-    console.err("easim: stopped by \(stage.signalName) before the scenario was over")
+    console.err("easim: stopped by \(stage.signalName) before the scenario ended")
     return .checkFailed
   }
   return try conclude(player, console) { stage.settle(until: { player.world.device.cableCount == 0 }) }
@@ -146,7 +147,7 @@ struct ScenarioVerdict {
   init(_ comparison: ScenarioComparison, _ client: ScenarioClient) {
     let report = client.report
     let fared =
-      "the app verified \(report.verified) echoes and is \(report.isServing ? "" : "not ")being served at the end"
+      "the app verified \(report.verified) echoes and has \(report.isServing ? "a" : "no") working session at the end"
     passed = comparison.difference == nil && report.isServing
     text = comparison.difference.map { "\($0); \(fared)" } ?? fared
   }

@@ -7,22 +7,22 @@ import IAP2
 extension CommandSpec {
   /// `easim send`.
   static let send = CommandSpec(
-    name: "send", summary: "be the device: open a session with an accessory, send bytes, check what comes back",
+    name: "send", summary: "open a session with an accessory, send bytes and check the reply",
     arguments: "[ADDR]", argumentCount: 0...1,
     details: """
-      Connects to the accessory at ADDR (default: the only one on the bench that fits) as an Apple device would,
-      identifies and authenticates it, waits for its protocol (through a flicker, if there is one), opens a session and
-      sends. The exit code says how it went:
-      0 verified, 1 something else came back, 2 several accessories or protocols fit, 3 nobody there, 4 timed out,
-      5 the accessory went away.
+      Connect to the accessory at ADDR (default: the only one on the bench that fits) as an Apple device would, identify and
+      authenticate it, wait for its protocol (through a flicker, if there is one), open a session and send.
+
+      Exit codes: 0 verified, 1 the reply differs, 2 several accessories or protocols fit, 3 no accessory found,
+      4 timed out, 5 the accessory disconnected.
       """,
     options: [
-      OptionSpec(name: "--text", value: "S", summary: "send this text"),
-      OptionSpec(name: "--hex", value: "H", summary: "send these bytes, such as \"01 02 ff\""),
-      OptionSpec(name: "--file", value: "F", summary: "send what is in this file"),
+      OptionSpec(name: "--text", value: "S", summary: "send a text"),
+      OptionSpec(name: "--hex", value: "H", summary: "send bytes, such as \"01 02 ff\""),
+      OptionSpec(name: "--file", value: "F", summary: "send the contents of a file"),
       OptionSpec(name: "--10k", summary: "send EADemo's 10,000 bytes counting 0 to 255"),
-      OptionSpec(name: "--expect", value: "echo|none|HEX", summary: "what must come back (default none)"),
-      OptionSpec(name: "--early", summary: "show the accessory before it is authenticated, as older systems did"),
+      OptionSpec(name: "--expect", value: "echo|none|HEX", summary: "the expected reply (default none)"),
+      OptionSpec(name: "--early", summary: "publish the accessory before it is authenticated, as older systems did"),
       .protocolName, .infoPlist, .allProtocols, .fault, .seed, .allowRemote, .timeout, .json, .transcript,
     ],
     examples: ["easim send --10k --expect echo", "easim send unix:/tmp/echo-1.sock --hex \"01 02\" --expect 0102"],
@@ -61,7 +61,7 @@ private func payload(_ arguments: ParsedArguments) throws -> [UInt8] {
     throw UsageError(
       given.isEmpty
         ? "nothing to send: give --text S, --hex H, --file F or --10k"
-        : "\(given.joined(separator: " and ")) exclude each other",
+        : "\(given.joined(separator: " and ")) cannot be combined",
       arguments.command)
   }
   let bytes = try bytesGiven(arguments)

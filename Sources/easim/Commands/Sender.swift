@@ -31,8 +31,8 @@ final class Sender: AppHandler {
     self.report = report
   }
 
-  /// Gives up, or is done: closes the session, if there is one, so that the accessory hears of it before the cable goes.
-  /// What comes of that is no verdict any more.
+  /// Gives up, or is done: closes the session, if there is one, so that the accessory hears of it before the cable
+  /// goes. What comes of that is no verdict any more.
   func close() {
     isClosed = true
     session?.close()
@@ -40,10 +40,10 @@ final class Sender: AppHandler {
 
   /// How far it has come, for a message when it has to stop.
   var progress: String {
-    guard sawAccessory else { return "no accessory appeared" }
+    guard sawAccessory else { return "no accessory connected" }
     guard let exchange else { return "the accessory offered no protocol to open a session on" }
     let (sent, received) = exchange.progress
-    return "\(sent) of \(payload.count) bytes were sent and \(received) came back"
+    return "\(sent) of \(payload.count) bytes were sent and \(received) were received"
   }
 
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
@@ -74,7 +74,7 @@ final class Sender: AppHandler {
 
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard verdict == nil, accessory.connectionID == publication else { return }
-    end(.gone, "the accessory went away; \(progress)")
+    end(.gone, "the accessory disconnected; \(progress)")
   }
 
   private func finish(_ outcome: Exchange.Outcome) {

@@ -43,7 +43,8 @@ final class Stage {
     loop.run(until: { condition() || signal != nil }, limit: limit) && signal == nil
   }
 
-  /// Lets what was said last go out: channels are closed in order, which takes a turn or two, and USB devices given back.
+  /// Lets what was said last go out: channels are closed in order, which takes a turn or two, and USB devices given
+  /// back.
   func settle(until condition: () -> Bool, limit: Duration = .seconds(1)) {
     loop.run(until: { condition() && media.isIdle }, limit: limit)
   }

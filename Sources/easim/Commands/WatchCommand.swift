@@ -7,16 +7,15 @@ import Certificates
 extension CommandSpec {
   /// `easim watch`.
   static let watch = CommandSpec(
-    name: "watch", summary: "what is attached and detached, as it happens", arguments: "[ADDR…]",
+    name: "watch", summary: "report accessories as they connect and disconnect", arguments: "[ADDR…]",
     argumentCount: 0...Int.max,
     details: """
-      Prints every accessory that is plugged in or out at ADDR (default: bench:) until Ctrl-C, those that are there
-      already first. On a bench it reads the cards and takes no cable; on USB it opens nothing. At a fixed
-      address there is no card: it connects as an Apple device would, and prints connects and disconnects as an app sees
-      them.
+      Print a line for each accessory that connects or disconnects at ADDR (default: bench:) until Ctrl-C, starting with
+      those that are connected already. On a bench and on USB it connects to nothing. At any other address it connects as
+      an Apple device would, and prints connects and disconnects as an app sees them.
       """,
     options: [
-      OptionSpec(name: "--for", value: "TIME", summary: "stop after this long"), .allowRemote, .json,
+      OptionSpec(name: "--for", value: "TIME", summary: "stop after TIME"), .allowRemote, .json,
     ],
     examples: ["easim watch", "easim watch --for 10s --json"], run: runWatch)
 }

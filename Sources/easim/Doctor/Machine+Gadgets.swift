@@ -1,14 +1,14 @@
 import AccessoryUSB
 
-/// What it takes to show an accessory on this machine's own device port. A machine without one lacks nothing that it could
-/// have, so nothing here is more than a limit.
+/// What it takes to show an accessory on this machine's own device port. A machine without one lacks nothing that it
+/// could have, so nothing here is more than a limit.
 extension Machine {
   static var devicePort: Examination {
     let names = GadgetSystem().controllerNames
     return Examination(
       name: "udc", purpose: "simulated accessories on this machine's own device port",
       finding: names.isEmpty
-        ? limited("no USB port that can be a device", .noControllers)
+        ? limited("no USB port that can act as a device", .noControllers)
         : .works(names.map { "gadget:\($0)" }.joined(separator: ", ")))
   }
 
@@ -16,22 +16,22 @@ extension Machine {
     let finding: Examination.Finding
     do throws(GadgetError) {
       try GadgetSystem().check()
-      finding = .works("gadgets by configfs")
+      finding = .works("gadgets through configfs")
     } catch {
       let text =
         switch error {
         case .noConfigFS: "this kernel has no configfs"
         case .notMounted: "configfs is not mounted"
-        default: "this kernel makes no gadgets"
+        default: "this kernel has no gadget support"
         }
       finding = limited(text, error)
     }
-    return Examination(name: "configfs", purpose: "making gadgets of simulated accessories", finding: finding)
+    return Examination(name: "configfs", purpose: "creating gadgets for simulated accessories", finding: finding)
   }
 
   static var functionFS: Examination {
     Examination(
-      name: "functionfs", purpose: "carrying what the hosts of gadgets send",
+      name: "functionfs", purpose: "the data of gadgets",
       finding: GadgetSystem().hasFunctionFS ? .works("usb_f_fs") : limited("not loaded", .noFunctionFS))
   }
 

@@ -24,10 +24,10 @@ enum Machine {
     let numbers = release.split { !$0.isNumber }.prefix(2).compactMap { Int($0) }
     let isRecent = numbers.count == 2 && (numbers[0], numbers[1]) >= (5, 11)
     return Examination(
-      name: "kernel", purpose: "timers to the nanosecond",
+      name: "kernel", purpose: "timers with nanosecond resolution",
       finding: isRecent
         ? .works("Linux \(release)")
-        : .limited("Linux \(release) waits in whole milliseconds", remedy: "use Linux 5.11 or later"))
+        : .limited("Linux \(release) has timers with millisecond resolution", remedy: "use Linux 5.11 or later"))
   }
 
   private static var inotify: Examination {
@@ -42,7 +42,7 @@ enum Machine {
       let limits = "fs.inotify.max_user_instances=512 fs.inotify.max_user_watches=65536"
       finding = .fails("\(error)", remedy: "sudo sysctl \(limits)")
     }
-    return Examination(name: "inotify", purpose: "seeing accessories come and go on the bench", finding: finding)
+    return Examination(name: "inotify", purpose: "detecting accessories on the bench", finding: finding)
   }
 
   private static var processes: Examination {
@@ -52,12 +52,12 @@ enum Machine {
       watch?.cancel()
       finding =
         watch == nil
-        ? .limited("the kernel does not tell, and is asked once a second", remedy: "use Linux 5.3 or later")
+        ? .limited("the kernel does not report the end of a process, so easim polls once a second", remedy: "use Linux 5.3 or later")
         : .works("process descriptors")
     } catch {
       finding = .fails("\(error)", remedy: "ulimit -n 4096")
     }
-    return Examination(name: "processes", purpose: "noticing that a simulator died", finding: finding)
+    return Examination(name: "processes", purpose: "noticing that a simulator has died", finding: finding)
   }
 
   private static var descriptors: Examination {
@@ -65,7 +65,7 @@ enum Machine {
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     let count = limit.rlim_max
     return Examination(
-      name: "descriptors", purpose: "a thousand accessories at once",
+      name: "descriptors", purpose: "running a thousand accessories",
       finding: count >= 4_096
         ? .works("\(count) open files") : .limited("\(count) open files", remedy: "ulimit -Hn 4096"))
   }
@@ -82,11 +82,11 @@ enum Machine {
       if access(place.isEmpty ? "/" : place, W_OK | X_OK) != 0 {
         throw errno == ENOENT ? .noParent(bench.path) : .system(SystemError("write to \(place)", code: errno))
       }
-      finding = .works(isThere ? bench.path : "\(bench) (made when the first accessory is plugged in)")
+      finding = .works(isThere ? bench.path : "\(bench) (created when the first accessory is plugged in)")
     } catch {
       finding = .fails("\(error)", remedy: remedy(for: error))
     }
-    return Examination(name: "bench", purpose: "finding accessories of other processes", finding: finding)
+    return Examination(name: "bench", purpose: "finding the accessories of other processes", finding: finding)
   }
 
   private static func remedy(for error: BenchError) -> String {
@@ -106,7 +106,7 @@ enum Machine {
     } catch {
       finding = .fails("\(error)", remedy: "sudo ip link set lo up")
     }
-    return Examination(name: "tcp", purpose: "accessories on a port of this machine", finding: finding)
+    return Examination(name: "tcp", purpose: "accessories on a TCP port of this machine", finding: finding)
   }
 
   private static var pty: Examination {
@@ -115,7 +115,7 @@ enum Machine {
     let code = errno
     if master >= 0 { close(master) }
     return Examination(
-      name: "pty", purpose: "accessories on a serial line that is none",
+      name: "pty", purpose: "accessories on a simulated serial line",
       finding: master >= 0
         ? .works("pseudo terminals")
         : .fails(
@@ -133,7 +133,7 @@ enum Machine {
       switch device.judge(response: response, to: challenge, certificate: accessory.certificate) {
       case .accepted: finding = .works(LibraryVersion.text)
       case .refused(let reason):
-        finding = .fails("\(LibraryVersion.text) refuses its own signature: \(reason)", remedy: reinstall)
+        finding = .fails("\(LibraryVersion.text) rejects its own signature: \(reason)", remedy: reinstall)
       }
     } catch {
       finding = .fails("\(LibraryVersion.text): \(error)", remedy: reinstall)
@@ -164,7 +164,7 @@ enum Machine {
   private static func judge(_ found: [USBAccessory]) -> Examination.Finding {
     for accessory in found {
       if case .noPermission(let node) = accessory.obstacle {
-        return .limited("\(accessory.title) is there, and \(node) may not be opened", remedy: USBRule.installCommand)
+        return .limited("found \(accessory.title), but \(node) may not be opened", remedy: USBRule.installCommand)
       }
     }
     let count = found.count { $0.trouble == nil }

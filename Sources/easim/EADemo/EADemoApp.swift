@@ -122,14 +122,14 @@ struct EADemoApp: Equatable {
 
   private mutating func show(_ number: Int) -> [Action] {
     guard number <= accessories.count else {
-      return fail(.checkFailed, "there is no accessory \(number): \(accessories.count) connected")
+      return fail(.checkFailed, "no accessory \(number): \(accessories.count) connected")
     }
     return EADemoList.details(accessories[number - 1]).map(say)
   }
 
   private mutating func open(_ name: String?, _ number: Int?, _ now: Instant) -> [Action] {
     if let session {
-      return fail(.checkFailed, "a session on \(session.protocolName) is open: close it first")
+      return fail(.checkFailed, "a session is open on \(session.protocolName); close it first")
     }
     switch EADemoChoice(among: accessories, protocolName: name, number: number) {
     case .one(let accessory, let name):
@@ -143,7 +143,7 @@ struct EADemoApp: Equatable {
   }
 
   private mutating func send(_ bytes: [UInt8], _ now: Instant) -> [Action] {
-    guard session != nil else { return fail(.checkFailed, "no session is open: open one first") }
+    guard session != nil else { return fail(.checkFailed, "no session is open; open one first") }
     session?.asked += bytes.count
     wait(for: .sending(bytes.count), now)
     return [.send(bytes)]
@@ -157,7 +157,7 @@ struct EADemoApp: Equatable {
 
   private mutating func wait(_ what: EADemoWait, _ now: Instant) -> [Action] {
     if case .received = what, session == nil {
-      return fail(.checkFailed, "no session is open: nothing can be received")
+      return fail(.checkFailed, "no session is open, so nothing can be received")
     }
     wait(for: .asked(what), now)
     return settle(what)
@@ -205,7 +205,7 @@ struct EADemoApp: Equatable {
 
   private mutating func noteEnd(_ reason: String) -> [Action] {
     guard let ended = session else { return [] }
-    let text = "session over on \(ended.protocolName): \(reason); \(counters)"
+    let text = "session on \(ended.protocolName) ended: \(reason); \(counters)"
     session = nil
     switch waiting {
     case .closing?:
@@ -261,12 +261,12 @@ struct EADemoApp: Equatable {
       return fail(.unreachable, "no session within \(limit): \(EADemoList.nothing(place))")
     case .opening(let name, _):
       return fail(.timedOut, "no session within \(limit): \(EADemoList.unfit(accessories, name))")
-    case .sending: return fail(.timedOut, "not all was sent within \(limit): \(counters)")
-    case .closing: return fail(.timedOut, "the session is not over within \(limit)")
-    case .asked(.connect): return fail(.timedOut, "nothing that offers a protocol came within \(limit)")
-    case .asked(.disconnect): return fail(.timedOut, "nothing went within \(limit)")
+    case .sending: return fail(.timedOut, "not everything was sent within \(limit): \(counters)")
+    case .closing: return fail(.timedOut, "the session did not end within \(limit)")
+    case .asked(.connect): return fail(.timedOut, "no accessory with a protocol connected within \(limit)")
+    case .asked(.disconnect): return fail(.timedOut, "no accessory disconnected within \(limit)")
     case .asked(.received(let count)):
-      return fail(.timedOut, "\(count.counted("byte")) did not come within \(limit): \(counters)")
+      return fail(.timedOut, "\(count.counted("byte")) did not arrive within \(limit): \(counters)")
     }
   }
 

@@ -50,19 +50,19 @@ struct EADemoCommandError: Error, Equatable, CustomStringConvertible {
 extension EADemoCommand {
   /// What `help` prints: every command, and what it does.
   static let table: [(form: String, summary: String)] = [
-    ("list", "what is connected"),
-    ("show [N]", "everything about accessory N of the list"),
-    ("open [PROTOCOL] [N]", "open a session; waits for the protocol to appear"),
-    ("string TEXT", "send TEXT as it is, to the end of the line"),
+    ("list", "list connected accessories"),
+    ("show [N]", "show all properties of accessory N of the list"),
+    ("open [PROTOCOL] [N]", "open a session; wait until the protocol is offered"),
+    ("string TEXT", "send TEXT, up to the end of the line"),
     ("hex BYTES", "send bytes, such as 01 02 ff"),
     ("10k", "send 10,000 bytes counting 0 to 255"),
-    ("counters", "how many bytes were sent and received"),
-    ("wait connect|disconnect|N", "go on when a protocol is there, no accessory is, or N bytes came"),
+    ("counters", "show how many bytes were sent and received"),
+    ("wait connect|disconnect|N", "wait for a protocol, for no accessory, or for N received bytes"),
     ("close", "close the session"),
-    ("background", "leave the screen, as with the home button"),
-    ("foreground", "come back to it"),
-    ("help", "this"),
-    ("quit", "end, as the end of the input does"),
+    ("background", "go to the background, as with the home button"),
+    ("foreground", "return to the foreground"),
+    ("help", "show this list"),
+    ("quit", "quit; so does the end of the input"),
   ]
 
   /// Reads a line; nil when it is empty or a comment.
@@ -106,7 +106,7 @@ extension EADemoCommand {
       }
       let names = table.map { String($0.form.prefix { $0 != " " }) }
       let near =
-        Suggestion.nearest(to: name, in: names).map { ", did you mean '\($0)'?" } ?? ": help lists what there is"
+        Suggestion.nearest(to: name, in: names).map { ", did you mean '\($0)'?" } ?? ", try 'help'"
       throw EADemoCommandError("unknown command '\(name)'\(near)")
     }
   }

@@ -112,7 +112,7 @@ final class EADemoScreenFront: EADemoFront {
     if driver.app.mayPerform(command) {
       driver.perform(command)
     } else {
-      screen.tell(EADemoApp.Line(text: "not yet: what was asked for before is not done", isError: true))
+      screen.tell(EADemoApp.Line(text: "busy: the command before is not finished", isError: true))
     }
   }
 

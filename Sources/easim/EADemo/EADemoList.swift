@@ -42,9 +42,9 @@ enum EADemoList {
   /// What is there in place of what was waited for.
   static func unfit(_ accessories: [PublishedAccessory], _ name: String?) -> String {
     let offered = accessories.flatMap(\.protocols).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
-    guard let name, !offered.isEmpty else { return "nothing connected offers \(name ?? "a protocol")" }
+    guard let name, !offered.isEmpty else { return "no connected accessory offers \(name ?? "a protocol")" }
     let near = Suggestion.nearest(to: name, in: offered).map { ", did you mean \($0)?" } ?? ""
-    return "nothing connected offers \(name), but \(offered.map(\.spelledOut).joined(separator: ", "))\(near)"
+    return "no connected accessory offers \(name); offered: \(offered.map(\.spelledOut).joined(separator: ", "))\(near)"
   }
 }
 
@@ -67,12 +67,12 @@ enum EADemoChoice: Equatable {
       } else if accessory.protocols.count == 1 {
         self = .one(accessory, accessory.protocols[0])
       } else {
-        self = .wrong("several protocols are offered, say which: \(accessory.protocols.joined(separator: ", "))")
+        self = .wrong("several protocols are offered, choose one: \(accessory.protocols.joined(separator: ", "))")
       }
     } else if fit.count > 1 {
       let numbers = fit.compactMap { one in accessories.firstIndex { $0.connectionID == one.connectionID } }
       let list = numbers.map { "\($0 + 1)" }.joined(separator: ", ")
-      self = .wrong("several accessories fit, say which after the protocol: \(list)")
+      self = .wrong("several accessories fit, give a number after the protocol: \(list)")
     } else {
       self = .notYet
     }

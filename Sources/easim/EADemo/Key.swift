@@ -16,8 +16,8 @@ enum Key: Equatable {
 /// Makes keys of the bytes a terminal sends.
 ///
 /// The escape key and the beginning of an arrow key's sequence are the same byte; which it was is known when something
-/// follows or nothing does. So an escape at the end of what was read is held, and is the key when ``finish()`` is called
-/// a moment later. What is no key that anybody here knows is dropped.
+/// follows or nothing does. So an escape at the end of what was read is held, and is the key when ``finish()`` is
+/// called a moment later. What is no key that anybody here knows is dropped.
 struct KeyReader: Equatable {
   /// Longer is no key of any terminal.
   private static let longestSequence = 16

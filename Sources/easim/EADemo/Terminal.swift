@@ -5,8 +5,8 @@ import Glibc
 
 /// The terminal as EADemo's screen: keys in, rows out.
 ///
-/// It is given back as it was at ``close()``, at the end of the process and in a crash; Ctrl-Z gives it to the shell and
-/// takes it again afterwards.
+/// It is given back as it was at ``close()``, at the end of the process and in a crash; Ctrl-Z gives it to the shell
+/// and takes it again afterwards.
 final class Terminal: DescriptorHandler {
   /// How long an escape waits for the rest of an arrow key's sequence.
   private static let escapeTime = Duration.milliseconds(50)

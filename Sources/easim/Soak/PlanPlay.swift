@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessorySessions
 import AccessoryWorlds
 
-/// A scenario with `apps`, as `easim soak` writes them: played in virtual time, and judged by the rules of seeded
+/// A scenario with `apps`, as `easim soak` writes them, played in virtual time and judged by the rules of the
 /// worlds.
 struct PlanPlay {
   private var plan: SoakPlan

@@ -6,32 +6,34 @@ extension CommandSpec {
   /// `easim soak`.
   static let soak = CommandSpec(
     name: "soak",
-    summary: "seeded random worlds in virtual time, every rule checked; failures made small and replayable",
+    summary: "play random worlds in virtual time, check every rule, shrink failures",
     arguments: "[PROFILE]", argumentCount: 0...1,
     details: """
-      From each seed comes a world: accessories, apps with sessions, faults on their cables, and things that happen. It
-      is played in virtual time to its end, and after every step the rules must hold: every byte once and in order, or
-      the session ended with a reason; each connect has its disconnect, and no connection ID comes twice; no session
-      without its protocol; no window exceeded; nothing left over. With PROFILE the accessories are that profile.
-      What the worlds reached is counted. A world that breaks a rule is made smaller for as long as it breaks the same
-      rule, and printed as a scenario (for 'easim scenario run FILE') with the command that plays its seed again.
-      Seeds are played in order; the same seeds are the same worlds on any machine and with any number of jobs.
-      Exit codes: 0 every rule held, 1 one did not, or of 5,000 random worlds and more none reached some corner.
-      Ctrl-C ends it, and it still reports; a second one also ends the shrinking.
+      Each seed gives a random world: accessories, apps with sessions, faults on the cables, and steps. It is played in
+      virtual time to its end, and after every step the rules must hold, among them: every byte arrives once and in order,
+      or the session ends with a reason; each connect has its disconnect; no connection ID is used twice; no window is
+      exceeded. docs/soak.md lists them all. With PROFILE, all accessories have that profile.
+
+      A world that breaks a rule is shrunk for as long as it breaks the same rule, and printed as a scenario (for 'easim
+      scenario run FILE') with the command that repeats its seed. The same seeds give the same worlds on any machine and
+      with any number of jobs.
+
+      Exit codes: 0 every rule held, 1 a rule was broken, or 5,000 or more random worlds missed a corner of the protocol.
+      Ctrl-C ends the run and still reports; a second one also ends the shrinking.
       """,
     options: [
-      OptionSpec(name: "--seeds", value: "N", summary: "so many worlds (default 10000)"),
-      OptionSpec(name: "--for", value: "TIME", summary: "as many as there are in this time, instead of --seeds"),
+      OptionSpec(name: "--seeds", value: "N", summary: "number of worlds (default 10000)"),
+      OptionSpec(name: "--for", value: "TIME", summary: "run for TIME instead of a number of worlds"),
       OptionSpec(name: "--seed", value: "FIRST", summary: "the first seed (default 0)"),
-      OptionSpec(name: "--jobs", value: "N", summary: "so many worlds at a time (default: one for each processor)"),
+      OptionSpec(name: "--jobs", value: "N", summary: "number of worlds at a time (default: one per processor)"),
       OptionSpec(
         name: "--forbid", value: "WHAT",
-        summary: "reaching this breaks a rule, too: giveUp, or another word of coverage in --json",
+        summary: "treat this as a broken rule: giveUp, or another word of the coverage in --json",
         choices: SoakCoverage.Corner.allCases.map(\.word),
         isRepeatable: true),
       OptionSpec(
         name: "--save", value: "DIR", summary: "write failures to DIR/soak-SEED.json5 instead of printing them"),
-      OptionSpec(name: "--transcript", value: "FILE|-", summary: "with --seeds 1: all that happens in it, in order"),
+      OptionSpec(name: "--transcript", value: "FILE|-", summary: "with --seeds 1: write everything that happens"),
       .json,
     ],
     examples: [
@@ -42,11 +44,11 @@ extension CommandSpec {
     run: { try SoakSession(SoakOptions($0, $1), $1).run() })
 }
 
-/// What a command line of `easim soak` asks for.
+/// The options of `easim soak`.
 struct SoakOptions {
   let recipe: SoakRecipe
   let first: UInt64
-  /// nil: until the time is over.
+  /// The number of worlds; nil with a time instead.
   let count: UInt64?
   let time: Duration?
   let jobs: Int
@@ -79,7 +81,7 @@ struct SoakOptions {
     if let folder { try Self.make(folder, arguments.command) }
   }
 
-  /// At once, and not after hours of playing.
+  /// Checked at the start, and not after hours.
   private static func make(_ folder: String, _ command: CommandSpec) throws {
     if mkdir(folder, 0o755) != 0, errno != EEXIST {
       throw UsageError("--save \(folder): \(String(cString: strerror(errno)))", command)

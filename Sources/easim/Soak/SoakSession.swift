@@ -4,13 +4,13 @@ import AccessoryTransports
 import AccessoryWorlds
 import Glibc
 
-/// One run of `easim soak`: the crew that plays, what is shown meanwhile, and what is said at the end.
+/// One run of `easim soak`: plays the worlds, shows progress, shrinks failures and reports.
 ///
 /// ```
 ///   playing ──through, time over, Ctrl-C──▶ shrinking ──all shrunk, Ctrl-C──▶ reported
 /// ```
 final class SoakSession {
-  /// How often the bar is drawn, and how often a line of JSON is written.
+  /// How often the progress bar is drawn, and how often a JSON line is written.
   private static let barPeriod = Duration.milliseconds(50)
   private static let linePeriod = Duration.seconds(1)
 
@@ -41,7 +41,7 @@ final class SoakSession {
     tick?.arm(at: begin + Self.barPeriod)
     _ = stage.run(until: { crew.isOver }, limit: options.time)
     crew.stop()
-    // Each job finishes the world it is in.
+    // Each job finishes its current world.
     stage.loop.run(until: { crew.isOver }, limit: .seconds(3_600))
     tick?.cancel()
     bar.clear()
@@ -96,7 +96,7 @@ final class SoakSession {
     if !console.isJSON { console.err("easim: making \(failures.count) failing worlds smaller") }
     let shrinking = SoakShrinking(options.recipe, failures, jobs: options.jobs)
     Task { await shrinking.run() }
-    // Ctrl-C that ended the playing is not meant for this.
+    // The Ctrl-C that ended the playing must not end the shrinking.
     let before = stage.signalCount
     let finished = { [stage] in
       if stage.signalCount > before { shrinking.stop() }

@@ -4,16 +4,16 @@ import AccessoryTransports
 import AccessoryWorlds
 import Glibc
 
-/// How a run of `easim soak` came out, for people and for programs.
+/// The result of a run of `easim soak`, as text and as JSON.
 struct SoakVerdict {
-  /// Fewer random worlds may well leave a corner out.
+  /// With fewer random worlds a corner may well be missed.
   private static let enoughForEveryCorner = 5_000
 
   private let report: SoakReport
   private let shrunk: [SoakShrunk]
   private let options: SoakOptions
   private let seconds: Double
-  /// How long processors were at work for it: on a busy machine the fairer measure.
+  /// The processor time it took, which a busy machine changes less than the wall clock.
   private let busy: Double
   private let stoppedBy: String?
 
@@ -29,7 +29,7 @@ struct SoakVerdict {
     self.stoppedBy = stoppedBy
   }
 
-  /// Corners that so many random worlds should have reached.
+  /// Corners that this many random worlds should have reached.
   private var missing: [String] {
     let isWhole = options.recipe.profile == nil && options.recipe.forbidden.isEmpty
     return isWhole && report.count >= Self.enoughForEveryCorner ? report.coverage.missing : []
@@ -41,7 +41,7 @@ struct SoakVerdict {
     let last = options.first + UInt64(max(report.count, 1)) - 1
     let seeds = report.count == 1 ? "seed \(options.first)" : "seeds \(options.first) to \(last)"
     var text = "\(report.count.counted("world")), \(seeds): "
-    if report.count == 0 { text = "no world was played to its end: " }
+    if report.count == 0 { text = "no world was completed: " }
     text += report.failureCount == 0 ? "every rule held" : "\(report.failureCount) broke a rule"
     if !missing.isEmpty { text += "; never reached: \(missing.joined(separator: ", "))" }
     if let stoppedBy { text += "; stopped by \(stoppedBy)" }
@@ -58,7 +58,7 @@ struct SoakVerdict {
       if beyond > 0 { console.out("and \(beyond) worlds more that broke a rule") }
     }
     console.isJSON ? console.out(json(at: now).text) : console.out("\(headline); hash \(report.hash)")
-    // Beside what is the same every time.
+    // On stderr, since it differs between runs.
     let rate = { (seconds: Double) in Int(Double(report.count) / seconds) }
     console.err(
       "easim: \(rate(seconds)) worlds a second with \(options.jobs) jobs, \(rate(busy)) in a second of one processor")
@@ -84,7 +84,7 @@ struct SoakVerdict {
     }
   }
 
-  /// The file that a failure was written to, if that was asked for.
+  /// The file that a failure was written to, with `--save`.
   private func save(_ world: SoakShrunk, _ console: Console) -> String? {
     guard let folder = options.folder else { return nil }
     let path = "\(folder)/soak-\(world.original.seed).json5"

@@ -20,7 +20,7 @@ import Testing
 
   @Test mutating func nothingConnectedIsSaidWithThePlaceThatWasLookedAt() {
     #expect(demo.type("list") == ["No Accessories Connected (looked at the bench /b)"])
-    #expect(demo.type("show") == ["! there is no accessory 1: 0 connected"])
+    #expect(demo.type("show") == ["! no accessory 1: 0 connected"])
     #expect(demo.app.failure == .checkFailed)
   }
 
@@ -45,14 +45,14 @@ import Testing
     #expect(demo.app.failure == .unreachable)
     _ = demo.hear(.appeared(empty))
     _ = demo.type("open")
-    #expect(demo.pass(.seconds(10)) == ["! no session within 10s: nothing connected offers a protocol"])
+    #expect(demo.pass(.seconds(10)) == ["! no session within 10s: no connected accessory offers a protocol"])
     #expect(demo.app.failure == .unreachable, "the first failure counts")
   }
 
   @Test mutating func whatCannotBeMeantIsSaidAtOnce() {
     _ = demo.hear(.appeared(echo))
     _ = demo.hear(.appeared(two))
-    #expect(demo.type("open") == ["! several accessories fit, say which after the protocol: 1, 2"])
+    #expect(demo.type("open") == ["! several accessories fit, give a number after the protocol: 1, 2"])
     #expect(demo.type("open com.example.echo 2") == ["open 9 com.example.echo"])
     #expect(demo.hear(.refused("the accessory is busy")) == ["! the accessory is busy"])
     #expect(demo.type("open com.example.other") == ["open 9 com.example.other"])
@@ -75,7 +75,7 @@ import Testing
   @Test mutating func oneAccessoryWithSeveralProtocolsAsksForOne() {
     _ = demo.hear(.appeared(two))
     #expect(
-      demo.type("open") == ["! several protocols are offered, say which: com.example.echo, com.example.other"])
+      demo.type("open") == ["! several protocols are offered, choose one: com.example.echo, com.example.other"])
   }
 
   @Test mutating func sendingIsDoneWhenAllIsSentAndCounted() {
@@ -108,7 +108,7 @@ import Testing
     #expect(demo.hear(.received([4, 5])) == ["sent 0 bytes, received 5 bytes"])
     #expect(demo.type("wait 5") == ["sent 0 bytes, received 5 bytes"])
     #expect(demo.type("wait 6") == [])
-    #expect(demo.pass(.seconds(10)) == ["! 6 bytes did not come within 10s: sent 0 bytes, received 5 bytes"])
+    #expect(demo.pass(.seconds(10)) == ["! 6 bytes did not arrive within 10s: sent 0 bytes, received 5 bytes"])
     #expect(demo.app.failure == .timedOut)
   }
 
@@ -132,11 +132,11 @@ import Testing
     _ = demo.hear(.received([1]))
     #expect(
       demo.hear(.ended("the other end closed the channel")) == [
-        "session over on com.example.echo: the other end closed the channel; sent 0 bytes, received 1 byte"
+        "session on com.example.echo ended: the other end closed the channel; sent 0 bytes, received 1 byte"
       ])
     #expect(demo.hear(.disappeared(echo)) == ["disconnected: Echo (S8) [com.example.echo] connectionID 8"])
     #expect(demo.app.session == nil && demo.app.failure == nil)
-    #expect(demo.type("string x") == ["! no session is open: open one first"])
+    #expect(demo.type("string x") == ["! no session is open; open one first"])
   }
 
   @Test mutating func aSessionThatGoesUnderACommandIsAFailure() {
@@ -145,19 +145,19 @@ import Testing
     _ = demo.hear(.sent(100))
     #expect(
       demo.hear(.ended("gone")) == [
-        "! session over on com.example.echo: gone; sent 100 bytes, received 0 bytes"
+        "! session on com.example.echo ended: gone; sent 100 bytes, received 0 bytes"
       ])
     #expect(demo.app.failure == .gone && !demo.app.isBusy)
   }
 
   @Test mutating func closingIsDoneWhenTheSessionIsOver() {
     open()
-    #expect(demo.type("open com.example.echo") == ["! a session on com.example.echo is open: close it first"])
+    #expect(demo.type("open com.example.echo") == ["! a session is open on com.example.echo; close it first"])
     #expect(demo.type("close") == ["close"])
     #expect(demo.app.isBusy)
     #expect(
       demo.hear(.ended("the device closed it")) == [
-        "session over on com.example.echo: the device closed it; sent 0 bytes, received 0 bytes"
+        "session on com.example.echo ended: the device closed it; sent 0 bytes, received 0 bytes"
       ])
     #expect(demo.type("close") == ["! no session is open"])
   }
@@ -176,7 +176,7 @@ import Testing
     _ = demo.type("10k")
     _ = demo.hear(.sent(4_000))
     #expect(
-      demo.pass(.seconds(10)) == ["! not all was sent within 10s: sent 4000 bytes, received 0 bytes"])
+      demo.pass(.seconds(10)) == ["! not everything was sent within 10s: sent 4000 bytes, received 0 bytes"])
     #expect(demo.app.failure == .timedOut)
   }
 

@@ -19,7 +19,7 @@ import Testing
 
   @Test(arguments: [
     ("lst", "unknown command 'lst', did you mean 'list'?"),
-    ("frobnicate", "unknown command 'frobnicate': help lists what there is"),
+    ("frobnicate", "unknown command 'frobnicate', try 'help'"),
     ("string", "nothing to send: string TEXT"), ("hex", "nothing to send: hex BYTES, such as hex 01 02 ff"),
     ("hex 0", "hex 0: a byte is two hex digits, and the last one has only one"),
     ("show two", "show 'two': expected a number from 1"), ("wait -1", "wait '-1': expected a number from 1"),

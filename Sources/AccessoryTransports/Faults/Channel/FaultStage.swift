@@ -99,7 +99,7 @@ struct FaultStep {
   }
 }
 
-/// How often a fault did what it is for.
+/// How often a fault took effect.
 public struct FaultCount: Equatable, Sendable {
   /// How often: packets lost, chunks split, bytes' delays, cuts.
   public var hits = 0

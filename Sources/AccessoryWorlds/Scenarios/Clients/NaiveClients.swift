@@ -1,9 +1,9 @@
 import AccessoryCore
 import AccessoryHost
 
-// Apps that make one mistake each, all of them seen in the field. Each scenario names the one that it breaks.
+// Apps that make one mistake each, all seen in the field. Each scenario names the client that it breaks.
 
-/// Opens a session at the first connect it hears of, whatever the accessory lists then, and gives up when it gets none.
+/// Opens a session at the first connect, whatever protocols are listed then, and gives up when it gets none.
 public final class OpensAtFirstConnect: ScenarioClient {
   private var hasTried = false
 
@@ -20,7 +20,7 @@ public final class OpensAtFirstConnect: ScenarioClient {
   }
 }
 
-/// Knows accessories by serial number: any disconnect of "its" accessory ends the session, be it of another publication.
+/// Identifies accessories by serial number: a disconnect of another connection with that number ends its session.
 public final class ComparesSerialNumbers: ScenarioClient {
   /// An accessory appeared.
   public override func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
@@ -35,7 +35,7 @@ public final class ComparesSerialNumbers: ScenarioClient {
   }
 }
 
-/// Waits a fixed time before it opens a session, and does not look again whether the accessory is still there.
+/// Waits a fixed time before it opens a session, and does not check that the accessory is still connected.
 public final class OpensBlindlyLater: ScenarioClient {
   private var isDone = false
 
@@ -52,7 +52,7 @@ public final class OpensBlindlyLater: ScenarioClient {
   }
 }
 
-/// Shows "not connected" after ten seconds and listens no longer.
+/// Shows "not connected" after ten seconds and stops listening.
 public final class GivesUpAfterTenSeconds: ScenarioClient {
   /// An accessory appeared.
   public override func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
@@ -61,7 +61,7 @@ public final class GivesUpAfterTenSeconds: ScenarioClient {
   }
 }
 
-/// Takes the end of a session for the end of the connection, and waits for a disconnect that never comes.
+/// Treats the end of a session as the end of the connection, and waits for a disconnect that never comes.
 public final class WaitsForTheDisconnect: ScenarioClient {
   /// An accessory appeared.
   public override func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
@@ -74,13 +74,13 @@ public final class WaitsForTheDisconnect: ScenarioClient {
   }
 }
 
-/// Goes on with an interrupted upload where it stopped, as if everything written had arrived.
+/// Continues an interrupted upload where it stopped, as if everything written had arrived.
 public final class ResumesTheUpload: ScenarioClient {
   private var sent = 0
 
   /// An accessory appeared.
   public override func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
-    // The payload counts as sent once all of it was written, received or not.
+    // The payload counts as sent once all of it was written, whether or not it was received.
     guard accessory.protocols.contains(protocolName), sent < payload.count else { return }
     closeCurrent()
     open(accessory, app)
@@ -93,8 +93,8 @@ public final class ResumesTheUpload: ScenarioClient {
   }
 }
 
-/// Opens sessions when it is told of a connect and at no other time: what came before it was launched, or without a
-/// word, it never sees. Nor does it register for notifications itself, since somebody in its process has.
+/// Opens sessions at connect notifications and at no other time: it misses accessories that were there before it was
+/// launched, or that are not announced. It relies on the registration of another object in its process.
 public final class WaitsForTheConnect: ScenarioClient {
   /// An accessory appeared.
   public override func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
@@ -109,7 +109,7 @@ public final class WaitsForTheConnect: ScenarioClient {
   }
 }
 
-/// Thinks that leaving the screen changes nothing: it keeps the session it has, and finds it in its place on return.
+/// Assumes that going to the background changes nothing, and continues to use its session on return.
 public final class KeepsItsSession: ScenarioClient {
   /// An accessory appeared.
   public override func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {

@@ -3,25 +3,25 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-// Apps that do everything right but one thing: what is left out of ``SoundClient`` is what the scenario is about.
+// Apps that do one thing wrong: each leaves out of ``SoundClient`` what its scenario is about.
 
-/// Waits for an answer for as long as it takes.
+/// Waits for a reply without a timeout.
 public final class WaitsWithoutEnd: SoundClient {
   override var patience: Duration? { nil }
 }
 
-/// Reads when it is told that there are bytes, and never looks by itself.
+/// Reads at bytes-available events only, and never checks by itself.
 public final class ReadsOnlyWhenTold: SoundClient {
   override var looksForBytes: Bool { false }
 }
 
-/// Counts its failures and never forgets one: once its counter is full, it tries nothing any more, whatever comes.
+/// Counts its failures and never resets the count: at the limit it stops trying, whatever connects.
 public final class NeverForgetsFailures: SoundClient {
   override var forgetsFailures: Bool { false }
   override var attemptLimit: Int { 6 }
 }
 
-/// Writes everything in one call, and takes for granted that everything was taken.
+/// Writes everything in one call, and assumes that all of it was accepted.
 public final class WritesOnceAndTrusts: SoundClient {
   override var window: Int { .max }
 
@@ -30,7 +30,7 @@ public final class WritesOnceAndTrusts: SoundClient {
     session.handler = DeafToRoom(exchange)
   }
 
-  /// Hands everything on but the news that there is room again.
+  /// Forwards every event except the one for available space.
   private final class DeafToRoom: SessionHandler {
     private let exchange: Exchange
 
@@ -44,12 +44,12 @@ public final class WritesOnceAndTrusts: SoundClient {
   }
 }
 
-/// Hands the session as much as it takes at once, however large the writes on the wire become.
+/// Writes as much at once as the session accepts, however large the writes on the wire become.
 public final class WritesAllAtOnce: SoundClient {
   override var window: Int { .max }
 }
 
-/// Calls an accessory dead whose upload is not through within ten seconds, and tries no more.
+/// Gives an accessory up when its upload takes more than ten seconds, and does not try again.
 public final class GivesUpSlowUploads: SoundClient {
   private var hasGivenUp = false
   private weak var app: AppView?
@@ -72,7 +72,7 @@ public final class GivesUpSlowUploads: SoundClient {
   override var attemptLimit: Int { hasGivenUp ? 0 : super.attemptLimit }
 }
 
-/// Takes the first bytes of a session for the answer to its own, whoever they were meant for.
+/// Treats the first bytes of a session as the reply to its own, even bytes of an earlier session.
 public final class BelievesTheFirstByte: SoundClient {
   override var quietTime: Duration { .zero }
 }

@@ -3,18 +3,18 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// An app inside a scenario: wants one protocol, opens a session on it, sends a payload and verifies the echo.
+/// An app in a scenario: opens a session on one protocol, sends a payload and verifies the echo.
 ///
-/// The sound client and every naive one are subclasses that differ in what they make of connects, disconnects and ends.
-/// What they share, opening and verifying, is here; how they fared is in ``report``.
+/// The sound client and the naive ones are subclasses that react differently to connects, disconnects and session ends.
+/// Opening and verifying are shared and stand here; ``report`` has the result.
 public class ScenarioClient: AppHandler {
-  /// How a client fared.
+  /// What a client achieved.
   public struct Report: Equatable, Sendable {
     /// Payloads whose echo was verified.
     public var verified = 0
-    /// Sessions that were asked for and not given.
+    /// Attempts to open a session that failed.
     public var refused = 0
-    /// Whether a session is open whose payload was verified.
+    /// Whether a session is open and its payload was verified.
     public var isServing = false
   }
 
@@ -25,11 +25,11 @@ public class ScenarioClient: AppHandler {
 
   final let loop: any EventLoop
   final let protocolName: String
-  /// The session in use, and the publication it belongs to.
+  /// The current session, and the publication it belongs to.
   final private(set) var current: (session: Session, accessory: PublishedAccessory)?
   private var exchange: Exchange?
   private var counted = Report()
-  /// What came due while the app did not run.
+  /// Work that became due while the app was suspended.
   private var overdue: [() -> Void] = []
 
   /// A client that wants this protocol.
@@ -39,7 +39,7 @@ public class ScenarioClient: AppHandler {
     beginning = loop.now
   }
 
-  /// How it has fared so far.
+  /// What it has achieved so far.
   public final var report: Report {
     var report = counted
     report.isServing = current?.session.isOpen == true && counted.verified > 0
@@ -51,7 +51,7 @@ public class ScenarioClient: AppHandler {
   /// The app was launched.
   func launched(_ app: AppView) {}
 
-  /// The app came to the screen.
+  /// The app came to the foreground.
   func becameActive(_ app: AppView) {}
 
   /// An accessory appeared.
@@ -60,27 +60,27 @@ public class ScenarioClient: AppHandler {
   /// An accessory disappeared.
   public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 
-  /// The session in use ended by itself, or its payload came back wrong.
+  /// The current session ended by itself, or its echo was wrong.
   func sessionFailed(_ accessory: PublishedAccessory, _ app: AppView) {}
 
-  /// No session was given.
+  /// A session could not be opened.
   func openingFailed(_ accessory: PublishedAccessory, _ app: AppView) {}
 
-  /// What is sent over the next session.
+  /// The payload of the next session.
   var nextPayload: [UInt8] { payload }
 
-  /// How many bytes of it may be under way that have not come back.
+  /// How many bytes may be sent before their echo has come back.
   var window: Int { .max }
 
-  /// How long a new session is only listened to, and what comes is thrown away.
+  /// How long a new session only reads, and discards what it reads.
   var quietTime: Duration { .zero }
 
-  /// Begins to send.
+  /// Starts sending.
   func begin(_ exchange: Exchange, on session: Session) {
     exchange.start(on: session)
   }
 
-  /// So many bytes of the payload went out before the session ended.
+  /// The number of payload bytes that were sent before the session ended.
   func uploadStopped(after sent: Int) {}
 
   // MARK: What they share
@@ -115,12 +115,12 @@ public class ScenarioClient: AppHandler {
     begin(exchange, on: session)
   }
 
-  /// Nothing is expected of the session any more, or yet; but its end is news.
+  /// No reply is expected now, but the end of the session still is an event.
   private func watchForEnd(of session: Session, _ accessory: PublishedAccessory, _ app: AppView) {
     session.handler = EndWatch { [unowned self] in failLater(session, accessory, app) }
   }
 
-  /// Does something later; if the app does not run then, when it runs again.
+  /// Runs work later; if the app is suspended then, when it resumes.
   final func later(_ delay: Duration, _ app: AppView, _ work: @escaping (AppView) -> Void) {
     loop.schedule(after: delay) { [weak self, weak app] in
       guard let self, let app else { return }
@@ -128,17 +128,17 @@ public class ScenarioClient: AppHandler {
     }
   }
 
-  /// The app runs again.
+  /// The app resumes.
   final func runAgain() {
     let due = overdue
     overdue = []
     for work in due { work() }
   }
 
-  /// How far the exchange on the session in use has come; nil when it is through, or has not begun.
+  /// How far the exchange of the current session has come; nil before it starts and after it is complete.
   final var progress: Int? { exchange.map { $0.progress.sent + $0.progress.received } }
 
-  /// Reads what waits in the session in use, told of it or not.
+  /// Reads what is available in the current session, whether or not there was an event.
   final func lookForBytes() {
     if let exchange, let session = current?.session { exchange.sessionIsReadable(session) }
   }
@@ -155,7 +155,7 @@ public class ScenarioClient: AppHandler {
     failLater(session, accessory, app)
   }
 
-  /// In a later turn: a handler is not the place to open the next session.
+  /// In a later turn of the loop: a handler must not open the next session.
   private func failLater(_ session: Session, _ accessory: PublishedAccessory, _ app: AppView) {
     later(.zero, app) { [weak self] app in
       guard let self, current?.session === session else { return }

@@ -2,19 +2,19 @@ import AccessoryCore
 import AccessoryHost
 import AccessorySessions
 
-/// An app that survives every shipped scenario. What it does is what the documentation asks for, and no more:
+/// An app that survives every shipped scenario, by doing what Apple's documentation asks for:
 ///
-/// - it registers for notifications itself, whoever else in its process has;
-/// - it looks at the list of accessories when it is launched and when it comes to the screen, since not every connect
-///   is told of;
+/// - it registers for notifications itself, even when other objects in its process have;
+/// - it reads the list of accessories at launch and when it comes to the foreground, because not every connect
+///   is notified;
 /// - it opens a session only on a publication that lists its protocol;
-/// - it tells publications apart by connection ID, never by name or serial number;
-/// - at a disconnect it gives up the session of that publication alone, and then looks at what else is there;
+/// - it tells connections apart by connection ID, never by name or serial number;
+/// - at a disconnect it ends only the session of that connection, and then checks for other accessories;
 /// - it treats the end of a session and the end of a connection as two things;
-/// - where no session is given, it tries again, later each time, and begins anew when an accessory comes;
-/// - before it sends, it waits a moment and throws away what a session before has left;
-/// - it writes little at a time, and no more than the session takes;
-/// - when nothing moves for a while, it looks for bytes that nobody told it of, and then gives the session up;
+/// - when a session cannot be opened, it tries again, later each time, and resets the count when an accessory connects;
+/// - before it sends, it waits a moment and discards bytes of an earlier session;
+/// - it writes small amounts, and no more than the session accepts;
+/// - when nothing moves for a while, it checks for unannounced bytes, and then gives the session up;
 /// - it starts an interrupted upload from the beginning.
 ///
 /// Clients that lack one of these points are in NearlySoundClients.swift.
@@ -23,18 +23,18 @@ public class SoundClient: ScenarioClient {
 
   // MARK: What nearly sound clients lack
 
-  /// How long a session may stand still before it is given up.
+  /// How long a session may make no progress before it is given up.
   var patience: Duration? { .seconds(5) }
-  /// Whether it looks for bytes that it was not told of.
+  /// Whether it checks for bytes without an event.
   var looksForBytes: Bool { true }
-  /// Whether it counts failures anew when an accessory comes.
+  /// Whether it resets its failure count when an accessory connects.
   var forgetsFailures: Bool { true }
-  /// How often a session is asked for in vain, or ends by itself, before nothing is tried until something changes.
+  /// After how many failed attempts or unexpected ends it waits for a change before it tries again.
   var attemptLimit: Int { 8 }
   override var window: Int { 1_024 }
   override var quietTime: Duration { .milliseconds(100) }
 
-  // MARK: What it hears
+  // MARK: Events
 
   override func launched(_ app: AppView) {
     app.register()
@@ -68,17 +68,17 @@ public class SoundClient: ScenarioClient {
     retry(app)
   }
 
-  // MARK: What it does
+  // MARK: Actions
 
   private func serve(_ app: AppView) {
     guard current == nil, attempts < attemptLimit else { return }
-    // The newest: where a transport was switched, the older publication is about to go.
+    // The newest one: after a transport switch the older connection is about to end.
     guard let accessory = app.accessories.last(where: { $0.protocols.contains(protocolName) }) else { return }
     open(accessory, app)
     if let patience, let session = current?.session { watch(session, patience, app) }
   }
 
-  /// Looks every now and then whether the session has got any further, until it is through or over.
+  /// Checks regularly whether the session has made progress, until it is complete or has ended.
   private func watch(_ session: Session, _ patience: Duration, at before: Int? = nil, _ app: AppView) {
     later(patience, app) { [weak self] app in
       guard let self, let current, current.session === session, let reached = progress else { return }

@@ -6,11 +6,11 @@ import AccessorySimulator
 import AccessoryTransports
 import Certificates
 
-/// The accessories' end of a scenario in a process of its own: plays what happens to accessories and cables, for a
-/// device in another process that plays the rest, see ``ScenarioDevice``.
+/// The accessories' end of a scenario in a process of its own: plays what happens to accessories and cables, for the
+/// device of another process (``ScenarioDevice``).
 ///
-/// Time stands still at the first plug-in until a device is on the cable. How the scenario's cables carry bytes is
-/// played at this end.
+/// Time stops at the first plug-in until a device is on the cable. This end plays the properties of the
+/// scenario's cables, such as delay and faults.
 ///
 /// ```swift
 /// let side = ScenarioAccessories(scenario, at: [port], coprocessor: makeCoprocessor, on: loop) { print($0.json) }
@@ -26,7 +26,7 @@ public final class ScenarioAccessories {
   private let scenario: Scenario
   private lazy var timeline = ScenarioTimeline(scenario, holds: true, on: loop) { [unowned self] in perform($0) }
 
-  /// Accessories that are not plugged in, each at the port of the same place in the list.
+  /// Accessories that are not plugged in, each at the port with the same index.
   public init(
     _ scenario: Scenario, at ports: [any Port], coprocessor: (Profile) -> any AccessoryAuthenticator,
     on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void
@@ -46,14 +46,14 @@ public final class ScenarioAccessories {
     }
   }
 
-  /// Whether everything was played and the time after it has passed.
+  /// Whether every step was played and the time after the last one has passed.
   public var isOver: Bool { timeline.isOver }
-  /// Whether any device is on a cable.
+  /// Whether a device is on a cable.
   public var hasDevice: Bool { ports.values.contains(where: \.hasCable) }
-  /// Why the scenario cannot go on, such as an address that is taken.
+  /// Why the scenario cannot continue, such as an address in use.
   public private(set) var failure: (any Error)?
 
-  /// Begins; everything else follows on the loop.
+  /// Starts; everything else happens on the loop.
   public func start() {
     timeline.start()
   }
@@ -81,7 +81,7 @@ public final class ScenarioAccessories {
     let name = part.profile.identity.name
     report(TimelineEvent(time: loop.now, side: .cable, kind: .fault("the cable of \(name) is pulled")))
     port.pull()
-    // The accessory notices that it is out only when its channel ends, and then it is.
+    // The accessory notices the unplug only when its channel ends.
     loop.schedule(after: .zero) { part.unplug("the cable was pulled") }
   }
 }
@@ -96,7 +96,7 @@ extension World.Settings.Line {
   }
 }
 
-/// A port whose cable can be pulled, and that tells when a device is on it.
+/// A port whose cable can be pulled, and that reports when a device is on it.
 private final class ScenarioPort: Port {
   var onCable: () -> Void = {}
   private let inner: any Port
@@ -121,7 +121,7 @@ private final class ScenarioPort: Port {
     try inner.open { [unowned self] event in
       guard case .cable(let cable, let device) = event else { return hear(event) }
       let severable = SeverableChannel(around: cable.main, on: loop)
-      // One cable at a time: a second device is turned away by the accessory, and its cable is none to pull.
+      // One cable at a time: the accessory turns a second device away, so its cable cannot be pulled.
       if !hasCable { self.cable = severable }
       onCable()
       let faulty = cable.wrapped(main: { _ in severable }, side: { $1 }).faulty(

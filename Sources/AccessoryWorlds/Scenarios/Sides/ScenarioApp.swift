@@ -2,11 +2,11 @@ import AccessoryCore
 import AccessoryHost
 import AccessorySessions
 
-/// The app of a scenario: launched and sent to sleep by its steps, with a client in it that makes of all that what it
-/// can. What the app is told is told on the timeline, too, at the side of the app.
+/// The app of a scenario, launched and suspended by its steps, with a client in it that handles what happens. The
+/// app's notifications appear on the timeline as well, with the app as their side.
 package final class ScenarioApp {
   let client: ScenarioClient
-  /// Where the app's list of accessories was not what a step says; in the order of the steps.
+  /// Where the app's list of accessories differed from what a step expects, in the order of the steps.
   private(set) var surprises: [ScenarioComparison.Difference] = []
 
   private let scenario: Scenario
@@ -26,21 +26,21 @@ package final class ScenarioApp {
     if !scenario.steps.contains(where: { $0.action == .app(.launches) }) { launch() }
   }
 
-  /// Does what a step says.
+  /// Runs a step.
   package func perform(_ action: Scenario.AppAction) {
     switch action {
     case .launches: launch()
     case .quits: quit()
-    case .registers: with("somebody in its process registers for notifications") { $0.register() }
-    case .unregisters: with("somebody in its process takes a registration back") { $0.unregister() }
+    case .registers: with("an object in its process registers for notifications") { $0.register() }
+    case .unregisters: with("an object in its process unregisters for notifications") { $0.unregister() }
     case .moves(let state): with(state.story) { move($0, to: state) }
-    case .opensSession(let name): with("its user asks for a session with \(name)") { open($0, name) }
-    case .closesSession: with("its user ends the session") { _ in client.closeCurrent() }
-    case .looks(let names): with("it looks at its list") { look($0, names) }
+    case .opensSession(let name): with("the user opens a session with \(name)") { open($0, name) }
+    case .closesSession: with("the user ends the session") { _ in client.closeCurrent() }
+    case .looks(let names): with("it reads the list") { look($0, names) }
     }
   }
 
-  /// Looks no longer. Its sessions end.
+  /// Stops. Its sessions end.
   package func quit() {
     view?.close()
     view = nil
@@ -55,7 +55,7 @@ package final class ScenarioApp {
   }
 
   private func with(_ story: String, _ body: (AppView) -> Void) {
-    guard let view else { return tell(.note("the app does not run: not done: \(story)")) }
+    guard let view else { return tell(.note("the app is not running, so this is skipped: \(story)")) }
     tell(.note("the app: \(story)"))
     body(view)
   }
@@ -77,14 +77,14 @@ package final class ScenarioApp {
     let seen = view.accessories.map { scenario.namesBySerial[$0.serialNumber] ?? $0.serialNumber }
     let isRight = seen == expected
     func text(_ names: [String]) -> String { names.isEmpty ? "nothing" : names.joined(separator: ", ") }
-    tell(.result(passed: isRight, "the app's list holds \(text(seen))"))
+    tell(.result(passed: isRight, "the app's list contains \(text(seen))"))
     guard !isRight else { return }
     surprises.append(.init(list: text(expected), instead: text(seen), at: device.loop.now))
   }
 
-  // MARK: What the app is told
+  // MARK: Notifications
 
-  /// What the view holds in place of the app, which holds the view.
+  /// The view's handler; a separate object, because the app holds the view.
   private final class Ears: AppHandler {
     private weak var app: ScenarioApp?
 
@@ -112,8 +112,8 @@ package final class ScenarioApp {
 extension AppState {
   fileprivate var story: String {
     switch self {
-    case .foreground: "it comes to the screen"
-    case .background: "it runs in the background"
+    case .foreground: "it comes to the foreground"
+    case .background: "it goes to the background"
     case .suspended: "it is suspended"
     }
   }

@@ -1,11 +1,11 @@
 import AccessoryCore
 import AccessoryTransports
 
-/// Plays the worlds of many seeds side by side: each world on a loop of its own, and as many at a time as there are
+/// Plays the worlds of many seeds in parallel: each world on a loop of its own, as many at a time as there are
 /// jobs.
 ///
-/// Seeds are given out in order, a few at a time, so that what was played is always the seeds from the first on without
-/// a gap, whenever it is stopped.
+/// Seeds are handed out in order, a few at a time, so whenever it stops, it has played the seeds from the first on
+/// without a gap.
 ///
 /// ```swift
 /// let crew = SoakCrew(SoakRecipe(), from: 0, count: 10_000, jobs: 2)
@@ -20,7 +20,7 @@ public final class SoakCrew: Sendable {
     var isOver = false
   }
 
-  /// How many seeds a job takes at once: few enough that stopping is quick, enough that jobs seldom meet.
+  /// How many seeds a job takes at once: few, so that stopping is quick, and enough that jobs rarely contend.
   private static let batch: UInt64 = 8
 
   private let recipe: SoakRecipe
@@ -29,8 +29,8 @@ public final class SoakCrew: Sendable {
   private let replays: UInt64?
   private let state: Locked<State>
 
-  /// A crew that has not begun. Without a count it plays until it is stopped; with `replays`, every seed that it divides
-  /// is played twice, and must be the same world to the byte.
+  /// A crew that has not started. Without a count it plays until it is stopped. With `replays`, every seed divisible by
+  /// it is played twice, and both runs must be the same to the byte.
   public init(
     _ recipe: SoakRecipe, from first: UInt64, count: UInt64? = nil, jobs: Int, replays: UInt64? = nil
   ) {
@@ -41,30 +41,30 @@ public final class SoakCrew: Sendable {
     state = Locked(State(next: first))
   }
 
-  /// What came out so far.
+  /// The results so far.
   public var report: SoakReport { state.withLock { $0.report } }
 
-  /// How many worlds were played, and in how many a rule was broken.
+  /// How many worlds were played, and how many of them broke a rule.
   public var progress: (count: Int, failures: Int) {
     state.withLock { ($0.report.count, $0.report.failureCount) }
   }
 
-  /// Whether nobody plays any more.
+  /// Whether every job has ended.
   public var isOver: Bool { state.withLock { $0.isOver } }
 
-  /// No more worlds are begun.
+  /// Starts no more worlds.
   public func stop() {
     state.withLock { $0.isStopped = true }
   }
 
-  /// Plays until the seeds are through or it is stopped.
+  /// Plays until all seeds are played or it is stopped.
   public func play() async {
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<jobs {
         group.addTask {
           while let seeds = self.take() {
             self.play(seeds)
-            // The threads are everybody's; whoever waits for one need not wait for thousands of worlds.
+            // The threads are shared with other tasks, which must not wait for thousands of worlds.
             await Task.yield()
           }
         }

@@ -1,6 +1,6 @@
 import AccessoryProfiles
 
-/// How seeds become worlds: what all worlds of a run have in common.
+/// How seeds become worlds: the settings that all worlds of a run share.
 ///
 /// ```swift
 /// var recipe = SoakRecipe()
@@ -9,9 +9,9 @@ import AccessoryProfiles
 /// let outcome = Soak.run(recipe.plan(23))
 /// ```
 public struct SoakRecipe: Sendable {
-  /// What the accessories are, and how it was named; random ones when nil.
+  /// The profile of the accessories and the name by which the user gave it; random accessories when nil.
   public var profile: (reference: String, template: ProfileTemplate)?
-  /// Corners that must not be reached.
+  /// Corners that must not be reached; reaching one counts as a broken rule.
   public var forbidden: [SoakCoverage.Corner] = []
 
   /// Random accessories, and nothing forbidden.
@@ -24,7 +24,7 @@ public struct SoakRecipe: Sendable {
     return plan
   }
 
-  /// The command that plays the world of a seed again and shows all that happens in it.
+  /// The command that plays the world of a seed again with a transcript.
   public func command(replaying seed: UInt64) -> String {
     var words = ["easim", "soak"]
     if let profile { words.append(profile.reference) }

@@ -1,19 +1,19 @@
-/// How the worlds of many seeds came out.
+/// The results of the worlds of many seeds.
 public struct SoakReport: Sendable {
-  /// Of more failures than these only their number is kept.
+  /// How many failures are kept; of more, only the number.
   private static let mostFailures = 100
 
   /// How many worlds were played.
   public private(set) var count = 0
-  /// In how many a rule was broken.
+  /// How many worlds broke a rule.
   public private(set) var failureCount = 0
-  /// The first of those, in the order of their seeds.
+  /// The first failures, in the order of their seeds.
   public private(set) var failures: [SoakOutcome] = []
-  /// The seeds whose second run was not like the first.
+  /// The seeds whose second run differed from the first.
   public private(set) var differing: [UInt64] = []
-  /// The corners that were reached, added up.
+  /// The corners that were reached, summed over all worlds.
   public private(set) var coverage = SoakCoverage()
-  /// The hashes of all worlds together: the same in every process, whatever the number of threads.
+  /// The combined hash of all worlds: the same in every process, with any number of threads.
   public private(set) var hash: UInt64 = 0
 
   /// Nothing played yet.

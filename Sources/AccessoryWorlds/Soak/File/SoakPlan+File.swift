@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessoryProfiles
 import AccessoryTransports
 
-// A plan as a scenario's file: with several apps that send and read as they are told, and judged by the rules of seeded
-// worlds instead of by expectations. Reading the file gives the plan back, and so the same world to the byte.
+// A plan as a scenario file with several apps. Instead of expectations, the rules of the soak judge it. Reading the
+// file gives the same plan, and so the same world to the byte.
 extension SoakPlan {
   /// The file's text, under a comment; only what differs from the defaults is written.
   public func fileText(description: String, comment: String = "") -> String {

@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// Chance as plans need it.
+/// Random choices for plans.
 struct Dice {
   var random: SeededRandom
 
@@ -8,7 +8,7 @@ struct Dice {
     random = SeededRandom(seed: seed).derived("plan")
   }
 
-  /// Whether something with so many chances in a hundred happens.
+  /// Whether an event with this probability in percent happens.
   mutating func percent(_ chance: Int) -> Bool {
     Int(truncatingIfNeeded: random.next() % 100) < chance
   }
@@ -17,7 +17,7 @@ struct Dice {
     range.lowerBound + Int(truncatingIfNeeded: random.next() % UInt64(range.count))
   }
 
-  /// Small numbers often, large ones now and then: as likely between 1 and 10 as between 100 and 1,000.
+  /// Log-uniform: as likely between 1 and 10 as between 100 and 1,000.
   mutating func spread(_ range: ClosedRange<Int>) -> Int {
     var top = range.lowerBound
     while top < range.upperBound, percent(65) { top = max(top + 1, top * 3) }

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryProfiles
 import AccessoryTransports
 
-/// Faults with parameters that a world of a few seconds can meet.
+/// Random faults, with parameters that matter within a world of a few seconds.
 enum SoakFaults {
   /// Any fault; with `lossless`, one after which every byte still arrives, once and in order.
   static func any(lossless: Bool, _ dice: inout Dice) -> Fault {
@@ -13,7 +13,7 @@ enum SoakFaults {
     return fault
   }
 
-  /// Late, in other pieces, held up: all of it arrives.
+  /// Faults that delay, split or hold up bytes; all of them arrive.
   private static func harmless(_ dice: inout Dice) -> Fault {
     var fault: Fault
     switch dice.number(0...7) {
@@ -22,7 +22,7 @@ enum SoakFaults {
         .setting("jitter", to: .duration(dice.milliseconds(0...60)))
     case 1: fault = Fault(.rate).setting("bytes", to: .count(dice.number(4_000...400_000)))
     case 2:
-      // Single bytes are a hundred times the work, and the scanner meets them in tests of its own.
+      // Single bytes cost a hundred times as much, and the scanner's own tests cover them.
       let size = dice.percent(3) ? dice.number(1...15) : dice.spread(16...3_000)
       fault = Fault(.split).setting("size", to: .count(size))
       if fault.arguments.count("size") > 50, dice.percent(30) {
@@ -48,7 +48,7 @@ enum SoakFaults {
     return fault.setting("direction", to: .choice(dice.pick(words)))
   }
 
-  /// Packets lost, doubled, out of order, spoiled; a direction dead.
+  /// Faults that lose, double, reorder or corrupt packets, or silence one direction.
   private static func harmful(_ dice: inout Dice) -> Fault {
     var fault: Fault
     var chance = dice.spread(10_000...300_000)
@@ -62,7 +62,7 @@ enum SoakFaults {
     case 7...8:
       fault = Fault(.corrupt).setting("part", to: .choice(dice.pick(["payload", "header", "either"])))
       if dice.percent(15) {
-        // Only now and then does it strike a packet's number, and those are what it is for.
+        // It changes a packet's number only rarely, and those changes are its purpose.
         chance = dice.number(50_000...300_000)
         kind = "data"
         fault = fault.setting("sum", to: .choice("right")).setting("part", to: .choice("header"))
@@ -78,7 +78,7 @@ enum SoakFaults {
   }
 }
 
-/// Oddities of the roles, as a profile has them.
+/// Quirks of both roles, as in a profile.
 enum SoakQuirks {
   static func some(_ dice: inout Dice) -> [Quirk] {
     var quirks: [Quirk] = []

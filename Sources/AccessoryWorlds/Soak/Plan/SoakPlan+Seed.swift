@@ -4,12 +4,13 @@ import AccessoryProfiles
 import AccessoryTransports
 
 extension SoakPlan {
-  /// The plan of a seed. With a template, the accessories are that profile: its identity, protocols, link, authentication
-  /// and quirks. An echo is played as it is; in place of any other behaviour, sessions carry bytes of the plan both ways,
-  /// since only what is known beforehand can be checked to the byte.
+  /// The plan of a seed. With a template, the accessories have that profile: its identity, protocols, link,
+  /// authentication and quirks. An echo plays as it is; in place of any other behaviour, sessions carry the plan's
+  /// bytes both ways, because only known bytes can be checked.
   ///
   /// Worlds are small, so that thousands fit into a test: most have one accessory and a few sessions of a few packets.
-  /// What is rare on a wire is not rare here: windows of one, numbers about to wrap, packets that hardly hold a byte.
+  /// What is rare on a real wire is common here: windows of one, numbers about to wrap, packets that hold hardly a
+  /// byte.
   public init(seed: UInt64, template: ProfileTemplate? = nil) {
     var dice = Dice(seed: seed)
     self.seed = seed
@@ -51,7 +52,7 @@ extension SoakPlan {
       faults.append(CableFault(fault, at: dice.percent(50) ? .device : .accessory))
     }
     if dice.percent(20) {
-      // Somewhere on the way from the first detection sequence to the first session.
+      // At some point between the first detection sequence and the first session.
       let cut = Fault(.cut).setting("packets", to: .count(dice.number(1...30)))
         .setting("direction", to: .choice(dice.pick(["in", "out"])))
       faults.append(CableFault(cut, at: dice.percent(50) ? .device : .accessory))
@@ -79,7 +80,7 @@ extension SoakPlan {
       default: steps.append(Step(at: at, action: .closeApp(dice.number(0...apps.count - 1))))
       }
     }
-    // Stable, so that what was planned first for one time happens first.
+    // A stable sort: of steps at the same time, the one planned first happens first.
     for index in steps.indices { steps[index].at = min(steps[index].at, length) }
     steps = steps.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
   }
@@ -103,7 +104,7 @@ extension SoakPlan.Accessory {
     if wanted > window, !profile.link.zeroAcknowledgement { link.cumulativeAcknowledgements = wanted }
   }
 
-  /// A given profile. Worlds have no side channels: what it would carry there goes over the link.
+  /// A given profile. Worlds have no side channels, so its native transport uses the link.
   fileprivate init(_ profile: Profile, _ dice: inout Dice) {
     var profile = profile
     for index in profile.protocols.indices { profile.protocols[index].nativeTransportComponent = nil }
@@ -132,7 +133,7 @@ extension Profile.Link {
     self.init()
     maximumOutstandingPackets = UInt8(dice.spread(1...127))
     switch dice.number(0...99) {
-    // Too short for the messages of authentication: such an accessory is never ready.
+    // Too short for authentication messages: such an accessory never becomes ready.
     case ..<3: maximumPacketLength = UInt16(dice.number(24...51))
     case ..<50: maximumPacketLength = UInt16(dice.number(52...300))
     case ..<85: maximumPacketLength = UInt16(dice.number(300...4_096))
@@ -168,7 +169,7 @@ extension SoakLinkChoices {
 }
 
 extension SoakStreamPlan {
-  /// A plan for packets that hold `payload` bytes: what costs is packets, not bytes.
+  /// A plan for packets that hold `payload` bytes: the cost is in packets, not bytes.
   fileprivate init(payload: Int, _ dice: inout Dice) {
     protocolNumber = dice.number(0...3)
     let packets = dice.spread(0...(dice.percent(95) ? 12 : 100))

@@ -1,7 +1,7 @@
 import AccessoryCore
 
 extension SoakPlan {
-  /// The plan for people: what is in the world and what happens in it, without the defaults.
+  /// The plan as text: the contents of the world and its steps, without defaults.
   public var summary: String {
     var lines = ["seed \(seed): \(accessories.count) accessories, \(apps.count) apps, \(DurationText.format(length))"]
     for (number, part) in accessories.enumerated() {

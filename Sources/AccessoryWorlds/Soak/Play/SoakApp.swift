@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryHost
 import AccessorySessions
 
-/// An app of a seeded world: opens sessions as its plan says, whenever an accessory offers what it wants.
+/// An app of a seeded world: opens the sessions of its plan when an accessory offers their protocol.
 final class SoakApp: AppHandler {
   private let plan: SoakPlan.App
   private let loop: any EventLoop
@@ -11,7 +11,7 @@ final class SoakApp: AppHandler {
   private var next = 0
   private var timers: [LoopTimer] = []
 
-  /// `opened` is told of each session, before anything else happens to it.
+  /// `opened` is called with each session before anything else happens to it.
   init(
     _ plan: SoakPlan.App, on loop: any EventLoop, _ record: SoakRecord,
     opened: @escaping (Session, PublishedAccessory, SoakStreamPlan) -> Void
@@ -39,7 +39,7 @@ final class SoakApp: AppHandler {
 
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 
-  /// No more sessions are opened.
+  /// Opens no more sessions.
   func settle() {
     next = plan.sessions.count
     for timer in timers { timer.cancel() }
@@ -65,7 +65,7 @@ final class SoakApp: AppHandler {
       opened(session, accessory, stream)
       openLater(accessory, app, plan.patience)
     } catch {
-      // Gone meanwhile: its next appearance starts anew.
+      // It has disconnected meanwhile; its next connect starts again.
       record.coverage[.sessionDeniedByAPI] += 1
     }
   }

@@ -3,14 +3,14 @@ import AccessorySessions
 import AccessorySimulator
 import IAP2
 
-/// What a soaked accessory does with its sessions: its streams, or the built-in echo with somebody who counts.
+/// What an accessory of the soak does with its sessions: its streams, or the built-in echo with counters.
 struct SoakBehavior: AccessoryBehavior {
   let makeHandler: (Session) -> any SessionHandler
 
   func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler { makeHandler(session) }
 }
 
-/// The built-in echo, with its bytes counted. What it does is checked by who hears the echo.
+/// The built-in echo with counters. The other end checks its bytes.
 final class SoakEcho: SessionHandler {
   private let echo: any SessionHandler
   private let account: SoakSession

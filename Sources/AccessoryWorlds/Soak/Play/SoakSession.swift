@@ -3,11 +3,11 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// One session as both ends know it: what each wrote and read, and why it was over for each.
+/// One session as both ends know it: what each wrote and read, and why it ended for each.
 ///
-/// Invariant, checked with every read: what one end has read is the beginning of what the other has written.
+/// Invariant, checked with every read: what one end has read is a prefix of what the other has written.
 final class SoakSession {
-  /// One end's half of the account.
+  /// The record of one end.
   final class Half {
     /// Where its bytes lie in the pattern.
     let key: Int
@@ -15,10 +15,10 @@ final class SoakSession {
     var read = 0
     var end: SessionEnd?
     weak var session: Session?
-    /// It came into being. The accessory's half does not when the session is refused or ignored.
+    /// Whether the session opened at this end; the accessory's does not when it refuses or ignores it.
     var isOpen = false
 
-    /// Whether it is open and the other end has acknowledged all it wrote: then nothing will tell it that the other
+    /// Whether it is open and the other end has acknowledged all it wrote: then nothing will show it that the other
     /// end is gone.
     var isAtRest: Bool { end == nil && (session?.unacknowledged ?? 0) == 0 }
 
@@ -32,13 +32,13 @@ final class SoakSession {
   let name: String
   let device: Half
   let simulator: Half
-  /// The accessory sends back what it receives: its bytes are the device's.
+  /// Whether the accessory echoes: then its bytes are the device's.
   let isEcho: Bool
-  /// The accessory leaves requests unanswered, or plays a session that is not on this account.
+  /// Whether the accessory leaves requests unanswered, or plays a session without this record.
   let isIgnored: Bool
-  /// Packets may be changed so that nobody can notice: then its bytes prove nothing.
+  /// Whether packets may be changed unnoticed: then the bytes prove nothing.
   let isHostile: Bool
-  /// How often a link had gone down when it was opened.
+  /// How many times a link had gone down when the session was opened.
   let linkDownsBefore: Int
 
   init(accessory: Int, _ plan: SoakPlan, id: UInt16, number: Int, linkDowns: Int) {
@@ -54,7 +54,7 @@ final class SoakSession {
     simulator = Half(key: isEcho ? number * 7_919 : number * 7_919 + 31_337)
   }
 
-  /// Which end.
+  /// Which end it is.
   enum Side {
     case device
     case simulator
@@ -67,7 +67,7 @@ final class SoakSession {
   /// Whether each end has read what the other wrote.
   var isDelivered: Bool { device.read == simulator.written && simulator.read == device.written }
 
-  /// Whether nothing more can be expected of it.
+  /// Whether the session is finished.
   func isSettled(linkWentDown: Bool) -> Bool {
     switch (device.end == nil, simulator.isOpen && simulator.end == nil) {
     case (true, true): isDelivered
@@ -77,10 +77,10 @@ final class SoakSession {
     }
   }
 
-  /// What is wrong with how it came out; nil when nothing is.
+  /// What is wrong with the result; nil when nothing is.
   ///
-  /// A link has no keep-alive: when one end has given it up and the other has nothing to send, the other does not know.
-  /// That is no fault as long as the end that does not know waits for no acknowledgement.
+  /// A link has no keep-alive: when one end has given up and the other has nothing to send, the other cannot know. That
+  /// is correct as long as it waits for no acknowledgement.
   func fault(linkWentDown: Bool) -> SoakComplaint? {
     if simulator.isOpen, device.end == nil, let end = simulator.end {
       if linkWentDown, device.isAtRest { return nil }
@@ -99,7 +99,7 @@ final class SoakSession {
       return SoakComplaint(
         .delivery, "\(name) is open and never delivered everything: \(account)")
     }
-    // An orderly close comes behind everything that was written before it; an echo leaves what it cannot send back.
+    // An orderly close follows everything written before it; an echo drops what it can no longer send back.
     if simulator.end == .closedByDevice, !isEcho, simulator.read < device.written {
       return SoakComplaint(
         .delivery, "\(name) was closed by the device in order, and bytes written before are missing: \(account)")

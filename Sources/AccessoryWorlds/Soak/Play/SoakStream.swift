@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// One end of a soaked session: writes, reads and closes as its plan says, and checks every byte that it reads.
+/// One end of a session of the soak: writes, reads and closes as planned, and checks every byte it reads.
 final class SoakStream: SessionHandler {
   private let plan: SoakStreamPlan
   private let account: SoakSession
@@ -17,7 +17,7 @@ final class SoakStream: SessionHandler {
   private var writing: LoopTimer?
   private var reading: LoopTimer?
   private var closing: LoopTimer?
-  /// How many bytes it reads before it stops; nil when nothing stops it.
+  /// How many bytes it reads before it stops; nil when it does not stop.
   private var appetite: Int?
   private var isSettling = false
 
@@ -39,13 +39,13 @@ final class SoakStream: SessionHandler {
     record.leaks.watch(session, "session", Int(account.id))
   }
 
-  /// Begins, with the session's handler set.
+  /// Starts; the session's handler must be set.
   func start() {
     if left > 0 { write() } else if plan.closing == .afterWriting { closeSoon(.zero) }
     if case .after(let time) = plan.closing { closeSoon(time) }
   }
 
-  /// The world comes to its end: no more is written or closed, and everything is read.
+  /// The world ends: nothing more is written or closed, and everything is read.
   func settle() {
     isSettling = true
     left = 0

@@ -1,11 +1,11 @@
-/// Makes a failing world smaller for as long as it still breaks the same rule.
+/// Makes a failing world smaller while it still breaks the same rule.
 ///
-/// It tries one simplification after the other, keeps each with which the rule is still broken, and begins anew until
-/// none helps: first whole parts are left out (faults, accessories, apps, steps, sessions), then choices go back to
-/// their defaults, then times and sizes become smaller. Every plan it tries is played as any other, so what it says is
-/// a fact, and it never guesses: the same plan is always shrunk to the same one.
+/// It tries one simplification after the other, keeps each one that still breaks the rule, and starts again until
+/// none helps: first it leaves out whole parts (faults, accessories, apps, steps, sessions), then it resets settings to
+/// their defaults, then it reduces times and sizes. Every candidate is played like any other plan, so the result is
+/// never a guess, and the same plan always shrinks to the same result.
 ///
-/// Invariant: ``plan`` breaks the rule, and ``outcome`` is what came of playing it.
+/// Invariant: ``plan`` breaks the rule, and ``outcome`` is its result.
 ///
 /// ```swift
 /// var shrinker = SoakShrinker(SoakRecipe().plan(23))
@@ -13,24 +13,24 @@
 /// print(shrinker?.plan.fileText ?? "all rules held")
 /// ```
 public struct SoakShrinker {
-  /// How much may be spent.
+  /// The limits of the effort.
   public struct Effort: Sendable {
-    /// How many worlds are played at most.
+    /// The most worlds that are played.
     public var worlds = 2_000
-    /// How many steps of their loops they may take together.
+    /// The most loop steps they take together.
     public var steps = 10_000_000
 
-    /// The usual effort: some seconds.
+    /// The usual limits: some seconds.
     public init() {}
   }
 
   /// The smallest world so far.
   public private(set) var plan: SoakPlan
-  /// How it came out.
+  /// Its result.
   public private(set) var outcome: SoakOutcome
   /// The rule that it breaks.
   public let rule: SoakRule
-  /// How many worlds were played on the way.
+  /// How many worlds were played so far.
   public private(set) var worldsPlayed = 1
 
   private let effort: Effort
@@ -38,8 +38,8 @@ public struct SoakShrinker {
   private let isStopped: () -> Bool
   private var stepsTaken: Int
 
-  /// A shrinker for a plan that breaks a rule; nil when it breaks none. Of several, it is about the first. With
-  /// `keepsProfiles`, what the accessories are is left as it is.
+  /// A shrinker for a plan that breaks a rule; nil when it breaks none. Of several broken rules it takes the first.
+  /// With `keepsProfiles` the accessories' profiles stay as they are.
   public init?(
     _ plan: SoakPlan, keepsProfiles: Bool = false, effort: Effort = Effort(),
     isStopped: @escaping () -> Bool = { false }
@@ -59,7 +59,7 @@ public struct SoakShrinker {
     worldsPlayed >= effort.worlds || stepsTaken >= effort.steps || isStopped()
   }
 
-  /// Shrinks until nothing helps or the effort is spent.
+  /// Shrinks until nothing helps or the limits are reached.
   public mutating func run() {
     while !isExhausted {
       let before = plan
@@ -94,13 +94,13 @@ public struct SoakShrinker {
     }
   }
 
-  /// Leaves elements of a list out: all at once, then halves of it, then quarters, and at last one by one.
+  /// Leaves elements of a list out: all of them, then halves, then quarters, and finally single ones.
   private mutating func leaveOut(
     count: (SoakPlan) -> Int, atLeast least: Int = 0, _ remove: (inout SoakPlan, Range<Int>) -> Void
   ) {
     var size = count(plan) - least
     while size > 0 {
-      // From the end, so that what was tried before keeps its place.
+      // From the end, so that the indexes of earlier elements stay valid.
       var end = count(plan)
       while end > 0, count(plan) > least {
         let begin = max(0, end - min(size, count(plan) - least))
@@ -113,11 +113,11 @@ public struct SoakShrinker {
 
   // MARK: Trying
 
-  /// With how many other seeds a world is tried from which something was left out: that alone makes chance fall
-  /// otherwise for what remains.
+  /// With how many other seeds a smaller world is tried: leaving something out changes the random
+  /// choices for the rest.
   private static let otherSeeds: UInt64 = 3
 
-  /// Keeps a change with which the rule is still broken; whether it was.
+  /// Keeps a change if the rule is still broken, and returns whether it was.
   @discardableResult
   private mutating func attempt(otherSeeds: UInt64 = 0, _ change: (inout SoakPlan) -> Void) -> Bool {
     var smaller = plan
@@ -141,7 +141,7 @@ public struct SoakShrinker {
     return true
   }
 
-  /// Makes a change again and again for as long as it helps.
+  /// Repeats a change while it helps.
   private mutating func repeatedly(_ change: (inout SoakPlan) -> Void) {
     while attempt(change) {}
   }
@@ -174,7 +174,7 @@ extension SoakPlan.Accessory {
 }
 
 extension SoakPlan.Step.Action {
-  /// The accessory it is about, if it is about one.
+  /// The index of its accessory, if it has one.
   var accessory: Int? {
     switch self {
     case .plugIn(let number), .unplug(let number), .pull(let number), .resetLink(let number),
@@ -184,7 +184,7 @@ extension SoakPlan.Step.Action {
     }
   }
 
-  /// The same about another accessory.
+  /// The same step for another accessory.
   fileprivate func moved(to number: Int) -> Self {
     switch self {
     case .plugIn: .plugIn(number)
@@ -198,7 +198,7 @@ extension SoakPlan.Step.Action {
 }
 
 extension Int {
-  /// A place in a list from which a range was taken; nil for a place that was taken with it.
+  /// An index after a range was removed; nil for an index in that range.
   fileprivate func without(_ range: Range<Int>) -> Int? {
     if range.contains(self) { return nil }
     return self < range.lowerBound ? self : self - range.count

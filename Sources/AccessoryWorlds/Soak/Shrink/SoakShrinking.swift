@@ -3,23 +3,23 @@ import AccessoryTransports
 
 /// A failing world that was made smaller.
 public struct SoakShrunk: Sendable {
-  /// How the world of the seed came out.
+  /// The result of the seed's world.
   public let original: SoakOutcome
   /// The plan of the seed.
   public let before: SoakPlan
-  /// The smallest that breaks the same rule.
+  /// The smallest plan that breaks the same rule.
   public let plan: SoakPlan
-  /// How that comes out.
+  /// Its result.
   public let outcome: SoakOutcome
   /// The rule.
   public let rule: SoakRule
-  /// How many worlds were played to find it.
+  /// How many worlds were played to find the smallest plan.
   public let worldsPlayed: Int
 
-  /// What it breaks, in the words of the smaller world.
+  /// The broken rule, as seen in the smallest world.
   public var violation: SoakViolation? { outcome.violations.first { $0.rule == rule } }
 
-  /// The smaller world as a scenario's file.
+  /// The smallest world as a scenario file.
   public var fileText: String {
     plan.fileText(
       description: violation.map { "\($0.rule): \($0.text)" } ?? "\(rule)",
@@ -40,9 +40,9 @@ extension SoakPlan {
   }
 }
 
-/// Shrinks failing worlds side by side: those with the lowest seeds, so many and no more.
+/// Shrinks failing worlds in parallel: those with the lowest seeds, up to a number.
 public final class SoakShrinking: Sendable {
-  /// More than these explain nothing further.
+  /// More would explain nothing further.
   public static let most = 10
 
   private struct State {
@@ -57,14 +57,14 @@ public final class SoakShrinking: Sendable {
   private let jobs: Int
   private let state = Locked(State())
 
-  /// Nothing is shrunk yet. Failures come in the order of their seeds.
+  /// Nothing is shrunk yet. Failures are in the order of their seeds.
   public init(_ recipe: SoakRecipe, _ failures: [SoakOutcome], jobs: Int) {
     self.recipe = recipe
     self.failures = Array(failures.prefix(Self.most))
     self.jobs = jobs
   }
 
-  /// What was shrunk so far, in the order of the seeds. What was stopped is as small as it got.
+  /// The worlds shrunk so far, in the order of their seeds; after a stop they are as small as they got.
   public var results: [SoakShrunk] {
     state.withLock { $0.results.sorted { $0.original.seed < $1.original.seed } }
   }
@@ -72,7 +72,7 @@ public final class SoakShrinking: Sendable {
   /// Whether all is done.
   public var isOver: Bool { state.withLock { $0.isOver } }
 
-  /// What is as small as it got stays so.
+  /// Stops; worlds stay as small as they got.
   public func stop() {
     state.withLock { $0.isStopped = true }
   }

@@ -2,14 +2,14 @@ import AccessoryCore
 import AccessoryProfiles
 import AccessoryTransports
 
-/// What can be made simpler in a plan without leaving whole parts out. Each is a change that may be tried, and does
-/// nothing where there is nothing left to simplify.
+/// Simplifications of a plan that do not leave out whole parts. Each is a change to try, and does
+/// nothing when there is nothing left to simplify.
 enum SoakSimplification {
   typealias Change = (inout SoakPlan) -> Void
 
   // MARK: Choices
 
-  /// Choices that go back to their defaults.
+  /// Settings that return to their defaults.
   static func choices(of plan: SoakPlan, keepingProfiles: Bool) -> [Change] {
     var changes: [Change] = [
       { $0.deviceLink = SoakLinkChoices() }, { $0.deviceFlicker = nil }, { $0.line = World.Settings.Line() },
@@ -86,7 +86,7 @@ enum SoakSimplification {
     if case .streams(let streams) = accessory.conduct { Array(streams.indices) } else { [] }
   }
 
-  /// Parameters of a fault that need not be given.
+  /// Parameters of a fault that can be left out.
   private static func parameters(of fault: Fault, _ place: Int) -> [Change] {
     fault.arguments.given.map { left in
       { plan in
@@ -100,7 +100,7 @@ enum SoakSimplification {
 
   // MARK: Numbers
 
-  /// Times and sizes that become smaller; each may help more than once.
+  /// Times and sizes to reduce; each may help more than once.
   static func numbers(of plan: SoakPlan) -> [Change] {
     var changes: [Change] = [
       { $0.length = $0.lastStep },
@@ -147,7 +147,7 @@ enum SoakSimplification {
 extension SoakPlan {
   fileprivate var lastStep: Duration { steps.last?.at ?? .zero }
 
-  /// Moves a step within what its neighbours leave it; `time` gets the earliest time and the present one.
+  /// Moves a step between its neighbours; `time` gets the earliest possible time and the current one.
   fileprivate mutating func moveStep(_ place: Int, _ time: (Duration, Duration) -> Duration) {
     guard steps.indices.contains(place) else { return }
     let earliest = place == 0 ? .zero : steps[place - 1].at
@@ -164,13 +164,13 @@ extension SoakPlan.Accessory {
 }
 
 extension SoakStreamPlan {
-  /// Simpler in one respect each.
+  /// Each is simpler in one respect.
   fileprivate static let simplifications: [@Sendable (inout SoakStreamPlan) -> Void] = [
     { $0.reading = .eager }, { $0.closing = .never }, { $0.think = .zero }, { $0.chunk = max(1, $0.bytes) },
     { $0.protocolNumber = 0 },
   ]
 
-  /// Simpler in every respect but how much it writes.
+  /// Simpler in every respect except how much it writes.
   fileprivate mutating func simplify() {
     for simplify in Self.simplifications { simplify(&self) }
   }
@@ -196,7 +196,7 @@ extension Fault {
       let known = definition.parameters.first(where: { $0.name == parameter })
     else { return self }
     let value = OptionValue.duration(change(duration))
-    // A time of nothing means "for ever" to some parameters.
+    // Zero means "forever" for some parameters.
     guard change(duration) >= .milliseconds(1), known.admits(value) else { return self }
     return setting(parameter, to: value)
   }

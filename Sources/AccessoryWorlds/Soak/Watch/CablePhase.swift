@@ -1,6 +1,6 @@
 import IAP2
 
-/// How far the two ends of a cable have come, as somebody who reads along would say.
+/// How far the two ends of a cable have come, as seen by an observer of the wire.
 enum CablePhase {
   case detection
   case synchronization
@@ -9,7 +9,7 @@ enum CablePhase {
   case ready
   case session
 
-  /// The corner that a cut in this phase is.
+  /// The corner of a cut in this phase.
   var corner: SoakCoverage.Corner {
     switch self {
     case .detection: .cutInDetection
@@ -22,7 +22,7 @@ enum CablePhase {
   }
 }
 
-/// Reads along on a cable to know its phase.
+/// Observes a cable to know its phase.
 struct PhaseWatch {
   private(set) var phase = CablePhase.detection
   private var isAuthenticated = false

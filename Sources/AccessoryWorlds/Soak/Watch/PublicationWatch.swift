@@ -2,11 +2,11 @@ import AccessorySessions
 
 /// Watches a device's connects and disconnects.
 ///
-/// The rules: each connect has its disconnect; a number is issued once; a session is opened only on a protocol that
-/// the accessory offers at that time.
+/// The rules: each connect has its disconnect; a connection ID is used once; a session is opened only on a protocol
+/// that the accessory offers at that moment.
 struct PublicationWatch {
   private var seen: [Int] = []
-  /// The numbers published now.
+  /// The connection IDs that are published now.
   private(set) var published: [Int] = []
 
   /// What is wrong with an event; nil when nothing is.

@@ -1,4 +1,4 @@
-/// A hash of everything that happened in a world, in order: the same in every process, which Swift's own is not.
+/// A hash of everything that happened in a world, in order: the same in every process, unlike Swift's own hashes.
 struct RunningHash {
   private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 

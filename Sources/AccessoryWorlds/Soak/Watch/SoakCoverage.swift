@@ -1,9 +1,9 @@
 import AccessoryTransports
 import IAP2
 
-/// How often seeded worlds reached the corners that they are there for.
+/// How often seeded worlds reached the corners of the protocol.
 ///
-/// A run of many seeds in which one of these is zero proves less than it seems to, and fails.
+/// A run of many seeds in which one of these is zero did not test that corner, and fails.
 public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
   /// A corner.
   public enum Corner: Int, CaseIterable, Sendable {
@@ -13,25 +13,25 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
     case connect, emptyConnect, sessionOpened, sessionRefused, sessionEndedUnread, sessionClosedByDevice
     case sessionClosedByAccessory, sessionEndedByLink, sessionEndedByCable, sessionDeniedByAPI, bytesDelivered
 
-    /// Its word on the command line, in files and in JSON: `giveUp`.
+    /// Its name on the command line, in files and in JSON: `giveUp`.
     public var word: String { "\(self)" }
 
-    /// The corner of this word.
+    /// The corner of this name.
     public static func named(_ word: String) -> Corner? { allCases.first { $0.word == word } }
 
-    /// The corner's name in the table.
+    /// The corner's description in the table.
     public var name: String {
       switch self {
       case .linkUp: "link came up"
-      case .retransmission: "packet sent again after a timeout"
+      case .retransmission: "packet retransmitted after a timeout"
       case .wrap: "sequence number wrapped"
       case .giveUp: "link given up"
-      case .duplicate: "packet came twice"
-      case .ahead: "packet came ahead of a gap"
-      case .outsideWindow: "packet came outside the window"
+      case .duplicate: "packet arrived twice"
+      case .ahead: "packet arrived ahead of a gap"
+      case .outsideWindow: "packet arrived outside the window"
       case .spoiled: "packet with a wrong checksum"
       case .skippedBytes: "bytes that belong to no packet"
-      case .hastened: "packet sent again for an extended acknowledgement"
+      case .hastened: "packet retransmitted for an extended acknowledgement"
       case .windowFull: "packet waited for the window"
       case .withheldAcknowledgements: "acknowledgements withheld for a full session"
       case .noRoom: "packet dropped for a full session"
@@ -52,7 +52,7 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
       case .sessionClosedByAccessory: "session closed by the accessory"
       case .sessionEndedByLink: "session ended with its link"
       case .sessionEndedByCable: "session ended with its cable"
-      case .sessionDeniedByAPI: "session asked for where none is offered"
+      case .sessionDeniedByAPI: "session denied because its protocol is not offered"
       case .bytesDelivered: "bytes delivered"
       }
     }
@@ -70,7 +70,7 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
     set { counts[corner.rawValue] = newValue }
   }
 
-  /// How often a fault did what it is for.
+  /// How often a fault took effect.
   public func hits(of fault: FaultDefinition) -> Int {
     FaultDefinition.all.firstIndex(of: fault).map { faults[$0] } ?? 0
   }
@@ -101,7 +101,7 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
     for index in left.faults.indices { left.faults[index] += right.faults[index] }
   }
 
-  /// The names of what was never reached.
+  /// The names of corners that were never reached.
   public var missing: [String] {
     rows.filter { $0.count == 0 }.map(\.name)
   }

@@ -1,9 +1,9 @@
 import AccessoryCore
 import AccessorySessions
 
-/// What the watchers of one world have seen: broken rules, corners reached, and the hash of all that happened.
+/// The record of one world: broken rules, corners reached, and the hash of everything that happened.
 final class SoakRecord {
-  /// More than these explain nothing further.
+  /// More would explain nothing further.
   private static let most = 20
 
   private(set) var violations: [SoakViolation] = []
@@ -11,10 +11,10 @@ final class SoakRecord {
   var hash = RunningHash()
   var leaks = LeakWatch()
   private(set) var publications = PublicationWatch()
-  /// How often a link went down at either end, resets by the device included.
+  /// How often a link went down at either end, including resets by the device.
   private(set) var linkDowns = 0
 
-  /// Whether an event was told since this was last reset.
+  /// Whether there was an event since this was last reset.
   var hasNews = false
 
   /// A rule was broken.

@@ -2,31 +2,31 @@ import AccessoryCore
 
 /// The rules that hold after every step of every seeded world.
 public enum SoakRule: Hashable, Sendable, CustomStringConvertible {
-  /// What one end reads is the beginning of what the other has written.
+  /// What one end reads is a prefix of what the other has written.
   case bytes
-  /// What was written before an orderly close arrives, and so does what is written in a session that stays open.
+  /// What was written before an orderly close, or into a session that stays open, arrives.
   case delivery
-  /// The end of a session is told to both ends.
+  /// A session that ends for one end ends for both.
   case ending
-  /// Each connect has its disconnect, and a connection ID is never issued again.
+  /// Each connect has its disconnect, and a connection ID is never used again.
   case publication
-  /// A session is opened only on a protocol that the accessory offers then, and only when an app asked for it.
+  /// A session is opened only on a protocol that the accessory offers at that moment, and only for an app.
   case opening
-  /// No more packets are unacknowledged than the other end takes.
+  /// No more packets are unacknowledged than the other end announced.
   case window
-  /// No packet is longer than the other end takes.
+  /// No packet is longer than the other end announced.
   case packetLength
   /// Packets are numbered one after the other, once both SYNs were exchanged.
   case numbering
   /// Only what arrived is acknowledged.
   case acknowledgement
-  /// What is sent is packets, each with its right checksums.
+  /// Only packets with correct checksums are sent.
   case packets
   /// An accessory can be plugged in whenever it is not.
   case plugging
-  /// What was begun comes to an end.
+  /// Everything comes to an end.
   case end
-  /// Nothing is held at the end that nobody needs.
+  /// Nothing unneeded stays in memory.
   case leak
   /// A corner that the plan forbids is not reached.
   case forbidden(SoakCoverage.Corner)

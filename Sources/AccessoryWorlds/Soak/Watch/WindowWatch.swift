@@ -1,15 +1,15 @@
 import AccessoryTransports
 import IAP2
 
-/// Watches one end of a cable and says when that end breaks a rule of the link that can be seen on the wire.
+/// Watches one end of a cable and reports when that end breaks a rule of the link, as seen on the wire.
 ///
-/// It knows nothing but the packets that this end sends and receives, and asks the link nothing, so that a mistake of
-/// the link is not its mistake as well. The rules, all about what this end *sends*:
+/// It uses only the packets that this end sends and receives, and not the link's state, so a defect of the link is not
+/// its defect as well. The rules, all about what this end *sends*:
 /// - never more packets unacknowledged than the other end announced;
 /// - none longer than the other end announced;
 /// - numbers one after the other, and none before both SYNs were exchanged;
-/// - no acknowledgement of what did not arrive. (Not judged on a link without acknowledgements, where more packets than
-///   there are numbers may arrive while one waits to be sent.)
+/// - no acknowledgement of what did not arrive. (Not checked on a link without acknowledgements, where more packets
+///   than there are numbers may arrive while one waits to be sent.)
 ///
 /// ```
 ///   idle ──SYN sent──▶ synchronizing ──anything else sent──▶ up ──SYN sent──▶ synchronizing
@@ -21,7 +21,7 @@ struct WindowWatch {
     case up
   }
 
-  /// How many links without acknowledgements came up.
+  /// How many links without acknowledgements have come up.
   private(set) var linksWithoutAcknowledgements = 0
   private let end: Transcript.End
   private var state = State.idle
@@ -30,7 +30,7 @@ struct WindowWatch {
   private var lastSent: UInt8 = 0
   private var acknowledged: UInt8 = 0
   private var ownParameters: LinkParameters?
-  /// The other end's, as far as this end has taken them.
+  /// The other end's numbers, as far as this end has received them.
   private var peerParameters: LinkParameters?
   private var lastInOrder: UInt8 = 0
   /// Numbers received ahead of a gap.
@@ -71,7 +71,7 @@ struct WindowWatch {
       offers.append((header.sequence, parameters))
       if offers.count > 16 { offers.removeFirst() }
     case .accessory:
-      // Only an answer to the SYN that is out, and only while there is one.
+      // Only an answer to the pending SYN, and only while one is pending.
       guard state == .synchronizing, header.acknowledgement == synSequence else { return }
       peerParameters = parameters
       startReceiving(after: header.sequence)
@@ -88,7 +88,7 @@ struct WindowWatch {
   /// What is wrong with a packet that this end sends; nil when nothing is.
   mutating func sent(_ header: PacketHeader, payload: RawSpan) -> SoakComplaint? {
     if header.control.contains(.syn) { return sentSynchronization(header, payload) }
-    // A reset and a sleep end a link; their numbers are nobody's concern.
+    // A reset and a sleep end a link; their numbers do not matter.
     if !header.control.isDisjoint(with: [.rst, .slp]) { return nil }
     guard let peer = peerParameters, state != .idle else {
       return SoakComplaint(.numbering, "sent a packet (\(header.control)) before the link was synchronised")
@@ -99,7 +99,7 @@ struct WindowWatch {
     let number = payload.byteCount > 0 && !header.control.contains(.eak) ? wrongNumber(header, peer) : nil
     if Int(header.length) > Int(peer.maximumPacketLength) {
       return SoakComplaint(
-        .packetLength, "sent a packet of \(header.length) bytes, and the other end takes \(peer.maximumPacketLength)")
+        .packetLength, "sent a packet of \(header.length) bytes; the other end accepts \(peer.maximumPacketLength)")
     }
     return acknowledgement ?? number
   }
@@ -113,7 +113,7 @@ struct WindowWatch {
 
   private mutating func wrongNumber(_ header: PacketHeader, _ peer: LinkParameters) -> SoakComplaint? {
     let step = header.sequence &- lastSent
-    // Sent before: it need only not be one that was never sent.
+    // A retransmission: any number that was sent before.
     if !isZeroAcknowledgement, step == 0 || step >= 128 { return nil }
     defer { lastSent = header.sequence }
     guard step == 1 else {
@@ -123,7 +123,7 @@ struct WindowWatch {
     if !isZeroAcknowledgement, header.sequence &- acknowledged > window {
       return SoakComplaint(
         .window,
-        "has packets \(acknowledged &+ 1) to \(header.sequence) unacknowledged, and the other end takes \(window)")
+        "has packets \(acknowledged &+ 1) to \(header.sequence) unacknowledged; the other end accepts \(window)")
     }
     return nil
   }

@@ -3,7 +3,7 @@ import AccessorySessions
 import AccessoryTransports
 import IAP2
 
-/// A channel around one end of a world's cable that reads along: it feeds the watches and changes nothing.
+/// A channel around one end of a world's cable that observes it for the watches and changes nothing.
 final class WireWatch: Channel, ChannelHandler {
   private let inner: any Channel
   private let place: CableEnd
@@ -16,12 +16,12 @@ final class WireWatch: Channel, ChannelHandler {
   private var sending = PacketScanner()
   private var receiving: PacketScanner
 
-  /// `maximumLength` is the longest packet that this end takes: what claims to be longer is no packet to it.
+  /// `maximumLength` is the longest packet that this end accepts; a longer one is not a packet for it.
   init(
     around inner: any Channel, at place: CableEnd, maximumLength: UInt16, _ record: SoakRecord,
     on loop: any EventLoop
   ) {
-    // As a peer does, so that both find the same packets in the same bytes.
+    // As a peer does it, so that both find the same packets.
     receiving = PacketScanner(maximumLength: max(maximumLength, 128))
     self.inner = inner
     self.place = place
@@ -81,7 +81,7 @@ final class WireWatch: Channel, ChannelHandler {
     told?.channel(self, endedWith: end)
   }
 
-  // MARK: Reading along
+  // MARK: Observing
 
   private func note(_ bytes: RawSpan, _ direction: UInt64) {
     record.hash.add(UInt64(bitPattern: loop.now.nanoseconds) << 2 | direction << 1 | (place.end == .device ? 1 : 0))
@@ -123,7 +123,7 @@ final class WireWatch: Channel, ChannelHandler {
     record.violation(rule, "cable \(place.cable): the \(place.end) \(what)", at: loop.now)
   }
 
-  /// For coverage alone: what the link says it has done.
+  /// For coverage only: the counters of the link.
   private func finish() {
     record.coverage[.zeroAcknowledgementLink] += window.linksWithoutAcknowledgements
     if let connection = handler as? Connection<DevicePeer> {
