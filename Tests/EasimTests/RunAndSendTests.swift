@@ -151,7 +151,7 @@ import Testing
     let accessory = try Accessory(on: .unix, in: place, "--for", "50ms")
     let run = try accessory.program.wait()
     #expect(run.ending == .exit(0))
-    #expect(run.out.contains("unplugged: its time is up"))
+    #expect(run.out.contains("unplugged: the time of --for is over"))
     #expect(!place.has("glasses.sock"))
   }
 }

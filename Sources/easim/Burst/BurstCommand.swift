@@ -42,7 +42,8 @@ extension CommandSpec {
         name: "--report", value: "FILE", summary: "write the report: .json, .html, .xml (JUnit), .hgrm (percentiles)",
         isRepeatable: true),
       OptionSpec(name: "--baseline", value: "FILE", summary: "fail when the result is worse than in this JSON report"),
-      OptionSpec(name: "--tolerance", value: "PERCENT", summary: "how much worse than the baseline is accepted (default 10%)"),
+      OptionSpec(
+        name: "--tolerance", value: "PERCENT", summary: "how much worse than the baseline is accepted (default 10%)"),
       .fault, .seed, .protocolName, .infoPlist, .allProtocols, .allowRemote, .timeout, .json, .transcript,
     ],
     examples: [

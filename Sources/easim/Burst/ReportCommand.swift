@@ -13,10 +13,12 @@ extension CommandSpec {
       """,
     options: [
       OptionSpec(
-        name: "--report", value: "FILE", summary: "write the report: .json, .html, .xml (JUnit), .hgrm (percentiles, µs)",
+        name: "--report", value: "FILE",
+        summary: "write the report: .json, .html, .xml (JUnit), .hgrm (percentiles, µs)",
         isRepeatable: true),
       OptionSpec(name: "--baseline", value: "FILE", summary: "fail when the result is worse than in this JSON report"),
-      OptionSpec(name: "--tolerance", value: "PERCENT", summary: "how much worse than the baseline is accepted (default 10%)"),
+      OptionSpec(
+        name: "--tolerance", value: "PERCENT", summary: "how much worse than the baseline is accepted (default 10%)"),
       OptionSpec(name: "--json", summary: "print the report in JSON"),
     ],
     examples: [
@@ -39,7 +41,8 @@ private func runReport(_ arguments: ParsedArguments, _ console: Console) throws 
   for report in reports.dropFirst() {
     if report.plan != sum.plan {
       let plan = report.plan
-      console.err("easim: warning: the reports have different plans: \(plan.size) bytes, \(plan.pace), \(plan.verification)")
+      console.err(
+        "easim: warning: the reports have different plans: \(plan.size) bytes, \(plan.pace), \(plan.verification)")
     }
     sum.merge(report)
   }

@@ -6,7 +6,8 @@ import AccessorySessions
 extension CommandSpec {
   /// `easim info`.
   static let info = CommandSpec(
-    name: "info", summary: "show all properties of one accessory, as Apple prints them", arguments: "[ADDR]", argumentCount: 0...1,
+    name: "info", summary: "show all properties of one accessory, as Apple prints them", arguments: "[ADDR]",
+    argumentCount: 0...1,
     details: """
       Connect to the accessory at ADDR (default: the only one on the bench) as an Apple device would, wait until it lists
       its protocols (through a flicker, if there is one), and print it in the layout of EAAccessory's debug description.

@@ -35,8 +35,10 @@ extension CommandSpec {
         name: "--behavior", value: "B",
         summary: "replace the behaviour of the profile (see above)"),
       OptionSpec(
-        name: "--quirk", value: "Q", summary: "add a quirk, such as flicker or session,answer=refuse", isRepeatable: true),
-      OptionSpec(name: "--scenario", value: "NAME", summary: "play the accessories and cables of a scenario (see above)"),
+        name: "--quirk", value: "Q", summary: "add a quirk, such as flicker or session,answer=refuse",
+        isRepeatable: true),
+      OptionSpec(
+        name: "--scenario", value: "NAME", summary: "play the accessories and cables of a scenario (see above)"),
       OptionSpec(name: "--for", value: "TIME", summary: "unplug after TIME"),
       .fault, .allowRemote, .json, .seed, .transcript,
     ],
@@ -77,7 +79,9 @@ private func runRun(_ arguments: ParsedArguments, _ console: Console) throws -> 
     accessories.append(accessory)
   }
   _ = stage.run(until: { false }, limit: limit)
-  for accessory in accessories { accessory.unplug(stage.signal.map { _ in stage.signalName } ?? "the time of --for is over") }
+  for accessory in accessories {
+    accessory.unplug(stage.signal.map { _ in stage.signalName } ?? "the time of --for is over")
+  }
   // Programs of the last sessions get the time that they are promised.
   stage.settle(until: { accessories.allSatisfy { $0.runningPrograms == 0 } }, limit: ExecBehavior.grace * 3)
   let served = sessions.counted("session was served", "sessions were served")

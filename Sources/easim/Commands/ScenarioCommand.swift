@@ -23,7 +23,8 @@ extension CommandSpec {
       """,
     options: [
       OptionSpec(
-        name: "--client", value: "C", summary: "the app: SoundClient (default), naive (the client that breaks), or another"),
+        name: "--client", value: "C",
+        summary: "the app: SoundClient (default), naive (the client that breaks), or another"),
       OptionSpec(name: "--file", summary: "show the scenario's file instead of its page"),
       OptionSpec(name: "--real-time", summary: "play in real time, with real authentication"),
       OptionSpec(name: "--at", value: "ADDR", summary: "play with the accessories at ADDR, in real time"),

@@ -33,7 +33,7 @@ final class Console {
       return
     }
     lost.insert(name)
-    err("easim: \(name): \(String(cString: strerror(code))); the output is incomplete")
+    err("easim: \(name): \(String(cString: strerror(code))); what was to be written there is incomplete")
   }
 
   /// A line of progress or complaint.

@@ -67,7 +67,7 @@ import Testing
     #expect(demo.type("open com.example.ecko") == [])
     #expect(
       demo.pass(.seconds(10)) == [
-        "! no session within 10s: nothing connected offers com.example.ecko, but com.example.echo, "
+        "! no session within 10s: no connected accessory offers com.example.ecko; offered: com.example.echo, "
           + "com.example.other, did you mean com.example.echo?"
       ])
   }
