@@ -52,7 +52,9 @@ enum Machine {
       watch?.cancel()
       finding =
         watch == nil
-        ? .limited("the kernel does not report the end of a process, so easim polls once a second", remedy: "use Linux 5.3 or later")
+        ? .limited(
+          "the kernel does not report the end of a process, so easim polls once a second",
+          remedy: "use Linux 5.3 or later")
         : .works("process descriptors")
     } catch {
       finding = .fails("\(error)", remedy: "ulimit -n 4096")
