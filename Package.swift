@@ -137,7 +137,8 @@ let package = Package(
 
     // What several test targets share.
     .target(
-      name: "ChannelSuite", dependencies: ["AccessoryCore"], path: "Tests/Support/ChannelSuite", swiftSettings: settings
+      name: "ChannelSuite", dependencies: ["AccessoryCore", "CLinux"], path: "Tests/Support/ChannelSuite",
+      swiftSettings: settings
     ),
 
     // The same suite on USB, for a guest of the kernel lane.
@@ -176,7 +177,8 @@ let package = Package(
     tests(
       "AccessoryTransportsTests",
       ["AccessoryCore", "AccessoryTransports", "ChannelSuite", "CLinux", "IAP2", "TestSupport"]),
-    tests("AccessoryUSBTests", ["AccessoryUSB", "AccessoryTransports", "AccessoryCore", "TestSupport"]),
+    tests(
+      "AccessoryUSBTests", ["AccessoryUSB", "AccessoryTransports", "AccessoryCore", "ChannelSuite", "TestSupport"]),
     tests("CertificatesTests", ["Certificates", "AccessoryCore", "CCrypto", "CLinux"]),
     tests(
       "AccessoryCablesTests",

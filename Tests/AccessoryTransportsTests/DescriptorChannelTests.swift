@@ -1,5 +1,6 @@
 import AccessoryCore
 import AccessoryTransports
+import ChannelSuite
 import Glibc
 import TestSupport
 import Testing
@@ -55,25 +56,63 @@ import Testing
     other.close()
     let before = loop.turns
     #expect(!loop.run(until: { recorder.end != nil }, limit: .milliseconds(10)))
-    #expect(loop.turns - before <= 2)
+    // The hang-up is reported twice; the third turn is the one that ended the wait.
+    #expect(loop.turns - before <= 3)
     channel.resumeReading()
     #expect(loop.run(until: { recorder.end != nil }, limit: hangLimit))
     #expect(recorder.text == "last words")
     #expect(recorder.end == .closedByPeer)
   }
 
-  @Test func aPausedChannelThatWaitsForRoomSleepsThroughAHangUp() {
+  @Test func aPausedChannelThatWaitsForRoomEndsWithAHangUp() {
     let recorder = channel.startRecording()
     while channel.send([UInt8](repeating: 0, count: 100_000)) == 100_000 {}
     channel.pauseReading()
     other.write("last words")
     other.close()
-    let before = loop.turns
-    #expect(!loop.run(until: { recorder.end != nil }, limit: .milliseconds(10)))
-    #expect(loop.turns - before <= 3)
+    #expect(loop.run(until: { recorder.end != nil }, limit: hangLimit))
+    #expect(recorder.text == "")
+    #expect(recorder.end == .lost("Connection reset by peer; 10 bytes that it had sent were not read"))
+  }
+
+  @Test func whatArrivedBeforeAResetIsReadBeforeTheEnd() throws {
+    let pair = try DescriptorEnd.pair(.tcp)
+    let channel = DescriptorChannel(taking: pair.nonBlocking, as: .socket, on: loop)
+    pair.other.send(Array("last words".utf8))
+    pair.other.die(.reset)
+    let recorder = channel.startRecording()
+    #expect(loop.run(until: { recorder.end != nil }, limit: hangLimit))
+    #expect(recorder.text == "last words")
+    #expect(recorder.end == .lost("Connection reset by peer"))
+  }
+
+  /// The other end could still send, but nothing can be sent to it.
+  @Test(arguments: [false, true]) func anOtherEndThatTakesNothingAnyMoreEndsTheChannel(isPaused: Bool) {
+    let recorder = channel.startRecording()
+    other.write("last words")
+    other.shutDownReading()
+    if isPaused {
+      #expect(loop.run(until: { recorder.text == "last words" }, limit: hangLimit))
+      channel.pauseReading()
+    }
+    #expect(channel.send("are you there?") == 0)
+    #expect(recorder.end == nil)
+    #expect(loop.run(until: { recorder.end != nil }, limit: hangLimit))
+    #expect(recorder.text == "last words")
+    #expect(recorder.end == .lost("Broken pipe"))
+  }
+
+  @Test func aChannelThatIsPausedAgainHearsOfAHalfCloseAgain() {
+    let recorder = channel.startRecording()
+    recorder.onReceived = { [channel] in channel.pauseReading() }
+    channel.pauseReading()
+    other.write("last words")
+    other.shutDownWriting()
+    #expect(!loop.run(until: { recorder.end != nil }, limit: .milliseconds(5)))
     channel.resumeReading()
     #expect(loop.run(until: { recorder.end != nil }, limit: hangLimit))
     #expect(recorder.text == "last words")
+    #expect(recorder.end == .closedByPeer)
   }
 
   @Test func aSendIntoABrokenPipeTakesNothingAndLeavesTheLastWordsReadable() {

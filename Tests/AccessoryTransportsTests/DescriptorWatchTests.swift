@@ -126,6 +126,27 @@ import Testing
     watch.cancel()
   }
 
+  @Test func aHalfCloseIsReportedForAsLongAsItIsAskedFor() throws {
+    let pair = try RawSocket.pair()
+    defer { close(pair.nonBlocking) }
+    var seen: [Readiness] = []
+    let watch = try loop.watch(pair.nonBlocking, for: .halfClosed, Handler { seen.append($0) })
+    pair.other.write("x")
+    turn()
+    #expect(seen == [], "bytes are not asked for")
+    pair.other.shutDownWriting()
+    turn()
+    turn()
+    #expect(seen == [.halfClosed, .halfClosed])
+    watch.change(to: [])
+    for _ in 0..<3 { turn() }
+    #expect(seen.count == 2)
+    watch.change(to: .readable)
+    turn()
+    #expect(seen.last == .readable)
+    watch.cancel()
+  }
+
   @Test func aFileThatEpollRefusesIsPolledWhileItIsWaitedFor() throws {
     let directory = TemporaryFolder()
     let file = open(directory.path + "/file", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)

@@ -70,6 +70,12 @@ final class RawSocket: @unchecked Sendable {
     return send(descriptor, &byte, 1, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) < 0 && errno == EPIPE
   }
 
+  /// Closes the reading half.
+  func shutDownReading() { shutdown(descriptor, Int32(SHUT_RD)) }
+
+  /// Closes the writing half.
+  func shutDownWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
+
   func close() {
     if descriptor >= 0 { Glibc.close(descriptor) }
     descriptor = -1

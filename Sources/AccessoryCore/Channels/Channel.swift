@@ -8,6 +8,14 @@
 /// ``close()`` by its owner, after which the handler hears nothing more, or
 /// ``ChannelHandler/channel(_:endedWith:)``, after which `send` takes nothing.
 ///
+/// **The end while reading is paused.** If nothing is unread, the end is reported at once. If bytes are unread, an orderly end
+/// waits for ``resumeReading()``, because those bytes come first. Two ends do not wait, and drop the unread bytes:
+///
+/// - the other end is lost, by a reset, a hang-up or an unplugged device;
+/// - the other end is gone and a `send` took less than it was given, so that the owner would wait for room for ever.
+///
+/// Such an end is never ``ChannelEnd/closedByPeer``, and its text says how many bytes were not read.
+///
 /// Faults and transcripts are channels around a channel.
 public protocol Channel: AnyObject {
   /// Whether one `send` is one transfer on the medium (USB). Then a sender keeps packets apart; where it is false they
@@ -71,6 +79,17 @@ public enum ChannelEnd: Error, Equatable, Sendable, CustomStringConvertible {
   case lost(String)
   /// This end could not go on; the text says what the system said.
   case failed(String)
+
+  /// This end for a paused channel that drops `unread` bytes. Bytes are dropped only by a loss, so ``closedByPeer`` becomes one.
+  public func dropping(unread: Int) -> ChannelEnd {
+    if unread == 0 { return self }
+    let dropped = "\(unread) bytes that it had sent were not read"
+    return switch self {
+    case .closedByPeer: .lost("it closed the channel; \(dropped)")
+    case .lost(let why): .lost("\(why); \(dropped)")
+    case .failed(let what): .failed("\(what); \(dropped)")
+    }
+  }
 
   /// A sentence fragment for messages: "the other end closed the channel".
   public var description: String {

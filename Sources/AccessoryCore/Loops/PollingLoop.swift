@@ -27,6 +27,8 @@ public struct Readiness: OptionSet, Sendable {
   public static let writable = Readiness(rawValue: 2)
   /// The other side is gone, or the descriptor is in error. Always reported, never asked for.
   public static let hangup = Readiness(rawValue: 4)
+  /// The other side sends no more; bytes that it sent before may be unread. Useful without ``readable``, which includes the end.
+  public static let halfClosed = Readiness(rawValue: 8)
 }
 
 /// What is told that a descriptor is ready.

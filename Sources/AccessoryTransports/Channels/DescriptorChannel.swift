@@ -8,9 +8,12 @@ import Glibc
 /// `send` fell short.
 ///
 /// **The end.** The reading side decides it, so that everything the other end sent before it left is delivered first:
-/// a broken pipe found by `send` only stops sending. Then the end of the file is ``ChannelEnd/closedByPeer``, unless a
-/// reset was seen; a reset is ``ChannelEnd/lost(_:)``; a terminal that hangs up gives what its maker says. While reading
-/// is paused the end is reported as soon as nothing is left to read.
+/// a broken pipe found by `send` stops sending, and ends the channel once everything is read. Then the end of the file is
+/// ``ChannelEnd/closedByPeer``, unless a reset was seen; a reset is ``ChannelEnd/lost(_:)``; a terminal that hangs up gives
+/// what its maker says.
+///
+/// While reading is paused the kernel still reports half-closes, hang-ups and errors. The channel then follows the rule of
+/// ``Channel``. If the end has to wait for ``resumeReading()``, the kernel is not asked again, which would keep the loop awake.
 ///
 /// **Closing.** What was taken still goes out: the descriptor stays open for a moment after ``close()``, in the hands of
 /// ``ClosingSocket`` or ``ClosingTerminal``, while the channel itself is over at once.
@@ -45,6 +48,10 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   @exclusivity(unchecked) private var senderWaits = false
   /// Set when nothing can be sent any more; the end follows from the reading side.
   @exclusivity(unchecked) private var sendFailure: Int32?
+  /// Whether a `send` was refused because of ``sendFailure``. The channel then ends once everything is read.
+  @exclusivity(unchecked) private var isRefused = false
+  /// Whether the kernel reported, while reading was paused, that the other end sends no more.
+  @exclusivity(unchecked) private var isHalfClosed = false
   @exclusivity(unchecked) private var interest: Readiness = []
 
   /// Makes a channel of a non-blocking descriptor, which the channel closes at its end.
@@ -76,6 +83,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     interest = wantedInterest
     do {
       state = .started(handler, try loop.watch(descriptor, for: interest, self))
+      if isRefused { concludeLater() }
     } catch {
       state = .failing
       let end = ChannelEnd.failed("\(error)")
@@ -106,16 +114,26 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     case .made, .started: break
     case .failing, .over: return 0
     }
-    guard sendFailure == nil, total > 0 else { return 0 }
+    guard total > 0 else { return 0 }
+    guard sendFailure == nil else { return refuse() }
     let count = write()
     if count == total { return count }
     if count >= 0 || errno == EAGAIN || errno == EINTR {
       senderWaits = true
-    } else {
-      sendFailure = errno
+      updateInterest()
+      return max(0, count)
     }
+    sendFailure = errno
     updateInterest()
-    return max(0, count)
+    return refuse()
+  }
+
+  private func refuse() -> Int {
+    if !isRefused {
+      isRefused = true
+      concludeLater()
+    }
+    return 0
   }
 
   /// Leaves what arrives in the kernel, whose buffers fill up until the other end cannot send.
@@ -128,7 +146,8 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   /// Goes on.
   public func resumeReading() {
     loop.preconditionCurrent()
-    isPaused = false
+    // At the next pause less may be unread, so ask about half-closes again.
+    (isPaused, isHalfClosed) = (false, false)
     updateInterest()
   }
 
@@ -165,18 +184,50 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     case .made, .failing, .over: return
     case .started(let handler, _):
       if readiness.contains(.hangup), sendFailure == nil { sendFailure = EPIPE }
-      if !isPaused, !readiness.isDisjoint(with: [.readable, .hangup]) {
+      if readiness.contains(.halfClosed) { isHalfClosed = true }
+      if isPaused {
+        if !readiness.isDisjoint(with: [.hangup, .halfClosed]) { endWhilePaused(handler) }
+      } else if !readiness.isDisjoint(with: [.readable, .hangup]) {
         receive(handler)
-      } else if readiness.contains(.hangup), unreadCount == 0 {
-        receive(handler)
+        if isRefused { conclude() }
       }
       guard case .started = state else { return }
-      if readiness.contains(.writable), senderWaits {
+      if readiness.contains(.writable), senderWaits, sendFailure == nil {
         senderWaits = false
         handler.channelIsWritable(self)
       }
       updateInterest()
     }
+  }
+
+  /// The other end is gone or sends no more, and reading is paused.
+  private func endWhilePaused(_ handler: any ChannelHandler) {
+    let unread = unreadCount
+    if unread == 0 { return receive(handler) }
+    // A half-closed other end may still receive.
+    guard let sendFailure else { return }
+    let reason = pendingError
+    guard reason != 0 || senderWaits || isRefused else { return }
+    over()
+    handler.channel(self, endedWith: end(reason == 0 ? sendFailure : reason).dropping(unread: Int(unread)))
+  }
+
+  private func concludeLater() {
+    loop.schedule(after: .zero) { [weak self] in self?.conclude() }
+  }
+
+  /// Ends a channel that can send no more, once everything is read.
+  private func conclude() {
+    guard case .started(let handler, _) = state, let sendFailure else { return }
+    if unreadCount > 0 {
+      if isPaused { endWhilePaused(handler) }
+      return
+    }
+    receive(handler)
+    // The other end is still there but receives nothing.
+    guard case .started = state, unreadCount == 0 else { return }
+    over()
+    handler.channel(self, endedWith: end(sendFailure))
   }
 
   private func receive(_ handler: any ChannelHandler) {
@@ -194,9 +245,9 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
 
   /// What the end is called, from what reading said: 0 for the end of the file, or an error.
   private func end(_ code: Int32) -> ChannelEnd {
-    if case .terminal(let hangUp) = medium, code == 0 || code == EIO { return hangUp }
-    // A reset that `send` was told of is not told a second time.
-    let code = code == 0 && sendFailure == ECONNRESET ? ECONNRESET : code
+    if case .terminal(let hangUp) = medium, [0, EIO, EPIPE].contains(code) { return hangUp }
+    // An error that `send` was told of is not told a second time.
+    let code = code == 0 ? sendFailure.flatMap { $0 == EPIPE ? nil : $0 } ?? 0 : code
     switch code {
     case 0: return .closedByPeer
     case ECONNRESET, EPIPE, ETIMEDOUT, EHOSTUNREACH, ENETUNREACH, ENETDOWN, ENODEV, ENXIO:
@@ -206,7 +257,8 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   }
 
   private var wantedInterest: Readiness {
-    var wanted: Readiness = isPaused ? [] : .readable
+    var wanted: Readiness = []
+    if !isPaused { wanted.insert(.readable) } else if !isHalfClosed, sendFailure == nil { wanted.insert(.halfClosed) }
     if senderWaits, sendFailure == nil { wanted.insert(.writable) }
     return wanted
   }
@@ -256,6 +308,14 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
 
   private static func part(_ bytes: UnsafeRawBufferPointer) -> iovec {
     iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
+  }
+
+  /// The error that the kernel keeps for a socket, and clears by telling.
+  private var pendingError: Int32 {
+    switch medium {
+    case .socket: SocketOptions.pendingError(of: descriptor)
+    case .terminal: 0
+    }
   }
 
   private var unreadCount: Int32 {

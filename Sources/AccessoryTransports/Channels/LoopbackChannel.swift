@@ -93,7 +93,11 @@ public final class LoopbackChannel: Channel, TimerHandler {
   /// Takes what there is room for.
   public func send(_ bytes: RawSpan) -> Int {
     loop.preconditionCurrent()
-    guard state != .over, outbound.isOpen else { return 0 }
+    guard state != .over else { return 0 }
+    guard outbound.isOpen else {
+      if bytes.byteCount > 0 { waitInVain() }
+      return 0
+    }
     let taken = outbound.take(bytes, now: loop.now)
     if taken < bytes.byteCount { outbound.senderWaits = true }
     if taken > 0 { peer?.scheduleDelivery() }
@@ -107,6 +111,7 @@ public final class LoopbackChannel: Channel, TimerHandler {
   public func pauseReading() {
     loop.preconditionCurrent()
     isPaused = true
+    scheduleDelivery()
   }
 
   /// Goes on.
@@ -134,8 +139,19 @@ public final class LoopbackChannel: Channel, TimerHandler {
   }
 
   private func scheduleDelivery() {
-    guard state == .started, let next = inbound.nextArrival(wantsBytes: !isPaused) else { return }
-    delivery.arm(noLaterThan: max(next, loop.now))
+    guard state == .started else { return }
+    if let next = inbound.nextArrival(wantsBytes: !isPaused, endWaits: !isForsaken) {
+      delivery.arm(noLaterThan: max(next, loop.now))
+    }
+  }
+
+  /// Whether the other end is gone, the owner waits for room to send, and reading is paused. It would wait for ever.
+  private var isForsaken: Bool { isPaused && outbound.senderWaits && !outbound.isOpen }
+
+  /// The owner sends to an end that is gone.
+  private func waitInVain() {
+    outbound.senderWaits = true
+    scheduleDelivery()
   }
 
   /// It is time to deliver something.
@@ -152,7 +168,7 @@ public final class LoopbackChannel: Channel, TimerHandler {
       inbound.senderWaits = false
       peer?.thereIsRoom()
     }
-    guard let end = inbound.arrivedEnd(at: loop.now) else { return scheduleDelivery() }
+    guard let end = inbound.arrivedEnd(at: loop.now, waits: !isForsaken) else { return scheduleDelivery() }
     guard let handler else { return }
     finishState()
     outbound.cut(end, now: loop.now)

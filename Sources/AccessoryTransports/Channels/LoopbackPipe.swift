@@ -110,9 +110,13 @@ final class LoopbackPipe {
 
   // MARK: - Receiving
 
-  /// When the next thing happens to the receiver: bytes if it wants them, or the end if there are none.
-  func nextArrival(wantsBytes: Bool) -> Instant? {
-    if firstSegment < segments.count { return wantsBytes ? segments[firstSegment].arrival : nil }
+  /// When the receiver has something to do next: bytes if it wants them, or the end. With `endWaits` the end comes after all
+  /// bytes.
+  func nextArrival(wantsBytes: Bool, endWaits: Bool) -> Instant? {
+    if firstSegment < segments.count {
+      if wantsBytes { return segments[firstSegment].arrival }
+      if endWaits { return nil }
+    }
     return ending?.arrival
   }
 
@@ -158,10 +162,11 @@ final class LoopbackPipe {
     }
   }
 
-  /// The end, once it has arrived and nothing is left before it.
-  func arrivedEnd(at now: Instant) -> ChannelEnd? {
-    guard firstSegment == segments.count, let ending, ending.arrival <= now else { return nil }
-    return ending.end
+  /// The end, once it has arrived. If it `waits`, only when nothing is left before it; otherwise what is left is dropped.
+  func arrivedEnd(at now: Instant, waits: Bool) -> ChannelEnd? {
+    guard let ending, ending.arrival <= now else { return nil }
+    if firstSegment == segments.count { return ending.end }
+    return waits ? nil : ending.end.dropping(unread: held)
   }
 }
 

@@ -11,7 +11,8 @@ import AccessoryCore
 /// let channel = FaultChannel(around: socket, faults, random: SeededRandom(seed: 7), on: loop) { print($0) }
 /// ```
 ///
-/// An orderly end waits for what is held before it, in either direction; a cable that is lost loses that too.
+/// An orderly end waits for what is held before it, in either direction; a cable that is lost loses that too. A channel
+/// that its owner closed gives up when the channel inside takes nothing for ``closingTime``.
 public final class FaultChannel: Channel, ChannelHandler {
   private enum State {
     case made
@@ -21,6 +22,9 @@ public final class FaultChannel: Channel, ChannelHandler {
     case over
   }
 
+  /// How long a closed channel waits for the channel inside to take something.
+  static let closingTime = Duration.seconds(2)
+
   private let inner: any Channel
   private let loop: any EventLoop
   private let report: (FaultEvent) -> Void
@@ -28,10 +32,14 @@ public final class FaultChannel: Channel, ChannelHandler {
   private var outbound: FaultLane?
   private var state = State.made
   private var timer: LoopTimer?
+  /// The limit of a close that makes no progress.
+  private var closer: LoopTimer?
   /// The channel inside has ended in order, and what it brought before is still on its way.
   private var ending: ChannelEnd?
   private var isPaused = false
   private var isInnerPaused = false
+  /// Whether ``advance()`` is due in the next turn, whatever the faults' deadlines are.
+  private var isDue = false
   private var senderWaits = false
 
   /// A channel around `inner` with `faults`, whose chances follow from `random`. `report` hears of what people should
@@ -84,13 +92,19 @@ public final class FaultChannel: Channel, ChannelHandler {
     inbound?.start(now: loop.now)
     if !isCut { outbound?.start(now: loop.now) }
     inner.start(self)
+    settleReading()
     // Faults that have something to say or to send at once do it in a later turn.
-    timer?.arm(at: loop.now)
+    advanceSoon()
   }
 
   /// Takes what the faults and the channel inside have room for.
   public func send(_ bytes: RawSpan) -> Int {
-    guard case .open = state, ending == nil, let outbound, outbound.cut == nil else { return 0 }
+    guard case .open = state, let outbound, outbound.cut == nil else { return 0 }
+    if ending != nil {
+      senderWaits = true
+      advanceSoon()
+      return 0
+    }
     let taken = outbound.take(bytes, now: loop.now)
     if taken < bytes.byteCount { senderWaits = true }
     if outbound.takeTouched() { arm() }
@@ -101,6 +115,7 @@ public final class FaultChannel: Channel, ChannelHandler {
   public func pauseReading() {
     isPaused = true
     settleReading()
+    if case .open = state, ending != nil { advanceSoon() }
   }
 
   /// Goes on in a later turn.
@@ -108,7 +123,7 @@ public final class FaultChannel: Channel, ChannelHandler {
     guard isPaused else { return }
     isPaused = false
     inbound?.sinkHasRoom()
-    if case .open = state { timer?.arm(at: loop.now) }
+    if case .open = state { advanceSoon() }
   }
 
   /// Closes; what was taken still goes out, at the faults' pace.
@@ -125,6 +140,7 @@ public final class FaultChannel: Channel, ChannelHandler {
       // Only from what comes in does a channel learn that its other end is gone.
       if isInnerPaused { inner.resumeReading() }
       arm()
+      limitClosing()
     case .closing, .over: break
     }
   }
@@ -140,6 +156,7 @@ public final class FaultChannel: Channel, ChannelHandler {
 
   /// There is room inside again.
   public func channelIsWritable(_ channel: any Channel) {
+    if case .closing = state { limitClosing() }
     outbound?.sinkHasRoom()
     outbound?.advance(now: loop.now)
     settle()
@@ -165,6 +182,7 @@ public final class FaultChannel: Channel, ChannelHandler {
   }
 
   private func advance() {
+    isDue = false
     inbound?.advance(now: loop.now)
     // One cable is cut once, be it by two directions at the same time.
     if !isCut { outbound?.advance(now: loop.now) }
@@ -187,7 +205,11 @@ public final class FaultChannel: Channel, ChannelHandler {
         inner.close()
         return finish(.lost("fault: \(cut.why)"))
       }
-      if let ending, isDone(inbound) { return finish(ending) }
+      if let ending {
+        if isDone(inbound) { return finish(ending) }
+        // The reader waits for room to send, which will never come.
+        if isPaused, senderWaits { return finish(ending.dropping(unread: inbound?.held ?? 0)) }
+      }
       settleReading()
       if senderWaits, ending == nil, outbound?.isOpen == true {
         senderWaits = false
@@ -219,8 +241,13 @@ public final class FaultChannel: Channel, ChannelHandler {
     if pauses { inner.pauseReading() } else { inner.resumeReading() }
   }
 
+  private func advanceSoon() {
+    isDue = true
+    timer?.arm(at: loop.now)
+  }
+
   private func arm() {
-    if isCut {
+    if isCut || isDue {
       timer?.arm(at: loop.now)
     } else if let deadline = earliest(inbound?.deadline, outbound?.deadline) {
       timer?.arm(at: max(deadline, loop.now))
@@ -232,6 +259,16 @@ public final class FaultChannel: Channel, ChannelHandler {
   private func earliest(_ left: Instant?, _ right: Instant?) -> Instant? {
     guard let left, let right else { return left ?? right }
     return min(left, right)
+  }
+
+  /// Starts the limit anew.
+  private func limitClosing() {
+    closer?.cancel()
+    closer = loop.schedule(after: Self.closingTime) { [weak self] in
+      guard let self, case .closing = state else { return }
+      // Bytes that faults still hold do not count.
+      if outbound?.waitsForSink == true { finishClosing() } else { limitClosing() }
+    }
   }
 
   private func finishClosing() {
@@ -250,6 +287,7 @@ public final class FaultChannel: Channel, ChannelHandler {
     inbound?.discard()
     outbound?.discard()
     timer?.cancel()
+    closer?.cancel()
   }
 }
 

@@ -6,7 +6,8 @@ import Glibc
 ///
 /// Readiness is reported again every turn for as long as it lasts and is asked for. A hang-up, which epoll reports
 /// unasked, would keep a loop turning on a descriptor nobody wants to hear about now (a paused channel); so a watch
-/// without interest hears of it once, and again only after a change of interest.
+/// without interest hears of it once, and again only after a change of interest. A half-close is reported every
+/// turn while it is asked for, so a watcher that has seen it should stop asking.
 final class EpollRegistry {
   /// The token of the loop's own wake-up.
   private static let wakeUp = WatchTable.Token.max
@@ -124,14 +125,17 @@ final class EpollRegistry {
   private static func mask(_ interest: Readiness) -> UInt32 {
     if interest.isEmpty { return EPOLLONESHOT.rawValue }
     var mask: UInt32 = 0
-    if interest.contains(.readable) { mask |= EPOLLIN.rawValue | EPOLLRDHUP.rawValue }
+    // EPOLLIN includes the end.
+    if interest.contains(.readable) { mask |= EPOLLIN.rawValue }
+    if interest.contains(.halfClosed) { mask |= EPOLLRDHUP.rawValue }
     if interest.contains(.writable) { mask |= EPOLLOUT.rawValue }
     return mask
   }
 
   private static func readiness(_ events: UInt32) -> Readiness {
     var readiness: Readiness = []
-    if events & (EPOLLIN.rawValue | EPOLLRDHUP.rawValue) != 0 { readiness.insert(.readable) }
+    if events & EPOLLIN.rawValue != 0 { readiness.insert(.readable) }
+    if events & EPOLLRDHUP.rawValue != 0 { readiness.insert(.halfClosed) }
     if events & EPOLLOUT.rawValue != 0 { readiness.insert(.writable) }
     if events & (EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 { readiness.insert(.hangup) }
     return readiness

@@ -30,7 +30,9 @@ public final class USBCable {
   init(_ device: OpenUSBDevice, on loop: any PollingLoop) throws {
     self.device = device
     self.loop = loop
-    pump = try USBEventPump(device.context, on: loop) { [unowned self] in judgeReturned() }
+    pump = try USBEventPump(
+      device.context, on: loop, handled: { [unowned self] in judgeReturned() },
+      hungUp: { [unowned self] in deviceHungUp() })
     let place = USBChannel.Place(
       handle: device.handle, incoming: device.interface.incoming, outgoing: device.interface.outgoing, isSide: false)
     main = USBChannel(place, by: device.calls, early: device.early, on: loop) { [unowned self] _, abandoned in
@@ -57,6 +59,11 @@ public final class USBCable {
   private func judgeReturned() {
     main?.judgeReturned()
     for side in sides.values { side.judgeReturned() }
+  }
+
+  private func deviceHungUp() {
+    main?.deviceHungUp()
+    for side in sides.values { side.deviceHungUp() }
   }
 
   // MARK: Native transport

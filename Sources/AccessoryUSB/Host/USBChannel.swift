@@ -8,7 +8,8 @@ import CLibUSB
 ///
 /// **Trouble.** A halted endpoint is cleared, and an error on the wire is tried again, each after the other transfers of
 /// that direction are back, so that the order of the bytes holds; after ``mostFailures`` in a row the channel fails. A
-/// device that is unplugged ends it with ``ChannelEnd/lost(_:)``, after what it sent was delivered.
+/// device that is unplugged ends it with ``ChannelEnd/lost(_:)``, after what it sent was delivered, or at once while reading
+/// is paused. libusb reports the unplugging for transfers in flight; when there are none, the device's descriptor does.
 ///
 /// **Native transport.** Its endpoints come into being when the alternate setting has been chosen, which blocks and so is
 /// done elsewhere; until ``opened(_:)`` what is sent waits. An accessory that ends a session has no other word for it
@@ -142,7 +143,12 @@ public final class USBChannel: Channel {
     case .made, .started: break
     case .closing, .over: return 0
     }
-    guard end == nil, !bytes.isEmpty else { return 0 }
+    guard !bytes.isEmpty else { return 0 }
+    if end != nil {
+      senderWaits = true
+      deliverLater()
+      return 0
+    }
     let hasRoom = outgoing.inFlight + unsent.count < Self.writesInFlight
     let count = hasRoom ? min(bytes.byteCount, Self.capacity - outstanding) : 0
     if count < bytes.byteCount { senderWaits = true }
@@ -254,6 +260,11 @@ public final class USBChannel: Channel {
 
   static let unplugged = ChannelEnd.lost("the accessory was unplugged")
 
+  /// The device's descriptor hung up. Transfers in flight will return with what they received, and report it themselves.
+  func deviceHungUp() {
+    if incoming.inFlight == 0, outgoing.inFlight == 0 { fail(Self.unplugged) }
+  }
+
   /// Remembers the first reason; the handler hears of it in a later turn.
   func fail(_ reason: ChannelEnd) {
     guard end == nil else { return }
@@ -271,9 +282,11 @@ public final class USBChannel: Channel {
     guard let end else { return }
     switch state {
     case .started(let handler):
-      guard held.isEmpty, early.isEmpty else { return }
+      let unread = held.reduce(early.count) { $0 + $1.bytes.count }
+      // The rule for an end while reading is paused: see ``Channel``.
+      guard unread == 0 || isPaused && (end != .closedByPeer || senderWaits) else { return }
       over()
-      handler.channel(self, endedWith: end)
+      handler.channel(self, endedWith: end.dropping(unread: unread))
     case .closing: over()
     case .made, .over: break
     }

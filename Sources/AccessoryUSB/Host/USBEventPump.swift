@@ -11,12 +11,17 @@ final class USBEventPump: DescriptorHandler {
   private let loop: any PollingLoop
   private var watches: [Int32: any DescriptorWatch] = [:]
   private let handled: () -> Void
+  private let hungUp: () -> Void
 
-  /// Begins. `handled` is called after each round, outside of libusb.
-  init(_ context: OpaquePointer, on loop: any PollingLoop, handled: @escaping () -> Void) throws {
+  /// Begins. `handled` is called after each round, outside of libusb; `hungUp` after a round in which the device's descriptor
+  /// hung up.
+  init(
+    _ context: OpaquePointer, on loop: any PollingLoop, handled: @escaping () -> Void, hungUp: @escaping () -> Void
+  ) throws {
     self.context = context
     self.loop = loop
     self.handled = handled
+    self.hungUp = hungUp
     guard let list = libusb_get_pollfds(context) else { return }
     defer { libusb_free_pollfds(list) }
     var next = list
@@ -48,6 +53,7 @@ final class USBEventPump: DescriptorHandler {
     var now = timeval(tv_sec: 0, tv_usec: 0)
     libusb_handle_events_timeout_completed(context, &now, nil)
     handled()
+    if readiness.contains(.hangup) { hungUp() }
   }
 
   private func add(_ descriptor: Int32, _ events: Int16) throws {

@@ -129,6 +129,66 @@ import Testing
     #expect(rig.atLeft.end == .closedByPeer)
   }
 
+  @Test func aClosedChannelWaitsTwoSecondsForAnOtherEndThatTakesNothing() throws {
+    let rig = try FaultRig("split,size=90", capacity: 1_000)
+    rig.start()
+    rig.right.pauseReading()
+    rig.atRight.onReceived = { rig.right.pauseReading() }
+    rig.left.send([UInt8](repeating: 0, count: 5_000))
+    rig.left.close()
+    try rig.loop.advance(by: .milliseconds(1_900))
+    #expect(!rig.left.isOver)
+    // It reads something, which gives it two more seconds.
+    rig.right.resumeReading()
+    try rig.loop.advance(by: .milliseconds(1_900))
+    #expect(!rig.left.isOver && rig.atRight.bytes.count == 1_000)
+    try rig.loop.advance(by: .milliseconds(200))
+    #expect(rig.left.isOver)
+  }
+
+  /// It would not read the bytes before the end, and would wait for ever for room to send.
+  @Test(arguments: [false, true]) func aPausedReaderThatWaitsToSendHearsOfTheEnd(pausesFirst: Bool) throws {
+    let rig = try FaultRig("latency,delay=10ms,in", capacity: 1_000)
+    rig.start()
+    rig.right.send("late")
+    rig.right.close()
+    try rig.loop.advance(by: .milliseconds(1))
+    if pausesFirst { rig.left.pauseReading() }
+    #expect(rig.left.send([1]) == 0)
+    rig.left.pauseReading()
+    #expect(rig.atLeft.end == nil)
+    try rig.loop.runUntilQuiet()
+    #expect(rig.atLeft.text == "")
+    #expect(rig.atLeft.end == .lost("it closed the channel; 4 bytes that it had sent were not read"))
+  }
+
+  @Test func aReaderThatResumesAndSendsInTheSameTurnReadsOn() throws {
+    let rig = try FaultRig("split,size=90", capacity: 1_000)
+    rig.start()
+    rig.left.pauseReading()
+    rig.right.pauseReading()
+    #expect(rig.right.send([UInt8](repeating: 1, count: 700)) == 700)
+    try rig.loop.runUntilQuiet()
+    rig.left.resumeReading()
+    while rig.left.send([UInt8](repeating: 0, count: 500)) > 0 {}
+    try rig.loop.runUntilQuiet()
+    #expect(rig.atLeft.bytes.count == 700)
+  }
+
+  @Test func aChannelThatIsPausedBeforeItStartsAndSendsAtOnceReadsNothing() throws {
+    let rig = try FaultRig("split,size=90", capacity: 1_000)
+    rig.left.pauseReading()
+    rig.start()
+    rig.right.pauseReading()
+    while rig.left.send([UInt8](repeating: 0, count: 500)) > 0 {}
+    try rig.loop.runUntilQuiet()
+    var taken = 0
+    while case let count = rig.right.send([UInt8](repeating: 1, count: 500)), count > 0 { taken += count }
+    try rig.loop.runUntilQuiet()
+    #expect(taken == 1_000, "what comes stays in the cable")
+    #expect(rig.right.undelivered == 1_000)
+  }
+
   @Test func aClosedChannelWhoseOtherEndGoesAwayWaitsForNothing() throws {
     let rig = try FaultRig("latency,delay=1h,out")
     rig.start()

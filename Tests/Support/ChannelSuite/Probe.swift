@@ -7,7 +7,7 @@ final class Probe: ChannelHandler {
   /// How long the pattern is before it repeats; a prime, so that lost or doubled blocks of any round size show.
   static let period = 65_521
   private static let longestSpan = 256 * 1024
-  private static let pattern: [UInt8] = (0..<period + longestSpan).map {
+  static let pattern: [UInt8] = (0..<period + longestSpan).map {
     let place = $0 % period
     return UInt8(truncatingIfNeeded: place &* 31 &+ place >> 8)
   }

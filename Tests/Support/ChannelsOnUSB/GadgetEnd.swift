@@ -12,6 +12,11 @@ extension ChannelFactory {
   }
 }
 
+extension DeathFactory {
+  /// The host's end, while the accessory is unplugged.
+  static let gadget = USBRig.deathFactory("FunctionFS gadget") { try GadgetEnd(on: $0) }
+}
+
 /// An accessory on a device port whose other end is this machine's own host controller.
 private final class GadgetEnd: AccessoryEnd {
   private var gadget: Gadget?

@@ -12,6 +12,11 @@ extension ChannelFactory {
   ) { try USBIPEnd(on: $0) }
 }
 
+extension DeathFactory {
+  /// The host's end, while the accessory is unplugged.
+  static let usbip = USBRig.deathFactory("USB/IP") { try USBIPEnd(on: $0) }
+}
+
 /// An accessory on a USB/IP server whose one connection is a pair of sockets: its other end is the kernel's.
 private final class USBIPEnd: AccessoryEnd {
   private let loop: EpollLoop

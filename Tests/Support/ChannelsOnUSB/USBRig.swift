@@ -48,15 +48,38 @@ final class USBRig {
     _ name: String, traits: ChannelFactory.Traits,
     _ makeAccessory: @escaping @Sendable (EpollLoop) throws -> any AccessoryEnd
   ) -> ChannelFactory {
-    ChannelFactory(name, traits: traits) {
+    ChannelFactory(name, traits: traits) { try connected(on: try EpollLoop(), makeAccessory) }
+  }
+
+  /// A factory for `DeathSuite`. The channel is the host's; the accessory closes it or is unplugged, which look the same to the
+  /// host, and in both cases unread bytes are lost.
+  static func deathFactory(
+    _ name: String, _ makeAccessory: @escaping @Sendable (EpollLoop) throws -> any AccessoryEnd
+  ) -> DeathFactory {
+    DeathFactory(
+      name, deaths: [.close, .cut], forgetsUnread: true, closing: .lost("the accessory was unplugged")
+    ) {
       let loop = try EpollLoop()
-      let rig = USBRig(loop, try makeAccessory(loop))
-      do {
-        return try rig.connect()
-      } catch {
-        rig.tearDown()
-        throw error
-      }
+      let rig = try connected(on: loop, makeAccessory)
+      return DeathRig(
+        channel: rig.left, other: ChannelledEnd(rig.right, cut: rig.cut), run: rig.run,
+        turns: {
+          let before = loop.turns
+          _ = loop.run(until: { false }, limit: .milliseconds(50))
+          return loop.turns - before
+        }, tearDown: rig.dispose)
+    }
+  }
+
+  private static func connected(
+    on loop: EpollLoop, _ makeAccessory: (EpollLoop) throws -> any AccessoryEnd
+  ) throws -> ChannelRig {
+    let rig = USBRig(loop, try makeAccessory(loop))
+    do {
+      return try rig.connect()
+    } catch {
+      rig.tearDown()
+      throw error
     }
   }
 
@@ -69,9 +92,10 @@ final class USBRig {
     var opened: Result<USBCable, USBHostError>?
     USBOpening(usable, on: loop) { opened = $0 }
     try wait("the accessory was opened") { opened != nil }
-    guard let left = try opened?.get().cable.main, let right = cable?.main else {
-      throw RigError("the accessory heard nothing of the program that opened it")
-    }
+    let left = try opened?.get().cable.main
+    // A gadget hears of the program only when the kernel reports that its first reads are done.
+    try wait("the accessory heard of the program that opened it") { cable != nil }
+    guard let left, let right = cable?.main else { throw RigError("there is no cable") }
     return ChannelRig(
       left: left, right: right, cut: { [accessory] in accessory.pull() },
       run: { [loop] in loop.run(until: $0, limit: Self.hangLimit) }, tearDown: { [self] in tearDown() })

@@ -1,13 +1,15 @@
-// The channel suite on USB, for a machine of its own (a guest of the kernel lane): the same checks as in `swift test`, with
-// the host's libusb at one end and a simulated accessory at the other.
+// Runs ChannelSuite and DeathSuite on USB, in a guest of the kernel lane: the same checks as in `swift test`, with the host's
+// libusb at one end and a simulated accessory at the other.
 //
-//   ChannelsOnUSB usbip [CHECK…]       as root; with vhci_hcd
-//   ChannelsOnUSB gadget [CHECK…]      with dummy_hcd and FunctionFS
+//   ChannelsOnUSB usbip channels|deaths [WORD…]     as root; needs vhci_hcd. WORD: only checks whose names contain it
+//   ChannelsOnUSB gadget channels|deaths [WORD…]    needs dummy_hcd and FunctionFS
 
 import ChannelSuite
 import Glibc
 
-let media: [String: ChannelFactory] = ["usbip": .usbip, "gadget": .gadget]
+let media: [String: (ChannelFactory, DeathFactory)] = [
+  "usbip": (.usbip, .usbip), "gadget": (.gadget, .gadget),
+]
 
 /// Written at once: a check may hang or trap, and what ran before it should be known.
 func say(_ line: String) {
@@ -16,11 +18,17 @@ func say(_ line: String) {
 }
 
 var words = CommandLine.arguments.dropFirst()
-guard let factory = words.popFirst().flatMap({ media[$0] }) else {
-  say("usage: ChannelsOnUSB \(media.keys.sorted().joined(separator: "|")) [CHECK…]")
+let medium = words.popFirst().flatMap { media[$0] }
+let suite = words.popFirst()
+let all: [(name: String, run: () throws -> Void)]
+switch (medium, suite) {
+case (let (channels, _)?, "channels"): all = ChannelSuite.cases(for: [channels]).map { ($0.description, $0.run) }
+case (let (_, deaths)?, "deaths"): all = DeathSuite.cases(for: [deaths]).map { ($0.description, $0.run) }
+default:
+  say("usage: ChannelsOnUSB \(media.keys.sorted().joined(separator: "|")) channels|deaths [WORD…]")
   exit(2)
 }
-let cases = ChannelSuite.cases(for: [factory]).filter { words.isEmpty || words.contains($0.check.name) }
+let cases = all.filter { example in words.isEmpty || words.contains { example.name.contains($0) } }
 guard !cases.isEmpty else {
   say("there is no such check")
   exit(2)
@@ -28,12 +36,12 @@ guard !cases.isEmpty else {
 var failures = 0
 for example in cases {
   do {
-    say("… \(example)")
+    say("… \(example.name)")
     try example.run()
-    say("✔ \(example)")
+    say("✔ \(example.name)")
   } catch {
     failures += 1
-    say("✘ \(example): \(error)")
+    say("✘ \(example.name): \(error)")
   }
 }
 say("\(cases.count) checks, \(failures) failed")

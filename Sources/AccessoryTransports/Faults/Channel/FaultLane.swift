@@ -51,6 +51,9 @@ final class FaultLane {
   /// Whether what it holds waits for nothing that will ever come, such as the end of a stall without one.
   var isStuck: Bool { !isClear && !isSinkFull && deadline == nil }
 
+  /// Whether the sink took less than it was given and has not reported room since.
+  var waitsForSink: Bool { isSinkFull }
+
   /// When ``advance(now:)`` wants to be called.
   var deadline: Instant? {
     if isDiscarded { return nil }

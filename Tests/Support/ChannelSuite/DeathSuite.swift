@@ -1,0 +1,154 @@
+import AccessoryCore
+
+/// Checks that every death is noticed: each kind of channel, in each state, with each death of its other end.
+///
+/// ```swift
+/// for example in DeathSuite.cases(for: [factory]) { try example.run() }
+/// ```
+public enum DeathSuite {
+  /// One death in one state of one kind of channel.
+  public struct Case: Sendable, CustomStringConvertible {
+    let factory: DeathFactory
+    let situation: Situation
+    let death: Death
+
+    /// "TCP: reset while paused, unread".
+    public var description: String { "\(factory): \(death.rawValue) while \(situation)" }
+  }
+
+  /// All combinations that these media have.
+  public static func cases(for factories: [DeathFactory]) -> [Case] {
+    factories.flatMap { factory in
+      Situation.all.flatMap { situation in
+        factory.deaths.compactMap { death in
+          if situation.isHalfClosed, death == .halfClose || !factory.deaths.contains(.halfClose) { return nil }
+          return Case(factory: factory, situation: situation, death: death)
+        }
+      }
+    }
+  }
+}
+
+extension DeathSuite.Case {
+  /// What must follow.
+  private enum Outcome {
+    /// The channel ends without help.
+    case ends
+    /// The end is orderly and waits for the reader.
+    case waits
+    /// Nothing: the owner has closed the channel.
+    case silence
+  }
+
+  private var outcome: Outcome {
+    if situation.use == .closed { return .silence }
+    guard situation.use == .paused, situation.isUnread else { return .ends }
+    switch death {
+    case .reset, .cut: return .ends
+    // The other end may still receive.
+    case .halfClose: return .waits
+    case .close, .kill:
+      return factory.forgetsUnread || situation.isFull || situation.sendsAfterwards ? .ends : .waits
+    }
+  }
+
+  /// Unread bytes, and the number of sends they arrive by: on USB, enough to use up all transfers in flight.
+  private static let unreadCount = 700
+  private static let unreadSends = 4
+  /// More than any channel can buffer.
+  private static let flood = 64 << 20
+
+  /// Makes a channel, lets its other end die, and throws a ``CheckFailure`` if the channel does not react as it must.
+  public func run() throws {
+    let rig = try factory.make()
+    let probe = Probe("surviving", rig.channel, CallGuardian())
+    defer {
+      probe.forget()
+      rig.channel.close()
+      rig.other.dispose()
+      rig.tearDown()
+    }
+    try prepare(rig, probe)
+    rig.other.die(death)
+    if situation.use == .notStarted { probe.start() }
+    if situation.sendsAfterwards {
+      // The second send is after the kernel has answered the first, with a reset for example.
+      probe.send(100)
+      try requireIdle(rig)
+      probe.send(100)
+    }
+    switch outcome {
+    case .silence: break
+    case .ends:
+      guard rig.run({ probe.end != nil }) else { throw CheckFailure("the death was not noticed") }
+      try judge(probe)
+    case .waits:
+      try requireIdle(rig)
+      try require(probe.end == nil, "the end did not wait for the reader: \(String(describing: probe.end))")
+      try require(probe.received == 0, "a paused end received \(probe.received) bytes")
+      // Pause again when everything is read: the end must still be reported.
+      probe.onReceived = { _ in if probe.received == Self.unreadCount { probe.pause() } }
+      probe.resume()
+      guard rig.run({ probe.end != nil }) else { throw CheckFailure("the death was not noticed after all was read") }
+      try require(
+        probe.received == Self.unreadCount, "only \(probe.received) of \(Self.unreadCount) bytes came before the end")
+      try require(probe.end == factory.closing, "a close was heard as '\(String(describing: probe.end))'")
+    }
+    try requireIdle(rig)
+    if let violation = probe.violation { throw CheckFailure(violation) }
+  }
+
+  /// Brings the channel into the state.
+  private func prepare(_ rig: DeathRig, _ probe: Probe) throws {
+    switch situation.use {
+    case .reading: probe.start()
+    case .paused, .closed:
+      probe.pause()
+      probe.start()
+    case .notStarted: break
+    }
+    if situation.isFull {
+      probe.stream(Self.flood, chunk: 65_536)
+      try requireIdle(rig)
+      try require(!probe.hasStreamed, "a channel whose other end takes nothing took \(Self.flood) bytes")
+    }
+    if situation.isUnread {
+      let size = Self.unreadCount / Self.unreadSends
+      for place in stride(from: 0, to: Self.unreadCount, by: size) {
+        rig.other.send(Array(Probe.pattern[place..<place + size]))
+        try requireIdle(rig)
+      }
+    }
+    if situation.isHalfClosed {
+      rig.other.die(.halfClose)
+      try requireIdle(rig)
+    }
+    if situation.use == .closed { probe.close() }
+    try require(probe.end == nil, "it ended before the death: \(String(describing: probe.end))")
+  }
+
+  /// Checks how an end that came without help was reported.
+  private func judge(_ probe: Probe) throws(CheckFailure) {
+    let dropsBytes = situation.use == .paused && situation.isUnread
+    if dropsBytes || death == .reset || death == .cut {
+      guard case .lost = probe.end else { throw CheckFailure("a loss was heard as '\(String(describing: probe.end))'") }
+      return
+    }
+    // The other end had not read everything, so its close may arrive as a reset.
+    if situation.isFull { return }
+    try require(probe.end == factory.closing, "a close was heard as '\(String(describing: probe.end))'")
+    if situation.isUnread, !factory.forgetsUnread {
+      try require(
+        probe.received == Self.unreadCount, "only \(probe.received) of \(Self.unreadCount) bytes came before the end")
+    }
+  }
+
+  /// Runs the loop until it is idle. An idle loop must sleep.
+  private func requireIdle(_ rig: DeathRig) throws(CheckFailure) {
+    for _ in 0..<1_000 {
+      // One turn is the one that ended the wait.
+      guard let turns = rig.turns(), turns > 1 else { return }
+    }
+    throw CheckFailure("the loop does not sleep")
+  }
+}
