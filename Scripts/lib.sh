@@ -1,9 +1,11 @@
 # What the scripts share: speaking, and bringing a machine to the point where easim can be built.
 # Sourced, not run; the sourcing script has set strict mode and is in the root of the repository from here on.
 # Everything said here goes to stderr: stdout belongs to the program that a script runs in the end.
+# shellcheck shell=bash
 
-readonly script="Scripts/$(basename -- "$0")"
-cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+script="Scripts/$(basename -- "$0")"
+readonly script
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." || exit
 
 # The oldest Swift that this package is built and tested with.
 readonly needed_swift=6.3
@@ -55,6 +57,12 @@ missing_guest_packages() {
   command -v zstd >/dev/null || printf 'zstd\n'
 }
 
+# What checking the text of the repository needs: the program's own script is checked too, so the program is built.
+missing_lint_packages() {
+  missing_packages
+  command -v shellcheck >/dev/null || printf 'shellcheck\n'
+}
+
 # The Debian packages that counting instructions needs and this machine lacks, one per line.
 missing_counting_packages() {
   command -v valgrind >/dev/null || printf 'valgrind\n'
@@ -67,6 +75,10 @@ require_packages() {
 
 require_test_packages() {
   install_packages missing_test_packages
+}
+
+require_lint_packages() {
+  install_packages missing_lint_packages
 }
 
 require_counting_packages() {

@@ -104,3 +104,17 @@ import Testing
     #expect(remarks.texts.last == "and 3 more that are not kept")
   }
 }
+
+@Suite struct ShellTextTests {
+  @Test(arguments: [
+    ("/tmp/bench", "/tmp/bench"), ("bench:EW1-0001", "bench:EW1-0001"), ("a=b,c@d+e%f", "a=b,c@d+e%f"),
+    ("李未可", "李未可"), ("", "''"), ("a b", "'a b'"), ("it's", #"'it'\''s'"#), ("'", #"''\'''"#),
+    ("$(touch x)", "'$(touch x)'"), ("`x`", "'`x`'"), ("~", "'~'"), ("*", "'*'"), ("{a,b}", "'{a,b}'"),
+    ("a!b", "'a!b'"), ("#", "'#'"), ("=x", "'=x'"), ("\\", #"'\'"#), ("two\nlines", #"$'two\nlines'"#),
+    ("\t'\\\n", #"$'\t\'\\\n'"#), ("\u{1B}[2J", #"$'\033[2J'"#), ("\u{202E}x", #"$'\342\200\256x'"#),
+    ("\u{7F}1", #"$'\1771'"#),
+  ])
+  func aWordMeansItselfToAShell(text: String, word: String) {
+    #expect(text.shellWord == word)
+  }
+}

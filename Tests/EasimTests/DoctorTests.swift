@@ -1,6 +1,7 @@
+import TestSupport
 import Testing
 
-/// `easim doctor` and `easim completion`: what is around easim rather than in it.
+/// `easim doctor`: what is around easim rather than in it.
 @Suite struct DoctorTests {
   let bench = BenchPlace()
 
@@ -30,38 +31,24 @@ import Testing
     #expect(try bench.run("doctor").ending == .exit(0), "and it does")
   }
 
-  // MARK: Completion
-
-  /// What bash offers for a line that has been typed so far.
-  func offers(_ line: String) throws -> [String] {
-    let script = """
-      source <(easim completion bash)
-      COMP_LINE='\(line)'; COMP_POINT=${#COMP_LINE}; read -ra COMP_WORDS <<< "$COMP_LINE"
-      _easim; printf '%s\\n' "${COMPREPLY[@]}"
-      """
-    let bash = try bench.bash(script)
-    #expect(bash.ending == .exit(0) && bash.err == "", "\(bash.err)")
-    return bash.outLines
-  }
-
-  @Test func bashOffersWhatTheTableKnows() throws {
-    #expect(try offers("easim ").contains("send"))
-    #expect(try offers("easim wat") == ["watch"])
-    #expect(try offers("easim send --exp") == ["--expect"])
-    #expect(try offers("easim send --expect ") == ["echo", "none"])
-    #expect(try offers("easim info --layout ") == ["A", "B", "C"])
-    #expect(try offers("easim run lawk") == ["lawk-view"])
-    #expect(try offers("easim profile show lawk") == ["lawk-view"])
-    #expect(try offers("easim profile sh") == ["show"])
-    #expect(try offers("easim list --jso") == ["--json"])
-    #expect(try offers("easim send --text ") == [])
-  }
-
-  @Test func bashOffersWhatIsOnTheBenchBehindTheColon() throws {
-    let run = try bench.plugIn("echo", "--count", "2", count: 2)
-    #expect(try offers("easim send bench:E") == ["EW1-0001-1", "EW1-0001-2"])
-    #expect(try offers("easim info ben") == ["bench:", "bench:EW1-0001-1", "bench:EW1-0001-2"])
-    run.send(2)
-    #expect(try run.wait().ending == .exit(0))
+  /// The bench's path may come from anywhere, and the command is there to be pasted.
+  @Test(arguments: ["$(touch pwned)", "`touch pwned`;touch pwned", "it's \"here\"", "two\nlines", "-x *"])
+  func theCommandIsForThePathAndNothingElseWhateverItIsCalled(name: String) throws {
+    bench.place.makeFolder("here")
+    func easim(_ words: String...) throws -> Program.Remains {
+      try Program(
+        path: BuiltProducts.easim, words, environment: ["EASIM_BENCH": bench.place.file("\(name)/bench")]
+      ).wait()
+    }
+    let sick = try easim("doctor")
+    #expect(sick.ending == .exit(1))
+    let place = try #require(sick.outLines.firstIndex { $0.hasPrefix("✗  bench ") }, "\(sick.out)")
+    let remedy = String(sick.outLines[place + 1].drop { $0 == " " })
+    #expect(remedy.hasPrefix("mkdir -p "))
+    let pasted = try bench.bash("cd '\(bench.place.file("here"))' && \(remedy)")
+    #expect(pasted.ending == .exit(0) && pasted.err == "", "\(remedy)\n\(pasted.err)")
+    #expect(bench.place.names("here") == [])
+    #expect(bench.place.names(name) == ["bench"])
+    #expect(try easim("doctor").ending == .exit(0), "and it does")
   }
 }

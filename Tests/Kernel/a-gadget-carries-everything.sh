@@ -24,7 +24,8 @@ grep -q "1209:0001" /tmp/list || fail "the list: $(cat /tmp/list)"
 easim send usb: --text hello --expect echo --timeout 60s >/tmp/send 2>&1 || fail "send: $(cat /tmp/send)"
 grep -q "no protocols" /tmp/send || fail "no flicker was seen: $(cat /tmp/send)"
 [ "$(grep -c "unplugged: the flicker" /tmp/run)" -eq 1 ] || fail "one host saw more than one flicker: $(cat /tmp/run)"
-until_true 60 "the flicker in udev's events" sh -c '[ "$(grep -c " add " /tmp/events)" -ge 2 ] && grep -q " remove " /tmp/events'
+flickered() { [ "$(grep -c " add " /tmp/events)" -ge 2 ] && grep -q " remove " /tmp/events; }
+until_true 60 "the flicker in udev's events" flickered
 easim info usb: --timeout 60s >/tmp/info 2>&1 || fail "info: $(cat /tmp/info)"
 grep -q "serialNumber: 040025380108A000608" /tmp/info || fail "info: $(cat /tmp/info)"
 kill -INT $run
@@ -47,7 +48,8 @@ sed -n 's/^\([0-9]* bursts\|  throughput\|  latency\)/measured: &/p' /tmp/burst
 sessions=$(grep -c "session 1 open" /tmp/run)
 easim burst usb: --for 60s >/tmp/killed 2>&1 &
 burst=$!
-until_true 60 "its session" sh -c "[ \$(grep -c 'session 1 open' /tmp/run) -gt $sessions ]"
+opened() { [ "$(grep -c "session 1 open" /tmp/run)" -gt "$sessions" ]; }
+until_true 60 "its session" opened
 kill -KILL $burst
 until_true 60 "its end" grep -q "the host reads no more" /tmp/run
 easim send usb: --10k --expect echo --timeout 60s >/tmp/send 2>&1 || fail "after a killed program: $(cat /tmp/send)"

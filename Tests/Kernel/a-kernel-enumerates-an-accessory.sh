@@ -5,7 +5,7 @@ until_true 60 "the accessory" grep -q "plugged in" /tmp/run
 easim plug usbip:127.0.0.1:3240 >/tmp/plug 2>&1 &
 plug=$!
 until_true 60 "the device" test -e /sys/bus/usb/devices/1-1/serial
-cd /sys/bus/usb/devices/1-1
+cd /sys/bus/usb/devices/1-1 || fail "no device"
 until_true 60 "the interface" test -e 1-1:1.0/bInterfaceClass
 [ "$(cat idVendor):$(cat idProduct)" = "1209:0001" ] || fail "it is $(cat idVendor):$(cat idProduct)"
 [ "$(cat serial)" = "040025380108A000608" ] || fail "its serial number is '$(cat serial)'"

@@ -2,6 +2,7 @@
 # others and those whose process runs are not touched.
 . /easim/lib.sh
 gadgets=/sys/kernel/config/usb_gadget
+found() { for gadget in "$gadgets"/*; do echo "${gadget##*/}"; done; }
 for bus in /sys/devices/platform/dummy_hcd.0/usb*; do device=/sys/bus/usb/devices/${bus##*/usb}-1; done
 mkdir $gadgets/printer $gadgets/easim-copy
 easim run echo --on gadget: >/tmp/run 2>&1 &
@@ -12,7 +13,7 @@ until_true 60 "the device" test -e "$device/serial"
 easim run echo --on gadget: >/tmp/second 2>&1 && fail "two gadgets on one controller"
 grep -q "dummy_udc.0 is taken by the gadget 'easim-$run-" /tmp/second || fail "second: $(cat /tmp/second)"
 [ -e "$device/serial" ] || fail "the first one lost its device"
-[ "$(ls $gadgets | wc -l)" -eq 3 ] || fail "left in configfs: $(ls $gadgets)"
+[ "$(found | wc -l)" -eq 3 ] || fail "left in configfs: $(found)"
 
 # Killed with a session and transfers under way.
 easim burst usb: --for 60s >/tmp/burst 2>&1 &
@@ -24,7 +25,7 @@ status=0
 wait $burst || status=$?
 [ $status -eq 5 ] || fail "the burst ended with $status: $(cat /tmp/burst)"
 until_true 60 "the unplug" test ! -e "$device"
-[ "$(ls $gadgets | grep -c "easim-$run-")" -eq 1 ] || fail "nothing was left to sweep: $(ls $gadgets)"
+[ "$(found | grep -c "easim-$run-")" -eq 1 ] || fail "nothing was left to sweep: $(found)"
 
 easim run echo --on gadget: >/tmp/run 2>&1 &
 run=$!
@@ -33,11 +34,11 @@ grep -q "of a process that is gone was removed" /tmp/run || fail "the sweep was 
 easim send usb: --10k --expect echo --timeout 60s >/tmp/send 2>&1 || fail "after the sweep: $(cat /tmp/send)"
 
 # Somebody takes the gadget away: an unplug, and the program says what it was.
-for gadget in $gadgets/easim-$run-*; do echo >"$gadget/UDC"; done
+for gadget in "$gadgets/easim-$run-"*; do echo >"$gadget/UDC"; done
 until_true 60 "the loss" grep -q "it was taken from dummy_udc.0" /tmp/run
 kill -INT $run
 wait $run || fail "the accessory ended with $?: $(cat /tmp/run)"
-[ "$(ls $gadgets | tr '\n' ' ')" = "easim-copy printer " ] || fail "left in configfs: $(ls $gadgets)"
+[ "$(found | tr '\n' ' ')" = "easim-copy printer " ] || fail "left in configfs: $(found)"
 
 # What is not as it should be is named, by the doctor too.
 easim doctor >/tmp/doctor

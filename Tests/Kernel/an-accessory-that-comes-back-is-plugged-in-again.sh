@@ -10,4 +10,5 @@ kill -INT $run
 until_true 60 "the unplug" test ! -e /sys/bus/usb/devices/1-1
 easim run echo --on usbip:127.0.0.1:3240 >/tmp/run2 &
 until_true 60 "the replug" test -e /sys/bus/usb/devices/1-1/serial
-until_true 60 "udev's events" sh -c '[ "$(grep -c "add\|remove" /tmp/events)" -ge 3 ]'
+seen() { [ "$(grep -c "add\|remove" /tmp/events)" -ge 3 ]; }
+until_true 60 "udev's events" seen

@@ -21,7 +21,7 @@ closed() { [ "$(grep -c '"event":"session.close"' /tmp/run)" -eq "$1" ]; }
 run
 until_true 60 "the interface" grep -qx $frames /sys/bus/usb/devices/*/interface
 native=$(grep -lx $frames /sys/bus/usb/devices/*/interface)
-alternate() { [ "$(cat "${native%/*}/bAlternateSetting" | tr -d ' ')" = "$1" ]; }
+alternate() { [ "$(tr -d ' ' <"${native%/*}/bAlternateSetting")" = "$1" ]; }
 expect "no session, no endpoints" alternate 0
 easim send usb: --protocol $frames --10k --expect echo --timeout 30s --transcript /tmp/wire >/tmp/send 2>&1 ||
   fail "send: $(cat /tmp/send)"

@@ -77,6 +77,7 @@ public struct ProfileLibrary: Sendable {
   private var ownNames: [String] {
     guard let userFolder else { return [] }
     return TextFile.names(in: userFolder).filter { $0.hasSuffix(".json5") }.map { String($0.dropLast(".json5".count)) }
+      .filter { !$0.isEmpty && !Self.isPath($0) }
   }
 
   private static func isPath(_ reference: String) -> Bool {

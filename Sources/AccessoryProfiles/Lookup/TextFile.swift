@@ -1,3 +1,4 @@
+import AccessoryCore
 import Glibc
 
 /// Files that people write, such as profiles and scenarios: the only place of this room that touches the file system.
@@ -37,7 +38,7 @@ package enum TextFile {
   package static func hint(forFileNamed word: String) -> String {
     var status = stat()
     guard !word.isEmpty, stat(word, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else { return "" }
-    return "; for the file of that name write ./\(word)"
+    return "; for the file of that name write \("./\(word)".shellWord)"
   }
 
   /// The path without links and detours; the path itself where the system knows none.

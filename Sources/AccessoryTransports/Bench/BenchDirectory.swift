@@ -129,7 +129,7 @@ public enum BenchError: Error, Equatable, Sendable, CustomStringConvertible {
       "the bench \(path) belongs to user \(user) and not to you (user \(geteuid())), so what is plugged in there cannot "
         + "be trusted: choose another with EASIM_BENCH=DIR"
     case .writableByAll(let path):
-      "everybody may write to the bench \(path), so what is plugged in there cannot be trusted: chmod 700 \(path), or "
+      "everybody may write to the bench \(path), so what is plugged in there cannot be trusted: chmod 700 \(path.shellWord), or "
         + "choose another with EASIM_BENCH=DIR"
     case .noParent(let path):
       "the bench \(path) cannot be made, because the directory it should be in is not there: make it first, or choose "

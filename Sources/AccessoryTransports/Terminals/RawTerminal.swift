@@ -58,7 +58,7 @@ enum RawTerminal {
       guard let group = groupName(of: path) else { return .notPermitted(address, error.reason, fix: nil) }
       return .notPermitted(
         address, "\(path) belongs to the group '\(group)'",
-        fix: "join it with 'sudo adduser $USER \(group)' and log in again")
+        fix: "join it and log in again: sudo adduser \"$USER\" \(group.shellWord)")
     default: return .system(address, error)
     }
   }

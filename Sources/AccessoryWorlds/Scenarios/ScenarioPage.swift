@@ -20,6 +20,8 @@ extension Scenario {
 
   /// What to type: in virtual time, and in real time in two terminals. Scripts/check-docs runs the first block.
   private var commands: String {
+    // A file may have any name.
+    let name = name.shellWord
     var played = [("easim scenario run \(name)", "a client that survives")]
     if naiveClient != nil {
       played.append(("easim scenario run \(name) --client naive", "exit code 1: a client that breaks"))

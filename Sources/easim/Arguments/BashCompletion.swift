@@ -1,50 +1,54 @@
+import AccessoryCore
+
 /// The bash completion of easim, made from the command table: what the parser accepts is what is offered.
 ///
 /// What a value or a word may be is read off its placeholder: `FILE` is a file, `PROFILE` a profile's name, `ADDR` an
 /// address, and words of small letters with bars between them are the words themselves.
+///
+/// Names of accessories, profiles and files come from others. The script never expands one: it reads them whole, compares
+/// prefixes and quotes what it inserts, so it must not use `compgen -W`, `compgen -f` or an unquoted variable.
 enum BashCompletion {
   static func script(_ commands: [CommandSpec]) -> String {
     """
     # bash completion for easim. To use it:  source <(easim completion bash)
+    # shellcheck shell=bash
+
     _easim() {
-      # bash takes words apart at colons, and addresses have them: so the line is looked at, and not bash's words.
-      local line="${COMP_LINE:0:COMP_POINT}" whole word command before
-      local -a typed
-      whole="${line##*[[:space:]]}"
-      word="${whole##*:}"
-      read -ra typed <<< "${line%"$whole"}"
-      command="${typed[1]}"
-      before="${typed[${#typed[@]}-1]}"
+      local -a typed=()
+      local word='' tail='' quote='' blind='' plain='' kept=0 command before
       COMPREPLY=()
+      _easim_read_line
+      # Bash replaces $2. Where it takes the line apart in another way, it is not known what that is.
+      [[ $tail == "$2" ]] || return 0
+      if [[ -n $blind ]]; then
+        compopt -o bashdefault -o default
+        return
+      fi
+      command=${typed[1]-}
+      before=${typed[-1]}
       if (( ${#typed[@]} == 1 )); then
-        _easim_words "\(commands.map(\.name).joined(separator: " ")) --help --version"
+        _easim_words \(words(commands.map(\.name) + ["--help", "--version"]))
         return
       fi
-      case "$command $before" in
+      if [[ -z $plain ]]; then
+        case "$command $before" in
     \(commands.flatMap(values).joined(separator: "\n"))
-      esac
-      if [[ $whole == -* ]]; then
-        case "$command" in
-    \(commands.map(options).joined(separator: "\n"))
         esac
-        return
+        if [[ $word == -* ]]; then
+          case $command in
+    \(commands.map(options).joined(separator: "\n"))
+          esac
+          return
+        fi
       fi
-      case "$command" in
+      case $command in
     \(commands.compactMap(words).joined(separator: "\n"))
       esac
     }
-    _easim_words() { COMPREPLY=($(compgen -W "$1" -- "$word")); }
-    _easim_files() { COMPREPLY=($(compgen -f -- "$word")); compopt -o filenames 2>/dev/null; }
-    _easim_profiles() {
-      COMPREPLY=($(compgen -W "$(easim profile list 2>/dev/null | cut -d ' ' -f 1)" -- "$word") $(compgen -f -X '!*.json5' -- "$word"))
-    }
-    _easim_addresses() {
-      local all reply
-      all="bench: unix: tcp: pty: serial: $(easim list 2>/dev/null | cut -d ' ' -f 1)"
-      # What stands before the last colon is not bash's to replace.
-      for reply in $(compgen -W "$all" -- "$whole"); do COMPREPLY+=("${reply#"${whole%"$word"}"}"); done
-      compopt -o nospace 2>/dev/null
-    }
+
+    \(reading)
+
+    \(offering)
     complete -F _easim easim
     """
   }
@@ -58,7 +62,7 @@ enum BashCompletion {
   }
 
   private static func options(_ command: CommandSpec) -> String {
-    "      \(command.name)) _easim_words \"\(command.allOptions.map(\.name).joined(separator: " "))\" ;;"
+    "      \(command.name)) _easim_words \(words(command.allOptions.map(\.name))) ;;"
   }
 
   private static func words(_ command: CommandSpec) -> String? {
@@ -70,12 +74,140 @@ enum BashCompletion {
   }
 
   private static func completion(_ placeholder: String, _ choices: [String]) -> String {
-    if !choices.isEmpty { return "_easim_words \"\(choices.joined(separator: " "))\"" }
+    if !choices.isEmpty { return "_easim_words \(words(choices))" }
     let kinds = placeholder.split(separator: "|").map(String.init)
     if kinds.contains("PROFILE") { return "_easim_profiles" }
     if kinds.contains("FILE") || kinds == ["F"] { return "_easim_files" }
     if kinds.contains("ADDR") { return "_easim_addresses" }
     let literal = kinds.filter { $0 == $0.lowercased() && $0 != "-" }
-    return literal.isEmpty ? ":" : "_easim_words \"\(literal.joined(separator: " "))\""
+    return literal.isEmpty ? ":" : "_easim_words \(words(literal))"
   }
+
+  private static func words(_ words: [String]) -> String { words.map(\.shellWord).joined(separator: " ") }
+}
+
+// MARK: - The parts that are the same whatever the table says
+
+extension BashCompletion {
+  private static let reading = #"""
+    # Takes the line apart up to the cursor: 'typed' are the words before the cursor's, as easim would get them, and
+    # 'word' is the cursor's. Of that, bash replaces what follows the first 'kept' characters, typed as 'tail', in the
+    # quotes that are open, 'quote'. 'blind' says that the word holds something that bash would expand, and 'plain' that
+    # a '--' has ended the options.
+    _easim_read_line() {
+      local line=${COMP_LINE:0:COMP_POINT} char begun='' escaped='' outer_tail='' outer_kept=0 i
+      for (( i = 0; i < ${#line}; i++ )); do
+        char=${line:i:1}
+        tail+=$char
+        if [[ -n $escaped ]]; then
+          # In double quotes a backslash means itself, but for these.
+          [[ -z $quote || $char == [\"\\\$\`] ]] || word+=\\
+          word+=$char escaped=''
+        elif [[ $char == "$quote" ]]; then
+          tail=$outer_tail$tail kept=$outer_kept quote=''
+        elif [[ $quote == "'" ]]; then
+          word+=$char
+        elif [[ $char == \\ ]]; then
+          escaped=1 begun=1
+        elif [[ $char == [\$\`] || $char == '~' && -z $begun ]]; then
+          blind=1 begun=1 word+=$char
+        elif [[ -n $quote ]]; then
+          word+=$char
+        elif [[ $char == [\"\'] ]]; then
+          outer_tail=$tail outer_kept=$kept tail='' kept=${#word} quote=$char begun=1
+        elif [[ $char == [[:space:]] ]]; then
+          if [[ -n $begun ]]; then
+            typed+=("$word")
+            [[ $word != -- ]] || plain=1
+          fi
+          word='' tail='' blind='' kept=0 begun=''
+        else
+          word+=$char begun=1
+          # Bash takes words apart at these too, and addresses have colons. An '@' belongs to what follows it.
+          if [[ $COMP_WORDBREAKS == *"$char"* ]]; then
+            tail='' kept=${#word}
+            if [[ $char == @ ]]; then tail=@ kept=$((kept - 1)); fi
+          fi
+        fi
+      done
+    }
+
+    # Adds a name to what is offered: in the quotes that are open, or else in quotes of its own where it needs them.
+    # Names are put in single quotes, so that the beginning that several have in common is a word that can be typed on.
+    _easim_add() {
+      local name=${1:kept}
+      local -r single="'" closed="'\\''" apart="\"'!'\""
+      case $quote in
+      # Bash closes the quotes itself, but not behind a name that ends with one.
+      "'") name=${name//"$single"/"$closed"}$quote ;;
+      '"')
+        name=${name//\\/\\\\}
+        name=${name//\"/\\\"}
+        name=${name//\$/\\\$}
+        name=${name//\`/\\\`}
+        # Nothing in double quotes keeps an exclamation mark from the history.
+        name=${name//!/"$apart"}$quote
+        ;;
+      *)
+        if [[ $1 == */ && $name == *[^[:alnum:]_./:,=@%+-]* ]]; then
+          # What is in a folder is typed on behind it, so the quotes stay open.
+          name="'${name//"$single"/"$closed"}"
+        elif [[ $name == *[[:cntrl:]]* ]]; then
+          printf -v name %q "$name"
+        elif [[ $name == *[^[:alnum:]_./:,=@%+-]* ]]; then
+          name="'${name//"$single"/"$closed"}'"
+        fi
+        ;;
+      esac
+      COMPREPLY+=("$name")
+      if [[ $1 == *[/:] ]]; then compopt -o nospace; fi
+    }
+    """#
+
+  private static let offering = #"""
+    _easim_words() {
+      local name
+      for name; do
+        if [[ ${name:0:${#word}} == "$word" ]]; then _easim_add "$name"; fi
+      done
+    }
+
+    _easim_files() {
+      local suffix=${1-}
+      local -a names
+      # A shell of its own, whose settings are its own.
+      mapfile -d '' -t names < <(
+        set +f
+        shopt -s nullglob
+        shopt -u failglob nocaseglob
+        unset GLOBIGNORE
+        for name in "$word"*; do
+          if [[ -d $name ]]; then
+            [[ -n $suffix && $word != */* ]] || printf '%s/\0' "$name"
+          elif [[ $name == *"$suffix" ]]; then
+            printf '%s\0' "$name"
+          fi
+        done
+      )
+      # A file whose name begins with a dash would be taken for an option.
+      [[ -n $word ]] || names=("${names[@]/#-/./-}")
+      _easim_words "${names[@]}"
+    }
+
+    _easim_profiles() {
+      local -a names
+      local name
+      mapfile -d '' -t names < <(command easim completion profiles 2>/dev/null)
+      for name in "${names[@]}"; do
+        if [[ $name != -* || -n $plain ]]; then _easim_words "$name"; fi
+      done
+      _easim_files .json5
+    }
+
+    _easim_addresses() {
+      local -a names
+      mapfile -d '' -t names < <(command easim completion addresses 2>/dev/null)
+      _easim_words "${names[@]}"
+    }
+    """#
 }

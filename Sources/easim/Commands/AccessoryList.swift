@@ -16,7 +16,7 @@ enum AccessoryList {
       let offer = accessory.protocols.map { $0.isEmpty ? "(no protocols)" : $0.joined(separator: " ") }
       let state = accessory.card.map { "pid \($0.process.pid)" } ?? accessory.trouble.map { "(\($0.detail))" } ?? "iAP2"
       return [
-        "\(accessory.address)", accessory.name, accessory.manufacturer ?? "-", accessory.model ?? "-",
+        "\(accessory.address)".shellWord, accessory.name, accessory.manufacturer ?? "-", accessory.model ?? "-",
         offer ?? accessory.serial ?? "-", state,
       ]
     }

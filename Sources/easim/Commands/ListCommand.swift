@@ -9,7 +9,8 @@ extension CommandSpec {
       List every accessory that is plugged in at ADDR (default: bench:), one line each: address, name, manufacturer, model,
       protocols and process. It only reads the bench and connects to nothing. usb: lists USB accessories without opening
       them: address, name, manufacturer, vendor and product number, serial number, and each device that is almost an
-      accessory, with the reason. The exit code is 3 when there is no usable accessory.
+      accessory, with the reason. Addresses are quoted
+      where a shell needs it. The exit code is 3 when there is no usable accessory.
       """,
     options: [.json], examples: ["easim list", "easim list --json bench:/tmp/bench#", "easim list usb:"], run: runList)
 }
@@ -21,7 +22,7 @@ private func runList(_ arguments: ParsedArguments, _ console: Console) throws ->
   for address in addresses {
     guard let sighting = try media.look(at: address) else {
       throw UsageError(
-        "\(address) cannot be listed without connecting; 'easim info \(address)' connects and shows the accessory",
+        "\(address) cannot be listed without connecting; 'easim info \("\(address)".shellWord)' connects and shows the accessory",
         arguments.command)
     }
     for problem in sighting.problems { console.err("easim: \(problem)") }

@@ -62,7 +62,7 @@ private func list(_ console: Console) throws -> ExitCode {
       console.out(object.text)
     } else {
       let space = String(repeating: " ", count: width - name.count)
-      console.out("\(name)\(space)  \(summary)\(isUsers ? "  (yours)" : "")")
+      console.out("\(name.printable)\(space)  \(summary.printable)\(isUsers ? "  (yours)" : "")")
     }
   }
   return .done

@@ -123,7 +123,7 @@ private func runScenario(_ name: String, _ arguments: ParsedArguments, _ console
   var scenario = try ScenarioLibrary(profiles: Profiles.library).scenario(name)
   if scenario.plan != nil {
     throw UsageError(
-      "the scenario \(scenario.name) has 'apps' and runs in one process: easim scenario run \(name)",
+      "the scenario \(scenario.name) has 'apps' and runs in one process: easim scenario run \(name.shellWord)",
       arguments.command)
   }
   let own = try profiles(arguments)

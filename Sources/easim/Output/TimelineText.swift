@@ -35,10 +35,11 @@ enum TimelineText {
     switch event.kind {
     // On USB nobody says what it offers before it identifies itself.
     case .attach(let place) where event.side == .accessory && place.hasPrefix("usb:"):
-      return ("+", "plugged in at \(place): \(name)", Style.plain)
+      return ("+", "plugged in at \(shown(place)): \(name)", Style.plain)
     case .attach(let place):
       return event.side == .accessory
-        ? ("+", "plugged in at \(place), offering \(offer)", Style.plain) : ("+", "cable at \(place)", Style.quiet)
+        ? ("+", "plugged in at \(shown(place)), offering \(offer)", Style.plain)
+        : ("+", "cable at \(shown(place))", Style.quiet)
     case .detach(let reason): return ("-", "unplugged: \(reason)", event.side == .accessory ? Style.plain : Style.quiet)
     case .link(let isUp, let text): return (" ", isUp ? "link \(text)" : "link down: \(text)", Style.quiet)
     case .identification(let text): return (" ", "identification: \(text)", Style.quiet)
@@ -54,6 +55,13 @@ enum TimelineText {
     case .note(let text): return (" ", text, Style.plain)
     case .result(let passed, let text): return (passed ? "✓" : "✗", text, passed ? Style.good : Style.bad)
     }
+  }
+
+  /// An address can be pasted into a shell as it is shown. Not every place is one: "the bench, too briefly to be read",
+  /// "usbip:127.0.0.1:3240, bus id 1-1".
+  private static func shown(_ place: String) -> String {
+    let isAddress = Address.Kind.allCases.contains { $0 != .usbip && place.hasPrefix("\($0.rawValue):") }
+    return isAddress ? place.shellWord : place
   }
 
   private static func pad(_ text: String, _ width: Int, right: Bool = false) -> String {

@@ -78,7 +78,7 @@ struct SoakVerdict {
     console.out(Self.line(world.original, options.recipe))
     console.out("  shrunk: \(world.before.size) to \(world.plan.size), in \(world.worldsPlayed) worlds")
     if let path {
-      console.out("  saved:  easim scenario run \(path)")
+      console.out("  saved:  easim scenario run \(path.shellWord)")
     } else {
       console.out("  as a scenario, for 'easim scenario run FILE.json5':\n\n\(world.fileText)")
     }

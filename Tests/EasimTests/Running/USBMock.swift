@@ -11,7 +11,8 @@ struct USBMock {
         path: "/bin/bash",
         [
           "-c",
-          "command -v umockdev-wrapper && cc -o '\(path)' '\(source)' $(pkg-config --cflags --libs umockdev-1.0)",
+          #"command -v umockdev-wrapper && cc -o "$1" "$2" $(pkg-config --cflags --libs umockdev-1.0)"#,
+          "bash", path, source,
         ],
         environment: search
       ).wait()

@@ -1,3 +1,4 @@
+import AccessoryCore
 import Glibc
 
 /// Why there is no gadget, and the command that helps where there is one.
@@ -43,7 +44,7 @@ public enum GadgetError: Error, Equatable, Sendable {
     switch self {
     case .noControllers: "sudo modprobe dummy_hcd"
     case .noConfigFS: "sudo modprobe configfs"
-    case .notMounted(let path): "sudo mount -t configfs none \(path)"
+    case .notMounted(let path): "sudo mount -t configfs none \(path.shellWord)"
     case .noGadgets: "sudo modprobe libcomposite"
     case .noFunctionFS: "sudo modprobe usb_f_fs"
     case .noController, .severalControllers, .taken, .oldKernel, .notRoot, .refused: nil
@@ -66,11 +67,11 @@ extension GadgetError: CustomStringConvertible {
       "there are several USB device controllers; name one: " + names.map { "gadget:\($0)" }.joined(separator: ", ")
     case .taken(let controller, .gadget(let name)):
       "\(controller) is taken by the gadget '\(name)'; to take it away from it: "
-        + "echo | sudo tee /sys/kernel/config/usb_gadget/\(name)/UDC"
+        + "echo | sudo tee " + "/sys/kernel/config/usb_gadget/\(name)/UDC".shellWord
     case .taken(let controller, .module(let name)):
-      "\(controller) is taken by the gadget \(name); to take it away from it: sudo modprobe -r \(name)"
+      "\(controller) is taken by the gadget \(name); to take it away from it: sudo modprobe -r \(name.shellWord)"
     case .noConfigFS: "this kernel has no configfs: sudo modprobe configfs"
-    case .notMounted(let path): "configfs is not mounted: sudo mount -t configfs none \(path)"
+    case .notMounted(let path): "configfs is not mounted: sudo mount -t configfs none \(path.shellWord)"
     case .noGadgets: "this kernel makes no gadgets: sudo modprobe libcomposite"
     case .noFunctionFS: "this kernel has no FunctionFS: sudo modprobe usb_f_fs"
     case .oldKernel: "this kernel is too old: gadgets need Linux 5.4 or later"

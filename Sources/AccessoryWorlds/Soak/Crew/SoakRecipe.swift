@@ -1,3 +1,4 @@
+import AccessoryCore
 import AccessoryProfiles
 
 /// How seeds become worlds: the settings that all worlds of a run share.
@@ -30,6 +31,6 @@ public struct SoakRecipe: Sendable {
     if let profile { words.append(profile.reference) }
     words += ["--seed", "\(seed)", "--seeds", "1"]
     for corner in forbidden { words += ["--forbid", corner.word] }
-    return (words + ["--transcript", "-"]).joined(separator: " ")
+    return (words + ["--transcript", "-"]).map(\.shellWord).joined(separator: " ")
   }
 }

@@ -1,0 +1,82 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// An interactive bash with easim's completion, to whom lines are typed key by key: what is seen is what readline really
+/// inserts and what the shell then runs.
+///
+/// The keys come from a file, one byte after the other, so nothing depends on time. `easim` is `Tests/Support/TypedShell/easim`: it
+/// asks the program for completions, and of every other command it notes the words it was given.
+///
+/// ```swift
+/// let shell = TypedShell()
+/// #expect(try shell.run("easim wat\t") == [["watch"]])
+/// ```
+final class TypedShell {
+  let place = TemporaryFolder()
+  /// More variables of the shell and of what it starts.
+  var environment: [String: String] = [:]
+  /// What the user has in a start-up file.
+  var settings = ""
+
+  init() {
+    place.makeFolder("here")
+    place.makeFolder("config/easim/profiles")
+  }
+
+  /// The names in the folder where the shell is.
+  var names: [String] { place.names("here") }
+
+  /// Puts a file into the folder where the shell is.
+  func put(_ name: String) { place.write("", to: "here/\(name)") }
+
+  /// Puts a profile into the user's own.
+  func addProfile(_ name: String, _ text: String = "{ version: 1, extends: 'echo' }") {
+    place.write(text, to: "config/easim/profiles/\(name).json5")
+  }
+
+  /// The words of every `easim` that was run by these lines.
+  func run(_ lines: [String]) throws -> [[String]] { try type(lines) }
+
+  /// The same for one line.
+  func run(_ line: String) throws -> [[String]] { try type([line]) }
+
+  /// What is offered at the end of a line that has been typed so far, as it would be inserted.
+  func offers(_ line: String) throws -> [String] {
+    let noting = #"_noting() { _easim "$@"; printf '%s\0' "${#COMPREPLY[@]}" "${COMPREPLY[@]}" >>"$NOTES"; }"#
+    // The line is not run: it is wiped out.
+    let notes = try type([noting, "complete -F _noting easim", "\(line)\t\u{15}"])
+    return try #require(notes.first, "the completion was not asked")
+  }
+
+  private func type(_ lines: [String]) throws -> [[String]] {
+    place.write("", to: "notes")
+    let keys = place.write(
+      (["source <(easim completion bash)", settings] + lines).joined(separator: "\n") + "\n", to: "keys")
+    let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
+    let own = [
+      "PATH": "\(Repository.root)/Tests/Support/TypedShell:\(path)", "EASIM": BuiltProducts.easim,
+      "NOTES": place.file("notes"), "INPUTRC": "/dev/null",
+      "XDG_CONFIG_HOME": place.file("config"), "TERM": "dumb",
+    ]
+    let bash = try Program(
+      path: "/bin/bash",
+      ["-c", #"cd -- "$1" && exec bash --norc --noprofile -i <"$2""#, "bash", place.file("here"), keys],
+      environment: own.merging(environment) { $1 }
+    ).wait()
+    return try Self.read(place.bytes("notes") ?? [], bash)
+  }
+
+  /// Reads what was noted: a count and so many words, each with a zero behind it.
+  private static func read(_ notes: [UInt8], _ bash: Program.Remains) throws -> [[String]] {
+    var words = notes.split(separator: 0, omittingEmptySubsequences: false).dropLast()
+      .map { String(decoding: $0, as: UTF8.self) }[...]
+    var groups: [[String]] = []
+    while let count = words.popFirst() {
+      let number = try #require(Int(count), "\(bash.out)\n\(bash.err)")
+      groups.append(Array(words.prefix(number)))
+      words = words.dropFirst(number)
+    }
+    return groups
+  }
+}
