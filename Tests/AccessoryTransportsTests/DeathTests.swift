@@ -31,7 +31,7 @@ enum DeathFactories {
     socket("faults on TCP", .tcp) {
       try faults("split,size=90", "slow-reader,bytes=2048,every=1ms", around: $0, on: $1)
     },
-    socket("partable TCP", .tcp) { PartableChannel(around: $0, on: $1) },
+    socket("severable TCP", .tcp) { SeverableChannel(around: $0, on: $1) },
     DeathFactory("faults on a pty", deaths: [.close, .kill]) {
       try accepted { try faults("latency,delay=1ms", around: $0, on: $1) }
     },
@@ -59,7 +59,7 @@ enum DeathFactories {
   static let inMemory =
     ([
       ChannelFactories.loopback, ChannelFactories.slowLoopback, ChannelFactories.loopbackOfTransfers,
-      ChannelFactories.partable,
+      ChannelFactories.severable,
     ] + ChannelFactories.faulty).map { factory in
       DeathFactory(factory.name, deaths: [.close, .cut]) {
         let rig = try factory.make()
