@@ -2,21 +2,21 @@ import AccessoryCore
 import AccessoryProfiles
 import AccessoryTransports
 
-/// Where an accessory can be plugged in: an address that it listens on, or one end of a cable in memory.
+/// Where a simulated accessory is plugged in: an address that it listens on, or one end of a cable in memory.
 ///
-/// Opening a port is plugging in, and closing it is unplugging; a device at the other end is a cable.
+/// Opening a port plugs the accessory in, and closing it unplugs it. Each device that connects brings a cable.
 public protocol Port: AnyObject {
   /// Where it is, for people.
   var place: String { get }
 
-  /// What the accessory looks like from now on: told before it is plugged in, and whenever it changes while it is. A
-  /// port that has nowhere to show it does nothing.
+  /// Shows what the accessory looks like from now on: called before it is plugged in, and whenever that changes. A port
+  /// without a place to show it does nothing.
   func show(_ appearance: PortAppearance)
 
-  /// Plugs in. `hear` is told of every device that comes, in a later turn.
+  /// Plugs in. `hear` is called for every device that connects, in a later turn.
   func open(_ hear: @escaping (PortEvent) -> Void) throws
 
-  /// Unplugs: nobody can come any more. The cable that is in use is closed by whoever uses it.
+  /// Unplugs: no device can connect any more. The owner of the cable in use closes it.
   func close()
 }
 
@@ -25,7 +25,7 @@ extension Port {
   public func show(_ appearance: PortAppearance) {}
 }
 
-/// What can be known of an accessory without taking its cable, where a port has a place to show it.
+/// What hosts can see of an accessory without taking its cable.
 public struct PortAppearance: Equatable, Sendable {
   /// The name people see.
   public var name: String
@@ -48,13 +48,13 @@ public struct PortAppearance: Equatable, Sendable {
   }
 }
 
-/// What a port has to tell.
+/// What a port reports.
 public enum PortEvent {
-  /// A device is at the other end of this cable.
+  /// A device connected; this is its cable.
   case cable(Cable, from: String)
-  /// Something that does not keep the port from working.
+  /// A problem that does not stop the port.
   case warning(String)
-  /// The port is over without having been closed.
+  /// The port ended by itself.
   case ended(String)
 }
 
@@ -62,8 +62,8 @@ extension PortEvent {
   init(_ event: ListenerEvent) {
     switch event {
     case .accepted(let cable, let peer): self = .cable(cable, from: peer.description)
-    case .refused(let peer, let reason): self = .warning("\(peer) was turned away: \(reason)")
-    case .cannotAccept(let error): self = .warning("nobody can be accepted now: \(error)")
+    case .refused(let peer, let reason): self = .warning("refused \(peer): \(reason)")
+    case .cannotAccept(let error): self = .warning("cannot accept connections now: \(error)")
     case .ended(let error): self = .ended(error.description)
     }
   }
@@ -71,8 +71,8 @@ extension PortEvent {
 
 /// A port at an address that devices connect to.
 ///
-/// Where the system chooses (the port of `tcp:127.0.0.1:0`), its first choice is kept: an accessory that detaches and
-/// attaches again, as in a flicker, is found where it was.
+/// Where the system chooses a port number (`tcp:127.0.0.1:0`), the first choice is kept, so that an accessory is found at
+/// the same address after a flicker.
 public final class ListeningPort: Port {
   private var address: Address
   private let loop: any PollingLoop

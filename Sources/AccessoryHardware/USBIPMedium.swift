@@ -20,8 +20,8 @@ struct USBIPMedium: Medium {
 
 /// A USB bus that other kernels can reach: a USB/IP server at an address, with any number of accessories on it.
 ///
-/// The server listens for as long as the bus is there. An accessory that is unplugged, as in a flicker, is not on its
-/// list, and whoever had it sees a device go; when it is plugged in again it has the same bus id.
+/// The server listens as long as the bus exists. While an accessory is unplugged, as in a flicker, it is not on the server's
+/// list, and its host sees the device disconnect. Plugged in again, it has the same bus id.
 ///
 /// ```swift
 /// let bus = try USBIPBus(host: "127.0.0.1", port: 3240, on: loop) { print($0) }
@@ -48,9 +48,9 @@ final class USBIPBus: PortHub {
       listener = try Transports.listen(at: .tcp(host: host, port: port), on: loop, options: options) { event in
         switch event {
         case .accepted(let cable, let peer): server.accept(cable.main, from: peer.description)
-        case .refused(let peer, let reason): report("\(peer) was turned away: \(reason)")
-        case .cannotAccept(let error): report("nobody can be accepted now: \(error)")
-        case .ended(let error): report("the USB/IP server is over: \(error)")
+        case .refused(let peer, let reason): report("refused \(peer): \(reason)")
+        case .cannotAccept(let error): report("cannot accept connections now: \(error)")
+        case .ended(let error): report("the USB/IP server has ended: \(error)")
         }
       }
     } catch let error as TransportError {

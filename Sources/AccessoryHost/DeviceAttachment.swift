@@ -95,7 +95,7 @@ final class DeviceAttachment: ConnectionOwner {
     case .authenticationFailed: withdraw()
     case .identified(let judged): handleIdentification(judged)
     case .identificationUpdated(let identification): identified = .init(identification)
-    case .identificationCancelled: tell(.warning("the accessory took its identification back"))
+    case .identificationCancelled: tell(.warning("the accessory cancelled its identification"))
     case .ready: handleReady()
     case .answerTimedOut(let step):
       tell(.warning("the accessory never answered: \(step == .authentication ? "authentication" : "identification")"))
@@ -133,7 +133,7 @@ final class DeviceAttachment: ConnectionOwner {
   private func handleResponse(_ response: [UInt8]) {
     switch device.authenticator.judge(response: response, to: challenge, certificate: certificate) {
     case .accepted where refusesSignatures:
-      tell(.authentication("refused: the signature is right, and refused on purpose"))
+      tell(.authentication("refused: the signature is valid, and refused on purpose"))
       connection.perform { $0.concludeAuthentication(accepted: false, now: $1) }
     case .accepted(let warnings):
       for warning in warnings { tell(.warning(warning)) }
@@ -200,7 +200,7 @@ extension BenchCard {
   /// Where an identification says something else than this card: a sentence for each.
   func differences(from identification: Identification) -> [String] {
     func difference(_ what: String, _ said: String, _ is: String) -> String? {
-      said == `is` ? nil : "its card says \(what) '\(said)', its identification '\(`is`)': the identification counts"
+      said == `is` ? nil : "its card says \(what) '\(said)', its identification '\(`is`)': using the identification"
     }
     return [
       difference("name", name, identification.name),

@@ -5,15 +5,15 @@ import AccessorySessions
 import Certificates
 import IAP2
 
-/// A simulated accessory at one port: plugs in and out as its quirks say, and plays its profile to whatever device is
-/// at the other end.
+/// A simulated accessory at one port: plugs in and unplugs as its quirks say, and plays its profile to the device at the
+/// other end.
 ///
 /// ```swift
 /// let glasses = SimulatedAccessory(profile, at: port, authenticator: coprocessor, on: loop) { print($0.json) }
 /// try glasses.plugIn()
 /// ```
 public final class SimulatedAccessory {
-  /// What it plays.
+  /// The profile that it plays.
   public let profile: Profile
   private let prepared: PreparedProfile
   private let port: any Port
@@ -29,11 +29,11 @@ public final class SimulatedAccessory {
   private var random: SeededRandom
   private var attachment: AccessoryAttachment?
   private var timer: LoopTimer?
-  /// It as it presents itself now, or did last: what its events are about.
+  /// The subject of its events: the accessory as it presents itself now.
   private var subject: TimelineEvent.Subject
 
-  /// An accessory that is not plugged in. `report` hears everything that happens to it, on the loop; `link` may change
-  /// what the profile does not say about the link.
+  /// Creates an accessory that is not plugged in. `report` receives everything that happens to it, on the loop; `link` may
+  /// change link settings that the profile does not set.
   public init(
     _ profile: Profile, at port: any Port, authenticator: any AccessoryAuthenticator, on loop: any EventLoop,
     link: @escaping (inout LinkSettings) -> Void = { _ in }, behavior: ((Behavior) -> any AccessoryBehavior)? = nil,
@@ -57,7 +57,7 @@ public final class SimulatedAccessory {
     programs.endAll()
   }
 
-  /// Whether it is plugged in, be it without protocols.
+  /// Whether it is plugged in, with or without protocols.
   public var isAttached: Bool {
     switch flicker.state {
     case .empty, .whole: true
@@ -65,11 +65,11 @@ public final class SimulatedAccessory {
     }
   }
 
-  /// Whether it is plugged in as the profile says, any flicker being over.
+  /// Whether it is plugged in with all of its protocols, after any flicker.
   public var isWhole: Bool { flicker.state == .whole }
 
-  /// How many programs of its sessions run: after the last session, they get time to end by themselves. Dropping the
-  /// accessory, which must be unplugged by then, ends them at once.
+  /// How many programs of its sessions are running. After the last session they get time to exit by themselves; releasing
+  /// the accessory, which must be unplugged by then, ends them at once.
   public var runningPrograms: Int { programs.count }
 
   /// Plugs in. A port that cannot be opened is an error here and a warning later.
@@ -138,8 +138,8 @@ public final class SimulatedAccessory {
 
   private func attach(_ cable: Cable, _ device: String) {
     guard attachment == nil else {
-      // One cable at a time, as with any plug.
-      tell(.warning("\(device) was turned away: another device is on the cable"))
+      // A plug takes one cable.
+      tell(.warning("refused \(device): another device is already connected"))
       cable.main.close()
       return
     }

@@ -1,38 +1,38 @@
 import AccessoryCore
 
-/// What is held by whoever waits on an address for the other end of a cable.
+/// Listens at an address for the other end of a cable.
 public protocol Listener: AnyObject {
   /// Where it listens, with what the system chose filled in (the port for `tcp:HOST:0`).
   var address: Address { get }
 
-  /// Stops listening: the accessory is unplugged for everybody who is not connected yet. Cables that were accepted go
-  /// on. Closing twice does nothing.
+  /// Stops listening: hosts that are not connected yet see the accessory unplugged. Accepted cables continue. Closing
+  /// twice does nothing.
   func close()
 }
 
-/// What a listener has to tell.
+/// What a listener reports.
 public enum ListenerEvent {
-  /// Somebody plugged in. The cable's channel is not started.
+  /// A host connected. The cable's channel is not started.
   case accepted(Cable, PeerDescription)
-  /// Somebody was turned away, and why.
+  /// A host was refused, with the reason.
   case refused(PeerDescription, reason: String)
-  /// The listener cannot accept now and tries again: the process has no descriptors left.
+  /// The listener cannot accept connections now and tries again: the process has no descriptors left.
   case cannotAccept(SystemError)
-  /// The listener is over without having been closed: the terminal it stands on is gone.
+  /// The listener ended by itself: its terminal is gone.
   case ended(TransportError)
 }
 
-/// A connection in the making.
+/// An attempt to connect.
 public protocol Connecting: AnyObject {
-  /// Gives up; the completion is not called any more.
+  /// Cancels the attempt; its completion is not called.
   func cancel()
 }
 
-/// Who is at the other end of a cable, as far as the medium tells.
+/// The other end of a cable, as far as the medium identifies it.
 public struct PeerDescription: Equatable, Sendable, CustomStringConvertible {
-  /// Where the other end is, or where both ends meet.
+  /// The address of the other end, or the one where both ends meet.
   public let address: Address
-  /// The process at the other end, where the system vouches for it (unix sockets).
+  /// The process at the other end, where the kernel reports it (unix sockets).
   public let process: PeerProcess?
 
   /// Makes a description.
@@ -62,15 +62,15 @@ public struct PeerProcess: Equatable, Sendable, CustomStringConvertible {
   public var description: String { "process \(pid) of user \(user)" }
 }
 
-/// What may differ between one use of a transport and another.
+/// The options of sockets.
 public struct TransportOptions: Equatable, Sendable {
-  /// Whether TCP may leave this machine.
+  /// Whether TCP may reach beyond this machine.
   public var allowsRemote = false
-  /// Whether a unix listener takes users other than its own and root.
+  /// Whether a unix listener accepts users other than its own and root.
   public var allowsOtherUsers = false
-  /// The size of a socket's buffers in bytes; the system's choice when nil.
+  /// The size of a socket's buffers in bytes; the system's default when nil.
   public var socketBuffers: Int?
 
-  /// The safe choices.
+  /// The defaults: this machine and this user only.
   public init() {}
 }

@@ -79,7 +79,7 @@ extension TransportError: CustomStringConvertible {
     switch self {
     case .notAStream(let address): "\(address) is not a stream: '\(address.kind.rawValue):' is another medium's"
     case .noMedium(let address):
-      "\(address): this program is built without support for '\(address.kind.rawValue):'; to add it, add "
+      "\(address) cannot be opened: this program is built without support for it; add "
         + #".product(name: "ExternalAccessoryHardware", package: "easim") to the dependencies of your target in "#
         + "Package.swift"
     case .simulatorsOnly(.usbip(let host, let port)):

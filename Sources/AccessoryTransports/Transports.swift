@@ -1,6 +1,7 @@
 import AccessoryCore
 
-/// The front door: an address in, cables out.
+/// Opens stream addresses: unix sockets, TCP, pseudo terminals and serial lines. `MediumTable` of AccessoryCables opens every
+/// kind of address and uses this for streams.
 ///
 /// ```swift
 /// let listener = try Transports.listen(at: Address(parsing: "unix:/tmp/glasses.sock"), on: loop) { event in
@@ -8,14 +9,14 @@ import AccessoryCore
 /// }
 /// ```
 ///
-/// Everything is on the loop, and every callback comes in a later turn.
+/// Everything runs on the loop, and every callback comes in a later turn.
 public enum Transports {
   /// A cable, with its channel not started, or why there is none.
   public typealias Answer = Result<(cable: Cable, peer: PeerDescription), TransportError>
 
-  /// Waits at `address` for the other end of a cable, which is what an accessory that is plugged in does.
+  /// Listens at `address` for hosts, as an accessory does that is plugged in.
   ///
-  /// - Parameter hear: called for every cable, and for everybody who was turned away.
+  /// - Parameter hear: called for every host that connects or is refused.
   /// - Throws: ``TransportError``.
   public static func listen(
     at address: Address, on loop: any PollingLoop, options: TransportOptions = TransportOptions(),
@@ -35,8 +36,8 @@ public enum Transports {
     }
   }
 
-  /// Says at once why connecting to `address` can never succeed, so that nobody tries again and again. What only fails
-  /// for now is found out by connecting.
+  /// Throws when connecting to `address` can never succeed, so that no caller retries. What fails only for now shows when
+  /// connecting.
   ///
   /// - Throws: ``TransportError``.
   public static func check(
@@ -69,8 +70,8 @@ public enum Transports {
           to: try destination(address, options: options), address: address, on: loop, options: options,
           timeout: timeout, completion: completion)
       case .pty(let path):
-        // Opening it would be the same as plugging into a stranger's accessory.
-        if TerminalLink(path: path).isStale { throw .nobodyThere(address, "whoever made the link is gone") }
+        // The terminal may belong to another program by now.
+        if TerminalLink(path: path).isStale { throw .nobodyThere(address, "the program that made the link is gone") }
         let terminal = try RawTerminal.open(path, baud: nil, at: address)
         let channel = DescriptorChannel(
           taking: terminal.release(), as: .terminal(hangUp: .closedByPeer), on: loop)
@@ -85,8 +86,8 @@ public enum Transports {
     }
   }
 
-  /// Whether a host is this machine: by its number, or as `localhost`. What a name that must be looked up will say is
-  /// not known.
+  /// Whether a host is this machine, by its number or as `localhost`. A name that must be looked up counts as another
+  /// machine.
   package static func isThisMachine(_ host: String) -> Bool {
     areHere(NameResolver.known(host, port: 0))
   }
@@ -114,7 +115,7 @@ public enum Transports {
   }
 }
 
-/// An answer that is known at once and still comes in a later turn, as all others do.
+/// A result that is known at once and delivered in a later turn, as all others are.
 final class DelayedAnswer: Connecting {
   private var channel: DescriptorChannel?
   private var timer: LoopTimer?

@@ -127,7 +127,7 @@ import Testing
     let accessory = try Accessory(on: medium, in: place, "--behavior", "sink")
     let first = try hostInSession(with: accessory, on: medium)
     let second = try Program.run("send", accessory.address, "--text", "x", "--timeout", "300ms", "--json")
-    try accessory.program.line("turned away: another device is on the cable")
+    try accessory.program.line("another device is already connected")
     #expect(second.ending == .exit(3), "\(second.out)\(second.err)")
     #expect(second.err.contains("it closed the cable before the iAP2 link was up"))
     // Asked again, and less and less often.
@@ -141,7 +141,7 @@ import Testing
     let accessory = try Accessory(on: .unix, in: place, "--behavior", "sink")
     let first = try hostInSession(with: accessory, on: .unix)
     let second = try Program("send", accessory.address, "--text", "x", "--timeout", "1h")
-    try accessory.program.line("turned away: another device is on the cable")
+    try accessory.program.line("another device is already connected")
     first.send(SIGINT)
     #expect(try first.wait().ending == .exit(1))
     #expect(try second.wait().ending == .exit(0))

@@ -3,9 +3,9 @@ import AccessoryProfiles
 import AccessoryTransports
 
 extension BenchCard {
-  /// Reads a card as it was found on the bench. Keys that are not known are left to later versions.
+  /// Reads a card from the bench. Unknown keys are ignored: a later version may have written them.
   ///
-  /// - Throws: a sentence fragment that names what is wrong; the card may be anybody's work.
+  /// - Throws: ``BenchCardError``, which names the card and what is wrong with it.
   public init(reading bytes: [UInt8], of entry: BenchEntry) throws(BenchCardError) {
     let fields = try CardFields(bytes, of: entry)
     let version = try fields.number("v")
@@ -26,7 +26,7 @@ extension BenchCard {
   }
 }
 
-/// The members of a card by key; whatever is missing or of another kind is an error that names the key.
+/// The members of a card by key. A missing member, or one of another type, is an error that names the key.
 private struct CardFields {
   private let entry: BenchEntry
   private let tree: JSON5Value
@@ -56,7 +56,7 @@ private struct CardFields {
     return texts
   }
 
-  /// Seconds as microseconds. Only shown, so a card without it is as good as any.
+  /// Seconds as microseconds, 0 where they are missing: the time is only displayed.
   func microseconds(_ key: String) -> Int {
     guard case .number(let number)? = tree[key]?.content, (0...1e12).contains(number.value) else { return 0 }
     return Int((number.value * 1_000_000).rounded())

@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessoryTransports
 import Glibc
 
-/// The bench as the simulators of one process use it: made if it was not there, checked, and rid of what dead
-/// processes left.
+/// The bench as the simulators of one process use it: created if it does not exist, checked, and cleared of the stale files
+/// of dead processes.
 ///
 /// ```swift
 /// let bench = try Bench(BenchDirectory.standard())
@@ -15,23 +15,23 @@ public final class Bench {
   /// The attachments of dead processes that were found and removed.
   public let swept: [String]
 
-  /// Makes the bench ready.
+  /// Creates and checks the bench.
   public init(_ directory: BenchDirectory) throws(BenchError) {
     self.directory = directory
     try directory.make()
     swept = directory.sweep().map(\.name)
   }
 
-  /// A place to plug one accessory in.
+  /// Makes a place to plug one accessory in.
   public func makePort(on loop: any PollingLoop) -> BenchPort {
     BenchPort(directory, on: loop)
   }
 }
 
-/// A place on the bench: each attachment is a socket, a lock and a card of one new name.
+/// A place on the bench: each attachment is a socket, a lock file and a card that share a new name.
 ///
-/// The socket is made first and the card last, and they go in the opposite order, so that whoever reads a card finds
-/// what it promises.
+/// The socket is made first and the card last, and they are removed in the opposite order, so that a host that reads a card
+/// finds the socket it names.
 public final class BenchPort: Port {
   private let directory: BenchDirectory
   private let loop: any PollingLoop
@@ -56,20 +56,20 @@ public final class BenchPort: Port {
   /// The bench, and the accessory on it.
   public var place: String { directory.address(of: appearance?.serial).description }
 
-  /// Writes the card anew, if the accessory is plugged in.
+  /// Rewrites the card, if the accessory is plugged in.
   public func show(_ appearance: PortAppearance) {
     guard appearance != self.appearance else { return }
     self.appearance = appearance
     guard let plugged else { return }
     do { try plugged.entry.write(card(appearance, since: plugged.attachedAt)) } catch {
-      plugged.hear(.warning("its card on the bench is out of date: \(error)"))
+      plugged.hear(.warning("cannot update its card on the bench: \(error)"))
     }
   }
 
   /// Appears on the bench.
   public func open(_ hear: @escaping (PortEvent) -> Void) throws {
-    guard let appearance else { preconditionFailure("a port on the bench is told what to show before it is opened") }
-    // Again at every attachment: somebody may have cleared it away during a flicker.
+    guard let appearance else { preconditionFailure("show() must be called before open() on the bench") }
+    // Again at every attachment: the directory may have been removed during a flicker.
     try directory.make()
     let (entry, listener) = try listen(hear)
     let plugged = Plugged(entry: entry, listener: listener, attachedAt: Self.microseconds(), hear: hear)

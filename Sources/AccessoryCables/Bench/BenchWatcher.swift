@@ -2,27 +2,29 @@ import AccessoryCore
 import AccessoryTransports
 import Glibc
 
-/// Tells what is plugged in and out on a bench, from its cards, without taking a cable.
+/// Reports which accessories are plugged in and unplugged on a bench. It reads their cards and takes no cable.
 ///
-/// The bench may not be there yet, and may go and come again: then the nearest directory above it is watched. An owner
-/// that dies without detaching is noticed at once, by its process, and what it left is swept.
+/// The bench directory may not exist yet, or may be removed and created again: then the nearest directory above it is
+/// watched. When a simulator dies without unplugging its accessories, its process shows it at once, and its stale files
+/// are removed.
 ///
 /// ```swift
 /// let watcher = BenchWatcher(.standard(), on: loop) { change in print(change) }
-/// try watcher.start()          // what is there already is told of before this returns
+/// try watcher.start()          // reports what is there already before it returns
 /// ```
 public final class BenchWatcher {
   /// What happened on the bench.
   public enum Change: Equatable, Sendable {
     /// An accessory is plugged in.
     case arrived(BenchAccessory)
-    /// Its card says something else now; as it was before.
+    /// Its card has changed; the second value is the accessory before the change.
     case changed(BenchAccessory, from: BenchAccessory)
-    /// It is plugged out.
+    /// It was unplugged.
     case left(BenchAccessory, reason: String)
-    /// An accessory came and went faster than its card could be read; as it was at another attachment, if it is known.
+    /// An accessory came and went before its card could be read; the value is the accessory at an earlier attachment,
+    /// if it is known.
     case passed(name: String, BenchAccessory?)
-    /// Something is not as it should be.
+    /// A problem that does not stop the watcher.
     case warning(String)
   }
 
@@ -34,7 +36,7 @@ public final class BenchWatcher {
   private var state = State.idle
 
   private var attached: [String: BenchAccessory] = [:]
-  /// Names whose card was gone when it was to be read.
+  /// Names whose card had vanished before it could be read.
   private var missed: Set<String> = []
   /// How each accessory last looked, by the letters of its names.
   private var recentCards = RecentCards<BenchAccessory>()
@@ -42,12 +44,12 @@ public final class BenchWatcher {
 
   private enum State {
     case idle
-    /// The bench is not there; a directory above it is watched.
+    /// The bench does not exist; a directory above it is watched.
     case waiting
     case watching
   }
 
-  /// A watcher that has not begun. `hear` is called on the loop.
+  /// Creates a watcher that is not started. `hear` is called on the loop.
   public init(_ directory: BenchDirectory, on loop: any PollingLoop, hear: @escaping (Change) -> Void) {
     self.directory = directory
     self.loop = loop
@@ -56,12 +58,12 @@ public final class BenchWatcher {
 
   deinit { stop() }
 
-  /// What is plugged in now, the longest-attached first.
+  /// The accessories that are plugged in now, in the order of their arrival.
   public var accessories: [BenchAccessory] {
     attached.values.sorted { ($0.card.attachedAt, $0.entry.name) < ($1.card.attachedAt, $1.entry.name) }
   }
 
-  /// Begins, and tells of everything that is there already.
+  /// Starts, and reports everything that is there already.
   ///
   /// - Throws: when the bench cannot be trusted, or nothing can be watched.
   public func start() throws {
@@ -72,7 +74,7 @@ public final class BenchWatcher {
     try settle()
   }
 
-  /// Ends; nothing more is told.
+  /// Stops reporting.
   public func stop() {
     watch?.close()
     watch = nil
@@ -88,7 +90,7 @@ public final class BenchWatcher {
     while let watch {
       if try directory.check() {
         state = .watching
-        // Watched first and read after: what comes in between is told of twice, and the second time is not news.
+        // Watch first, read afterwards: what arrives in between is seen twice, and the second time is ignored.
         guard try Self.look(at: directory.path, for: .entries, watch) else { continue }
         directory.sweep()
         for entry in directory.entries() { read(entry) }
@@ -96,7 +98,7 @@ public final class BenchWatcher {
       }
       state = .waiting
       let above = try watchAbove(watch)
-      // It may have come just before the watch began.
+      // The bench may have been created just before the watch began.
       if try !directory.check(), Self.exists(above) { return }
     }
   }
@@ -111,7 +113,7 @@ public final class BenchWatcher {
     throw SystemError("watch \(directory.path)", code: ENOENT)
   }
 
-  /// Whether the directory was there to be looked at.
+  /// Returns whether the directory exists.
   private static func look(
     at path: String, for interest: DirectoryWatch.Interest, _ watch: DirectoryWatch
   ) throws(SystemError) -> Bool {
@@ -129,7 +131,7 @@ public final class BenchWatcher {
   private func settleLater() {
     do { try settle() } catch {
       tell(.warning("\(error)"))
-      // Whatever replaces it is looked at again.
+      // Whatever replaces it will be checked again.
       state = .waiting
       if let watch, let problem = failure(of: { _ = try watchAbove(watch) }) { tell(.warning("\(problem)")) }
     }
@@ -155,7 +157,7 @@ public final class BenchWatcher {
     }
   }
 
-  /// The kernel kept less than what happened: whoever came and went meanwhile is not known.
+  /// The kernel's queue overflowed: accessories that came and went meanwhile are unknown.
   private func lookAgain() {
     tell(.warning("more happened on the bench \(directory) than could be followed"))
     let names = Set(directory.entries().map(\.name))
@@ -174,7 +176,7 @@ public final class BenchWatcher {
       }
       note(BenchAccessory(entry: entry, card: try BenchCard(reading: bytes, of: entry)))
     } catch {
-      tell(.warning("a card is left aside: \(error)"))
+      tell(.warning("ignoring a card: \(error)"))
     }
   }
 
@@ -207,7 +209,7 @@ public final class BenchWatcher {
   }
 
   private func ownerIsGone(_ process: ProcessIdentity) {
-    // The removal is told of like any other.
+    // The watch reports the removal like any other.
     directory.sweep()
   }
 
@@ -227,15 +229,15 @@ public struct BenchAccessory: Equatable, Sendable {
     self.card = card
   }
 
-  /// How it is addressed.
+  /// Its address.
   public var address: Address { entry.directory.address(of: card.serial) }
 }
 
 extension BenchDirectory {
-  /// What is plugged in now, the longest-attached first, and what is wrong with the cards that cannot be used. What
-  /// dead processes left is swept first.
+  /// Lists the accessories that are plugged in now, in the order of their arrival, and what is wrong with cards that
+  /// cannot be used. Stale files of dead processes are removed first.
   ///
-  /// - Throws: when the bench cannot be trusted. One that is not there is empty.
+  /// - Throws: when the bench cannot be trusted. A bench that does not exist is empty.
   public func look() throws(BenchError) -> (accessories: [BenchAccessory], problems: [String]) {
     guard try check() else { return ([], []) }
     sweep()
@@ -251,4 +253,81 @@ extension BenchDirectory {
     }
     return (found.sorted { ($0.card.attachedAt, $0.entry.name) < ($1.card.attachedAt, $1.entry.name) }, problems)
   }
+}
+
+/// Notices when the processes behind the cards on a bench end: at once where the kernel reports it, otherwise by checking
+/// once a second (old kernels, or processes that are not visible from here).
+final class OwnerWatch {
+  /// How often to check where the kernel does not report.
+  static let period = Duration.seconds(1)
+
+  private struct Owner {
+    var cards = 0
+    var watch: ProcessWatch?
+  }
+
+  private let loop: any PollingLoop
+  private let ended: (ProcessIdentity) -> Void
+  private var owners: [ProcessIdentity: Owner] = [:]
+  private var timer: LoopTimer?
+
+  init(on loop: any PollingLoop, ended: @escaping (ProcessIdentity) -> Void) {
+    self.loop = loop
+    self.ended = ended
+    timer = loop.makeTimer { [unowned self] in ask() }
+  }
+
+  /// One more card of this process.
+  func add(_ process: ProcessIdentity) {
+    if owners[process] == nil {
+      let watch = ProcessWatch(process, on: loop) { [unowned self] in ended(process) }
+      owners[process] = Owner(watch: watch)
+      if watch == nil { timer?.arm(at: loop.now) }
+    }
+    owners[process]?.cards += 1
+  }
+
+  /// One card of this process less.
+  func remove(_ process: ProcessIdentity) {
+    guard let owner = owners[process] else { return }
+    owners[process]?.cards -= 1
+    guard owner.cards == 1 else { return }
+    owner.watch?.cancel()
+    owners[process] = nil
+  }
+
+  func close() {
+    timer?.cancel()
+    for owner in owners.values { owner.watch?.cancel() }
+    owners.removeAll()
+  }
+
+  private func ask() {
+    let unseen = owners.filter { $0.value.watch == nil }.map(\.key)
+    guard !unseen.isEmpty else { return }
+    timer?.arm(at: loop.now + Self.period)
+    for process in unseen { ended(process) }
+  }
+}
+
+/// The last card of each recent accessory, so that an accessory is recognised when it reappears too briefly for its card to
+/// be read.
+///
+/// Memory is bounded by two halves: when the newer one is full, it replaces the older one. So the last `room` accessories
+/// are always known, and at most twice as many are kept.
+struct RecentCards<Accessory> {
+  private var newer: [Substring: Accessory] = [:]
+  private var older: [Substring: Accessory] = [:]
+
+  /// Stores an accessory as it is now; `room` is how many must be known at least.
+  mutating func note(_ accessory: Accessory, as name: Substring, room: Int) {
+    if newer[name] == nil, newer.count >= room {
+      older = newer
+      newer = [:]
+    }
+    newer[name] = accessory
+  }
+
+  /// The accessory of that name as it was last stored.
+  subscript(name: Substring) -> Accessory? { newer[name] ?? older[name] }
 }

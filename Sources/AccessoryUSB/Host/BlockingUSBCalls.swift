@@ -2,12 +2,12 @@ import CLibUSB
 import Glibc
 import Synchronization
 
-/// A thread on which calls are made that block: each open device has one, looking at what was plugged in another, and so
-/// has each ``USBIPInquiry``. A device or a server that does not answer holds up nobody else.
+/// A worker thread for calls that block: each open device has one, looking up new devices another, and each
+/// ``USBIPInquiry`` one. A device or server that does not answer delays nothing else.
 ///
-/// The thread lives while there is something to do. Errands run one at a time, in the order in which they were given.
+/// The thread exists while there is work. Calls run one at a time, in order.
 final class BlockingUSBCalls: @unchecked Sendable {
-  /// For looking at what was plugged in.
+  /// For looking up devices that were plugged in.
   static let deviceLookups = BlockingUSBCalls()
 
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -64,10 +64,10 @@ final class BlockingUSBCalls: @unchecked Sendable {
   }
 }
 
-/// What a whole process has to do with USB as a host.
+/// USB as a host, for the whole process.
 public enum USBHost {
-  /// Whether every device that was opened has been given back, kernel drivers included. A program waits for it, with
-  /// its loops running, before it ends.
+  /// Whether every device that was opened has been released, and its kernel driver attached again. A program waits for
+  /// this, with its loops running, before it ends.
   public static var isIdle: Bool { openDevices.load(ordering: .acquiring) == 0 }
 
   /// How many devices are open, in all threads and loops of this process.

@@ -10,9 +10,9 @@ final class OpenUSBDevice: @unchecked Sendable {
   let context: OpaquePointer
   let handle: OpaquePointer
   let interface: IAPInterface
-  /// Where everything is done that blocks.
+  /// Runs everything that blocks.
   let calls: BlockingUSBCalls
-  /// How many bytes of an earlier session were thrown away.
+  /// How many bytes of an earlier session were dropped.
   private(set) var staleCount = 0
   /// What was read last and belongs to the session that begins.
   private(set) var early: [UInt8] = []
@@ -109,7 +109,7 @@ final class OpenUSBDevice: @unchecked Sendable {
     if let active = accessory.activeConfiguration, active != interface.configuration {
       try check(libusb_set_configuration(handle, Int32(interface.configuration)), "choose the configuration")
     }
-    // A driver of the kernel is put aside, and put back when the interface is released.
+    // A kernel driver is detached, and attached again when the interface is released.
     libusb_set_auto_detach_kernel_driver(handle, 1)
     try check(libusb_claim_interface(handle, Int32(interface.number)), "claim the interface")
     // Also where there is only one: it is how a device hears that a new program begins, and starts its endpoints anew.

@@ -11,8 +11,7 @@ import CLibUSB
 ///                                                  └── the next session on it waits for this ─────────┘
 /// ```
 ///
-/// Once every channel is over, the device is given back, kernel drivers that were put aside included, by the thread that
-/// opened it.
+/// When every channel has ended, the thread that opened the device releases it and attaches its kernel driver again.
 public final class USBCable {
   private let device: OpenUSBDevice
   private let loop: any PollingLoop
@@ -43,7 +42,7 @@ public final class USBCable {
     keptAlive = self
   }
 
-  /// How many bytes of an earlier session were thrown away before this one.
+  /// How many bytes of an earlier session were dropped before this one.
   public var staleCount: Int { device.staleCount }
 
   /// The cable as the session layer sees it. Its main channel is not started.

@@ -2,22 +2,22 @@ import AccessoryCore
 import CUdev
 import Glibc
 
-/// Tells which accessories are plugged into USB and out of it.
+/// Reports which accessories are plugged into USB and unplugged.
 ///
-/// Both of libudev's sources are heard: "udev" comes when the rules have run, "kernel" comes where no udevd runs. So most
-/// arrivals are announced twice; the second time is news only where something differs, such as the permission that a
-/// rule gave meanwhile.
+/// It listens to both of libudev's sources: "udev" reports after the rules have run, "kernel" also where no udevd runs. So
+/// most arrivals are announced twice, and the second time counts only when something has changed, such as the permission
+/// that a rule sets.
 ///
 /// ```swift
 /// let devices = USBDevices(on: loop) { change in print(change) }
-/// try devices.start()          // what is there already is told of before this returns
+/// try devices.start()          // reports what is there already before it returns
 /// ```
 public final class USBDevices: DescriptorHandler {
   /// What happened on USB.
   public enum Change: Equatable, Sendable {
-    /// A device was plugged in that is an accessory, or nearly one.
+    /// An accessory was plugged in, or a device that is nearly one.
     case arrived(USBAccessory)
-    /// Something about it is different now; as it was before.
+    /// Something about it has changed; the second value is the device before the change.
     case changed(USBAccessory, from: USBAccessory)
     /// It was unplugged.
     case left(USBAccessory)
@@ -29,7 +29,7 @@ public final class USBDevices: DescriptorHandler {
   private var monitors: [(monitor: OpaquePointer, watch: any DescriptorWatch)] = []
   private var known: [String: USBAccessory] = [:]
 
-  /// An observer that has not begun. `hear` is called on the loop.
+  /// Creates an observer that is not started. `hear` is called on the loop.
   public init(on loop: any PollingLoop, hear: @escaping (Change) -> Void) {
     self.loop = loop
     self.hear = hear
@@ -40,14 +40,14 @@ public final class USBDevices: DescriptorHandler {
   /// What is plugged in now, in the order of the ports.
   public var accessories: [USBAccessory] { known.values.sorted { $0.path < $1.path } }
 
-  /// Begins, and tells of everything that is there already.
+  /// Starts, and reports everything that is there already.
   ///
   /// - Throws: ``USBHostError`` when libudev cannot be used.
   public func start() throws {
     loop.preconditionCurrent()
     guard let udev = udev_new() else { throw USBHostError.refused("use libudev", reason: "udev_new failed") }
     self.udev = udev
-    // Listened first and enumerated after: what comes in between is told of twice, and the second time is not news.
+    // Listen first, enumerate afterwards: what arrives in between is seen twice, and the second time is ignored.
     for source in ["kernel", "udev"] {
       guard let monitor = udev_monitor_new_from_netlink(udev, source) else { continue }
       udev_monitor_filter_add_match_subsystem_devtype(monitor, "usb", "usb_device")
@@ -63,7 +63,7 @@ public final class USBDevices: DescriptorHandler {
     for accessory in USBEnumeration.scan(udev) { note(accessory) }
   }
 
-  /// Ends; nothing more is told.
+  /// Stops reporting.
   public func stop() {
     for (monitor, watch) in monitors {
       watch.cancel()
@@ -97,15 +97,15 @@ public final class USBDevices: DescriptorHandler {
     guard let path = udev_device_get_syspath(device).map({ String(cString: $0) }) else { return }
     let isRemoval = udev_device_get_action(device).map { String(cString: $0) } == "remove"
     let (loop, this) = (loop, LoopBound(Observer(devices: self), on: loop))
-    // Off the loop: while the kernel configures a device it holds back what sysfs says of it, for seconds where the device
-    // does not answer. Removals take the same way, so that nothing is told in the wrong order.
+    // Off the loop: reading sysfs blocks while the kernel configures a device, for seconds when the device does not answer.
+    // Removals take the same path, to keep the order.
     BlockingUSBCalls.deviceLookups.run {
       let seen = isRemoval ? nil : USBEnumeration.accessory(at: path)
       loop.execute { this.value.devices?.saw(seen, at: path) }
     }
   }
 
-  /// Holds an observer that may be let go while somebody looks for it.
+  /// Refers to an observer that may be released during the look-up.
   private struct Observer {
     weak var devices: USBDevices?
   }

@@ -5,11 +5,11 @@ import Glibc
 public enum USBHostError: Error, Equatable, Sendable {
   /// This user may not open its device node.
   case noPermission(node: String)
-  /// Another program has the interface.
+  /// Another program has claimed the interface.
   case claimed
-  /// It was unplugged meanwhile.
+  /// The device was unplugged meanwhile.
   case gone
-  /// It is nearly an accessory; the text says what is missing.
+  /// The device is not quite an accessory; the text says what is missing.
   case nearMiss(String)
   /// libusb or the kernel refused something else.
   case refused(String, reason: String)
@@ -34,13 +34,6 @@ public enum USBHostError: Error, Equatable, Sendable {
     }
   }
 
-  /// Whether asking again may help without anything being plugged or installed.
-  public var mayPass: Bool {
-    switch self {
-    case .claimed, .noPermission, .refused: true
-    case .gone, .nearMiss: false
-    }
-  }
 }
 
 extension USBHostError: CustomStringConvertible {
@@ -61,4 +54,19 @@ extension USBHostError: CustomStringConvertible {
     if case .noPermission(let node) = self { return "no permission to open \(node)" }
     return description
   }
+}
+
+/// The udev rule that lets an ordinary user open accessories, as `Scripts/udev/70-easim.rules` has it.
+public enum USBRule {
+  /// Where it belongs.
+  public static let path = "/etc/udev/rules.d/70-easim.rules"
+
+  /// The rule itself, one line.
+  public static let text =
+    #"SUBSYSTEM=="usb", ENV{DEVTYPE}=="usb_device", ENV{ID_USB_INTERFACES}=="*:fff000:*", GROUP="plugdev", "#
+    + #"MODE="0660", TAG+="uaccess""#
+
+  /// What installs it, to be pasted into a shell.
+  public static let installCommand =
+    "echo '\(text)' | sudo tee \(path) && sudo udevadm control --reload && sudo udevadm trigger --subsystem-match=usb"
 }

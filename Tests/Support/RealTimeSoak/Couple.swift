@@ -148,7 +148,7 @@ final class Couple {
       // Counted as `lost`.
       if kind == .accessory, wrong.contains("a burst under way was lost") { return false }
       // The accessory had not had the time to see that the one before was killed; this one tries again.
-      if kind != .accessory, medium != .pty, wrong.contains("turned away: another device is on the cable") {
+      if kind != .accessory, medium != .pty, wrong.contains("another device is already connected") {
         return false
       }
       return !(flipsBits && wrong.contains("bytes that belong to no packet"))
