@@ -82,12 +82,17 @@ enum ProcessTable {
   }
 
   private static func contents(of path: String) -> String? {
+    bytes(of: path).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// One of the system's tables as it is now; nil when it cannot be read.
+  static func bytes(of path: String) -> [UInt8]? {
     guard let file = try? OwnedDescriptor(open(path, O_RDONLY | O_CLOEXEC), path) else { return nil }
     var bytes: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 16 * 1024)
+    var buffer = [UInt8](repeating: 0, count: 64 * 1024)
     while true {
       let count = buffer.withUnsafeMutableBytes { read(file.number, $0.baseAddress, $0.count) }
-      guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
+      guard count > 0 else { return bytes }
       bytes += buffer[..<count]
     }
   }

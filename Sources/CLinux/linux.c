@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -23,6 +24,10 @@ int clinux_epoll_wait(int epoll, struct epoll_event *events, int count, int64_t 
   }
   int64_t milliseconds = timeout < 0 ? -1 : timeout / 1000000 + (timeout % 1000000 != 0);
   return epoll_wait(epoll, events, count, milliseconds > INT_MAX ? INT_MAX : (int)milliseconds);
+}
+
+const void *clinux_find(const void *all, size_t room, const void *bytes, size_t count) {
+  return memmem(all, room, bytes, count);
 }
 
 int clinux_peer_credentials(int socket, int32_t *pid, uint32_t *uid) {

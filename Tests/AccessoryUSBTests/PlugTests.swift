@@ -15,6 +15,7 @@ import Testing
     let offer = try #require(try USBIPAnswers.list(whole)?.first)
     #expect(offer.busID == "1-1")
     #expect(offer.deviceID == 0x0001_0002)
+    #expect(offer.configurationCount == 1 && offer.interfaces == [.iAP])
     #expect(offer.speed == 3 && offer.vendor == 0x1209 && offer.product == 1)
     #expect(try USBIPAnswers.list([0x01, 0x11, 0x00, 0x05, 0, 0, 0, 0, 0, 0, 0, 0]) == [])
   }
@@ -81,5 +82,73 @@ import Testing
       throws: VirtualHostController.Problem(
         description: "this kernel has no virtual USB host controller: sudo modprobe vhci-hcd")
     ) { try VirtualHostController(folder: "/nonexistent/vhci_hcd.0") }
+  }
+}
+
+/// What may be plugged into the kernel.
+@Suite struct PlugRulesTests {
+  let rules = PlugRules { _ in .trusted }
+
+  static func offer(_ kinds: [[UInt8]], configurations: UInt8 = 1) -> USBIPOffer {
+    var offer = USBIPOffer(record: PlugTests.record[...], interfaces: kinds.flatMap { $0 + [0] }[...])
+    offer.configurationCount = configurations
+    return offer
+  }
+
+  static func descriptors(_ kind: USBInterface.Kind, _ endpoints: [USBEndpoint]) throws -> USBDescriptors {
+    let interface = USBInterface(number: 0, kind: kind, endpoints: endpoints).descriptor(namedBy: 0)
+    let configuration = [9, 2, UInt8(9 + interface.count), 0, 1, 1, 0, 0xC0, 50] + interface
+    return try USBDescriptors(
+      reading: [18, 1, 0, 2, 0, 0, 0, 64, 0x09, 0x12, 1, 0, 0, 1, 0, 0, 0, 1] + configuration)
+  }
+
+  static let pair = [USBEndpoint(address: 0x81, packetSize: 512), USBEndpoint(address: 0x02, packetSize: 512)]
+
+  @Test func aListThatSaysEnoughIsEnough() throws {
+    #expect(throws: PlugRefusal.noAccessory("its interfaces are 03/01/01, 03/01/02")) {
+      try rules.check(Self.offer([[3, 1, 1], [3, 1, 2]]))
+    }
+    try rules.check(Self.offer([[3, 1, 1], [0xFF, 0xF0, 0]]))
+    // The interface may be in the other configuration, or none is chosen.
+    try rules.check(Self.offer([[3, 1, 1]], configurations: 2))
+    try rules.check(Self.offer([]))
+    try PlugRules(takesAnyDevice: true) { _ in .trusted }.check(Self.offer([[3, 1, 1]]))
+  }
+
+  @Test func theDescriptorsDecide() throws {
+    try rules.check(try Self.descriptors(.iAP, Self.pair))
+    #expect(throws: PlugRefusal.noAccessory("interface 0 is FF/F0/00 and has no bulk OUT endpoint")) {
+      try rules.check(try Self.descriptors(.iAP, [Self.pair[0]]))
+    }
+    #expect(throws: PlugRefusal.noAccessory("its interfaces are 03/01/01")) {
+      try rules.check(try Self.descriptors(.init(3, 1, 1), Self.pair))
+    }
+  }
+
+  @Test func aConnectionThatDoesNotTellIsEnoughForAListAlone() throws {
+    let unsure = PlugRules { _ in .unknown("whose?") }
+    try unsure.check(3, isFinal: false)
+    #expect(throws: PlugRefusal.server("whose?")) { try unsure.check(3, isFinal: true) }
+    let strict = PlugRules { _ in .refused("no") }
+    #expect(throws: PlugRefusal.server("no")) { try strict.check(3, isFinal: false) }
+  }
+
+  @Test func descriptorsAreAskedForAndReadAsUSBIPHasThem() throws {
+    #expect(
+      USBIPDescriptors.request(7, of: 0x0001_0002, .configuration, 1, length: 9)
+        == USBIPBytes.submit(7, incoming: true, endpoint: 0, length: 9, setup: [0x80, 0x06, 0x01, 0x02, 0, 0, 9, 0]))
+    let whole = USBIPBytes.answer(7, status: 0, count: 2, [1, 2])
+    for count in 0..<whole.count {
+      #expect(try USBIPDescriptors.answer(Array(whole[..<count]), to: 7, length: 9) == nil)
+    }
+    #expect(try USBIPDescriptors.answer(whole, to: 7, length: 9) == [1, 2])
+    #expect(USBIPDescriptors.answerSize(whole, length: 9) == whole.count)
+    for wrong in [
+      USBIPBytes.answer(8, status: 0, count: 0), USBIPBytes.answer(7, status: -32, count: 0),
+      USBIPBytes.answer(7, status: 0, count: 10), USBIPBytes.unlinked(7, status: 0),
+    ] {
+      #expect(throws: USBIPAnswers.Problem.self) { try USBIPDescriptors.answer(wrong, to: 7, length: 9) }
+    }
+    #expect(USBIPDescriptors.answerSize(USBIPBytes.answer(7, status: 0, count: .max), length: 9) == 57)
   }
 }

@@ -46,6 +46,92 @@ import Testing
     #expect(plug.ending == .exit(3))
     #expect(plug.err.hasSuffix(": Connection refused\n"), "\(plug.err)")
   }
+
+  /// A list with one device "1-1" of one configuration, whose one interface is of this kind.
+  static func list(_ kind: [UInt8]) -> [UInt8] {
+    let record =
+      [UInt8](repeating: 0, count: 256) + Array("1-1".utf8) + [UInt8](repeating: 0, count: 29)
+      + [0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0x12, 0x09, 0x00, 0x01, 0x01, 0x00, 0, 0, 0, 1, 1, 1]
+    return [0x01, 0x11, 0x00, 0x05, 0, 0, 0, 0, 0, 0, 0, 1] + record + kind + [0]
+  }
+
+  static let keyboard = list([0x03, 0x01, 0x01])
+  static let accessory = list([0xFF, 0xF0, 0x00])
+
+  @Test func aKeyboardIsNotAttached() throws {
+    let server = try OddServer()
+    let plug = try Program("plug", server.address, "--timeout", "2s")
+    let client = try server.accept()
+    client.send(Self.keyboard)
+    let remains = try plug.wait()
+    #expect(remains.ending == .exit(3))
+    let why =
+      "it is no accessory: its interfaces are 03/01/01, and an accessory has one of FF/F0/00 with a bulk pair; to attach it "
+      + "anyway, use --any-device"
+    #expect(remains.out.contains("1-1: \(why)"), "\(remains.out)")
+    #expect(remains.err.hasSuffix(": \(why)\n"), "\(remains.err)")
+  }
+
+  /// What is listed is asked for by a program that means to attach it.
+  @Test(arguments: [(keyboard, ["--any-device"]), (accessory, [])])
+  func whatMayBeAttachedIsAskedFor(list: [UInt8], options: [String]) throws {
+    let server = try OddServer()
+    let plug = try Program(
+      path: BuiltProducts.easim, ["plug", server.address, "--timeout", "20s"] + options)
+    let client = try server.accept()
+    client.send(list)
+    #expect(try server.accept().receive(8) == [0x01, 0x11, 0x80, 0x03, 0, 0, 0, 0])
+    plug.send(SIGINT)
+    #expect(try plug.wait().ending == .exit(1))
+  }
+
+  /// A device of easim's own comes through all checks, as far as a machine without a virtual host controller can tell.
+  @Test(.enabled(if: access("/sys/devices/platform/vhci_hcd.0", F_OK) != 0))
+  func aSimulatedAccessoryIsAccepted() throws {
+    let place = TemporaryFolder()
+    let run = try Program(
+      path: BuiltProducts.easim, ["run", "echo", "--on", "usbip:127.0.0.1:0"],
+      environment: ["EASIM_BENCH": place.file("bench")])
+    let line = try run.line("plugged in at ")
+    let address = try #require(line.split(separator: " ").first { $0.hasPrefix("usbip:") }).filter { $0 != "," }
+    let plug = try Program.run("plug", address, "--timeout", "30s")
+    #expect(plug.ending == .exit(2))
+    #expect(plug.err.contains("no virtual USB host controller"), "\(plug.err)")
+    run.send(SIGINT)
+    _ = try run.wait()
+  }
+
+  @Test(.enabled(if: geteuid() == 0)) func aServerOfAnotherUserIsNotTrusted() throws {
+    func plug(
+      _ options: [String] = [], sudoUser: String? = nil, _ server: OddServer
+    ) throws -> Program {
+      try Program(
+        path: BuiltProducts.easim, ["plug", server.address, "--timeout", "20s"] + options,
+        environment: sudoUser.map { ["SUDO_UID": $0] } ?? [:])
+    }
+    for sudoUser in [nil, "1000", "65534x", "", "-2"] {
+      let server = try OddServer()
+      let refused = try plug(sudoUser: sudoUser, server)
+      let client = try server.accept(as: 65534)
+      client.send(Self.accessory)
+      let trusted = sudoUser == "1000" ? "root or user 1000" : "root"
+      let why =
+        "the server belongs to user 65534, and only servers of \(trusted) may attach devices to this kernel; to trust it "
+        + "anyway, use --any-user"
+      try refused.line(why)
+      refused.send(SIGINT)
+      #expect(try refused.wait().ending == .exit(1))
+    }
+    for (options, sudoUser) in [(["--any-user"], nil), ([], "65534")] as [([String], String?)] {
+      let server = try OddServer()
+      let trusting = try plug(options, sudoUser: sudoUser, server)
+      let client = try server.accept(as: 65534)
+      client.send(Self.accessory)
+      #expect(try server.accept(as: 65534).receive(8) == [0x01, 0x11, 0x80, 0x03, 0, 0, 0, 0])
+      trusting.send(SIGINT)
+      #expect(try trusting.wait().ending == .exit(1))
+    }
+  }
 }
 
 /// A socket that programs take for a USB/IP server.
@@ -80,6 +166,15 @@ private final class OddServer {
     return Client(descriptor: Glibc.accept(descriptor, nil, nil))
   }
 
+  /// The same as another user; for root. The kernel notes the user of this thread with the socket.
+  func accept(as user: UInt32) throws -> Client {
+    typealias SetUser = @convention(c) (uid_t) -> Int32
+    let setUser = unsafeBitCast(try #require(dlsym(nil, "setfsuid")), to: SetUser.self)
+    _ = setUser(user)
+    defer { _ = setUser(0) }
+    return try accept()
+  }
+
   final class Client {
     private let descriptor: Int32
 
@@ -91,6 +186,13 @@ private final class OddServer {
 
     func send(_ bytes: [UInt8]) {
       _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+
+    /// The next bytes, so many of them, or fewer when it hung up.
+    func receive(_ count: Int) -> [UInt8] {
+      var bytes = [UInt8](repeating: 0, count: count)
+      let read = recv(descriptor, &bytes, count, Int32(MSG_WAITALL.rawValue))
+      return Array(bytes.prefix(max(0, read)))
     }
 
     /// Whether it hung up before so many milliseconds were over.

@@ -10,18 +10,26 @@ public struct USBIPOffer: Equatable, Sendable {
   public var vendor: UInt16
   /// idProduct.
   public var product: UInt16
+  /// How many configurations it has.
+  public var configurationCount: UInt8
+  /// The interfaces of the configuration that is chosen, where a list tells them.
+  public var interfaces: [USBInterface.Kind]
 
   /// The size of the record that describes a device, without its interfaces.
   static let recordSize = 312
 
-  /// Reads a record of 312 bytes.
-  init(record: ArraySlice<UInt8>) {
+  /// Reads a record of 312 bytes, and what a list has behind it: four bytes for each interface.
+  init(record: ArraySlice<UInt8>, interfaces: ArraySlice<UInt8> = []) {
     let bytes = Array(record)
     busID = String(decoding: bytes[256..<288].prefix { $0 != 0 }, as: UTF8.self)
     deviceID = bytes.bigEndian32(at: 288) << 16 | bytes.bigEndian32(at: 292) & 0xFFFF
     speed = bytes.bigEndian32(at: 296)
     vendor = bytes.bigEndian16(at: 300)
     product = bytes.bigEndian16(at: 302)
+    configurationCount = bytes[310]
+    self.interfaces = stride(from: interfaces.startIndex, to: interfaces.endIndex - 3, by: 4).map {
+      USBInterface.Kind(interfaces[$0], interfaces[$0 + 1], interfaces[$0 + 2])
+    }
   }
 }
 
@@ -58,15 +66,16 @@ public enum USBIPAnswers {
     let count = bytes.bigEndian32(at: 8)
     guard count <= mostDevices else { throw Problem(description: "it says it has \(count) devices") }
     // Nothing is made of it before it is whole: it is looked at again with each piece that comes.
-    var starts: [Int] = []
+    var places: [(record: Range<Int>, interfaces: Range<Int>)] = []
     var at = 12
     for _ in 0..<count {
       guard bytes.count >= at + USBIPOffer.recordSize else { return nil }
-      starts.append(at)
-      at += USBIPOffer.recordSize + 4 * Int(bytes[at + USBIPOffer.recordSize - 1])
+      let record = at..<at + USBIPOffer.recordSize
+      at = record.upperBound + 4 * Int(bytes[record.upperBound - 1])
+      places.append((record, record.upperBound..<at))
     }
     guard bytes.count >= at else { return nil }
-    return starts.map { USBIPOffer(record: bytes[$0..<$0 + USBIPOffer.recordSize]) }
+    return places.map { USBIPOffer(record: bytes[$0.record], interfaces: bytes[$0.interfaces]) }
   }
 
   /// Reads the answer to ``importRequest(_:)``; nil while some of it is missing.

@@ -7,9 +7,19 @@ import Glibc
 /// where nobody is held up.
 public final class USBIPSocket: Sendable {
   /// Why there is no connection, or no answer.
-  public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
+  public enum Problem: Error, Equatable, Sendable, CustomStringConvertible {
+    /// It did not work; what is wrong.
+    case failed(String)
+    /// The rules do not let it be.
+    case refused(PlugRefusal)
+
     /// What is wrong.
-    public let description: String
+    public var description: String {
+      switch self {
+      case .failed(let reason): reason
+      case .refused(let refusal): refusal.description
+      }
+    }
   }
 
   /// How long a server may take for everything it is asked on one connection.
@@ -26,7 +36,7 @@ public final class USBIPSocket: Sendable {
     var found: UnsafeMutablePointer<addrinfo>?
     let status = getaddrinfo(host, "\(port)", &hints, &found)
     guard status == 0, let found else {
-      throw Problem(description: "'\(host)' is not known: \(String(cString: gai_strerror(status)))")
+      throw .failed("'\(host)' is not known: \(String(cString: gai_strerror(status)))")
     }
     defer { freeaddrinfo(found) }
     let deadline = ContinuousClock.now + limit
@@ -50,7 +60,7 @@ public final class USBIPSocket: Sendable {
       last = errno == EINPROGRESS ? ETIMEDOUT : errno
       close(made)
     }
-    throw Problem(description: String(cString: strerror(last)))
+    throw .failed(String(cString: strerror(last)))
   }
 
   deinit { close(descriptor) }
@@ -65,26 +75,59 @@ public final class USBIPSocket: Sendable {
   }
 
   /// The devices there are.
-  static func list(host: String, port: UInt16) throws(Problem) -> [USBIPOffer] {
+  static func list(host: String, port: UInt16, rules: PlugRules) throws(Problem) -> [USBIPOffer] {
     let connection = try USBIPSocket(host: host, port: port)
     try connection.write(USBIPAnswers.listRequest)
-    return try connection.read({ _ in 65_536 }) { bytes throws(USBIPAnswers.Problem) in try USBIPAnswers.list(bytes) }
+    let offers = try connection.read({ _ in 65_536 }) { bytes throws(USBIPAnswers.Problem) in
+      try USBIPAnswers.list(bytes)
+    }
+    do { try rules.check(connection.descriptor, isFinal: false) } catch { throw .refused(error) }
+    return offers
   }
 
-  /// Asks for a device. What comes behind the answer is the kernel's, so no byte more is read.
-  func take(_ busID: String) throws(Problem) -> USBIPOffer {
+  /// Asks for a device, and looks at it by the rules. What comes behind the answers is the kernel's, so no byte more is
+  /// read.
+  func take(_ busID: String, rules: PlugRules) throws(Problem) -> USBIPOffer {
     try write(USBIPAnswers.importRequest(busID))
     let offer = try read({ USBIPAnswers.importSize($0) - $0.count }) { bytes throws(USBIPAnswers.Problem) in
       try USBIPAnswers.imported(bytes)
+    }
+    do { try rules.check(descriptor, isFinal: true) } catch { throw .refused(error) }
+    if !rules.takesAnyDevice {
+      let descriptors = try descriptors(of: offer)
+      do { try rules.check(descriptors) } catch { throw .refused(error) }
     }
     // The kernel would take the end of a time limit for the end of the device.
     Self.setTimeLimit(.zero, of: descriptor)
     return offer
   }
 
+  /// What the device says it is.
+  private func descriptors(of offer: USBIPOffer) throws(Problem) -> USBDescriptors {
+    var sequence = USBIPDescriptors.firstSequence
+    func ask(_ kind: USBIPDescriptors.Kind, _ index: UInt8, length: UInt16) throws(Problem) -> [UInt8] {
+      sequence += 1
+      let number = sequence
+      try write(USBIPDescriptors.request(number, of: offer.deviceID, kind, index, length: length))
+      return try read({ USBIPDescriptors.answerSize($0, length: length) - $0.count }) {
+        bytes throws(USBIPAnswers.Problem) in
+        try USBIPDescriptors.answer(bytes, to: number, length: length)
+      }
+    }
+    var bytes = try ask(.device, 0, length: 18)
+    guard bytes.count == 18 else { throw .failed("its device descriptor has \(bytes.count) bytes") }
+    for index in 0..<min(Int(bytes[17]), USBIPDescriptors.mostConfigurations) {
+      let head = try ask(.configuration, UInt8(index), length: 9)
+      let total: UInt16
+      do { total = try USBIPDescriptors.totalLength(head) } catch { throw .failed(error.description) }
+      bytes += try ask(.configuration, UInt8(index), length: total)
+    }
+    do { return try USBDescriptors(reading: bytes) } catch { throw .failed("its descriptors cannot be read: \(error)") }
+  }
+
   private func write(_ bytes: [UInt8]) throws(Problem) {
     guard send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
-      throw Problem(description: "it takes no request: \(String(cString: strerror(errno)))")
+      throw .failed("it takes no request: \(String(cString: strerror(errno)))")
     }
   }
 
@@ -101,22 +144,21 @@ public final class USBIPSocket: Sendable {
       if count < 0, errno == EINTR { continue }
       if count < 0, errno == EAGAIN { throw late(bytes.count) }
       guard count > 0 else {
-        throw Problem(
-          description: count == 0
-            ? "it hung up before it answered" : "it does not answer: \(String(cString: strerror(errno)))")
+        throw .failed(
+          count == 0 ? "it hung up before it answered" : "it does not answer: \(String(cString: strerror(errno)))")
       }
       bytes += piece.prefix(count)
       do throws(USBIPAnswers.Problem) {
         if let answer = try parse(bytes) { return answer }
       } catch {
-        throw Problem(description: error.description)
+        throw .failed(error.description)
       }
     }
   }
 
   private func late(_ count: Int) -> Problem {
-    Problem(
-      description: count == 0
+    .failed(
+      count == 0
         ? "it does not answer" : "after \(Self.limit) its answer is not at its end, with \(count) bytes")
   }
 }
@@ -126,30 +168,33 @@ public final class USBIPSocket: Sendable {
 /// Each question has a connection for itself; they are put one after the other.
 ///
 /// ```swift
-/// let inquiry = USBIPInquiry(host: "127.0.0.1", port: 3240, on: loop)
+/// let inquiry = USBIPInquiry(host: "127.0.0.1", port: 3240, rules: rules, on: loop)
 /// inquiry.list { offers in print(offers) }
 /// ```
 public final class USBIPInquiry {
   private let host: String
   private let port: UInt16
+  private let rules: PlugRules
   private let loop: any EventLoop
   private let calls = BlockingUSBCalls()
 
   /// For questions to this server, whose answers are told on the loop.
-  public init(host: String, port: UInt16, on loop: any EventLoop) {
-    (self.host, self.port, self.loop) = (host, port, loop)
+  public init(host: String, port: UInt16, rules: PlugRules, on loop: any EventLoop) {
+    (self.host, self.port, self.rules, self.loop) = (host, port, rules, loop)
   }
 
   /// Asks which devices there are.
   public func list(_ hear: @escaping (Result<[USBIPOffer], USBIPSocket.Problem>) -> Void) {
-    ask(hear) { host, port throws(USBIPSocket.Problem) in try USBIPSocket.list(host: host, port: port) }
+    ask(hear) { [rules] host, port throws(USBIPSocket.Problem) in
+      try USBIPSocket.list(host: host, port: port, rules: rules)
+    }
   }
 
   /// Asks for a device; the connection that it is had by goes to the kernel.
   public func take(_ busID: String, _ hear: @escaping (Result<Taken, USBIPSocket.Problem>) -> Void) {
-    ask(hear) { host, port throws(USBIPSocket.Problem) in
+    ask(hear) { [rules] host, port throws(USBIPSocket.Problem) in
       let connection = try USBIPSocket(host: host, port: port)
-      return Taken(connection: connection, offer: try connection.take(busID))
+      return Taken(connection: connection, offer: try connection.take(busID, rules: rules))
     }
   }
 

@@ -19,6 +19,9 @@
 /// milliseconds, where the kernel lacks the call (before 5.11, and some sandboxes).
 int clinux_epoll_wait(int epoll, struct epoll_event *events, int count, int64_t timeout_nanoseconds);
 
+/// memmem: where `count` bytes are found among `room` bytes, or NULL.
+const void *clinux_find(const void *all, size_t room, const void *bytes, size_t count);
+
 /// The process id at the other end of a unix socket, or -1 with errno.
 int clinux_peer_credentials(int socket, int32_t *pid, uint32_t *uid);
 

@@ -9,8 +9,8 @@ extension CommandSpec {
       List every accessory that is plugged in at ADDR (default: bench:), one line each: address, name, manufacturer, model,
       protocols and process. It only reads the bench and connects to nothing. usb: lists USB accessories without opening
       them: address, name, manufacturer, vendor and product number, serial number, and each device that is almost an
-      accessory, with the reason. Addresses are quoted
-      where a shell needs it. The exit code is 3 when there is no usable accessory.
+      accessory, with the reason. Addresses are quoted where a shell needs it. The exit code is 3 when there is no usable
+      accessory.
       """,
     options: [.json], examples: ["easim list", "easim list --json bench:/tmp/bench#", "easim list usb:"], run: runList)
 }

@@ -2,6 +2,7 @@ import AccessoryCore
 import AccessorySessions
 import AccessoryTransports
 import AccessoryUSB
+import Glibc
 
 extension CommandSpec {
   /// `easim plug`.
@@ -12,10 +13,17 @@ extension CommandSpec {
       Attach the accessories of 'easim run --on usbip:HOST:PORT', or of any USB/IP server, to this machine's kernel as USB
       devices, until Ctrl-C. An accessory that is unplugged is attached again when it returns, which 'usbip attach' leaves
       to you, so a flicker is a real unplug and replug. Needs root and the kernel module vhci-hcd.
+
+      Any driver of the kernel may use an attached device, so only accessories are attached: devices with an interface for
+      iAP2. A server on this machine must belong to root or to the user who called sudo, because another user could be
+      listening on its port.
       """,
     options: [
       OptionSpec(name: "--timeout", value: "TIME", summary: "how long to wait for the first accessory (default 10s)"),
-      OptionSpec(name: "--for", value: "TIME", summary: "unplug after TIME"), .allowRemote, .json,
+      OptionSpec(name: "--for", value: "TIME", summary: "unplug after TIME"),
+      OptionSpec(name: "--any-device", summary: "attach devices that are not accessories, too"),
+      OptionSpec(name: "--any-user", summary: "attach from servers of other users of this machine, too"),
+      .allowRemote, .json,
     ],
     examples: ["easim plug usbip:127.0.0.1:3240 --timeout 1s"], run: runPlug)
 }
@@ -33,14 +41,22 @@ private func runPlug(_ arguments: ParsedArguments, _ console: Console) throws ->
   let patience = try arguments.duration("--timeout") ?? .seconds(10)
   let limit = try arguments.duration("--for")
   let stage = try Stage()
-  let plugs = Plugs(host: host, port: port, stage: stage, console)
-  _ = stage.run(until: { plugs.hasSeenAny }, limit: patience)
-  guard plugs.hasSeenAny else {
+  let plugs = KernelPlugs(host: host, port: port, rules: PlugRules(arguments), on: stage.loop) { event in
+    console.show(TimelineEvent(time: stage.loop.now, side: .cable, kind: event.kind))
+  }
+  _ = stage.run(until: { plugs.hasAccepted }, limit: patience)
+  guard plugs.hasAccepted else {
     guard stage.signal == nil else {
       console.err("easim: no accessory was attached")
       return .checkFailed
     }
-    console.err("easim plug: no accessory at usbip:\(host):\(port) within \(patience): \(plugs.whyNone)")
+    let reason =
+      switch plugs.trouble {
+      case .refused(let refusal): refusal.withOption
+      case .failed(let reason): reason
+      case nil: "it does not answer"
+      }
+    console.err("easim plug: no accessory at usbip:\(host):\(port) within \(patience): \(reason.printable)")
     return .unreachable
   }
   let controller: VirtualHostController
@@ -56,117 +72,65 @@ private func runPlug(_ arguments: ParsedArguments, _ console: Console) throws ->
   return .done
 }
 
-/// What is plugged into the kernel, kept so.
-///
-/// The server is asked one thing at a time, and what it does or leaves is waited for by nobody: the kernel's table is
-/// looked at meanwhile, and Ctrl-C is heard.
-private final class Plugs {
-  /// How often the kernel's table is looked at; the server's list only when something is missing, or now and then.
-  private static let pace = Duration.milliseconds(50)
-  private static let looksPerList = 20
-
-  private let stage: Stage
-  private let console: Console
-  private let inquiry: USBIPInquiry
-  private var controller: VirtualHostController?
-  private var plugged: [String: Int] = [:]
-  private var timer: LoopTimer?
-  private var looks = 0
-  private var isAsking = false
-  private var lastProblem: String?
-  private(set) var hasSeenAny = false
-  private(set) var failure: String?
-  private(set) var count = 0
-
-  init(host: String, port: UInt16, stage: Stage, _ console: Console) {
-    self.stage = stage
-    self.console = console
-    inquiry = USBIPInquiry(host: host, port: port, on: stage.loop)
-    // Also keeps the loop turning while the first one is waited for.
-    timer = stage.loop.schedule(after: .zero) { [weak self] in self?.tick() }
-  }
-
-  /// Why nothing was seen.
-  var whyNone: String { lastProblem ?? "no answer" }
-
-  func begin(with controller: VirtualHostController) {
-    self.controller = controller
-  }
-
-  private func tick() {
-    timer = stage.loop.schedule(after: Self.pace) { [weak self] in self?.tick() }
-    guard failure == nil else { return }
-    do throws(VirtualHostController.Problem) {
-      if let controller {
-        for (busID, port) in plugged where try !controller.isUsed(port) {
-          plugged[busID] = nil
-          show(.detach("unplugged"))
-        }
-      }
-    } catch {
-      failure = error.description
-    }
-    looks += 1
-    if plugged.isEmpty || looks.isMultiple(of: Self.looksPerList) { askForList() }
-  }
-
-  private func askForList() {
-    guard !isAsking else { return }
-    isAsking = true
-    inquiry.list { [weak self] answer in
-      guard let self else { return }
-      isAsking = false
-      switch answer {
-      case .failure(let problem): lastProblem = problem.description
-      case .success(let offers):
-        if offers.isEmpty { lastProblem = "the server has no accessory" } else { hasSeenAny = true }
-        askFor(offers[...])
-      }
+extension PlugRules {
+  /// What the options say, and of servers on this machine only those of root and of the user who called sudo, unless they
+  /// say otherwise.
+  fileprivate init(_ arguments: ParsedArguments) {
+    let owners = PlugOwners()
+    let takesAnyUser = arguments.has("--any-user")
+    self.init(takesAnyDevice: arguments.has("--any-device")) { connection in
+      takesAnyUser ? .trusted : owners.judge(TCPPeer(of: connection))
     }
   }
+}
 
-  /// Plugs in what is not plugged in yet, one after the other.
-  private func askFor(_ offers: ArraySlice<USBIPOffer>) {
-    guard let controller, timer != nil, failure == nil else { return }
-    let missing = offers.drop { plugged[$0.busID] != nil }
-    guard let offer = missing.first else { return }
-    isAsking = true
-    inquiry.take(offer.busID) { [weak self] answer in
-      guard let self else { return }
-      isAsking = false
-      guard timer != nil, failure == nil else { return }
-      switch answer {
-      case .success(let taken): attach(taken, as: offer.busID, controller)
-      case .failure(let problem):
-        // It may have gone since it was listed, or somebody else was quicker: the next list tells.
-        if lastProblem != problem.description { show(.warning("\(offer.busID) cannot be attached: \(problem)")) }
-        lastProblem = problem.description
-      }
-      askFor(missing.dropFirst())
+/// The users whose servers may choose what is plugged into this machine: root, this process's, and the one who called sudo.
+struct PlugOwners: Equatable {
+  let users: Set<UInt32>
+
+  /// - Parameters:
+  ///   - user: this process's user.
+  ///   - sudoUser: what sudo left in `SUDO_UID`, which counts for root alone.
+  init(user: UInt32 = geteuid(), sudoUser: String? = getenv("SUDO_UID").map { String(cString: $0) }) {
+    let caller = user == 0 ? sudoUser.flatMap { UInt32($0) } : nil
+    users = Set([0, user] + (caller.map { [$0] } ?? []))
+  }
+
+  /// Another machine is a matter of `--allow-remote`.
+  func judge(_ peer: TCPPeer) -> PlugRules.Verdict {
+    let others = users.filter { $0 != 0 }.sorted().map { "user \($0)" }.joined(separator: " or ")
+    let trusted = others.isEmpty ? "root" : "root or \(others)"
+    switch peer {
+    case .remote: return .trusted
+    case .user(let user) where users.contains(user): return .trusted
+    case .user(let user):
+      return .refused(
+        "the server belongs to user \(user), and only servers of \(trusted) may attach devices to this kernel")
+    case .unknown:
+      return .unknown("the system does not show whose server it is, and only servers of \(trusted) may attach devices")
     }
   }
+}
 
-  private func attach(_ taken: USBIPInquiry.Taken, as busID: String, _ controller: VirtualHostController) {
-    do throws(VirtualHostController.Problem) {
-      let port = try controller.attach(taken.connection.descriptor, taken.offer)
-      plugged[busID] = port
-      count += 1
-      lastProblem = nil
-      show(.attach("this kernel's virtual port \(port), from bus id \(busID)"))
-    } catch {
-      failure = error.description
+extension PlugRefusal {
+  /// The refusal with the option that lifts it.
+  fileprivate var withOption: String {
+    switch self {
+    case .noAccessory: "\(self); to attach it anyway, use --any-device"
+    case .server: "\(self); to trust it anyway, use --any-user"
     }
   }
+}
 
-  /// Unplugs everything.
-  func end() {
-    timer?.cancel()
-    timer = nil
-    for port in plugged.values { controller?.detach(port) }
-    plugged = [:]
-  }
-
-  private func show(_ kind: TimelineEvent.Kind) {
-    console.show(TimelineEvent(time: stage.loop.now, side: .cable, kind: kind))
+extension KernelPlugs.Event {
+  /// The event for the timeline.
+  fileprivate var kind: TimelineEvent.Kind {
+    switch self {
+    case .attached(let busID, let port): .attach("this kernel's virtual port \(port), from bus id \(busID)")
+    case .detached: .detach("unplugged")
+    case .refused(nil, let refusal): .warning(refusal.withOption)
+    case .refused(let busID?, let refusal): .warning("\(busID): \(refusal.withOption)")
+    case .unavailable(let busID, let reason): .warning("\(busID) cannot be had: \(reason)")
+    }
   }
 }

@@ -1,0 +1,170 @@
+import AccessoryCore
+
+/// What is plugged into the kernel from one USB/IP server, kept so: what goes is plugged in again when it is back.
+///
+/// The server is asked one thing at a time, and what it does or leaves is waited for by nobody: the kernel's table is
+/// looked at meanwhile. A device that the rules refuse is told once and left alone for as long as it is listed unchanged.
+///
+/// ```swift
+/// let plugs = KernelPlugs(host: "127.0.0.1", port: 3240, rules: rules, on: loop) { event in print(event) }
+/// loop.run(until: { plugs.hasAccepted })
+/// plugs.begin(with: try VirtualHostController())
+/// ```
+public final class KernelPlugs {
+  /// What happened.
+  public enum Event: Equatable, Sendable {
+    /// A device is at this port of the kernel's.
+    case attached(busID: String, port: Int)
+    /// It is gone.
+    case detached(busID: String)
+    /// Nothing is plugged in from this server, or this device of it is not.
+    case refused(busID: String?, PlugRefusal)
+    /// A device that is listed cannot be had now.
+    case unavailable(busID: String, String)
+  }
+
+  /// How often the kernel's table is looked at; the server's list only when something is missing, or now and then.
+  private static let pace = Duration.milliseconds(50)
+  private static let looksPerList = 20
+
+  private let rules: PlugRules
+  private let loop: any EventLoop
+  private let inquiry: USBIPInquiry
+  private var hear: ((Event) -> Void)?
+  private var controller: VirtualHostController?
+  private var plugged: [String: Int] = [:]
+  /// What was accepted before there was a controller.
+  private var waiting: [String: USBIPInquiry.Taken] = [:]
+  private var refused: [String: USBIPOffer] = [:]
+  private var timer: LoopTimer?
+  private var looks = 0
+  private var isAsking = false
+
+  /// Why there is nothing to plug in, as far as it was heard last.
+  public private(set) var trouble: USBIPSocket.Problem?
+  /// Whether there was a device that may be plugged in.
+  public private(set) var hasAccepted = false
+  /// Why the kernel takes nothing more.
+  public private(set) var failure: VirtualHostController.Problem?
+  /// How many times something was plugged in.
+  public private(set) var count = 0
+
+  /// Begins to look for devices.
+  public init(
+    host: String, port: UInt16, rules: PlugRules, on loop: any EventLoop, _ hear: @escaping (Event) -> Void
+  ) {
+    self.rules = rules
+    self.loop = loop
+    self.hear = hear
+    inquiry = USBIPInquiry(host: host, port: port, rules: rules, on: loop)
+    // Also keeps the loop turning while the first one is waited for.
+    timer = loop.schedule(after: .zero) { [weak self] in self?.tick() }
+  }
+
+  /// Plugs in what was found, and what will be.
+  public func begin(with controller: VirtualHostController) {
+    self.controller = controller
+    let found = waiting.sorted { $0.key < $1.key }
+    waiting = [:]
+    for (busID, taken) in found { attach(taken, as: busID, controller) }
+  }
+
+  /// Unplugs everything.
+  public func end() {
+    timer?.cancel()
+    (timer, hear) = (nil, nil)
+    for port in plugged.values { controller?.detach(port) }
+    (plugged, waiting) = ([:], [:])
+  }
+
+  private func tick() {
+    timer = loop.schedule(after: Self.pace) { [weak self] in self?.tick() }
+    guard failure == nil else { return }
+    do throws(VirtualHostController.Problem) {
+      if let controller {
+        for (busID, port) in plugged where try !controller.isUsed(port) {
+          plugged[busID] = nil
+          hear?(.detached(busID: busID))
+        }
+      }
+    } catch {
+      failure = error
+    }
+    looks += 1
+    if plugged.isEmpty && waiting.isEmpty || looks.isMultiple(of: Self.looksPerList) { askForList() }
+  }
+
+  private func askForList() {
+    guard !isAsking else { return }
+    isAsking = true
+    inquiry.list { [weak self] answer in
+      guard let self else { return }
+      isAsking = false
+      switch answer {
+      case .failure(let problem): note(problem, of: nil)
+      case .success(let offers):
+        if offers.isEmpty { trouble = .failed("it has none") }
+        refused = refused.filter { offers.contains($0.value) }
+        askFor(offers[...])
+      }
+    }
+  }
+
+  /// Takes what is not plugged in yet, one after the other.
+  private func askFor(_ offers: ArraySlice<USBIPOffer>) {
+    guard timer != nil, failure == nil else { return }
+    let missing = offers.drop { offer in
+      plugged[offer.busID] != nil || waiting[offer.busID] != nil || refused[offer.busID] == offer
+    }
+    guard let offer = missing.first else { return }
+    let rest = missing.dropFirst()
+    do throws(PlugRefusal) {
+      try rules.check(offer)
+    } catch {
+      note(.refused(error), of: offer)
+      return askFor(rest)
+    }
+    isAsking = true
+    inquiry.take(offer.busID) { [weak self] answer in
+      guard let self else { return }
+      isAsking = false
+      guard timer != nil, failure == nil else { return }
+      switch answer {
+      case .success(let taken): accept(taken, as: offer.busID)
+      case .failure(let problem): note(problem, of: offer)
+      }
+      askFor(rest)
+    }
+  }
+
+  private func note(_ problem: USBIPSocket.Problem, of offer: USBIPOffer?) {
+    let isNew = trouble != problem
+    trouble = problem
+    switch (problem, offer) {
+    case (.refused(.noAccessory(let reason)), let offer?):
+      refused[offer.busID] = offer
+      hear?(.refused(busID: offer.busID, .noAccessory(reason)))
+    case (.refused(let refusal), _): if isNew { hear?(.refused(busID: nil, refusal)) }
+    // It may have gone since it was listed, or somebody else was quicker: the next list tells.
+    case (.failed(let reason), let offer?): if isNew { hear?(.unavailable(busID: offer.busID, reason)) }
+    case (.failed, nil): break
+    }
+  }
+
+  private func accept(_ taken: USBIPInquiry.Taken, as busID: String) {
+    hasAccepted = true
+    trouble = nil
+    if let controller { attach(taken, as: busID, controller) } else { waiting[busID] = taken }
+  }
+
+  private func attach(_ taken: USBIPInquiry.Taken, as busID: String, _ controller: VirtualHostController) {
+    do throws(VirtualHostController.Problem) {
+      let port = try controller.attach(taken.connection.descriptor, taken.offer)
+      plugged[busID] = port
+      count += 1
+      hear?(.attached(busID: busID, port: port))
+    } catch {
+      failure = error
+    }
+  }
+}

@@ -1,0 +1,72 @@
+/// What may be plugged into this machine's kernel, and from whose server.
+///
+/// A device of a USB/IP server becomes a device of the kernel, which lets any driver have it: a keyboard types. So only
+/// accessories are wanted, and only of servers that may choose what is plugged in here.
+public struct PlugRules: Sendable {
+  /// Whether devices that are no accessories are taken as well.
+  public var takesAnyDevice: Bool
+  /// Judges a server by a connection to it. Called on the thread that asks, when the server has answered.
+  public var judge: @Sendable (_ connection: Int32) -> Verdict
+
+  /// What is thought of a server.
+  public enum Verdict: Equatable, Sendable {
+    /// What it offers is taken.
+    case trusted
+    /// It is turned away, with the reason.
+    case refused(String)
+    /// This connection does not tell, because the server has closed it. A list may be read, but nothing be plugged in.
+    case unknown(String)
+  }
+
+  /// The safe choice for devices, and for servers what `judge` says.
+  public init(takesAnyDevice: Bool = false, judge: @escaping @Sendable (_ connection: Int32) -> Verdict) {
+    self.takesAnyDevice = takesAnyDevice
+    self.judge = judge
+  }
+
+  /// Refuses a server; `isFinal` when its connection is what the kernel would get.
+  func check(_ connection: Int32, isFinal: Bool) throws(PlugRefusal) {
+    switch judge(connection) {
+    case .trusted: break
+    case .refused(let reason): throw .server(reason)
+    case .unknown(let reason): if isFinal { throw .server(reason) }
+    }
+  }
+
+  /// Refuses a device by what is said of it in a list, where that says enough: one whose only configuration has no
+  /// interface for iAP2 need not be taken from its server to be known.
+  func check(_ offer: USBIPOffer) throws(PlugRefusal) {
+    guard !takesAnyDevice, offer.configurationCount == 1, !offer.interfaces.isEmpty else { return }
+    guard !offer.interfaces.contains(.iAP) else { return }
+    throw .noAccessory("its interfaces are \(offer.interfaces.map(\.description).joined(separator: ", "))")
+  }
+
+  /// Refuses a device by its descriptors.
+  func check(_ descriptors: USBDescriptors) throws(PlugRefusal) {
+    switch descriptors.findIAP(active: nil) {
+    case .accessory: break
+    case .nearMiss(let reason): throw .noAccessory(reason)
+    case .unrelated:
+      let kinds = descriptors.configurations.flatMap(\.interfaces).map(\.kind.description)
+      throw .noAccessory(
+        kinds.isEmpty ? "it has no interface" : "its interfaces are \(kinds.joined(separator: ", "))")
+    }
+  }
+}
+
+/// Why something is not plugged in.
+public enum PlugRefusal: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The device is no accessory.
+  case noAccessory(String)
+  /// The server may not choose what is plugged in here.
+  case server(String)
+
+  /// A sentence fragment.
+  public var description: String {
+    switch self {
+    case .noAccessory(let reason):
+      "it is no accessory: \(reason), and an accessory has one of \(USBInterface.Kind.iAP) with a bulk pair"
+    case .server(let reason): reason
+    }
+  }
+}
