@@ -162,7 +162,9 @@ let package = Package(
       ]),
 
     // The program as a user runs it; declared, so that it is built first.
-    tests("EasimTests", ["easim", "EADemoClient", "AccessoryHost", "AccessoryCore", "IAP2", "TestSupport"]),
+    tests(
+      "EasimTests",
+      ["easim", "EADemoClient", "AccessoryHost", "AccessoryCore", "CLinux", "IAP2", "TestSupport"]),
 
     // What users read when something is wrong, held against committed texts.
     tests(

@@ -66,6 +66,8 @@ public final class World {
     public var report: (TimelineEvent) -> Void = { _ in }
     /// Called with every line of the transcript as it is written.
     public var reportLine: (String) -> Void = { _ in }
+    /// Pauses the cables while the lines of the transcript cannot be written.
+    public var transcriptGate: TranscriptGate?
 
     /// The default settings.
     public init() {}
@@ -210,7 +212,7 @@ public final class World {
     }
     // One end is enough for a transcript: it shows what the device sends and what it receives.
     if settings.keepsTranscript, end.end == .device {
-      cable = cable.transcribed(at: end.end, on: loop) { [log, settings] line in
+      cable = cable.transcribed(at: end.end, on: loop, gate: settings.transcriptGate) { [log, settings] line in
         log.lines.append(line)
         settings.reportLine(line)
       }

@@ -160,9 +160,10 @@ void clinux_terminal_release(void) {
   if (!terminal_held) return;
   terminal_held = 0;
   int code = errno;
+  // The settings first, and with TCSANOW: writing to a terminal that is stopped blocks, and so would TCSADRAIN.
+  tcsetattr(terminal_descriptor, TCSANOW, &terminal_before);
   static const char leave[] = "\033[0m\033[?25h\033[?1049l";
   if (write(terminal_descriptor, leave, sizeof leave - 1) < 0) {}
-  tcsetattr(terminal_descriptor, TCSADRAIN, &terminal_before);
   errno = code;
 }
 
@@ -190,10 +191,7 @@ int clinux_terminal_hold(int descriptor) {
   cfmakeraw(&raw);
   terminal_descriptor = descriptor;
   terminal_held = 1;
-  if (tcsetattr(descriptor, TCSADRAIN, &raw) == 0) {
-    static const char enter[] = "\033[?1049h\033[?25l";
-    if (write(descriptor, enter, sizeof enter - 1) > 0) return 0;
-  }
+  if (tcsetattr(descriptor, TCSANOW, &raw) == 0) return 0;
   int code = errno;
   clinux_terminal_release();
   errno = code;

@@ -57,6 +57,7 @@ private func easim(_ words: [String]) -> ExitCode {
     return .usage
   }
   let code = carryOut(words, console)
+  console.finish()
   return code == .done && !console.isComplete ? .usage : code
 }
 

@@ -18,13 +18,19 @@ public final class TranscriptChannel: Channel, ChannelHandler {
   private let transcript: Transcript
   private let end: Transcript.End
   private let side: String?
+  private let gate: TranscriptGate?
   private var handler: (any ChannelHandler)?
+  /// Whether the handler paused reading.
+  private var isPaused = false
+  /// Whether `send` refused something because the gate was closed.
+  private var senderWaits = false
 
   /// Writes to `transcript` what passes at this end of a cable; `side` is the protocol of a side channel.
   public init(
     around inner: any Channel, at end: Transcript.End, _ transcript: Transcript, side: String? = nil,
-    on loop: any EventLoop
+    gate: TranscriptGate? = nil, on loop: any EventLoop
   ) {
+    self.gate = gate
     self.side = side
     self.inner = inner
     self.end = end
@@ -41,20 +47,48 @@ public final class TranscriptChannel: Channel, ChannelHandler {
   public func start(_ handler: any ChannelHandler) {
     self.handler = handler
     inner.start(self)
+    gate?.add(self)
+    if isHeld { inner.pauseReading() }
+  }
+
+  private var isHeld: Bool { gate?.isOpen == false }
+
+  /// Pauses reading; `send` looks at the gate itself.
+  func gateClosed() {
+    if handler != nil, !isPaused { inner.pauseReading() }
+  }
+
+  /// Resumes reading, unless the handler paused it, and notifies a sender that was refused.
+  func gateOpened() {
+    guard handler != nil else { return }
+    if !isPaused { inner.resumeReading() }
+    guard senderWaits else { return }
+    senderWaits = false
+    handler?.channelIsWritable(self)
   }
 
   /// Sends, and writes down what was taken.
   public func send(_ bytes: RawSpan) -> Int {
+    if isHeld {
+      senderWaits = true
+      return 0
+    }
     let taken = inner.send(bytes)
     if taken > 0 { record(bytes.extracting(0..<taken), from: end) }
     return taken
   }
 
   /// As the channel inside.
-  public func pauseReading() { inner.pauseReading() }
+  public func pauseReading() {
+    isPaused = true
+    inner.pauseReading()
+  }
 
-  /// As the channel inside.
-  public func resumeReading() { inner.resumeReading() }
+  /// As the channel inside; while the gate is closed, takes effect when it opens.
+  public func resumeReading() {
+    isPaused = false
+    if !isHeld { inner.resumeReading() }
+  }
 
   /// Closes, and writes that down.
   public func close() {

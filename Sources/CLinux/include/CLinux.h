@@ -49,11 +49,11 @@ int clinux_pipe(int ends[2]);
 /// Lets a program start with no descriptor from `first` on; before glibc 2.34 it still gets none that is close-on-exec.
 int clinux_close_from(posix_spawn_file_actions_t *actions, int first);
 
-/// Makes a terminal raw, without a cursor and on its second screen, until `clinux_terminal_release`, the end of the
-/// process or its crash. 0, or -1 with errno.
+/// Makes a terminal raw until `clinux_terminal_release`, the end of the process or its crash. The caller switches to the
+/// alternate screen. 0, or -1 with errno.
 int clinux_terminal_hold(int descriptor);
 
-/// Gives the terminal back as it was. Does nothing when none is held; may be called from a signal's handler.
+/// Restores the terminal, its main screen and its cursor. Blocks while the terminal takes no output. Does nothing when none is held; may be called from a signal's handler.
 void clinux_terminal_release(void);
 
 /// A context of kernel AIO (io_setup) for at most `count` operations at once; 0, or -1 with errno.

@@ -57,7 +57,7 @@ extension CommandSpec {
 private func runBurst(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
   console.isJSON = arguments.has("--json")
   let options = try BurstOptions(arguments)
-  let stage = try Stage(seed: try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) })
+  let stage = try Stage(console, seed: try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) })
   let addresses = try BurstOptions.addresses(arguments, console)
   if arguments.has("--probe") {
     guard addresses.count == 1 else { throw UsageError("--probe takes one accessory", arguments.command) }

@@ -15,7 +15,7 @@ final class BurstSession {
   private let console: Console
   private let runner: BurstRunner
   private var hosts: [HostCommandContext] = []
-  private let bar = ProgressBar()
+  private let bar: ProgressBar
   private var tick: LoopTimer?
   private var lastBytes = 0
 
@@ -25,7 +25,8 @@ final class BurstSession {
     self.options = options
     self.stage = stage
     self.console = console
-    let bar = bar
+    let bar = ProgressBar(console)
+    self.bar = bar
     let show = { (event: TimelineEvent) in Self.show(event, console, bar) }
     runner = BurstRunner(options.plan, on: stage.loop, report: show)
     let cables = try CableOptions(arguments, on: stage.loop, report: show)

@@ -17,21 +17,19 @@ final class ReportFile {
   private let descriptor: Int32
   private let name: String
 
-  init(_ path: String, _ command: CommandSpec) throws(UsageError) {
+  init(_ path: String, _ command: CommandSpec) throws {
     let ending = path.split(separator: ".", omittingEmptySubsequences: false).last.map(String.init) ?? ""
     guard let form = Form(rawValue: ending), path.contains(".") else {
       throw UsageError("--report \(path): expected a name that ends in .json, .html, .xml or .hgrm", command)
     }
     self.form = form
     name = "--report \(path)"
-    descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
-    if descriptor < 0 { throw UsageError("\(name): \(String(cString: strerror(errno)))", command) }
+    descriptor = try PatientFile.open(path, O_WRONLY | O_CREAT, named: name, command)
   }
 
   deinit { close(descriptor) }
 
   func write(_ report: BurstReport, _ comparison: BaselineComparison?, _ console: Console) {
-    ftruncate(descriptor, 0)
     let text =
       switch form {
       case .json: report.json.text + "\n"
@@ -40,6 +38,10 @@ final class ReportFile {
       // In microseconds, as those who plot these files expect.
       case .hgrm: report.latency.percentileText(unit: 1_000)
       }
-    console.write(text, to: descriptor, named: name)
+    let reason = PatientFile.write { [descriptor] in
+      ftruncate(descriptor, 0)
+      return Outlet.write(Array(text.utf8), to: descriptor)
+    }
+    if let reason { console.lose(name, reason) }
   }
 }

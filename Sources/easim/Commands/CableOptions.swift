@@ -70,7 +70,7 @@ final class CableOptions {
       faults, random: { SeededRandom(seed: loop.random.next()) }, on: loop,
       made: { [weak self] channel in self?.keep(channel) },
       report: { report(TimelineEvent(time: loop.now, side: .cable, kind: .fault($0.description))) })
-    return transcript.map { cable.transcribed(at: end, on: loop, write: $0.write) } ?? cable
+    return transcript.map { cable.transcribed(at: end, on: loop, gate: $0.gate, write: $0.write) } ?? cable
   }
 
   /// Whether no cable holds bytes back any more: one with a delay goes on after its channel was closed.

@@ -31,8 +31,8 @@ private func runConsole(_ arguments: ParsedArguments, _ console: Console) throws
   let patience = try arguments.duration("--timeout") ?? .seconds(10)
   let settings = try HostCommandContext.app(arguments)
   let address = try arguments.address(orBench: arguments.words.first)
-  let stage = try Stage()
-  let front: any EADemoFront = Terminal.isThere && !console.isJSON ? EADemoScreenFront() : EADemoPipeFront(console)
+  let stage = try Stage(console)
+  let front: any EADemoFront = Terminal.isThere && !console.isJSON ? EADemoScreenFront(console) : EADemoPipeFront(console)
   let options = try CableOptions(arguments, on: stage.loop) { front.tell($0) }
   var deviceSettings = DeviceSettings(authenticator: AccessoryVerifier())
   deviceSettings.peer.link.lineRate = options.faults.lineRate

@@ -35,6 +35,7 @@ private func runDemo(_ arguments: ParsedArguments, _ console: Console) throws ->
   settings.report = console.show
   settings.keepsTranscript = transcript != nil
   settings.reportLine = { transcript?.write($0) }
+  settings.transcriptGate = transcript?.gate
   if let flicker = Flicker(profile.quirk(QuirkDefinition.flicker.name)), flicker.maker == .device {
     settings.deviceFlicker = flicker
   }
@@ -46,7 +47,7 @@ private func runDemo(_ arguments: ParsedArguments, _ console: Console) throws ->
     _ = try loop.runUntilQuiet()
     return demonstration.passed == true ? .done : .checkFailed
   }
-  let stage = try Stage(seed: seed)
+  let stage = try Stage(console, seed: seed)
   let demonstration = try Demonstration(profile, settings: settings, on: stage.loop)
   demonstration.start()
   if stage.run(until: { demonstration.passed != nil }, limit: .seconds(60)) {

@@ -24,7 +24,7 @@ extension CommandSpec {
 
 private func runInfo(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
   let timeout = try arguments.duration("--timeout") ?? .seconds(10)
-  let stage = try Stage()
+  let stage = try Stage(console)
   let onlooker = Onlooker()
   let host = try HostCommandContext(arguments, for: onlooker, on: stage, console) { event in
     switch event.kind {

@@ -8,8 +8,7 @@ enum InputFile {
   /// `option` is named in complaints, where the path came with one.
   static func read(_ path: String, option: String? = nil, _ command: CommandSpec) throws -> [UInt8] {
     let name = (option.map { "\($0) " } ?? "") + (path == "-" ? "stdin" : path.isEmpty ? "''" : path)
-    let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw UsageError("\(name): \(String(cString: strerror(errno)))", command) }
+    let descriptor = path == "-" ? STDIN_FILENO : try PatientFile.open(path, O_RDONLY, named: name, command)
     defer { if descriptor != STDIN_FILENO { close(descriptor) } }
     var bytes: [UInt8] = []
     var block = [UInt8](repeating: 0, count: 65_536)

@@ -40,7 +40,7 @@ private func runPlug(_ arguments: ParsedArguments, _ console: Console) throws ->
   }
   let patience = try arguments.duration("--timeout") ?? .seconds(10)
   let limit = try arguments.duration("--for")
-  let stage = try Stage()
+  let stage = try Stage(console)
   let plugs = KernelPlugs(host: host, port: port, rules: PlugRules(arguments), on: stage.loop) { event in
     console.show(TimelineEvent(time: stage.loop.now, side: .cable, kind: event.kind))
   }

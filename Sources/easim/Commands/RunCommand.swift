@@ -57,7 +57,7 @@ private func runRun(_ arguments: ParsedArguments, _ console: Console) throws -> 
   let profiles = try profiles(arguments)
   let limit = try arguments.duration("--for")
   let seed = try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) }
-  let stage = try Stage(seed: seed)
+  let stage = try Stage(console, seed: seed)
   let places = try RunPorts(arguments, accessories: profiles.count, on: stage.loop, console)
   var sessions = 0
   var bytes = 0
@@ -139,7 +139,7 @@ private func runScenario(_ name: String, _ arguments: ParsedArguments, _ console
   }
   for (index, profile) in own.enumerated() { scenario.accessories[index].play(profile) }
   let limit = try arguments.duration("--for")
-  let stage = try Stage(seed: try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) })
+  let stage = try Stage(console, seed: try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) })
   let places = try RunPorts(arguments, accessories: count, on: stage.loop, console)
   let ports = try places.ports(for: scenario.accessories.map(\.profile))
   let side = ScenarioAccessories(

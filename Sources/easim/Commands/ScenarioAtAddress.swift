@@ -28,7 +28,7 @@ final class ScenarioAtAddress {
     self.console = console
     addresses = try ScenarioAddresses.addresses(pattern, for: scenario, option: "--at", arguments)
     timeout = try arguments.duration("--timeout") ?? .seconds(10)
-    stage = try Stage(seed: try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) })
+    stage = try Stage(console, seed: try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) })
     options = try CableOptions(arguments, on: stage.loop, report: console.show)
     side = ScenarioDevice(
       scenario, client: client, authenticator: AccessoryVerifier(), on: stage.loop, report: console.show)

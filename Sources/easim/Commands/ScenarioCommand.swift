@@ -112,6 +112,7 @@ private func play(_ scenario: Scenario, _ arguments: ParsedArguments, _ console:
   settings.report = console.show
   settings.keepsTranscript = transcript != nil
   settings.reportLine = { transcript?.write($0) }
+  settings.transcriptGate = transcript?.gate
   guard arguments.has("--real-time") else {
     let loop = VirtualLoop(seed: seed ?? scenario.seed ?? 1)
     let player = ScenarioPlayer(scenario, client: type, settings: settings, on: loop)
@@ -120,7 +121,7 @@ private func play(_ scenario: Scenario, _ arguments: ParsedArguments, _ console:
     return try conclude(player, console) { try loop.advance(by: .milliseconds(100)) }
   }
   settings.authentication = .real
-  let stage = try Stage(seed: seed)
+  let stage = try Stage(console, seed: seed)
   let player = ScenarioPlayer(scenario, client: type, settings: settings, on: stage.loop)
   player.start()
   guard stage.run(until: { player.isOver }) else {

@@ -34,7 +34,7 @@ private func runSend(_ arguments: ParsedArguments, _ console: Console) throws ->
   let payload = try payload(arguments)
   let expectation = try expectation(arguments)
   let timeout = try arguments.duration("--timeout") ?? .seconds(10)
-  let stage = try Stage(seed: try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) })
+  let stage = try Stage(console, seed: try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) })
   let sender = Sender(
     payload, expecting: expectation, protocolName: arguments.value("--protocol"), on: stage.loop,
     report: console.show)

@@ -1,24 +1,22 @@
 import AccessoryTransports
 import Glibc
 
-/// What every command that runs for a while stands on: the loop on the main thread, and Ctrl-C as an event.
+/// The runtime of every command with a loop: the loop on the main thread, signals as events, and output that does not
+/// block.
 final class Stage {
   let loop: EpollLoop
-  /// The signal that was asked to stop with, if any.
-  private(set) var signal: Int32?
-  /// How often it was asked to: who asks twice does not want to wait.
-  private(set) var signalCount = 0
-  private var watch: SignalWatch?
 
-  init(seed: UInt64? = nil) throws {
+  /// - Parameter grace: how long the process may run on after a second signal; see ``StopSignals``.
+  init(_ console: Console, seed: UInt64? = nil, grace: Duration = .milliseconds(500)) throws {
     loop = try EpollLoop(seed: seed ?? .random(in: .min ... .max))
     Self.raiseDescriptorLimit()
     // A peer that goes away is an error of its write, not the end of the process.
     Glibc.signal(SIGPIPE, SIG_IGN)
-    watch = try SignalWatch([SIGINT, SIGTERM, SIGHUP], on: loop) { [unowned self] in
-      signal = $0
-      signalCount += 1
+    try StopSignals.take(grace: grace) { [loop] in
+      loop.execute {}
+      OutputLane.news.change { _ in }
     }
+    console.goLive(on: loop)
   }
 
   /// A thousand accessories need more descriptors than a shell allows a program at first.
@@ -28,6 +26,12 @@ final class Stage {
     limit.rlim_cur = limit.rlim_max
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
+
+  /// The signal that was asked to stop with, if any.
+  var signal: Int32? { StopSignals.first }
+
+  /// How often it was asked to: who asks twice does not want to wait.
+  var signalCount: Int { StopSignals.count }
 
   /// The name of the signal for people.
   var signalName: String {

@@ -25,7 +25,7 @@ private func runWatch(_ arguments: ParsedArguments, _ console: Console) throws -
   let limit = try arguments.duration("--for")
   let words: [String?] = arguments.words.isEmpty ? [nil] : arguments.words
   let addresses = try words.map { try arguments.address(orBench: $0) }
-  let stage = try Stage()
+  let stage = try Stage(console)
   var count = 0
   let show = { (event: TimelineEvent) in
     count += 1

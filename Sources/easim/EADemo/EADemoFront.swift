@@ -85,9 +85,14 @@ final class EADemoScreenFront: EADemoFront {
   private static let drawingTime = Duration.milliseconds(20)
 
   let isScripted = false
+  private let console: Console
   private var screen = EADemoScreen()
   private var terminal: Terminal?
   private var drawing: LoopTimer?
+
+  init(_ console: Console) {
+    self.console = console
+  }
 
   func start(_ driver: EADemoDriver, on loop: any PollingLoop) throws {
     drawing = loop.makeTimer { [unowned self, unowned driver] in draw(driver.app) }
@@ -96,7 +101,7 @@ final class EADemoScreenFront: EADemoFront {
       screen.follow(driver.app)
       drawSoon(loop)
     }
-    terminal = try Terminal(on: loop) { [unowned self, unowned driver] key in
+    terminal = try Terminal(console, on: loop) { [unowned self, unowned driver] key in
       press(key, driver)
       drawSoon(loop)
     } changed: { [unowned self] in

@@ -11,6 +11,10 @@ final class Terminal: DescriptorHandler {
   /// How long an escape waits for the rest of an arrow key's sequence.
   private static let escapeTime = Duration.milliseconds(50)
 
+  /// How long to wait for a terminal that takes no output.
+  private static let patience = Duration.milliseconds(300)
+
+  private let console: Console
   private let loop: any PollingLoop
   private let hear: (Key) -> Void
   private let changed: () -> Void
@@ -27,12 +31,16 @@ final class Terminal: DescriptorHandler {
   }
 
   /// Takes the terminal. `hear` gets each key; `changed` is called when everything must be drawn again.
-  init(on loop: any PollingLoop, hear: @escaping (Key) -> Void, changed: @escaping () -> Void) throws {
+  init(
+    _ console: Console, on loop: any PollingLoop, hear: @escaping (Key) -> Void, changed: @escaping () -> Void
+  ) throws {
+    self.console = console
     self.loop = loop
     self.hear = hear
     self.changed = changed
     colors = getenv("NO_COLOR") == nil
     guard clinux_terminal_hold(STDOUT_FILENO) == 0 else { throw SystemError("use the terminal", code: errno) }
+    showScreen()
     escapeTimer = loop.makeTimer { [unowned self] in tell(keys.finish()) }
     watch = try loop.watch(STDIN_FILENO, for: .readable, self)
     signals = try SignalWatch([SIGWINCH, SIGCONT], on: loop) { [unowned self] signal in
@@ -48,7 +56,29 @@ final class Terminal: DescriptorHandler {
     watch = nil
     signals?.close()
     escapeTimer?.cancel()
-    clinux_terminal_release()
+    release()
+  }
+
+  /// Switches to the alternate screen and hides the cursor.
+  private func showScreen() { console.out("\u{1B}[?1049h\u{1B}[?25l", ending: "") }
+
+  private func release() {
+    console.settle(atMost: Self.patience)
+    Self.giveBack()
+  }
+
+  /// Restores the terminal if it was held; returns in time even when it takes no output.
+  static func giveBack() {
+    let isBack = Monitor(false)
+    do {
+      try Worker.start {
+        clinux_terminal_release()
+        isBack.change { $0 = true }
+      }
+    } catch {
+      return clinux_terminal_release()
+    }
+    _ = isBack.wait(atMost: patience) { $0 ? true : nil }
   }
 
   /// Called by the loop.
@@ -74,16 +104,16 @@ final class Terminal: DescriptorHandler {
   }
 
   private func suspend() {
-    clinux_terminal_release()
+    release()
     raise(SIGSTOP)
     takeAgain()
     changed()
   }
 
   private func takeAgain() {
-    clinux_terminal_release()
+    release()
     // A shell in whose background easim goes on keeps its terminal; the next SIGCONT tells of a change.
-    _ = clinux_terminal_hold(STDOUT_FILENO)
+    if clinux_terminal_hold(STDOUT_FILENO) == 0 { showScreen() }
   }
 
   // MARK: The screen
@@ -98,7 +128,7 @@ final class Terminal: DescriptorHandler {
   /// Shows these rows and nothing else.
   func draw(_ rows: [EADemoScreen.Row]) {
     let lines = rows.map { row in "\(style(row.style))\(row.text.printable)\u{1B}[0m\u{1B}[K" }
-    Console.write("\u{1B}[H\(lines.joined(separator: "\r\n"))\u{1B}[J", to: STDOUT_FILENO)
+    console.draw("\u{1B}[H\(lines.joined(separator: "\r\n"))\u{1B}[J", onStdout: true)
   }
 
   private func style(_ style: EADemoScreen.Row.Style) -> String {

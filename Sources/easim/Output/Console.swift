@@ -1,44 +1,115 @@
 import AccessoryCore
 import AccessorySessions
+import AccessoryTransports
 import Glibc
+import Synchronization
 
-/// Where easim speaks: the result on stdout, progress and complaints on stderr.
+/// All output of easim: results on stdout, progress and errors on stderr, transcripts in their files.
+///
+/// A command that only prints writes directly and blocks while its reader is slow, as most programs do. After
+/// ``goLive(on:)`` a loop runs that must not block, so each file gets a thread (``OutputLane``):
+///
+/// - Lines for stdout and stderr wait up to a limit. Beyond it the oldest are dropped, and a line in their place says how
+///   many.
+/// - Lines of a transcript are never dropped. While too many wait, the cables pause (``TranscriptFile``).
+/// - ``finish()`` writes what is left, within a time limit.
 final class Console {
+  /// How long ``finish()`` waits without progress: normally, and after a signal.
+  private static let patience = Duration.seconds(10)
+  private static let patienceAfterSignal = Duration.seconds(1)
+  /// The longest ``finish()`` takes after a signal, even with progress.
+  private static let timeAfterSignal = Duration.seconds(5)
+
   /// Whether stdout carries JSON lines instead of text.
-  var isJSON = false
-  /// Whether whoever read stdout has left, as `head` does.
-  private(set) var hasNoReader = false
-  private var lost: Set<String> = []
+  var isJSON: Bool {
+    get { shared.isJSON.load(ordering: .relaxed) }
+    set { shared.isJSON.store(newValue, ordering: .relaxed) }
+  }
+  /// Whether the reader of stdout has exited, as `head` does.
+  var hasNoReader: Bool { shared.hasNoReader.load(ordering: .acquiring) }
+  /// Whether everything that must be written, on stdout or to a file, was. If not, a command does not exit with 0.
+  var isComplete: Bool { !shared.hasLost.load(ordering: .acquiring) }
+  /// The loop that must not block; nil before ``goLive(on:)``.
+  private(set) var loop: EpollLoop?
   private let colors: Bool
+  private var lanes: [(file: FileIdentity, lane: OutputLane)] = []
+  private var stdout: (outlet: Outlet, lane: OutputLane)
+  private var stderr: (outlet: Outlet, lane: OutputLane)
+  private let shared: Shared
+
+  /// The state that the lanes' threads share.
+  private final class Shared: Sendable {
+    let isJSON = Atomic<Bool>(false)
+    let hasNoReader = Atomic<Bool>(false)
+    let hasLost = Atomic<Bool>(false)
+    let loop = Locked<EpollLoop?>(nil)
+    let complain = Locked<(@Sendable (String) -> Void)?>(nil)
+
+    /// Called when a write failed.
+    func failed(_ outlet: Outlet, _ code: Int32) {
+      // The reader has exited on purpose, so nothing that it wanted is lost.
+      if code == EPIPE {
+        if outlet.name == "stdout" { hasNoReader.store(true, ordering: .releasing) }
+        // The loop may be waiting for just that.
+        loop.withLock { $0 }?.execute {}
+        return
+      }
+      if outlet.name != "stderr" { lose(outlet.name, String(cString: strerror(code))) }
+    }
+
+    func lose(_ name: String, _ reason: String) {
+      hasLost.store(true, ordering: .releasing)
+      complain.withLock { $0 }?("easim: \(name): \(reason); what was to be written there is incomplete")
+    }
+
+    /// The line printed in place of dropped lines of stdout.
+    func gapOnStdout(_ gap: LineQueue.Gap) -> String {
+      let text = "\(gap.lines.counted("line was", "lines were")) dropped here, because stdout was not read"
+      guard isJSON.load(ordering: .relaxed) else { return "easim: \(text)\n" }
+      var object = JSONObject(event: "dropped", at: gap.time)
+      object.add("lines", gap.lines)
+      object.add("text", text)
+      return object.text + "\n"
+    }
+  }
 
   init() {
     colors = isatty(STDOUT_FILENO) == 1 && getenv("NO_COLOR") == nil
+    let shared = Shared()
+    self.shared = shared
+    let out = FileIdentity(of: STDOUT_FILENO)
+    let err = FileIdentity(of: STDERR_FILENO)
+    let outLane = OutputLane()
+    let errLane = out == err ? outLane : OutputLane()
+    lanes = out == err ? [(out, outLane)] : [(out, outLane), (err, errLane)]
+    let outlet = outLane.makeOutlet(STDOUT_FILENO, "stdout", gap: shared.gapOnStdout, failed: shared.failed)
+    let errors = errLane.makeOutlet(
+      STDERR_FILENO, "stderr",
+      gap: { "easim: \($0.lines.counted("line was", "lines were")) dropped here, because stderr was not read\n" },
+      failed: shared.failed)
+    stdout = (outlet, outLane)
+    stderr = (errors, errLane)
+    shared.complain.withLock {
+      $0 = { errLane.add($0 + "\n", .line, to: errors, at: .origin) }
+    }
   }
+
+  // MARK: Lines
 
   /// A line of the result; a text that ends in a line end already is given with an empty `ending`.
   func out(_ line: String, ending: String = "\n") {
-    write(line + ending, to: STDOUT_FILENO, named: "stdout")
-  }
-
-  /// Whether all that was to be kept, on stdout or in a file, could be written. A command is not done otherwise.
-  var isComplete: Bool { lost.isEmpty }
-
-  /// Writes to stdout or to a file that the user named. The first failure is told, and nothing is written there any
-  /// more: a file with a hole in it would lie.
-  func write(_ text: String, to descriptor: Int32, named name: String) {
-    guard !lost.contains(name), let code = Self.write(text, to: descriptor) else { return }
-    // Nobody reads, by choice: nothing that anybody wants is lost.
-    if code == EPIPE {
-      hasNoReader = hasNoReader || descriptor == STDOUT_FILENO
-      return
-    }
-    lost.insert(name)
-    err("easim: \(name): \(String(cString: strerror(code))); what was to be written there is incomplete")
+    stdout.lane.add(line + ending, .line, to: stdout.outlet, at: now)
   }
 
   /// A line of progress or complaint.
   func err(_ line: String) {
-    Self.write(line + "\n", to: STDERR_FILENO)
+    stderr.lane.add(line + "\n", .line, to: stderr.outlet, at: now)
+  }
+
+  /// Draws on the terminal at stderr or stdout. A newer drawing replaces one that has not been written yet.
+  func draw(_ text: String, onStdout: Bool = false) {
+    let place = onStdout ? stdout : stderr
+    place.lane.add(text, .frame, to: place.outlet, at: now)
   }
 
   /// An event, in the form asked for.
@@ -56,26 +127,104 @@ final class Console {
     show(TimelineEvent(time: time, side: .app, kind: .result(passed: passed, text)))
   }
 
-  /// Every line goes out whole and at once, so that a pipe sees it when it happens. Returns what was in the way.
-  @discardableResult
-  static func write(_ text: String, to descriptor: Int32) -> Int32? {
-    var bytes = Array(text.utf8)[...]
-    while !bytes.isEmpty {
-      let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count >= 0 {
-        bytes = bytes.dropFirst(count)
-        continue
-      }
-      let code = errno
-      switch code {
-      case EINTR: break
-      // A terminal or pipe that somebody else made non-blocking.
-      case EAGAIN:
-        var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        poll(&waiting, 1, -1)
-      default: return code
-      }
+  private var now: Instant { loop?.now ?? .origin }
+
+  // MARK: Files
+
+  /// A file whose lines are never dropped. It stays open until the process exits; `name` is used in error messages.
+  func makeKeeper(_ descriptor: Int32, named name: String) -> LineKeeper {
+    let file = FileIdentity(of: descriptor)
+    let lane: OutputLane
+    if let known = lanes.first(where: { $0.file == file })?.lane {
+      lane = known
+    } else {
+      lane = OutputLane()
+      lanes.append((file, lane))
+      if loop != nil { lane.start() }
     }
-    return nil
+    // Kept lines have no gaps.
+    let outlet = lane.makeOutlet(descriptor, name, gap: { _ in "" }, failed: shared.failed)
+    keepers.append(LineKeeper(lane: lane, outlet: outlet))
+    return keepers[keepers.count - 1]
+  }
+
+  private var keepers: [LineKeeper] = []
+
+  /// Stops writing to a file that is not read, and reports it if lines are lost.
+  func giveUp(_ keeper: LineKeeper) {
+    guard !keeper.outlet.isOver, keeper.lane.abandon(keeper.outlet) > 0 else { return }
+    lose(keeper.outlet.name, "it was not read")
+  }
+
+  /// Reports that a file is incomplete.
+  func lose(_ name: String, _ reason: String) { shared.lose(name, reason) }
+
+  // MARK: From the loop to the end
+
+  /// From now on no output blocks the caller.
+  func goLive(on loop: EpollLoop) {
+    self.loop = loop
+    shared.loop.withLock { $0 = loop }
+    for entry in lanes { entry.lane.start() }
+  }
+
+  /// Writes what is still waiting, within a time limit, and reports what is left unwritten.
+  func finish() {
+    guard loop != nil else { return }
+    flush(lanes.map(\.lane))
+    for keeper in keepers where !keeper.lane.isIdle { giveUp(keeper) }
+    let unwritten = stdout.lane.isIdle ? 0 : stdout.lane.abandon(stdout.outlet)
+    if unwritten > 0, stdout.lane !== stderr.lane {
+      err("easim: stdout: \(unwritten.counted("line was", "lines were")) not written, because stdout was not read")
+    }
+    flush([stderr.lane])
+  }
+
+  /// Waits until everything is written, or the time limits pass.
+  private func flush(_ lanes: [OutputLane]) {
+    let began = ContinuousClock.now
+    var progress = -1
+    while StopSignals.count == 0 || ContinuousClock.now - began < Self.timeAfterSignal {
+      let signals = StopSignals.count
+      let limit = signals > 0 ? Self.patienceAfterSignal : Self.patience
+      let moved = OutputLane.news.wait(atMost: limit) { _ -> Bool? in
+        if lanes.allSatisfy(\.isIdle) { return false }
+        let now = lanes.reduce(0) { $0 + $1.progress }
+        if now != progress || StopSignals.count != signals {
+          progress = now
+          return true
+        }
+        return nil
+      }
+      if moved != true { return }
+    }
+  }
+
+  /// Waits until everything for stdout is written, so that the terminal can be used directly.
+  func settle(atMost limit: Duration) {
+    let lane = stdout.lane
+    _ = OutputLane.news.wait(atMost: limit) { _ in lane.isIdle ? true : nil }
+  }
+}
+
+/// A file whose lines are never dropped.
+struct LineKeeper {
+  let lane: OutputLane
+  let outlet: Outlet
+
+  /// Queues a line, and returns how much room is left.
+  func add(_ line: String) -> LineQueue.Room { lane.add(line + "\n", .kept, to: outlet, at: .origin) }
+}
+
+/// Identifies the file behind a descriptor.
+private struct FileIdentity: Equatable {
+  private let device: UInt
+  private let number: UInt
+
+  init(of descriptor: Int32) {
+    var status = stat()
+    let isKnown = fstat(descriptor, &status) == 0
+    device = isKnown ? UInt(status.st_dev) : .max
+    number = isKnown ? UInt(status.st_ino) : UInt(bitPattern: Int(descriptor))
   }
 }

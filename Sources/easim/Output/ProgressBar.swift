@@ -5,10 +5,12 @@ import Glibc
 /// Where stderr is no terminal, nothing is drawn.
 final class ProgressBar {
   private static let width = 30
+  private let console: Console
   private let isTerminal: Bool
   private var isShown = false
 
-  init() {
+  init(_ console: Console) {
+    self.console = console
     isTerminal = isatty(STDERR_FILENO) == 1
   }
 
@@ -16,14 +18,14 @@ final class ProgressBar {
     guard isTerminal else { return }
     let filled = Int(min(max(fraction, 0), 1) * Double(Self.width))
     let bar = String(repeating: "#", count: filled) + String(repeating: " ", count: Self.width - filled)
-    Console.write("\r\u{1B}[2K[\(bar)] \(text)", to: STDERR_FILENO)
+    console.draw("\r\u{1B}[2K[\(bar)] \(text)")
     isShown = true
   }
 
   /// Makes room for another line.
   func clear() {
     guard isShown else { return }
-    Console.write("\r\u{1B}[2K", to: STDERR_FILENO)
+    console.draw("\r\u{1B}[2K")
     isShown = false
   }
 }

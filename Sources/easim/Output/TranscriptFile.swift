@@ -1,36 +1,44 @@
+import AccessoryCore
+import AccessoryTransports
 import Glibc
 
-/// Where `--transcript` writes: a file, or stderr with `-`.
+/// The file of `--transcript`, or stderr with `-`.
 ///
-/// Each line is written when its packet passes, so a transcript is whole up to the end of the process, however it ends.
+/// No line is dropped. When too many lines are waiting, because a pipe is not read for example, the cables pause until
+/// they are written (``gate``).
 final class TranscriptFile {
-  private let descriptor: Int32
-  private let name: String
+  /// Pauses the cables of this transcript.
+  let gate = TranscriptGate()
   private let console: Console
+  private let file: LineKeeper
 
   /// What `--transcript` asks for, if it is given. A file is emptied, so everything else about the command line comes
   /// first.
-  static func asked(for arguments: ParsedArguments, _ console: Console) throws(UsageError) -> TranscriptFile? {
+  static func asked(for arguments: ParsedArguments, _ console: Console) throws -> TranscriptFile? {
     guard let path = arguments.value("--transcript") else { return nil }
-    return try TranscriptFile(path, arguments.command, console)
+    let name = "--transcript \(path)"
+    let descriptor =
+      path == "-"
+      ? STDERR_FILENO
+      : try PatientFile.open(path, O_WRONLY | O_CREAT | O_TRUNC, named: name, arguments.command)
+    return TranscriptFile(console.makeKeeper(descriptor, named: name), console)
   }
 
-  private init(_ path: String, _ command: CommandSpec, _ console: Console) throws(UsageError) {
-    name = "--transcript \(path)"
+  private init(_ file: LineKeeper, _ console: Console) {
+    self.file = file
     self.console = console
-    if path == "-" {
-      descriptor = STDERR_FILENO
-      return
-    }
-    descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    if descriptor < 0 { throw UsageError("\(name): \(String(cString: strerror(errno)))", command) }
-  }
-
-  deinit {
-    if descriptor != STDERR_FILENO { close(descriptor) }
   }
 
   func write(_ line: String) {
-    console.write(line + "\n", to: descriptor, named: name)
+    switch file.add(line) {
+    case .some: return
+    case .full: break
+    // Cables that are plugged in and out add lines even while the gate is closed.
+    case .tooFull: return console.giveUp(file)
+    }
+    guard gate.isOpen, let loop = console.loop else { return }
+    gate.close()
+    let gate = LoopBound(gate, on: loop)
+    file.lane.whenThereIsRoom { loop.execute { gate.value.open() } }
   }
 }

@@ -13,26 +13,30 @@ final class SoakSession {
   /// How often the progress bar is drawn, and how often a JSON line is written.
   private static let barPeriod = Duration.milliseconds(50)
   private static let linePeriod = Duration.seconds(1)
+  /// The time that the worlds being played have after the second Ctrl-C, which stops the shrinking.
+  private static let shrinkingTime = Duration.seconds(10)
 
   private let options: SoakOptions
   private let console: Console
   private let stage: Stage
   private let crew: SoakCrew
-  private let bar = ProgressBar()
+  private let bar: ProgressBar
   private var tick: LoopTimer?
   private var nextLine: Instant
 
   init(_ options: SoakOptions, _ console: Console) throws {
     self.options = options
     self.console = console
+    bar = ProgressBar(console)
     console.isJSON = options.isJSON
-    stage = try Stage()
+    // Before the loop runs, because this blocks while the transcript is not read.
+    if let transcript = options.transcript { Self.show(options.recipe.plan(options.first), in: transcript) }
+    stage = try Stage(console, grace: Self.shrinkingTime)
     crew = SoakCrew(options.recipe, from: options.first, count: options.count, jobs: options.jobs)
     nextLine = stage.loop.now + Self.linePeriod
   }
 
   func run() -> ExitCode {
-    if let transcript = options.transcript { show(options.recipe.plan(options.first), in: transcript) }
     let begin = stage.loop.now
     let busyBefore = clock()
     let crew = crew
@@ -55,7 +59,7 @@ final class SoakSession {
     .tell(console, at: stage.loop.now)
   }
 
-  private func show(_ plan: SoakPlan, in transcript: TranscriptFile) {
+  private static func show(_ plan: SoakPlan, in transcript: TranscriptFile) {
     transcript.write(plan.summary)
     let outcome = Soak.run(plan, event: { transcript.write("\($0.time.secondsText) * \($0.json)") }) {
       transcript.write($0)

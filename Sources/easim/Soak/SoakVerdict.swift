@@ -93,8 +93,9 @@ struct SoakVerdict {
       console.err("easim: \(path): \(String(cString: strerror(errno)))")
       return nil
     }
-    console.write(world.fileText, to: descriptor, named: path)
-    close(descriptor)
+    defer { close(descriptor) }
+    let bytes = Array(world.fileText.utf8)
+    if let reason = PatientFile.write({ Outlet.write(bytes, to: descriptor) }) { console.lose(path, reason) }
     return path
   }
 

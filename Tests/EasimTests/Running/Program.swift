@@ -46,13 +46,19 @@ final class Program {
 
   /// Starts the program at `path`.
   ///
-  /// - Parameter environment: added to the little that every program gets.
-  init(path: String, _ words: [String], environment: [String: String] = [:]) throws {
+  /// - Parameters:
+  ///   - environment: added to the little that every program gets.
+  ///   - stdout: where it writes instead of to this, as a descriptor of the caller's; likewise `stderr`.
+  init(
+    path: String, _ words: [String], environment: [String: String] = [:], stdout: Int32? = nil, stderr: Int32? = nil
+  ) throws {
     command = ([path] + words).joined(separator: " ")
     out = try OutputPipe()
     err = try OutputPipe()
-    pid = try Spawn(path, words, environment: environment, out: out.writingEnd, err: err.writingEnd)
-      .pid
+    pid = try Spawn(
+      path, words, environment: environment, out: stdout ?? out.writingEnd, err: stderr ?? err.writingEnd
+    )
+    .pid
     out.closeWritingEnd()
     err.closeWritingEnd()
   }

@@ -1,0 +1,200 @@
+import AccessoryCore
+
+/// A bounded queue of lines that are waiting to be written.
+///
+/// It has three kinds of entries, which differ in what happens when the queue is full:
+///
+/// - `line`: the oldest lines are dropped and counted. The next ``take()`` returns the count, as a ``Gap``.
+/// - `kept`: never dropped. ``room`` tells the caller to stop adding for now.
+/// - `frame`: a drawing. A newer frame replaces one that is still waiting.
+///
+/// A plain value; ``OutputLane`` adds the lock and the thread.
+struct LineQueue {
+  enum Kind {
+    case line
+    case kept
+    case frame
+  }
+
+  /// The bytes of one write call: whole entries for one target.
+  struct Batch: Equatable {
+    let target: Int
+    var bytes: [UInt8]
+    var lines: Int
+  }
+
+  /// Lines that were dropped just before the next piece.
+  struct Gap: Equatable {
+    let target: Int
+    var lines: Int
+    /// When the last one was dropped.
+    var time: Instant
+  }
+
+  /// How much room is left for kept lines.
+  enum Room {
+    case some
+    /// The caller should stop adding.
+    case full
+    /// The caller went on adding far beyond that.
+    case tooFull
+  }
+
+  enum Piece: Equatable {
+    case gap(Gap)
+    case batch(Batch)
+  }
+
+  /// PIPE_BUF: a pipe takes a write of this size whole or not at all, so a pipe that is never read again ends with a
+  /// whole line.
+  static let batchLimit = 4_096
+  /// The most bytes of lines that wait. A single longer line is still taken.
+  static let lineLimit = 4 << 20
+  /// The queue is full from this many bytes of kept lines on.
+  static let keptLimit = 1 << 20
+  /// The queue is too full from this multiple of ``keptLimit`` on. What was under way when it became full still fits.
+  private static let tooMuch = 32
+
+  private struct Entry {
+    let order: Int
+    let kind: Kind
+    var batch: Batch
+  }
+
+  private let lineLimit: Int
+  private let keptLimit: Int
+  private var lines = Fifo<Entry>()
+  private var kept = Fifo<Entry>()
+  private var gaps: [Gap] = []
+  private var nextOrder = 0
+  private var lineBytes = 0
+  private(set) var keptBytes = 0
+
+  init(lineLimit: Int = Self.lineLimit, keptLimit: Int = Self.keptLimit) {
+    self.lineLimit = lineLimit
+    self.keptLimit = keptLimit
+  }
+
+  var isEmpty: Bool { lines.isEmpty && kept.isEmpty && gaps.isEmpty }
+
+  /// How much room is left for kept lines.
+  var room: Room { keptBytes < keptLimit ? .some : keptBytes < keptLimit * Self.tooMuch ? .full : .tooFull }
+
+  /// Whether a queue that was full has drained far enough to go on.
+  var hasRoom: Bool { keptBytes <= keptLimit / 2 }
+
+  mutating func add(_ text: String, _ kind: Kind, to target: Int, at time: Instant) {
+    let bytes = Array(text.utf8)
+    let count = kind == .frame ? 0 : max(1, bytes.count { $0 == UInt8(ascii: "\n") })
+    let batch = Batch(target: target, bytes: bytes, lines: count)
+    if kind == .frame, let last = lines.last, last.kind == .frame, last.order == nextOrder - 1,
+      last.batch.target == target
+    {
+      lineBytes += bytes.count - last.batch.bytes.count
+      lines.replaceLast(with: Entry(order: last.order, kind: kind, batch: batch))
+      return
+    }
+    let entry = Entry(order: nextOrder, kind: kind, batch: batch)
+    nextOrder += 1
+    guard kind != .kept else {
+      kept.append(entry)
+      keptBytes += bytes.count
+      return
+    }
+    lines.append(entry)
+    lineBytes += bytes.count
+    while lineBytes > lineLimit, lines.count > 1, let oldest = lines.popFirst() {
+      lineBytes -= oldest.batch.bytes.count
+      note(oldest.batch, time)
+    }
+  }
+
+  private mutating func note(_ dropped: Batch, _ time: Instant) {
+    guard dropped.lines > 0 else { return }
+    if let index = gaps.firstIndex(where: { $0.target == dropped.target }) {
+      gaps[index].lines += dropped.lines
+      gaps[index].time = time
+    } else {
+      gaps.append(Gap(target: dropped.target, lines: dropped.lines, time: time))
+    }
+  }
+
+  /// Removes and returns the next piece to write.
+  mutating func take() -> Piece? {
+    if !gaps.isEmpty { return .gap(gaps.removeFirst()) }
+    guard var batch = popNext()?.batch else { return nil }
+    while let next, next.batch.target == batch.target, batch.bytes.count + next.batch.bytes.count <= Self.batchLimit {
+      _ = popNext()
+      batch.bytes += next.batch.bytes
+      batch.lines += next.batch.lines
+    }
+    return .batch(batch)
+  }
+
+  private var next: Entry? {
+    guard let line = lines.first else { return kept.first }
+    guard let keptLine = kept.first else { return line }
+    return line.order < keptLine.order ? line : keptLine
+  }
+
+  private mutating func popNext() -> Entry? {
+    guard let next else { return nil }
+    if next.kind == .kept {
+      keptBytes -= next.batch.bytes.count
+      return kept.popFirst()
+    }
+    lineBytes -= next.batch.bytes.count
+    return lines.popFirst()
+  }
+
+  /// Removes everything for a target, and returns the number of lines, dropped ones included.
+  mutating func removeAll(for target: Int) -> Int {
+    var count = 0
+    for gap in gaps where gap.target == target { count += gap.lines }
+    gaps.removeAll { $0.target == target }
+    lines.removeAll { entry in
+      guard entry.batch.target == target else { return false }
+      lineBytes -= entry.batch.bytes.count
+      count += entry.batch.lines
+      return true
+    }
+    kept.removeAll { entry in
+      guard entry.batch.target == target else { return false }
+      keptBytes -= entry.batch.bytes.count
+      count += entry.batch.lines
+      return true
+    }
+    return count
+  }
+}
+
+/// An array with a cheap `popFirst`.
+private struct Fifo<Element> {
+  private var elements: [Element?] = []
+  private var head = 0
+
+  var isEmpty: Bool { head == elements.count }
+  var count: Int { elements.count - head }
+  var first: Element? { isEmpty ? nil : elements[head] }
+  var last: Element? { isEmpty ? nil : elements[elements.count - 1] }
+
+  mutating func append(_ element: Element) { elements.append(element) }
+
+  mutating func replaceLast(with element: Element) { elements[elements.count - 1] = element }
+
+  mutating func popFirst() -> Element? {
+    guard let first else { return nil }
+    elements[head] = nil
+    head += 1
+    if head > 64, head * 2 > elements.count {
+      elements.removeFirst(head)
+      head = 0
+    }
+    return first
+  }
+
+  mutating func removeAll(where isWanted: (Element) -> Bool) {
+    elements = elements[head...].filter { $0.map { !isWanted($0) } ?? false }
+    head = 0
+  }
+}

@@ -1,0 +1,191 @@
+import AccessoryCore
+import AccessoryTransports
+import Glibc
+import Synchronization
+
+/// Writes lines to one file (a terminal, a pipe, a disk) in order, on a thread of its own, so that a blocked write stops
+/// nothing else.
+///
+/// stdout and stderr share a lane when they are the same file, so their lines keep their order. O_NONBLOCK would need no
+/// thread, but it belongs to the open file, which other programs share: they would fail with EAGAIN.
+///
+/// Before ``start()`` there is no thread: ``add(_:_:to:at:)`` writes at once and blocks. That suits commands without a
+/// loop, which SIGINT ends anywhere.
+final class OutputLane: Sendable {
+  fileprivate struct State {
+    var queue = LineQueue()
+    var outlets: [Outlet] = []
+    var hasThread = false
+    /// The batch that the thread is writing now.
+    var writing: LineQueue.Batch?
+    /// The number of batches written.
+    var progress = 0
+    /// Called when the queue is no longer full.
+    var waiters: [@Sendable () -> Void] = []
+  }
+
+  private let state = Monitor(State())
+
+  /// Changes whenever a lane has written something, a call in ``PatientFile`` has returned, or a signal has arrived: the
+  /// main thread waits on it outside the loop.
+  static let news = Monitor<Void>(())
+
+  /// Adds a file to this lane.
+  func makeOutlet(
+    _ descriptor: Int32, _ name: String, gap: @escaping @Sendable (LineQueue.Gap) -> String,
+    failed: @escaping @Sendable (Outlet, Int32) -> Void
+  ) -> Outlet {
+    state.withLock { state in
+      let outlet = Outlet(descriptor, name, state.outlets.count, gap: gap, failed: failed)
+      state.outlets.append(outlet)
+      return outlet
+    }
+  }
+
+  /// Writes on a thread from now on. If no thread can be created, `add` goes on writing itself.
+  func start() {
+    let mustStart = state.withLock { state in
+      defer { state.hasThread = true }
+      return !state.hasThread
+    }
+    guard mustStart else { return }
+    do { try Worker.start { self.run() } } catch { state.withLock { $0.hasThread = false } }
+  }
+
+  /// Queues text for a file of this lane, and returns how much room is left for kept lines.
+  @discardableResult
+  func add(_ text: String, _ kind: LineQueue.Kind, to outlet: Outlet, at time: Instant) -> LineQueue.Room {
+    if outlet.isOver { return .some }
+    let room = state.change { state -> LineQueue.Room? in
+      guard state.hasThread else { return nil }
+      state.queue.add(text, kind, to: outlet.number, at: time)
+      return state.queue.room
+    }
+    if let room { return room }
+    outlet.write(Array(text.utf8))
+    return .some
+  }
+
+  /// Calls `work`, on any thread, once the queue is no longer full.
+  func whenThereIsRoom(_ work: @escaping @Sendable () -> Void) {
+    let isNow = state.withLock { state -> Bool in
+      if state.queue.hasRoom { return true }
+      state.waiters.append(work)
+      return false
+    }
+    if isNow { work() }
+  }
+
+  /// Whether everything is written.
+  var isIdle: Bool { state.withLock { $0.queue.isEmpty && $0.writing == nil } }
+
+  /// The number of batches written.
+  var progress: Int { state.withLock { $0.progress } }
+
+  /// Stops writing to a file, and returns how many of its lines were not written.
+  func abandon(_ outlet: Outlet) -> Int {
+    outlet.end()
+    let (unwritten, waiters) = state.withLock { state in
+      let unwritten = state.writing.map { $0.target == outlet.number ? $0.lines : 0 } ?? 0
+      return (state.queue.removeAll(for: outlet.number) + unwritten, state.takeWaiters())
+    }
+    for waiter in waiters { waiter() }
+    return unwritten
+  }
+
+  // MARK: The thread
+
+  private func run() {
+    while true {
+      let (outlet, bytes) = state.wait { $0.next() } ?? (nil, [])
+      outlet?.write(bytes)
+      let waiters = state.withLock { state in
+        state.writing = nil
+        state.progress += 1
+        return state.takeWaiters()
+      }
+      for waiter in waiters { waiter() }
+      Self.news.change { _ in }
+    }
+  }
+}
+
+extension OutputLane.State {
+  /// The callbacks to call now.
+  fileprivate mutating func takeWaiters() -> [@Sendable () -> Void] {
+    guard queue.hasRoom else { return [] }
+    defer { waiters = [] }
+    return waiters
+  }
+
+  /// The next bytes to write, and their file.
+  fileprivate mutating func next() -> (Outlet?, [UInt8])? {
+    switch queue.take() {
+    case nil: return nil
+    case .batch(let batch):
+      writing = batch
+      return (outlets[batch.target], batch.bytes)
+    case .gap(let gap):
+      let outlet = outlets[gap.target]
+      let bytes = Array(outlet.gap(gap).utf8)
+      writing = LineQueue.Batch(target: gap.target, bytes: bytes, lines: gap.lines)
+      return (outlet, bytes)
+    }
+  }
+}
+
+/// An open file: stdout, stderr, a transcript.
+final class Outlet: Sendable {
+  let name: String
+  let number: Int
+  /// The text printed in place of dropped lines.
+  let gap: @Sendable (LineQueue.Gap) -> String
+  private let descriptor: Int32
+  private let failed: @Sendable (Outlet, Int32) -> Void
+  private let isEnded = Atomic<Bool>(false)
+
+  fileprivate init(
+    _ descriptor: Int32, _ name: String, _ number: Int, gap: @escaping @Sendable (LineQueue.Gap) -> String,
+    failed: @escaping @Sendable (Outlet, Int32) -> Void
+  ) {
+    self.descriptor = descriptor
+    self.name = name
+    self.number = number
+    self.gap = gap
+    self.failed = failed
+  }
+
+  /// Whether a write failed, or the file was abandoned.
+  var isOver: Bool { isEnded.load(ordering: .acquiring) }
+
+  fileprivate func end() { isEnded.store(true, ordering: .releasing) }
+
+  /// Writes everything, however long it blocks. After the first failure nothing more is written: a file with a gap would
+  /// be misleading.
+  fileprivate func write(_ bytes: [UInt8]) {
+    guard !isOver, let code = Self.write(bytes, to: descriptor) else { return }
+    if !isEnded.exchange(true, ordering: .acquiringAndReleasing) { failed(self, code) }
+  }
+
+  /// Writes everything; the error number if that fails.
+  static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if count >= 0 {
+        rest = rest.dropFirst(count)
+        continue
+      }
+      let code = errno
+      switch code {
+      case EINTR: break
+      // Another program made this terminal or pipe non-blocking.
+      case EAGAIN:
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        poll(&waiting, 1, -1)
+      default: return code
+      }
+    }
+    return nil
+  }
+}

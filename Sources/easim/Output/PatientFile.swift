@@ -1,0 +1,86 @@
+import AccessoryCore
+import AccessoryTransports
+import Glibc
+
+/// Opens and writes files that may block without limit, such as a FIFO without a reader or a disk that does not answer.
+///
+/// The system call runs on a thread of its own. The caller waits until it returns, a signal asks easim to stop, or the
+/// time limit passes.
+enum PatientFile {
+  /// The time limit; for opening, of all files together.
+  static let limit = Duration.seconds(10)
+  private static let left = Locked(limit)
+
+  private enum Ending<Result> {
+    case done(Result)
+    case stopped
+    case timeIsOver
+  }
+
+  /// Opens a file with close-on-exec.
+  static func open(_ path: String, _ flags: Int32, named name: String, _ command: CommandSpec) throws -> Int32 {
+    let began = ContinuousClock.now
+    let ending = perform(
+      atMost: left.withLock { $0 },
+      late: { _ = close($0.descriptor) },
+      {
+        let descriptor = Glibc.open(path, flags | O_CLOEXEC, 0o644)
+        return (descriptor: descriptor, code: errno)
+      })
+    left.withLock { $0 = max(.zero, $0 - (ContinuousClock.now - began)) }
+    switch ending {
+    case .done(let opened) where opened.descriptor >= 0: return opened.descriptor
+    case .done(let opened): throw UsageError("\(name): \(String(cString: strerror(opened.code)))", command)
+    case .stopped: throw AccessoryTarget.Refusal(code: .checkFailed, message: "\(name): stopped before it could be opened")
+    case .timeIsOver:
+      let other = flags & O_ACCMODE == O_RDONLY ? "writing" : "reading"
+      let reason = isPipe(path) ? "nobody opened it for \(other)" : "it could not be opened"
+      throw UsageError("\(name): \(reason) within \(limit.components.seconds) s", command)
+    }
+  }
+
+  private static func isPipe(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
+  }
+
+  /// Calls `write`, which returns an error number or nil, and returns the error as text.
+  static func write(_ write: @escaping @Sendable () -> Int32?) -> String? {
+    switch perform(atMost: limit, late: { _ in }, write) {
+    // The reader has exited on purpose.
+    case .done(nil), .done(EPIPE?): nil
+    case .done(let code?): String(cString: strerror(code))
+    case .stopped: "stopped"
+    case .timeIsOver: "it took nothing for \(limit.components.seconds) s"
+    }
+  }
+
+  private static func perform<Result: Sendable>(
+    atMost limit: Duration, late: @escaping @Sendable (Result) -> Void, _ work: @escaping @Sendable () -> Result
+  ) -> Ending<Result> {
+    let signals = StopSignals.count
+    let answer = Locked<(result: Result?, isGivenUp: Bool)>((nil, false))
+    do {
+      try Worker.start {
+        let result = work()
+        let isLate = answer.withLock { answer in
+          if !answer.isGivenUp { answer.result = result }
+          return answer.isGivenUp
+        }
+        if isLate { late(result) }
+        OutputLane.news.change { _ in }
+      }
+    } catch {
+      return .done(work())
+    }
+    let wasStopped = OutputLane.news.wait(atMost: limit) { _ -> Bool? in
+      if answer.withLock({ $0.result != nil }) { return false }
+      return StopSignals.count > signals ? true : nil
+    }
+    return answer.withLock { answer in
+      answer.isGivenUp = true
+      if let result = answer.result { return .done(result) }
+      return wasStopped == true ? .stopped : .timeIsOver
+    }
+  }
+}

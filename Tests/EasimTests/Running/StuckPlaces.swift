@@ -1,0 +1,132 @@
+import CLinux
+import Glibc
+import TestSupport
+
+/// A pipe that nobody reads until a test says so, full to the brim: the next thing that is written to it waits.
+///
+/// A FIFO, because it can be opened without a moment in which another test's program inherits it.
+final class FullPipe {
+  /// For the program's stdout or stderr.
+  private(set) var writingEnd: Int32
+  private let readingEnd: Int32
+  private static let filling = [UInt8](repeating: UInt8(ascii: "."), count: 4_095) + [UInt8(ascii: "\n")]
+
+  init(in place: TemporaryFolder, _ name: String = "pipe") throws {
+    let path = place.file(name)
+    mkfifo(path, 0o600)
+    readingEnd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    let filler = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+    writingEnd = open(path, O_WRONLY | O_CLOEXEC)
+    guard readingEnd >= 0, filler >= 0, writingEnd >= 0 else {
+      throw ProgramFailure(description: "no pipe: \(String(cString: strerror(errno)))")
+    }
+    while write(filler, Self.filling, Self.filling.count) > 0 {}
+    close(filler)
+  }
+
+  deinit {
+    if writingEnd >= 0 { close(writingEnd) }
+    close(readingEnd)
+  }
+
+  /// Reads until there is a line with `text`, and returns the lines up to it that are not the filling.
+  func read(to text: String) throws -> [String] {
+    var bytes: [UInt8] = []
+    while true {
+      let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+      if let end = lines.dropLast().firstIndex(where: { $0.contains(text) }) {
+        return lines[...end].filter { !$0.hasPrefix("....") }.map(String.init)
+      }
+      let more = try StuckPlace.read(readingEnd, "a line with '\(text)'")
+      if more.isEmpty { throw ProgramFailure(description: "it ended without a line with '\(text)'") }
+      bytes += more
+    }
+  }
+
+  /// Reads everything up to the end of the program, and returns the lines that are not the filling.
+  func readToTheEnd() throws -> [String] {
+    close(writingEnd)
+    writingEnd = -1
+    var bytes: [UInt8] = []
+    while case let more = try StuckPlace.read(readingEnd, "the end"), !more.isEmpty { bytes += more }
+    return String(decoding: bytes, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("....") }.map(
+      String.init)
+  }
+}
+
+/// A FIFO that is open for reading, and read only when a test says so.
+final class UnreadFIFO {
+  let path: String
+  private let readingEnd: Int32
+  private(set) var text = ""
+
+  init(in place: TemporaryFolder, _ name: String = "fifo") {
+    path = place.file(name)
+    mkfifo(path, 0o600)
+    readingEnd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+  }
+
+  deinit { close(readingEnd) }
+
+  /// Reads on until `isEnough`.
+  func read(until isEnough: (String) -> Bool) throws {
+    while !isEnough(text) {
+      text += String(decoding: try StuckPlace.read(readingEnd, "more of the transcript"), as: UTF8.self)
+    }
+  }
+}
+
+/// A terminal whose output is stopped, as by Ctrl-S.
+final class StoppedTerminal {
+  /// For the program's stdout and stderr.
+  let terminal: Int32
+  private let master: Int32
+  private var bytes: [UInt8] = []
+
+  init() throws {
+    var name = [CChar](repeating: 0, count: 128)
+    master = clinux_open_pty(&name, name.count)
+    terminal = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)
+    guard master >= 0, terminal >= 0, tcflow(terminal, TCOOFF) == 0 else {
+      throw ProgramFailure(description: "no terminal: \(String(cString: strerror(errno)))")
+    }
+  }
+
+  deinit {
+    close(terminal)
+    close(master)
+  }
+
+  /// Ctrl-Q.
+  func resume() { tcflow(terminal, TCOON) }
+
+  /// Reads on until it has shown these texts, one after the other.
+  func read(to texts: String...) throws {
+    for text in texts {
+      while true {
+        let shown = String(decoding: bytes, as: UTF8.self)
+        if let range = shown.range(of: text) {
+          bytes = Array(shown[range.upperBound...].utf8)
+          break
+        }
+        bytes += try StuckPlace.read(master, "'\(text)'")
+      }
+    }
+  }
+}
+
+private enum StuckPlace {
+  /// What comes next, empty at the end; a hang is an error.
+  static func read(_ descriptor: Int32, _ what: String) throws -> ArraySlice<UInt8> {
+    var question = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    guard poll(&question, 1, Int32(Program.hangLimit)) > 0 else {
+      throw ProgramFailure(description: "nothing came; waited for \(what)")
+    }
+    var block = [UInt8](repeating: 0, count: 65_536)
+    let count = Glibc.read(descriptor, &block, block.count)
+    guard count >= 0 else {
+      throw ProgramFailure(description: "\(String(cString: strerror(errno))); waited for \(what)")
+    }
+    return block[..<count]
+  }
+}

@@ -1,0 +1,213 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// Output that nobody takes: a pipe nobody reads, a stopped terminal, a FIFO. Neither the wire nor Ctrl-C waits for it.
+@Suite struct StuckOutputTests {
+  let place = TemporaryFolder()
+
+  private var address: String { "unix:\(place.file("s"))" }
+
+  private func run(_ words: String..., stdout: Int32? = nil, stderr: Int32? = nil) throws -> Program {
+    try Program(path: BuiltProducts.easim, words, stdout: stdout, stderr: stderr)
+  }
+
+  /// A session goes through, whatever becomes of the accessory's output.
+  private func send(_ words: String...) throws -> Program.Remains {
+    try Program(
+      path: BuiltProducts.easim, ["send", address, "--10k", "--expect", "echo", "--timeout", "1m"] + words
+    ).wait()
+  }
+
+  @Test(arguments: [[], ["--json"]]) func anUnreadStdoutHoldsUpNeitherTheWireNorCtrlC(words: [String]) throws {
+    let pipe = try FullPipe(in: place)
+    let run = try Program(
+      path: BuiltProducts.easim, ["run", "echo", "--on", address] + words, stdout: pipe.writingEnd)
+    #expect(try send().ending == .exit(0))
+    run.send(SIGINT)
+    let end = try run.wait()
+    #expect(end.ending == .exit(0))
+    #expect(end.err.contains("easim: unplugged; 1 session was served, 20000 bytes in all\n"))
+    #expect(end.err.contains(" lines were not written, because stdout was not read\n"))
+  }
+
+  @Test func nothingIsLostToAReaderThatComesBackInTime() throws {
+    let pipe = try FullPipe(in: place)
+    let run = try run("run", "echo", "--on", address, stdout: pipe.writingEnd)
+    #expect(try send().ending == .exit(0))
+    let lines = try pipe.read(to: "session 1 over")
+    #expect(lines.first?.contains("plugged in at") == true)
+    run.send(SIGINT)
+    #expect(try pipe.read(to: "unplugged: Ctrl-C").count >= 1)
+    #expect(try run.wait().ending == .exit(0))
+  }
+
+  /// Every line is shown or counted, and those that are shown are whole.
+  @Test func linesBeyondTheBoundAreDroppedWholeAndCounted() throws {
+    // Each line that tells of an accessory has 20 kB.
+    let stem = "com.example.\(String(repeating: "a", count: 190))"
+    let names = (0..<100).map { "\"\(stem)\($0)\"" }.joined(separator: ",")
+    let echo = try Repository.text("profiles/echo.json5")
+    place.write(echo.replacing("\"com.example.echo\"", with: names), to: "wide.json5")
+    let pipe = try FullPipe(in: place)
+    let run = try run(
+      "run", place.file("wide.json5"), "--count", "300", "--on", "unix:\(place.file("{index}.sock"))", "--json",
+      stdout: pipe.writingEnd)
+    let send = try Program.run(
+      "send", "unix:\(place.file("300.sock"))", "--text", "x", "--protocol", "\(stem)0", "--timeout", "1m")
+    #expect(send.ending == .exit(0), "\(send.err)")
+    let lines = try EventLines(try pipe.read(to: "\"event\":\"session.close\"").joined(separator: "\n"))
+    let attached = lines.events("attach").count
+    let dropped = lines.events("dropped")
+    #expect(dropped.count == 1)
+    #expect(Double(attached) + (dropped.first?["lines"]?.number ?? 0) == 300)
+    #expect(dropped.first?["text"]?.text?.hasSuffix(" lines were dropped here, because stdout was not read") == true)
+    // What is left is the newest.
+    #expect(lines.events("attach").last?["on"]?.text == "unix:\(place.file("300.sock"))")
+    run.send(SIGTERM)
+    _ = try pipe.read(to: "\"event\":\"detach\"")
+    #expect(try run.wait().ending == .exit(0))
+  }
+
+  @Test func anUnreadStderrHoldsUpNothing() throws {
+    let pipe = try FullPipe(in: place)
+    let run = try run("run", "echo", "--on", address, stderr: pipe.writingEnd)
+    try run.line("plugged in")
+    #expect(try send().ending == .exit(0))
+    try run.line("session 1 over")
+    run.send(SIGINT)
+    #expect(try run.wait().ending == .exit(0))
+  }
+
+  @Test func aStoppedTerminalHoldsUpNeitherTheWireNorCtrlC() throws {
+    let terminal = try StoppedTerminal()
+    let run = try run("run", "echo", "--on", address, stdout: terminal.terminal, stderr: terminal.terminal)
+    #expect(try send().ending == .exit(0))
+    run.send(SIGINT)
+    #expect(try run.wait().ending == .exit(0))
+  }
+
+  @Test func aTerminalThatGoesOnShowsWhatHappenedMeanwhile() throws {
+    let terminal = try StoppedTerminal()
+    let run = try run("run", "echo", "--on", address, stdout: terminal.terminal, stderr: terminal.terminal)
+    #expect(try send().ending == .exit(0))
+    terminal.resume()
+    try terminal.read(to: "session 1 over")
+    run.send(SIGINT)
+    // stdout before stderr, as they were written.
+    try terminal.read(to: "unplugged: Ctrl-C", "1 session was served")
+    #expect(try run.wait().ending == .exit(0))
+  }
+
+  // MARK: What may not be dropped
+
+  /// A command that only prints waits for its reader, as `cat` does.
+  @Test func aResultWaitsForItsReader() throws {
+    let pipe = try FullPipe(in: place)
+    let show = try run("scenario", "show", stdout: pipe.writingEnd)
+    #expect(try pipe.readToTheEnd() == Program.run("scenario", "show").outLines)
+    #expect(try show.wait().ending == .exit(0))
+  }
+
+  /// The accessory takes small packets, so that their lines are more than may wait.
+  private func talkativeAccessory(_ fifo: UnreadFIFO) throws -> Program {
+    place.write(
+      try Repository.text("profiles/echo.json5").replacing(
+        "behavior:", with: "link: { maximumPacketLength: 128 },\n  behavior:"), to: "small.json5")
+    return try run("run", place.file("small.json5"), "--on", address, "--transcript", fifo.path)
+  }
+
+  @Test func anUnreadTranscriptHoldsUpTheWireAndLosesNothing() throws {
+    let fifo = UnreadFIFO(in: place)
+    let accessory = try talkativeAccessory(fifo)
+    place.write([UInt8](repeating: 7, count: 2_000_000), to: "payload")
+    let held = try Program.run("send", address, "--file", place.file("payload"), "--expect", "echo", "--timeout", "3s")
+    #expect(held.ending == .exit(4), "\(held.out)\(held.err)")
+    // The host is gone. The accessory hears of it, and of the next host, when somebody reads.
+    let send = try Program("send", address, "--10k", "--expect", "echo", "--timeout", "1m")
+    try fifo.read { $0.lines(with: " A sees that ").count == 2 }
+    #expect(try send.wait().ending == .exit(0))
+    accessory.send(SIGINT)
+    let end = try accessory.wait()
+    #expect(end.ending == .exit(0), "\(end.err)")
+    let over = try #require(end.outLines.first { $0.contains("session 1 over") })
+    let read = try #require(over.firstMatch(of: /\(read (\d+),/).flatMap { Int($0.1) })
+    let written = fifo.text.lines(with: " D DATA ").compactMap { line in
+      line.firstMatch(of: /accessory-session=1 (\d+) bytes/).flatMap { Int($0.1) }
+    }
+    #expect(read > 100_000)
+    #expect(written.reduce(0, +) >= read, "packets that arrived are missing in the transcript")
+  }
+
+  @Test func aTranscriptThatIsNeverReadIsToldToBeIncomplete() throws {
+    let fifo = UnreadFIFO(in: place)
+    let accessory = try talkativeAccessory(fifo)
+    place.write([UInt8](repeating: 7, count: 2_000_000), to: "payload")
+    let held = try Program.run("send", address, "--file", place.file("payload"), "--timeout", "3s")
+    #expect(held.ending == .exit(4), "\(held.out)\(held.err)")
+    accessory.send(SIGINT)
+    let end = try accessory.wait()
+    #expect(end.ending == .exit(2))
+    #expect(
+      end.err.hasSuffix(
+        "easim: --transcript \(fifo.path): it was not read; what was to be written there is incomplete\n"))
+  }
+
+  @Test func anUnreadTranscriptOnStderrHoldsUpNoSignal() throws {
+    let pipe = try FullPipe(in: place)
+    let run = try run("run", "echo", "--on", address, "--transcript", "-", stderr: pipe.writingEnd)
+    #expect(try send().ending == .exit(0))
+    run.send(SIGINT)
+    #expect(try run.wait().ending == .exit(2))
+  }
+
+  // MARK: Opening
+
+  @Test func aFIFOThatNobodyOpensIsGivenUp() throws {
+    mkfifo(place.file("fifo.json"), 0o600)
+    // Both wait at the same time.
+    let bursts = try ["transcript", "report"].map {
+      (name: "--\($0) \(place.file("fifo.json"))", burst: try run("burst", address, "--\($0)", place.file("fifo.json")))
+    }
+    for (name, burst) in bursts {
+      let end = try burst.wait()
+      #expect(end.ending == .exit(2))
+      #expect(end.err.hasPrefix("easim burst: \(name): nobody opened it for reading within 10 s\n"), "\(end.err)")
+    }
+  }
+
+  @Test func ctrlCEndsTheWaitForAFIFO() throws {
+    mkfifo(place.file("fifo"), 0o600)
+    let first = try run("run", "echo", "--on", address, "--transcript", place.file("fifo"))
+    first.send(SIGTERM)
+    let end = try first.wait()
+    // Before or after it takes its signals.
+    #expect([.exit(1), .killed(by: SIGTERM)].contains(end.ending), "\(end.err)")
+  }
+
+  // MARK: The second signal
+
+  @Test func theSecondSignalEndsTheProcessWhateverItWaitsFor() throws {
+    let plist = place.file("Info.plist")
+    mkfifo(plist, 0o600)
+    let writer = open(plist, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+    defer { close(writer) }
+    let blanks = [UInt8](repeating: 0x20, count: 4_096)
+    while write(writer, blanks, blanks.count) > 0 {}
+    let send = try run("send", address, "--text", "x", "--info-plist", plist)
+    // There is room again: easim reads, and waits for the rest, which never comes. It does nothing else meanwhile.
+    var question = pollfd(fd: writer, events: Int16(POLLOUT), revents: 0)
+    #expect(poll(&question, 1, Int32(Program.hangLimit)) == 1)
+    send.send(SIGINT)
+    send.send(SIGTERM)
+    let end = try send.wait()
+    #expect([.killed(by: SIGINT), .killed(by: SIGTERM)].contains(end.ending))
+  }
+}
+
+extension String {
+  /// The lines with `text` in them.
+  fileprivate func lines(with text: String) -> [Substring] {
+    split(separator: "\n").filter { $0.contains(text) }
+  }
+}
