@@ -5,7 +5,7 @@ import PackageDescription
 let settings: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny")]
 
 /// A library target. `floor` is read by Scripts/check-house, not by SwiftPM.
-func room(
+func library(
   _ name: String, floor: Int, _ dependencies: [Target.Dependency] = [], exclude: [String] = [],
   resources: [Resource] = []
 ) -> Target {
@@ -44,8 +44,8 @@ let package = Package(
   ],
   targets: [
     // Floor 0: the protocol, and the words everything else is written in.
-    room("IAP2", floor: 0),
-    room("AccessoryCore", floor: 0),
+    library("IAP2", floor: 0),
+    library("AccessoryCore", floor: 0),
     .target(name: "CLinux"),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"])]),
@@ -53,15 +53,15 @@ let package = Package(
 
     // Floor 1: channels and loops; certificates; what an accessory is.
     // Library is a link to profiles/, whose files are compiled into the code.
-    room(
+    library(
       "AccessoryProfiles", floor: 1, ["AccessoryCore"],
       exclude: ["Library/schema", "Library/scenarios"], resources: [.embedInCode("Library")]),
-    room("AccessoryTransports", floor: 1, ["AccessoryCore", "CLinux", "IAP2"]),
-    room("AccessoryUSB", floor: 1, ["AccessoryCore", "CLinux", "CLibUSB", "CUdev"]),
-    room("Certificates", floor: 1, ["AccessoryCore", "CCrypto"]),
+    library("AccessoryTransports", floor: 1, ["AccessoryCore", "CLinux", "IAP2"]),
+    library("AccessoryUSB", floor: 1, ["AccessoryCore", "CLinux", "CLibUSB", "CUdev"]),
+    library("Certificates", floor: 1, ["AccessoryCore", "CCrypto"]),
 
     // Floor 2: the shared session layer.
-    room("AccessorySessions", floor: 2, ["AccessoryCore", "IAP2"]),
+    library("AccessorySessions", floor: 2, ["AccessoryCore", "IAP2"]),
 
     // Floor 2: from an address to a cable, for both roles.
     room("AccessoryCables", floor: 2, ["AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "CLinux"]),
@@ -72,13 +72,13 @@ let package = Package(
       ["AccessoryCables", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "AccessoryCore"]),
 
     // Floor 3: the two roles, as a user thinks of them.
-    room(
+    library(
       "AccessorySimulator", floor: 3,
       [
         "AccessoryCables", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "Certificates",
         "AccessoryCore", "IAP2",
       ]),
-    room(
+    library(
       "AccessoryHost", floor: 3,
       [
         "AccessoryCables", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "Certificates",
@@ -86,7 +86,7 @@ let package = Package(
       ]),
 
     // Floor 4: both ends in one process.
-    room(
+    library(
       "AccessoryWorlds", floor: 4,
       [
         "AccessorySimulator", "AccessoryHost", "AccessoryCables", "AccessorySessions", "AccessoryProfiles",
@@ -94,7 +94,7 @@ let package = Package(
       ], resources: [.embedInCode("Library")]),
 
     // Floor 5: Apple's API.
-    room(
+    library(
       "ExternalAccessory", floor: 5,
       [
         "AccessoryHost", "AccessoryCables", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports",
@@ -102,23 +102,23 @@ let package = Package(
       ]),
 
     // What apps of Apple's systems have beside it and Linux has not.
-    room("ExternalAccessoryAppStandIns", floor: 5),
+    library("ExternalAccessoryAppStandIns", floor: 5),
 
     // Floor 6: what tests hold in their hands.
-    room(
+    library(
       "ExternalAccessorySimulation", floor: 6,
       [
         "ExternalAccessory", "ExternalAccessoryAppStandIns", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost",
         "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
       ]),
 
-    room("ExternalAccessoryAsync", floor: 6, ["ExternalAccessory"]),
+    library("ExternalAccessoryAsync", floor: 6, ["ExternalAccessory"]),
 
     // Floor 7: the same for those whose tests are XCTest's.
-    room("ExternalAccessoryXCTest", floor: 7, ["ExternalAccessorySimulation"]),
+    library("ExternalAccessoryXCTest", floor: 7, ["ExternalAccessorySimulation"]),
 
     // Floor 6: load tests, as a library.
-    room(
+    library(
       "AccessoryLoad", floor: 6,
       ["AccessoryHost", "AccessorySessions", "AccessoryProfiles", "AccessoryCore", "IAP2"]),
 

@@ -20,8 +20,8 @@ extension Connection where P == AccessoryPeer {
     perform { peer, _ in peer.refuseSession(id) }
   }
 
-  /// Opens the session that the device began by opening a side channel.
-  public func acceptSide(_ channel: any Channel, protocolName: String) -> Session {
+  /// Opens the session that the device began by opening a native channel.
+  public func acceptNativeSession(_ channel: any Channel, protocolName: String) -> Session {
     adoptSide(channel, protocolName, closes: .accessory)
   }
 }
@@ -30,14 +30,14 @@ extension Connection where P == AccessoryPeer {
 public enum SessionRefusal: Error, Equatable, Sendable, CustomStringConvertible {
   /// The accessory is not identified and authenticated, or has no such protocol.
   case notAvailable(protocolName: String)
-  /// The protocol's sessions bypass the link (native transport), and its side channel cannot be had.
-  case noSideChannel(protocolName: String, SideRefusal)
+  /// The protocol's sessions bypass the link (native transport), and its native channel cannot be had.
+  case noNativeChannel(protocolName: String, NativeChannelRefusal)
 
   /// A sentence fragment for messages.
   public var description: String {
     switch self {
     case .notAvailable(let name): "the accessory offers no protocol \(name) now"
-    case .noSideChannel(let name, let refusal):
+    case .noNativeChannel(let name, let refusal):
       "\(name) is carried by native transport, beside the link, and \(refusal)"
     }
   }
@@ -56,13 +56,13 @@ extension Connection where P == DevicePeer {
     case .link:
       guard let session else { preconditionFailure("a session over the link is adopted with its number") }
       return session
-    case .side:
-      // The components are the ways to the accessory, and this cable is one; which of its side channels is meant, the
+    case .native:
+      // The components are the ways to the accessory, and this cable is one; which of its native channels is meant, the
       // protocol says.
-      do throws(SideRefusal) {
-        return adoptSide(try cable.openSide(for: protocolName), protocolName, closes: .device)
+      do throws(NativeChannelRefusal) {
+        return adoptSide(try cable.openNativeChannel(for: protocolName), protocolName, closes: .device)
       } catch {
-        throw .noSideChannel(protocolName: protocolName, error)
+        throw .noNativeChannel(protocolName: protocolName, error)
       }
     case nil:
       throw .notAvailable(protocolName: protocolName)

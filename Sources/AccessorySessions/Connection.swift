@@ -181,7 +181,7 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
     return session
   }
 
-  /// Takes a session over a side channel in. Its handler can be set before anything is heard of it.
+  /// Takes a session over a native channel in. Its handler can be set before anything is heard of it.
   func adoptSide(_ channel: any Channel, _ protocolName: String, closes: SideCarrier.Closing) -> Session {
     let side = SideCarrier(channel, protocolName, closes: closes) { [unowned self] side, end in
       sides.removeAll { $0 === side }
@@ -196,7 +196,7 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
 
   private func finishSession(_ id: UInt16, _ end: SessionEnd) {
     var rest: [UInt8] = []
-    peer.exchangeInbox(id, &rest)
+    peer.takeInbox(id, &rest)
     guard let index = sessions.firstIndex(where: { $0.id == id }) else { return }
     let session = sessions.remove(at: index)
     session.finish(end, rest: rest)
@@ -209,8 +209,8 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
     return taken
   }
 
-  func exchangeInbox(of session: Session, _ buffer: inout [UInt8]) {
-    peer.exchangeInbox(session.id, &buffer)
+  func takeInbox(of session: Session, _ buffer: inout [UInt8]) {
+    peer.takeInbox(session.id, &buffer)
   }
 
   func consume(_ count: Int, of session: Session) {

@@ -3,14 +3,14 @@ import IAP2
 
 /// One External Accessory session: a two-way byte stream, on either side of the cable.
 ///
-/// Whoever uses a session does not know how its bytes travel: over the link or over a side channel of the cable.
+/// Whoever uses a session does not know how its bytes travel: over the link or over a native channel of the cable.
 ///
 /// ```swift
 /// session.write(bytes.span.bytes)                       // takes what fits now
 /// session.read { span in handle(span); return span.byteCount }
 /// ```
 public final class Session {
-  /// The number the device gave it; 0 on a side channel.
+  /// The number the device gave it; 0 on a native channel.
   public let id: UInt16
   /// The protocol it was opened for.
   public let protocolName: String
@@ -56,7 +56,7 @@ public final class Session {
     hasAcknowledgements = carrier.hasAcknowledgements
   }
 
-  /// Whether the other end acknowledges what it gets, which comes as something received; a side channel does not, and
+  /// Whether the other end acknowledges what it gets, which comes as something received; a native channel does not, and
   /// ``unacknowledged`` is then what has not left for the other end.
   public let hasAcknowledgements: Bool
 
@@ -106,7 +106,7 @@ public final class Session {
   private func refill() {
     buffer.removeAll(keepingCapacity: true)
     head = 0
-    if isOpen { carrier.exchangeInbox(of: self, &buffer) }
+    if isOpen { carrier.takeInbox(of: self, &buffer) }
   }
 
   // MARK: From the carrier
@@ -181,11 +181,11 @@ public protocol SessionHandler: AnyObject {
   func session(_ session: Session, endedWith end: SessionEnd)
 }
 
-/// What carries sessions: a connection's link, or a side channel.
+/// What carries sessions: a connection's link, or a native channel.
 protocol SessionCarrier: AnyObject {
   var hasAcknowledgements: Bool { get }
   func write(_ bytes: RawSpan, to session: Session) -> Int
-  func exchangeInbox(of session: Session, _ buffer: inout [UInt8])
+  func takeInbox(of session: Session, _ buffer: inout [UInt8])
   func consume(_ count: Int, of session: Session)
   func close(_ session: Session)
   func unacknowledged(_ session: Session) -> Int

@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// One session over a side channel of the cable (native transport): the channel's bytes are the session's, with neither
+/// One session over a native channel of the cable (native transport): the channel's bytes are the session's, with neither
 /// packets nor acknowledgements nor a number.
 ///
 /// ```
@@ -98,7 +98,7 @@ final class SideCarrier: ChannelHandler, SessionCarrier {
     channel.send(bytes)
   }
 
-  func exchangeInbox(of session: Session, _ buffer: inout [UInt8]) {
+  func takeInbox(of session: Session, _ buffer: inout [UInt8]) {
     swap(&inbox, &buffer)
     isAnnounced = false
   }

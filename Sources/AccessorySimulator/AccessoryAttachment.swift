@@ -26,7 +26,7 @@ final class AccessoryAttachment: ConnectionOwner {
   private let answersAuthentication: Bool
   private var timers: [LoopTimer] = []
   private var staleBytes: StaleBytes?
-  /// Side channels that the device opened and that get no answer.
+  /// Native channels that the device opened and that get no answer.
   private var ignoredSides: [any Channel] = []
 
   /// An attachment of `accessory`, which outlives it.
@@ -40,22 +40,22 @@ final class AccessoryAttachment: ConnectionOwner {
     self.answersAuthentication = answersAuthentication
     staleBytes = prepared.staleBytes.map { StaleBytes(limit: $0.count("count")) }
     var peer = AccessoryPeer(
-      identification: prepared.identification(isWhole: isWhole, hasSides: cable.hasSides), settings: link)
+      identification: prepared.identification(isWhole: isWhole, hasNativeChannels: cable.hasNativeChannels), settings: link)
     peer.identifiesAtOnce = prepared.oddIdentification == nil
     connection = Connection(peer: peer, cable: cable, on: loop)
   }
 
   func start() {
     let beside = prepared.besideTheLink
-    if isWhole, !beside.isEmpty, !connection.cable.hasSides {
+    if isWhole, !beside.isEmpty, !connection.cable.hasNativeChannels {
       tell(
         .warning(
           "\(beside.joined(separator: ", ")): sessions go over the link and not by native transport, because this cable "
-            + "has no side channels"))
+            + "has no native channels"))
     }
     if !beside.isEmpty {
-      connection.cable.hearSides { [weak self] name, channel in
-        if let self { sideOpened(channel, name) } else { channel.close() }
+      connection.cable.onNativeChannel { [weak self] name, channel in
+        if let self { nativeChannelOpened(channel, name) } else { channel.close() }
       }
     }
     connection.start(self)
@@ -204,8 +204,8 @@ final class AccessoryAttachment: ConnectionOwner {
     play(session, entry, trouble)
   }
 
-  /// The device began a session by opening a side channel; nothing else asks for it.
-  private func sideOpened(_ channel: any Channel, _ name: String) {
+  /// The device began a session by opening a native channel; nothing else asks for it.
+  private func nativeChannelOpened(_ channel: any Channel, _ name: String) {
     guard isWhole, let entry = prepared.profile.protocols.first(where: { $0.name == name }) else {
       tell(.warning("the device opened the native transport of \(name), which is not offered: refused"))
       return channel.close()
@@ -220,7 +220,7 @@ final class AccessoryAttachment: ConnectionOwner {
       return ignoredSides.append(channel)
     default: break
     }
-    play(connection.acceptSide(channel, protocolName: name), entry, trouble)
+    play(connection.acceptNativeSession(channel, protocolName: name), entry, trouble)
   }
 
   private func forgetSides() {

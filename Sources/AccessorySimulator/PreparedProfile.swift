@@ -12,7 +12,7 @@ final class PreparedProfile {
   let link: LinkSettings
   /// Whether sessions that are opened are reported.
   let reportsSessionStatus: Bool
-  /// The protocols whose sessions go by native transport where a cable has side channels.
+  /// The protocols whose sessions go by native transport where a cable has native channels.
   let besideTheLink: [String]
 
   // Its oddities, each nil where it has none.
@@ -42,12 +42,12 @@ final class PreparedProfile {
     besideTheLink = profile.protocols.filter { $0.nativeTransportComponent != nil }.map(\.name)
     wholeWithoutSides =
       besideTheLink.isEmpty
-      ? whole : PreparedIdentification(profile.identification(isWhole: true, hasSides: false))
+      ? whole : PreparedIdentification(profile.identification(isWhole: true, hasNativeChannels: false))
   }
 
   /// What it says of itself; without its protocols during the first half of a flicker.
-  func identification(isWhole: Bool, hasSides: Bool) -> PreparedIdentification {
+  func identification(isWhole: Bool, hasNativeChannels: Bool) -> PreparedIdentification {
     guard isWhole else { return empty }
-    return hasSides ? whole : wholeWithoutSides
+    return hasNativeChannels ? whole : wholeWithoutSides
   }
 }

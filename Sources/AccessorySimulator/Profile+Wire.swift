@@ -5,8 +5,8 @@ import IAP2
 
 extension Profile {
   /// What the accessory says of itself; without its protocols during the first half of a flicker. Where the cable has
-  /// no side channels, sessions of native transport go over the link like all others.
-  public func identification(isWhole: Bool, hasSides: Bool = true) -> Identification {
+  /// no native channels, sessions of native transport go over the link like all others.
+  public func identification(isWhole: Bool, hasNativeChannels: Bool = true) -> Identification {
     var out = Identification()
     out.name = identity.name
     out.model = identity.modelNumber
@@ -23,7 +23,7 @@ extension Profile {
     out.maximumCurrentDrawn = power.maximumCurrent
     out.transports = transports.map(\.component)
     if isWhole { out.protocols = protocols.map(\.declaration) }
-    if !hasSides { for index in out.protocols.indices { out.protocols[index].nativeTransportComponent = nil } }
+    if !hasNativeChannels { for index in out.protocols.indices { out.protocols[index].nativeTransportComponent = nil } }
     return out
   }
 

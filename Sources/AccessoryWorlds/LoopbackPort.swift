@@ -12,8 +12,8 @@ final class LoopbackPort: Port {
   private let plugIntoDevice: (Cable) -> Void
   private var plugging: LoopTimer?
   private var cable: LoopbackCable?
-  private var sides: LoopbackSides?
-  private var deviceSides: [SeverableChannel] = []
+  private var nativeChannels: LoopbackNativeChannels?
+  private var deviceNativeChannels: [SeverableChannel] = []
   private var deviceEnd: SeverableChannel?
 
   /// `deviceEnd` takes the device's end of each cable; `wrap` puts transcripts and faults around both.
@@ -33,42 +33,42 @@ final class LoopbackPort: Port {
 
   private func plug(_ hear: (PortEvent) -> Void) {
     let made = LoopbackChannel.makePair(on: loop, latency: line.latency, bytesPerSecond: line.bytesPerSecond)
-    let sides = LoopbackSides(on: loop, latency: line.latency, bytesPerSecond: line.bytesPerSecond)
-    (cable, self.sides) = (made, sides)
-    hear(.cable(wrap(Cable(main: made.left) { sides.hear = $0 }, .accessory), from: "the world's device"))
+    let nativeChannels = LoopbackNativeChannels(on: loop, latency: line.latency, bytesPerSecond: line.bytesPerSecond)
+    (cable, self.nativeChannels) = (made, nativeChannels)
+    hear(.cable(wrap(Cable(main: made.left) { nativeChannels.hear = $0 }, .accessory), from: "the world's device"))
     let (end, loop) = (SeverableChannel(around: made.right, on: loop), loop)
     deviceEnd = end
     plugIntoDevice(
       wrap(
-        Cable(main: end) { [weak self] name throws(SideRefusal) in
-          let side = SeverableChannel(around: try sides.open(name), on: loop)
-          self?.keep(side)
-          return side
+        Cable(main: end) { [weak self] name throws(NativeChannelRefusal) in
+          let channel = SeverableChannel(around: try nativeChannels.open(name), on: loop)
+          self?.keep(channel)
+          return channel
         }, .device))
   }
 
-  private func keep(_ side: SeverableChannel) {
-    deviceSides.removeAll(where: \.isOver)
-    deviceSides.append(side)
+  private func keep(_ channel: SeverableChannel) {
+    deviceNativeChannels.removeAll(where: \.isOver)
+    deviceNativeChannels.append(channel)
   }
 
   /// Disconnects the device from the cable without notifying it.
   func severDevice() {
     deviceEnd?.sever()
-    for side in deviceSides { side.sever() }
+    for channel in deviceNativeChannels { channel.sever() }
   }
 
   /// Unplugged: closing the accessory's end ends the device's end.
   func close() {
     plugging?.cancel()
     plugging = nil
-    (cable, sides) = (nil, nil)
-    (deviceEnd, deviceSides) = (nil, [])
+    (cable, nativeChannels) = (nil, nil)
+    (deviceEnd, deviceNativeChannels) = (nil, [])
   }
 
   /// Pulls the cable: bytes under way are lost, and both ends are notified.
   func pull() {
     cable?.cut()
-    sides?.cut()
+    nativeChannels?.cut()
   }
 }

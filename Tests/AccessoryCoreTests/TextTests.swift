@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test func theFirstThousandRemarksAreKeptAndTheOthersCounted() {
-    var remarks = Remarks()
+    var remarks = BoundedLog()
     for number in 0..<1_000 { remarks.add("\(number)") }
     #expect(remarks.texts == (0..<1_000).map(String.init))
     for _ in 0..<3 { remarks.add("again") }

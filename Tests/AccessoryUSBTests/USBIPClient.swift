@@ -57,7 +57,7 @@ final class USBIPRig {
   func plugIn() {
     export.plugIn { [unowned self] cable in
       cables.append(AccessoryEnd(cable.main))
-      cable.hearSides { [unowned self] in sides.append(($0, AccessoryEnd($1))) }
+      cable.onNativeChannel { [unowned self] in sides.append(($0, AccessoryEnd($1))) }
     }
   }
 

@@ -105,19 +105,21 @@ final class Ear: ChannelHandler {
   func channel(_ channel: any Channel, endedWith end: ChannelEnd) { self.end = end }
 }
 
-/// A port whose cable has sides at one end, at both, or at none.
+/// A port whose cable has nativeChannels at one end, at both, or at none.
 final class PairPort: Port, AppHandler {
   let place = "the test"
-  private(set) var sides: LoopbackSides?
+  private(set) var nativeChannels: LoopbackNativeChannels?
   private(set) var warnings: [String] = []
   private let loop: VirtualLoop
-  private let (accessoryHasSides, deviceHasSides): (Bool, Bool)
+  private let (accessoryHasNativeChannels, deviceHasNativeChannels): (Bool, Bool)
   private let device: Device
   private var app: AppView?
 
-  init(on loop: VirtualLoop, accessoryHasSides: Bool, deviceHasSides: Bool) {
+  init(on loop: VirtualLoop, accessoryHasNativeChannels: Bool, deviceHasNativeChannels: Bool) {
     self.loop = loop
-    (self.accessoryHasSides, self.deviceHasSides) = (accessoryHasSides, deviceHasSides)
+    (self.accessoryHasNativeChannels, self.deviceHasNativeChannels) = (
+      accessoryHasNativeChannels, deviceHasNativeChannels
+    )
     device = Device(settings: DeviceSettings(authenticator: StubAuthenticator(seed: 1)), on: loop) { _ in }
     var rules = AppSettings()
     rules.rules.visibility = .all
@@ -140,12 +142,13 @@ final class PairPort: Port, AppHandler {
 
   func open(_ hear: @escaping (PortEvent) -> Void) throws {
     let pair = LoopbackChannel.makePair(on: loop)
-    let sides = LoopbackSides(on: loop)
-    self.sides = sides
+    let nativeChannels = LoopbackNativeChannels(on: loop)
+    self.nativeChannels = nativeChannels
     loop.schedule(after: .zero) { [self] in
-      let accessory = accessoryHasSides ? Cable(main: pair.left) { sides.hear = $0 } : Cable(main: pair.left)
-      let opener: Cable.Opener = { name throws(SideRefusal) in try sides.open(name) }
-      let end = deviceHasSides ? Cable(main: pair.right, openSide: opener) : Cable(main: pair.right)
+      let accessory =
+        accessoryHasNativeChannels ? Cable(main: pair.left) { nativeChannels.hear = $0 } : Cable(main: pair.left)
+      let opener: Cable.Opener = { name throws(NativeChannelRefusal) in try nativeChannels.open(name) }
+      let end = deviceHasNativeChannels ? Cable(main: pair.right, openNativeChannel: opener) : Cable(main: pair.right)
       hear(.cable(accessory, from: "the test"))
       device.plugIn(end, at: "the test")
     }

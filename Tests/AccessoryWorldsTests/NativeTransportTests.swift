@@ -69,7 +69,7 @@ import Testing
     let other = rig.world.device.makeApp(rig, settings: rules)
     let seen = try #require(other.accessories.first)
     #expect(
-      throws: AppSessionError.refused(.noSideChannel(protocolName: Self.frames, .inUse)),
+      throws: AppSessionError.refused(.noNativeChannel(protocolName: Self.frames, .inUse)),
       performing: { try other.openSession(with: seen, protocolName: Self.frames) })
     #expect(stream.session.isOpen)
   }
@@ -226,10 +226,10 @@ import Testing
   @Test func aDeviceThatOpensWhatIsNotOfferedIsTurnedAway() throws {
     // During the first half of a flicker there are no protocols, whatever the descriptors say.
     let loop = VirtualLoop(seed: 1)
-    let port = PairPort(on: loop, accessoryHasSides: true, deviceHasSides: true)
+    let port = PairPort(on: loop, accessoryHasNativeChannels: true, deviceHasNativeChannels: true)
     let camera = try port.plugCamera()
     try loop.advance(by: .seconds(1))
-    let side = try #require(try port.sides?.open("com.example.camera.audio"))
+    let side = try #require(try port.nativeChannels?.open("com.example.camera.audio"))
     let ear = Ear()
     side.start(ear)
     try loop.advance(by: .seconds(1))
@@ -244,12 +244,12 @@ import Testing
 
   @Test func whereACableHasNoSidesTheLinkCarriesThemAndAWarningSaysSo() throws {
     let loop = VirtualLoop(seed: 1)
-    let port = PairPort(on: loop, accessoryHasSides: false, deviceHasSides: false)
+    let port = PairPort(on: loop, accessoryHasNativeChannels: false, deviceHasNativeChannels: false)
     let camera = try port.plugCamera()
     try loop.advance(by: .seconds(1))
     #expect(
       port.warnings == [
-        "com.example.camera.frames: sessions go over the link and not by native transport, because this cable has no side "
+        "com.example.camera.frames: sessions go over the link and not by native transport, because this cable has no native "
           + "channels"
       ])
     let stream = Stream(try port.open())
@@ -261,7 +261,7 @@ import Testing
 
   @Test func aHostOnACableWithoutSidesRefusesWithTheReason() throws {
     let loop = VirtualLoop(seed: 1)
-    let port = PairPort(on: loop, accessoryHasSides: true, deviceHasSides: false)
+    let port = PairPort(on: loop, accessoryHasNativeChannels: true, deviceHasNativeChannels: false)
     let camera = try port.plugCamera()
     try loop.advance(by: .seconds(1))
     do {
@@ -270,7 +270,7 @@ import Testing
     } catch let error as AppSessionError {
       #expect(
         "\(error)".contains(
-          "com.example.camera.frames is carried by native transport, beside the link, and this cable has no side channels"
+          "com.example.camera.frames is carried by native transport, beside the link, and this cable has no native channels"
         ))
     }
     camera.unplug()

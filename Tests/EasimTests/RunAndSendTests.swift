@@ -23,7 +23,7 @@ import Testing
     #expect(run.err.contains("1 session was served, 20000 bytes in all"))
   }
 
-  /// No cable between two processes has side channels, except on USB.
+  /// No cable between two processes has native channels, except on USB.
   @Test(arguments: Accessory.Medium.allCases)
   func aProtocolOfNativeTransportGoesOverTheLinkWithAWarning(medium: Accessory.Medium) throws {
     let accessory = try Accessory("camera", on: medium, in: place)
@@ -35,7 +35,7 @@ import Testing
     #expect(
       run.out.contains(
         "com.example.camera.frames: sessions go over the link and not by native transport, because this cable has no "
-          + "side channels"))
+          + "native channels"))
   }
 
   @Test func hostsThatComeOneAfterTheOtherAreAllServed() throws {

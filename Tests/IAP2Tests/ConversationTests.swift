@@ -38,7 +38,7 @@ import Testing
     wire.settle()
     #expect(wire.accessoryEvents.suffix(2) == [.sessionRequested(id: 1, protocolID: 1), .sessionReadable(1)])
     var inbox: [UInt8] = []
-    wire.accessory.exchangeInbox(1, &inbox)
+    wire.accessory.takeInbox(1, &inbox)
     #expect(inbox == hello)
     #expect(wire.lines.contains("D DATA seq=7 ack=4 session=2 accessory-session=1 5 bytes 68 65 6c 6c 6f"))
   }

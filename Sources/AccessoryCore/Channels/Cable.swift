@@ -1,19 +1,19 @@
 /// What runs between an accessory and a device: one main channel for the link, and beside it, where the medium has
-/// them, side channels for External Accessory sessions that bypass the link (native transport).
+/// them, native channels for External Accessory sessions that bypass the link (native transport).
 ///
-/// The device opens side channels and the accessory hears of them, so the two ends of a cable are made differently:
+/// The device opens native channels and the accessory hears of them, so the two ends of a cable are made differently:
 ///
 /// ```swift
-/// let device = Cable(main: left, openSide: { name throws(SideRefusal) in try bus.open(name) })
-/// let accessory = Cable(main: right, hearSides: { hear in bus.onOpen = hear })
+/// let device = Cable(main: left, openNativeChannel: { name throws(NativeChannelRefusal) in try bus.open(name) })
+/// let accessory = Cable(main: right, onNativeChannel: { hear in bus.onOpen = hear })
 /// ```
 public struct Cable {
   /// The channel that carries iAP2.
   public let main: any Channel
 
-  /// Opens the side channel of a protocol; not started, and used at once: it takes bytes while the medium still works.
-  public typealias Opener = (_ protocolName: String) throws(SideRefusal) -> any Channel
-  /// Hears of the side channels that the device opens, each with its protocol; not started.
+  /// Opens the native channel of a protocol; not started, and used at once: it takes bytes while the medium still works.
+  public typealias Opener = (_ protocolName: String) throws(NativeChannelRefusal) -> any Channel
+  /// Hears of the native channels that the device opens, each with its protocol; not started.
   public typealias Listener = (_ protocolName: String, _ channel: any Channel) -> Void
 
   private enum Sides {
@@ -29,34 +29,34 @@ public struct Cable {
     (self.main, sides) = (main, .none)
   }
 
-  /// The device's end of a cable with side channels.
-  public init(main: any Channel, openSide: @escaping Opener) {
-    (self.main, sides) = (main, .opened(openSide))
+  /// The device's end of a cable with native channels.
+  public init(main: any Channel, openNativeChannel: @escaping Opener) {
+    (self.main, sides) = (main, .opened(openNativeChannel))
   }
 
-  /// The accessory's end of a cable with side channels. `hearSides` is called once, with who is to hear of them.
-  public init(main: any Channel, hearSides: @escaping (@escaping Listener) -> Void) {
-    (self.main, sides) = (main, .heard(hearSides))
+  /// The accessory's end of a cable with native channels. `onNativeChannel` is called once, with who is to hear of them.
+  public init(main: any Channel, onNativeChannel: @escaping (@escaping Listener) -> Void) {
+    (self.main, sides) = (main, .heard(onNativeChannel))
   }
 
   private init(main: any Channel, sides: Sides) {
     (self.main, self.sides) = (main, sides)
   }
 
-  /// Whether the medium has side channels at all.
-  public var hasSides: Bool {
+  /// Whether the medium has native channels at all.
+  public var hasNativeChannels: Bool {
     if case .none = sides { false } else { true }
   }
 
-  /// Opens the side channel that carries the sessions of a protocol. For the device's end.
-  public func openSide(for protocolName: String) throws(SideRefusal) -> any Channel {
-    guard case .opened(let open) = sides else { throw SideRefusal("this cable has no side channels") }
+  /// Opens the native channel that carries the sessions of a protocol. For the device's end.
+  public func openNativeChannel(for protocolName: String) throws(NativeChannelRefusal) -> any Channel {
+    guard case .opened(let open) = sides else { throw NativeChannelRefusal("this cable has no native channels") }
     return try open(protocolName)
   }
 
-  /// Tells of every side channel that the device opens from now on. For the accessory's end; nothing is told where the
+  /// Tells of every native channel that the device opens from now on. For the accessory's end; nothing is told where the
   /// medium has none.
-  public func hearSides(_ hear: @escaping Listener) {
+  public func onNativeChannel(_ hear: @escaping Listener) {
     if case .heard(let begin) = sides { begin(hear) }
   }
 
@@ -68,7 +68,7 @@ public struct Cable {
     let outer: Sides =
       switch sides {
       case .none: .none
-      case .opened(let open): .opened { name throws(SideRefusal) in wrapSide(name, try open(name)) }
+      case .opened(let open): .opened { name throws(NativeChannelRefusal) in wrapSide(name, try open(name)) }
       case .heard(let begin): .heard { hear in begin { hear($0, wrapSide($0, $1)) } }
       }
     return Cable(main: wrapMain(main), sides: outer)
@@ -78,13 +78,13 @@ public struct Cable {
   public func with(main: any Channel) -> Cable { Cable(main: main, sides: sides) }
 }
 
-/// Why a side channel cannot be opened.
-public struct SideRefusal: Error, Equatable, Sendable, CustomStringConvertible {
-  /// A sentence fragment for messages: "this cable has no side channels".
+/// Why a native channel cannot be opened.
+public struct NativeChannelRefusal: Error, Equatable, Sendable, CustomStringConvertible {
+  /// A sentence fragment for messages: "this cable has no native channels".
   public let description: String
 
-  /// A protocol has one side channel, which carries one session at a time.
-  public static let inUse = SideRefusal("another session is on its side channel")
+  /// A protocol has one native channel, which carries one session at a time.
+  public static let inUse = NativeChannelRefusal("another session is on its native channel")
 
   /// A refusal for this reason.
   public init(_ reason: String) {

@@ -21,7 +21,7 @@ public final class AppView {
   private var timer: LoopTimer?
   /// What the app did that it must not do, in order.
   public var misuses: [String] { remarks.texts }
-  private var remarks = Remarks()
+  private var remarks = BoundedLog()
 
   init(device: Device, handler: any AppHandler, settings: AppSettings) {
     self.device = device

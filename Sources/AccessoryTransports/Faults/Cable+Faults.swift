@@ -1,8 +1,8 @@
 import AccessoryCore
 
 extension Cable {
-  /// The same cable with faults at this end of it. On side channels, which carry no link, a packet is a transfer; each
-  /// channel counts its own bytes and time. A cable is pulled as a whole: what cuts a side channel ends the main channel
+  /// The same cable with faults at this end of it. On native channels, which carry no link, a packet is a transfer; each
+  /// channel counts its own bytes and time. A cable is pulled as a whole: what cuts a native channel ends the main channel
   /// too, and with that all of them.
   ///
   /// - Parameters:
@@ -13,7 +13,7 @@ extension Cable {
     made: @escaping (FaultChannel) -> Void = { _ in }, report: @escaping (FaultEvent) -> Void = { _ in }
   ) -> Cable {
     guard !faults.isEmpty else { return self }
-    let mayCut = hasSides && faults.contains { $0.definition == .cut }
+    let mayCut = hasNativeChannels && faults.contains { $0.definition == .cut }
     let hand = Hand()
     return wrapped(
       main: { bare in

@@ -66,6 +66,6 @@ extension FaultDefinition {
 public enum FaultUnit: Sendable {
   /// A packet of the link, wherever it begins and ends in the stream.
   case linkPackets
-  /// A transfer, on the side channels of native transport, which carry no link.
+  /// A transfer, on the channels of native transport, which carry no link.
   case transfers
 }

@@ -1,7 +1,7 @@
 import AccessoryCore
 
 extension Cable {
-  /// The same cable with a transcript at this end of it: packets on the main channel, transfers on side channels. It
+  /// The same cable with a transcript at this end of it: packets on the main channel, transfers on native channels. It
   /// pauses while `gate` is closed.
   public func transcribed(
     at end: Transcript.End, on loop: any EventLoop, gate: TranscriptGate? = nil, write: @escaping (String) -> Void

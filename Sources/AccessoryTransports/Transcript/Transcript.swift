@@ -36,7 +36,7 @@ public final class Transcript {
     }
   }
 
-  /// A transfer passed on the side channel of a protocol, sent by `end`.
+  /// A transfer passed on the native channel of a protocol, sent by `end`.
   public func recordTransfer(_ bytes: RawSpan, of protocolName: String, from end: End, at time: Instant) {
     let shown = bytes.withUnsafeBytes { Hex.spaced($0.prefix(shownBytes)) }
     let more = bytes.byteCount > shownBytes ? " …" : ""

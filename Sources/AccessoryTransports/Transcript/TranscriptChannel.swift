@@ -8,7 +8,7 @@ import IAP2
 /// 0.000213 D DATA seq=1 ack=0 session=1 AA00 RequestAuthenticationCertificate
 /// ```
 ///
-/// A side channel carries no packets, so each transfer is a line: `1.002000 D SIDE com.example.files 10240 bytes 00 01 …`.
+/// A native channel carries no packets, so each transfer is a line: `1.002000 D SIDE com.example.files 10240 bytes 00 01 …`.
 ///
 /// The time is the loop's, `A` and `D` are the accessory and the device. A packet is written when its last byte passes,
 /// so both ends of a cable without delay write the same lines.
@@ -25,7 +25,7 @@ public final class TranscriptChannel: Channel, ChannelHandler {
   /// Whether `send` refused something because the gate was closed.
   private var senderWaits = false
 
-  /// Writes to `transcript` what passes at this end of a cable; `side` is the protocol of a side channel.
+  /// Writes to `transcript` what passes at this end of a cable; `side` is the protocol of a native channel.
   public init(
     around inner: any Channel, at end: Transcript.End, _ transcript: Transcript, side: String? = nil,
     gate: TranscriptGate? = nil, on loop: any EventLoop

@@ -1,10 +1,10 @@
 import AccessoryCore
 import CLibUSB
 
-/// A device that was opened, on a loop: the channel of iAP2, the side channels of native transport, and what they share:
+/// A device that was opened, on a loop: the channel of iAP2, the channels of native transport, and what they share:
 /// libusb's events, and giving everything back.
 ///
-/// A side channel's life is seven steps, of which those that block are done by its ``BlockingUSBCalls``, in order:
+/// A native channel's life is seven steps, of which those that block are done by its ``BlockingUSBCalls``, in order:
 ///
 /// ```
 ///   asked for ─▶ claimed, alternate 1 ─▶ used ─▶ closed ─▶ transfers back ─▶ alternate 0, released ─▶ forgotten
@@ -17,8 +17,8 @@ public final class USBCable {
   private let loop: any PollingLoop
   private var pump: USBEventPump?
   private var main: USBChannel?
-  /// The side channels that are not forgotten, by interface.
-  private var sides: [UInt8: USBChannel] = [:]
+  /// The native channels that are not forgotten, by interface.
+  private var nativeChannels: [UInt8: USBChannel] = [:]
   /// Those that wait until the one before them is.
   private var waiting: [UInt8: USBChannel] = [:]
   /// What the main channel has left behind.
@@ -33,7 +33,7 @@ public final class USBCable {
       device.context, on: loop, handled: { [unowned self] in judgeReturned() },
       hungUp: { [unowned self] in deviceHungUp() })
     let place = USBChannel.Place(
-      handle: device.handle, incoming: device.interface.incoming, outgoing: device.interface.outgoing, isSide: false)
+      handle: device.handle, incoming: device.interface.incoming, outgoing: device.interface.outgoing, isNative: false)
     main = USBChannel(place, by: device.calls, early: device.early, on: loop) { [unowned self] _, abandoned in
       main = nil
       self.abandoned = abandoned
@@ -49,15 +49,15 @@ public final class USBCable {
   public var cable: Cable {
     guard let main else { preconditionFailure("a cable is taken before its channel is over") }
     if device.interface.natives.isEmpty { return Cable(main: main) }
-    return Cable(main: main) { [weak self] name throws(SideRefusal) in
-      guard let self else { throw SideRefusal("the accessory was unplugged") }
-      return try openSide(name)
+    return Cable(main: main) { [weak self] name throws(NativeChannelRefusal) in
+      guard let self else { throw NativeChannelRefusal("the accessory was unplugged") }
+      return try openNativeChannel(name)
     }
   }
 
   private func judgeReturned() {
     main?.judgeReturned()
-    for side in sides.values { side.judgeReturned() }
+    for channel in nativeChannels.values { channel.judgeReturned() }
   }
 
   private func deviceHungUp() {
@@ -67,38 +67,38 @@ public final class USBCable {
 
   // MARK: Native transport
 
-  private func openSide(_ protocolName: String) throws(SideRefusal) -> any Channel {
+  private func openNativeChannel(_ protocolName: String) throws(NativeChannelRefusal) -> any Channel {
     guard let native = device.native(of: protocolName) else {
-      throw SideRefusal("the accessory has no interface FF/F0/01 of that name with a pair of bulk endpoints")
+      throw NativeChannelRefusal("the accessory has no interface FF/F0/01 of that name with a pair of bulk endpoints")
     }
-    guard main?.isLeaving == false else { throw SideRefusal("the accessory was unplugged") }
+    guard main?.isLeaving == false else { throw NativeChannelRefusal("the accessory was unplugged") }
     let place = USBChannel.Place(
-      handle: device.handle, incoming: native.incoming, outgoing: native.outgoing, isSide: true)
-    let side = USBChannel(place, by: device.calls, on: loop) { [unowned self] _, abandoned in
-      sideIsIdle(abandoned, native)
+      handle: device.handle, incoming: native.incoming, outgoing: native.outgoing, isNative: true)
+    let channel = USBChannel(place, by: device.calls, on: loop) { [unowned self] _, abandoned in
+      nativeChannelIsIdle(abandoned, native)
     }
-    if let before = waiting[native.number] ?? sides[native.number] {
+    if let before = waiting[native.number] ?? nativeChannels[native.number] {
       guard before.isLeaving, waiting[native.number] == nil else { throw .inUse }
-      waiting[native.number] = side
+      waiting[native.number] = channel
     } else {
-      begin(side, native)
+      begin(channel, native)
     }
-    return side
+    return channel
   }
 
-  private func begin(_ side: USBChannel, _ native: NativeInterface) {
-    sides[native.number] = side
+  private func begin(_ channel: USBChannel, _ native: NativeInterface) {
+    nativeChannels[native.number] = channel
     let (device, loop, this) = (device, loop, LoopBound(self, on: loop))
     // In a later turn: what this one has to say on the link goes first, such as that the accessory is accepted.
     loop.schedule(after: .zero) {
       device.calls.run {
         let result = Result { () throws(USBHostError) in try device.begin(native) }
-        loop.execute { this.value.sides[native.number]?.opened(result) }
+        loop.execute { this.value.nativeChannels[native.number]?.opened(result) }
       }
     }
   }
 
-  private func sideIsIdle(_ abandoned: AbandonedTransfers, _ native: NativeInterface) {
+  private func nativeChannelIsIdle(_ abandoned: AbandonedTransfers, _ native: NativeInterface) {
     let (device, loop, this) = (device, loop, LoopBound(self, on: loop))
     device.calls.run {
       abandoned.takeBack(device.context)
@@ -108,7 +108,7 @@ public final class USBCable {
   }
 
   private func forgetSide(_ native: NativeInterface) {
-    sides[native.number] = nil
+    nativeChannels[native.number] = nil
     if let next = waiting.removeValue(forKey: native.number) { begin(next, native) }
     giveBackIfIdle()
   }
@@ -116,7 +116,7 @@ public final class USBCable {
   // MARK: The end
 
   private func giveBackIfIdle() {
-    guard main == nil, sides.isEmpty, let pump else { return }
+    guard main == nil, nativeChannels.isEmpty, let pump else { return }
     pump.stop()
     self.pump = nil
     let (device, loop, abandoned) = (device, loop, abandoned)

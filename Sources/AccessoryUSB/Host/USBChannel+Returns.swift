@@ -93,7 +93,7 @@ extension USBChannel {
     _ direction: ReferenceWritableKeyPath<USBChannel, USBDirection>, _ recovery: USBDirection.Recovery, _ reason: String
   ) {
     self[keyPath: direction].failures += 1
-    if place.isSide, recovery == .clearHalt, self[keyPath: direction].failures > 1 { return fail(.closedByPeer) }
+    if place.isNative, recovery == .clearHalt, self[keyPath: direction].failures > 1 { return fail(.closedByPeer) }
     guard self[keyPath: direction].failures <= Self.mostFailures else {
       return fail(.failed("\(reason), \(Self.mostFailures) times in a row"))
     }

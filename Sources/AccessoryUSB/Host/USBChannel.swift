@@ -47,7 +47,7 @@ public final class USBChannel: Channel {
     var incoming: USBEndpoint
     var outgoing: USBEndpoint
     /// Whether the endpoints are those of a native transport.
-    var isSide: Bool
+    var isNative: Bool
   }
 
   let loop: any PollingLoop
@@ -95,7 +95,7 @@ public final class USBChannel: Channel {
     self.loop = loop
     self.early = early
     self.idle = idle
-    isOpen = !place.isSide
+    isOpen = !place.isNative
   }
 
   /// The endpoints of a native transport are there, or cannot be had.
@@ -303,7 +303,7 @@ public final class USBChannel: Channel {
     closer?.cancel()
     closer = nil
     // The device goes on being used.
-    if place.isSide { cancelAll() }
+    if place.isNative { cancelAll() }
     giveBackIfIdle()
   }
 
@@ -313,7 +313,7 @@ public final class USBChannel: Channel {
   /// What the main channel has in flight is taken back by the thread that gives the device back: the kernel lets nobody
   /// else use a device while it takes a transfer back, and behind USB/IP it asks another machine for each.
   func giveBackIfIdle() {
-    guard case .over = state, isOpen, !place.isSide || incoming.inFlight == 0 && outgoing.inFlight == 0 else { return }
+    guard case .over = state, isOpen, !place.isNative || incoming.inFlight == 0 && outgoing.inFlight == 0 else { return }
     guard let idle else { return }
     self.idle = nil
     loop.schedule(after: .zero) { [self] in

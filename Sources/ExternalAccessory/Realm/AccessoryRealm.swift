@@ -52,7 +52,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   /// Picker choices that have not connected yet. On the loop only.
   var choices: [Choice] = []
   /// Misuses noted on any thread.
-  private let noted = Locked(Remarks())
+  private let noted = Locked(BoundedLog())
   /// Misuses noted by the app view of an ended realm. On the loop only.
   private var earlier: [String] = []
 

@@ -150,7 +150,7 @@ public struct AccessoryPeer: Peer, ~Copyable {
     case .startExternalAccessorySession: handleSessionRequest(message)
     case .stopExternalAccessorySession: handleSessionStop(message)
     case .deviceInformationUpdate, .deviceLanguageUpdate, .deviceTimeUpdate, .deviceUUIDUpdate:
-      tell(message) { message throws(ParameterError) in try DeviceNews(message).map(PeerEvent.deviceNews) }
+      tell(message) { message throws(ParameterError) in try DeviceUpdate(message).map(PeerEvent.deviceUpdate) }
     case .powerUpdate:
       tell(message) { message throws(ParameterError) in try PowerUpdate(message).map(PeerEvent.powerUpdate) }
     default: core.events.append(.message(message))

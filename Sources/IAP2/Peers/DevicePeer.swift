@@ -24,7 +24,7 @@ public struct DevicePeer: Peer, ~Copyable {
     /// How many refused identifications end the link: after the second a device was seen to stop.
     public var rejectionLimit = 2
     /// What an accessory that lists the messages as received is told once it is ready, as iPhones do.
-    public var news: [DeviceNews] = [
+    public var news: [DeviceUpdate] = [
       .uuid("00000000-0000-4000-8000-00000000EA51"), .language("en"), .name("easim"),
     ]
     /// What an accessory that asks for power news is told, as far as it asks.
@@ -65,8 +65,8 @@ public struct DevicePeer: Peer, ~Copyable {
   public enum SessionRoute: Equatable, Sendable {
     /// Over the link; the session's number.
     case link(UInt16)
-    /// Over the cable's side channel of this transport component.
-    case side(component: UInt16)
+    /// Over the native channel of this transport component, beside the link.
+    case native(component: UInt16)
   }
 
   /// The parts both roles share.
@@ -225,7 +225,7 @@ public struct DevicePeer: Peer, ~Copyable {
   /// not ready, has no such protocol, or its link cannot carry the session; an event says why in that case.
   public mutating func openSession(protocolNamed name: String) -> SessionRoute? {
     guard isReady, let found = accepted?.identification.externalAccessoryProtocol(named: name) else { return nil }
-    if let component = found.nativeTransportComponent { return .side(component: component) }
+    if let component = found.nativeTransportComponent { return .native(component: component) }
     guard core.carriesSessions else {
       core.events.append(
         .malformed("\(name) cannot be opened: the accessory's SYN declares no External Accessory session"))

@@ -46,7 +46,7 @@ public protocol Peer: ~Copyable {
 
   /// Hands over what arrived for a session, for an empty buffer. Bytes count as unread until
   /// ``consume(_:of:)``.
-  mutating func exchangeInbox(_ session: UInt16, _ buffer: inout [UInt8])
+  mutating func takeInbox(_ session: UInt16, _ buffer: inout [UInt8])
 
   /// The reader is done with `count` bytes of a session.
   mutating func consume(_ count: Int, of session: UInt16)
@@ -73,7 +73,7 @@ extension Peer where Self: ~Copyable {
   }
 
   /// Hands over what arrived for a session.
-  public mutating func exchangeInbox(_ session: UInt16, _ buffer: inout [UInt8]) {
+  public mutating func takeInbox(_ session: UInt16, _ buffer: inout [UInt8]) {
     core.sessions.exchange(session, &buffer)
   }
 

@@ -49,7 +49,7 @@ public enum PeerEvent: Equatable, Sendable {
   case sessionRequested(id: UInt16, protocolID: UInt8)
 
   /// The device told something that the accessory subscribed to.
-  indirect case deviceNews(DeviceNews)
+  indirect case deviceUpdate(DeviceUpdate)
   /// The device told of power.
   indirect case powerUpdate(PowerUpdate)
 

@@ -76,7 +76,7 @@ struct OneEnd<Role: Peer & ~Copyable>: ~Copyable {
   /// Reads everything that arrived for a session, and is done with it.
   mutating func reads(_ session: UInt16) -> [UInt8] {
     var inbox: [UInt8] = []
-    peer.exchangeInbox(session, &inbox)
+    peer.takeInbox(session, &inbox)
     peer.consume(inbox.count, of: session)
     return inbox
   }

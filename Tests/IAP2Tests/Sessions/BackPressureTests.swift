@@ -55,7 +55,7 @@ import Testing
     var end = accessory()
     end.hears(data(1, 10, sequence: 0x43))
     var inbox: [UInt8] = []
-    end.peer.exchangeInbox(1, &inbox)
+    end.peer.takeInbox(1, &inbox)
     #expect(inbox.count == 10)
     #expect(end.hears(data(1, 1, sequence: 0x44)) == [])
     end.peer.consume(1, of: 1)
@@ -226,7 +226,7 @@ import Testing
     #expect(end.told() == [.sessionReadable(1)])
     // Looked at and not done with: as much is unread as before.
     var inbox: [UInt8] = []
-    end.peer.exchangeInbox(1, &inbox)
+    end.peer.takeInbox(1, &inbox)
     end.hears(data(1, 1, sequence: 0x44))
     #expect(end.told() == [.sessionReadable(1), .sessionEnded(1, .notRead(bytes: 19))])
   }
@@ -284,7 +284,7 @@ import Testing
     for _ in 0..<200 {
       wire.settle()
       var inbox: [UInt8] = []
-      wire.accessory.exchangeInbox(2, &inbox)
+      wire.accessory.takeInbox(2, &inbox)
       wire.accessory.consume(inbox.count, of: 2)
       done += inbox
       if done.count == work.count || !wire.step() { break }

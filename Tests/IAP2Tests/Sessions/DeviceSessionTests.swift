@@ -54,7 +54,7 @@ import Testing
       with: Sheet.parameter(
         10, Sheet.parameter(0, "01") + Sheet.parameter(1, Sheet.text("com.example.echo")) + Sheet.parameter(3, "0000")))
     var end = OneEnd.readyDevice(identification: native)
-    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == .side(component: 0))
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == .native(component: 0))
     // No EA00, no session on the link.
     #expect(end.says() == [])
   }
@@ -148,7 +148,7 @@ import Testing
     wire.settle()
     for id in UInt16(1)...40 {
       var inbox: [UInt8] = []
-      wire.accessory.exchangeInbox(id, &inbox)
+      wire.accessory.takeInbox(id, &inbox)
       #expect(inbox == [UInt8](repeating: UInt8(id), count: Int(id) * 10))
     }
   }

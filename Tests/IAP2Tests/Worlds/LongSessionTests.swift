@@ -28,7 +28,7 @@ import Testing
       while !isQuiet {
         wire.settle()
         var inbox: [UInt8] = []
-        wire.accessory.exchangeInbox(1, &inbox)
+        wire.accessory.takeInbox(1, &inbox)
         wire.accessory.consume(inbox.count, of: 1)
         for at in stride(from: 0, to: inbox.count, by: 52) {
           let number = inbox[at..<at + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }

@@ -218,7 +218,7 @@ struct LossyWorld: ~Copyable {
   private mutating func readDown(_ id: UInt16) {
     guard let stream = streams[id]?.down, !stream.sleeps else { return }
     var inbox: [UInt8] = []
-    accessory.exchangeInbox(id, &inbox)
+    accessory.takeInbox(id, &inbox)
     accessory.consume(inbox.count, of: id)
     judge(inbox, stream, "session \(id) down")
     streams[id]?.down.read += inbox.count
@@ -227,7 +227,7 @@ struct LossyWorld: ~Copyable {
   private mutating func readUp(_ id: UInt16) {
     guard let stream = streams[id]?.up else { return }
     var inbox: [UInt8] = []
-    device.exchangeInbox(id, &inbox)
+    device.takeInbox(id, &inbox)
     device.consume(inbox.count, of: id)
     judge(inbox, stream, "session \(id) up")
     streams[id]?.up.read += inbox.count

@@ -15,7 +15,7 @@ public enum FuzzedMessage {
       let again = IdentificationReading(reading.identification.message)
       precondition(again.identification.protocols == reading.identification.protocols)
     }
-    _ = try? DeviceNews(message)
+    _ = try? DeviceUpdate(message)
     _ = try? PowerUpdate(message)
     _ = try? PowerSubscription(message)
     _ = try? PowerSource(message)

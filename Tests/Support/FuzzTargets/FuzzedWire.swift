@@ -99,7 +99,7 @@ public enum FuzzedWire {
       if let event {
         answer(&peer, event)
         if case .sessionReadable(let id) = event {
-          peer.exchangeInbox(id, &inbox)
+          peer.takeInbox(id, &inbox)
           peer.consume(inbox.count, of: id)
           inbox.removeAll()
         }

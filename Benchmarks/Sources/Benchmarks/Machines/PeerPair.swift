@@ -58,7 +58,7 @@ struct PeerPair: ~Copyable {
   /// Takes what arrived at the accessory.
   private mutating func read() -> Int {
     inbox.removeAll(keepingCapacity: true)
-    accessory.exchangeInbox(session, &inbox)
+    accessory.takeInbox(session, &inbox)
     accessory.consume(inbox.count, of: session)
     return inbox.count
   }

@@ -85,7 +85,7 @@ extension Figure {
         while let event = pair.accessory.nextEvent() {
           guard case .sessionReadable = event else { continue }
           inbox.removeAll(keepingCapacity: true)
-          pair.accessory.exchangeInbox(session, &inbox)
+          pair.accessory.takeInbox(session, &inbox)
           pair.accessory.consume(inbox.count, of: session)
           arrived += inbox.count
         }

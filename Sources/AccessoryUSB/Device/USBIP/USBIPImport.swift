@@ -7,7 +7,7 @@ import AccessoryCore
 /// connection, with the next such choice, when the accessory closes it, or when the host has taken all of its reads back
 /// and for ``hostPatience`` has asked for nothing: the program is gone, for which USB has no word.
 ///
-/// A side channel of the cable begins when the host chooses alternate 1 of a native transport and ends with any other
+/// A native channel of the cable begins when the host chooses alternate 1 of a native transport and ends with any other
 /// choice, with the cable, or when the accessory closes it.
 final class USBIPImport: BulkCarrier {
   /// More than any host keeps pending.
@@ -39,8 +39,8 @@ final class USBIPImport: BulkCarrier {
   /// The pair of iAP2.
   private let main: USBIPLine
   /// The pairs of native transport.
-  private let sides: [USBIPLine]
-  private var hearSide: Cable.Listener?
+  private let natives: [USBIPLine]
+  private var nativeListener: Cable.Listener?
   /// All of them, that of iAP2 first.
   private let lines: [USBIPLine]
   @exclusivity(unchecked) private var quiet: LoopTimer?
@@ -72,8 +72,8 @@ final class USBIPImport: BulkCarrier {
       preconditionFailure("an accessory's first interface has a bulk pair")
     }
     self.main = main
-    sides = lines.filter { $0.protocolName != nil }
-    self.lines = [main] + sides
+    natives = lines.filter { $0.protocolName != nil }
+    self.lines = [main] + natives
     quiet = loop.makeTimer { [unowned self] in endCable(.lost("the host reads no more")) }
   }
 
@@ -163,7 +163,7 @@ final class USBIPImport: BulkCarrier {
   /// Ends everything that the host has of the accessory.
   private func endCable(_ end: ChannelEnd) {
     quiet?.cancel()
-    hearSide = nil
+    nativeListener = nil
     // The main one first: it is what the accessory goes by.
     for line in lines { line.leave()?.end(end) }
     for line in lines { serve(line) }
@@ -204,12 +204,12 @@ final class USBIPImport: BulkCarrier {
   /// The host begins or ends a session of native transport. One that begins without a cable, or that the accessory does
   /// not want, finds its endpoints halted.
   private func choose(_ alternate: UInt8, of interface: UInt8) {
-    guard let line = sides.first(where: { $0.interface == interface }), let name = line.protocolName else { return }
+    guard let line = natives.first(where: { $0.interface == interface }), let name = line.protocolName else { return }
     line.leave()?.end(.closedByPeer)
-    if alternate == 1, let hearSide {
+    if alternate == 1, let nativeListener {
       let pipe = BulkPipe(self, on: loop)
       line.begin(pipe)
-      hearSide(name, pipe)
+      nativeListener(name, pipe)
     }
     serve(line)
   }
@@ -238,16 +238,16 @@ final class USBIPImport: BulkCarrier {
   }
 
   private func line(of submission: USBIPRequest.Submission) -> USBIPLine? {
-    main.has(submission) ? main : sides.first { $0.has(submission) }
+    main.has(submission) ? main : natives.first { $0.has(submission) }
   }
 
   private func beginCable() {
     let pipe = BulkPipe(self, on: loop)
     main.begin(pipe)
-    if sides.isEmpty { return hear(Cable(main: pipe)) }
+    if natives.isEmpty { return hear(Cable(main: pipe)) }
     hear(
       Cable(main: pipe) { [weak self, weak pipe] listener in
-        if let self, pipe === main.pipe { hearSide = listener }
+        if let self, pipe === main.pipe { nativeListener = listener }
       })
   }
 
@@ -321,7 +321,7 @@ final class USBIPImport: BulkCarrier {
   // MARK: The pipes
 
   private func line(of pipe: BulkPipe) -> USBIPLine? {
-    main.pipe === pipe ? main : sides.first { $0.pipe === pipe }
+    main.pipe === pipe ? main : natives.first { $0.pipe === pipe }
   }
 
   func pipe(_ pipe: BulkPipe, takes bytes: RawSpan) -> Int {

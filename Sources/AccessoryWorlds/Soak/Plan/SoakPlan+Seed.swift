@@ -104,7 +104,7 @@ extension SoakPlan.Accessory {
     if wanted > window, !profile.link.zeroAcknowledgement { link.cumulativeAcknowledgements = wanted }
   }
 
-  /// A given profile. Worlds have no side channels, so its native transport uses the link.
+  /// A given profile. Worlds have no native channels, so its native transport uses the link.
   fileprivate init(_ profile: Profile, _ dice: inout Dice) {
     var profile = profile
     for index in profile.protocols.indices { profile.protocols[index].nativeTransportComponent = nil }

@@ -1,6 +1,6 @@
 /// Sentences in the order in which they were said: the first thousand, and how many came after them. What is said about a
 /// program that goes on making its mistake has no end.
-package struct Remarks: Sendable {
+package struct BoundedLog: Sendable {
   static let most = 1_000
 
   private var first: [String] = []

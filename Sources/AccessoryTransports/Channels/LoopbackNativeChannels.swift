@@ -1,15 +1,15 @@
 import AccessoryCore
 
-/// The side channels of a cable in memory: each that the device opens is a pair of channels of its own, on which every
+/// The native channels of a cable in memory: each that the device opens is a pair of channels of its own, on which every
 /// send is a transfer, as on USB.
 ///
 /// ```swift
-/// let sides = LoopbackSides(on: loop)
-/// let device = Cable(main: pair.right, openSide: sides.open)
-/// let accessory = Cable(main: pair.left, hearSides: { sides.hear = $0 })
+/// let channels = LoopbackNativeChannels(on: loop)
+/// let device = Cable(main: pair.right, openNativeChannel: channels.open)
+/// let accessory = Cable(main: pair.left, onNativeChannel: { channels.hear = $0 })
 /// ```
-public final class LoopbackSides {
-  /// Hears of the sides that the device opens, a latency later. What is opened while nobody hears is closed.
+public final class LoopbackNativeChannels {
+  /// Hears of the channels that the device opens, a latency later. What is opened while nobody hears is closed.
   public var hear: Cable.Listener?
 
   private let loop: any EventLoop
@@ -17,15 +17,15 @@ public final class LoopbackSides {
   private let bytesPerSecond: Int?
   private var open: [(name: String, cable: LoopbackCable)] = []
 
-  /// A cable's sides, each with the latency and the rate of ``LoopbackChannel/makePair(on:latency:bytesPerSecond:capacity:keepsTransfersApart:)``.
+  /// A cable's channels, each with the latency and the rate of ``LoopbackChannel/makePair(on:latency:bytesPerSecond:capacity:keepsTransfersApart:)``.
   public init(on loop: any EventLoop, latency: Duration = .zero, bytesPerSecond: Int? = nil) {
     self.loop = loop
     self.latency = latency
     self.bytesPerSecond = bytesPerSecond
   }
 
-  /// Opens the side channel of a protocol, and returns the device's end of it.
-  public func open(_ protocolName: String) throws(SideRefusal) -> any Channel {
+  /// Opens the native channel of a protocol, and returns the device's end of it.
+  public func open(_ protocolName: String) throws(NativeChannelRefusal) -> any Channel {
     open.removeAll { $0.cable.left.isOver || $0.cable.right.isOver }
     if open.contains(where: { $0.name == protocolName }) { throw .inUse }
     let cable = LoopbackChannel.makePair(
@@ -37,7 +37,7 @@ public final class LoopbackSides {
     return cable.right
   }
 
-  /// Pulls the cable: both ends of every side hear it.
+  /// Pulls the cable: both ends of every channel hear it.
   public func cut() {
     for entry in open { entry.cable.cut() }
     open = []

@@ -2,7 +2,7 @@ import IAP2
 import Testing
 
 /// The messages a device volunteers and answers with, against bytes written out from the sheet.
-@Suite struct DeviceNewsTests {
+@Suite struct DeviceUpdateTests {
   func message(_ hex: String) -> ControlMessage {
     let bytes = Hex.bytes(hex) ?? []
     return ControlMessage(MessageID(rawValue: UInt16(bytes[4]) << 8 | UInt16(bytes[5])), body: Array(bytes[6...]))
@@ -10,14 +10,14 @@ import Testing
 
   @Test func languageIsTheCapturedMessageM04() throws {
     let captured = message("4040000d4e0a00070000656e00")
-    #expect(try DeviceNews(captured) == .language("en"))
-    #expect(DeviceNews.language("en").message == captured)
+    #expect(try DeviceUpdate(captured) == .language("en"))
+    #expect(DeviceUpdate.language("en").message == captured)
   }
 
   @Test func timeIsTheCapturedMessageM06() throws {
     let captured = message("4040001d4e0b000c00000000000069f6bc7100060001fe98000500023c")
-    let news = DeviceNews.time(seconds: 0x69F6_BC71, zoneMinutes: -360, daylightMinutes: 60)
-    #expect(try DeviceNews(captured) == news)
+    let news = DeviceUpdate.time(seconds: 0x69F6_BC71, zoneMinutes: -360, daylightMinutes: 60)
+    #expect(try DeviceUpdate(captured) == news)
     #expect(news.message == captured)
   }
 
@@ -47,13 +47,13 @@ import Testing
     identification.messagesReceived += [.deviceLanguageUpdate, .deviceUUIDUpdate]
     var wire = Wire(identification: identification)
     wire.start()
-    let told = wire.accessoryEvents.compactMap { event -> DeviceNews? in
-      if case .deviceNews(let news) = event { news } else { nil }
+    let told = wire.accessoryEvents.compactMap { event -> DeviceUpdate? in
+      if case .deviceUpdate(let news) = event { news } else { nil }
     }
     #expect(told == [.uuid("00000000-0000-4000-8000-00000000EA51"), .language("en")])
   }
 
   @Test func textWithoutItsZeroByteIsToldAsMalformed() throws {
-    #expect(throws: ParameterError.self) { try DeviceNews(message("4040000c4e0a00060000656e")) }
+    #expect(throws: ParameterError.self) { try DeviceUpdate(message("4040000c4e0a00060000656e")) }
   }
 }

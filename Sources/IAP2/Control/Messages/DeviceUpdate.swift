@@ -1,6 +1,6 @@
 /// What a device tells an accessory that subscribed to it, by listing the message as received (4E09 to 4E0C have no
 /// start message of their own).
-public enum DeviceNews: Hashable, Sendable {
+public enum DeviceUpdate: Hashable, Sendable {
   /// 4E09: the device's name.
   case name(String)
   /// 4E0A: the language in use, such as "en".
