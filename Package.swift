@@ -43,15 +43,18 @@ let package = Package(
     .library(name: "CLinux", targets: ["CLinux"]),
   ],
   targets: [
-    // Floor 0: the protocol, and the words everything else is written in.
-    library("IAP2", floor: 0),
-    library("AccessoryCore", floor: 0),
+    // Below all floors: what the protocol and everything else are written with.
+    library("WireBasics", floor: -1),
     .target(name: "CLinux"),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"])]),
     .systemLibrary(name: "CUdev", pkgConfig: "libudev", providers: [.apt(["libudev-dev"])]),
 
-    // Floor 1: channels and loops; certificates; what an accessory is.
+    // Floor 0: the protocol; loops, channels, addresses and text.
+    library("IAP2", floor: 0, ["WireBasics"]),
+    library("AccessoryCore", floor: 0, ["WireBasics"]),
+
+    // Floor 1: real channels and loops; certificates; what an accessory is.
     // Library is a link to profiles/, whose files are compiled into the code.
     library(
       "AccessoryProfiles", floor: 1, ["AccessoryCore"],
@@ -64,10 +67,10 @@ let package = Package(
     library("AccessorySessions", floor: 2, ["AccessoryCore", "IAP2"]),
 
     // Floor 2: from an address to a cable, for both roles.
-    room("AccessoryCables", floor: 2, ["AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "CLinux"]),
+    library("AccessoryCables", floor: 2, ["AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "CLinux"]),
 
     // Floor 3: what only programs with hardware link: USB.
-    room(
+    library(
       "AccessoryHardware", floor: 3,
       ["AccessoryCables", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "AccessoryCore"]),
 
@@ -174,6 +177,7 @@ let package = Package(
 
     tests("AccessoryCoreTests", ["AccessoryCore"]),
     tests("FuzzReplayTests", ["FuzzTargets"]),
+    tests("WireBasicsTests", ["WireBasics"]),
     tests("IAP2Tests", ["IAP2"]),
     tests("AccessoryProfilesTests", ["AccessoryProfiles", "AccessoryCore", "AccessoryWorlds", "TestSupport"]),
     tests(

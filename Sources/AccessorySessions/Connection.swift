@@ -22,8 +22,7 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
   // belongs to one loop, and the machine, which is changed in place, calls nobody while it is changed but the channel's
   // `send`, which calls nobody back.
   @exclusivity(unchecked) private var peer: P
-  @exclusivity(unchecked) private var outbox: [UInt8] = []
-  @exclusivity(unchecked) private var outboxHead = 0
+  @exclusivity(unchecked) private var outbox = ByteQueue()
   @exclusivity(unchecked) private var sessions: [Session] = []
   @exclusivity(unchecked) private var sides: [SideCarrier] = []
   @exclusivity(unchecked) private var owner: (any ConnectionOwner)?
@@ -54,7 +53,7 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
   }
 
   /// Lets the machine do something of the owner's wish, and then whatever follows from it.
-  public func perform<Result>(_ body: (inout P, WireTime) -> Result) -> Result {
+  public func perform<Result>(_ body: (inout P, Instant) -> Result) -> Result {
     let result = body(&peer, now)
     turn()
     return result
@@ -78,7 +77,7 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
     body(peer)
   }
 
-  private var now: WireTime { WireTime(nanoseconds: loop.now.nanoseconds) }
+  private var now: Instant { loop.now }
 
   private func finish(_ reason: String) {
     isOver = true
@@ -100,7 +99,7 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
     if isOver { return }
     flush()
     if let deadline = peer.deadline {
-      timer.arm(at: Instant(nanoseconds: deadline.nanoseconds))
+      timer.arm(at: deadline)
     } else {
       timer.cancel()
     }
@@ -113,15 +112,13 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
     let limit = channel.keepsTransfersApart ? 1 : Self.gatherLimit
     while true {
       if !outbox.isEmpty {
-        outboxHead += channel.send(outbox.span.bytes.extracting(outboxHead..<outbox.count))
-        if outboxHead < outbox.count { return }
-        outbox.removeAll(keepingCapacity: true)
-        outboxHead = 0
+        outbox.consume { channel.send($0) }
+        if !outbox.isEmpty { return }
       }
       let wasMore = peer.transmit(atMost: limit, now: now) { packets in
         let taken = channel.send(packets)
         if taken == packets.byteCount { return }
-        packets.extracting(taken..<packets.byteCount).withUnsafeBytes { outbox.append(contentsOf: $0) }
+        outbox.append(packets.extracting(taken..<packets.byteCount))
       }
       if !wasMore { return }
     }

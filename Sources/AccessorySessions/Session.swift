@@ -46,8 +46,7 @@ public final class Session {
 
   private unowned let carrier: any SessionCarrier
   /// What was handed over and not all read yet.
-  @exclusivity(unchecked) private var buffer: [UInt8] = []
-  @exclusivity(unchecked) private var head = 0
+  @exclusivity(unchecked) private var buffer = ByteQueue()
 
   init(id: UInt16, protocolName: String, carrier: any SessionCarrier) {
     self.id = id
@@ -70,15 +69,13 @@ public final class Session {
   /// received before the end can be read after it. Returns how much was read.
   @discardableResult
   public func read(_ body: (RawSpan) -> Int) -> Int {
-    if head == buffer.count { refill() }
-    guard head < buffer.count else { return 0 }
+    if buffer.isEmpty, isOpen { buffer.refill { carrier.takeInbox(of: self, &$0) } }
+    if buffer.isEmpty { return 0 }
     // Moved out for the call, because the body may write to this very session.
-    var lent: [UInt8] = []
+    var lent = ByteQueue()
     swap(&lent, &buffer)
-    let count = body(lent.span.bytes.extracting(head..<lent.count))
-    precondition(count >= 0 && count <= lent.count - head, "a reader cannot be done with more than it was offered")
+    let count = lent.consume(body)
     swap(&lent, &buffer)
-    head += count
     bytesRead += count
     if isOpen { carrier.consume(count, of: self) }
     return count
@@ -103,12 +100,6 @@ public final class Session {
     carrier.close(self)
   }
 
-  private func refill() {
-    buffer.removeAll(keepingCapacity: true)
-    head = 0
-    if isOpen { carrier.takeInbox(of: self, &buffer) }
-  }
-
   // MARK: From the carrier
 
   func becameReadable() {
@@ -129,9 +120,7 @@ public final class Session {
     unacknowledgedAtEnd = carrier.unacknowledged(self)
     self.end = end
     if !rest.isEmpty {
-      buffer.removeFirst(head)
-      head = 0
-      buffer += rest
+      buffer.append(contentsOf: rest)
       becameReadable()
     }
     if isHeld { return hold(\.isOver, isBytes: false) }

@@ -1,3 +1,4 @@
+import AccessoryCore
 import Glibc
 
 /// Which process has something open, from the system's tables: only to name it in a message.
@@ -16,8 +17,7 @@ enum ProcessTable {
 
   /// The process that listens on a TCP port.
   static func listener(onPort port: UInt16) -> Int32? {
-    let digits = String(port, radix: 16, uppercase: true)
-    let suffix = ":" + String(repeating: "0", count: 4 - digits.count) + digits
+    let suffix = ":\(Hex.number(port))"
     for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
       // sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode …; state 0A is listening
       for row in rows(of: table, columns: 11) where row[1].hasSuffix(suffix) && row[3] == "0A" {

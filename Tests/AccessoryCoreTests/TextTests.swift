@@ -78,30 +78,14 @@ import Testing
   }
 }
 
-@Suite struct HexTextTests {
-  @Test func pairsOfDigitsAreBytesWithOrWithoutBlanks() throws {
-    #expect(try HexText.parse("ff5A 00\n0b") == [0xFF, 0x5A, 0x00, 0x0B])
-    #expect(try HexText.parse("").isEmpty)
-    #expect(HexText.format([0xFF, 0x5A, 0x00, 0x0B]) == "ff5a000b")
-    #expect(HexText.format([1, 2], separator: " ") == "01 02")
-  }
-
-  @Test(arguments: [
-    ("0g", "'g' at character 2 is not a hex digit"), ("a", "a byte is two hex digits, and the last one has only one"),
-    ("a b", "a byte is two hex digits, and character 2 is a blank"), ("٣٣", "'٣' at character 1 is not a hex digit"),
-  ])
-  func anErrorNamesThePlace(text: String, message: String) {
-    let error = #expect(throws: HexTextError.self) { try HexText.parse(text) }
-    #expect(error?.description == message)
-  }
-
-  @Test func theFirstThousandRemarksAreKeptAndTheOthersCounted() {
-    var remarks = BoundedLog()
-    for number in 0..<1_000 { remarks.add("\(number)") }
-    #expect(remarks.texts == (0..<1_000).map(String.init))
-    for _ in 0..<3 { remarks.add("again") }
-    #expect(remarks.texts.count == 1_001)
-    #expect(remarks.texts.last == "and 3 more that are not kept")
+@Suite struct BoundedLogTests {
+  @Test func theFirstThousandTextsAreKeptAndTheOthersCounted() {
+    var log = BoundedLog()
+    for number in 0..<1_000 { log.add("\(number)") }
+    #expect(log.texts == (0..<1_000).map(String.init))
+    for _ in 0..<3 { log.add("again") }
+    #expect(log.texts.count == 1_001)
+    #expect(log.texts.last == "and 3 more that are not kept")
   }
 }
 

@@ -93,8 +93,8 @@ import Testing
     settings.link.detectionPeriod = Milliseconds(.max)
     var end = OneEnd.device(settings)
     end.hears(Sheet.packet(0x40, 0, 1))
-    #expect(end.peer.deadline == WireTime(nanoseconds: .max))
-    #expect(WireTime(nanoseconds: -5) + Milliseconds(.min) == WireTime(nanoseconds: .min))
-    #expect(WireTime(nanoseconds: 7) + 2 == WireTime(nanoseconds: 2_000_007))
+    #expect(end.peer.deadline == Instant(nanoseconds: .max))
+    #expect(Instant(nanoseconds: -5) + Milliseconds(.min) == Instant(nanoseconds: .min))
+    #expect(Instant(nanoseconds: 7) + 2 == Instant(nanoseconds: 2_000_007))
   }
 }

@@ -100,12 +100,12 @@ private struct Conversation {
 
 /// An owner for either role: it answers what it must, and now and then does what nobody asked for.
 private protocol Owned: Peer, ~Copyable {
-  mutating func answer(_ event: PeerEvent, now: WireTime)
-  mutating func actOnWhim(_ dice: inout Dice, now: WireTime)
+  mutating func answer(_ event: PeerEvent, now: Instant)
+  mutating func actOnWhim(_ dice: inout Dice, now: Instant)
 }
 
 extension AccessoryPeer: Owned {
-  fileprivate mutating func answer(_ event: PeerEvent, now: WireTime) {
+  fileprivate mutating func answer(_ event: PeerEvent, now: Instant) {
     switch event {
     case .certificateRequested: provideCertificate([UInt8](repeating: 0xCE, count: 607))
     case .challenged(let challenge): provideResponse(challenge + challenge)
@@ -114,7 +114,7 @@ extension AccessoryPeer: Owned {
     }
   }
 
-  fileprivate mutating func actOnWhim(_ dice: inout Dice, now: WireTime) {
+  fileprivate mutating func actOnWhim(_ dice: inout Dice, now: Instant) {
     let id = UInt16(dice.below(4))
     switch dice.below(6) {
     case 0: identify(as: .example)
@@ -128,7 +128,7 @@ extension AccessoryPeer: Owned {
 }
 
 extension DevicePeer: Owned {
-  fileprivate mutating func answer(_ event: PeerEvent, now: WireTime) {
+  fileprivate mutating func answer(_ event: PeerEvent, now: Instant) {
     switch event {
     case .certificateReceived: challenge([UInt8](repeating: 0x42, count: 32), now: now)
     case .responseReceived: concludeAuthentication(accepted: true, now: now)
@@ -137,7 +137,7 @@ extension DevicePeer: Owned {
     }
   }
 
-  fileprivate mutating func actOnWhim(_ dice: inout Dice, now: WireTime) {
+  fileprivate mutating func actOnWhim(_ dice: inout Dice, now: Instant) {
     switch dice.below(4) {
     case 0: resetLink(now: now)
     case 1: challenge(dice.bytes(20), now: now)

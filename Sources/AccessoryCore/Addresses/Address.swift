@@ -124,14 +124,10 @@ extension Address.USBSelector: CustomStringConvertible {
   public var description: String {
     switch self {
     case .any: ""
-    case .product(let vendor, let product): "\(Self.hex(vendor)):\(Self.hex(product))"
+    case .product(let vendor, let product):
+      "\(Hex.number(vendor, uppercase: false)):\(Hex.number(product, uppercase: false))"
     case .serial(let serial): "serial=\(serial)"
     case .port(let bus, let path): "\(bus)-" + path.map(String.init).joined(separator: ".")
     }
-  }
-
-  private static func hex(_ number: UInt16) -> String {
-    let digits = String(number, radix: 16)
-    return String(repeating: "0", count: 4 - digits.count) + digits
   }
 }

@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// Strings and numbers.
 extension JSON5Scanner {
   // MARK: Strings
@@ -64,13 +66,13 @@ extension JSON5Scanner {
     let first = try hexDigits(4, from: start)
     if let scalar = Unicode.Scalar(first) { return scalar }
     guard first < 0xDC00, take(UInt8(ascii: "\\")), take(UInt8(ascii: "u")) else {
-      throw start.problem("'\\u\(Excerpt.hex(first, digits: 4))' is one half of a surrogate pair without the other")
+      throw start.problem("'\\u\(Hex.number(first, digits: 4))' is one half of a surrogate pair without the other")
     }
     let second = try hexDigits(4, from: start)
     guard (0xDC00...0xDFFF).contains(second),
       let scalar = Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
     else {
-      throw start.problem("'\\u\(Excerpt.hex(first, digits: 4))' is one half of a surrogate pair without the other")
+      throw start.problem("'\\u\(Hex.number(first, digits: 4))' is one half of a surrogate pair without the other")
     }
     return scalar
   }

@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// The bytes of a JSON5 document and a place in them: blanks, comments, identifiers, and where one is.
 ///
 /// Invariant: after ``checkEncoding()`` the bytes are UTF-8 and the index stands on the first byte of a scalar or at
@@ -23,7 +25,7 @@ struct JSON5Scanner {
       let bad = error.byteOffsets.lowerBound
       var text = JSON5Scanner(Array(bytes[..<bad]), file: file)
       while !text.atEnd { text.advance() }
-      throw text.problem("the byte 0x\(Excerpt.hex(UInt32(bytes[bad]), digits: 2)) is not UTF-8")
+      throw text.problem("the byte 0x\(Hex.number(bytes[bad])) is not UTF-8")
     }
   }
 

@@ -133,7 +133,7 @@ extension JSON5Value {
 
   /// A 16-bit number in hex, as ids of messages and of USB are written.
   public static func hex(_ number: UInt16) -> JSON5Value {
-    let spelling = "0x" + Excerpt.hex(UInt32(number), digits: 4)
+    let spelling = "0x" + Hex.number(number)
     return JSON5Value(.number(JSON5Number(spelling: spelling, value: Double(number), integer: Int64(number))))
   }
 }

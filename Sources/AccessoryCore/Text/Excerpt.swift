@@ -11,16 +11,10 @@ public enum Excerpt {
       case "\n": shown += "\\n"
       case "\r": shown += "\\r"
       case "\t": shown += "\\t"
-      case _ where scalar.value < 0x20 || scalar.value == 0x7F: shown += "\\x" + hex(scalar.value, digits: 2)
+      case _ where scalar.value < 0x20 || scalar.value == 0x7F: shown += "\\x" + Hex.number(scalar.value, digits: 2)
       default: shown.unicodeScalars.append(scalar)
       }
     }
     return text.unicodeScalars.count > longest ? shown + "…" : shown
-  }
-
-  /// A number in upper-case hex, filled with zeros to so many digits.
-  public static func hex(_ value: UInt32, digits: Int) -> String {
-    let text = String(value, radix: 16, uppercase: true)
-    return String(repeating: "0", count: max(0, digits - text.count)) + text
   }
 }

@@ -67,8 +67,7 @@ public struct JSONObject: Equatable, Sendable {
       case "\r": out += "\\r"
       case "\t": out += "\\t"
       case "\u{0}"..."\u{1F}", "\u{7F}":
-        let hex = String(scalar.value, radix: 16)
-        out += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+        out += "\\u" + Hex.number(scalar.value, digits: 4, uppercase: false)
       default: out.unicodeScalars.append(scalar)
       }
     }

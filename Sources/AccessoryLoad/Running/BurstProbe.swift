@@ -119,7 +119,7 @@ extension BurstProbe.Finding {
     switch self {
     case .echo: "--verify echo"
     case .reply(let count, let first) where count == first.count && count <= 16:
-      "--verify reply --expect-reply 0x\(HexText.format(first))"
+      "--verify reply --expect-reply 0x\(Hex.plain(first))"
     case .reply(let count, _): "--verify reply --expect-reply \(count)"
     case .nothing: "--verify none"
     case .failed: nil

@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// Texts and lists as Foundation's `description` writes them: the old property list format, in ASCII.
 enum PropertyListText {
   /// A list with its elements on lines of their own, four spaces in; an element is quoted as soon as it holds more
@@ -20,8 +22,7 @@ enum PropertyListText {
       case 0x0A: return "\\n"
       case 0x20...0x7E: return String(UnicodeScalar(UInt8(unit)))
       default:
-        let digits = String(unit, radix: 16)
-        return "\\U" + String(repeating: "0", count: 4 - digits.count) + digits
+        return "\\U" + Hex.number(unit, uppercase: false)
       }
     }.joined()
   }

@@ -24,7 +24,7 @@ extension Profile {
     /// The name, or the number as `0xEA00`.
     public var description: String {
       switch self {
-      case .id(let id): "0x" + Excerpt.hex(UInt32(id), digits: 4)
+      case .id(let id): "0x" + Hex.number(id)
       case .name(let name): name
       }
     }

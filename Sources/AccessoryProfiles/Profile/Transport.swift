@@ -77,7 +77,7 @@ extension Profile {
 
     /// Six pairs of hex digits with colons.
     public var description: String {
-      bytes.map { Excerpt.hex(UInt32($0), digits: 2) }.joined(separator: ":")
+      bytes.map { Hex.number($0) }.joined(separator: ":")
     }
   }
 }

@@ -173,7 +173,7 @@ extension ObjectReader {
         return nil
       }
       do {
-        return try HexText.parse(text)
+        return try Hex.parse(text)
       } catch {
         reader.error("hex", error.description)
       }

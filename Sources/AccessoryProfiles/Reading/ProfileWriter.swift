@@ -49,7 +49,7 @@ extension JSON5Value {
   /// Bytes: as text where it is one, otherwise in hex.
   static func bytes(_ bytes: [UInt8]) -> JSON5Value {
     if let text = String(validating: bytes, as: UTF8.self) { return .text(text) }
-    return .object([.init("hex", .text(HexText.format(bytes, separator: " ")))])
+    return .object([.init("hex", .text(Hex.spaced(bytes)))])
   }
 }
 

@@ -140,8 +140,7 @@ extension CaptureEntry {
   }
 
   private static func hex(_ number: Int) -> String {
-    let digits = String(number, radix: 16)
-    return String(repeating: "0", count: max(0, 8 - digits.count)) + digits
+    Hex.number(UInt(number), digits: 8, uppercase: false)
   }
 }
 

@@ -25,8 +25,7 @@ final class LoopbackPipe {
   @exclusivity(unchecked) private var filling = ByteTank()
   @exclusivity(unchecked) private var draining = ByteTank()
   @exclusivity(unchecked) private var drained = 0
-  @exclusivity(unchecked) private var segments: [Segment] = []
-  @exclusivity(unchecked) private var firstSegment = 0
+  @exclusivity(unchecked) private var segments = Queue<Segment>()
   /// When the last byte that was sent has left the sender.
   @exclusivity(unchecked) private var lineIsFree = Instant.origin
   @exclusivity(unchecked) private var lost = 0
@@ -79,7 +78,7 @@ final class LoopbackPipe {
 
   private func addSegment(_ count: Int) {
     let arrival = arrival(of: lineIsFree)
-    if !keepsTransfersApart, firstSegment < segments.count, segments[segments.count - 1].arrival == arrival {
+    if !keepsTransfersApart, segments.last?.arrival == arrival {
       segments[segments.count - 1].count += count
     } else {
       segments.append(Segment(arrival: arrival, count: count))
@@ -103,8 +102,7 @@ final class LoopbackPipe {
     filling.count = 0
     draining.count = 0
     drained = 0
-    segments.removeAll(keepingCapacity: true)
-    firstSegment = 0
+    segments.removeAll()
     ending = (end, now)
   }
 
@@ -113,8 +111,8 @@ final class LoopbackPipe {
   /// When the receiver has something to do next: bytes if it wants them, or the end. With `endWaits` the end comes after all
   /// bytes.
   func nextArrival(wantsBytes: Bool, endWaits: Bool) -> Instant? {
-    if firstSegment < segments.count {
-      if wantsBytes { return segments[firstSegment].arrival }
+    if let next = segments.first {
+      if wantsBytes { return next.arrival }
       if endWaits { return nil }
     }
     return ending?.arrival
@@ -123,7 +121,7 @@ final class LoopbackPipe {
   /// How many bytes have arrived and were not received.
   func arrived(at now: Instant) -> Int {
     var count = 0
-    var index = firstSegment
+    var index = 0
     while index < segments.count, segments[index].arrival <= now {
       count += segments[index].count
       index += 1
@@ -138,7 +136,7 @@ final class LoopbackPipe {
       drained = 0
       swap(&filling, &draining)
     }
-    let most = keepsTransfersApart ? min(limit, segments[firstSegment].count) : limit
+    let most = keepsTransfersApart ? min(limit, segments[0].count) : limit
     return draining.bytes(from: drained, most: most)
   }
 
@@ -147,25 +145,18 @@ final class LoopbackPipe {
     guard drained + count <= draining.count else { return }
     drained += count
     var left = count
-    while left > 0, firstSegment < segments.count {
-      let step = min(left, segments[firstSegment].count)
-      segments[firstSegment].count -= step
+    while left > 0, !segments.isEmpty {
+      let step = min(left, segments[0].count)
+      segments[0].count -= step
       left -= step
-      if segments[firstSegment].count == 0 { firstSegment += 1 }
-    }
-    if firstSegment == segments.count {
-      segments.removeAll(keepingCapacity: true)
-      firstSegment = 0
-    } else if firstSegment >= 256, firstSegment * 2 >= segments.count {
-      segments.removeFirst(firstSegment)
-      firstSegment = 0
+      if segments[0].count == 0 { segments.removeFirst(1) }
     }
   }
 
   /// The end, once it has arrived. If it `waits`, only when nothing is left before it; otherwise what is left is dropped.
   func arrivedEnd(at now: Instant, waits: Bool) -> ChannelEnd? {
     guard let ending, ending.arrival <= now else { return nil }
-    if firstSegment == segments.count { return ending.end }
+    if segments.isEmpty { return ending.end }
     return waits ? nil : ending.end.dropping(unread: held)
   }
 }

@@ -47,8 +47,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   /// The thread that runs the loop; 0 when none does.
   private let runner = Atomic<UInt>(0)
   private let stopIsAsked = Atomic<Bool>(false)
-  private let threadLock = Lock()
-  private var thread: pthread_t?
+  private let thread = Locked<pthread_t?>(nil)
 
   /// Makes a loop.
   ///
@@ -132,7 +131,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   ///
   /// - Throws: when the system gives no thread.
   public func start() throws(SystemError) {
-    let code = threadLock.withLock { () -> Int32 in
+    let code = thread.withLock { thread -> Int32 in
       precondition(thread == nil && runner.load(ordering: .acquiring) == 0, "an EpollLoop is being run already")
       var made = pthread_t()
       let context = Unmanaged.passRetained(self)
@@ -163,10 +162,10 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   public func stop() {
     stopIsAsked.store(true, ordering: .releasing)
     registry.wake()
-    let ended = threadLock.withLock { () -> pthread_t? in
-      guard let thread, thread != pthread_self() else { return nil }
-      self.thread = nil
-      return thread
+    let ended = thread.withLock { thread -> pthread_t? in
+      guard let running = thread, running != pthread_self() else { return nil }
+      thread = nil
+      return running
     }
     guard let ended else { return }
     pthread_join(ended, nil)
@@ -217,17 +216,4 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
 enum LoopWork {
   case call(@Sendable () -> Void)
   case job(UnownedJob)
-}
-
-/// CLOCK_MONOTONIC, counted from when it was made, so that instants stay small enough to be read.
-struct MonotonicClock: Sendable {
-  private let origin = Self.reading
-
-  var now: Instant { Instant(nanoseconds: Self.reading - origin) }
-
-  private static var reading: Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-  }
 }

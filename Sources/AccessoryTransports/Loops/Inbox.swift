@@ -6,8 +6,7 @@ import Synchronization
 /// Two arrays change places, so that a loop in its steady state allocates nothing here. Whether there is anything is
 /// also kept outside the lock, because a loop asks twice in every turn and the answer is nearly always no.
 final class Inbox<Work>: @unchecked Sendable {
-  private let lock = Lock()
-  private var given: [Work] = []
+  private let given = Locked<[Work]>([])
   private var taken: [Work] = []
   /// Changed under the lock only.
   private let isFilled = Atomic<Bool>(false)
@@ -15,7 +14,7 @@ final class Inbox<Work>: @unchecked Sendable {
   /// Adds work, from any thread, and says whether it is the first since the last ``takeAll(_:)``: then the loop may
   /// have to be woken.
   func add(_ work: Work) -> Bool {
-    lock.withLock {
+    given.withLock { given in
       given.append(work)
       isFilled.store(true, ordering: .releasing)
       return given.count == 1
@@ -28,7 +27,7 @@ final class Inbox<Work>: @unchecked Sendable {
   /// Passes on what was given up to now, in order; what is given meanwhile waits for the next call. On the loop only.
   func takeAll(_ body: (Work) -> Void) {
     if isEmpty { return }
-    lock.withLock {
+    given.withLock { given in
       swap(&given, &taken)
       isFilled.store(false, ordering: .releasing)
     }

@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// One alternate setting of one interface, as a configuration descriptor declares it.
 public struct USBInterface: Equatable, Sendable {
   /// The interface's number.
@@ -34,8 +36,7 @@ public struct USBInterface: Equatable, Sendable {
 
     /// "FF/F0/00".
     public var description: String {
-      [classCode, subclass, protocolCode].map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }
-        .joined(separator: "/")
+      [classCode, subclass, protocolCode].map { Hex.number($0) }.joined(separator: "/")
     }
   }
 

@@ -35,8 +35,7 @@ final class BulkPipe: Channel {
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var isPaused = false
   @exclusivity(unchecked) private var senderWaits = false
-  @exclusivity(unchecked) private var waiting: [[UInt8]] = []
-  @exclusivity(unchecked) private var first = 0
+  @exclusivity(unchecked) private var waiting = Queue<[UInt8]>()
   /// How much of the first one has gone.
   @exclusivity(unchecked) private var gone = 0
   @exclusivity(unchecked) private var waitingCount = 0
@@ -122,18 +121,15 @@ final class BulkPipe: Channel {
   /// in pieces.
   func take(_ limit: Int) -> ArraySlice<UInt8>? {
     guard hasBytes else { return nil }
-    let transfer = waiting[first]
+    let transfer = waiting[0]
     let count = min(limit, transfer.count - gone)
     let piece = transfer[gone..<gone + count]
     gone += count
     waitingCount -= count
     if gone == transfer.count {
-      waiting[first] = []
-      (first, gone) = (first + 1, 0)
-    }
-    if first == waiting.count || first > 256 {
-      waiting.removeFirst(first)
-      first = 0
+      waiting[0] = []
+      waiting.removeFirst(1)
+      gone = 0
     }
     return piece
   }

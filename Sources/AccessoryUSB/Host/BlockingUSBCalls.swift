@@ -1,3 +1,4 @@
+import AccessoryCore
 import CLibUSB
 import Glibc
 import Synchronization
@@ -10,34 +11,19 @@ final class BlockingUSBCalls: @unchecked Sendable {
   /// For looking up devices that were plugged in.
   static let deviceLookups = BlockingUSBCalls()
 
-  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-  private var waiting: [@Sendable () -> Void] = []
-  private var isRunning = false
-
-  init() {
-    mutex = .allocate(capacity: 1)
-    mutex.initialize(to: pthread_mutex_t())
-    let code = pthread_mutex_init(mutex, nil)
-    precondition(code == 0, "a mutex cannot be made: \(code)")
+  private struct State {
+    var waiting: [@Sendable () -> Void] = []
+    var isRunning = false
   }
 
-  deinit {
-    pthread_mutex_destroy(mutex)
-    mutex.deallocate()
-  }
-
-  private func locked<Result>(_ body: () -> Result) -> Result {
-    pthread_mutex_lock(mutex)
-    defer { pthread_mutex_unlock(mutex) }
-    return body()
-  }
+  private let state = Locked(State())
 
   /// Runs `work` on the thread, soon.
   func run(_ work: @escaping @Sendable () -> Void) {
-    let mustStart = locked { () -> Bool in
-      waiting.append(work)
-      defer { isRunning = true }
-      return !isRunning
+    let mustStart = state.withLock { state -> Bool in
+      state.waiting.append(work)
+      defer { state.isRunning = true }
+      return !state.isRunning
     }
     guard mustStart else { return }
     var thread = pthread_t()
@@ -52,12 +38,12 @@ final class BlockingUSBCalls: @unchecked Sendable {
   }
 
   private func main() {
-    while let work = locked({ () -> (@Sendable () -> Void)? in
-      guard !waiting.isEmpty else {
-        isRunning = false
+    while let work = state.withLock({ state -> (@Sendable () -> Void)? in
+      guard !state.waiting.isEmpty else {
+        state.isRunning = false
         return nil
       }
-      return waiting.removeFirst()
+      return state.waiting.removeFirst()
     }) {
       work()
     }

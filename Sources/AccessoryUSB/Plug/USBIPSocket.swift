@@ -27,7 +27,8 @@ public final class USBIPSocket: Sendable {
 
   /// What to hand to the kernel.
   public let descriptor: Int32
-  private let deadline: ContinuousClock.Instant
+  private let clock = MonotonicClock()
+  private let deadline: Instant
 
   /// Connects.
   init(host: String, port: UInt16, limit: Duration = USBIPSocket.limit) throws(Problem) {
@@ -39,10 +40,10 @@ public final class USBIPSocket: Sendable {
       throw .failed("'\(host)' is not known: \(String(cString: gai_strerror(status)))")
     }
     defer { freeaddrinfo(found) }
-    let deadline = ContinuousClock.now + limit
+    let deadline = clock.now + limit
     var last = ECONNREFUSED
     for entry in sequence(first: found, next: { $0.pointee.ai_next }) {
-      let left = ContinuousClock.now.duration(to: deadline)
+      let left = deadline - clock.now
       guard left >= .milliseconds(1) else {
         last = ETIMEDOUT
         break
@@ -137,7 +138,7 @@ public final class USBIPSocket: Sendable {
     var bytes: [UInt8] = []
     var piece = [UInt8](repeating: 0, count: 65_536)
     while true {
-      let left = ContinuousClock.now.duration(to: deadline)
+      let left = deadline - clock.now
       guard left >= .milliseconds(1) else { throw late(bytes.count) }
       Self.setTimeLimit(left, of: descriptor)
       let count = recv(descriptor, &piece, min(piece.count, max(1, wanted(bytes))), 0)

@@ -88,8 +88,7 @@ private struct Identity: Sendable {
 
   /// Real subjects have the form IPA_ and digits; these have the seed in theirs.
   private static func commonName(_ seed: UInt64) -> String {
-    let digits = String(seed, radix: 16, uppercase: true)
-    return "IPA_EASIM_" + String(repeating: "0", count: 16 - digits.count) + digits
+    "IPA_EASIM_" + Hex.number(seed)
   }
 
   /// A comment for whoever opens the certificate, filled up to the length that makes the whole exactly as long as a

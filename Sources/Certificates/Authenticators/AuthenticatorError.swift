@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// Why an authenticator gives no answer.
 public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The challenge has the wrong size for this coprocessor; a real one reports "challenge length" (error 04).
@@ -19,7 +21,7 @@ public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConverti
     case .wrongChallengeSize(let expected, let actual):
       "the challenge is \(actual) bytes and this coprocessor signs \(expected)"
     case .challengeNotRecorded(let challenge, let exchanges):
-      "the challenge \(hexadecimal(challenge)) is not among the \(exchanges) recorded; "
+      "the challenge \(Hex.excerpt(challenge)) is not among the \(exchanges) recorded; "
         + "a recording can only answer the device it was made with"
     case .emptyRecording: "the recording holds no challenge to send"
     case .certificate(let error): error.description

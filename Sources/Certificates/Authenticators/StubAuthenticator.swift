@@ -96,7 +96,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
 
   private static func foreign(_ certificate: [UInt8]) -> String {
     "a stub judges stub certificates only, and this one (\(certificate.count) bytes) begins "
-      + hexadecimal(certificate.prefix(16))
+      + Hex.excerpt(certificate.prefix(16))
   }
 
   private static func chance(_ purpose: StaticString, seed: UInt64, mixing input: [UInt8]) -> SeededRandom {

@@ -1,3 +1,4 @@
+import AccessoryCore
 import CCrypto
 
 /// A certificate that an accessory presented in AA01, read.
@@ -65,7 +66,7 @@ public struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible
 
   /// One line for a person.
   public var description: String {
-    "\(byteCount) bytes, \(generation.keyName), serial \(hexadecimal(serial, limit: 20)), \(subject), signed by \(issuer)"
+    "\(byteCount) bytes, \(generation.keyName), serial \(Hex.excerpt(serial, limit: 20)), \(subject), signed by \(issuer)"
   }
 
   /// Two certificates are the same when their bytes are.

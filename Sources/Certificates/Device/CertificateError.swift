@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// What is wrong with the certificate an accessory presented, or with a root certificate given by a user.
 ///
 /// Every case that is about bytes shows the first offending ones, and never more than sixteen.
@@ -35,20 +37,20 @@ public enum CertificateError: Error, Equatable, Sendable, CustomStringConvertibl
     case .bareX509(let byteCount):
       "this is a bare X.509 certificate of \(byteCount) bytes; devices want it inside a PKCS#7 SignedData envelope"
     case .notDER(let first, let byteCount):
-      "\(byteCount) bytes that are no certificate: they begin \(hexadecimal(first)), and DER begins 30"
+      "\(byteCount) bytes that are no certificate: they begin \(Hex.excerpt(first)), and DER begins 30"
     case .damaged(let offset, let what, let bytes):
-      "the certificate is damaged at byte \(offset): \(what)\(bytes.isEmpty ? "" : " (\(hexadecimal(bytes)))")"
+      "the certificate is damaged at byte \(offset): \(what)\(bytes.isEmpty ? "" : " (\(Hex.excerpt(bytes)))")"
     case .notAnEnvelope(let reason, let first):
-      "sound DER, but no PKCS#7 SignedData with certificates (\(reason)); it begins \(hexadecimal(first))"
+      "sound DER, but no PKCS#7 SignedData with certificates (\(reason)); it begins \(Hex.excerpt(first))"
     case .trailingBytes(let offset, let bytes):
-      "the envelope ends at byte \(offset) and more follows: \(hexadecimal(bytes))"
+      "the envelope ends at byte \(offset) and more follows: \(Hex.excerpt(bytes))"
     case .wrongNumber(let count, let limit):
       count == 0
         ? "the envelope holds no certificate"
         : "the envelope holds \(count) certificates, more than the \(limit) allowed"
     case .unusableKey(let what): "the certificate's key is \(what); coprocessors have P-256 or RSA-1024"
     case .notARoot(let first, let reason):
-      "no root certificate, neither PEM nor DER (\(reason)); it begins \(hexadecimal(first))"
+      "no root certificate, neither PEM nor DER (\(reason)); it begins \(Hex.excerpt(first))"
     }
   }
 }

@@ -3,8 +3,7 @@
 /// iPhones put one message into one packet, but nothing forbids several or a split one, so packet borders mean nothing
 /// here. A message holds at most 65,535 bytes by its length field, and so does the buffer.
 struct ControlStream {
-  private var buffer: [UInt8] = []
-  private var head = 0
+  private var buffer = ByteQueue()
 
   /// What comes next in the stream.
   enum Item: Equatable {
@@ -14,47 +13,41 @@ struct ControlStream {
   }
 
   mutating func append(_ payload: RawSpan) {
-    if head == buffer.count {
-      forget()
-    } else if head > 0 {
-      buffer.removeFirst(head)
-      head = 0
-    }
-    payload.withUnsafeBytes { buffer.append(contentsOf: $0) }
+    buffer.append(payload)
   }
 
+  /// The next message or the garbage in front of it; nil while neither is whole.
   mutating func next() -> Item? {
-    let left = buffer.count - head
-    guard left > 0 else { return nil }
-    guard canBeginMessage(head) else { return .garbage(takeGarbage()) }
-    guard left >= ControlMessage.headerSize else { return nil }
-    let length = Int(word(head + 2))
-    guard left >= length else { return nil }
-    let message = ControlMessage(
-      MessageID(rawValue: word(head + 4)), body: Array(buffer[head + ControlMessage.headerSize..<head + length]))
-    head += length
+    if buffer.isEmpty { return nil }
+    guard canBeginMessage(at: 0) else { return .garbage(takeGarbage()) }
+    guard buffer.count >= ControlMessage.headerSize else { return nil }
+    let length = Int(word(at: 2))
+    guard buffer.count >= length else { return nil }
+    let id = MessageID(rawValue: word(at: 4))
+    let message = ControlMessage(id, body: buffer.copy(ControlMessage.headerSize..<length))
+    buffer.removeFirst(length)
     return .message(message)
   }
 
   /// Whether a message may begin here: 40 40 and a possible length, as far as they have arrived.
-  private func canBeginMessage(_ at: Int) -> Bool {
-    guard buffer[at] == 0x40, at + 1 == buffer.count || buffer[at + 1] == 0x40 else { return false }
-    return at + 4 > buffer.count || word(at + 2) >= UInt16(ControlMessage.headerSize)
+  private func canBeginMessage(at start: Int) -> Bool {
+    guard buffer[start] == 0x40, start + 1 == buffer.count || buffer[start + 1] == 0x40 else { return false }
+    return start + 4 > buffer.count || word(at: start + 2) >= UInt16(ControlMessage.headerSize)
   }
 
   mutating func forget() {
-    buffer.removeAll(keepingCapacity: true)
-    head = 0
+    buffer.removeAll()
   }
 
-  private func word(_ at: Int) -> UInt16 {
-    UInt16(buffer[at]) << 8 | UInt16(buffer[at + 1])
+  private func word(at start: Int) -> UInt16 {
+    UInt16(buffer[start]) << 8 | UInt16(buffer[start + 1])
   }
 
   private mutating func takeGarbage() -> [UInt8] {
-    let start = head
-    head += 1
-    while head < buffer.count, !canBeginMessage(head) { head += 1 }
-    return Array(buffer[start..<head])
+    var count = 1
+    while count < buffer.count, !canBeginMessage(at: count) { count += 1 }
+    let garbage = buffer.copy(0..<count)
+    buffer.removeFirst(count)
+    return garbage
   }
 }

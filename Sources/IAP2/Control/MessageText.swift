@@ -59,7 +59,8 @@ public enum MessageText {
       if let first = bytes.first, bytes.count <= 8 {
         return "\(bytes.reduce(Int64(Int8(bitPattern: first)) >> 7) { $0 << 8 | Int64($1) })"
       }
-    case .list?: if let list = try? parameter.list() { return "[\(list.map(Hex.number).joined(separator: " "))]" }
+    case .list?:
+      if let list = try? parameter.list() { return "[\(list.map { Hex.number($0) }.joined(separator: " "))]" }
     case .group?:
       if let group = try? parameter.group() {
         return "{\(group.map { "\($0.id)=\(value($0, nil, shownBytes))" }.joined(separator: " "))}"

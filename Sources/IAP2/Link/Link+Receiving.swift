@@ -4,7 +4,7 @@ extension Link {
   /// A packet arrived whole. `hasRoom` says whether its session can take the payload; a packet without room is treated
   /// as if it had been lost, so that the other end keeps it.
   public mutating func handle(
-    _ header: PacketHeader, payload: RawSpan, hasRoom: Bool = true, now: WireTime
+    _ header: PacketHeader, payload: RawSpan, hasRoom: Bool = true, now: Instant
   ) -> Reaction {
     counters.packetsReceived += 1
     if header.control.contains(.syn) { return handleSynchronization(header, payload, now: now) }
@@ -28,7 +28,7 @@ extension Link {
   }
 
   private mutating func judge(
-    _ header: PacketHeader, _ payload: RawSpan, _ hasRoom: Bool, now: WireTime
+    _ header: PacketHeader, _ payload: RawSpan, _ hasRoom: Bool, now: Instant
   ) -> Reaction {
     switch receiver.judge(header.sequence, window: timing.receiveWindow) {
     case .next:
@@ -56,13 +56,13 @@ extension Link {
     return .nothing
   }
 
-  private mutating func advance(now: WireTime) {
+  private mutating func advance(now: Instant) {
     receiver.advance(now: now, timeout: timing.acknowledgementTimeout, settings.acknowledgementTimer)
     if receiver.owed >= timing.cumulativeLimit, !receiver.isHolding { pending.insert(.acknowledgement) }
   }
 
   /// The packet that follows in order, when it arrived before its turn: its session and payload.
-  public mutating func takeSuccessor(now: WireTime) -> (session: UInt8, payload: [UInt8])? {
+  public mutating func takeSuccessor(now: Instant) -> (session: UInt8, payload: [UInt8])? {
     guard timing.isUp, let session = receiver.successor, let payload = receiver.takeSuccessor() else { return nil }
     advance(now: now)
     return (session, payload)
@@ -73,7 +73,7 @@ extension Link {
     counters.spoiled += 1
   }
 
-  private mutating func handleEnd(_ end: LinkEnd, now: WireTime) -> Reaction {
+  private mutating func handleEnd(_ end: LinkEnd, now: Instant) -> Reaction {
     // Both are the device's words; an accessory that sends one is not believed.
     guard role == .accessory else { return .nothing }
     switch phase {
@@ -120,15 +120,15 @@ extension Link {
   // MARK: Time
 
   /// When ``handleTimeout(now:)`` wants to be called; nil on an idle link.
-  public var deadline: WireTime? {
+  public var deadline: Instant? {
     guard timing.isUp else { return phaseDeadline }
     if timing.isZeroAcknowledgement { return nil }
-    return WireTime.earlier(
+    return Instant.earlier(
       sender.deadline(timeout: timing.retransmissionTimeout, settings.retransmission), receiver.deadline)
   }
 
   /// The time has come to `now`.
-  public mutating func handleTimeout(now: WireTime) -> Reaction {
+  public mutating func handleTimeout(now: Instant) -> Reaction {
     guard timing.isUp else { return handlePhaseTimeout(now: now) }
     if timing.isZeroAcknowledgement { return .nothing }
     if let due = receiver.deadline, due <= now {

@@ -2,7 +2,7 @@
 
 extension Link {
   /// The detection sequence arrived.
-  public mutating func handleDetection(now: WireTime) -> Reaction {
+  public mutating func handleDetection(now: Instant) -> Reaction {
     switch (role, phase) {
     case (.accessory, .detecting):
       synchronize(settings.parameters, now: now)
@@ -47,7 +47,7 @@ extension Link {
   }
 
   /// Ends the link from this side with a reset, which only a device sends.
-  public mutating func reset(now: WireTime) {
+  public mutating func reset(now: Instant) {
     precondition(role == .device, "only the device sends a reset")
     guard phase != .stopped else { return }
     _ = fail(.reset, now: now)
@@ -72,7 +72,7 @@ extension Link {
     receiver.restart(after: receiver.lastInOrder)
   }
 
-  mutating func restart(now: WireTime) {
+  mutating func restart(now: Instant) {
     stop()
     switch role {
     case .accessory: detect(attempts: 0, now: now)
@@ -80,20 +80,20 @@ extension Link {
     }
   }
 
-  private mutating func detect(attempts: Int, now: WireTime) {
+  private mutating func detect(attempts: Int, now: Instant) {
     phase = .detecting(attempts: attempts + 1, next: now + settings.detectionPeriod)
     pending.insert(.detection)
   }
 
   /// The accessory begins a synchronisation with a fresh number.
-  mutating func synchronize(_ offer: LinkParameters, now: WireTime) {
+  mutating func synchronize(_ offer: LinkParameters, now: Instant) {
     settlingRoundsLeft = Self.settlingRounds
     phase = .synchronizing(offer: settings.offer(offer), attempts: 1, next: now + settings.synchronizationPeriod)
     pending.insert(.synchronization)
   }
 
   /// A packet with the SYN bit arrived.
-  mutating func handleSynchronization(_ header: PacketHeader, _ payload: RawSpan, now: WireTime) -> Reaction {
+  mutating func handleSynchronization(_ header: PacketHeader, _ payload: RawSpan, now: Instant) -> Reaction {
     let parameters: LinkParameters
     do throws(LinkParametersError) {
       parameters = try LinkParameters(decoding: payload)
@@ -110,7 +110,7 @@ extension Link {
 
   /// The other end's SYN cannot be used. An accessory waits a period before it tries again: two ends that disagree
   /// would otherwise go round in circles as fast as the wire lets them.
-  private mutating func refuse(_ error: LinkParametersError, now: WireTime) -> Reaction {
+  private mutating func refuse(_ error: LinkParametersError, now: Instant) -> Reaction {
     switch (role, phase) {
     case (.device, .listening), (.device, .answering), (.device, .established):
       return fail(.unusable(error), now: now)
@@ -127,7 +127,7 @@ extension Link {
 
   // MARK: The device's side
 
-  private mutating func answer(_ offer: LinkParameters, _ header: PacketHeader, now: WireTime) -> Reaction {
+  private mutating func answer(_ offer: LinkParameters, _ header: PacketHeader, now: Instant) -> Reaction {
     var ended: Reaction = .nothing
     switch phase {
     case .stopped, .detecting, .synchronizing:
@@ -178,7 +178,7 @@ extension Link {
   // MARK: The accessory's side
 
   private mutating func handleAnswer(
-    _ answer: LinkParameters, _ header: PacketHeader, _ payload: RawSpan, now: WireTime
+    _ answer: LinkParameters, _ header: PacketHeader, _ payload: RawSpan, now: Instant
   ) -> Reaction {
     if case .established = phase {
       guard header.control.contains(.ack), header.acknowledgement == synchronizationSequence else { return .nothing }
@@ -251,7 +251,7 @@ extension Link {
   }
 
   /// The link cannot go on: back to the beginning.
-  mutating func fail(_ end: LinkEnd, now: WireTime) -> Reaction {
+  mutating func fail(_ end: LinkEnd, now: Instant) -> Reaction {
     takeFreshSequence()
     restart(now: now)
     switch end {
@@ -262,7 +262,7 @@ extension Link {
     return .down(end)
   }
 
-  mutating func handlePhaseTimeout(now: WireTime) -> Reaction {
+  mutating func handlePhaseTimeout(now: Instant) -> Reaction {
     switch phase {
     case .detecting(let attempts, let next) where next <= now:
       if let limit = settings.detectionLimit, attempts >= limit {
@@ -287,7 +287,7 @@ extension Link {
     return .nothing
   }
 
-  var phaseDeadline: WireTime? {
+  var phaseDeadline: Instant? {
     switch phase {
     case .detecting(_, let next): next
     case .synchronizing(_, _, let next): next

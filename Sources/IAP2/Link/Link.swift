@@ -31,13 +31,13 @@ public struct Link: ~Copyable {
     /// Not started, asleep, or given up for good.
     case stopped
     /// Accessory: the detection sequence goes out at `next`, after `attempts` already.
-    case detecting(attempts: Int, next: WireTime)
+    case detecting(attempts: Int, next: Instant)
     /// Device: waits for detection or a SYN.
     case listening
     /// Accessory: `offer` went out `attempts` times.
-    case synchronizing(offer: LinkParameters, attempts: Int, next: WireTime)
+    case synchronizing(offer: LinkParameters, attempts: Int, next: Instant)
     /// Device: `answer` went out `attempts` times in reply to `offer`, whose number was `peerSequence`.
-    case answering(offer: LinkParameters, answer: LinkParameters, peerSequence: UInt8, attempts: Int, next: WireTime)
+    case answering(offer: LinkParameters, answer: LinkParameters, peerSequence: UInt8, attempts: Int, next: Instant)
     /// Data flows.
     case established(LinkAgreement)
   }
@@ -115,7 +115,7 @@ public struct Link: ~Copyable {
   }
 
   /// Begins: the accessory with detection, the device by listening.
-  public mutating func start(now: WireTime) {
+  public mutating func start(now: Instant) {
     precondition(phase == .stopped, "a link is started once, or again after it stopped")
     restart(now: now)
   }
@@ -169,7 +169,7 @@ public struct Link: ~Copyable {
 
   /// Shows what is to be sent now, as one run of whole packets, to `body`, which sends or copies it; false when there is
   /// nothing to send. The run has at least one packet, and gets no longer once it has `limit` bytes.
-  public mutating func transmit(atMost limit: Int, now: WireTime, _ body: (RawSpan) -> Void) -> Bool {
+  public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan) -> Void) -> Bool {
     if timing.isUp, sender.canTransmit(window: timing.sendWindow), pending.isDisjoint(with: [.synchronization, .reset])
     {
       let run = sender.takeRun(
@@ -195,7 +195,7 @@ public struct Link: ~Copyable {
   }
 
   /// Appends the next packet to `bytes`; false when there is nothing to send now.
-  public mutating func nextTransmit(into bytes: inout [UInt8], now: WireTime) -> Bool {
+  public mutating func nextTransmit(into bytes: inout [UInt8], now: Instant) -> Bool {
     transmit(atMost: 1, now: now) { run in run.withUnsafeBytes { bytes.append(contentsOf: $0) } }
   }
 

@@ -25,7 +25,7 @@ struct ReceiveWindow {
   /// Delivered packets that no acknowledgement has covered; while some are held back, those.
   private(set) var owed = 0
   /// When an acknowledgement must go out at the latest.
-  private(set) var deadline: WireTime?
+  private(set) var deadline: Instant?
   /// While a session is full: the number that acknowledgements stay at.
   private var heldAt: UInt8?
   private var stored: [Stored] = []
@@ -57,7 +57,7 @@ struct ReceiveWindow {
   }
 
   /// Counts the next packet as delivered.
-  mutating func advance(now: WireTime, timeout: Milliseconds, _ timer: LinkSettings.AcknowledgementTimer) {
+  mutating func advance(now: Instant, timeout: Milliseconds, _ timer: LinkSettings.AcknowledgementTimer) {
     lastInOrder &+= 1
     owed += 1
     if heldAt == nil, deadline == nil || timer == .fromEach { deadline = now + timeout }

@@ -21,7 +21,7 @@ struct SendQueue {
     var sequence: UInt8
     var session: UInt8
     var owner: Owner
-    var sentAt = WireTime(nanoseconds: 0)
+    var sentAt = Instant(nanoseconds: 0)
     /// How often its timeout passed; only that counts towards giving up.
     var timeouts: UInt8 = 0
     var needsResend = false
@@ -220,7 +220,7 @@ struct SendQueue {
 
   /// Takes the next packets to be sent that lie one behind the other: at least one, and no more once they have `limit`
   /// bytes. Repetitions come first, and singly. They count as sent.
-  mutating func takeRun(atMost limit: Int, window: Int, acknowledgement: UInt8, now: WireTime) -> Run {
+  mutating func takeRun(atMost limit: Int, window: Int, acknowledgement: UInt8, now: Instant) -> Run {
     if resends > 0 {
       var index = first
       while !packets[index].needsResend { index += 1 }
@@ -245,7 +245,7 @@ struct SendQueue {
     return run
   }
 
-  private mutating func prepare(_ index: Int, _ acknowledgement: UInt8, _ now: WireTime) {
+  private mutating func prepare(_ index: Int, _ acknowledgement: UInt8, _ now: Instant) {
     packets[index].sentAt = now
     let packet = packets[index]
     let header = PacketHeader(
@@ -297,7 +297,7 @@ struct SendQueue {
   // MARK: Time
 
   /// When the next packet in flight is due to be sent again; nil when nothing is in flight or a repetition waits.
-  func deadline(timeout: Milliseconds, _ scope: LinkSettings.Retransmission) -> WireTime? {
+  func deadline(timeout: Milliseconds, _ scope: LinkSettings.Retransmission) -> Instant? {
     guard inFlight > 0, resends == 0 else { return nil }
     var earliest = packets[first].sentAt
     if isShuffled, scope == .everyExpired {
@@ -315,7 +315,7 @@ struct SendQueue {
 
   /// Marks what is due to be sent again at `now`.
   mutating func expire(
-    now: WireTime, timeout: Milliseconds, limit: UInt8, _ scope: LinkSettings.Retransmission
+    now: Instant, timeout: Milliseconds, limit: UInt8, _ scope: LinkSettings.Retransmission
   ) -> Expiry {
     guard let deadline = deadline(timeout: timeout, scope), deadline <= now else { return .nothing }
     let last = scope == .oldestOnly ? first : first + inFlight - 1

@@ -28,18 +28,18 @@ public struct AccessoryPeer: Peer, ~Copyable {
   }
 
   /// Begins with detection.
-  public mutating func start(now: WireTime) {
+  public mutating func start(now: Instant) {
     core.link.start(now: now)
   }
 
   /// Bytes arrived.
   @inlinable
-  public mutating func receive(_ bytes: RawSpan, now: WireTime) {
+  public mutating func receive(_ bytes: RawSpan, now: Instant) {
     if !core.takesByte(of: bytes) { workThrough(bytes, now: now) }
   }
 
   @usableFromInline
-  mutating func workThrough(_ bytes: RawSpan, now: WireTime) {
+  mutating func workThrough(_ bytes: RawSpan, now: Instant) {
     core.beginDelivery()
     var offset = 0
     while let message = core.advance(bytes, at: &offset, now: now) { handle(message) }
@@ -47,12 +47,12 @@ public struct AccessoryPeer: Peer, ~Copyable {
   }
 
   /// The time of ``deadline`` has come.
-  public mutating func handleTimeout(now: WireTime) {
+  public mutating func handleTimeout(now: Instant) {
     core.handleTimeout(now: now)
   }
 
   /// When ``handleTimeout(now:)`` wants to be called.
-  public var deadline: WireTime? { core.deadline }
+  public var deadline: Instant? { core.deadline }
 
   /// The channel is gone.
   public mutating func stop(_ reason: String) {

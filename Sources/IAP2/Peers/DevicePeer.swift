@@ -56,7 +56,7 @@ public struct DevicePeer: Peer, ~Copyable {
   /// The way to a ready accessory, as far as it has come.
   private enum Progress: Equatable {
     case linkDown
-    case asking(Step, remaining: Step?, deadline: WireTime?)
+    case asking(Step, remaining: Step?, deadline: Instant?)
     case ready
     case refused
   }
@@ -94,18 +94,18 @@ public struct DevicePeer: Peer, ~Copyable {
   }
 
   /// Begins by listening.
-  public mutating func start(now: WireTime) {
+  public mutating func start(now: Instant) {
     core.link.start(now: now)
   }
 
   /// Bytes arrived.
   @inlinable
-  public mutating func receive(_ bytes: RawSpan, now: WireTime) {
+  public mutating func receive(_ bytes: RawSpan, now: Instant) {
     if !core.takesByte(of: bytes) { workThrough(bytes, now: now) }
   }
 
   @usableFromInline
-  mutating func workThrough(_ bytes: RawSpan, now: WireTime) {
+  mutating func workThrough(_ bytes: RawSpan, now: Instant) {
     core.beginDelivery()
     var offset = 0
     while true {
@@ -118,7 +118,7 @@ public struct DevicePeer: Peer, ~Copyable {
   }
 
   /// The time of ``deadline`` has come.
-  public mutating func handleTimeout(now: WireTime) {
+  public mutating func handleTimeout(now: Instant) {
     core.handleTimeout(now: now)
     followLink(now: now)
     if case .asking(let step, let remaining, let due?) = progress, due <= now {
@@ -128,8 +128,8 @@ public struct DevicePeer: Peer, ~Copyable {
   }
 
   /// When ``handleTimeout(now:)`` wants to be called.
-  public var deadline: WireTime? {
-    if core.link.isEstablished, case .asking(_, _, let due) = progress { return WireTime.earlier(core.deadline, due) }
+  public var deadline: Instant? {
+    if core.link.isEstablished, case .asking(_, _, let due) = progress { return Instant.earlier(core.deadline, due) }
     return core.deadline
   }
 
@@ -146,7 +146,7 @@ public struct DevicePeer: Peer, ~Copyable {
   // MARK: The way to ready
 
   /// Notices that the link came up or went down while bytes were worked through.
-  private mutating func followLink(now: WireTime) {
+  private mutating func followLink(now: Instant) {
     let isUp = core.link.isEstablished
     if !isUp || core.link.counters.establishments != followedLink {
       progress = .linkDown
@@ -162,7 +162,7 @@ public struct DevicePeer: Peer, ~Copyable {
     }
   }
 
-  private mutating func ask(_ step: Step, then remaining: Step?, now: WireTime) {
+  private mutating func ask(_ step: Step, then remaining: Step?, now: Instant) {
     progress = .asking(step, remaining: remaining, deadline: now + settings.answerTimeout)
     switch step {
     case .authentication: perform(authentication.begin())
@@ -170,7 +170,7 @@ public struct DevicePeer: Peer, ~Copyable {
     }
   }
 
-  private mutating func finish(_ step: Step, now: WireTime) {
+  private mutating func finish(_ step: Step, now: Instant) {
     guard case .asking(step, let remaining, _) = progress else { return }
     if let remaining {
       ask(remaining, then: nil, now: now)
@@ -193,21 +193,21 @@ public struct DevicePeer: Peer, ~Copyable {
 
   /// Gives the accessory its time while the next word of authentication is the accessory's, and none while it is this
   /// side's.
-  private mutating func timeAuthentication(now: WireTime) {
+  private mutating func timeAuthentication(now: Instant) {
     guard case .asking(.authentication, let remaining, _) = progress else { return }
     let deadline = authentication.isWaitingForAccessory ? now + settings.answerTimeout : nil
     progress = .asking(.authentication, remaining: remaining, deadline: deadline)
   }
 
   /// Sends the challenge made for the accessory's certificate.
-  public mutating func challenge(_ bytes: [UInt8], now: WireTime) {
+  public mutating func challenge(_ bytes: [UInt8], now: Instant) {
     guard core.link.isEstablished, authentication.state == .awaitingChallenge else { return }
     perform(authentication.challenge(bytes))
     timeAuthentication(now: now)
   }
 
   /// Concludes authentication as the owner judged it.
-  public mutating func concludeAuthentication(accepted: Bool, now: WireTime) {
+  public mutating func concludeAuthentication(accepted: Bool, now: Instant) {
     guard core.link.isEstablished,
       authentication.state == .awaitingVerdict || (authentication.state == .awaitingChallenge && !accepted)
     else { return }
@@ -247,14 +247,14 @@ public struct DevicePeer: Peer, ~Copyable {
   }
 
   /// Ends the link with a reset; the accessory begins anew.
-  public mutating func resetLink(now: WireTime) {
+  public mutating func resetLink(now: Instant) {
     core.resetLink(now: now)
     followLink(now: now)
   }
 
   // MARK: Answers
 
-  private mutating func handle(_ message: ControlMessage, now: WireTime) {
+  private mutating func handle(_ message: ControlMessage, now: Instant) {
     switch message.id {
     case .authenticationCertificate: handleAuthentication(message, now: now) { $0.receive(certificate: $1) }
     case .authenticationResponse: handleAuthentication(message, now: now) { $0.receive(response: $1) }
@@ -273,7 +273,7 @@ public struct DevicePeer: Peer, ~Copyable {
   }
 
   private mutating func handleAuthentication(
-    _ message: ControlMessage, now: WireTime,
+    _ message: ControlMessage, now: Instant,
     _ receive: (inout DeviceAuthentication, [UInt8]) -> DeviceAuthentication.Action
   ) {
     guard let bytes = decode(message, { p throws(ParameterError) in try p.authenticationBlob() }) else { return }
@@ -282,7 +282,7 @@ public struct DevicePeer: Peer, ~Copyable {
     if case .tell = action { timeAuthentication(now: now) }
   }
 
-  private mutating func handleIdentification(_ message: ControlMessage, now: WireTime) {
+  private mutating func handleIdentification(_ message: ControlMessage, now: Instant) {
     guard case .asking(.identification, let remaining, _) = progress else {
       core.events.append(.malformed("\(message.id) came unasked"))
       return

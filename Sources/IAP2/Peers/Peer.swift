@@ -7,16 +7,16 @@ public protocol Peer: ~Copyable {
   var core: PeerCore { get set }
 
   /// Begins: the accessory with detection, the device by listening.
-  mutating func start(now: WireTime)
+  mutating func start(now: Instant)
 
   /// Bytes arrived.
-  mutating func receive(_ bytes: RawSpan, now: WireTime)
+  mutating func receive(_ bytes: RawSpan, now: Instant)
 
   /// The time of ``deadline`` has come.
-  mutating func handleTimeout(now: WireTime)
+  mutating func handleTimeout(now: Instant)
 
   /// When ``handleTimeout(now:)`` wants to be called; nil while nothing is due.
-  var deadline: WireTime? { get }
+  var deadline: Instant? { get }
 
   /// Closes an open session from this side.
   mutating func closeSession(_ id: UInt16)
@@ -34,11 +34,11 @@ public protocol Peer: ~Copyable {
   /// nothing to send. The run has at least one packet, and gets no longer once it has `limit` bytes.
   ///
   /// What was shown counts as sent: `body` keeps what it cannot send at once. It must not call the peer.
-  mutating func transmit(atMost limit: Int, now: WireTime, _ body: (RawSpan) -> Void) -> Bool
+  mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan) -> Void) -> Bool
 
   /// Appends the next packet to `bytes`; false when there is nothing to send now. For tests and whoever wants packets
   /// one at a time.
-  mutating func nextTransmit(into bytes: inout [UInt8], now: WireTime) -> Bool
+  mutating func nextTransmit(into bytes: inout [UInt8], now: Instant) -> Bool
 
   /// Sends as much of `bytes` as the session's bound allows and returns how much that was. After a short write
   /// ``PeerEvent/sessionWritable(_:)`` tells when there is room.
@@ -63,7 +63,7 @@ extension Peer where Self: ~Copyable {
   }
 
   /// Shows what is to be sent now.
-  public mutating func transmit(atMost limit: Int, now: WireTime, _ body: (RawSpan) -> Void) -> Bool {
+  public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan) -> Void) -> Bool {
     core.transmit(atMost: limit, now: now, body)
   }
 
@@ -88,7 +88,7 @@ extension Peer where Self: ~Copyable {
   }
 
   /// Appends the next packet to `bytes`.
-  public mutating func nextTransmit(into bytes: inout [UInt8], now: WireTime) -> Bool {
+  public mutating func nextTransmit(into bytes: inout [UInt8], now: Instant) -> Bool {
     transmit(atMost: 1, now: now) { run in run.withUnsafeBytes { bytes.append(contentsOf: $0) } }
   }
 

@@ -10,9 +10,9 @@ public struct PeerCore: ~Copyable {
   @usableFromInline var scanner: PacketScanner
   private var control = ControlStream()
   /// Since when the session is full that acknowledgements are held back for.
-  private var holdingSince: WireTime?
+  private var holdingSince: Instant?
   /// When sending made room that waiting writers are to be told of, by a timeout that is due at once.
-  private var roomSince: WireTime?
+  private var roomSince: Instant?
   /// The numbers of the sessions of a link that is up.
   private var controlSession: UInt8?
   private var externalAccessorySession: UInt8?
@@ -38,7 +38,7 @@ public struct PeerCore: ~Copyable {
   }
 
   /// Works through `bytes` from `offset` on, until a control message is whole or the bytes are used up.
-  mutating func advance(_ bytes: RawSpan, at offset: inout Int, now: WireTime) -> ControlMessage? {
+  mutating func advance(_ bytes: RawSpan, at offset: inout Int, now: Instant) -> ControlMessage? {
     while true {
       if let message = nextMessage() { return message }
       if let (session, payload) = link.takeSuccessor(now: now) {
@@ -112,7 +112,7 @@ public struct PeerCore: ~Copyable {
     return nil
   }
 
-  private mutating func handle(_ header: PacketHeader, packet: RawSpan, now: WireTime) {
+  private mutating func handle(_ header: PacketHeader, packet: RawSpan, now: Instant) {
     let payload = packet.extracting(PacketHeader.size..<PacketHeader.size + header.payloadCount)
     let reaction = link.handle(header, payload: payload, hasRoom: hasRoom(header, payload), now: now)
     switch reaction {
@@ -154,7 +154,7 @@ public struct PeerCore: ~Copyable {
   }
 
   /// Ends the link with a reset, as a device may.
-  mutating func resetLink(now: WireTime) {
+  mutating func resetLink(now: Instant) {
     leaveLink(.linkDown(.reset))
     link.reset(now: now)
   }
@@ -181,7 +181,7 @@ public struct PeerCore: ~Copyable {
     return sessions.entries[index].unread < hardBound
   }
 
-  private mutating func deliver(_ payload: RawSpan, to session: UInt8, now: WireTime) {
+  private mutating func deliver(_ payload: RawSpan, to session: UInt8, now: Instant) {
     if session == externalAccessorySession {
       deliverData(payload, now: now)
     } else if session == controlSession {
@@ -195,7 +195,7 @@ public struct PeerCore: ~Copyable {
     }
   }
 
-  private mutating func deliverData(_ payload: RawSpan, now: WireTime) {
+  private mutating func deliverData(_ payload: RawSpan, now: Instant) {
     guard let link = externalAccessorySession, let id = sessionID(link, payload) else {
       let bytes = payload.withUnsafeBytes { [UInt8]($0) }
       events.append(.malformed("External Accessory data needs 2 bytes of session number: \(Hex.spaced(bytes))"))
@@ -210,7 +210,7 @@ public struct PeerCore: ~Copyable {
     if sessions.entries[index].unread >= self.link.settings.sessionReceiveBound { sessionIsFull(index, now: now) }
   }
 
-  private mutating func sessionIsFull(_ index: Int, now: WireTime) {
+  private mutating func sessionIsFull(_ index: Int, now: Instant) {
     if link.isZeroAcknowledgement {
       // Nothing holds the other end back on such a link.
       guard sessions.entries[index].hadChance else { return }
@@ -274,7 +274,7 @@ public struct PeerCore: ~Copyable {
   }
 
   /// See ``Peer/transmit(atMost:now:_:)``.
-  mutating func transmit(atMost limit: Int, now: WireTime, _ body: (RawSpan) -> Void) -> Bool {
+  mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan) -> Void) -> Bool {
     guard link.transmit(atMost: limit, now: now, body) else { return false }
     // Elsewhere acknowledgements make room, and are received; without them sending alone does.
     if link.isZeroAcknowledgement, sessions.waitingWriters > 0, roomSince == nil { roomSince = now }
@@ -315,11 +315,11 @@ public struct PeerCore: ~Copyable {
   /// How long a session may be full before it is ended: well below what the other end would give the whole link.
   private var sleepLimit: Milliseconds { Milliseconds(link.patience.count * 3 / 4) }
 
-  private var holdDeadline: WireTime? { holdingSince.map { $0 + sleepLimit } }
+  private var holdDeadline: Instant? { holdingSince.map { $0 + sleepLimit } }
 
-  var deadline: WireTime? { WireTime.earlier(WireTime.earlier(link.deadline, holdDeadline), roomSince) }
+  var deadline: Instant? { Instant.earlier(Instant.earlier(link.deadline, holdDeadline), roomSince) }
 
-  mutating func handleTimeout(now: WireTime) {
+  mutating func handleTimeout(now: Instant) {
     if let due = holdDeadline, due <= now {
       for entry in sessions.entries.filter({ $0.fullSince.map { $0 + sleepLimit <= now } ?? false }) {
         closeSession(entry.id, .notRead(bytes: entry.unread))

@@ -83,28 +83,21 @@ public enum PeerEvent: Equatable, Sendable {
 /// The events waiting to be drained.
 @usableFromInline
 struct EventQueue {
-  private var events: [PeerEvent] = []
-  private var head = 0
+  private var events = Queue<PeerEvent>()
   /// Beside the events themselves, because it is asked for after every byte that comes alone.
   @usableFromInline private(set) var isEmpty = true
 
   mutating func append(_ event: PeerEvent) {
-    // One wait for memory, and not one for each of the first few.
-    if events.capacity == 0 { events.reserveCapacity(4) }
+    // One allocation instead of one for each of the first few events.
+    events.reserveFirst(4)
     events.append(event)
     isEmpty = false
   }
 
   @usableFromInline
   mutating func next() -> PeerEvent? {
-    guard head < events.count else { return nil }
-    let event = events[head]
-    head += 1
-    if head == events.count {
-      events.removeAll(keepingCapacity: true)
-      head = 0
-      isEmpty = true
-    }
+    let event = events.popFirst()
+    isEmpty = events.isEmpty
     return event
   }
 }

@@ -14,7 +14,7 @@ struct SessionTable {
     /// Arrived and not yet consumed, handed over or not.
     var unread = 0
     /// Since when as much is unread as may be.
-    var fullSince: WireTime?
+    var fullSince: Instant?
     /// Whether the reader was told and has not looked since.
     var isAnnounced = false
     /// Whether its reader had been told when this delivery began, or had left as much unread as may be.
@@ -110,17 +110,17 @@ struct SessionTable {
   }
 
   /// A session has as much unread as it may; since when, if that is new.
-  mutating func noteFull(at index: Int, now: WireTime) {
+  mutating func noteFull(at index: Int, now: Instant) {
     if entries[index].fullSince == nil { setFull(now, at: index) }
   }
 
-  private mutating func setFull(_ since: WireTime?, at index: Int) {
+  private mutating func setFull(_ since: Instant?, at index: Int) {
     fullCount += (since == nil ? 0 : 1) - (entries[index].fullSince == nil ? 0 : 1)
     entries[index].fullSince = since
   }
 
   /// Since when the session is full that has been so the longest.
-  var fullSince: WireTime? {
+  var fullSince: Instant? {
     if fullCount == 0 { return nil }
     return entries.compactMap(\.fullSince).min()
   }

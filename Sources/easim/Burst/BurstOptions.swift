@@ -81,7 +81,7 @@ struct BurstOptions {
     let digits = reply.hasPrefix("0x") ? String(reply.dropFirst(2)) : reply
     if reply.hasPrefix("0x") || reply.contains(" ") {
       do {
-        let bytes = try HexText.parse(digits)
+        let bytes = try Hex.parse(digits)
         if !bytes.isEmpty { return .reply(bytes) }
       } catch {
         throw UsageError("--expect-reply \(Excerpt.of(reply)): \(error)", arguments.command)

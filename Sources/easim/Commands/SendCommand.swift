@@ -76,7 +76,7 @@ private func payload(_ arguments: ParsedArguments) throws -> [UInt8] {
 private func bytesGiven(_ arguments: ParsedArguments) throws -> [UInt8] {
   if let text = arguments.value("--text") { return Array(text.utf8) }
   if let hex = arguments.value("--hex") {
-    guard let bytes = Hex.bytes(hex) else {
+    guard let bytes = try? Hex.parse(hex) else {
       throw UsageError("--hex '\(hex)': expected pairs of hex digits, such as \"01 02 ff\"", arguments.command)
     }
     return bytes
@@ -91,7 +91,7 @@ private func expectation(_ arguments: ParsedArguments) throws -> Exchange.Expect
   case "echo"?: return .echo
   case ""?: throw UsageError("--expect is empty: expected echo, none, or pairs of hex digits", arguments.command)
   case let hex?:
-    guard let bytes = Hex.bytes(hex) else {
+    guard let bytes = try? Hex.parse(hex) else {
       throw UsageError("--expect '\(hex)': expected echo, none, or pairs of hex digits", arguments.command)
     }
     return .bytes(bytes)

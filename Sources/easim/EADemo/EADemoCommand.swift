@@ -78,7 +78,7 @@ extension EADemoCommand {
       guard !words.isEmpty else { throw EADemoCommandError("nothing to send: string TEXT") }
       self = .send(Array(words.utf8))
     case "hex":
-      do { self = .send(try HexText.parse(rest)) } catch { throw EADemoCommandError("hex \(rest): \(error)") }
+      do { self = .send(try Hex.parse(rest)) } catch { throw EADemoCommandError("hex \(rest): \(error)") }
       if self == .send([]) { throw EADemoCommandError("nothing to send: hex BYTES, such as hex 01 02 ff") }
     default: self = try Self.words(name, rest.split { $0 == " " || $0 == "\t" }.map(String.init))
     }

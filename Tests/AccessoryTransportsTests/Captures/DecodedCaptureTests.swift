@@ -22,7 +22,7 @@ import Testing
 
   private static func text(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator: "\n").utf8) }
 
-  private static func raw(_ hex: [String]) throws -> [UInt8] { try hex.flatMap { try HexText.parse($0) } }
+  private static func raw(_ hex: [String]) throws -> [UInt8] { try hex.flatMap { try Hex.parse($0) } }
 
   @Test func rawBytesAndHexTellTheSame() throws {
     let raw = try DecodedCapture(try Self.raw(Self.vectors))

@@ -10,7 +10,7 @@ import IAP2
 /// ```
 struct OneEnd<Role: Peer & ~Copyable>: ~Copyable {
   var peer: Role
-  var now = WireTime(nanoseconds: 0)
+  var now = Instant(nanoseconds: 0)
   /// Everything told and not yet taken by ``told()``.
   private var events: [PeerEvent] = []
 
@@ -47,7 +47,7 @@ struct OneEnd<Role: Peer & ~Copyable>: ~Copyable {
 
   /// Lets time pass, with a call at each deadline; what is sent meanwhile, each with its time in milliseconds.
   @discardableResult mutating func passes(_ milliseconds: Int64) -> [String] {
-    let end = WireTime(nanoseconds: now.nanoseconds + milliseconds * 1_000_000)
+    let end = Instant(nanoseconds: now.nanoseconds + milliseconds * 1_000_000)
     var packets: [String] = []
     var calls = 0
     while let due = peer.deadline, due <= end {

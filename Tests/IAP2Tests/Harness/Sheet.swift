@@ -84,6 +84,6 @@ enum Sheet {
   }
 }
 
-extension WireTime {
-  static func milliseconds(_ count: Int64) -> WireTime { WireTime(nanoseconds: count * 1_000_000) }
+extension Instant {
+  static func milliseconds(_ count: Int64) -> Instant { Instant(nanoseconds: count * 1_000_000) }
 }

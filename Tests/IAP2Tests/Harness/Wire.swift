@@ -5,7 +5,7 @@ import IAP2
 struct Wire: ~Copyable {
   var accessory: AccessoryPeer
   var device: DevicePeer
-  var now = WireTime(nanoseconds: 0)
+  var now = Instant(nanoseconds: 0)
   /// One line per packet: "A SYN …" from the accessory, "D …" from the device.
   var lines: [String] = []
   /// Whether packets are written down; a hundred thousand of them need not be.

@@ -4,7 +4,7 @@ import Testing
 /// The messages a device volunteers and answers with, against bytes written out from the sheet.
 @Suite struct DeviceUpdateTests {
   func message(_ hex: String) -> ControlMessage {
-    let bytes = Hex.bytes(hex) ?? []
+    let bytes = (try? Hex.parse(hex)) ?? []
     return ControlMessage(MessageID(rawValue: UInt16(bytes[4]) << 8 | UInt16(bytes[5])), body: Array(bytes[6...]))
   }
 

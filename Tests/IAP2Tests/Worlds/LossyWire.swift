@@ -23,14 +23,14 @@ struct LossyWire {
   }
 
   struct Flight {
-    let due: WireTime
+    let due: Instant
     let toDevice: Bool
     let bytes: [UInt8]
   }
 
   var weather: Weather
   /// Until then nothing comes through.
-  var cutUntil = WireTime(nanoseconds: 0)
+  var cutUntil = Instant(nanoseconds: 0)
   private(set) var flights: [Flight] = []
 
   init(weather: Weather) {
@@ -38,9 +38,9 @@ struct LossyWire {
   }
 
   /// When the next packet arrives.
-  var deadline: WireTime? { flights.map(\.due).min() }
+  var deadline: Instant? { flights.map(\.due).min() }
 
-  mutating func send(_ bytes: [UInt8], toDevice: Bool, now: WireTime, _ dice: inout Dice) {
+  mutating func send(_ bytes: [UInt8], toDevice: Bool, now: Instant, _ dice: inout Dice) {
     if now < cutUntil || dice.chance(weather.loss) { return }
     for _ in 0..<(dice.chance(weather.doubling) ? 2 : 1) {
       var copy = bytes
@@ -51,7 +51,7 @@ struct LossyWire {
   }
 
   /// Takes the packets that have arrived by `now`, in the order they were sent.
-  mutating func arrivals(now: WireTime) -> [Flight] {
+  mutating func arrivals(now: Instant) -> [Flight] {
     let arrived = flights.filter { $0.due <= now }
     if !arrived.isEmpty { flights.removeAll { $0.due <= now } }
     return arrived

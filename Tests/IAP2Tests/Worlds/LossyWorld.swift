@@ -9,7 +9,7 @@ import IAP2
 struct LossyWorld: ~Copyable {
   var accessory: AccessoryPeer
   var device: DevicePeer
-  private(set) var now = WireTime(nanoseconds: 0)
+  private(set) var now = Instant(nanoseconds: 0)
   private var dice: Dice
   private var wire: LossyWire
   private var accessoryWatch: WindowWatch
@@ -20,9 +20,9 @@ struct LossyWorld: ~Copyable {
   /// The first invariant that did not hold.
   private(set) var problem: String?
   /// The last packets, kept to be shown when something is wrong: when, ">" to the device or "<" from it, "." arrived.
-  private var recent: [(now: WireTime, sign: String, bytes: [UInt8])] = []
-  private var nextAct = WireTime.milliseconds(0)
-  private let trouble = WireTime.milliseconds(10_000)
+  private var recent: [(now: Instant, sign: String, bytes: [UInt8])] = []
+  private var nextAct = Instant.milliseconds(0)
+  private let trouble = Instant.milliseconds(10_000)
   private var isFair = false
 
   /// The bytes of one direction of one session: the n-th is always the same.
@@ -94,7 +94,7 @@ struct LossyWorld: ~Copyable {
     return "it never comes to rest"
   }
 
-  private func nextTime() -> WireTime? {
+  private func nextTime() -> Instant? {
     [wire.deadline, accessory.deadline, device.deadline, isFair ? nil : min(nextAct, trouble)].compactMap { $0 }.min()
   }
 

@@ -18,7 +18,7 @@ public enum FuzzedWire {
     }
     var device = DevicePeer()
     play(bytes, to: &device) { peer, event in
-      let now = WireTime(nanoseconds: 0)
+      let now = Instant(nanoseconds: 0)
       switch event {
       case .certificateReceived: peer.challenge([4, 5, 6], now: now)
       case .responseReceived: peer.concludeAuthentication(accepted: true, now: now)
@@ -37,7 +37,7 @@ public enum FuzzedWire {
   private static func play<P: Peer & ~Copyable>(
     _ program: [UInt8], to peer: inout P, answer: (inout P, PeerEvent) -> Void
   ) {
-    var now = WireTime(nanoseconds: 0)
+    var now = Instant(nanoseconds: 0)
     var rest = program[...]
     var acknowledged: UInt8 = 0
     var sequence: UInt8 = 0
@@ -84,13 +84,13 @@ public enum FuzzedWire {
         payloadCount: payload.count), payload: payload)
   }
 
-  private static func feed<P: Peer & ~Copyable>(_ bytes: [UInt8], _ peer: inout P, _ now: WireTime) {
+  private static func feed<P: Peer & ~Copyable>(_ bytes: [UInt8], _ peer: inout P, _ now: Instant) {
     peer.receive(bytes.span.bytes, now: now)
   }
 
   /// Drains the peer, and learns the number that it waits to see acknowledged.
   private static func settle<P: Peer & ~Copyable>(
-    _ peer: inout P, _ now: WireTime, _ acknowledged: inout UInt8, _ answer: (inout P, PeerEvent) -> Void
+    _ peer: inout P, _ now: Instant, _ acknowledged: inout UInt8, _ answer: (inout P, PeerEvent) -> Void
   ) {
     var inbox: [UInt8] = []
     for _ in 0..<1_000 {

@@ -1,3 +1,4 @@
+import AccessoryCore
 import Glibc
 import TestSupport
 
@@ -83,11 +84,9 @@ final class Soaker {
 
   // MARK: The system
 
-  static var now: Double {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-  }
+  private static let clock = MonotonicClock()
+
+  static var now: Double { clock.now.seconds }
 
   /// Real time passes by itself; a signal ends the pause.
   private static func pause(milliseconds: Int32) {

@@ -8,7 +8,7 @@ struct PeerPair: ~Copyable {
   var device: DevicePeer
   /// The one open session.
   private(set) var session: UInt16 = 0
-  let now = WireTime(nanoseconds: 0)
+  let now = Instant(nanoseconds: 0)
   /// The bytes on their way from one to the other.
   private var wire: [UInt8] = []
   private var inbox: [UInt8] = []

@@ -62,9 +62,8 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
   private let sending = OneAtATime()
   private var child: ChildProcess?
   private var lines = LineSplitter()
-  /// Printed and not taken by the session yet, from `head` on.
-  private var unsent: [UInt8] = []
-  private var head = 0
+  /// Printed and not taken by the session yet.
+  private var unsent = ByteQueue()
   /// Whether the program's input took less than there was.
   private var inputWaits = false
   /// How the program ended, while its last bytes still wait for the session.
@@ -105,8 +104,8 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
   }
 
   func session(_ session: Session, endedWith end: SessionEnd) {
-    unheard += unsent.count - head
-    (unsent, head) = ([], 0)
+    unheard += unsent.count
+    unsent = ByteQueue()
     child?.resumeOutput()
     child?.terminate(grace: grace)
     if !inputWaits { child?.closeInput() }
@@ -122,17 +121,17 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
       unheard += bytes.byteCount - taken
       return
     }
-    bytes.extracting(taken..<bytes.byteCount).withUnsafeBytes { unsent.append(contentsOf: $0) }
+    unsent.append(bytes.extracting(taken..<bytes.byteCount))
     child.pauseOutput()
   }
 
   private func sendUnsent() {
-    let (bytes, start) = (unsent, head)
-    let taken = session.write(bytes.span.bytes.extracting(start..<bytes.count))
+    // A copy is written, because the session may end meanwhile and empty the queue.
+    let bytes = unsent
+    let taken = bytes.withBytes { session.write($0) }
     guard session.isOpen else { return }
-    head = start + taken
-    guard head == unsent.count else { return }
-    (unsent, head) = ([], 0)
+    unsent.removeFirst(taken)
+    guard unsent.isEmpty else { return }
     child?.resumeOutput()
     finishIfDone()
   }

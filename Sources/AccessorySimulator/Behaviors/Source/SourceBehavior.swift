@@ -28,9 +28,8 @@ public struct SourceBehavior: AccessoryBehavior {
     private let loop: any EventLoop
     private var pacer: SourcePacer
     private var pattern: SourcePattern
-    /// Made and not taken yet, from `head` on.
-    private var piece: [UInt8] = []
-    private var head = 0
+    /// Made and not taken yet.
+    private var piece = ByteQueue()
     private var timer: LoopTimer?
     private let sending = OneAtATime()
 
@@ -56,17 +55,13 @@ public struct SourceBehavior: AccessoryBehavior {
 
     private func sendWhatIsAllowed() {
       while pacer.allowance > 0 {
-        if head == piece.count {
-          piece.removeAll(keepingCapacity: true)
-          head = 0
-          pattern.append(min(pacer.allowance, Self.pieceLimit), to: &piece)
-        }
+        if piece.isEmpty { piece.refill { pattern.append(min(pacer.allowance, Self.pieceLimit), to: &$0) } }
         // A piece that was made before the session held the source back may be longer than what is allowed now.
-        let end = min(piece.count, head + pacer.allowance)
-        let taken = session.write(piece.span.bytes.extracting(head..<end))
+        let allowed = min(piece.count, pacer.allowance)
+        let taken = piece.withBytes { session.write($0.extracting(first: allowed)) }
+        piece.removeFirst(taken)
         pacer.took(taken, now: loop.now)
-        head += taken
-        if head < end {
+        if taken < allowed {
           pacer.hold()
           return
         }

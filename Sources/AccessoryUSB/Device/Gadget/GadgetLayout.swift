@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// What is made in configfs for a gadget: folders, files and a link, in the order in which the kernel wants them.
 struct GadgetLayout: Equatable {
   enum Step: Equatable {
@@ -52,7 +54,6 @@ struct GadgetLayout: Equatable {
   }
 
   private static func hex(_ number: UInt16) -> String {
-    let digits = String(number, radix: 16)
-    return "0x" + String(repeating: "0", count: 4 - digits.count) + digits
+    "0x" + Hex.number(number, uppercase: false)
   }
 }

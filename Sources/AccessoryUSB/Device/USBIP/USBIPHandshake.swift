@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// What a client may ask of a USB/IP server before it has a device, and the answers. All numbers are big-endian.
 enum USBIPHandshake: Equatable {
   /// Which devices there are.
@@ -97,8 +99,9 @@ enum USBIPError: Error, Equatable, CustomStringConvertible {
 
   var description: String {
     switch self {
-    case .version(let number): "it speaks USB/IP version \(Self.hex(number)), and this is \(Self.hex(0x0111))"
-    case .code(let number): "it asks for operation \(Self.hex(number)), and there are 8003 (import) and 8005 (list)"
+    case .version(let number): "it speaks USB/IP version \(Hex.number(number, uppercase: false)), and this is 0111"
+    case .code(let number):
+      "it asks for operation \(Hex.number(number, uppercase: false)), and there are 8003 (import) and 8005 (list)"
     case .command(let number): "it sends command \(number), and there are 1 (submit) and 2 (unlink)"
     case .direction(let number): "it names direction \(number), and there are 0 (out) and 1 (in)"
     case .endpoint(let number): "it names endpoint \(number), and they end at 15"
@@ -108,11 +111,6 @@ enum USBIPError: Error, Equatable, CustomStringConvertible {
     case .tooSlow: "it connected and asked for nothing"
     case .takesNoAnswer: "it asked and does not take the answer"
     }
-  }
-
-  private static func hex(_ number: UInt16) -> String {
-    let digits = String(number, radix: 16)
-    return String(repeating: "0", count: 4 - digits.count) + digits
   }
 }
 

@@ -47,8 +47,7 @@ final class USBIPImport: BulkCarrier {
   /// The beginning of a request whose end has not come.
   @exclusivity(unchecked) private var inbox: [UInt8] = []
   /// Answers on their way to the connection.
-  @exclusivity(unchecked) private var outbox: [UInt8] = []
-  @exclusivity(unchecked) private var outboxHead = 0
+  @exclusivity(unchecked) private var outbox = ByteQueue()
   @exclusivity(unchecked) private var isOver = false
   @exclusivity(unchecked) private var isReceiving = false
   /// Whether another request lies behind the one that is handled.
@@ -119,15 +118,11 @@ final class USBIPImport: BulkCarrier {
   /// Sends what waits for the connection.
   func flush() {
     guard !isOver else { return }
-    while outboxHead < outbox.count {
-      let taken = connection.send(outbox.span.bytes.extracting(outboxHead..<outbox.count))
-      if taken == 0 { break }
-      advance(taken)
-    }
+    while !outbox.isEmpty, outbox.consume({ connection.send($0) }) > 0 {}
   }
 
   /// Whether the client takes so few answers that no more of its requests are to be read.
-  var isBehind: Bool { outbox.count - outboxHead > Self.mostAnswers }
+  var isBehind: Bool { outbox.count > Self.mostAnswers }
 
   /// There is room on the connection again.
   func writable() {
@@ -192,12 +187,12 @@ final class USBIPImport: BulkCarrier {
     case .chosen(let interface, let alternate): choose(alternate, of: interface)
     }
     switch answer {
-    case .stall: USBIPRequest.answer(submission.sequence, status: Status.stalled, count: 0, into: &outbox)
+    case .stall: self.answer(submission.sequence, status: Status.stalled)
     case .data(let bytes):
       let data = submission.isIncoming ? bytes.prefix(submission.length) : []
       let count = submission.isIncoming ? data.count : submission.length
-      USBIPRequest.answer(submission.sequence, status: 0, count: count, into: &outbox)
-      outbox += data
+      self.answer(submission.sequence, count: count)
+      outbox.append(contentsOf: data)
     }
   }
 
@@ -255,7 +250,7 @@ final class USBIPImport: BulkCarrier {
     let wasRead = main.isRead
     let wasPending = lines.contains { $0.unlink(victim) }
     if wasRead, !main.isRead, main.pipe != nil { quiet?.arm(at: loop.now + Self.hostPatience) }
-    USBIPRequest.unlinked(sequence, wasPending: wasPending, into: &outbox)
+    outbox.write { USBIPRequest.unlinked(sequence, wasPending: wasPending, into: &$0) }
   }
 
   private func serve(_ line: USBIPLine) {
@@ -284,10 +279,10 @@ final class USBIPImport: BulkCarrier {
   // MARK: Answers
 
   /// Whether bytes may go to the host.
-  private var hasRoom: Bool { outbox.count - outboxHead < Self.fullOutbox }
+  private var hasRoom: Bool { outbox.count < Self.fullOutbox }
 
   private func answer(_ sequence: UInt32, status: Int32 = 0, count: Int = 0) {
-    USBIPRequest.answer(sequence, status: status, count: count, into: &outbox)
+    outbox.write { USBIPRequest.answer(sequence, status: status, count: count, into: &$0) }
   }
 
   /// Gives the host bytes. They go out from where they lie, with all answers before them; but while more requests are at
@@ -296,26 +291,13 @@ final class USBIPImport: BulkCarrier {
     answer(sequence, count: piece.byteCount)
     var taken = 0
     if !isMoreToCome {
-      let heads = outbox.count - outboxHead
-      let sent = connection.send(outbox.span.bytes.extracting(outboxHead..<outbox.count), then: piece)
-      advance(min(sent, heads))
-      taken = max(0, sent - heads)
+      outbox.consume { answers in
+        let sent = connection.send(answers, then: piece)
+        taken = max(0, sent - answers.byteCount)
+        return sent - taken
+      }
     }
-    if taken < piece.byteCount {
-      piece.extracting(taken..<piece.byteCount).withUnsafeBytes { outbox.append(contentsOf: $0) }
-    }
-  }
-
-  /// The connection has taken so much of the outbox.
-  private func advance(_ count: Int) {
-    outboxHead += count
-    if outboxHead == outbox.count {
-      outbox.removeAll(keepingCapacity: true)
-      outboxHead = 0
-    } else if outboxHead >= Self.mostAnswers {
-      outbox.removeFirst(outboxHead)
-      outboxHead = 0
-    }
+    if taken < piece.byteCount { outbox.append(piece.extracting(taken..<piece.byteCount)) }
   }
 
   // MARK: The pipes

@@ -1,0 +1,17 @@
+import Glibc
+
+/// The system's monotonic clock, counted from when this value was made, so that instants stay small enough to read.
+package struct MonotonicClock: Sendable {
+  private let origin = Self.reading
+
+  package init() {}
+
+  /// The time since the clock was made.
+  package var now: Instant { Instant(nanoseconds: Self.reading - origin) }
+
+  private static var reading: Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+}

@@ -1,0 +1,61 @@
+/// A point in time: nanoseconds since an origin that each event loop chooses.
+///
+/// Protocol machines and timers take the time as a parameter, so a virtual loop can run a week in a second. Instants of
+/// different loops must not be compared.
+public struct Instant: Comparable, Hashable, Sendable {
+  /// Nanoseconds since the loop's origin.
+  public var nanoseconds: Int64
+
+  /// Makes an instant from nanoseconds since the loop's origin.
+  @inlinable
+  public init(nanoseconds: Int64) {
+    self.nanoseconds = nanoseconds
+  }
+
+  /// The loop's origin.
+  @inlinable public static var origin: Instant { Instant(nanoseconds: 0) }
+
+  /// Later than every deadline.
+  @inlinable public static var distantFuture: Instant { Instant(nanoseconds: .max) }
+
+  /// Seconds since the origin, for output.
+  public var seconds: Double { Double(nanoseconds) / 1e9 }
+
+  /// The earlier of two instants comes first.
+  @inlinable
+  public static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
+
+  /// Whether both are the same instant.
+  @inlinable
+  public static func == (left: Instant, right: Instant) -> Bool { left.nanoseconds == right.nanoseconds }
+
+  /// The instant `duration` later; ``distantFuture`` if that overflows.
+  @inlinable
+  public static func + (instant: Instant, duration: Duration) -> Instant {
+    let (sum, overflows) = instant.nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
+    return overflows ? .distantFuture : Instant(nanoseconds: sum)
+  }
+
+  /// How long after `earlier` this instant is.
+  @inlinable
+  public static func - (later: Instant, earlier: Instant) -> Duration {
+    .nanoseconds(later.nanoseconds - earlier.nanoseconds)
+  }
+}
+
+extension Duration {
+  /// This duration in whole nanoseconds, clamped to what 64 bits can hold (292 years).
+  public var wholeNanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (product, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    if overflows { return seconds < 0 ? .min : .max }
+    let (sum, carries) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
+    return carries ? (seconds < 0 ? .min : .max) : sum
+  }
+
+  /// This duration in seconds, for output.
+  public var inSeconds: Double {
+    let (seconds, attoseconds) = components
+    return Double(seconds) + Double(attoseconds) * 1e-18
+  }
+}

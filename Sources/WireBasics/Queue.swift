@@ -1,0 +1,153 @@
+/// Elements that are taken from the front in the order in which they were appended.
+///
+/// An array whose memory is reused: a queue that is emptied now and then does not allocate in a steady state, and taking
+/// from the front costs the same however long the queue is. Index 0 is the front.
+///
+/// ```swift
+/// var queue = Queue<Int>()
+/// queue.append(1)
+/// queue.append(2)
+/// queue.popFirst()   // 1
+/// ```
+///
+/// A removed element is released when its place is reused, not at once.
+public struct Queue<Element> {
+  @usableFromInline var elements: [Element] = []
+  /// Where the front lies. Invariant: 0 when the queue is empty.
+  @usableFromInline var head = 0
+
+  /// An empty queue.
+  @inlinable
+  public init() {}
+
+  /// How many elements there are.
+  @inlinable public var count: Int { elements.count - head }
+
+  /// Whether there are none.
+  @inlinable public var isEmpty: Bool { elements.isEmpty }
+
+  /// The front; nil when the queue is empty.
+  @inlinable public var first: Element? { isEmpty ? nil : elements[head] }
+
+  /// The newest element; nil when the queue is empty.
+  @inlinable public var last: Element? { elements.last }
+
+  /// The element at `index`, counted from the front.
+  @inlinable
+  public subscript(index: Int) -> Element {
+    get { elements[head + index] }
+    _modify { yield &elements[head + index] }
+  }
+
+  /// Adds an element at the end.
+  @inlinable
+  public mutating func append(_ element: Element) {
+    reclaim()
+    elements.append(element)
+  }
+
+  /// Removes and returns the front; nil when the queue is empty.
+  @inlinable
+  public mutating func popFirst() -> Element? {
+    if isEmpty { return nil }
+    // The usual case in a queue that is drained after every event: the element moves out, and nothing is copied.
+    if elements.count == 1 { return elements.removeLast() }
+    let front = elements[head]
+    head += 1
+    if head == elements.count { removeAll() }
+    return front
+  }
+
+  /// Removes `count` elements from the front.
+  @inlinable
+  public mutating func removeFirst(_ count: Int) {
+    precondition(count >= 0 && count <= self.count, "a queue cannot lose more than it holds")
+    head += count
+    if head == elements.count { removeAll() }
+  }
+
+  /// Removes everything and keeps the memory.
+  @inlinable
+  public mutating func removeAll() {
+    elements.removeAll(keepingCapacity: true)
+    head = 0
+  }
+
+  /// Makes room for `count` elements in a queue that has no memory yet.
+  @inlinable
+  public mutating func reserveFirst(_ count: Int) {
+    if elements.capacity == 0 { elements.reserveCapacity(count) }
+  }
+
+  /// Moves the elements to the start of the memory when at least half of it is used up. The elements that move are
+  /// fewer than those removed since the last time, so appending stays cheap.
+  @inlinable
+  mutating func reclaim() {
+    if head > 0, head * 2 >= elements.count {
+      elements.removeSubrange(..<head)
+      head = 0
+    }
+  }
+}
+
+extension Queue: Sendable where Element: Sendable {}
+extension Queue: Equatable where Element: Equatable {
+  /// Whether both hold the same elements.
+  public static func == (left: Queue, right: Queue) -> Bool {
+    left.elements[left.head...] == right.elements[right.head...]
+  }
+}
+
+/// Bytes that wait to be sent or read.
+public typealias ByteQueue = Queue<UInt8>
+
+extension Queue where Element == UInt8 {
+  /// Adds bytes at the end.
+  @inlinable
+  public mutating func append(_ bytes: RawSpan) {
+    reclaim()
+    bytes.withUnsafeBytes { elements.append(contentsOf: $0) }
+  }
+
+  /// Adds bytes at the end.
+  @inlinable
+  public mutating func append(contentsOf bytes: some Collection<UInt8>) {
+    reclaim()
+    elements.append(contentsOf: bytes)
+  }
+
+  /// A copy of the bytes at `range`, counted from the front.
+  @inlinable
+  public func copy(_ range: Range<Int>) -> [UInt8] {
+    withBytes { $0.extracting(range).withUnsafeBytes { [UInt8]($0) } }
+  }
+
+  /// Shows all bytes to `body`.
+  @inlinable
+  public func withBytes<Result>(_ body: (RawSpan) -> Result) -> Result {
+    body(elements.span.bytes.extracting(head..<elements.count))
+  }
+
+  /// Offers all bytes to `body`, which returns how many it is done with; those are removed. Returns that number.
+  @inlinable
+  @discardableResult
+  public mutating func consume(_ body: (RawSpan) -> Int) -> Int {
+    let count = withBytes(body)
+    removeFirst(count)
+    return count
+  }
+
+  /// Lets `body` replace the memory of an empty queue with an array of bytes, which it then holds.
+  @inlinable
+  public mutating func refill(_ body: (inout [UInt8]) -> Void) {
+    precondition(isEmpty, "only an empty queue can be refilled")
+    body(&elements)
+  }
+
+  /// Writes at the end through `body`, which appends to an array.
+  @inlinable
+  public mutating func write(_ body: (inout [UInt8]) -> Void) {
+    reclaim()
+    body(&elements)
+  }
+}
