@@ -1,5 +1,3 @@
-import AccessoryCore
-
 /// Strings and numbers.
 extension JSON5Scanner {
   // MARK: Strings

@@ -1,5 +1,3 @@
-import AccessoryCore
-
 /// The bytes of a JSON5 document and a place in them: blanks, comments, identifiers, and where one is.
 ///
 /// Invariant: after ``checkEncoding()`` the bytes are UTF-8 and the index stands on the first byte of a scalar or at
