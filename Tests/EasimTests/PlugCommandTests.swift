@@ -191,7 +191,7 @@ private final class OddServer {
     /// The next bytes, so many of them, or fewer when it hung up.
     func receive(_ count: Int) -> [UInt8] {
       var bytes = [UInt8](repeating: 0, count: count)
-      let read = recv(descriptor, &bytes, count, Int32(MSG_WAITALL.rawValue))
+      let read = recv(descriptor, &bytes, count, Int32(MSG_WAITALL))
       return Array(bytes.prefix(max(0, read)))
     }
 

@@ -62,7 +62,7 @@ public final class USBCable {
 
   private func deviceHungUp() {
     main?.deviceHungUp()
-    for side in sides.values { side.deviceHungUp() }
+    for channel in nativeChannels.values { channel.deviceHungUp() }
   }
 
   // MARK: Native transport
