@@ -319,7 +319,7 @@ import Testing
     ),
     (
       "{ type: 'script', rules: [{ request: { hex: '0' } }] }",
-      "f:9:55: behavior.rules[0].request.hex: a byte is two hex digits, and the last one has only one"
+      "f:9:55: behavior.rules[0].request.hex: a byte is two hex digits, but the last one has only one"
     ),
     ("{ type: 'script', rules: [{ request: {} }] }", "f:9:48: behavior.rules[0].request: the key 'hex' is missing"),
     ("{ type: 'script', rules: [{}] }", "f:9:37: behavior.rules[0]: the key 'request' is missing"),

@@ -54,7 +54,7 @@ import Testing
     var watch = linkThatIsUp()
     #expect(send(11, &watch) == nil)
     #expect(send(12, &watch) == nil)
-    #expect(send(13, &watch) == "has packets 11 to 13 unacknowledged, and the other end takes 2")
+    #expect(send(13, &watch) == "has packets 11 to 13 unacknowledged; the other end accepts 2")
   }
 
   @Test func aPacketSentAgainTakesNoRoom() {
@@ -72,7 +72,7 @@ import Testing
   @Test func aPacketThatIsTooLongIsNoticed() {
     var watch = linkThatIsUp()
     #expect(send(11, bytes: 30, &watch) == nil)
-    #expect(send(12, bytes: 31, &watch) == "sent a packet of 41 bytes, and the other end takes 40")
+    #expect(send(12, bytes: 31, &watch) == "sent a packet of 41 bytes; the other end accepts 40")
   }
 
   @Test func aNumberLeftOutIsNoticedOnce() {

@@ -103,7 +103,7 @@ public final class KernelPlugs {
       switch answer {
       case .failure(let problem): note(problem, of: nil)
       case .success(let offers):
-        if offers.isEmpty { trouble = .failed("it has none") }
+        if offers.isEmpty { trouble = .failed("the server has no accessory") }
         refused = refused.filter { offers.contains($0.value) }
         askFor(offers[...])
       }

@@ -21,7 +21,7 @@ import Testing
     ("lst", "unknown command 'lst', did you mean 'list'?"),
     ("frobnicate", "unknown command 'frobnicate', try 'help'"),
     ("string", "nothing to send: string TEXT"), ("hex", "nothing to send: hex BYTES, such as hex 01 02 ff"),
-    ("hex 0", "hex 0: a byte is two hex digits, and the last one has only one"),
+    ("hex 0", "hex 0: a byte is two hex digits, but the last one has only one"),
     ("show two", "show 'two': expected a number from 1"), ("wait -1", "wait '-1': expected a number from 1"),
     ("wait", "expected wait connect|disconnect|N"), ("quit now", "expected quit"),
   ]) func whatIsNoneSaysWhatToTypeInstead(line: String, expected: String) {
