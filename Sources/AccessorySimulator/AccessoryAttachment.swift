@@ -40,7 +40,8 @@ final class AccessoryAttachment: ConnectionOwner {
     self.answersAuthentication = answersAuthentication
     staleBytes = prepared.staleBytes.map { StaleBytes(limit: $0.count("count")) }
     var peer = AccessoryPeer(
-      identification: prepared.identification(isWhole: isWhole, hasNativeChannels: cable.hasNativeChannels), settings: link)
+      identification: prepared.identification(isWhole: isWhole, hasNativeChannels: cable.hasNativeChannels),
+      settings: link)
     peer.identifiesAtOnce = prepared.oddIdentification == nil
     connection = Connection(peer: peer, cable: cable, on: loop)
   }

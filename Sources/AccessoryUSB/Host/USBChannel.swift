@@ -6,17 +6,18 @@ import CLibUSB
 /// Several transfers are in flight each way, so that the bus never waits for this program. Everything libusb reports is
 /// queued while its events are handled and judged after, so no handler ever runs inside libusb.
 ///
-/// **Trouble.** A halted endpoint is cleared, and an error on the wire is tried again, each after the other transfers of
-/// that direction are back, so that the order of the bytes holds; after ``mostFailures`` in a row the channel fails. A
-/// device that is unplugged ends it with ``ChannelEnd/lost(_:)``, after what it sent was delivered, or at once while reading
-/// is paused. libusb reports the unplugging for transfers in flight; when there are none, the device's descriptor does.
+/// **Trouble.** A halted endpoint is cleared, and an error on the wire is tried again, each after the other transfers
+/// of that direction are back, so that the order of the bytes holds; after ``mostFailures`` in a row the channel fails.
+/// A device that is unplugged ends it with ``ChannelEnd/lost(_:)``, after what it sent was delivered, or at once while
+/// reading is paused. libusb reports the unplugging for transfers in flight; when there are none, the device's
+/// descriptor does.
 ///
-/// **Native transport.** Its endpoints come into being when the alternate setting has been chosen, which blocks and so is
-/// done elsewhere; until ``opened(_:)`` what is sent waits. An accessory that ends a session has no other word for it
-/// than a halt, so one that is there again right after it was cleared ends the channel in order.
+/// **Native transport.** Its endpoints come into being when the alternate setting has been chosen, which blocks and so
+/// is done elsewhere; until ``opened(_:)`` what is sent waits. An accessory that ends a session has no other word for
+/// it than a halt, so one that is there again right after it was cleared ends the channel in order.
 ///
-/// **Closing.** What was taken still goes out, for as long as ``closingTime``; then the ``USBCable`` gives the interface
-/// back.
+/// **Closing.** What was taken still goes out, for as long as ``closingTime``; then the ``USBCable`` gives the
+/// interface back.
 public final class USBChannel: Channel {
   enum State {
     case made
@@ -57,8 +58,8 @@ public final class USBChannel: Channel {
   /// Called once, when nothing of libusb's points here any more and nobody hears.
   private var idle: ((USBChannel, AbandonedTransfers) -> Void)?
   let calls: BlockingUSBCalls
-  // Not checked for overlapping access, from here on: a channel belongs to one loop, and calls nobody while these change
-  // but libusb, which calls nobody back when it is given a transfer.
+  // Not checked for overlapping access, from here on: a channel belongs to one loop, and calls nobody while these
+  // change but libusb, which calls nobody back when it is given a transfer.
   @exclusivity(unchecked) var state = State.made
   @exclusivity(unchecked) var incoming = USBDirection()
   @exclusivity(unchecked) var outgoing = USBDirection()
@@ -260,7 +261,8 @@ public final class USBChannel: Channel {
 
   static let unplugged = ChannelEnd.lost("the accessory was unplugged")
 
-  /// The device's descriptor hung up. Transfers in flight will return with what they received, and report it themselves.
+  /// The device's descriptor hung up. Transfers in flight will return with what they received, and report it
+  /// themselves.
   func deviceHungUp() {
     if incoming.inFlight == 0, outgoing.inFlight == 0 { fail(Self.unplugged) }
   }
@@ -313,7 +315,9 @@ public final class USBChannel: Channel {
   /// What the main channel has in flight is taken back by the thread that gives the device back: the kernel lets nobody
   /// else use a device while it takes a transfer back, and behind USB/IP it asks another machine for each.
   func giveBackIfIdle() {
-    guard case .over = state, isOpen, !place.isNative || incoming.inFlight == 0 && outgoing.inFlight == 0 else { return }
+    guard case .over = state, isOpen, !place.isNative || incoming.inFlight == 0 && outgoing.inFlight == 0 else {
+      return
+    }
     guard let idle else { return }
     self.idle = nil
     loop.schedule(after: .zero) { [self] in

@@ -56,10 +56,12 @@ struct OptionSpec: Sendable {
   static let protocolName = OptionSpec(
     name: "--protocol", value: "P", summary: "protocol of the session; needed when several fit")
   static let infoPlist = OptionSpec(
-    name: "--info-plist", value: "FILE", summary: "use the protocols and background modes that this Info.plist declares")
+    name: "--info-plist", value: "FILE", summary: "use the protocols and background modes that this Info.plist declares"
+  )
   static let allProtocols = OptionSpec(
     name: "--all-protocols", summary: "ignore the declarations of the Info.plist")
-  static let allowRemote = OptionSpec(name: "--allow-remote", summary: "allow TCP connections to and from other machines")
+  static let allowRemote = OptionSpec(
+    name: "--allow-remote", summary: "allow TCP connections to and from other machines")
   static let seed = OptionSpec(
     name: "--seed", value: "N", summary: "random seed; the same seed gives the same run")
 }

@@ -32,7 +32,8 @@ private func runConsole(_ arguments: ParsedArguments, _ console: Console) throws
   let settings = try HostCommandContext.app(arguments)
   let address = try arguments.address(orBench: arguments.words.first)
   let stage = try Stage(console)
-  let front: any EADemoFront = Terminal.isThere && !console.isJSON ? EADemoScreenFront(console) : EADemoPipeFront(console)
+  let front: any EADemoFront =
+    Terminal.isThere && !console.isJSON ? EADemoScreenFront(console) : EADemoPipeFront(console)
   let options = try CableOptions(arguments, on: stage.loop) { front.tell($0) }
   var deviceSettings = DeviceSettings(authenticator: AccessoryVerifier())
   deviceSettings.peer.link.lineRate = options.faults.lineRate

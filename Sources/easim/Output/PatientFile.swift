@@ -31,7 +31,8 @@ enum PatientFile {
     switch ending {
     case .done(let opened) where opened.descriptor >= 0: return opened.descriptor
     case .done(let opened): throw UsageError("\(name): \(String(cString: strerror(opened.code)))", command)
-    case .stopped: throw AccessoryTarget.Refusal(code: .checkFailed, message: "\(name): stopped before it could be opened")
+    case .stopped:
+      throw AccessoryTarget.Refusal(code: .checkFailed, message: "\(name): stopped before it could be opened")
     case .timeIsOver:
       let other = flags & O_ACCMODE == O_RDONLY ? "writing" : "reading"
       let reason = isPipe(path) ? "nobody opened it for \(other)" : "it could not be opened"
