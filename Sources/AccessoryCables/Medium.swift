@@ -32,7 +32,7 @@ public protocol Medium: Sendable {
   /// Lists what is at an address now, without connecting to anything; nil where one must connect to know.
   func look(at address: Address) throws -> Sighting?
 
-  /// Whether accessories are told apart by their serial numbers before anybody connects, as on a bench.
+  /// Whether accessories are told apart by their serial numbers before a connection, as on a bench.
   var knowsSerialNumbers: Bool { get }
 
   /// Whether everything that was opened has been given back. A program waits for it before it ends.

@@ -13,7 +13,7 @@ import AccessoryTransports
 /// ```
 ///
 /// A cable whose iAP2 link never came up counts as a failure: each such attempt is an attachment that people see on both
-/// sides, so the pauses grow. After a link that was up, or an attempt that reached nobody, the pause is the shortest.
+/// sides, so the pauses grow. After a link that was up, or an attempt without an answer, the pause is the shortest.
 ///
 /// Invariant: there is a deadline in `waiting` and `lost` only.
 public struct Line: Equatable, Sendable {
@@ -97,7 +97,7 @@ public struct Line: Equatable, Sendable {
 
 /// How long to wait between two attempts at a cable.
 public struct RedialPauses: Equatable, Sendable {
-  /// After an attempt that reached nobody, and after a cable with a link.
+  /// After an attempt without an answer, and after a cable with a link.
   public var shortest: Duration
   /// At most, after cables without a link.
   public var longest: Duration
