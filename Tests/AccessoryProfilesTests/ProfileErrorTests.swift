@@ -311,6 +311,10 @@ import Testing
       "f:9:38: behavior.pattern: 'text' is not known here: expected 'counting', 'random'"
     ),
     ("{ type: 'exec' }", "f:9:11: behavior: the key 'command' is missing"),
+    (
+      "{ type: 'exec', command: 'a', environment: ['A', '1=2'] }",
+      "f:9:60: behavior.environment[1]: '1=2' is no variable: expected NAME or NAME=VALUE"
+    ),
     ("{ type: 'exec', command: '' }", "f:9:36: behavior.command: the command is empty"),
     ("{ type: 'exec', command: 'a', arguments: [1] }", "f:9:53: behavior.arguments[0]: expected text, found number 1"),
     (

@@ -51,7 +51,7 @@ import Testing
     expected.usb.manufacturerString = "m"
     expected.usb.productString = "p"
     expected.usb.serialString = "s"
-    expected.behavior = .exec(command: "python3", arguments: ["-u", "x.py"])
+    expected.behavior = .exec(.init("python3", ["-u", "x.py"], environment: ["KEY"]))
     expected.quirks = [try Quirk("no-status"), try Quirk("flicker,cycles=3,gap=1s")]
     #expect(profile == expected)
   }
@@ -86,8 +86,12 @@ import Testing
     ("'source'", .source(.init())), ("'source,rate=5,chunk=2,total=9'", .source(.init(rate: 5, chunk: 2, total: 9))),
     ("'source,pattern=random'", .source(.init(pattern: .random))),
     ("' source , text = 12 '", .source(.init(pattern: .text("12")))),
-    ("'exec:cat -n, 5'", .exec(command: "/bin/sh", arguments: ["-c", "cat -n, 5"])),
-    ("{ type: 'exec', command: 'cat' }", .exec(command: "cat", arguments: [])),
+    ("'exec:cat -n, 5'", .exec(.init("/bin/sh", ["-c", "cat -n, 5"]))),
+    ("{ type: 'exec', command: 'cat' }", .exec(.init("cat"))),
+    (
+      "{ type: 'exec', command: 'cat', environment: ['API_KEY', 'MODE=fast'] }",
+      .exec(.init("cat", environment: ["API_KEY", "MODE=fast"]))
+    ),
     (
       "{ type: 'script', rules: [{ request: 'é', response: { hex: 'ff 00' }, delay: '5ms' }, { request: 'b' }] }",
       .script(

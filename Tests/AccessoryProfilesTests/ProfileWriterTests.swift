@@ -112,7 +112,7 @@ import Testing
     case 0: return .sink(check: .random(using: &random))
     case 1: return .source(.init(rate: 7, chunk: 3, pattern: .text("tick\r\n"), total: 9))
     case 2: return .source(.init(pattern: .random))
-    case 3: return .exec(command: "sh", arguments: ["-c", "cat; exit 0"])
+    case 3: return .exec(.init("sh", ["-c", "cat; exit 0"], environment: .random(using: &random) ? ["A=1"] : []))
     case 4:
       let framings: [Script.Framing] = [.any, .fixed(4), .delimiter(bytes())]
       return .script(

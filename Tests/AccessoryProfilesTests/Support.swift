@@ -57,7 +57,7 @@ let everyKey = """
     usb: {
       vendor: 0xabcd, product: 2, manufacturerString: "m", productString: "p", serialString: "s", speed: "super",
     },
-    behavior: { type: "exec", command: "python3", arguments: ["-u", "x.py"] },
+    behavior: { type: "exec", command: "python3", arguments: ["-u", "x.py"], environment: ["KEY"] },
     quirks: ["no-status", { name: "flicker", cycles: 3, gap: "1s" }],
   }
   """

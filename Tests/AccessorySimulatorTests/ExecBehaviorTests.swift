@@ -27,7 +27,7 @@ import Testing
     _ script: String, grace: Duration = ExecBehavior.grace
   ) throws -> (BehaviorBench, SessionEar) {
     let bench = try BehaviorBench(
-      .echo, on: loop, playing: { _ in ExecBehavior("/bin/sh", ["-c", script], grace: grace) })
+      .echo, on: loop, playing: { _ in ExecBehavior(.init("/bin/sh", ["-c", script]), grace: grace) })
     wait("the accessory is shown") { bench.shown != nil }
     return (bench, try bench.open())
   }
@@ -60,7 +60,7 @@ import Testing
 
   @Test func aNameIsSoughtOnThePathAndTheSessionIsInTheEnvironment() throws {
     let bench = try BehaviorBench(
-      .exec(command: "sh", arguments: ["-c", "echo $EASIM_PROTOCOL $EASIM_SESSION"]), on: loop)
+      .exec(.init("sh", ["-c", "echo $EASIM_PROTOCOL $EASIM_SESSION"])), on: loop)
     wait("the accessory is shown") { bench.shown != nil }
     let ear = try bench.open()
     wait("the session ends") { ear.end != nil }
@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test func aProgramThatCannotBeStartedIsAWarningAndTheEndOfTheSession() throws {
-    let bench = try BehaviorBench(.exec(command: "/nowhere/at-all", arguments: []), on: loop)
+    let bench = try BehaviorBench(.exec(.init("/nowhere/at-all")), on: loop)
     wait("the accessory is shown") { bench.shown != nil }
     let ear = try bench.open()
     ear.send("x")
@@ -233,7 +233,7 @@ import Testing
 
   @Test func inInventedTimeThereAreNoPrograms() throws {
     let loop = VirtualLoop()
-    let bench = try BehaviorBench(.exec(command: "cat", arguments: []), on: loop)
+    let bench = try BehaviorBench(.exec(.init("cat")), on: loop)
     try loop.advance(by: .seconds(1))
     let ear = try bench.open()
     try loop.advance(by: .seconds(1))

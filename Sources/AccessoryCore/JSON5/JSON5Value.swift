@@ -37,7 +37,10 @@ public struct JSON5Value: Equatable, Sendable {
   }
 
   /// Where the value at a path such as `protocols[1].name` stands; where there is none, the nearest value around it.
-  public func position(at path: String) -> SourcePosition {
+  public func position(at path: String) -> SourcePosition { nearest(to: path).position }
+
+  /// The value at a path; where there is none, the nearest value around it.
+  public func nearest(to path: String) -> JSON5Value {
     var value = self
     for step in path.split(whereSeparator: { $0 == "." || $0 == "[" }) {
       if step.hasSuffix("]"), let index = Int(step.dropLast()), case .array(let values) = value.content {
@@ -48,7 +51,7 @@ public struct JSON5Value: Equatable, Sendable {
         value = member
       }
     }
-    return value.position
+    return value
   }
 
   /// What the value is, for "expected text, found number 5".

@@ -35,19 +35,26 @@ public struct ProfileLibrary: Sendable {
   /// The profile that a reference names, ready to be numbered.
   public func template(_ reference: String) throws(SourceProblems) -> ProfileTemplate {
     let source = try find(reference)
-    return try ProfileReader.read(wholeTree(source, chain: []), name: source.name)
+    return try made(wholeTree(source, chain: []), name: source.name)
   }
 
   /// A profile from a text that is not in a file, such as standard input; it may extend profiles by name.
   public func template(text: [UInt8], file: String, name: String) throws(SourceProblems) -> ProfileTemplate {
     let source = Source(name: name, label: file, origin: .text, bytes: text)
-    return try ProfileReader.read(wholeTree(source, chain: []), name: name)
+    return try made(wholeTree(source, chain: []), name: name)
   }
 
   /// A profile from a tree that stands in another document; it may extend profiles by name.
   public func template(tree: JSON5Value, name: String) throws(SourceProblems) -> ProfileTemplate {
     let source = Source(name: name, label: name, origin: .text, bytes: [])
-    return try ProfileReader.read(laid(tree, of: source, chain: []), name: name)
+    return try made(laid(tree, of: source, chain: []), name: name)
+  }
+
+  private func made(_ tree: JSON5Value, name: String) throws(SourceProblems) -> ProfileTemplate {
+    let template = try ProfileReader.read(tree, name: name)
+    var profile = template.profile
+    profile.placePrograms(in: tree)
+    return ProfileTemplate(profile, warnings: template.warnings)
   }
 
   /// The text of a profile's file, as it was written, with its comments.

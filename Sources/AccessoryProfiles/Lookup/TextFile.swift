@@ -48,6 +48,32 @@ package enum TextFile {
     return String(cString: real)
   }
 
+  /// The folder that a file really is in; nil when the file is not there.
+  static func folder(of path: String) -> String? {
+    guard let real = realpath(path, nil) else { return nil }
+    defer { free(real) }
+    let text = String(cString: real)
+    guard let slash = text.lastIndex(of: "/"), slash != text.startIndex else { return "/" }
+    return String(text[..<slash])
+  }
+
+  /// Why a file may not name programs to run: someone else than this user, or root, could have written it. Nil when it may.
+  ///
+  /// As ssh and git have it: the file and its folder belong to this user or to root, and neither the group nor others may
+  /// write to them.
+  static func objection(toRunning path: String) -> String? {
+    guard let folder = folder(of: path) else { return "'\(Excerpt.of(path))' is no file whose owner can be checked" }
+    for place in [realPath(path), folder] {
+      var status = stat()
+      guard stat(place, &status) == 0 else { return "\(place) cannot be examined: \(String(cString: strerror(errno)))" }
+      if status.st_uid != geteuid(), status.st_uid != 0 { return "\(place) belongs to another user" }
+      if status.st_mode & (S_IWGRP | S_IWOTH) != 0 {
+        return "\(place) can be written by \(status.st_mode & S_IWOTH != 0 ? "everyone" : "its group")"
+      }
+    }
+    return nil
+  }
+
   /// The names in a directory, sorted; empty when it is not there or not readable.
   static func names(in directory: String) -> [String] {
     guard let stream = opendir(directory) else { return [] }

@@ -9,7 +9,7 @@ public enum Behavior: Equatable, Sendable {
   /// Answers requests by rules.
   case script(Script)
   /// Hands the bytes to a program's standard input, and sends back what it prints.
-  case exec(command: String, arguments: [String])
+  case exec(Program)
 
   /// The names that profiles and `--behavior` use.
   public static let names = ["echo", "sink", "source", "script", "exec"]

@@ -59,8 +59,12 @@ extension ProfileCheck {
         error("\(path).\(key)", "\(value) is not within \(range.lowerBound) to \(range.upperBound)")
       }
       if case .text("") = source.pattern { error("\(path).text", "an empty text cannot be sent over and over") }
-    case .exec(let command, _):
-      if command.isEmpty { error("\(path).command", "the command is empty") }
+    case .exec(let program):
+      if program.command.isEmpty { error("\(path).command", "the command is empty") }
+      for (index, variable) in program.environment.enumerated() {
+        guard let fault = Behavior.Program.fault(inVariable: variable) else { continue }
+        error("\(path).environment[\(index)]", fault)
+      }
     case .script(let script): checkScript(script, path: path)
     }
   }

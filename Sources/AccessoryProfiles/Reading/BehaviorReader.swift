@@ -7,7 +7,7 @@ extension Behavior {
     "sink": ObjectShape("behavior sink", ["type", "check"]),
     "source": ObjectShape("behavior source", ["type", "rate", "chunk", "pattern", "text", "total"]),
     "script": ObjectShape("behavior script", ["type", "framing", "rules", "otherwise"]),
-    "exec": ObjectShape("behavior exec", ["type", "command", "arguments"]),
+    "exec": ObjectShape("behavior exec", ["type", "command", "arguments", "environment"]),
   ]
   static let framingShape = ObjectShape("framing", ["delimiter", "fixed"])
   static let ruleShape = ObjectShape("rule", ["request", "response", "delay"])
@@ -78,7 +78,7 @@ extension Behavior {
       problems.error(at: position, path: path, "the command is missing: write 'exec:COMMAND'")
       return nil
     }
-    return .exec(command: "/bin/sh", arguments: ["-c", command])
+    return .exec(Program("/bin/sh", ["-c", command]))
   }
 
   /// What to write instead of the two behaviours that name and parameters cannot say.
@@ -123,7 +123,8 @@ extension Behavior {
   private static func exec(_ reader: ObjectReader) -> Behavior? {
     guard reader.require("command"), let command = reader.text("command") else { return nil }
     let arguments = (reader.array("arguments") ?? []).compactMap { reader.element($0) }
-    return .exec(command: command, arguments: arguments)
+    let environment = (reader.array("environment") ?? []).compactMap { reader.element($0) }
+    return .exec(Program(command, arguments, environment: environment))
   }
 
   // MARK: Scripts

@@ -84,8 +84,14 @@ extension Behavior {
       ]
       if let otherwise = script.otherwise { members.append(.init("otherwise", .bytes(otherwise))) }
       return members
-    case .exec(let command, let arguments):
-      return [.init("command", .text(command)), .init("arguments", .array(arguments.map { .text($0) }))]
+    case .exec(let program):
+      var members: [JSON5Member] = [
+        .init("command", .text(program.command)), .init("arguments", .array(program.arguments.map { .text($0) })),
+      ]
+      if !program.environment.isEmpty {
+        members.append(.init("environment", .array(program.environment.map { .text($0) })))
+      }
+      return members
     }
   }
 }

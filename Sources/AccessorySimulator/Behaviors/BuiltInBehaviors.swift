@@ -9,7 +9,7 @@ public enum BuiltInBehaviors {
     case .sink(let checks): SinkBehavior(checks: checks)
     case .source(let source): SourceBehavior(source)
     case .script(let script): ScriptBehavior(script)
-    case .exec(let command, let arguments): ExecBehavior(command, arguments)
+    case .exec(let program): ExecBehavior(program)
     }
   }
 }

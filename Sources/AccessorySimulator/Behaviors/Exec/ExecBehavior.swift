@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryProfiles
 import AccessorySessions
 import AccessoryTransports
 import IAP2
@@ -19,18 +20,22 @@ public struct ExecBehavior: AccessoryBehavior {
   /// How long a program may take to end by itself after its session.
   public static let grace = Duration.seconds(1)
 
-  private let command: ProcessCommand
+  private let program: Behavior.Program
   private let grace: Duration
 
-  /// A program, by its path or by a name that is sought on PATH.
-  public init(_ program: String, _ arguments: [String] = [], grace: Duration = Self.grace) {
-    command = ProcessCommand(program, arguments)
+  /// A program, by its path or by a name that is sought beside its profile and on PATH.
+  public init(_ program: Behavior.Program, grace: Duration = Self.grace) {
+    self.program = program
     self.grace = grace
   }
 
   /// A handler that has started the program.
   public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
-    var command = command
+    if let objection = program.origin.objection {
+      return refusal(
+        session, context, "\(objection), so the programs that it names are not run unless they are allowed")
+    }
+    var command = ProcessCommand(program.command, program.arguments)
     command.environment["EASIM_PROTOCOL"] = session.protocolName
     command.environment["EASIM_SESSION"] = String(session.id)
     guard let loop = context.loop as? any PollingLoop else {
@@ -46,7 +51,7 @@ public struct ExecBehavior: AccessoryBehavior {
   }
 
   private func refusal(_ session: Session, _ context: BehaviorContext, _ reason: String) -> any SessionHandler {
-    context.warn("\(command.program) is not run: \(reason)")
+    context.warn("\(program.command) is not run: \(reason)")
     // In a later turn, when the session has its handler.
     context.loop.schedule(after: .zero) { session.close("its program could not be run") }
     return SinkBehavior().makeHandler(for: session, in: context)
