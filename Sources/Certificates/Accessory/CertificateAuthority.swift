@@ -4,7 +4,7 @@ import CCrypto
 /// device trusts it.
 ///
 /// Its key comes from a seed that stands in this file, so that two processes agree about it without a file between
-/// them. For the same reason it proves nothing: anybody can sign with it.
+/// them. For the same reason it proves nothing: everyone has the key.
 ///
 /// ```swift
 /// print(CertificateAuthority.simulation.pem)   // for a tool that should trust simulated accessories

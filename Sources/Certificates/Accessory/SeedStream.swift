@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// Bytes that a seed decides, apart for each purpose: where simulated keys and serials come from.
 ///
 /// A hash and not `SeededRandom`, so that two labels or two seeds never share anything and any process in any version
@@ -20,5 +22,21 @@ struct SeedStream {
     var serial = bytes("serial", count: byteCount)
     serial[0] = serial[0] & 0x3F | 0x40
     return serial
+  }
+}
+
+extension SeededRandom {
+  /// The next `count` bytes, eight from each number.
+  mutating func bytes(_ count: Int) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: count) { output, filled in
+      while filled < count {
+        var word = next()
+        for _ in 0..<min(8, count - filled) {
+          output[filled] = UInt8(truncatingIfNeeded: word)
+          word >>= 8
+          filled += 1
+        }
+      }
+    }
   }
 }

@@ -1,4 +1,6 @@
-/// What an accessory answers authentication with: its coprocessor, simulated, recorded or a stub.
+import AccessoryCore
+
+/// What an accessory answers authentication with: its coprocessor, simulated or a stub.
 ///
 /// The accessory role asks it twice per attachment: for the certificate (message AA01) and for the response to the
 /// device's challenge (AA02 to AA03). It may be asked from any thread.
@@ -40,4 +42,27 @@ public enum AuthenticationVerdict: Equatable, Sendable {
   case accepted(warnings: [String])
   /// The accessory is refused (AA04), for this reason.
   case refused(reason: String)
+}
+
+/// Why an authenticator gives no answer.
+public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The challenge has the wrong size for this coprocessor; a real one reports "challenge length" (error 04).
+  case wrongChallengeSize(expected: Int, actual: Int)
+  /// The other side's certificate cannot be used.
+  case certificate(CertificateError)
+  /// A stub accepts only certificates of stubs, and this is another.
+  case foreignCertificate(String)
+  /// libcrypto refused; the text is its reason.
+  case librarySaidNo(String)
+
+  /// A sentence fragment for messages.
+  public var description: String {
+    switch self {
+    case .wrongChallengeSize(let expected, let actual):
+      "the challenge is \(actual) bytes and this coprocessor signs \(expected)"
+    case .certificate(let error): error.description
+    case .foreignCertificate(let text): text
+    case .librarySaidNo(let reasons): "libcrypto refused: \(reasons)"
+    }
+  }
 }

@@ -25,9 +25,9 @@ public struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible
   public let bytes: [UInt8]
   /// Whether they came without an envelope.
   public let isBare: Bool
-  /// Whom the certificate is for: "O=easim, CN=IPA_EASIM_0000000000000007". Cut after 400 bytes.
+  /// What the certificate is for: "O=easim, CN=IPA_EASIM_0000000000000007". Cut after 400 bytes.
   public let subject: String
-  /// Who signed it, by its own account.
+  /// Its signer, as the certificate names it.
   public let issuer: String
   /// The serial, most significant byte first, without a sign.
   public let serial: [UInt8]

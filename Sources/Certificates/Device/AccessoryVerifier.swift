@@ -10,12 +10,12 @@ import AccessoryCore
 /// verification.reading                                              // .digest
 /// ```
 ///
-/// The order of judgement: certificate, sizes, signature, chain. An accessory with a wrong signature hears about that
-/// and not about its chain. May be used from any thread.
+/// It checks the certificate, then the sizes, the signature and the chain, and reports the first that is wrong. May be
+/// used from any thread.
 public final class AccessoryVerifier: DeviceAuthenticator {
   /// What a verifier does where the specification is unknown or a user may want it otherwise.
   public struct Settings: Sendable {
-    /// What becomes of a certificate whose chain leads to nobody trusted.
+    /// What happens to a certificate whose chain does not lead to a trusted authority.
     public enum UnknownChain: Equatable, Sendable {
       /// It is accepted, and the verdict says so.
       case warning
@@ -31,7 +31,7 @@ public final class AccessoryVerifier: DeviceAuthenticator {
       case seeded(UInt64)
     }
 
-    /// Whom chains must lead to.
+    /// The authorities that chains must lead to.
     public var chain: ChainPolicy
     /// What happens when they do not.
     public var unknownChain: UnknownChain

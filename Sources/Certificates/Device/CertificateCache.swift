@@ -1,3 +1,5 @@
+import Glibc
+
 /// Certificates already read and judged, by their bytes, so that an accessory that comes back (and in a flicker each
 /// comes back at once) costs a look-up instead of a parse and a chain.
 ///
@@ -49,5 +51,19 @@ struct CertificateCache {
       oldest = (oldest + 1) % capacity
     }
     entries[key] = entry
+  }
+}
+
+extension [UInt8] {
+  /// Whether both are the same bytes. By the C library, because certificates are long and each is looked up several
+  /// times while it is judged: a loop over the elements took longer than all else that a look-up needs.
+  func isSame(as other: [UInt8]) -> Bool {
+    guard count == other.count else { return false }
+    return withUnsafeBufferPointer { own in
+      other.withUnsafeBufferPointer { other in
+        guard let own = own.baseAddress, let other = other.baseAddress else { return true }
+        return memcmp(own, other, count) == 0
+      }
+    }
   }
 }

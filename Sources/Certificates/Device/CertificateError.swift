@@ -20,7 +20,7 @@ public enum CertificateError: Error, Equatable, Sendable, CustomStringConvertibl
   case notAnEnvelope(reason: String, first: [UInt8])
   /// Something comes after the envelope.
   case trailingBytes(offset: Int, bytes: [UInt8])
-  /// The envelope holds no certificate, or more than anybody needs.
+  /// The envelope holds no certificate, or more than a chain needs.
   case wrongNumber(of: Int, limit: Int)
   /// The certificate's key is of no kind that coprocessors have.
   case unusableKey(String)

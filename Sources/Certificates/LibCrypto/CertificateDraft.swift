@@ -2,8 +2,8 @@ import CCrypto
 
 /// An X.509 certificate before it is signed, and its making.
 ///
-/// Everything in it has a size of its own that no seed changes, and it is signed again with another nonce until its
-/// signature has the commonest length; so certificates of the same draft but for key and serial are equally long.
+/// The seed changes no sizes: every field has a fixed one, and it is signed again with another nonce until the signature
+/// has the commonest length. So certificates that differ only in key and serial are equally long.
 struct CertificateDraft {
   /// A distinguished name: what it is of, and the name itself.
   struct Name {
@@ -28,7 +28,7 @@ struct CertificateDraft {
   func signed(by authority: P256Key) -> [UInt8] {
     let certificate = Owned(X509_new(), X509_free)
     fill(certificate.pointer)
-    // Signed once in the ordinary way, with a nonce by chance, for the names of the algorithms it puts in; then the
+    // Signed once in the ordinary way, with a random nonce, for the names of the algorithms it puts in; then the
     // signature is replaced by one that is the same every time.
     LibraryReasons.must(X509_sign(certificate.pointer, authority.key, EVP_sha256()) > 0 ? 1 : 0, "signing")
     let body = encoded { i2d_re_X509_tbs(certificate.pointer, $0) }
@@ -53,7 +53,7 @@ struct CertificateDraft {
     let number = Owned(BN_bin2bn(serial, Int32(serial.count), nil), BN_free)
     let integer = Owned(BN_to_ASN1_INTEGER(number.pointer, nil), ASN1_INTEGER_free)
     LibraryReasons.must(X509_set_serialNumber(certificate, integer.pointer), "serial")
-    // No year matters to a simulation, and none shall end it: the second date is X.509's way to say "no end".
+    // The dates mean nothing here: the second one is how X.509 writes "no end".
     LibraryReasons.must(
       ASN1_TIME_set_string_X509(X509_getm_notBefore(certificate), "20200101000000Z"), "first day")
     LibraryReasons.must(
@@ -74,10 +74,30 @@ struct CertificateDraft {
   private static func encodedName(_ name: Name) -> Owned<OpaquePointer> {
     let made = Owned(X509_NAME_new(), X509_NAME_free)
     for (kind, text) in [(NID_organizationName, name.organisation), (NID_commonName, name.commonName)] {
-      // The type is said outright: left to choose, libcrypto asks a process-wide setting.
+      // The type is given: otherwise libcrypto looks at a process-wide setting.
       LibraryReasons.must(
         X509_NAME_add_entry_by_NID(made.pointer, kind, V_ASN1_UTF8STRING, text, Int32(text.utf8.count), -1, 0), "name")
     }
     return made
+  }
+}
+
+/// The envelope that certificates travel in: PKCS#7 SignedData with certificates and nothing signed.
+enum Envelope {
+  /// Puts one X.509 certificate, in DER, into an envelope.
+  static func around(_ certificate: [UInt8]) -> [UInt8] {
+    guard let parsed = ParsedCertificates.bare(certificate) else {
+      preconditionFailure("a certificate of our own making cannot be read")
+    }
+    let envelope = Owned(PKCS7_new(), PKCS7_free)
+    LibraryReasons.must(PKCS7_set_type(envelope.pointer, NID_pkcs7_signed), "envelope")
+    // A place for signed data, without the data: this is what makes the envelope carry certificates only.
+    LibraryReasons.must(PKCS7_content_new(envelope.pointer, NID_pkcs7_data), "envelope")
+    if let content = envelope.pointer.pointee.d.sign.pointee.contents {
+      ASN1_OCTET_STRING_free(content.pointee.d.data)
+      content.pointee.d.data = nil
+    }
+    LibraryReasons.must(PKCS7_add_certificate(envelope.pointer, parsed.leaf), "certificate in its envelope")
+    return encoded { i2d_PKCS7(envelope.pointer, $0) }
   }
 }

@@ -2,8 +2,7 @@ import CCrypto
 
 /// A private key on P-256 that signs the same digest the same way every time.
 ///
-/// For simulation only: its scalar comes from a seed that anybody may know, so nothing is done to hide it from somebody
-/// who measures time.
+/// For simulation only: its scalar comes from a public seed, so nothing protects it against timing attacks.
 final class P256Key: SigningKey, @unchecked Sendable {
   let key: OpaquePointer
   private let curveKey: OpaquePointer
@@ -82,5 +81,123 @@ final class P256Key: SigningKey, @unchecked Sendable {
     }
     guard let r = ECDSA_SIG_get0_r(made.pointer), let s = ECDSA_SIG_get0_s(made.pointer) else { return nil }
     return P256Signature(raw: r.bigEndianBytes(32) + s.bigEndianBytes(32))
+  }
+}
+
+/// A signature on P-256 in the two forms that authentication meets: on the wire the two numbers side by side, in
+/// certificates and in libcrypto DER.
+struct P256Signature: Equatable {
+  /// r and then s, 32 bytes each: exactly 64.
+  let raw: [UInt8]
+
+  init(raw: [UInt8]) {
+    precondition(raw.count == 64, "a P-256 signature is 64 bytes")
+    self.raw = raw
+  }
+
+  /// A SEQUENCE of two INTEGERs: 70 to 72 bytes as a rule, since a number with its top bit set takes one more, and
+  /// fewer when a number begins with zeros.
+  var der: [UInt8] {
+    let signature = parsed()
+    return encoded { i2d_ECDSA_SIG(signature.pointer, $0) }
+  }
+
+  /// The two numbers as libcrypto's own object.
+  func parsed() -> Owned<OpaquePointer> {
+    let signature = Owned(ECDSA_SIG_new(), ECDSA_SIG_free)
+    raw.withUnsafeBufferPointer { numbers in
+      guard let start = numbers.baseAddress else { return }
+      let set = ECDSA_SIG_set0(signature.pointer, BN_bin2bn(start, 32, nil), BN_bin2bn(start + 32, 32, nil))
+      LibraryReasons.must(set, "signature")
+    }
+    return signature
+  }
+}
+
+/// The order of the group P-256, below which scalars and nonces are, and arithmetic by it: made once for all keys.
+///
+/// Only read after it was made, so any thread may.
+final class P256Order: @unchecked Sendable {
+  static let shared = P256Order()
+
+  /// The order, most significant byte first.
+  let bytes: [UInt8]
+  /// The order.
+  let number: OpaquePointer
+  private let montgomery: OpaquePointer
+  private let inverting: OpaquePointer
+
+  private init() {
+    let group = Owned(EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1), EC_GROUP_free)
+    guard let number = BN_dup(EC_GROUP_get0_order(group.pointer)), let inverting = BN_dup(number),
+      let montgomery = BN_MONT_CTX_new()
+    else { preconditionFailure("libcrypto lacks P-256: \(LibraryReasons.take())") }
+    LibraryReasons.must(BN_sub_word(inverting, 2), "the order less two")
+    let arithmetic = Owned(BN_CTX_new(), BN_CTX_free)
+    LibraryReasons.must(BN_MONT_CTX_set(montgomery, number, arithmetic.pointer), "arithmetic by the order")
+    self.number = number
+    self.inverting = inverting
+    self.montgomery = montgomery
+    bytes = number.bigEndianBytes(32)
+  }
+
+  /// Sets `result` to the inverse of a number that is not zero, modulo the order.
+  ///
+  /// By raising it to the order less two (Fermat), which takes half the time of `BN_mod_inverse`: that one divides, and
+  /// its branches depend on the number.
+  func invert(_ value: OpaquePointer, into result: OpaquePointer, _ arithmetic: OpaquePointer) {
+    LibraryReasons.must(
+      BN_mod_exp_mont(result, value, inverting, number, arithmetic, montgomery), "the nonce's inverse")
+  }
+}
+
+/// The nonces of deterministic ECDSA on P-256 with HMAC-SHA256 (RFC 6979, 3.2): the first is the one to use, the next
+/// ones are for the case, never seen, that a nonce makes no valid signature.
+///
+/// OpenSSL can do this itself from 3.2 on; Debian 12 has 3.0. The arithmetic and the HMAC are libcrypto's; only their
+/// order is written here, and it is checked against the vectors of RFC 6979 A.2.5.
+///
+/// `extra` (RFC 6979, 3.6) makes another, equally deterministic sequence for the same key and digest: it is how a
+/// certificate is signed again when its signature came out in the wrong length.
+struct DeterministicNonces: ~Copyable {
+  private let digests = KeyedDigests()
+  private var key: [UInt8]
+  private var value: [UInt8]
+  private let order: [UInt8]
+  private var isFirst = true
+
+  /// `digest` is 32 bytes: reduced by the order of the group, which 32 bytes exceed at most once.
+  init(scalar: [UInt8], digest: [UInt8], order: [UInt8], extra: [UInt8] = []) {
+    precondition(scalar.count == 32 && digest.count == 32 && order.count == 32, "P-256 and SHA-256 are 32 bytes each")
+    self.order = order
+    key = [UInt8](repeating: 0, count: 32)
+    value = [UInt8](repeating: 1, count: 32)
+    let seed = scalar + Self.reduced(digest, by: order) + extra
+    for separator: UInt8 in [0, 1] {
+      key = digests.hmacSHA256(key: key, value + [separator] + seed)
+      value = digests.hmacSHA256(key: key, value)
+    }
+  }
+
+  /// The next nonce: 32 bytes, at least 1 and below the order.
+  mutating func next() -> [UInt8] {
+    while true {
+      if !isFirst {
+        key = digests.hmacSHA256(key: key, value + [0])
+        value = digests.hmacSHA256(key: key, value)
+      }
+      isFirst = false
+      value = digests.hmacSHA256(key: key, value)
+      if value.lexicographicallyPrecedes(order), value.contains(where: { $0 != 0 }) { return value }
+    }
+  }
+
+  private static func reduced(_ digest: [UInt8], by order: [UInt8]) -> [UInt8] {
+    if digest.lexicographicallyPrecedes(order) { return digest }
+    let difference = Owned(BN_new(), BN_free)
+    let left = Owned(BN_bin2bn(digest, 32, nil), BN_free)
+    let right = Owned(BN_bin2bn(order, 32, nil), BN_free)
+    LibraryReasons.must(BN_sub(difference.pointer, left.pointer, right.pointer), "digest modulo the order")
+    return difference.pointer.bigEndianBytes(32)
   }
 }

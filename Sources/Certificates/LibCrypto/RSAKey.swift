@@ -2,9 +2,8 @@ import CCrypto
 
 /// A private RSA-1024 key of the older coprocessor, found from a seed.
 ///
-/// libcrypto's own key generation takes its chance from the system and cannot be told otherwise, so the two primes are
-/// searched from hashed bytes upwards with libcrypto's primality test. 1024 bits have been too few for a real secret
-/// for a long time; this key is none.
+/// libcrypto generates keys from the system's random numbers only, so the two primes are searched from hashed bytes
+/// upwards with libcrypto's primality test. 1024 bits are too few for a real secret; this key is none.
 final class RSAKey: SigningKey, @unchecked Sendable {
   let key: OpaquePointer
 
@@ -27,7 +26,7 @@ final class RSAKey: SigningKey, @unchecked Sendable {
     let context = Owned(EVP_PKEY_CTX_new_from_pkey(nil, key, nil), EVP_PKEY_CTX_free)
     var signature = [UInt8](repeating: 0, count: 128)
     var length = signature.count
-    // Some systems forbid SHA-1 signatures by policy, so this may fail through nobody's mistake.
+    // Some systems forbid SHA-1 signatures by policy, so this can fail without a mistake in the code.
     guard EVP_PKEY_sign_init(context.pointer) == 1,
       EVP_PKEY_CTX_set_rsa_padding(context.pointer, RSA_PKCS1_PADDING) == 1,
       EVP_PKEY_CTX_set_signature_md(context.pointer, EVP_sha1()) == 1,

@@ -1,0 +1,110 @@
+import CCrypto
+
+/// Owns one libcrypto object for as long as a function needs it, and frees it at the end of its scope.
+///
+/// Noncopyable, so that nothing is freed twice. What outlives a function is owned by a class with a `deinit`
+/// (``P256Key``, ``RSAKey``, ``ParsedCertificates``, ``ChainJudge``).
+///
+/// ```swift
+/// let order = Owned(BN_new(), BN_free)
+/// BN_set_word(order.pointer, 7)
+/// ```
+struct Owned<Pointer>: ~Copyable {
+  let pointer: Pointer
+  private let free: (Pointer?) -> Void
+
+  /// Takes the result of a call that fails only without memory or on wrong arguments: a null traps.
+  init(_ made: Pointer?, _ free: @escaping (Pointer?) -> Void) {
+    guard let made else {
+      preconditionFailure("libcrypto returned nothing for values of our own: \(LibraryReasons.take())")
+    }
+    pointer = made
+    self.free = free
+  }
+
+  /// Takes what a parser made of bytes from outside; nil when it refused them.
+  init?(parsed: Pointer?, _ free: @escaping (Pointer?) -> Void) {
+    guard let parsed else { return nil }
+    pointer = parsed
+    self.free = free
+  }
+
+  deinit {
+    free(pointer)
+  }
+}
+
+/// The errors that libcrypto recorded on this thread.
+enum LibraryReasons {
+  /// Returns the reasons, oldest first, and clears them. Called after each call that may fail on outside bytes, so that
+  /// the next failure does not show an old reason.
+  @discardableResult
+  static func take() -> String {
+    var reasons: [String] = []
+    // The library keeps sixteen at most.
+    while case let code = ERR_get_error(), code != 0 {
+      guard let text = ERR_reason_error_string(code) else { continue }
+      let reason = String(cString: text)
+      if reasons.last != reason { reasons.append(reason) }
+    }
+    return reasons.isEmpty ? "no reason given" : reasons.prefix(3).joined(separator: ", ")
+  }
+
+  /// Traps unless a call on values of our own making succeeded.
+  static func must(_ result: Int32, _ what: StaticString) {
+    precondition(result == 1, "libcrypto refused our own values (\(what)): \(take())")
+  }
+}
+
+/// Runs one of libcrypto's DER encoders: once to ask for the length, once to write.
+func encoded(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32) -> [UInt8] {
+  let length = Int(encode(nil))
+  precondition(length > 0, "libcrypto cannot encode what it made: \(LibraryReasons.take())")
+  return [UInt8](unsafeUninitializedCapacity: length) { output, count in
+    var position = output.baseAddress
+    count = Int(encode(&position))
+    precondition(count == length, "libcrypto wrote \(count) bytes where it had announced \(length)")
+  }
+}
+
+extension OpaquePointer {
+  /// A BIGNUM as bytes, most significant first, filled up with zeros at the front.
+  func bigEndianBytes(_ length: Int) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: length) { output, count in
+      let written = BN_bn2binpad(self, output.baseAddress, Int32(length))
+      precondition(written == length, "a number does not fit \(length) bytes")
+      count = length
+    }
+  }
+}
+
+extension OpaquePointer {
+  /// What was written to a memory BIO, as text, cut after `limit` bytes.
+  func memoryText(limit: Int) -> String {
+    let bytes = [UInt8](unsafeUninitializedCapacity: limit) { output, count in
+      count = max(0, Int(BIO_read(self, output.baseAddress, Int32(limit))))
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+/// Which libcrypto this process runs with, which may be another than it was built with.
+public enum LibraryVersion {
+  /// Such as "OpenSSL 3.0.17 1 Jul 2025".
+  public static var text: String {
+    OpenSSL_version(OPENSSL_VERSION).map { String(cString: $0) } ?? "of unknown version"
+  }
+}
+
+/// Random bytes that cannot be predicted, for challenges to real accessories. What must be reproducible uses
+/// `SeededRandom` instead.
+public enum SecureRandom {
+  /// `count` bytes from libcrypto's generator. Traps where the system has no entropy to give: a challenge that can be
+  /// guessed proves nothing.
+  public static func bytes(_ count: Int) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: count) { output, filled in
+      LibraryReasons.must(RAND_bytes(output.baseAddress, Int32(count)), "random bytes")
+      filled = count
+    }
+  }
+}
