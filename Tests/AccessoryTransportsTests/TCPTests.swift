@@ -1,5 +1,6 @@
 import AccessoryCore
 import AccessoryTransports
+import ChannelSuite
 import Glibc
 import Testing
 
@@ -117,27 +118,17 @@ import Testing
     for channel in connected { channel.close() }
   }
 
-  @Test func anAbortIsALossForTheOtherEnd() throws {
-    let meeting = try Meeting(at: Self.anyPort)
-    let both = try meeting.connect()
-    let recorder = both.host.startRecording()
-    _ = both.accessory.startRecording()
-    (both.accessory as? DescriptorChannel)?.abort()
-    #expect(meeting.loop.run(until: { recorder.end != nil }, limit: hangLimit))
-    #expect(recorder.end == .lost("Connection reset by peer"))
-    #expect(both.accessory.send("x") == 0)
-  }
-
-  /// A reset that is met by `send` first is still told as a reset.
+  /// A reset that `send` meets first is still reported as a reset.
   @Test func aResetThatASendRunsIntoIsStillALoss() throws {
-    let meeting = try Meeting(at: Self.anyPort)
-    let both = try meeting.connect()
-    let recorder = both.host.startRecording()
-    both.host.pauseReading()
-    (both.accessory as? DescriptorChannel)?.abort()
-    while both.host.send("x") == 1 {}
-    both.host.resumeReading()
-    #expect(meeting.loop.run(until: { recorder.end != nil }, limit: hangLimit))
+    let loop = try EpollLoop()
+    let pair = try DescriptorEnd.pair(.tcp)
+    let channel = DescriptorChannel(taking: pair.nonBlocking, as: .socket, on: loop)
+    let recorder = channel.startRecording()
+    channel.pauseReading()
+    pair.other.die(.reset)
+    while channel.send("x") == 1 {}
+    channel.resumeReading()
+    #expect(loop.run(until: { recorder.end != nil }, limit: hangLimit))
     #expect(recorder.end == .lost("Connection reset by peer"))
   }
 

@@ -164,18 +164,6 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     descriptor = -1
   }
 
-  /// Ends the channel without ceremony, as a machine that loses power: nothing more goes out, and over TCP the other
-  /// end hears of a reset. The handler hears nothing more.
-  public func abort() {
-    loop.preconditionCurrent()
-    if case .over = state { return }
-    if case .socket = medium {
-      var reset = Glibc.linger(l_onoff: 1, l_linger: 0)
-      setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &reset, socklen_t(MemoryLayout<Glibc.linger>.size))
-    }
-    over()
-  }
-
   // MARK: - Readiness
 
   /// Called by the loop.
