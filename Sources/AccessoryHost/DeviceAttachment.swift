@@ -13,7 +13,7 @@ final class DeviceAttachment: ConnectionOwner {
   private let announced: BenchCard?
   private let refusesSignatures: Bool
   private let ended: (CableOutcome) -> Void
-  private let connection: Connection<DevicePeer>
+  private let connection: Connection<DeviceRole>
   // What every event is about is not checked for overlapping access: it is read and written, and nobody called meanwhile.
   @exclusivity(unchecked) private var publication: PublicationMachine
   /// The last publication as events show it.
@@ -44,7 +44,7 @@ final class DeviceAttachment: ConnectionOwner {
   var published: PublishedAccessory? { publication.current }
 
   /// What its link has done.
-  var linkCounters: LinkCounters { connection.inspect { $0.counters } }
+  var linkCounters: LinkCounters { connection.inspect { $0.core.counters } }
 
   func start() {
     tell(.attach(place))

@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-extension Connection where P == AccessoryPeer {
+extension Connection where Role == AccessoryRole {
   /// Opens the session that the device asked for.
   public func acceptSession(_ id: UInt16, protocolName: String, reportingStatus: Bool) -> Session {
     // Adopted first: data may lie right behind the request and is told in the turn that accepts it.
@@ -22,7 +22,7 @@ extension Connection where P == AccessoryPeer {
 
   /// Opens the session that the device began by opening a native channel.
   public func acceptNativeSession(_ channel: any Channel, protocolName: String) -> Session {
-    adoptSide(channel, protocolName, closes: .accessory)
+    adoptNative(channel, protocolName, closes: .accessory)
   }
 }
 
@@ -43,7 +43,7 @@ public enum SessionRefusal: Error, Equatable, Sendable, CustomStringConvertible 
   }
 }
 
-extension Connection where P == DevicePeer {
+extension Connection where Role == DeviceRole {
   /// Opens a session for an app; live at once.
   public func openSession(_ protocolName: String) throws(SessionRefusal) -> Session {
     var session: Session?
@@ -60,7 +60,7 @@ extension Connection where P == DevicePeer {
       // The components are the ways to the accessory, and this cable is one; which of its native channels is meant, the
       // protocol says.
       do throws(NativeChannelRefusal) {
-        return adoptSide(try cable.openNativeChannel(for: protocolName), protocolName, closes: .device)
+        return adoptNative(try cable.openNativeChannel(for: protocolName), protocolName, closes: .device)
       } catch {
         throw .noNativeChannel(protocolName: protocolName, error)
       }

@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// One peer machine, one cable, one loop: the only place where what a machine says becomes input and output.
+/// One peer, one cable, one loop: the only place where what a peer decides becomes input and output.
 ///
 /// ```
 ///   Channel ── received ──▶ peer.receive ──▶ events ──▶ owner, sessions
@@ -9,9 +9,9 @@ import IAP2
 ///   loop timer ◀──▶ peer.deadline
 /// ```
 ///
-/// Every way in (bytes, time, room, a call from the owner) ends in the same turn: drain the events, send what there is
-/// to send, arm the timer. Nothing here allocates per packet.
-public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarrier, TimerHandler {
+/// Every input (bytes, time, room, a call from the owner) ends the same way: drain the events, send what there is to
+/// send, arm the timer. Nothing here allocates per packet.
+public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, TimerHandler {
   /// The loop that all of this happens on.
   public let loop: any EventLoop
   /// The cable between the two ends.
@@ -19,21 +19,20 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
   private let timer: LoopTimer
 
   // Not checked for overlapping access, which would cost a call for each of a packet's many looks at them. A connection
-  // belongs to one loop, and the machine, which is changed in place, calls nobody while it is changed but the channel's
-  // `send`, which calls nobody back.
-  @exclusivity(unchecked) private var peer: P
+  // belongs to one loop; while the peer is changed in place it calls only the channel's `send`, which calls nothing back.
+  @exclusivity(unchecked) private var peer: Peer<Role>
   @exclusivity(unchecked) private var outbox = ByteQueue()
   @exclusivity(unchecked) private var sessions: [Session] = []
-  @exclusivity(unchecked) private var sides: [SideCarrier] = []
+  @exclusivity(unchecked) private var natives: [NativeCarrier] = []
   @exclusivity(unchecked) private var owner: (any ConnectionOwner)?
-  @exclusivity(unchecked) private var isInTurn = false
+  @exclusivity(unchecked) private var isDraining = false
   @exclusivity(unchecked) private var isOver = false
 
   /// Packets are gathered into one send up to this size, where the medium does not keep transfers apart.
   private static var gatherLimit: Int { 256 * 1024 }
 
   /// A connection that has not started. On the loop.
-  public init(peer: consuming P, cable: Cable, on loop: any EventLoop) {
+  public init(peer: consuming Peer<Role>, cable: Cable, on loop: any EventLoop) {
     self.peer = peer
     self.cable = cable
     self.loop = loop
@@ -52,28 +51,28 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
     perform { $0.start(now: $1) }
   }
 
-  /// Lets the machine do something of the owner's wish, and then whatever follows from it.
-  public func perform<Result>(_ body: (inout P, Instant) -> Result) -> Result {
+  /// Lets the owner do something with the peer, and then does whatever follows from it.
+  public func perform<Result>(_ body: (inout Peer<Role>, Instant) -> Result) -> Result {
     let result = body(&peer, now)
-    turn()
+    drainAndFlush()
     return result
   }
 
   /// Ends the connection from this side: sessions end with `reason`, the cable is closed.
   public func close(_ reason: String) {
     guard !isOver else { return }
-    turn()
+    drainAndFlush()
     cable.main.close()
     finish(reason)
   }
 
   /// Closes every open session from this side, and stays.
   public func closeSessions() {
-    for session in sessions + sides.map(\.session) { session.close() }
+    for session in sessions + natives.map(\.session) { session.close() }
   }
 
-  /// Looks at the machine without disturbing it.
-  public func inspect<Result>(_ body: (borrowing P) -> Result) -> Result {
+  /// Looks at the peer without changing it.
+  public func inspect<Result>(_ body: (borrowing Peer<Role>) -> Result) -> Result {
     body(peer)
   }
 
@@ -84,21 +83,21 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
     timer.cancel()
     peer.stop(reason)
     drainEvents()
-    for side in sides { side.end(.channelEnded(reason)) }
+    for native in natives { native.end(.channelEnded(reason)) }
     owner = nil
   }
 
-  // MARK: The turn
+  // MARK: Events and output
 
-  private func turn() {
-    // A handler called from within a turn may write; what it leads to is done by the turn in progress.
-    guard !isInTurn, !isOver else { return }
-    isInTurn = true
-    defer { isInTurn = false }
+  private func drainAndFlush() {
+    // A handler called from in here may write; the call in progress does what follows from that.
+    guard !isDraining, !isOver else { return }
+    isDraining = true
+    defer { isDraining = false }
     drainEvents()
     if isOver { return }
     flush()
-    if let deadline = peer.deadline {
+    if let deadline = peer.core.deadline {
       timer.arm(at: deadline)
     } else {
       timer.cancel()
@@ -115,7 +114,7 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
         outbox.consume { channel.send($0) }
         if !outbox.isEmpty { return }
       }
-      let wasMore = peer.transmit(atMost: limit, now: now) { packets in
+      let wasMore = peer.core.transmit(atMost: limit, now: now) { packets in
         let taken = channel.send(packets)
         if taken == packets.byteCount { return }
         outbox.append(packets.extracting(taken..<packets.byteCount))
@@ -125,21 +124,21 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
   }
 
   private func drainEvents() {
-    while let event = peer.nextEvent() {
+    while let event = peer.core.nextEvent() {
       switch event {
       case .sessionReadable(let id): session(id)?.becameReadable()
       case .sessionWritable(let id): session(id)?.becameWritable()
       case .sessionEnded(let id, let end): finishSession(id, end)
       case .linkDown(let end):
-        // What bypasses the link is the device's and the accessory's all the same, and these begin anew.
-        for side in sides { side.end(.linkDown(end)) }
+        // Sessions of native transport bypass the link, but belong to the same device and accessory, which start anew.
+        for native in natives { native.end(.linkDown(end)) }
         owner?.connectionTold(event)
       default: owner?.connectionTold(event)
       }
     }
   }
 
-  /// The machine's deadline came.
+  /// The peer's deadline has come.
   public func timerFired(_ timer: LoopTimer) {
     perform { $0.handleTimeout(now: $1) }
   }
@@ -149,12 +148,12 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
   /// Bytes arrived.
   public func channel(_ channel: any Channel, received bytes: RawSpan) {
     peer.receive(bytes, now: now)
-    turn()
+    drainAndFlush()
   }
 
   /// There is room to send again.
   public func channelIsWritable(_ channel: any Channel) {
-    turn()
+    drainAndFlush()
   }
 
   /// The cable is gone.
@@ -178,22 +177,22 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
     return session
   }
 
-  /// Takes a session over a native channel in. Its handler can be set before anything is heard of it.
-  func adoptSide(_ channel: any Channel, _ protocolName: String, closes: SideCarrier.Closing) -> Session {
-    let side = SideCarrier(channel, protocolName, closes: closes) { [unowned self] side, end in
-      sides.removeAll { $0 === side }
-      owner?.connectionSessionEnded(side.session, end)
+  /// Adds a session over a native channel. Its handler can be set before anything is reported of it.
+  func adoptNative(_ channel: any Channel, _ protocolName: String, closes: NativeCarrier.Closing) -> Session {
+    let native = NativeCarrier(channel, protocolName, closes: closes) { [unowned self] native, end in
+      natives.removeAll { $0 === native }
+      owner?.connectionSessionEnded(native.session, end)
     }
-    sides.append(side)
-    side.start()
-    // It may have been on its way when the cable went.
-    if isOver { side.end(.channelEnded("the cable is gone")) }
-    return side.session
+    natives.append(native)
+    native.start()
+    // The channel may have been on its way when the cable went.
+    if isOver { native.end(.channelEnded("the cable is gone")) }
+    return native.session
   }
 
   private func finishSession(_ id: UInt16, _ end: SessionEnd) {
     var rest: [UInt8] = []
-    peer.takeInbox(id, &rest)
+    peer.core.takeInbox(id, &rest)
     guard let index = sessions.firstIndex(where: { $0.id == id }) else { return }
     let session = sessions.remove(at: index)
     session.finish(end, rest: rest)
@@ -201,37 +200,37 @@ public final class Connection<P: Peer & ~Copyable>: ChannelHandler, SessionCarri
   }
 
   func write(_ bytes: RawSpan, to session: Session) -> Int {
-    let taken = peer.write(bytes, to: session.id)
-    turn()
+    let taken = peer.core.write(bytes, to: session.id)
+    drainAndFlush()
     return taken
   }
 
   func takeInbox(of session: Session, _ buffer: inout [UInt8]) {
-    peer.takeInbox(session.id, &buffer)
+    peer.core.takeInbox(session.id, &buffer)
   }
 
   func consume(_ count: Int, of session: Session) {
-    peer.consume(count, of: session.id)
-    turn()
+    peer.core.consume(count, of: session.id)
+    drainAndFlush()
   }
 
   func close(_ session: Session) {
-    perform { peer, _ in peer.closeSession(session.id) }
+    perform { peer, _ in peer.core.closeSession(session.id) }
   }
 
   var hasAcknowledgements: Bool { true }
 
   func unacknowledged(_ session: Session) -> Int {
-    peer.unacknowledged(session.id)
+    peer.core.unacknowledged(session.id)
   }
 }
 
-/// Who hears from a connection, on its loop.
+/// What a connection reports to, on its loop.
 public protocol ConnectionOwner: AnyObject {
-  /// The machine said something that is not about an open session.
+  /// The peer reported something that is not about an open session.
   func connectionTold(_ event: PeerEvent)
-  /// A session is over; its own handler was told before.
+  /// A session is over; its own handler heard it first.
   func connectionSessionEnded(_ session: Session, _ end: SessionEnd)
-  /// The cable is gone; every session was ended before.
+  /// The cable is gone; every session has ended already.
   func connectionEnded(_ end: ChannelEnd)
 }

@@ -20,14 +20,14 @@ final class AccessoryAttachment: ConnectionOwner {
   private unowned let accessory: SimulatedAccessory
   private let prepared: PreparedProfile
   private let isWhole: Bool
-  private let connection: Connection<AccessoryPeer>
+  private let connection: Connection<AccessoryRole>
   private var isIdentified = false
   private var isAuthenticated = false
   private let answersAuthentication: Bool
   private var timers: [LoopTimer] = []
   private var staleBytes: StaleBytes?
   /// Native channels that the device opened and that get no answer.
-  private var ignoredSides: [any Channel] = []
+  private var ignoredChannels: [any Channel] = []
 
   /// An attachment of `accessory`, which outlives it.
   init(
@@ -65,7 +65,7 @@ final class AccessoryAttachment: ConnectionOwner {
   /// Pulls the cable out from this side.
   func close(_ reason: String) {
     stopTimers()
-    forgetSides()
+    closeIgnoredChannels()
     connection.close(reason)
   }
 
@@ -125,7 +125,7 @@ final class AccessoryAttachment: ConnectionOwner {
 
   func connectionEnded(_ end: ChannelEnd) {
     stopTimers()
-    forgetSides()
+    closeIgnoredChannels()
     hear(.ended(end.description))
   }
 
@@ -218,15 +218,15 @@ final class AccessoryAttachment: ConnectionOwner {
       return channel.close()
     case .ignore:
       tell(.warning("a session on \(name) is ignored, as the session quirk says"))
-      return ignoredSides.append(channel)
+      return ignoredChannels.append(channel)
     default: break
     }
     play(connection.acceptNativeSession(channel, protocolName: name), entry, trouble)
   }
 
-  private func forgetSides() {
-    for channel in ignoredSides { channel.close() }
-    ignoredSides = []
+  private func closeIgnoredChannels() {
+    for channel in ignoredChannels { channel.close() }
+    ignoredChannels = []
   }
 
   private func play(_ session: Session, _ entry: Profile.SessionProtocol, _ trouble: SessionQuirk.Kind) {

@@ -24,7 +24,7 @@ import Testing
       shown: "a parameter says it is 0 bytes long, at byte 0: 00 00 00 00"),
     Case(
       name: "a message longer than it says", message: Sheet.message(0x4E01) + "deadbeef",
-      shown: "the control session carries 4 bytes that begin no message: de ad be ef"),
+      shown: "the control session carries 4 bytes that are not the beginning of a message: de ad be ef"),
     Case(
       name: "text that is not UTF-8", message: Sheet.message(0x1D01, "00070000fffe00"),
       shown: "parameter 0 is not UTF-8, at byte 0: ff fe 00"),
@@ -42,7 +42,7 @@ import Testing
       shown: "EA03 StatusExternalAccessoryProtocolSession: parameter 0 has 1 bytes where 2 belong, at byte 0: 01"),
     Case(
       name: "bytes that begin no message", message: "c0ffee",
-      shown: "the control session carries 3 bytes that begin no message: c0 ff ee"),
+      shown: "the control session carries 3 bytes that are not the beginning of a message: c0 ff ee"),
   ]
 
   @Test(arguments: cases)
@@ -93,7 +93,7 @@ import Testing
     settings.link.detectionPeriod = Milliseconds(.max)
     var end = OneEnd.device(settings)
     end.hears(Sheet.packet(0x40, 0, 1))
-    #expect(end.peer.deadline == Instant(nanoseconds: .max))
+    #expect(end.peer.core.deadline == Instant(nanoseconds: .max))
     #expect(Instant(nanoseconds: -5) + Milliseconds(.min) == Instant(nanoseconds: .min))
     #expect(Instant(nanoseconds: 7) + 2 == Instant(nanoseconds: 2_000_007))
   }

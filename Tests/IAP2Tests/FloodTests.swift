@@ -4,7 +4,7 @@ import Testing
 /// What one read of a peer's bytes can make an end hold: a small multiple of the bytes, whatever they are.
 @Suite struct FloodTests {
   /// No event is cheaper for the peer than a message of six bytes.
-  private func expectFewEvents(_ end: inout OneEnd<AccessoryPeer>, for bytes: Int, _ what: Comment) {
+  private func expectFewEvents(_ end: inout OneEnd<AccessoryRole>, for bytes: Int, _ what: Comment) {
     #expect(end.told().count <= bytes / 6 + 2, what)
   }
 

@@ -86,12 +86,12 @@ private struct Conversation {
     wire.settle()
     let hello = Array("hello".utf8)
     for _ in 0..<5 {
-      _ = wire.device.write(hello.span.bytes, to: 1)
-      _ = wire.accessory.write(hello.span.bytes, to: 1)
+      _ = wire.device.core.write(hello.span.bytes, to: 1)
+      _ = wire.accessory.core.write(hello.span.bytes, to: 1)
       wire.settle()
       _ = wire.step()
     }
-    wire.device.closeSession(1)
+    wire.device.core.closeSession(1)
     wire.settle()
     toAccessory = wire.toAccessory
     toDevice = wire.toDevice
@@ -99,61 +99,60 @@ private struct Conversation {
 }
 
 /// An owner for either role: it answers what it must, and now and then does what nobody asked for.
-private protocol Owned: Peer, ~Copyable {
-  mutating func answer(_ event: PeerEvent, now: Instant)
-  mutating func actOnWhim(_ dice: inout Dice, now: Instant)
+private protocol Owned: PeerRole {
+  static func answer(_ event: PeerEvent, _ peer: inout Peer<Self>, now: Instant)
+  static func actOnWhim(_ dice: inout Dice, _ peer: inout Peer<Self>, now: Instant)
 }
 
-extension AccessoryPeer: Owned {
-  fileprivate mutating func answer(_ event: PeerEvent, now: Instant) {
+extension AccessoryRole: Owned {
+  fileprivate static func answer(_ event: PeerEvent, _ peer: inout AccessoryPeer, now: Instant) {
     switch event {
-    case .certificateRequested: provideCertificate([UInt8](repeating: 0xCE, count: 607))
-    case .challenged(let challenge): provideResponse(challenge + challenge)
-    case .sessionRequested(let id, _): acceptSession(id, reportingStatus: true)
+    case .certificateRequested: peer.provideCertificate([UInt8](repeating: 0xCE, count: 607))
+    case .challenged(let challenge): peer.provideResponse(challenge + challenge)
+    case .sessionRequested(let id, _): peer.acceptSession(id, reportingStatus: true)
     default: break
     }
   }
 
-  fileprivate mutating func actOnWhim(_ dice: inout Dice, now: Instant) {
+  fileprivate static func actOnWhim(_ dice: inout Dice, _ peer: inout AccessoryPeer, now: Instant) {
     let id = UInt16(dice.below(4))
-    switch dice.below(6) {
-    case 0: identify(as: .example)
-    case 1: refuseSession(id)
-    case 2: ignoreSession(id)
-    case 3: updateIdentification(.example)
-    case 4: cancelIdentification()
-    default: provideResponse(dice.bytes(64))
+    switch dice.below(5) {
+    case 0: peer.identify(as: .example)
+    case 1: peer.refuseSession(id)
+    case 2: peer.ignoreSession(id)
+    case 3: peer.cancelIdentification()
+    default: peer.provideResponse(dice.bytes(64))
     }
   }
 }
 
-extension DevicePeer: Owned {
-  fileprivate mutating func answer(_ event: PeerEvent, now: Instant) {
+extension DeviceRole: Owned {
+  fileprivate static func answer(_ event: PeerEvent, _ peer: inout DevicePeer, now: Instant) {
     switch event {
-    case .certificateReceived: challenge([UInt8](repeating: 0x42, count: 32), now: now)
-    case .responseReceived: concludeAuthentication(accepted: true, now: now)
-    case .ready: for _ in 0..<2 { _ = openSession(protocolNamed: "com.example.echo") }
+    case .certificateReceived: peer.challenge([UInt8](repeating: 0x42, count: 32), now: now)
+    case .responseReceived: peer.concludeAuthentication(accepted: true, now: now)
+    case .ready: for _ in 0..<2 { _ = peer.openSession(protocolNamed: "com.example.echo") }
     default: break
     }
   }
 
-  fileprivate mutating func actOnWhim(_ dice: inout Dice, now: Instant) {
+  fileprivate static func actOnWhim(_ dice: inout Dice, _ peer: inout DevicePeer, now: Instant) {
     switch dice.below(4) {
-    case 0: resetLink(now: now)
-    case 1: challenge(dice.bytes(20), now: now)
-    case 2: concludeAuthentication(accepted: dice.chance(50), now: now)
-    default: _ = openSession(protocolNamed: "com.example.echo")
+    case 0: peer.resetLink(now: now)
+    case 1: peer.challenge(dice.bytes(20), now: now)
+    case 2: peer.concludeAuthentication(accepted: dice.chance(50), now: now)
+    default: _ = peer.openSession(protocolNamed: "com.example.echo")
     }
   }
 }
 
 /// A peer with its owner, looked at after every call.
-private struct Subject<Role: Owned & ~Copyable>: ~Copyable {
+private struct Subject<Role: Owned>: ~Copyable {
   private var end: OneEnd<Role>
   /// The first thing that was not as it must be.
   private(set) var problem: String?
 
-  init(_ peer: consuming Role) {
+  init(_ peer: consuming Peer<Role>) {
     end = OneEnd(peer)
     end.start()
   }
@@ -175,16 +174,16 @@ private struct Subject<Role: Owned & ~Copyable>: ~Copyable {
     let bytes = dice.bytes(dice.below(300))
     switch dice.below(12) {
     case 0...3: _ = end.writes(bytes, to: id)
-    case 4: end.peer.closeSession(id)
-    case 5: end.peer.consume(dice.below(1_000), of: id)
-    case 6: end.peer.send(ControlMessage(MessageID(rawValue: UInt16(dice.below(65_536))), body: bytes))
+    case 4: end.peer.core.closeSession(id)
+    case 5: end.peer.core.consume(dice.below(1_000), of: id)
+    case 6: end.peer.core.send(ControlMessage(MessageID(rawValue: UInt16(dice.below(65_536))), body: bytes))
     case 7:
       end.peer.stop("pulled")
       settle(after: 0)
-      if end.peer.deadline != nil { problem = problem ?? "a stopped peer waits for something" }
+      if end.peer.core.deadline != nil { problem = problem ?? "a stopped peer waits for something" }
       end.start()
     case 8: end.passes(Int64(dice.below(3_000)))
-    default: end.peer.actOnWhim(&dice, now: end.now)
+    default: Role.actOnWhim(&dice, &end.peer, now: end.now)
     }
     settle(after: 400)
   }
@@ -198,14 +197,14 @@ private struct Subject<Role: Owned & ~Copyable>: ~Copyable {
       if told.isEmpty, end.says().isEmpty { break }
     }
     if events > count / 3 + 50 { problem = problem ?? "\(events) events after \(count) bytes" }
-    if let due = end.peer.deadline, due < end.now { problem = problem ?? "it still waits for what is past" }
+    if let due = end.peer.core.deadline, due < end.now { problem = problem ?? "it still waits for what is past" }
   }
 
   private mutating func hand(_ event: PeerEvent) {
     switch event {
     case .sessionReadable(let id): _ = end.reads(id)
     case .sessionEnded(let id, _): _ = end.reads(id)
-    default: end.peer.answer(event, now: end.now)
+    default: Role.answer(event, &end.peer, now: end.now)
     }
   }
 }

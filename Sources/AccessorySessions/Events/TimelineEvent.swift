@@ -1,4 +1,5 @@
 import AccessoryCore
+import IAP2
 
 /// One thing that happened to an accessory, at either end of its cable: what timelines show, `--json` prints, and
 /// scenarios compare.
@@ -70,7 +71,7 @@ public struct TimelineEvent: Equatable, Sendable {
     case alert(String)
     /// Something was done to a channel on purpose.
     case fault(String)
-    /// Something went wrong that nobody asked for.
+    /// Something went wrong that was not done on purpose.
     case warning(String)
     /// Something worth a line: "10,000 bytes sent".
     case note(String)
@@ -114,6 +115,27 @@ extension TimelineEvent.Kind {
     case .warning: "warning"
     case .note: "note"
     case .result: "result"
+    }
+  }
+}
+
+/// Events that both roles report alike.
+extension TimelineEvent.Kind {
+  /// A session is over, with all that passed in it.
+  public static func closed(_ session: Session, reason: String) -> Self {
+    .sessionClose(
+      id: Int(session.id), protocolName: session.protocolName, reason: reason, read: session.bytesRead,
+      written: session.bytesWritten)
+  }
+
+  /// The warning of bytes that mean nothing where they came; nil for every other event.
+  public init?(warningOf event: PeerEvent) {
+    switch event {
+    case .skipped(let skipped): self = .warning(skipped.description)
+    case .malformed(let text): self = .warning(text)
+    case .strayData(let session, let bytes):
+      self = .warning("\(bytes) bytes came for session \(session), which is not open: dropped")
+    default: return nil
     }
   }
 }

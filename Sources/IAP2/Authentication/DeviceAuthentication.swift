@@ -1,8 +1,8 @@
 /// The device's side of authentication: ask for the certificate, challenge, conclude.
 ///
 /// What the wire shows: AA00 goes out; AA01 comes; AA02 goes out with the challenge that the owner made for that
-/// certificate; AA03 comes; AA05 or AA04 goes out, as the owner judged. Who can sign and who can verify is none of this
-/// machine's business.
+/// certificate; AA03 comes; AA05 or AA04 goes out, as the owner judged. Signing and
+/// verifying are the owner's.
 struct DeviceAuthentication: Equatable {
   enum State: Equatable {
     /// Not begun.
@@ -62,5 +62,32 @@ struct DeviceAuthentication: Equatable {
       "a verdict follows a response, or refuses a certificate")
     state = accepted ? .succeeded : .failed
     return .send(accepted ? .authenticationSucceeded : .authenticationFailed)
+  }
+}
+
+// The five messages of authentication, all of them driven by the device: AA00, AA01, AA02, AA03, then AA05 or AA04.
+
+extension ControlMessage {
+  static let requestCertificate = ControlMessage(.requestAuthenticationCertificate)
+  static let authenticationSucceeded = ControlMessage(.authenticationSucceeded)
+  static let authenticationFailed = ControlMessage(.authenticationFailed)
+
+  static func certificate(_ bytes: [UInt8]) -> ControlMessage {
+    ControlMessage(.authenticationCertificate) { $0.blob(0, bytes) }
+  }
+
+  static func challenge(_ bytes: [UInt8]) -> ControlMessage {
+    ControlMessage(.requestAuthenticationChallengeResponse) { $0.blob(0, bytes) }
+  }
+
+  static func response(_ bytes: [UInt8]) -> ControlMessage {
+    ControlMessage(.authenticationResponse) { $0.blob(0, bytes) }
+  }
+}
+
+extension [Parameter] {
+  /// The blob that AA01, AA02 and AA03 consist of.
+  func authenticationBlob() throws(ParameterError) -> [UInt8] {
+    try only(0, "data").value
   }
 }

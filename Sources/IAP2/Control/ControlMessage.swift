@@ -42,3 +42,57 @@ public struct ControlMessage: Hashable, Sendable {
     return (0..<Self.headerSize).reversed().map { UInt8(truncatingIfNeeded: header >> (8 * UInt64($0))) } + body
   }
 }
+
+/// Cuts the control session's byte stream into messages by their own length.
+///
+/// iPhones put one message into one packet, but nothing forbids several or a split one, so packet borders mean nothing
+/// here. A message holds at most 65,535 bytes by its length field, and so does the buffer.
+struct ControlStream {
+  private var buffer = ByteQueue()
+
+  /// What comes next in the stream.
+  enum Item: Equatable {
+    case message(ControlMessage)
+    /// Bytes that do not begin a message: everything up to the next that may, or all there is.
+    case garbage([UInt8])
+  }
+
+  mutating func append(_ payload: RawSpan) {
+    buffer.append(payload)
+  }
+
+  /// The next message or the garbage in front of it; nil while neither is whole.
+  mutating func next() -> Item? {
+    if buffer.isEmpty { return nil }
+    guard canBeginMessage(at: 0) else { return .garbage(takeGarbage()) }
+    guard buffer.count >= ControlMessage.headerSize else { return nil }
+    let length = Int(word(at: 2))
+    guard buffer.count >= length else { return nil }
+    let id = MessageID(rawValue: word(at: 4))
+    let message = ControlMessage(id, body: buffer.copy(ControlMessage.headerSize..<length))
+    buffer.removeFirst(length)
+    return .message(message)
+  }
+
+  /// Whether a message may begin here: 40 40 and a possible length, as far as they have arrived.
+  private func canBeginMessage(at start: Int) -> Bool {
+    guard buffer[start] == 0x40, start + 1 == buffer.count || buffer[start + 1] == 0x40 else { return false }
+    return start + 4 > buffer.count || word(at: start + 2) >= UInt16(ControlMessage.headerSize)
+  }
+
+  mutating func forget() {
+    buffer.removeAll()
+  }
+
+  private func word(at start: Int) -> UInt16 {
+    UInt16(buffer[start]) << 8 | UInt16(buffer[start + 1])
+  }
+
+  private mutating func takeGarbage() -> [UInt8] {
+    var count = 1
+    while count < buffer.count, !canBeginMessage(at: count) { count += 1 }
+    let garbage = buffer.copy(0..<count)
+    buffer.removeFirst(count)
+    return garbage
+  }
+}

@@ -1,4 +1,4 @@
-// Every control message that at least two public sources know, as data: number, name, who sends it, how many
+// Every control message that at least two public sources know, as data: number, name, sender, how many
 // top-level parameters are known, and those that have a name.
 
 extension MessageCatalog {

@@ -8,7 +8,7 @@ public enum MessageCatalog {
     public let id: MessageID
     /// Its name.
     public let name: String
-    /// Who sends it.
+    /// Which role sends it.
     public let sender: Link.Role
     /// How many top-level parameters are known to exist.
     public let parameterCount: Int

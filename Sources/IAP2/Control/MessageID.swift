@@ -12,9 +12,9 @@ public struct MessageID: RawRepresentable, Hashable, Sendable {
 
   private init(_ value: UInt16) { rawValue = value }
 
-  /// D: asks who the accessory is.
+  /// D: asks for the identification.
   public static let startIdentification = MessageID(0x1D00)
-  /// A: who the accessory is, see ``Identification``.
+  /// A: what the accessory is, see ``Identification``.
   public static let identificationInformation = MessageID(0x1D01)
   /// D: the identification is accepted.
   public static let identificationAccepted = MessageID(0x1D02)

@@ -1,4 +1,4 @@
-/// Control messages as text: the number, the name, and every parameter in the words of ``MessageCatalog``.
+/// Control messages as text: the number, the name, and every parameter as ``MessageCatalog`` names it.
 public enum MessageText {
   /// One line: `EA00 StartExternalAccessoryProtocolSession protocol=1 session=7`.
   public static func line(_ message: ControlMessage, shownBytes: Int = 8) -> String {

@@ -56,3 +56,23 @@ extension TransportComponent {
     }
   }
 }
+
+/// An identification with the message that carries it, written once: an accessory says the same each time it is
+/// attached.
+///
+/// ```swift
+/// let whole = PreparedIdentification(identification)
+/// let peer = AccessoryPeer(identification: whole)        // and again for the next cable
+/// ```
+public final class PreparedIdentification: Sendable {
+  /// What the accessory says it is.
+  public let identification: Identification
+  /// How it says so.
+  let message: ControlMessage
+
+  /// Writes the message.
+  public init(_ identification: Identification) {
+    self.identification = identification
+    message = identification.message
+  }
+}

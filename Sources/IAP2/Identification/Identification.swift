@@ -1,4 +1,4 @@
-/// Who an accessory says it is: the content of IdentificationInformation (1D01).
+/// What an accessory says it is: the content of IdentificationInformation (1D01).
 ///
 /// Everything public about the message is typed; what is not is carried in ``other`` as it came.
 public struct Identification: Hashable, Sendable {
@@ -63,7 +63,7 @@ public struct ExternalAccessoryProtocol: Hashable, Sendable {
     case optional
     /// Match without an alert.
     case noAlert
-    /// A value nobody has described; carried.
+    /// A value that no source describes; carried as it is.
     case unknown(UInt8)
 
     /// The byte on the wire.

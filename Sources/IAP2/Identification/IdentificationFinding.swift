@@ -1,4 +1,4 @@
-/// Something that is wrong with an identification, in words that a firmware developer understands.
+/// Something that is wrong with an identification, explained for a firmware developer.
 public struct IdentificationFinding: Hashable, Sendable, CustomStringConvertible {
   /// Which rule was broken.
   public var check: IdentificationCheck
@@ -54,7 +54,7 @@ public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
     case error
     /// It is accepted, and the finding reported.
     case warning
-    /// Nobody is told.
+    /// It is accepted, and nothing reported.
     case ignored
   }
 

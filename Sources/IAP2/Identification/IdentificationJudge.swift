@@ -174,7 +174,7 @@ public struct IdentificationJudge: Hashable, Sendable {
       .receivedWithoutRequest, 7,
       MessageRelations.requestForAnswer.filter { received.contains($0.answer) && !sent.contains($0.request) }
         .map(\.answer), "the message that asks for it is not declared as sent")
-    // Sessions of native transport begin and end without a word on the link.
+    // Sessions of native transport begin and end without a message on the link.
     if identification.protocols.contains(where: { $0.nativeTransportComponent == nil }) {
       let needed: [MessageID] = [.startExternalAccessorySession, .stopExternalAccessorySession]
       let missing = needed.filter { !received.contains($0) }

@@ -7,7 +7,7 @@ public final class JudgedIdentification: Equatable, Sendable {
   /// What the judge says.
   public let verdict: IdentificationJudge.Verdict
 
-  /// An identification, accepted without a word unless the verdict says otherwise.
+  /// An identification, accepted without a finding unless the verdict says otherwise.
   public init(
     _ identification: Identification,
     _ verdict: IdentificationJudge.Verdict = IdentificationJudge.Verdict(errors: [], warnings: [])

@@ -10,8 +10,8 @@ extension Link {
     if header.control.contains(.syn) { return handleSynchronization(header, payload, now: now) }
     if header.control.contains(.rst) { return handleEnd(.reset, now: now) }
     if header.control.contains(.slp) { return handleEnd(.asleep, now: now) }
-    guard timing.isUp else { return completeAnswer(header) }
-    if header.control.contains(.ack), !timing.isZeroAcknowledgement, sender.inFlight > 0 {
+    guard terms.isUp else { return completeAnswer(header) }
+    if header.control.contains(.ack), !terms.isZeroAcknowledgement, sender.inFlight > 0 {
       sender.acknowledge(upTo: header.acknowledgement)
     }
     if header.control.contains(.eak) {
@@ -20,7 +20,7 @@ extension Link {
     }
     // A header alone says nothing beyond its acknowledgement: its number is not judged.
     guard payload.byteCount > 0 else { return .nothing }
-    if timing.isZeroAcknowledgement {
+    if terms.isZeroAcknowledgement {
       receiver.advanceSilently(to: header.sequence)
       return .deliver(session: header.session)
     }
@@ -30,7 +30,7 @@ extension Link {
   private mutating func judge(
     _ header: PacketHeader, _ payload: RawSpan, _ hasRoom: Bool, now: Instant
   ) -> Reaction {
-    switch receiver.judge(header.sequence, window: timing.receiveWindow) {
+    switch receiver.judge(header.sequence, window: terms.receiveWindow) {
     case .next:
       guard hasRoom else {
         counters.refused += 1
@@ -57,13 +57,13 @@ extension Link {
   }
 
   private mutating func advance(now: Instant) {
-    receiver.advance(now: now, timeout: timing.acknowledgementTimeout, settings.acknowledgementTimer)
-    if receiver.owed >= timing.cumulativeLimit, !receiver.isHolding { pending.insert(.acknowledgement) }
+    receiver.advance(now: now, timeout: terms.acknowledgementTimeout, settings.acknowledgementTimer)
+    if receiver.owed >= terms.cumulativeLimit, !receiver.isHolding { pending.insert(.acknowledgement) }
   }
 
   /// The packet that follows in order, when it arrived before its turn: its session and payload.
   public mutating func takeSuccessor(now: Instant) -> (session: UInt8, payload: [UInt8])? {
-    guard timing.isUp, let session = receiver.successor, let payload = receiver.takeSuccessor() else { return nil }
+    guard terms.isUp, let session = receiver.successor, let payload = receiver.takeSuccessor() else { return nil }
     advance(now: now)
     return (session, payload)
   }
@@ -74,7 +74,7 @@ extension Link {
   }
 
   private mutating func handleEnd(_ end: LinkEnd, now: Instant) -> Reaction {
-    // Both are the device's words; an accessory that sends one is not believed.
+    // Only a device sends these; from an accessory they change nothing.
     guard role == .accessory else { return .nothing }
     switch phase {
     case .synchronizing where end == .reset:
@@ -99,7 +99,7 @@ extension Link {
   public var isHoldingAcknowledgements: Bool { receiver.isHolding }
 
   /// Whether the link is up and has no acknowledgements at all.
-  public var isZeroAcknowledgement: Bool { timing.isZeroAcknowledgement }
+  public var isZeroAcknowledgement: Bool { terms.isZeroAcknowledgement }
 
   /// Keeps acknowledgements back from here on, because a session has as much unread as it may.
   public mutating func holdAcknowledgements() {
@@ -114,29 +114,29 @@ extension Link {
 
   /// How long the other end repeats a packet before it gives the link up.
   public var patience: Milliseconds {
-    Milliseconds(timing.retransmissionTimeout.count * Int64(max(1, timing.retransmissionLimit)))
+    Milliseconds(terms.retransmissionTimeout.count * Int64(max(1, terms.retransmissionLimit)))
   }
 
   // MARK: Time
 
   /// When ``handleTimeout(now:)`` wants to be called; nil on an idle link.
   public var deadline: Instant? {
-    guard timing.isUp else { return phaseDeadline }
-    if timing.isZeroAcknowledgement { return nil }
+    guard terms.isUp else { return phaseDeadline }
+    if terms.isZeroAcknowledgement { return nil }
     return Instant.earlier(
-      sender.deadline(timeout: timing.retransmissionTimeout, settings.retransmission), receiver.deadline)
+      sender.deadline(timeout: terms.retransmissionTimeout, settings.retransmission), receiver.deadline)
   }
 
   /// The time has come to `now`.
   public mutating func handleTimeout(now: Instant) -> Reaction {
-    guard timing.isUp else { return handlePhaseTimeout(now: now) }
-    if timing.isZeroAcknowledgement { return .nothing }
+    guard terms.isUp else { return handlePhaseTimeout(now: now) }
+    if terms.isZeroAcknowledgement { return .nothing }
     if let due = receiver.deadline, due <= now {
       receiver.forgetDeadline()
       pending.insert(.acknowledgement)
     }
     switch sender.expire(
-      now: now, timeout: timing.retransmissionTimeout, limit: timing.retransmissionLimit, settings.retransmission)
+      now: now, timeout: terms.retransmissionTimeout, limit: terms.retransmissionLimit, settings.retransmission)
     {
     case .nothing: return .nothing
     case .resend(let count):
@@ -144,7 +144,7 @@ extension Link {
       return .nothing
     case .giveUp(let sequence):
       counters.giveUps += 1
-      return fail(.unanswered(sequence: sequence, retransmissions: timing.retransmissionLimit), now: now)
+      return fail(.unanswered(sequence: sequence, retransmissions: terms.retransmissionLimit), now: now)
     }
   }
 }

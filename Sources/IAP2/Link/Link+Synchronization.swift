@@ -28,7 +28,7 @@ extension Link {
   }
 
   /// A frame of iAP1 arrived: to an accessory that is detecting it may say that the device knows nothing newer. Any
-  /// other frame says nothing, and a spoiled answer can look like one.
+  /// other frame means nothing, and a damaged answer can look like one.
   public mutating func handleLegacy(_ frame: RawSpan) -> Reaction {
     let frame = frame.withUnsafeBytes { [UInt8]($0) }
     guard role == .accessory, case .detecting = phase, Self.isLegacyAnswer(frame) else { return .nothing }
@@ -61,11 +61,10 @@ extension Link {
     pending.insert(.sleep)
   }
 
-  /// Stops without a word: the cable is gone. What was not acknowledged is forgotten; the numbers stay, since a reset
+  /// Stops and sends nothing: the cable is gone. What was not acknowledged is forgotten; the numbers stay, since a reset
   /// still carries them.
   public mutating func stop() {
     phase = .stopped
-    timing = Timing()
     pending = []
     unansweredProbes = 0
     sender.restart(after: sender.lastSent)
@@ -226,28 +225,13 @@ extension Link {
     receiver.restart(after: peerSequence)
     isStalled = false
     counters.establishments += 1
-    let allowance = settings.allowance(timeout: agreement.retransmissionTimeout)
-    let longest = min(allowance?.length ?? .max, Int(agreement.peerMaximumPacketLength))
-    timing = Timing(
-      isUp: true, isZeroAcknowledgement: agreement.isZeroAcknowledgement,
-      // A window of 0 comes from an offer without acknowledgements that was declined: one packet is the least there is.
-      sendWindow: agreement.isZeroAcknowledgement
-        ? .max : max(1, min(Int(agreement.peerMaximumOutstandingPackets), allowance?.packets(of: longest) ?? .max)),
-      receiveWindow: agreement.maximumOutstandingPackets, maximumPayload: agreement.maximumPayload,
-      maximumDataPayload: longest - PacketHeader.overhead,
-      // Nobody waits for more packets than may be outstanding.
-      cumulativeLimit: max(
-        1, Int(min(agreement.maximumCumulativeAcknowledgements, agreement.maximumOutstandingPackets))),
-      retransmissionLimit: agreement.maximumRetransmissions,
-      retransmissionTimeout: agreement.retransmissionTimeout,
-      acknowledgementTimeout: agreement.cumulativeAcknowledgementTimeout)
     return .established(agreement)
   }
 
   /// The next synchronisation gets a number that the other end has not seen, so that what is late from before it
   /// cannot be taken for an answer.
   mutating func takeFreshSequence() {
-    synchronizationSequence = (timing.isUp ? sender.lastSent : synchronizationSequence) &+ 1
+    synchronizationSequence = (terms.isUp ? sender.lastSent : synchronizationSequence) &+ 1
   }
 
   /// The link cannot go on: back to the beginning.

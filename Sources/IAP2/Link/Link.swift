@@ -18,7 +18,7 @@
 /// Invariants: each payload is delivered once and in order, or the link ends with a reason; never more packets in
 /// flight than the other end announced, none longer; an idle link has no deadline.
 public struct Link: ~Copyable {
-  /// Who is who on the wire.
+  /// The two ends of the wire.
   public enum Role: Hashable, Sendable {
     /// The MFi accessory: begins detection and synchronisation.
     case accessory
@@ -70,8 +70,10 @@ public struct Link: ~Copyable {
   public let role: Role
   /// The choices this link was made with.
   public let settings: LinkSettings
-  /// Where the link stands.
-  public internal(set) var phase: Phase = .stopped
+  /// Where the link stands. ``terms`` are made from it whenever it changes, so the two cannot disagree.
+  public internal(set) var phase: Phase = .stopped {
+    didSet { terms = Terms(phase, settings) }
+  }
   /// What it has done.
   public internal(set) var counters = LinkCounters()
 
@@ -89,23 +91,8 @@ public struct Link: ~Copyable {
   var isStalled = false
   /// Where packets other than data are built, so that an acknowledgement allocates nothing.
   private var ownPacket: [UInt8] = []
-  /// The agreement's numbers that every packet needs, beside the phase so that a packet touches no array.
-  var timing = Timing()
-
-  /// The part of the agreement that every packet needs.
-  struct Timing {
-    var isUp = false
-    var isZeroAcknowledgement = false
-    var sendWindow = 0
-    var receiveWindow: UInt8 = 0
-    var maximumPayload = 0
-    /// Of External Accessory data, which may go in shorter packets than control messages.
-    var maximumDataPayload = 0
-    var cumulativeLimit = 1
-    var retransmissionLimit: UInt8 = 0
-    var retransmissionTimeout: Milliseconds = 0
-    var acknowledgementTimeout: Milliseconds = 0
-  }
+  /// The numbers of the phase that every packet needs, kept beside it so that a packet touches no array.
+  private(set) var terms = Terms()
 
   /// A link that has not started.
   public init(role: Role, settings: LinkSettings) {
@@ -121,10 +108,10 @@ public struct Link: ~Copyable {
   }
 
   /// Whether data may be queued.
-  public var isEstablished: Bool { timing.isUp }
+  public var isEstablished: Bool { terms.isUp }
 
   /// The most payload one packet may carry to the other end; 0 while the link is down.
-  public var maximumPayload: Int { timing.maximumPayload }
+  public var maximumPayload: Int { terms.maximumPayload }
 
   // MARK: Sending
 
@@ -139,17 +126,17 @@ public struct Link: ~Copyable {
   }
 
   private mutating func send(_ payload: RawSpan, after prefix: SendQueue.Prefix, session: UInt8) {
-    precondition(timing.isUp, "nothing can be sent while the link is down")
+    precondition(terms.isUp, "nothing can be sent while the link is down")
     let taken = sender.append(
       session: session, owner: SendQueue.linkItself, prefix: prefix, bytes: payload,
-      maximumPayload: timing.maximumPayload)
+      maximumPayload: terms.maximumPayload)
     precondition(taken == payload.byteCount, "one message is one packet, and this one does not fit")
   }
 
   /// Queues as many of `bytes` as the bound for one External Accessory session allows, in as many packets as needed;
   /// returns how many it took.
   public mutating func send(_ bytes: RawSpan, externalAccessory id: UInt16, session: UInt8) -> Int {
-    guard timing.isUp else { return 0 }
+    guard terms.isUp else { return 0 }
     let owner = SendQueue.Owner(id)
     let prefix = SendQueue.Prefix(UInt64(id), count: 2)
     let total = min(bytes.byteCount, settings.sessionSendBound - sender.balance(of: owner))
@@ -157,7 +144,7 @@ public struct Link: ~Copyable {
     while taken < total {
       taken += sender.append(
         session: session, owner: owner, prefix: prefix, bytes: bytes.extracting(taken..<total),
-        maximumPayload: timing.maximumDataPayload)
+        maximumPayload: terms.maximumDataPayload)
     }
     return max(0, taken)
   }
@@ -170,13 +157,12 @@ public struct Link: ~Copyable {
   /// Shows what is to be sent now, as one run of whole packets, to `body`, which sends or copies it; false when there is
   /// nothing to send. The run has at least one packet, and gets no longer once it has `limit` bytes.
   public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan) -> Void) -> Bool {
-    if timing.isUp, sender.canTransmit(window: timing.sendWindow), pending.isDisjoint(with: [.synchronization, .reset])
-    {
+    if terms.isUp, sender.canTransmit(window: terms.sendWindow), pending.isDisjoint(with: [.synchronization, .reset]) {
       let run = sender.takeRun(
-        atMost: limit, window: timing.sendWindow, acknowledgement: receiver.acknowledgement, now: now)
+        atMost: limit, window: terms.sendWindow, acknowledgement: receiver.acknowledgement, now: now)
       sender.show(run, to: body)
-      // Nobody will acknowledge them.
-      if timing.isZeroAcknowledgement { sender.acknowledge(upTo: sender.lastSent) }
+      // No acknowledgement will come for them.
+      if terms.isZeroAcknowledgement { sender.acknowledge(upTo: sender.lastSent) }
       if run.wraps { counters.sequenceWraps += 1 }
       receiver.settle()
       pending.remove(.acknowledgement)
@@ -200,7 +186,7 @@ public struct Link: ~Copyable {
   }
 
   private mutating func noteStall() {
-    let stalled = sender.waiting > 0 && !sender.canTransmit(window: timing.sendWindow)
+    let stalled = sender.waiting > 0 && !sender.canTransmit(window: terms.sendWindow)
     if stalled, !isStalled { counters.windowStalls += 1 }
     isStalled = stalled
   }
@@ -235,7 +221,7 @@ public struct Link: ~Copyable {
       pending.remove(.acknowledgement)
       // What does not fit is told by the next list, when these have come.
       let list = Array(
-        receiver.extendedAcknowledgement(settings.extendedAcknowledgement).prefix(timing.maximumPayload))
+        receiver.extendedAcknowledgement(settings.extendedAcknowledgement).prefix(terms.maximumPayload))
       append(list.isEmpty ? .ack : [.eak, .ack], payload: list, to: &bytes)
       receiver.settle()
     } else if take(.acknowledgement) {

@@ -73,8 +73,8 @@ extension LinkEnd: CustomStringConvertible {
     case .reset: "the device reset the link"
     case .asleep: "the device sent the link to sleep"
     case .restarted: "the other end started the link anew"
-    case .undetected(let attempts): "nobody answered \(attempts) detection sequences"
-    case .unsynchronized(let attempts): "nobody answered \(attempts) SYN packets"
+    case .undetected(let attempts): "no answer to \(attempts) detection sequences"
+    case .unsynchronized(let attempts): "no answer to \(attempts) SYN packets"
     case .legacyDevice(let frame): "the device speaks iAP1 only (it answered \(Hex.spaced(frame)))"
     case .unusable(let error): error.description
     }

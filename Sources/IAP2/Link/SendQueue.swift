@@ -29,11 +29,11 @@ struct SendQueue {
     var wasHastened = false
   }
 
-  /// The owner of control messages and other packets nobody waits for.
+  /// The owner of control messages and other packets that no writer waits for.
   static let linkItself: Owner = -1
 
-  /// What comes before the bytes of a packet: up to eight of them in one number, the first one highest, so that nobody
-  /// makes an array of them.
+  /// What comes before the bytes of a packet: up to eight of them in one number, the first one highest, so that no
+  /// array is allocated for them.
   struct Prefix {
     /// The first byte is the highest.
     fileprivate let bytes: UInt64

@@ -69,3 +69,68 @@ public struct PacketHeader: Hashable, Sendable {
     bytes[8] = 0 &- sum
   }
 }
+
+/// The control byte of a link packet.
+public struct ControlBits: OptionSet, Hashable, Sendable {
+  /// The byte as on the wire.
+  public let rawValue: UInt8
+
+  /// Makes the bits from the byte on the wire.
+  public init(rawValue: UInt8) {
+    self.rawValue = rawValue
+  }
+
+  /// Synchronise: the payload is a ``LinkParameters``.
+  public static let syn = ControlBits(rawValue: 0x80)
+  /// The acknowledgement number counts.
+  public static let ack = ControlBits(rawValue: 0x40)
+  /// Extended acknowledgement: the payload is a list of sequence numbers.
+  public static let eak = ControlBits(rawValue: 0x20)
+  /// Reset: the device ends the link.
+  public static let rst = ControlBits(rawValue: 0x10)
+  /// Sleep: the device suspends the link.
+  public static let slp = ControlBits(rawValue: 0x08)
+}
+
+extension ControlBits: CustomStringConvertible {
+  /// The names of the bits, joined by "+"; "none" without any.
+  public var description: String {
+    let names: [(ControlBits, String)] = [(.syn, "SYN"), (.ack, "ACK"), (.eak, "EAK"), (.rst, "RST"), (.slp, "SLP")]
+    var parts = names.filter { contains($0.0) }.map(\.1)
+    let unknown = rawValue & 0x07
+    if unknown != 0 { parts.append("0x0\(unknown)") }
+    return parts.isEmpty ? "none" : parts.joined(separator: "+")
+  }
+}
+
+/// Builds whole packets at the end of a byte array. The link builds through this; so do faults and tests that need a
+/// packet of their own.
+public enum PacketWriter {
+  /// The six bytes by which both ends find out that the other speaks iAP2; a well-formed frame of iAP1.
+  public static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
+
+  /// Appends a packet: header, payload and, with a payload, its checksum.
+  public static func append(
+    _ header: PacketHeader, payload: RawSpan, to bytes: inout [UInt8]
+  ) {
+    precondition(header.payloadCount == payload.byteCount, "the header must be made for this payload")
+    let start = bytes.count
+    bytes.reserveCapacity(start + Int(header.length))
+    appendSpace(PacketHeader.size, to: &bytes)
+    bytes.withUnsafeMutableBytes { header.write(to: .init(rebasing: $0[start...])) }
+    guard payload.byteCount > 0 else { return }
+    payload.withUnsafeBytes { bytes.append(contentsOf: $0) }
+    bytes.append(Checksum.of(payload))
+  }
+
+  /// A packet on its own.
+  public static func packet(_ header: PacketHeader, payload: [UInt8] = []) -> [UInt8] {
+    var bytes: [UInt8] = []
+    append(header, payload: payload.span.bytes, to: &bytes)
+    return bytes
+  }
+
+  static func appendSpace(_ count: Int, to bytes: inout [UInt8]) {
+    for _ in 0..<count { bytes.append(0) }
+  }
+}

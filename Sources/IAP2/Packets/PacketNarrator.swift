@@ -1,4 +1,4 @@
-/// Tells what passes on a wire, one line per packet, in the words that transcripts, `easim decode` and test failures
+/// Describes packets, one line each, in the form that transcripts, `easim decode` and test failures
 /// share.
 ///
 /// ```

@@ -1,4 +1,4 @@
-/// Finds packets in a byte stream, however it is split, joined or spoiled.
+/// Finds packets in a byte stream, however it is split, joined or damaged.
 ///
 /// The link, packet faults, transcripts and `easim decode` all read through this one type, so that there is one answer
 /// to the question what is on the wire.
@@ -7,7 +7,7 @@
 /// - `FF 5A` and a header whose checksum is right: a packet; with a wrong payload checksum, a spoiled one.
 /// - `FF 55` and a frame whose checksum is right: the detection sequence, or another frame of iAP1.
 /// - anything else is stepped over one byte at a time, to the next `FF`, and reported with the next find.
-///   Zero bytes between packets are padding that some USB stacks leave: stepped over without a word.
+///   Zero bytes between packets are padding that some USB stacks leave: skipped without a report.
 ///
 /// Invariants: every byte given is, once, part of a piece, of a skip, or still in `carry`; `carry` never holds more
 /// than one packet (65,535 bytes); whole packets inside the input are never copied.
@@ -202,7 +202,7 @@ extension PacketScanner {
       return .packet(header)
     case 0x55:
       guard bytes.count >= 3 else { return .needsMore(3) }
-      // Length 0 announces iAP1's long form, which nobody sends in this place. Nor does anybody send a long frame, and
+      // Length 0 announces iAP1's long form, which no known device sends here. None sends a long frame either, and
       // waiting for one would hide the real probes that pass meanwhile.
       guard bytes[2] != 0, bytes[2] <= longestLegacyPayload else { return .nothing }
       let length = Int(bytes[2]) + 4

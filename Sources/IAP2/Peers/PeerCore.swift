@@ -11,8 +11,10 @@ public struct PeerCore: ~Copyable {
   private var control = ControlStream()
   /// Since when the session is full that acknowledgements are held back for.
   private var holdingSince: Instant?
-  /// When sending made room that waiting writers are to be told of, by a timeout that is due at once.
+  /// Since when there is room, made by sending, that waiting writers have not heard of: a timeout due at once tells them.
   private var roomSince: Instant?
+  /// When the accessory must have answered what the device's role asked it; nil when nothing is waited for.
+  var answerDeadline: Instant?
   /// The numbers of the sessions of a link that is up.
   private var controlSession: UInt8?
   private var externalAccessorySession: UInt8?
@@ -23,6 +25,20 @@ public struct PeerCore: ~Copyable {
     scanner = PacketScanner(maximumLength: max(settings.parameters.maximumPacketLength, 128))
   }
 
+  // MARK: For the owner
+
+  /// Takes the next event out of the queue.
+  @inlinable
+  public mutating func nextEvent() -> PeerEvent? {
+    events.isEmpty ? nil : events.next()
+  }
+
+  /// Whether the link is up.
+  public var isLinkUp: Bool { link.isEstablished }
+
+  /// What the link has done.
+  public var counters: LinkCounters { link.counters }
+
   // MARK: In
 
   /// Takes a single byte that decides nothing yet; false when `bytes` must be worked through.
@@ -31,10 +47,10 @@ public struct PeerCore: ~Copyable {
     scanner.keepsByte(of: bytes)
   }
 
-  /// A delivery begins. On a link without acknowledgements a session that nobody reads ends at its bound; but what one
-  /// delivery brings, nobody could read before its end.
+  /// A delivery begins. On a link without acknowledgements a session that is not read ends at its bound; but what one
+  /// delivery brings could not be read before its end.
   mutating func beginDelivery() {
-    if link.isZeroAcknowledgement { sessions.noteChances(bound: link.settings.sessionReceiveBound) }
+    if link.isZeroAcknowledgement { sessions.noteDelivery(bound: link.settings.sessionReceiveBound) }
   }
 
   /// Works through `bytes` from `offset` on, until a control message is whole or the bytes are used up.
@@ -71,7 +87,7 @@ public struct PeerCore: ~Copyable {
     react(reaction)
     if reaction == .nothing {
       let shown = frame.withUnsafeBytes { Hex.spaced($0) }
-      events.append(.malformed("a frame of iAP1 came that says nothing here: \(shown)"))
+      events.append(.malformed("an iAP1 frame has no meaning here: \(shown)"))
     }
   }
 
@@ -89,8 +105,8 @@ public struct PeerCore: ~Copyable {
     }
     events.append(
       .malformed(
-        "a packet of \(header.payloadCount) bytes for link session \(header.session) came spoiled and will not come "
-          + "again: \(Hex.spaced(shown))"))
+        "a packet of \(header.payloadCount) bytes for link session \(header.session) has a wrong checksum, and this link "
+          + "does not repeat packets: \(Hex.spaced(shown))"))
   }
 
   /// The beginning of a packet's payload, to be shown; the checksum is left out.
@@ -106,7 +122,8 @@ public struct PeerCore: ~Copyable {
       case .garbage(let bytes):
         events.append(
           .malformed(
-            "the control session carries \(bytes.count) bytes that begin no message: \(Hex.spaced(bytes.prefix(32)))"))
+            "the control session carries \(bytes.count) bytes that are not the beginning of a message: \(Hex.spaced(bytes.prefix(32)))"
+          ))
       }
     }
     return nil
@@ -151,6 +168,7 @@ public struct PeerCore: ~Copyable {
     control.forget()
     holdingSince = nil
     roomSince = nil
+    answerDeadline = nil
   }
 
   /// Ends the link with a reset, as a device may.
@@ -191,7 +209,7 @@ public struct PeerCore: ~Copyable {
     } else {
       let shown = payload.withUnsafeBytes { Hex.spaced($0.prefix(32)) }
       events.append(
-        .malformed("\(payload.byteCount) bytes came for link session \(session), which nobody declared: \(shown)"))
+        .malformed("\(payload.byteCount) bytes came for link session \(session), which was not declared: \(shown)"))
     }
   }
 
@@ -213,7 +231,7 @@ public struct PeerCore: ~Copyable {
   private mutating func sessionIsFull(_ index: Int, now: Instant) {
     if link.isZeroAcknowledgement {
       // Nothing holds the other end back on such a link.
-      guard sessions.entries[index].hadChance else { return }
+      guard sessions.entries[index].reader.hadItsChance else { return }
       closeSession(sessions.entries[index].id, .notRead(bytes: sessions.entries[index].unread))
     } else {
       sessions.noteFull(at: index, now: now)
@@ -225,7 +243,7 @@ public struct PeerCore: ~Copyable {
   }
 
   /// The reader of a session is done with `count` bytes.
-  mutating func consume(_ count: Int, of id: UInt16) {
+  public mutating func consume(_ count: Int, of id: UInt16) {
     sessions.consume(count, of: id, bound: link.settings.sessionReceiveBound)
     releaseIfPossible()
   }
@@ -239,9 +257,25 @@ public struct PeerCore: ~Copyable {
     if holdingSince != nil { link.holdAcknowledgements() }
   }
 
-  /// Takes as much of `bytes` as the session's bound allows.
-  mutating func write(_ bytes: RawSpan, to id: UInt16) -> Int {
-    guard let index = sessions.index(of: id), !sessions.entries[index].isPending,
+  /// Whether a session is open.
+  public func isOpen(_ session: UInt16) -> Bool {
+    sessions.isOpen(session)
+  }
+
+  /// Hands over what arrived for a session, for an empty buffer. Bytes count as unread until ``consume(_:of:)``.
+  public mutating func takeInbox(_ session: UInt16, _ buffer: inout [UInt8]) {
+    sessions.takeInbox(session, &buffer)
+  }
+
+  /// Bytes of a session that the other end has not acknowledged.
+  public func unacknowledged(_ session: UInt16) -> Int {
+    link.unacknowledged(externalAccessory: session)
+  }
+
+  /// Sends as much of `bytes` as the session's bound allows and returns how much that was. After a short write
+  /// ``PeerEvent/sessionWritable(_:)`` announces room.
+  public mutating func write(_ bytes: RawSpan, to id: UInt16) -> Int {
+    guard let index = sessions.index(of: id), sessions.entries[index].stage != .requested,
       let session = externalAccessorySession
     else { return 0 }
     let taken = link.send(bytes, externalAccessory: id, session: session)
@@ -250,13 +284,19 @@ public struct PeerCore: ~Copyable {
   }
 
   /// A session that was asked for is not wanted: what came for it is dropped, and told.
-  mutating func dropPending(_ id: UInt16) {
+  mutating func dropRequested(_ id: UInt16) {
     let bytes = sessions.drop(id)
     if bytes > 0 { events.append(.strayData(session: id, bytes: bytes)) }
     releaseIfPossible()
   }
 
-  /// Ends a session from this side, whatever the reason: the other end is told, by the message that its role knows.
+  /// Closes an open session from this side.
+  public mutating func closeSession(_ id: UInt16) {
+    guard sessions.isOpen(id) else { return }
+    closeSession(id, link.role == .accessory ? .closedByAccessory : .closedByDevice)
+  }
+
+  /// Ends a session from this side, whatever the reason, and sends the message by which this role closes sessions.
   mutating func closeSession(_ id: UInt16, _ end: SessionEnd) {
     send(link.role == .accessory ? .sessionStatus(id, close: true) : .stopSession(id))
     endSession(id, end)
@@ -270,18 +310,27 @@ public struct PeerCore: ~Copyable {
   }
 
   mutating func endAllSessions(_ end: SessionEnd) {
-    for id in sessions.entries.filter({ !$0.isEnded }).map(\.id) { endSession(id, end) }
+    for id in sessions.entries.filter({ $0.stage != .ended }).map(\.id) { endSession(id, end) }
   }
 
-  /// See ``Peer/transmit(atMost:now:_:)``.
-  mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan) -> Void) -> Bool {
+  /// Shows what is to be sent now, as one run of whole packets, to `body`, which sends or copies it; false when there is
+  /// nothing to send. The run has at least one packet, and gets no longer once it has `limit` bytes.
+  ///
+  /// What was shown counts as sent: `body` keeps what it cannot send at once. It must not call the peer.
+  public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan) -> Void) -> Bool {
     guard link.transmit(atMost: limit, now: now, body) else { return false }
     // Elsewhere acknowledgements make room, and are received; without them sending alone does.
     if link.isZeroAcknowledgement, sessions.waitingWriters > 0, roomSince == nil { roomSince = now }
     return true
   }
 
-  /// Tells the writers that found no room, now that there is some.
+  /// Appends the next packet to `bytes`; false when there is nothing to send now. For owners that want packets one at a
+  /// time, such as tests.
+  public mutating func nextTransmit(into bytes: inout [UInt8], now: Instant) -> Bool {
+    transmit(atMost: 1, now: now) { run in run.withUnsafeBytes { bytes.append(contentsOf: $0) } }
+  }
+
+  /// Announces room to the writers that found none.
   mutating func announceRoom() {
     roomSince = nil
     guard sessions.waitingWriters > 0 else { return }
@@ -297,7 +346,7 @@ public struct PeerCore: ~Copyable {
 
   /// Sends a control message; one that does not fit the other end's packets is reported and not sent. Whether it went.
   @discardableResult
-  mutating func send(_ message: ControlMessage) -> Bool {
+  public mutating func send(_ message: ControlMessage) -> Bool {
     guard let session = controlSession else { return false }
     let count = message.body.count + ControlMessage.headerSize
     guard count <= link.maximumPayload else {
@@ -317,7 +366,10 @@ public struct PeerCore: ~Copyable {
 
   private var holdDeadline: Instant? { holdingSince.map { $0 + sleepLimit } }
 
-  var deadline: Instant? { Instant.earlier(Instant.earlier(link.deadline, holdDeadline), roomSince) }
+  /// When ``Peer/handleTimeout(now:)`` wants to be called; nil while nothing is due.
+  public var deadline: Instant? {
+    Instant.earlier(Instant.earlier(link.deadline, holdDeadline), Instant.earlier(roomSince, answerDeadline))
+  }
 
   mutating func handleTimeout(now: Instant) {
     if let due = holdDeadline, due <= now {

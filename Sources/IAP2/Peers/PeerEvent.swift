@@ -1,4 +1,4 @@
-/// What a peer tells its owner, drained with ``Peer/nextEvent()`` after each call.
+/// What a peer tells its owner, drained with ``PeerCore/nextEvent()`` after each call.
 ///
 /// Large and rare cases are indirect: an event is asked for after every read, and what is not there should not have to
 /// be moved.
@@ -36,7 +36,7 @@ public enum PeerEvent: Equatable, Sendable {
   case certificateRequested
   /// The device sent a challenge: answer with ``AccessoryPeer/provideResponse(_:)``, or never.
   case challenged([UInt8])
-  /// The device asks who the accessory is, and the accessory does not answer by itself.
+  /// The device asks for the identification, and the accessory does not answer by itself.
   case identificationRequested
   /// The identification went out.
   case identificationSent

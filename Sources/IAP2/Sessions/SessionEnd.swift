@@ -10,7 +10,7 @@ public enum SessionEnd: Error, Equatable, Sendable {
   case linkDown(LinkEnd)
   /// The channel went away under it; the text says how.
   case channelEnded(String)
-  /// Nobody read what had arrived, and waiting longer would have cost the whole link.
+  /// What had arrived was not read, and waiting longer would have cost the whole link.
   case notRead(bytes: Int)
 }
 
@@ -23,7 +23,29 @@ extension SessionEnd: CustomStringConvertible {
     case .refused: "the accessory refused it"
     case .linkDown(let end): "the link went down: \(end)"
     case .channelEnded(let how): how
-    case .notRead(let bytes): "nobody read the \(bytes) bytes that had arrived"
+    case .notRead(let bytes): "\(bytes) received bytes were never read"
+    }
+  }
+}
+
+// The three messages by which sessions begin and end: EA00 and EA01 are the device's, EA03 is the accessory's.
+
+extension ControlMessage {
+  static func startSession(_ id: UInt16, protocolID: UInt8) -> ControlMessage {
+    ControlMessage(.startExternalAccessorySession) {
+      $0.u8(0, protocolID)
+      $0.u16(1, id)
+    }
+  }
+
+  static func stopSession(_ id: UInt16) -> ControlMessage {
+    ControlMessage(.stopExternalAccessorySession) { $0.u16(0, id) }
+  }
+
+  static func sessionStatus(_ id: UInt16, close: Bool) -> ControlMessage {
+    ControlMessage(.externalAccessorySessionStatus) {
+      $0.u16(0, id)
+      $0.u8(1, close ? 1 : 0)
     }
   }
 }

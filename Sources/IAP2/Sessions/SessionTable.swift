@@ -1,4 +1,4 @@
-/// The External Accessory sessions of one link, and the bytes that arrived for each and nobody has read.
+/// The External Accessory sessions of one link, and the bytes that arrived for each and were not read yet.
 ///
 /// A linear list: an accessory has a handful. Bytes are handed over by swapping buffers, so that reading copies nothing
 /// and a session in a steady state allocates nothing.
@@ -6,27 +6,47 @@
 /// Invariant: `unread` counts every byte from its arrival until the reader says that it is done with it, wherever it
 /// lies meanwhile.
 struct SessionTable {
+  /// How far a session has come.
+  enum Stage {
+    /// The device asked for it, and the accessory has not answered. What arrives is kept for the answer.
+    case requested
+    /// Open, and nothing has come from the other end: an EA03 "close" now is a refusal.
+    case open
+    /// Open, and the other end has confirmed it or sent bytes.
+    case heard
+    /// Over; stays until the rest of the inbox is handed over.
+    case ended
+  }
+
+  /// What the reader knows of the bytes in the inbox. On a link without acknowledgements this decides whether a session
+  /// with too much unread is ended: not for what one delivery brings, which could not be read before its end.
+  enum Reader {
+    /// It has taken everything it was told of.
+    case caughtUp
+    /// The same, but when this delivery began it had already as much unread as it may.
+    case slow
+    /// It was told of bytes in this delivery.
+    case notified
+    /// It was told of bytes before this delivery and has not looked, or is told again and was slow already.
+    case late
+
+    /// Whether it could have read before this delivery and did not.
+    var hadItsChance: Bool { self == .slow || self == .late }
+  }
+
   struct Entry {
     var id: UInt16
     var protocolID: UInt8
+    var stage: Stage
+    var reader = Reader.caughtUp
     /// Arrived and not yet handed over.
     var inbox: [UInt8] = []
     /// Arrived and not yet consumed, handed over or not.
     var unread = 0
     /// Since when as much is unread as may be.
     var fullSince: Instant?
-    /// Whether the reader was told and has not looked since.
-    var isAnnounced = false
-    /// Whether its reader had been told when this delivery began, or had left as much unread as may be.
-    var hadChance = false
     /// Whether a write was cut short and its writer waits for room.
     var wantsRoom = false
-    /// Asked for by the device and not answered yet: what arrives is kept for the answer, and nobody is told.
-    var isPending = false
-    /// Over; stays until the rest of the inbox is handed over.
-    var isEnded = false
-    /// Whether anything came from the other end: an EA03 "close" before that is a refusal.
-    var hasSpoken = false
   }
 
   private(set) var entries: [Entry] = []
@@ -42,29 +62,30 @@ struct SessionTable {
   var openCount: Int { entries.count - ended }
 
   func index(of id: UInt16) -> Int? {
-    for index in entries.indices where entries[index].id == id && !entries[index].isEnded { return index }
+    for index in entries.indices where entries[index].id == id && entries[index].stage != .ended { return index }
     return nil
   }
 
-  func isOpen(_ id: UInt16) -> Bool { index(of: id).map { !entries[$0].isPending } ?? false }
+  func isOpen(_ id: UInt16) -> Bool { index(of: id).map { entries[$0].stage != .requested } ?? false }
 
   /// The session is asked for, and not answered yet.
-  func isPending(_ id: UInt16) -> Bool { index(of: id).map { entries[$0].isPending } ?? false }
+  func isRequested(_ id: UInt16) -> Bool { index(of: id).map { entries[$0].stage == .requested } ?? false }
 
-  mutating func open(_ id: UInt16, protocolID: UInt8, isPending: Bool = false) {
+  mutating func open(_ id: UInt16, protocolID: UInt8, _ stage: Stage = .open) {
     precondition(index(of: id) == nil, "a session number is open once")
-    entries.append(Entry(id: id, protocolID: protocolID, isPending: isPending))
+    entries.append(Entry(id: id, protocolID: protocolID, stage: stage))
   }
 
-  /// A pending session is accepted; whether bytes wait for its reader.
+  /// A session that was asked for is accepted; whether bytes wait for its reader.
   mutating func accept(_ id: UInt16) -> Bool {
     guard let index = index(of: id) else { return false }
-    entries[index].isPending = false
-    entries[index].isAnnounced = !entries[index].inbox.isEmpty
-    return entries[index].isAnnounced
+    let hasBytes = !entries[index].inbox.isEmpty
+    entries[index].stage = hasBytes ? .heard : .open
+    entries[index].reader = hasBytes ? .notified : .caughtUp
+    return hasBytes
   }
 
-  /// A pending session is not wanted; how many bytes had come for it.
+  /// A session that was asked for is refused; how many bytes had come for it.
   mutating func drop(_ id: UInt16) -> Int {
     guard let index = index(of: id) else { return 0 }
     setFull(nil, at: index)
@@ -75,30 +96,37 @@ struct SessionTable {
   mutating func deliver(_ bytes: RawSpan, at index: Int) -> Bool {
     bytes.withUnsafeBytes { entries[index].inbox.append(contentsOf: $0) }
     entries[index].unread += bytes.byteCount
-    entries[index].hasSpoken = true
-    if entries[index].isAnnounced || entries[index].isPending { return false }
-    entries[index].isAnnounced = true
+    if entries[index].stage == .requested { return false }
+    entries[index].stage = .heard
+    switch entries[index].reader {
+    case .caughtUp: entries[index].reader = .notified
+    case .slow: entries[index].reader = .late
+    case .notified, .late: return false
+    }
     return true
   }
 
-  /// Takes note whose readers could have read before the delivery that begins.
-  mutating func noteChances(bound: Int) {
+  /// A delivery begins: what the readers were told before it counts as told in time.
+  mutating func noteDelivery(bound: Int) {
     for index in entries.indices {
-      entries[index].hadChance = entries[index].isAnnounced || entries[index].unread >= bound
+      switch entries[index].reader {
+      case .caughtUp, .slow: entries[index].reader = entries[index].unread >= bound ? .slow : .caughtUp
+      case .notified, .late: entries[index].reader = .late
+      }
     }
   }
 
   /// The other end confirmed the session.
   mutating func noteAnswer(at index: Int) {
-    entries[index].hasSpoken = true
+    entries[index].stage = .heard
   }
 
   /// Hands the inbox over for an empty buffer. An ended session is forgotten with it.
-  mutating func exchange(_ id: UInt16, _ buffer: inout [UInt8]) {
+  mutating func takeInbox(_ id: UInt16, _ buffer: inout [UInt8]) {
     guard let index = entries.firstIndex(where: { $0.id == id }) else { return }
     swap(&entries[index].inbox, &buffer)
-    entries[index].isAnnounced = false
-    if entries[index].isEnded { forget(index) }
+    entries[index].reader = .caughtUp
+    if entries[index].stage == .ended { forget(index) }
   }
 
   /// The reader is done with `count` bytes.
@@ -125,7 +153,7 @@ struct SessionTable {
     return entries.compactMap(\.fullSince).min()
   }
 
-  /// A session is over. It stays for its inbox, if it has one; of those that nobody collects the oldest go.
+  /// A session is over. It stays for its inbox, if it has one; of those that are never collected the oldest go.
   mutating func end(_ id: UInt16) -> Bool {
     guard let index = index(of: id) else { return false }
     setWantsRoom(false, at: index)
@@ -134,14 +162,14 @@ struct SessionTable {
       entries.remove(at: index)
       return true
     }
-    entries[index].isEnded = true
+    entries[index].stage = .ended
     ended += 1
-    if ended > Self.uncollectedLimit, let oldest = entries.firstIndex(where: \.isEnded) { forget(oldest) }
+    if ended > Self.uncollectedLimit, let oldest = entries.firstIndex(where: { $0.stage == .ended }) { forget(oldest) }
     return true
   }
 
   private mutating func forget(_ index: Int) {
-    if entries[index].isEnded { ended -= 1 }
+    if entries[index].stage == .ended { ended -= 1 }
     entries.remove(at: index)
   }
 

@@ -64,7 +64,7 @@ import Testing
     #expect(end.peer.isReady == false)
     // Nothing more is asked, and nothing waited for.
     end.hears(Sheet.packet(0x40, 2, 3))
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
   }
 
   @Test func aCertificateThatIsNoneCanBeRefusedAtOnce() {
@@ -95,7 +95,7 @@ import Testing
     _ = end.told()
     end.passes(60_000)
     #expect(end.told() == [.answerTimedOut(.authentication)])
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
     // It answers late and is asked on, with a time of its own.
     end.hears(says(1, 0xAA01, Self.certificate, ack: 1))
     end.peer.challenge(Self.challenge, now: end.now)
@@ -135,7 +135,7 @@ import Testing
     end.hears(says(1, 0xAA01, Self.certificate, ack: 1))
     _ = end.told()
     end.hears(says(2, UInt16(message), "0102", ack: 1))
-    #expect(end.told() == [.malformed("\(name) came unasked")])
+    #expect(end.told() == [.malformed("\(name) came without being asked for")])
     // It does not disturb what goes on.
     end.peer.challenge(Self.challenge, now: end.now)
     #expect(end.says().count == 1)

@@ -59,7 +59,8 @@ import Testing
     end.hears(packet(0x41, "c0ffee" + Sheet.message(0x4155)))
     #expect(
       end.told() == [
-        .malformed("the control session carries 3 bytes that begin no message: c0 ff ee"), message(0x4155),
+        .malformed("the control session carries 3 bytes that are not the beginning of a message: c0 ff ee"),
+        message(0x4155),
       ])
   }
 
@@ -68,7 +69,8 @@ import Testing
     end.hears(packet(0x41, Sheet.message(0x4155) + "0102"), packet(0x42, Sheet.message(0x4E0E)))
     #expect(
       end.told() == [
-        message(0x4155), .malformed("the control session carries 2 bytes that begin no message: 01 02"),
+        message(0x4155),
+        .malformed("the control session carries 2 bytes that are not the beginning of a message: 01 02"),
         message(0x4E0E),
       ])
   }
@@ -79,7 +81,8 @@ import Testing
       end.hears(packet(0x41, "4040000\(length)4155" + Sheet.message(0x4E0E)))
       #expect(
         end.told() == [
-          .malformed("the control session carries 6 bytes that begin no message: 40 40 00 0\(length) 41 55"),
+          .malformed(
+            "the control session carries 6 bytes that are not the beginning of a message: 40 40 00 0\(length) 41 55"),
           message(0x4E0E),
         ])
     }
@@ -94,7 +97,8 @@ import Testing
     #expect(told.count == 2)
     #expect(told.last == message(0x4E0E))
     guard case .malformed(let text)? = told.first else { return }
-    #expect(text.hasPrefix("the control session carries 3000 bytes that begin no message: 40 01 40 01"))
+    #expect(
+      text.hasPrefix("the control session carries 3000 bytes that are not the beginning of a message: 40 01 40 01"))
     #expect(text.count < 200)
   }
 

@@ -8,13 +8,13 @@ import IAP2
 /// end.hears(Sheet.detection)               // the packets it answers with
 /// end.passes(1_000)                        // "1000 …" for each packet sent meanwhile
 /// ```
-struct OneEnd<Role: Peer & ~Copyable>: ~Copyable {
-  var peer: Role
+struct OneEnd<Role: PeerRole>: ~Copyable {
+  var peer: Peer<Role>
   var now = Instant(nanoseconds: 0)
   /// Everything told and not yet taken by ``told()``.
   private var events: [PeerEvent] = []
 
-  init(_ peer: consuming Role) {
+  init(_ peer: consuming Peer<Role>) {
     self.peer = peer
   }
 
@@ -37,9 +37,9 @@ struct OneEnd<Role: Peer & ~Copyable>: ~Copyable {
   @discardableResult mutating func says() -> [String] {
     var packets: [String] = []
     for _ in 0..<100_000 {
-      while let event = peer.nextEvent() { events.append(event) }
+      while let event = peer.core.nextEvent() { events.append(event) }
       var bytes: [UInt8] = []
-      guard peer.nextTransmit(into: &bytes, now: now) else { return packets }
+      guard peer.core.nextTransmit(into: &bytes, now: now) else { return packets }
       packets.append(Sheet.hex(bytes))
     }
     fatalError("the peer never falls silent")
@@ -50,7 +50,7 @@ struct OneEnd<Role: Peer & ~Copyable>: ~Copyable {
     let end = Instant(nanoseconds: now.nanoseconds + milliseconds * 1_000_000)
     var packets: [String] = []
     var calls = 0
-    while let due = peer.deadline, due <= end {
+    while let due = peer.core.deadline, due <= end {
       calls += 1
       precondition(calls < 100_000, "a deadline that its own timeout does not clear")
       now = max(now, due)
@@ -63,26 +63,26 @@ struct OneEnd<Role: Peer & ~Copyable>: ~Copyable {
 
   /// What the peer told its owner since the last time.
   mutating func told() -> [PeerEvent] {
-    while let event = peer.nextEvent() { events.append(event) }
+    while let event = peer.core.nextEvent() { events.append(event) }
     defer { events = [] }
     return events
   }
 
   /// Writes bytes to a session; how many were taken.
   mutating func writes(_ bytes: [UInt8], to session: UInt16) -> Int {
-    peer.write(bytes.span.bytes, to: session)
+    peer.core.write(bytes.span.bytes, to: session)
   }
 
   /// Reads everything that arrived for a session, and is done with it.
   mutating func reads(_ session: UInt16) -> [UInt8] {
     var inbox: [UInt8] = []
-    peer.takeInbox(session, &inbox)
-    peer.consume(inbox.count, of: session)
+    peer.core.takeInbox(session, &inbox)
+    peer.core.consume(inbox.count, of: session)
     return inbox
   }
 }
 
-extension OneEnd where Role == AccessoryPeer {
+extension OneEnd where Role == AccessoryRole {
   /// An accessory with its link up: its own numbers begin at `settings.initialSequence`, the device's at `device`.
   static func accessory(
     _ settings: LinkSettings = LinkSettings(), identification: Identification = .example, device: UInt8 = 0x40,
@@ -108,7 +108,7 @@ extension OneEnd where Role == AccessoryPeer {
   }
 }
 
-extension OneEnd where Role == DevicePeer {
+extension OneEnd where Role == DeviceRole {
   /// A device with its link up and its first question asked: the accessory's numbers begin at `accessory`.
   static func device(
     _ settings: DevicePeer.Settings = DevicePeer.Settings(), accessory: UInt8 = 0,

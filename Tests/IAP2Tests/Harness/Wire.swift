@@ -43,10 +43,10 @@ struct Wire: ~Copyable {
     for _ in 0..<10_000 {
       drainEvents()
       var bytes: [UInt8] = []
-      if accessory.nextTransmit(into: &bytes, now: now) {
+      if accessory.core.nextTransmit(into: &bytes, now: now) {
         record("A", bytes)
         if arrives() { device.receive(bytes.span.bytes, now: now) }
-      } else if device.nextTransmit(into: &bytes, now: now) {
+      } else if device.core.nextTransmit(into: &bytes, now: now) {
         record("D", bytes)
         if arrives() { accessory.receive(bytes.span.bytes, now: now) }
       } else {
@@ -58,17 +58,17 @@ struct Wire: ~Copyable {
 
   /// Jumps to the next deadline and settles; false when neither has one.
   mutating func step() -> Bool {
-    let next = [accessory.deadline, device.deadline].compactMap { $0 }.min()
+    let next = [accessory.core.deadline, device.core.deadline].compactMap { $0 }.min()
     guard let next else { return false }
     now = max(now, next)
-    if let due = accessory.deadline, due <= now { accessory.handleTimeout(now: now) }
-    if let due = device.deadline, due <= now { device.handleTimeout(now: now) }
+    if let due = accessory.core.deadline, due <= now { accessory.handleTimeout(now: now) }
+    if let due = device.core.deadline, due <= now { device.handleTimeout(now: now) }
     settle()
     return true
   }
 
   private mutating func drainEvents() {
-    while let event = accessory.nextEvent() {
+    while let event = accessory.core.nextEvent() {
       accessoryEvents.append(event)
       switch event {
       case .certificateRequested: accessory.provideCertificate(certificate)
@@ -77,7 +77,7 @@ struct Wire: ~Copyable {
       default: break
       }
     }
-    while let event = device.nextEvent() {
+    while let event = device.core.nextEvent() {
       deviceEvents.append(event)
       switch event {
       case .certificateReceived: device.challenge([UInt8](repeating: 0x42, count: 32), now: now)

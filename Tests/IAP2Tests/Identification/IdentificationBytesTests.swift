@@ -114,18 +114,6 @@ import Testing
     #expect(IdentificationJudge().judge(reading).isAccepted)
   }
 
-  @Test func anUpdateHasTheLanguageAsItsSeventhParameter() {
-    var end = OneEnd.accessory()
-    var changed = Identification.example
-    changed.name = "N"
-    changed.currentLanguage = "de"
-    end.peer.updateIdentification(changed)
-    let body =
-      "00060000 4e00" + "00070001 453100" + "000b0002 4e6f626f647900" + "00090003 3030303100" + "00060004 3100"
-      + "00060005 3100" + "00070006 646500"
-    #expect(end.says() == [Sheet.packet(0x40, 1, 0x40, session: 1, Sheet.message(0x1D06, body))])
-  }
-
   @Test func protocolsAreFoundByNumberAndByName() {
     let it = Self.identification
     #expect(it.externalAccessoryProtocol(0xB1)?.name == "a.b")

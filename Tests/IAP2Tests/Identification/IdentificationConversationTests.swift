@@ -7,7 +7,7 @@ import Testing
     Sheet.parameter(3, Sheet.text("0001")), with: Sheet.parameter(3, Sheet.text(" ")))
 
   /// A device that asked for the identification first.
-  private func asking(_ change: (inout DevicePeer.Settings) -> Void = { _ in }) -> OneEnd<DevicePeer> {
+  private func asking(_ change: (inout DevicePeer.Settings) -> Void = { _ in }) -> OneEnd<DeviceRole> {
     var settings = DevicePeer.Settings()
     settings.order = .identificationFirst
     change(&settings)
@@ -60,10 +60,10 @@ import Testing
       ])
     _ = end.told()
     end.hears(says(3, 0x1D01, Sheet.identification, ack: 3))
-    #expect(end.told() == [.malformed("1D01 IdentificationInformation came unasked")])
+    #expect(end.told() == [.malformed("1D01 IdentificationInformation came without being asked for")])
     #expect(end.peer.isReady == false)
     #expect(end.passes(22).count == 1)
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
   }
 
   @Test func howManyRefusalsThereMayBeIsASetting() {
@@ -71,16 +71,16 @@ import Testing
     end.hears(says(1, 0x1D01, Self.refusable))
     _ = end.told()
     end.hears(says(2, 0x1D01, Sheet.identification, ack: 2))
-    #expect(end.told() == [.malformed("1D01 IdentificationInformation came unasked")])
+    #expect(end.told() == [.malformed("1D01 IdentificationInformation came without being asked for")])
   }
 
   @Test func anAccessoryThatNeverIdentifiesIsToldOnce() {
     var end = asking { $0.answerTimeout = 5_000 }
     end.hears(Sheet.packet(0x40, 0, 1))
-    #expect(end.peer.deadline == .milliseconds(5_000))
+    #expect(end.peer.core.deadline == .milliseconds(5_000))
     end.passes(5_000)
     #expect(end.told() == [.answerTimedOut(.identification)])
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
     // Late is better than never.
     end.hears(says(1, 0x1D01, Sheet.identification))
     #expect(end.peer.identification == .example)
@@ -102,7 +102,7 @@ import Testing
     var end = OneEnd.device()
     _ = end.told()
     end.hears(says(1, 0x1D01, Sheet.identification))
-    #expect(end.told() == [.malformed("1D01 IdentificationInformation came unasked")])
+    #expect(end.told() == [.malformed("1D01 IdentificationInformation came without being asked for")])
   }
 
   @Test func anUpdateChangesNamesAndVersionsAndNothingElse() {

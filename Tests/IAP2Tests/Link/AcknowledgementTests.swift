@@ -5,7 +5,7 @@ import Testing
 @Suite struct AcknowledgementTests {
   private func accessory(
     acks: Int = 3, hold: Int = 100, timer: LinkSettings.AcknowledgementTimer = .fromFirst
-  ) -> OneEnd<AccessoryPeer> {
+  ) -> OneEnd<AccessoryRole> {
     var settings = LinkSettings()
     settings.parameters.maximumCumulativeAcknowledgements = UInt8(acks)
     settings.parameters.cumulativeAcknowledgementTimeout = UInt16(hold)
@@ -33,7 +33,7 @@ import Testing
     var end = accessory(acks: acks)
     #expect(end.hears(data(0x41)) == [bare(0x41)])
     #expect(end.hears(data(0x42)) == [bare(0x42)])
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
   }
 
   @Test func theTimerAcknowledgesWhatTheCountDoesNot() {
@@ -41,9 +41,9 @@ import Testing
     end.hears(data(0x41))
     end.passes(60)
     end.hears(data(0x42))
-    #expect(end.peer.deadline == .milliseconds(100))
+    #expect(end.peer.core.deadline == .milliseconds(100))
     #expect(end.passes(1_000) == ["100 \(bare(0x42))"])
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
   }
 
   @Test func byTheOtherSettingEachPacketPutsTheTimerOff() {
@@ -51,7 +51,7 @@ import Testing
     end.hears(data(0x41))
     end.passes(60)
     end.hears(data(0x42))
-    #expect(end.peer.deadline == .milliseconds(160))
+    #expect(end.peer.core.deadline == .milliseconds(160))
     #expect(end.passes(1_000) == ["160 \(bare(0x42))"])
   }
 
@@ -59,18 +59,18 @@ import Testing
     var end = accessory(acks: 2)
     end.hears(data(0x41))
     #expect(end.hears(data(0x42)) == [bare(0x42)])
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
     #expect(end.passes(1_000) == [])
   }
 
   @Test func dataOnTheWayBackAcknowledgesAndStopsBoth() {
     var end = accessory(acks: 3)
     end.hears(data(0x41), data(0x42))
-    end.peer.send(ControlMessage(MessageID(rawValue: 0x4E01)))
+    end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01)))
     #expect(end.says() == [Sheet.packet(0x40, 1, 0x42, session: 1, "404000064e01")])
     // The packet of ours waits for its acknowledgement; nothing of theirs waits for ours.
     end.hears(Sheet.packet(0x40, 0x42, 1))
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
     // The count begins anew, too.
     #expect(end.hears(data(0x43), data(0x44)) == [])
     #expect(end.hears(data(0x45)) == [bare(0x45, sequence: 1)])
@@ -78,14 +78,14 @@ import Testing
 
   @Test func aBareAckRepeatsTheLastNumberSent() {
     var end = accessory(acks: 1)
-    for _ in 0..<3 { end.peer.send(ControlMessage(MessageID(rawValue: 0x4E01))) }
+    for _ in 0..<3 { end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01))) }
     #expect(end.says().count == 3)
     #expect(end.hears(data(0x41, ack: 3)) == [bare(0x41, sequence: 3)])
   }
 
   @Test func aPacketStillWaitingForTheWindowIsNotTheLastSent() {
     var end = OneEnd.accessory(answer: Sheet.parameters(window: 1, acks: 1))
-    for _ in 0..<3 { end.peer.send(ControlMessage(MessageID(rawValue: 0x4E01))) }
+    for _ in 0..<3 { end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01))) }
     #expect(end.says().count == 1)
     #expect(end.hears(data(0x41)) == [bare(0x41, sequence: 1)])
   }
@@ -93,7 +93,7 @@ import Testing
   @Test func aBareAckIsNotItselfAcknowledged() {
     var end = accessory(acks: 1)
     #expect(end.hears(bare(0, sequence: 0x40)) == [])
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
   }
 
   @Test func theNumberOfABareAckIsNotJudged() {
@@ -105,7 +105,7 @@ import Testing
 
   @Test func anAckBeyondWhatWasSentIsIgnored() {
     var end = accessory()
-    for _ in 0..<2 { end.peer.send(ControlMessage(MessageID(rawValue: 0x4E01))) }
+    for _ in 0..<2 { end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01))) }
     let sent = end.says()
     end.hears(bare(3, sequence: 0x40), bare(0x90, sequence: 0x40), bare(0, sequence: 0x40), bare(255, sequence: 0x40))
     #expect(end.passes(2_000) == sent.map { "2000 \($0)" })
@@ -113,7 +113,7 @@ import Testing
 
   @Test func anAckWithoutItsBitIsNone() {
     var end = accessory()
-    end.peer.send(ControlMessage(MessageID(rawValue: 0x4E01)))
+    end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01)))
     end.says()
     end.hears(Sheet.packet(0x00, 0x41, 1, session: 2, "000161"))
     #expect(end.passes(2_000).count == 2)
@@ -121,19 +121,19 @@ import Testing
 
   @Test func dataAcknowledgesLikeABareAckDoes() {
     var end = accessory(acks: 1)
-    for _ in 0..<3 { end.peer.send(ControlMessage(MessageID(rawValue: 0x4E01))) }
+    for _ in 0..<3 { end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01))) }
     end.says()
     end.hears(data(0x41, ack: 3))
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
   }
 
   @Test func lengthTenWithAnEmptyPayloadCountsAsAHeaderAlone() {
     var end = accessory(acks: 1)
-    end.peer.send(ControlMessage(MessageID(rawValue: 0x4E01)))
+    end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01)))
     end.says()
     // Acknowledges number 1; its own number is nonsense and must not be judged.
     #expect(end.hears("ff5a000a 40 99 01 02 c1 00") == [])
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
     #expect(end.hears(data(0x41)) == [bare(0x41, sequence: 1)])
   }
 }

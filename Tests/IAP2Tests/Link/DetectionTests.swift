@@ -3,13 +3,13 @@ import Testing
 
 /// Section 1: how both ends find out that the other speaks iAP2.
 @Suite struct DetectionTests {
-  private func accessory(_ change: (inout LinkSettings) -> Void = { _ in }) -> OneEnd<AccessoryPeer> {
+  private func accessory(_ change: (inout LinkSettings) -> Void = { _ in }) -> OneEnd<AccessoryRole> {
     var settings = LinkSettings()
     change(&settings)
     return OneEnd(AccessoryPeer(identification: .example, settings: settings))
   }
 
-  private func device(_ change: (inout DevicePeer.Settings) -> Void = { _ in }) -> OneEnd<DevicePeer> {
+  private func device(_ change: (inout DevicePeer.Settings) -> Void = { _ in }) -> OneEnd<DeviceRole> {
     var settings = DevicePeer.Settings()
     change(&settings)
     return OneEnd(DevicePeer(settings: settings))
@@ -23,7 +23,7 @@ import Testing
     #expect(end.passes(3_500) == ["1000 \(Sheet.detection)", "2000 \(Sheet.detection)", "3000 \(Sheet.detection)"])
     let answers = end.hears(Sheet.detection)
     #expect(answers == ["ff5a001a800000000d0120ffff07d000161e03010001020201cc"])
-    #expect(end.peer.deadline == .milliseconds(4_500))
+    #expect(end.peer.core.deadline == .milliseconds(4_500))
   }
 
   @Test func theAccessoryGivesUpAfterItsLimitAndStaysSilent() {
@@ -31,8 +31,8 @@ import Testing
     end.start()
     #expect(end.passes(60_000) == ["1000 \(Sheet.detection)", "2000 \(Sheet.detection)"])
     #expect(end.told() == [.linkDown(.undetected(attempts: 3))])
-    #expect(end.peer.deadline == nil)
-    #expect(LinkEnd.undetected(attempts: 3).description == "nobody answered 3 detection sequences")
+    #expect(end.peer.core.deadline == nil)
+    #expect(LinkEnd.undetected(attempts: 3).description == "no answer to 3 detection sequences")
     #expect(end.hears(Sheet.detection) == [])
   }
 
@@ -49,7 +49,7 @@ import Testing
     let first = end.hears(Sheet.detection)
     #expect(first.count == 1)
     #expect(end.hears(Sheet.detection, Sheet.detection) == [])
-    #expect(end.peer.deadline == .milliseconds(1_000))
+    #expect(end.peer.core.deadline == .milliseconds(1_000))
     #expect(end.told() == [])
   }
 
@@ -60,7 +60,7 @@ import Testing
     let answers = end.hears(
       Sheet.detection, "00 00", Sheet.packet(Sheet.syn | Sheet.ack, 0x40, 0, Sheet.parameters(window: 127)))
     #expect(answers == [Sheet.packet(Sheet.ack, 0, 0x40)])
-    #expect(end.peer.isLinkUp == true)
+    #expect(end.peer.core.isLinkUp == true)
   }
 
   @Test func aDeviceThatProbesUnaskedIsAsGoodAsOneThatAnswers() {
@@ -75,7 +75,7 @@ import Testing
     end.start()
     #expect(end.hears(frame) == [])
     #expect(end.told() == [.linkDown(.legacyDevice(frame: Sheet.unhex(frame)))])
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
   }
 
   @Test func theEndOfALegacyDeviceShowsItsBytes() {
@@ -92,8 +92,8 @@ import Testing
     end.start()
     #expect(end.hears(frame) == [])
     let shown = Sheet.unhex(frame).map { Sheet.hex([$0]) }.joined(separator: " ")
-    #expect(end.told() == [.malformed("a frame of iAP1 came that says nothing here: \(shown)")])
-    #expect(end.peer.deadline == .milliseconds(1_000))
+    #expect(end.told() == [.malformed("an iAP1 frame has no meaning here: \(shown)")])
+    #expect(end.peer.core.deadline == .milliseconds(1_000))
     #expect(end.hears(Sheet.detection).count == 1)
   }
 
@@ -108,19 +108,19 @@ import Testing
   @Test func framesOfIAP1AreToldByEitherEndAtAnyTime() {
     var up = OneEnd.accessory()
     up.hears("ff55020000fe")
-    #expect(up.told() == [.malformed("a frame of iAP1 came that says nothing here: ff 55 02 00 00 fe")])
-    #expect(up.peer.isLinkUp == true)
+    #expect(up.told() == [.malformed("an iAP1 frame has no meaning here: ff 55 02 00 00 fe")])
+    #expect(up.peer.core.isLinkUp == true)
     var end = device()
     end.start()
     end.hears("ff55020013eb")
-    #expect(end.told() == [.malformed("a frame of iAP1 came that says nothing here: ff 55 02 00 13 eb")])
+    #expect(end.told() == [.malformed("an iAP1 frame has no meaning here: ff 55 02 00 13 eb")])
   }
 
   @Test func detectionOnALiveLinkBringsTheAccessoryBackToTheBeginning() {
     var end = OneEnd.accessory()
     #expect(end.hears(Sheet.detection) == [Sheet.detection])
     #expect(end.told() == [.linkDown(.restarted)])
-    #expect(end.peer.isLinkUp == false)
+    #expect(end.peer.core.isLinkUp == false)
   }
 
   // MARK: The device
@@ -128,7 +128,7 @@ import Testing
   @Test func theDeviceSaysNothingUntilItIsProbed() {
     var end = device()
     #expect(end.start() == [])
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
     #expect(end.passes(100_000) == [])
   }
 

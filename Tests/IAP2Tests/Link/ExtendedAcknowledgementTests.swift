@@ -5,9 +5,9 @@ import Testing
 /// in both meanings at once; duplicates do no harm.
 @Suite struct ExtendedAcknowledgementTests {
   /// An accessory with the packets 1 to 4 in flight.
-  private func waiting() -> OneEnd<AccessoryPeer> {
+  private func waiting() -> OneEnd<AccessoryRole> {
     var end = OneEnd.accessory()
-    for _ in 0..<4 { end.peer.send(ControlMessage(MessageID(rawValue: 0x4E01))) }
+    for _ in 0..<4 { end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01))) }
     end.says()
     return end
   }
@@ -21,7 +21,7 @@ import Testing
     // Received out of order: 3. Missing: 1 and 2, by the one meaning; only 3, by the other.
     var end = waiting()
     #expect(end.hears(Sheet.packet(control, 0x40, 0, "03")) == [message(1), message(2), message(3)])
-    #expect(end.peer.counters.hastened == 3)
+    #expect(end.peer.core.counters.hastened == 3)
   }
 
   @Test func theOrderOfTheListDoesNotMatter() {
@@ -56,7 +56,7 @@ import Testing
     var end = waiting()
     let bytes = Sheet.unhex(Sheet.packet(0x60, 0x40, 0, "03") + Sheet.packet(0x40, 0x40, 4))
     #expect(end.hears(bytes: bytes) == [])
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
     #expect(end.passes(100_000) == [])
   }
 

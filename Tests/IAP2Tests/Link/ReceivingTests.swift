@@ -5,7 +5,7 @@ import Testing
 @Suite struct ReceivingTests {
   private func accessory(
     window: UInt8 = 8, _ change: (inout LinkSettings) -> Void = { _ in }
-  ) -> OneEnd<AccessoryPeer> {
+  ) -> OneEnd<AccessoryRole> {
     var settings = LinkSettings()
     settings.parameters.maximumOutstandingPackets = window
     change(&settings)
@@ -32,14 +32,14 @@ import Testing
     #expect(end.hears(packet(0x42)) == [bare(0x42)])
     #expect(end.hears(packet(0x41)) == [bare(0x42)])
     #expect(end.told() == [])
-    #expect(end.peer.counters.duplicates == 2)
+    #expect(end.peer.core.counters.duplicates == 2)
   }
 
   @Test func whatLiesFurtherBehindIsADuplicateToo() {
     var end = accessory()
     #expect(end.hears(packet(0x40 &- 60)) == [bare(0x40)])
     #expect(end.hears(packet(0x40 &- 128)) == [bare(0x40)])
-    #expect(end.peer.counters.duplicates == 2)
+    #expect(end.peer.core.counters.duplicates == 2)
   }
 
   // MARK: Ahead
@@ -69,17 +69,17 @@ import Testing
     #expect(end.told() == delivered(0x41))
     #expect(end.hears(packet(0x42)) == [])
     #expect(end.told() == delivered(0x42))
-    #expect(end.peer.counters.ahead == 1)
+    #expect(end.peer.core.counters.ahead == 1)
   }
 
   @Test func theLastOfTheWindowIsKeptAndTheOneBehindItIsNot() {
     var end = accessory(window: 8)
     #expect(end.hears(packet(0x48)) == [])
-    #expect(end.peer.counters.ahead == 1)
+    #expect(end.peer.core.counters.ahead == 1)
     #expect(end.hears(packet(0x49)) == [bare(0x40)])
-    #expect(end.peer.counters.outside == 1)
+    #expect(end.peer.core.counters.outside == 1)
     #expect(end.hears(packet(0x40 &+ 127)) == [bare(0x40)])
-    #expect(end.peer.counters.outside == 2)
+    #expect(end.peer.core.counters.outside == 2)
     for sequence: UInt8 in 0x41...0x47 { end.hears(packet(sequence)) }
     #expect(end.told().count == 8)
   }
@@ -138,8 +138,8 @@ import Testing
     bytes[bytes.count - 1] ^= 1
     #expect(end.hears(bytes: bytes) == [])
     #expect(end.told() == [])
-    #expect(end.peer.counters.spoiled == 1)
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.counters.spoiled == 1)
+    #expect(end.peer.core.deadline == nil)
     #expect(end.hears(packet(0x41)) == [bare(0x41)])
     #expect(end.told() == delivered(0x41))
   }
@@ -148,14 +148,14 @@ import Testing
     var end = accessory { $0.parameters.maximumCumulativeAcknowledgements = 1 }
     #expect(end.hears(Sheet.packet(0x40, 0x41, 0, session: 9, "c0ffee")) == [bare(0x41)])
     #expect(
-      end.told() == [.malformed("3 bytes came for link session 9, which nobody declared: c0 ff ee")])
+      end.told() == [.malformed("3 bytes came for link session 9, which was not declared: c0 ff ee")])
   }
 
   @Test func dataOnTheLinksOwnSessionIsForNobodyToo() {
     var end = accessory { $0.parameters.maximumCumulativeAcknowledgements = 1 }
     #expect(end.hears(Sheet.packet(0x40, 0x41, 0, session: 0, "c0ffee")) == [bare(0x41)])
     #expect(
-      end.told() == [.malformed("3 bytes came for link session 0, which nobody declared: c0 ff ee")])
+      end.told() == [.malformed("3 bytes came for link session 0, which was not declared: c0 ff ee")])
   }
 
   @Test func aPacketOfAFileTransferIsAcknowledgedAndSurfaced() {
@@ -180,6 +180,6 @@ import Testing
     let told = end.told()
     #expect(told.count == 2)
     #expect(told.last == delivered(0x41)[0])
-    #expect(end.peer.counters.skippedBytes == 201)
+    #expect(end.peer.core.counters.skippedBytes == 201)
   }
 }

@@ -5,7 +5,7 @@ import Testing
 @Suite struct ResetAndSleepTests {
   @Test func aResetBringsTheAccessoryBackToSynWithAFreshNumber() {
     var end = OneEnd.accessory()
-    end.peer.send(ControlMessage(MessageID(rawValue: 0x4E01)))
+    end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01)))
     #expect(end.says().count == 1)
     // The SYN had the number 0 and the message 1.
     #expect(end.hears(Sheet.packet(0x10, 0x40, 0)) == [Sheet.packet(0x80, 2, 0, Sheet.parameters())])
@@ -51,14 +51,14 @@ import Testing
     end.start()
     #expect(end.hears(Sheet.packet(0x10, 0x40, 0)) == [])
     #expect(end.told() == [])
-    #expect(end.peer.deadline == .milliseconds(1_000))
+    #expect(end.peer.core.deadline == .milliseconds(1_000))
   }
 
   @Test func sleepSilencesTheAccessoryUntilItIsStartedAgain() {
     var end = OneEnd.accessory()
     #expect(end.hears(Sheet.packet(0x08, 0x40, 0)) == [])
     #expect(end.told() == [.linkDown(.asleep)])
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
     #expect(end.hears(Sheet.detection, Sheet.packet(0xC0, 0x40, 0, Sheet.parameters())) == [])
     #expect(end.start() == [Sheet.detection])
   }
@@ -68,7 +68,7 @@ import Testing
     _ = end.told()
     end.hears(Sheet.packet(0x10, 1, 1), Sheet.packet(0x08, 1, 1))
     #expect(end.told() == [])
-    #expect(end.peer.isLinkUp == true)
+    #expect(end.peer.core.isLinkUp == true)
   }
 
   @Test func aDeviceThatResetListensAgain() {
@@ -79,7 +79,7 @@ import Testing
     #expect(end.says() == [Sheet.packet(0x10, 6, 3)])
     #expect(end.told() == [.sessionEnded(1, .linkDown(.reset))])
     #expect(end.peer.isReady == false)
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
     #expect(end.hears(Sheet.packet(0x80, 4, 0, Sheet.parameters())).count == 1)
   }
 
@@ -88,8 +88,8 @@ import Testing
     #expect(end.peer.openSession(protocolNamed: "com.example.echo") == .link(1))
     end.says()
     end.peer.resetLink(now: end.now)
-    end.peer.send(ControlMessage(.deviceLanguageUpdate) { $0.text(0, "en") })
-    end.peer.closeSession(1)
+    end.peer.core.send(ControlMessage(.deviceLanguageUpdate) { $0.text(0, "en") })
+    end.peer.core.closeSession(1)
     #expect(end.writes([1], to: 1) == 0)
     #expect(end.peer.openSession(protocolNamed: "com.example.echo") == nil)
     end.peer.challenge([1], now: end.now)
@@ -118,10 +118,10 @@ import Testing
     end.peer.stop("unplugged")
     #expect(end.peer.isReady == false)
     #expect(end.peer.openSession(protocolNamed: "com.example.echo") == nil)
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
     var waiting = OneEnd.device()
     waiting.peer.stop("unplugged")
-    #expect(waiting.peer.deadline == nil)
+    #expect(waiting.peer.core.deadline == nil)
     #expect(waiting.passes(100_000) == [])
   }
 
@@ -129,9 +129,9 @@ import Testing
     var end = OneEnd.accessory()
     end.opens(1, sequence: 0x41)
     #expect(end.writes([UInt8](repeating: 1, count: 1_000), to: 1) == 1_000)
-    #expect(end.peer.unacknowledged(1) == 1_000)
+    #expect(end.peer.core.unacknowledged(1) == 1_000)
     end.peer.stop("unplugged")
-    #expect(end.peer.unacknowledged(1) == 0)
+    #expect(end.peer.core.unacknowledged(1) == 0)
     #expect(end.says() == [])
     #expect(end.told() == [.sessionEnded(1, .channelEnded("unplugged"))])
   }

@@ -5,7 +5,7 @@ import Testing
 @Suite struct RetransmissionTests {
   private func accessory(
     timeout: Int = 1_000, repeats: Int = 3, _ change: (inout LinkSettings) -> Void = { _ in }
-  ) -> OneEnd<AccessoryPeer> {
+  ) -> OneEnd<AccessoryRole> {
     var settings = LinkSettings()
     settings.parameters.retransmissionTimeout = UInt16(timeout)
     settings.parameters.maximumRetransmissions = UInt8(repeats)
@@ -17,8 +17,8 @@ import Testing
     Sheet.packet(0x40, sequence, ack, session: 1, "404000064e01")
   }
 
-  private func send(_ end: inout OneEnd<AccessoryPeer>) -> [String] {
-    end.peer.send(ControlMessage(MessageID(rawValue: 0x4E01)))
+  private func send(_ end: inout OneEnd<AccessoryRole>) -> [String] {
+    end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01)))
     return end.says()
   }
 
@@ -29,7 +29,7 @@ import Testing
     end.hears(Sheet.packet(0x40, 0x41, 0, session: 2, "000161"))
     end.passes(100)
     #expect(end.passes(400) == ["1000 \(message(1, ack: 0x41))"])
-    #expect(end.peer.counters.retransmissions == 1)
+    #expect(end.peer.core.counters.retransmissions == 1)
   }
 
   @Test func everyPacketWhoseTimeIsUpIsSentAgain() {
@@ -57,7 +57,7 @@ import Testing
     end.hears(Sheet.packet(0x40, 0x40, 2))
     #expect(end.passes(1_000) == ["1000 \(message(3))", "1000 \(message(4))"])
     end.hears(Sheet.packet(0x40, 0x40, 4))
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
     #expect(end.passes(100_000) == [])
   }
 
@@ -86,7 +86,7 @@ import Testing
     #expect(sent.dropLast().map { String($0.prefix(3)) } == ["100", "200"])
     #expect(sent.last == "300 \(Sheet.packet(0x10, 1, 0))")
     #expect(end.told().last == .linkDown(.unanswered(sequence: 1, retransmissions: 2)))
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
     #expect(end.hears(Sheet.detection) == [Sheet.detection])
   }
 
@@ -96,7 +96,7 @@ import Testing
     settings.link.resetsWhenGivingUp = false
     var end = OneEnd.device(settings, offer: Sheet.parameters(timeout: 100, repeats: 2))
     #expect(end.passes(10_000).map { String($0.prefix(3)) } == ["100", "200"])
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
   }
 
   @Test func anAccessoryNeverResets() {
@@ -113,7 +113,7 @@ import Testing
       end.hears(Sheet.packet(0x40, 0x40, sequence))
     }
     #expect(end.told() == [])
-    #expect(end.peer.isLinkUp == true)
+    #expect(end.peer.core.isLinkUp == true)
   }
 
   @Test func extendedAcknowledgementsDoNotUseUpTheRepetitions() {
@@ -135,8 +135,8 @@ import Testing
     _ = send(&end)
     end.hears(Sheet.packet(0x40, 0x41, 1, session: 2, "000161"))
     end.passes(22)
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
     #expect(end.passes(86_400_000) == [])
-    #expect(end.peer.isLinkUp == true)
+    #expect(end.peer.core.isLinkUp == true)
   }
 }

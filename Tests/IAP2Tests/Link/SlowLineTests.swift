@@ -5,7 +5,7 @@ import Testing
 /// timeout, so that nothing is repeated that is only late.
 @Suite struct SlowLineTests {
   /// A device that has heard an accessory, and waits for its SYN.
-  private func device(lineRate: Int) -> OneEnd<DevicePeer> {
+  private func device(lineRate: Int) -> OneEnd<DeviceRole> {
     var settings = DevicePeer.Settings()
     settings.link.lineRate = lineRate
     var end = OneEnd(DevicePeer(settings: settings))

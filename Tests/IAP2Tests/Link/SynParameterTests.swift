@@ -64,7 +64,7 @@ import Testing
   @Test(arguments: accepted)
   func theDeviceTakes(_ payload: String) {
     var end = OneEnd.device(offer: payload)
-    #expect(end.peer.isLinkUp == true)
+    #expect(end.peer.core.isLinkUp == true)
     #expect(end.told().count == 1)
   }
 
@@ -98,13 +98,13 @@ import Testing
       return
     }
     #expect(reason.description == text(one))
-    #expect(end.peer.isLinkUp == false)
+    #expect(end.peer.core.isLinkUp == false)
   }
 
   /// In an answer the window is the device's own and the rest the accessory's: they need not fit each other.
   @Test func anAnswerMayHaveASmallerWindowThanCumulativeAcknowledgements() {
     let end = OneEnd.accessory(answer: Sheet.parameters(window: 1, acks: 3))
-    #expect(end.peer.isLinkUp == true)
+    #expect(end.peer.core.isLinkUp == true)
   }
 
   /// Found by seed 253 of the lossy world: a strict accessory with a small window offers the device's own values back,
@@ -118,7 +118,7 @@ import Testing
     #expect(end.hears(Sheet.packet(0xC0, 1, 0, Sheet.parameters(window: 2, acks: 3))).count == 1)
     #expect(end.told() == [])
     end.hears(Sheet.packet(0x40, 1, 1))
-    #expect(end.peer.isLinkUp == true)
+    #expect(end.peer.core.isLinkUp == true)
   }
 
   /// Waiting for a third packet where only one may be outstanding would cost the timer with each.
@@ -148,7 +148,7 @@ import Testing
       Issue.record("the reason is told")
       return
     }
-    #expect(end.peer.isLinkUp == false)
+    #expect(end.peer.core.isLinkUp == false)
   }
 
   @Test func anErrorShowsAtMostSixtyFourBytes() {

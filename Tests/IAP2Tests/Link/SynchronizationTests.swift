@@ -3,7 +3,7 @@ import Testing
 
 /// Section 2.3: SYN, SYN|ACK, ACK, and everything that can come between.
 @Suite struct SynchronizationTests {
-  private func offering(_ change: (inout LinkSettings) -> Void = { _ in }) -> OneEnd<AccessoryPeer> {
+  private func offering(_ change: (inout LinkSettings) -> Void = { _ in }) -> OneEnd<AccessoryRole> {
     var settings = LinkSettings()
     change(&settings)
     var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
@@ -12,7 +12,7 @@ import Testing
     return end
   }
 
-  private func listening(_ change: (inout DevicePeer.Settings) -> Void = { _ in }) -> OneEnd<DevicePeer> {
+  private func listening(_ change: (inout DevicePeer.Settings) -> Void = { _ in }) -> OneEnd<DeviceRole> {
     var settings = DevicePeer.Settings()
     change(&settings)
     var end = OneEnd(DevicePeer(settings: settings))
@@ -27,7 +27,7 @@ import Testing
     #expect(
       end.hears(Sheet.packet(0xC0, 0x1D, 0x63, Sheet.parameters(window: 127))) == [Sheet.packet(0x40, 0x63, 0x1D)])
     #expect(end.told().count == 1)
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
   }
 
   @Test func aLostSynIsRepeatedWithTheSameNumberOncePerSecond() {
@@ -41,7 +41,7 @@ import Testing
     let syn = Sheet.packet(0x80, 0, 0, Sheet.parameters())
     #expect(end.passes(3_000) == ["1000 \(syn)", "2000 \(syn)", "3000 \(Sheet.detection)"])
     #expect(end.told() == [.linkDown(.unsynchronized(attempts: 3))])
-    #expect(LinkEnd.unsynchronized(attempts: 3).description == "nobody answered 3 SYN packets")
+    #expect(LinkEnd.unsynchronized(attempts: 3).description == "no answer to 3 SYN packets")
     // The next try has a number of its own.
     #expect(end.hears(Sheet.detection) == [Sheet.packet(0x80, 1, 0, Sheet.parameters())])
   }
@@ -50,7 +50,7 @@ import Testing
     var end = offering { $0.initialSequence = 7 }
     #expect(end.hears(Sheet.packet(0xC0, 0x1D, 6, Sheet.parameters(window: 127))) == [])
     #expect(end.hears(Sheet.packet(0x80, 0x1D, 7, Sheet.parameters(window: 127))) == [])
-    #expect(end.peer.isLinkUp == false)
+    #expect(end.peer.core.isLinkUp == false)
   }
 
   @Test func dataBeforeTheAnswerToSynIsIgnored() {
@@ -101,15 +101,15 @@ import Testing
     #expect(
       end.hears(Sheet.packet(0xC0, 0x1D, 0, others))
         == [Sheet.packet(0xC0, 1, 0x1D, Sheet.parameters(timeout: 100, hold: 30, repeats: 5, acks: 2))])
-    #expect(end.peer.isLinkUp == false)
+    #expect(end.peer.core.isLinkUp == false)
     #expect(end.hears(Sheet.packet(0xC0, 0x1E, 1, others)) == [Sheet.packet(0x40, 1, 0x1E)])
-    #expect(end.peer.isLinkUp == true)
+    #expect(end.peer.core.isLinkUp == true)
   }
 
   @Test func aStrictAccessoryGivesInToADeviceThatNeverAgrees() {
     var end = offering { $0.settling = .offerAgain }
     var rounds = 0
-    while end.peer.isLinkUp == false, rounds < 50 {
+    while end.peer.core.isLinkUp == false, rounds < 50 {
       rounds += 1
       end.hears(Sheet.packet(0xC0, UInt8(rounds), UInt8(rounds - 1), Sheet.parameters(timeout: 100 + rounds)))
     }
@@ -143,7 +143,7 @@ import Testing
     }
     #expect(error.bytes == Sheet.unhex(answer))
     #expect(error.description.contains("control session"))
-    #expect(end.peer.isLinkUp == false)
+    #expect(end.peer.core.isLinkUp == false)
   }
 
   // MARK: The device
@@ -167,7 +167,7 @@ import Testing
     #expect(end.hears(Sheet.packet(0x80, 9, 0, Sheet.parameters())) == [Sheet.packet(0xC0, 0, 9, answer)])
     #expect(end.hears(Sheet.packet(0xC0, 10, 0, answer)) == [Sheet.packet(0xC0, 1, 10, answer)])
     #expect(end.hears(Sheet.packet(0x40, 10, 1)).count == 1)
-    #expect(end.peer.isLinkUp == true)
+    #expect(end.peer.core.isLinkUp == true)
   }
 
   @Test func theFirstMessageFollowsAtOnceWithTheNextNumber() {
@@ -181,7 +181,7 @@ import Testing
     end.hears(Sheet.packet(0x80, 9, 0, Sheet.parameters()))
     // One host's accessory sends bare acknowledgements with the next unsent number.
     #expect(end.hears(Sheet.packet(0x40, 10, 0)).count == 1)
-    #expect(end.peer.isLinkUp == true)
+    #expect(end.peer.core.isLinkUp == true)
   }
 
   @Test func anAcknowledgementOfSomethingElseDoesNotCompleteTheAnswer() {
@@ -189,7 +189,7 @@ import Testing
     end.hears(Sheet.packet(0x80, 9, 0, Sheet.parameters()))
     #expect(end.hears(Sheet.packet(0x40, 9, 1)) == [])
     #expect(end.hears(Sheet.packet(0x00, 9, 0)) == [])
-    #expect(end.peer.isLinkUp == false)
+    #expect(end.peer.core.isLinkUp == false)
   }
 
   @Test func dataThatAcknowledgesTheSynAckCompletesTheAnswerAndIsDelivered() {
@@ -224,7 +224,7 @@ import Testing
     let answer = Sheet.packet(0xC0, 0, 9, Sheet.parameters(window: 127))
     #expect(end.passes(10_000) == ["1000 \(answer)", "2000 \(answer)", "3000 \(Sheet.packet(0x10, 0, 0))"])
     #expect(end.told() == [.linkDown(.unsynchronized(attempts: 3))])
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
   }
 
   /// Each repeated SYN puts the device's own timer off, so the repetitions themselves must count.
@@ -247,7 +247,7 @@ import Testing
     var end = OneEnd.device(accessory: 9)
     _ = end.told()
     #expect(end.hears(Sheet.packet(0x80, 9, 0, Sheet.parameters())) == [])
-    #expect(end.peer.isLinkUp == true)
+    #expect(end.peer.core.isLinkUp == true)
     #expect(end.told() == [])
   }
 

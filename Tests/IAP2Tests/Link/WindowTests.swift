@@ -3,7 +3,7 @@ import Testing
 
 /// Section 2.4: the peer's announcements limit what is sent, and small writes share packets up to them.
 @Suite struct WindowTests {
-  private func accessory(window: Int = 127, length: Int = 65_535, bound: Int = 1 << 20) -> OneEnd<AccessoryPeer> {
+  private func accessory(window: Int = 127, length: Int = 65_535, bound: Int = 1 << 20) -> OneEnd<AccessoryRole> {
     var settings = LinkSettings()
     settings.sessionSendBound = bound
     var end = OneEnd.accessory(settings, answer: Sheet.parameters(window: window, length: length))
@@ -29,8 +29,8 @@ import Testing
     #expect(end.hears(Sheet.packet(0x40, 0x41, 4)).count == 3)
     #expect(end.hears(Sheet.packet(0x40, 0x41, 7)).count == 3)
     #expect(end.hears(Sheet.packet(0x40, 0x41, 10)) == [])
-    #expect(end.peer.deadline == nil)
-    #expect(end.peer.counters.windowStalls > 0)
+    #expect(end.peer.core.deadline == nil)
+    #expect(end.peer.core.counters.windowStalls > 0)
   }
 
   @Test func theWholeWindowIsUsed() {
@@ -42,7 +42,7 @@ import Testing
 
   @Test func controlMessagesWaitForTheWindowToo() {
     var end = accessory(window: 1)
-    for _ in 0..<3 { end.peer.send(ControlMessage(MessageID(rawValue: 0x4E01))) }
+    for _ in 0..<3 { end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01))) }
     #expect(end.says().count == 1)
     #expect(end.hears(Sheet.packet(0x40, 0x41, 1)).count == 1)
     #expect(end.hears(Sheet.packet(0x40, 0x41, 2)).count == 1)
@@ -93,7 +93,7 @@ import Testing
     var taken = 1
     for _ in 0..<200 { taken += end.writes([1], to: 1) }
     #expect(taken == 100)
-    #expect(end.peer.unacknowledged(1) == 100)
+    #expect(end.peer.core.unacknowledged(1) == 100)
     #expect(end.writes(bytes(10), to: 1) == 0)
   }
 
@@ -101,10 +101,10 @@ import Testing
     var end = accessory(window: 2, length: 34, bound: 1_000)
     var sent = 0
     for count in 1...20 { sent += end.writes(bytes(count), to: 1) }
-    #expect(end.peer.unacknowledged(1) == sent)
+    #expect(end.peer.core.unacknowledged(1) == sent)
     for sequence: UInt8 in 1...40 { end.hears(Sheet.packet(0x40, 0x41, sequence)) }
-    #expect(end.peer.unacknowledged(1) == 0)
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.unacknowledged(1) == 0)
+    #expect(end.peer.core.deadline == nil)
   }
 
   @Test func aWriterIsToldOfRoomAtHalfTheBound() {
@@ -131,20 +131,20 @@ import Testing
 
   @Test func aControlMessageThatDoesNotFitIsToldAndNotSent() {
     var end = accessory(length: 24)
-    end.peer.send(ControlMessage(.deviceLanguageUpdate) { $0.text(0, "abcd") })
+    end.peer.core.send(ControlMessage(.deviceLanguageUpdate) { $0.text(0, "abcd") })
     #expect(end.says() == [])
     #expect(
       end.told() == [
         .malformed(
           "4E0A DeviceLanguageUpdate needs 15 bytes and the other end takes 14 in a packet: not sent")
       ])
-    end.peer.send(ControlMessage(.deviceLanguageUpdate) { $0.text(0, "abc") })
+    end.peer.core.send(ControlMessage(.deviceLanguageUpdate) { $0.text(0, "abc") })
     #expect(end.says().count == 1)
   }
 
   @Test func aControlMessageNoPacketCouldHoldIsToldToo() {
     var end = accessory()
-    end.peer.send(ControlMessage(MessageID(rawValue: 0x4E01), body: bytes(65_530)))
+    end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01), body: bytes(65_530)))
     #expect(end.says() == [])
     #expect(
       end.told() == [

@@ -23,14 +23,14 @@ import Testing
     var end = OneEnd.accessory()
     end.hears(start(1, sequence: 0x41))
     #expect(end.told() == [.sessionRequested(id: 1, protocolID: 1)])
-    #expect(end.peer.isOpen(1) == false)
+    #expect(end.peer.core.isOpen(1) == false)
     end.peer.acceptSession(1, reportingStatus: true)
     #expect(end.says() == [status(1, 0, sequence: 1, ack: 0x41)])
-    #expect(end.peer.isOpen(1) == true)
+    #expect(end.peer.core.isOpen(1) == true)
     end.hears(start(2, sequence: 0x42))
     end.peer.acceptSession(2, reportingStatus: false)
     #expect(end.says() == [])
-    #expect(end.peer.isOpen(2) == true)
+    #expect(end.peer.core.isOpen(2) == true)
   }
 
   @Test func aRefusalIsStatusOne() {
@@ -38,7 +38,7 @@ import Testing
     end.hears(start(0x0100, sequence: 0x41))
     end.peer.refuseSession(0x0100)
     #expect(end.says() == [status(0x0100, 1, sequence: 1, ack: 0x41)])
-    #expect(end.peer.isOpen(0x0100) == false)
+    #expect(end.peer.core.isOpen(0x0100) == false)
     // Once is enough.
     end.peer.refuseSession(0x0100)
     end.peer.acceptSession(0x0100, reportingStatus: true)
@@ -99,7 +99,7 @@ import Testing
     end.hears(start(1, sequence: 0x41) + data(1, "68656c6c6f", sequence: 0x42) + stop(1, sequence: 0x43))
     #expect(end.told() == [.sessionRequested(id: 1, protocolID: 1), .sessionEnded(1, .closedByDevice)])
     end.peer.acceptSession(1, reportingStatus: true)
-    #expect(end.peer.isOpen(1) == false)
+    #expect(end.peer.core.isOpen(1) == false)
     // What had arrived can still be read; nobody is told of a session that is over.
     #expect(end.reads(1) == Array("hello".utf8))
     #expect(end.reads(1) == [])
@@ -113,7 +113,7 @@ import Testing
     end.hears(Sheet.packet(0x10, 0x41, 0))
     #expect(end.told() == [.sessionEnded(1, .linkDown(.reset)), .linkDown(.reset)])
     end.peer.acceptSession(1, reportingStatus: true)
-    #expect(end.peer.isOpen(1) == false)
+    #expect(end.peer.core.isOpen(1) == false)
   }
 
   @Test func theDeviceClosesAndWhatHadArrivedCanStillBeRead() {
@@ -121,7 +121,7 @@ import Testing
     end.opens(1, sequence: 0x41)
     end.hears(data(1, "6162", sequence: 0x42) + stop(1, sequence: 0x43))
     #expect(end.told() == [.sessionReadable(1), .sessionEnded(1, .closedByDevice)])
-    #expect(end.peer.isOpen(1) == false)
+    #expect(end.peer.core.isOpen(1) == false)
     #expect(end.writes([1], to: 1) == 0)
     #expect(end.reads(1) == [0x61, 0x62])
   }
@@ -129,10 +129,10 @@ import Testing
   @Test func theAccessoryClosesByStatusOne() {
     var end = OneEnd.accessory()
     end.opens(1, sequence: 0x41)
-    end.peer.closeSession(1)
+    end.peer.core.closeSession(1)
     #expect(end.says() == [status(1, 1, sequence: 1, ack: 0x41)])
     #expect(end.told() == [.sessionEnded(1, .closedByAccessory)])
-    end.peer.closeSession(1)
+    end.peer.core.closeSession(1)
     #expect(end.says() == [])
     end.hears(data(1, "61", sequence: 0x42))
     #expect(end.told() == [.strayData(session: 1, bytes: 1)])
@@ -145,7 +145,7 @@ import Testing
     #expect(end.writes([1], to: 1) == 1)
     end.says()
     #expect(end.writes([2], to: 1) == 1)
-    end.peer.closeSession(1)
+    end.peer.core.closeSession(1)
     #expect(end.hears(Sheet.packet(0x40, 0x41, 1)) == [Sheet.packet(0x40, 2, 0x41, session: 2, "000102")])
     #expect(end.hears(Sheet.packet(0x40, 0x41, 2)) == [status(1, 1, sequence: 3, ack: 0x41)])
   }
@@ -157,7 +157,7 @@ import Testing
     #expect(end.reads(1) == [0x61, 0x61])
     end.opens(1, sequence: 0x44)
     // A reader that is late with the old one's bytes does not disturb the new one's count.
-    end.peer.consume(100, of: 1)
+    end.peer.core.consume(100, of: 1)
     end.hears(data(1, "62", sequence: 0x45))
     #expect(end.told() == [.sessionReadable(1)])
     #expect(end.reads(1) == [0x62])
@@ -173,7 +173,7 @@ import Testing
       end.told() == [
         .malformed("EA00 StartExternalAccessoryProtocolSession asks for session 1, which is open already")
       ])
-    #expect(end.peer.isOpen(1) == true)
+    #expect(end.peer.core.isOpen(1) == true)
   }
 
   @Test func closingASessionThatIsNotOpenIsTold() {

@@ -6,7 +6,7 @@ import Testing
 @Suite struct BackPressureTests {
   /// An accessory that acknowledges each packet, with sessions 1 and 2 open; the device's next packet is 43. Repeated 4
   /// times after a second each, so that 3 s are three quarters of the device's patience.
-  private func accessory(bound: Int = 10) -> OneEnd<AccessoryPeer> {
+  private func accessory(bound: Int = 10) -> OneEnd<AccessoryRole> {
     var settings = LinkSettings()
     settings.sessionReceiveBound = bound
     settings.parameters = LinkParameters(
@@ -32,7 +32,7 @@ import Testing
     #expect(end.told() == [.sessionReadable(1), .sessionReadable(2)])
     #expect(end.reads(1).count == 11)
     #expect(end.says() == [ack(0x46)])
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
     #expect(end.hears(data(1, 1, sequence: 0x47)) == [ack(0x47)])
   }
 
@@ -48,19 +48,19 @@ import Testing
     #expect(end.reads(1).count == 10)
     let rest = end.says() + end.passes(100)
     #expect((filled + rest).contains { $0.hasSuffix(ack(0x42)) })
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
   }
 
   @Test func bytesHandedOverCountUntilTheReaderIsDoneWithThem() {
     var end = accessory()
     end.hears(data(1, 10, sequence: 0x43))
     var inbox: [UInt8] = []
-    end.peer.takeInbox(1, &inbox)
+    end.peer.core.takeInbox(1, &inbox)
     #expect(inbox.count == 10)
     #expect(end.hears(data(1, 1, sequence: 0x44)) == [])
-    end.peer.consume(1, of: 1)
+    end.peer.core.consume(1, of: 1)
     #expect(end.says() == [])
-    end.peer.consume(1, of: 1)
+    end.peer.core.consume(1, of: 1)
     #expect(end.says() == [ack(0x44)])
   }
 
@@ -87,15 +87,15 @@ import Testing
     var end = accessory()
     end.hears(data(1, 10, sequence: 0x43), data(1, 3, sequence: 0x44), data(2, 1, sequence: 0x45))
     _ = end.told()
-    #expect(end.peer.deadline == .milliseconds(3_000))
+    #expect(end.peer.core.deadline == .milliseconds(3_000))
     #expect(end.passes(2_999) == [])
     // The device hears that it is over, and that acknowledges everything.
     #expect(end.passes(1) == ["3000 \(Sheet.packet(0x40, 1, 0x45, session: 1, Sheet.status(1, 1)))"])
     #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 13))])
-    #expect(SessionEnd.notRead(bytes: 13).description == "nobody read the 13 bytes that had arrived")
-    #expect(end.peer.isOpen(2) == true)
+    #expect(SessionEnd.notRead(bytes: 13).description == "13 received bytes were never read")
+    #expect(end.peer.core.isOpen(2) == true)
     end.hears(Sheet.packet(0x40, 0x45, 1))
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
     #expect(end.hears(data(2, 1, sequence: 0x46)) == [ack(0x46, sequence: 1)])
     #expect(end.reads(1).count == 13)
     #expect(end.reads(2).count == 2)
@@ -109,8 +109,8 @@ import Testing
       #expect(end.reads(1).count == 10)
       end.says()
     }
-    #expect(end.peer.isOpen(1) == true)
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.isOpen(1) == true)
+    #expect(end.peer.core.deadline == nil)
   }
 
   @Test func everySleepingSessionIsEndedAtOnce() {
@@ -119,7 +119,7 @@ import Testing
     _ = end.told()
     end.passes(3_000)
     #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 10)), .sessionEnded(2, .notRead(bytes: 12))])
-    #expect(end.peer.deadline != .milliseconds(3_000))
+    #expect(end.peer.core.deadline != .milliseconds(3_000))
   }
 
   /// Each session has its own time: one that fills late is not ended with one that slept all along, and what the link
@@ -134,10 +134,10 @@ import Testing
     #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 10))])
     #expect(end.hears(Sheet.packet(0x40, 0x44, 1)) == [])
     #expect(end.hears(data(2, 1, sequence: 0x45)) == [])
-    #expect(end.peer.deadline == .milliseconds(5_500))
+    #expect(end.peer.core.deadline == .milliseconds(5_500))
     #expect(end.reads(2).count == 11)
     #expect(end.says() == [ack(0x45, sequence: 1)])
-    #expect(end.peer.isOpen(2) == true)
+    #expect(end.peer.core.isOpen(2) == true)
   }
 
   @Test func aReaderThatWakesLeavesASleeperItsTime() {
@@ -149,7 +149,7 @@ import Testing
     // The first is awake; what came while it slept is acknowledged, and the second holds the rest back.
     #expect(end.says() == [ack(0x44)])
     #expect(end.hears(data(1, 1, sequence: 0x45)) == [])
-    #expect(end.peer.deadline == .milliseconds(5_500))
+    #expect(end.peer.core.deadline == .milliseconds(5_500))
     _ = end.told()
     end.passes(3_000)
     #expect(end.told() == [.sessionEnded(2, .notRead(bytes: 10))])
@@ -175,7 +175,7 @@ import Testing
     var end = accessory()
     end.hears(data(1, 10, sequence: 0x43), data(1, 10, sequence: 0x44))
     #expect(end.hears(data(1, 1, sequence: 0x45)) == [])
-    #expect(end.peer.counters.refused == 1)
+    #expect(end.peer.core.counters.refused == 1)
     // A neighbour's packet behind it is ahead of a gap now, and kept.
     #expect(end.hears(data(2, 1, sequence: 0x46)) == [])
     #expect(end.reads(1).count == 20)
@@ -204,7 +204,7 @@ import Testing
     _ = end.told()
     #expect(end.hears(data(1, 4, sequence: 0x43)) == [Sheet.packet(0x40, 1, 0x43, session: 1, Sheet.status(1, 1))])
     #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 13))])
-    #expect(end.peer.deadline == nil)
+    #expect(end.peer.core.deadline == nil)
     #expect(end.reads(1).count == 13)
   }
 
@@ -217,7 +217,7 @@ import Testing
       #expect(end.told() == [.sessionReadable(1)])
       #expect(end.reads(1).count == 27)
     }
-    #expect(end.peer.isOpen(1) == true)
+    #expect(end.peer.core.isOpen(1) == true)
   }
 
   @Test func withoutAcknowledgementsASessionIsNotReadBeyondTheBoundForEver() {
@@ -226,13 +226,13 @@ import Testing
     #expect(end.told() == [.sessionReadable(1)])
     // Looked at and not done with: as much is unread as before.
     var inbox: [UInt8] = []
-    end.peer.takeInbox(1, &inbox)
+    end.peer.core.takeInbox(1, &inbox)
     end.hears(data(1, 1, sequence: 0x44))
     #expect(end.told() == [.sessionReadable(1), .sessionEnded(1, .notRead(bytes: 19))])
   }
 
   /// An accessory on a link without acknowledgements, with session 1 open; the device's next packet is 42.
-  private func silent(bound: Int) -> OneEnd<AccessoryPeer> {
+  private func silent(bound: Int) -> OneEnd<AccessoryRole> {
     var settings = LinkSettings()
     settings.sessionReceiveBound = bound
     settings.parameters = LinkParameters().withoutAcknowledgements
@@ -263,7 +263,7 @@ import Testing
     end.passes(3_000)
     #expect(end.told() == [.sessionEnded(3, .notRead(bytes: 10))])
     end.peer.acceptSession(3, reportingStatus: true)
-    #expect(end.peer.isOpen(3) == false)
+    #expect(end.peer.core.isOpen(3) == false)
   }
 
   /// Both peers, one session asleep, one at work: the link survives, the work gets done.
@@ -278,19 +278,19 @@ import Testing
     #expect(wire.device.openSession(protocolNamed: "com.example.echo") == .link(2))
     let asleep = [UInt8](repeating: 1, count: 10_000)
     let work = (0..<5_000).map { UInt8($0 % 251) }
-    #expect(wire.device.write(asleep.span.bytes, to: 1) == 10_000)
-    #expect(wire.device.write(work.span.bytes, to: 2) == 5_000)
+    #expect(wire.device.core.write(asleep.span.bytes, to: 1) == 10_000)
+    #expect(wire.device.core.write(work.span.bytes, to: 2) == 5_000)
     var done: [UInt8] = []
     for _ in 0..<200 {
       wire.settle()
       var inbox: [UInt8] = []
-      wire.accessory.takeInbox(2, &inbox)
-      wire.accessory.consume(inbox.count, of: 2)
+      wire.accessory.core.takeInbox(2, &inbox)
+      wire.accessory.core.consume(inbox.count, of: 2)
       done += inbox
       if done.count == work.count || !wire.step() { break }
     }
     #expect(done == work)
-    #expect(wire.device.isLinkUp == true)
+    #expect(wire.device.core.isLinkUp == true)
     let ends = wire.deviceEvents.filter { if case .sessionEnded = $0 { true } else { false } }
     #expect(ends == [.sessionEnded(1, .refused)] || ends == [.sessionEnded(1, .closedByAccessory)])
     #expect(wire.accessoryEvents.contains { if case .sessionEnded(1, .notRead) = $0 { true } else { false } })

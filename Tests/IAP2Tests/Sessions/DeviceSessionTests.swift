@@ -4,7 +4,7 @@ import Testing
 /// Section 6 from the device's end, which opens sessions and chooses their numbers.
 @Suite struct DeviceSessionTests {
   /// A ready device that opened session 1; its next packet is 7, the accessory's next 4.
-  private func opened(_ change: (inout DevicePeer.Settings) -> Void = { _ in }) -> OneEnd<DevicePeer> {
+  private func opened(_ change: (inout DevicePeer.Settings) -> Void = { _ in }) -> OneEnd<DeviceRole> {
     var settings = DevicePeer.Settings()
     change(&settings)
     var end = OneEnd.readyDevice(settings)
@@ -21,7 +21,7 @@ import Testing
     var end = OneEnd.readyDevice()
     #expect(end.peer.openSession(protocolNamed: "com.example.echo") == .link(1))
     #expect(end.says() == [Sheet.packet(0x40, 6, 3, session: 1, "40400011ea000005000001000600010001")])
-    #expect(end.peer.isOpen(1) == true)
+    #expect(end.peer.core.isOpen(1) == true)
     #expect(end.writes(Array("hello".utf8), to: 1) == 5)
     #expect(end.says() == [Sheet.packet(0x40, 7, 3, session: 2, "000168656c6c6f")])
   }
@@ -32,7 +32,7 @@ import Testing
     var end = OneEnd.readyDevice(settings)
     let routes = (0..<4).map { _ in end.peer.openSession(protocolNamed: "com.example.echo") }
     #expect(routes == [.link(0xFFFE), .link(0xFFFF), .link(0), .link(1)])
-    end.peer.closeSession(0xFFFF)
+    end.peer.core.closeSession(0xFFFF)
     #expect(end.peer.openSession(protocolNamed: "com.example.echo") == .link(2))
   }
 
@@ -74,7 +74,7 @@ import Testing
     // 26 bytes hold 16 of payload, and EA00 has 17.
     var end = OneEnd.readyDevice(offer: Sheet.parameters(length: 26))
     #expect(end.peer.openSession(protocolNamed: "com.example.echo") == nil)
-    #expect(end.peer.isOpen(1) == false)
+    #expect(end.peer.core.isOpen(1) == false)
   }
 
   @Test func aConfirmationIsTold() {
@@ -109,12 +109,12 @@ import Testing
         .malformed(
           "EA03 StatusExternalAccessoryProtocolSession has status 2, known are 0 (in order) and 1 (close)")
       ])
-    #expect(end.peer.isOpen(1) == true)
+    #expect(end.peer.core.isOpen(1) == true)
   }
 
   @Test func theStatusOfASessionClosedMeanwhileIsNoMatter() {
     var end = opened()
-    end.peer.closeSession(1)
+    end.peer.core.closeSession(1)
     end.says()
     _ = end.told()
     end.hears(status(1, 0, sequence: 4), status(1, 1, sequence: 5))
@@ -123,7 +123,7 @@ import Testing
 
   @Test func closingSaysSoAndMoreDataIsStray() {
     var end = opened()
-    end.peer.closeSession(1)
+    end.peer.core.closeSession(1)
     #expect(end.says() == [Sheet.packet(0x40, 7, 3, session: 1, "4040000cea01000600000001")])
     #expect(end.told() == [.sessionEnded(1, .closedByDevice)])
     end.hears(Sheet.packet(0x40, 4, 6, session: 2, "00016161"))
@@ -143,12 +143,12 @@ import Testing
     for id in UInt16(1)...40 {
       #expect(wire.device.openSession(protocolNamed: "com.example.echo") == .link(id))
       let bytes = [UInt8](repeating: UInt8(id), count: Int(id) * 10)
-      #expect(wire.device.write(bytes.span.bytes, to: id) == bytes.count)
+      #expect(wire.device.core.write(bytes.span.bytes, to: id) == bytes.count)
     }
     wire.settle()
     for id in UInt16(1)...40 {
       var inbox: [UInt8] = []
-      wire.accessory.takeInbox(id, &inbox)
+      wire.accessory.core.takeInbox(id, &inbox)
       #expect(inbox == [UInt8](repeating: UInt8(id), count: Int(id) * 10))
     }
   }

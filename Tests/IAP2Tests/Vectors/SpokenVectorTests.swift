@@ -37,7 +37,7 @@ import Testing
     end.hears(Sheet.detection)
     // V06, in which the host mirrors the accessory's own values.
     #expect(end.hears("ff5a001ac04001008c01050400138800ff1e0301000102020134") == ["ff5a0009400140001d"])
-    #expect(end.peer.isLinkUp == true)
+    #expect(end.peer.core.isLinkUp == true)
   }
 
   @Test func v12IsWhatADeviceAnswersToThatAccessory() {
@@ -101,7 +101,7 @@ import Testing
     var end = OneEnd.readyDevice()
     #expect(end.peer.openSession(protocolNamed: "com.example.echo") == .link(1))
     end.says()
-    end.peer.closeSession(1)
+    end.peer.core.closeSession(1)
     let ours = end.says()
     #expect(ours == [Sheet.packet(0x40, 7, 3, session: 1, "4040000cea01000600000001")])
   }

@@ -21,15 +21,15 @@ import Testing
     while sent < 100_000 {
       for _ in 0..<200 {
         let packet = withUnsafeBytes(of: sent.bigEndian) { Array($0) } + filling
-        precondition(wire.device.write(packet.span.bytes, to: 1) == 52)
+        precondition(wire.device.core.write(packet.span.bytes, to: 1) == 52)
         sent += 1
       }
       var isQuiet = false
       while !isQuiet {
         wire.settle()
         var inbox: [UInt8] = []
-        wire.accessory.takeInbox(1, &inbox)
-        wire.accessory.consume(inbox.count, of: 1)
+        wire.accessory.core.takeInbox(1, &inbox)
+        wire.accessory.core.consume(inbox.count, of: 1)
         for at in stride(from: 0, to: inbox.count, by: 52) {
           let number = inbox[at..<at + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
           if number != received {
@@ -42,10 +42,10 @@ import Testing
       }
     }
     #expect(received == 100_000)
-    #expect(wire.device.counters.sequenceWraps >= 390)
-    #expect(wire.device.counters.retransmissions > 50)
-    #expect(wire.device.counters.windowStalls > 0)
-    #expect(wire.accessory.isOpen(1) == true)
+    #expect(wire.device.core.counters.sequenceWraps >= 390)
+    #expect(wire.device.core.counters.retransmissions > 50)
+    #expect(wire.device.core.counters.windowStalls > 0)
+    #expect(wire.accessory.core.isOpen(1) == true)
     #expect(wire.deviceEvents.last == .ready || wire.deviceEvents.last == .sessionConfirmed(1))
   }
 

@@ -86,8 +86,8 @@ struct LossyWorld: ~Copyable {
       if let problem { return problem }
       guard let next = nextTime() else { return verdict() }
       now = max(now, next)
-      if let due = accessory.deadline, due <= now { accessory.handleTimeout(now: now) }
-      if let due = device.deadline, due <= now { device.handleTimeout(now: now) }
+      if let due = accessory.core.deadline, due <= now { accessory.handleTimeout(now: now) }
+      if let due = device.core.deadline, due <= now { device.handleTimeout(now: now) }
       if !isFair, now >= trouble { clearUp() } else if !isFair, now >= nextAct { act() }
       for flight in wire.arrivals(now: now) { deliver(flight) }
     }
@@ -95,7 +95,9 @@ struct LossyWorld: ~Copyable {
   }
 
   private func nextTime() -> Instant? {
-    [wire.deadline, accessory.deadline, device.deadline, isFair ? nil : min(nextAct, trouble)].compactMap { $0 }.min()
+    [wire.deadline, accessory.core.deadline, device.core.deadline, isFair ? nil : min(nextAct, trouble)].compactMap {
+      $0
+    }.min()
   }
 
   private mutating func deliver(_ flight: LossyWire.Flight) {
@@ -119,11 +121,11 @@ struct LossyWorld: ~Copyable {
     for _ in 0..<10_000 {
       let busy = drainAccessory() || drainDevice()
       var bytes: [UInt8] = []
-      if accessory.nextTransmit(into: &bytes, now: now) {
+      if accessory.core.nextTransmit(into: &bytes, now: now) {
         record(">", bytes)
         note(accessoryWatch.sent(bytes), "the accessory sent")
         wire.send(bytes, toDevice: true, now: now, &dice)
-      } else if device.nextTransmit(into: &bytes, now: now) {
+      } else if device.core.nextTransmit(into: &bytes, now: now) {
         record("<", bytes)
         note(deviceWatch.sent(bytes), "the device sent")
         wire.send(bytes, toDevice: false, now: now, &dice)
@@ -153,7 +155,7 @@ struct LossyWorld: ~Copyable {
 
   private mutating func drainAccessory() -> Bool {
     var busy = false
-    while let event = accessory.nextEvent() {
+    while let event = accessory.core.nextEvent() {
       busy = true
       switch event {
       case .certificateRequested: accessory.provideCertificate([1, 2, 3])
@@ -178,7 +180,7 @@ struct LossyWorld: ~Copyable {
 
   private mutating func drainDevice() -> Bool {
     var busy = false
-    while let event = device.nextEvent() {
+    while let event = device.core.nextEvent() {
       busy = true
       switch event {
       case .certificateReceived: device.challenge([4, 5, 6], now: now)
@@ -206,20 +208,20 @@ struct LossyWorld: ~Copyable {
   private mutating func writeDown(_ id: UInt16, _ count: Int) {
     guard let stream = streams[id]?.down else { return }
     let bytes = stream.bytes(stream.written..<stream.written + count)
-    streams[id]?.down.written += device.write(bytes.span.bytes, to: id)
+    streams[id]?.down.written += device.core.write(bytes.span.bytes, to: id)
   }
 
   private mutating func writeUp(_ id: UInt16, _ count: Int) {
     guard let stream = streams[id]?.up else { return }
     let bytes = stream.bytes(stream.written..<stream.written + count)
-    streams[id]?.up.written += accessory.write(bytes.span.bytes, to: id)
+    streams[id]?.up.written += accessory.core.write(bytes.span.bytes, to: id)
   }
 
   private mutating func readDown(_ id: UInt16) {
     guard let stream = streams[id]?.down, !stream.sleeps else { return }
     var inbox: [UInt8] = []
-    accessory.takeInbox(id, &inbox)
-    accessory.consume(inbox.count, of: id)
+    accessory.core.takeInbox(id, &inbox)
+    accessory.core.consume(inbox.count, of: id)
     judge(inbox, stream, "session \(id) down")
     streams[id]?.down.read += inbox.count
   }
@@ -227,8 +229,8 @@ struct LossyWorld: ~Copyable {
   private mutating func readUp(_ id: UInt16) {
     guard let stream = streams[id]?.up else { return }
     var inbox: [UInt8] = []
-    device.takeInbox(id, &inbox)
-    device.consume(inbox.count, of: id)
+    device.core.takeInbox(id, &inbox)
+    device.core.consume(inbox.count, of: id)
     judge(inbox, stream, "session \(id) up")
     streams[id]?.up.read += inbox.count
   }
@@ -244,12 +246,12 @@ struct LossyWorld: ~Copyable {
   /// Something happens: an app writes, opens or closes, the cable is cut for a while.
   private mutating func act() {
     nextAct = now + Milliseconds(Int64(20 + dice.below(400)))
-    let open = streams.keys.sorted().filter { device.isOpen($0) }
+    let open = streams.keys.sorted().filter { device.core.isOpen($0) }
     switch dice.below(20) {
     case 0: wire.cutUntil = now + Milliseconds(Int64(dice.below(6_000)))
     case 1: if open.count < 5 { openSession() }
-    case 2: if let id = open.first, dice.chance(30) { device.closeSession(id) }
-    case 3: if let id = open.last, dice.chance(30) { accessory.closeSession(id) }
+    case 2: if let id = open.first, dice.chance(30) { device.core.closeSession(id) }
+    case 3: if let id = open.last, dice.chance(30) { accessory.core.closeSession(id) }
     case 4: if dice.chance(10) { device.resetLink(now: now) }
     default:
       for id in open {
@@ -273,21 +275,21 @@ struct LossyWorld: ~Copyable {
       writeDown(id, 1)
       writeUp(id, 1)
     }
-    accessory.send(ControlMessage(MessageID(rawValue: 0x4E01)))
-    device.send(ControlMessage(MessageID(rawValue: 0x4E0E)))
+    accessory.core.send(ControlMessage(MessageID(rawValue: 0x4E01)))
+    device.core.send(ControlMessage(MessageID(rawValue: 0x4E0E)))
   }
 
   private mutating func verdict() -> String? {
-    if !accessory.isLinkUp || !device.isReady { return "the link is not up at the end" }
+    if !accessory.core.isLinkUp || !device.isReady { return "the link is not up at the end" }
     for (id, stream) in streams {
-      if accessory.isOpen(id) != device.isOpen(id) {
-        return "session \(id) is open at the \(device.isOpen(id) ? "device" : "accessory") alone"
+      if accessory.core.isOpen(id) != device.core.isOpen(id) {
+        return "session \(id) is open at the \(device.core.isOpen(id) ? "device" : "accessory") alone"
       }
-      guard device.isOpen(id) else { continue }
+      guard device.core.isOpen(id) else { continue }
       if stream.down.read != stream.down.written || stream.up.read != stream.up.written {
         return "session \(id) kept bytes back: \(stream)"
       }
-      if device.unacknowledged(id) != 0 || accessory.unacknowledged(id) != 0 {
+      if device.core.unacknowledged(id) != 0 || accessory.core.unacknowledged(id) != 0 {
         return "session \(id) has bytes that nobody acknowledged"
       }
     }

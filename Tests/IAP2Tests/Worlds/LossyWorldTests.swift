@@ -12,7 +12,7 @@ import Testing
         Issue.record("seed \(seed), after \(world.now.nanoseconds / 1_000_000) ms: \(problem)\n\(world.history)")
         return
       }
-      for counters in [world.accessory.counters, world.device.counters] {
+      for counters in [world.accessory.core.counters, world.device.core.counters] {
         reach("retransmissions", counters.retransmissions)
         reach("hastened", counters.hastened)
         reach("duplicates", counters.duplicates)

@@ -34,8 +34,8 @@ public enum FuzzedWire {
     return it
   }()
 
-  private static func play<P: Peer & ~Copyable>(
-    _ program: [UInt8], to peer: inout P, answer: (inout P, PeerEvent) -> Void
+  private static func play<Role: PeerRole>(
+    _ program: [UInt8], to peer: inout Peer<Role>, answer: (inout Peer<Role>, PeerEvent) -> Void
   ) {
     var now = Instant(nanoseconds: 0)
     var rest = program[...]
@@ -59,12 +59,12 @@ public enum FuzzedWire {
         sequence &+= step & 0x80 == 0 ? 1 : step >> 3
         feed(packet(.ack, sequence, acknowledged, step & 7 == 5 ? 1 : 2, content(step, taken)), &peer, now)
       }
-      if let due = peer.deadline, due <= now { peer.handleTimeout(now: now) }
+      if let due = peer.core.deadline, due <= now { peer.handleTimeout(now: now) }
       settle(&peer, now, &acknowledged, answer)
     }
     peer.stop("the program ends")
     settle(&peer, now, &acknowledged, answer)
-    precondition(peer.deadline == nil, "a stopped peer waits for nothing")
+    precondition(peer.core.deadline == nil, "a stopped peer waits for nothing")
   }
 
   /// A control message by number where the step says so, else the bytes as they are.
@@ -84,27 +84,27 @@ public enum FuzzedWire {
         payloadCount: payload.count), payload: payload)
   }
 
-  private static func feed<P: Peer & ~Copyable>(_ bytes: [UInt8], _ peer: inout P, _ now: Instant) {
+  private static func feed<Role: PeerRole>(_ bytes: [UInt8], _ peer: inout Peer<Role>, _ now: Instant) {
     peer.receive(bytes.span.bytes, now: now)
   }
 
   /// Drains the peer, and learns the number that it waits to see acknowledged.
-  private static func settle<P: Peer & ~Copyable>(
-    _ peer: inout P, _ now: Instant, _ acknowledged: inout UInt8, _ answer: (inout P, PeerEvent) -> Void
+  private static func settle<Role: PeerRole>(
+    _ peer: inout Peer<Role>, _ now: Instant, _ acknowledged: inout UInt8, _ answer: (inout Peer<Role>, PeerEvent) -> Void
   ) {
     var inbox: [UInt8] = []
     for _ in 0..<1_000 {
       var bytes: [UInt8] = []
-      let event = peer.nextEvent()
+      let event = peer.core.nextEvent()
       if let event {
         answer(&peer, event)
         if case .sessionReadable(let id) = event {
-          peer.takeInbox(id, &inbox)
-          peer.consume(inbox.count, of: id)
+          peer.core.takeInbox(id, &inbox)
+          peer.core.consume(inbox.count, of: id)
           inbox.removeAll()
         }
       }
-      let spoke = peer.nextTransmit(into: &bytes, now: now)
+      let spoke = peer.core.nextTransmit(into: &bytes, now: now)
       if spoke, bytes.count > 6 { acknowledged = bytes[5] }
       if event == nil, !spoke { return }
     }

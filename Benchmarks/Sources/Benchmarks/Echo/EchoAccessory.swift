@@ -9,7 +9,7 @@ final class EchoAccessory: ConnectionOwner {
   /// The one protocol it offers.
   static let protocolName = "com.example.echo"
 
-  private let connection: Connection<AccessoryPeer>
+  private let connection: Connection<AccessoryRole>
   private let behavior: any AccessoryBehavior
   /// Whether its cable is gone.
   private(set) var isOver = false

@@ -5,7 +5,7 @@ import IAP2
 
 /// The device's end of a measurement: takes the accessory to ready, opens a session, and keeps bursts under way.
 final class EchoDevice: ConnectionOwner, SessionHandler {
-  private let connection: Connection<DevicePeer>
+  private let connection: Connection<DeviceRole>
   private let burst: [UInt8]
   private let opensSession: Bool
   // Not checked for overlapping access, so that what is measured is not the one who measures.
@@ -56,7 +56,7 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
   }
 
   /// How many packets it has sent and received.
-  var packets: Int { connection.inspect { $0.counters.packetsSent + $0.counters.packetsReceived } }
+  var packets: Int { connection.inspect { $0.core.counters.packetsSent + $0.core.counters.packetsReceived } }
 
   /// Sends `bursts` bursts, `inFlight` of them under way at a time.
   func drive(bursts: Int, inFlight: Int) {

@@ -24,9 +24,9 @@ extension Figure {
       var pair = try PeerPair(maximumPacket: packet)
       for _ in 0..<bursts { _ = pair.carry(burst) }
       return try measure(plan) {
-        let before = pair.accessory.counters.packetsReceived
+        let before = pair.accessory.core.counters.packetsReceived
         for _ in 0..<bursts { _ = pair.carry(burst) }
-        return pair.accessory.counters.packetsReceived - before
+        return pair.accessory.core.counters.packetsReceived - before
       }
     }
   }

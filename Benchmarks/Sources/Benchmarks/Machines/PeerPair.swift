@@ -28,7 +28,7 @@ struct PeerPair: ~Copyable {
     }
     session = id
     settle()
-    guard accessory.isOpen(id) else { throw .failed("the session did not open") }
+    guard accessory.core.isOpen(id) else { throw .failed("the session did not open") }
   }
 
   /// Exchanges packets until both are quiet.
@@ -44,9 +44,9 @@ struct PeerPair: ~Copyable {
     var sent = 0
     var arrived = 0
     while sent < bytes.count {
-      sent += device.write(bytes.span.bytes.extracting(sent..<bytes.count), to: session)
+      sent += device.core.write(bytes.span.bytes.extracting(sent..<bytes.count), to: session)
       while sendFromDevice() {}
-      while let event = accessory.nextEvent() {
+      while let event = accessory.core.nextEvent() {
         if case .sessionReadable(session) = event { arrived += read() }
       }
       while sendFromAccessory() {}
@@ -58,8 +58,8 @@ struct PeerPair: ~Copyable {
   /// Takes what arrived at the accessory.
   private mutating func read() -> Int {
     inbox.removeAll(keepingCapacity: true)
-    accessory.takeInbox(session, &inbox)
-    accessory.consume(inbox.count, of: session)
+    accessory.core.takeInbox(session, &inbox)
+    accessory.core.consume(inbox.count, of: session)
     return inbox.count
   }
 
@@ -70,7 +70,7 @@ struct PeerPair: ~Copyable {
     swap(&bytes, &wire)
     defer { swap(&bytes, &wire) }
     bytes.removeAll(keepingCapacity: true)
-    while bytes.count < 64 * 1024, device.nextTransmit(into: &bytes, now: now) {}
+    while bytes.count < 64 * 1024, device.core.nextTransmit(into: &bytes, now: now) {}
     if bytes.isEmpty { return false }
     accessory.receive(bytes.span.bytes, now: now)
     return true
@@ -83,7 +83,7 @@ struct PeerPair: ~Copyable {
     swap(&bytes, &wire)
     defer { swap(&bytes, &wire) }
     bytes.removeAll(keepingCapacity: true)
-    while bytes.count < 64 * 1024, accessory.nextTransmit(into: &bytes, now: now) {}
+    while bytes.count < 64 * 1024, accessory.core.nextTransmit(into: &bytes, now: now) {}
     if bytes.isEmpty { return false }
     device.receive(bytes.span.bytes, now: now)
     return true
@@ -91,7 +91,7 @@ struct PeerPair: ~Copyable {
 
   /// Forgets the accessory's events but for reading what they speak of.
   mutating func drainAccessory() {
-    while let event = accessory.nextEvent() {
+    while let event = accessory.core.nextEvent() {
       switch event {
       case .certificateRequested: accessory.provideCertificate([UInt8](repeating: 0xCE, count: 607))
       case .challenged: accessory.provideResponse([UInt8](repeating: 0x5A, count: 64))
@@ -103,7 +103,7 @@ struct PeerPair: ~Copyable {
   }
 
   private mutating func drainDevice() {
-    while let event = device.nextEvent() {
+    while let event = device.core.nextEvent() {
       switch event {
       case .certificateReceived: device.challenge([UInt8](repeating: 0x42, count: 32), now: now)
       case .responseReceived: device.concludeAuthentication(accepted: true, now: now)

@@ -43,11 +43,11 @@ extension Figure {
     stream.reserveCapacity(streamSize + 65_535)
     var packets = 0
     while stream.count < streamSize {
-      guard pair.device.write(burst.span.bytes, to: session) == burst.count else {
+      guard pair.device.core.write(burst.span.bytes, to: session) == burst.count else {
         throw MeasuringError.failed("the device takes no more")
       }
       let start = stream.count
-      while pair.device.nextTransmit(into: &stream, now: pair.now) { packets += 1 }
+      while pair.device.core.nextTransmit(into: &stream, now: pair.now) { packets += 1 }
       pair.accessory.receive(stream.span.bytes.extracting(start..<stream.count), now: pair.now)
       pair.settle()
     }
@@ -73,7 +73,7 @@ extension Figure {
   private static func receive(_ stream: [UInt8], packet: UInt16, step: Int) throws -> Double {
     // A fresh pair stands where the one stood that the stream was recorded from.
     var pair = try PeerPair(maximumPacket: packet)
-    let before = pair.accessory.counters.packetsReceived
+    let before = pair.accessory.core.counters.packetsReceived
     var inbox: [UInt8] = []
     let session = pair.session
     let now = pair.now
@@ -82,16 +82,16 @@ extension Figure {
       for start in stride(from: 0, to: stream.count, by: step) {
         let part = stream.span.bytes.extracting(start..<min(start + step, stream.count))
         pair.accessory.receive(part, now: now)
-        while let event = pair.accessory.nextEvent() {
+        while let event = pair.accessory.core.nextEvent() {
           guard case .sessionReadable = event else { continue }
           inbox.removeAll(keepingCapacity: true)
-          pair.accessory.takeInbox(session, &inbox)
-          pair.accessory.consume(inbox.count, of: session)
+          pair.accessory.core.takeInbox(session, &inbox)
+          pair.accessory.core.consume(inbox.count, of: session)
           arrived += inbox.count
         }
       }
     }
-    let packets = pair.accessory.counters.packetsReceived - before
+    let packets = pair.accessory.core.counters.packetsReceived - before
     guard arrived == stream.count - packets * (PacketHeader.overhead + 2) else {
       throw MeasuringError.failed("\(arrived) bytes arrived in \(packets) packets of \(stream.count) bytes")
     }

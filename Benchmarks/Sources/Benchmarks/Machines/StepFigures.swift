@@ -67,8 +67,8 @@ extension Figure {
       build.append(
         Stopwatch.time {
           for _ in 0..<round {
-            _ = pair.device.write(bytes.span.bytes, to: session)
-            if pair.device.nextTransmit(into: &packets, now: pair.now) { sent += 1 }
+            _ = pair.device.core.write(bytes.span.bytes, to: session)
+            if pair.device.core.nextTransmit(into: &packets, now: pair.now) { sent += 1 }
           }
         })
       let length = packets.count / round
@@ -83,7 +83,7 @@ extension Figure {
           }
         })
       pair.settle()
-      guard pair.device.unacknowledged(session) == 0 else { throw MeasuringError.failed("packets were lost") }
+      guard pair.device.core.unacknowledged(session) == 0 else { throw MeasuringError.failed("packets were lost") }
     }
     return (build, receive)
   }

@@ -126,10 +126,10 @@ final class WireWatch: Channel, ChannelHandler {
   /// For coverage only: the counters of the link.
   private func finish() {
     record.coverage[.zeroAcknowledgementLink] += window.linksWithoutAcknowledgements
-    if let connection = handler as? Connection<DevicePeer> {
-      record.coverage.add(connection.inspect { $0.counters })
-    } else if let connection = handler as? Connection<AccessoryPeer> {
-      record.coverage.add(connection.inspect { $0.counters })
+    if let connection = handler as? Connection<DeviceRole> {
+      record.coverage.add(connection.inspect { $0.core.counters })
+    } else if let connection = handler as? Connection<AccessoryRole> {
+      record.coverage.add(connection.inspect { $0.core.counters })
     }
   }
 }

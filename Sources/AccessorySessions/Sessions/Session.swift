@@ -3,7 +3,7 @@ import IAP2
 
 /// One External Accessory session: a two-way byte stream, on either side of the cable.
 ///
-/// Whoever uses a session does not know how its bytes travel: over the link or over a native channel of the cable.
+/// The user of a session need not know how its bytes travel: over the link or over a native channel of the cable.
 ///
 /// ```swift
 /// session.write(bytes.span.bytes)                       // takes what fits now
@@ -16,11 +16,11 @@ public final class Session {
   public let protocolName: String
   // Not checked for overlapping access, as all that a burst touches: a session belongs to one loop, and calls nobody while
   // these change; a reader has the buffer to itself.
-  /// Who hears of bytes, room and the end. Held until the end.
+  /// What hears of bytes, room and the end. Held until the end.
   @exclusivity(unchecked) public var handler: (any SessionHandler)?
   /// Why it is over; nil while it is open.
   @exclusivity(unchecked) public private(set) var end: SessionEnd?
-  /// Why this side closed it, where whoever did so said it.
+  /// Why this end closed it, where a reason was given.
   public private(set) var closingReason: String?
   /// Sees the bytes that were taken to send; for oddities that repeat them later.
   @exclusivity(unchecked) public var writeObserver: ((RawSpan) -> Void)?
@@ -30,8 +30,8 @@ public final class Session {
   @exclusivity(unchecked) public private(set) var bytesWritten = 0
 
   private var unacknowledgedAtEnd = 0
-  /// While it is set, the handler hears nothing; what it would have heard comes when it is reset. For the handler of an
-  /// app that is suspended.
+  /// While it is set, the handler is not called; what it missed is reported when it is reset. For the handler of a
+  /// suspended app.
   public var isHeld = false {
     didSet { if oldValue, !isHeld { tellHeld() } }
   }
@@ -39,8 +39,8 @@ public final class Session {
   public var onHeld: ((_ isBytes: Bool) -> Void)?
   private var held = Held()
 
-  /// Whether its handler is told of bytes once and never again, however many come: what some systems were seen to do
-  /// (field failure W7). They can be read all the same.
+  /// Whether bytes are announced to its handler once and never again: what some systems were seen to do (field
+  /// failure W7, the event that never came). They can be read all the same.
   @exclusivity(unchecked) public var announcesBytesOnce = false
   @exclusivity(unchecked) private var hasAnnouncedBytes = false
 
@@ -81,7 +81,7 @@ public final class Session {
     return count
   }
 
-  /// Takes as much of `bytes` as there is room for and returns how much; after a short write the handler is told when
+  /// Takes as much of `bytes` as there is room for and returns how much. After a short write the handler hears when
   /// there is room again.
   @discardableResult
   public func write(_ bytes: RawSpan) -> Int {
@@ -92,8 +92,8 @@ public final class Session {
     return taken
   }
 
-  /// Closes the session from this side. What was written still goes out; the handler hears of the end. The wire has no
-  /// words for a reason, so it is for this side's timeline alone.
+  /// Closes the session from this side. What was written still goes out; the handler hears of the end. No message
+  /// carries a reason, so it is for this end's timeline alone.
   public func close(_ reason: String? = nil) {
     guard isOpen else { return }
     closingReason = reason
@@ -160,7 +160,7 @@ public final class Session {
   }
 }
 
-/// Who hears from a session, on its loop.
+/// What a session reports to, on its loop.
 public protocol SessionHandler: AnyObject {
   /// Bytes arrived; told again only after they were read.
   func sessionIsReadable(_ session: Session)

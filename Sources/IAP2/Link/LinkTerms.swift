@@ -1,3 +1,45 @@
+extension Link {
+  /// What every packet needs of the agreement, and of what is known about the line.
+  struct Terms {
+    var isUp = false
+    var isZeroAcknowledgement = false
+    var sendWindow = 0
+    var receiveWindow: UInt8 = 0
+    var maximumPayload = 0
+    /// Of External Accessory data, which may go in shorter packets than control messages.
+    var maximumDataPayload = 0
+    var cumulativeLimit = 1
+    var retransmissionLimit: UInt8 = 0
+    var retransmissionTimeout: Milliseconds = 0
+    var acknowledgementTimeout: Milliseconds = 0
+
+    /// The terms of a link that is down.
+    init() {}
+
+    /// The terms of a link in this phase.
+    init(_ phase: Phase, _ settings: LinkSettings) {
+      guard case .established(let agreement) = phase else { return }
+      let allowance = settings.allowance(timeout: agreement.retransmissionTimeout)
+      let longest = min(allowance?.length ?? .max, Int(agreement.peerMaximumPacketLength))
+      isUp = true
+      isZeroAcknowledgement = agreement.isZeroAcknowledgement
+      // A window of 0 comes from an offer without acknowledgements that was declined: one packet is the least there is.
+      sendWindow =
+        agreement.isZeroAcknowledgement
+        ? .max : max(1, min(Int(agreement.peerMaximumOutstandingPackets), allowance?.packets(of: longest) ?? .max))
+      receiveWindow = agreement.maximumOutstandingPackets
+      maximumPayload = agreement.maximumPayload
+      maximumDataPayload = longest - PacketHeader.overhead
+      // A sender never waits for more packets than may be outstanding.
+      cumulativeLimit = max(
+        1, Int(min(agreement.maximumCumulativeAcknowledgements, agreement.maximumOutstandingPackets)))
+      retransmissionLimit = agreement.maximumRetransmissions
+      retransmissionTimeout = agreement.retransmissionTimeout
+      acknowledgementTimeout = agreement.cumulativeAcknowledgementTimeout
+    }
+  }
+}
+
 /// How much may be under way each way on a line that is known to be slow: what it carries in half the agreed
 /// retransmission timeout.
 ///

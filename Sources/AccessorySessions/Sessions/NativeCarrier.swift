@@ -10,22 +10,22 @@ import IAP2
 ///     └──── the channel or the link goes ──▶ over (the channel went away, the link went down)
 /// ```
 ///
-/// **Back-pressure.** What arrives waits up to ``bound`` for its reader; then the channel is not read, so that the other
-/// side's transfers stay pending. No other session is held up by that, so nobody is hurried. A writer gets what the
-/// channel takes.
-final class SideCarrier: ChannelHandler, SessionCarrier {
-  /// Which side this is, and so what closing it is called.
+/// **Back-pressure.** Up to ``bound`` bytes wait for the reader; then the channel is not read, so that the other end's
+/// transfers stay pending. That holds up no other session, so the reader has all the time it wants. A writer gets as much
+/// as the channel takes.
+final class NativeCarrier: ChannelHandler, SessionCarrier {
+  /// Which role this end has, which decides how its closing is named.
   enum Closing {
     case accessory
     case device
   }
 
-  /// What may be unread before the channel is left alone.
+  /// How many bytes may be unread before the channel is no longer read.
   static let bound = 256 * 1024
 
   private let channel: any Channel
   private let closes: Closing
-  private let ended: (SideCarrier, SessionEnd) -> Void
+  private let ended: (NativeCarrier, SessionEnd) -> Void
   private var inbox: [UInt8] = []
   private var unread = 0
   private var isAnnounced = false
@@ -36,7 +36,7 @@ final class SideCarrier: ChannelHandler, SessionCarrier {
   /// `ended` is called once, after the session's own handler.
   init(
     _ channel: any Channel, _ protocolName: String, closes: Closing,
-    ended: @escaping (SideCarrier, SessionEnd) -> Void
+    ended: @escaping (NativeCarrier, SessionEnd) -> Void
   ) {
     self.channel = channel
     self.protocolName = protocolName

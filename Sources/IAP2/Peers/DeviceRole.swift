@@ -1,0 +1,111 @@
+/// What a device has beyond ``PeerCore``: its choices, and how far the accessory has come.
+public struct DeviceRole: PeerRole {
+  /// The choices of a device.
+  public struct Settings: Hashable, Sendable {
+    /// Which of the two comes first. Both are seen; publishing an accessory early needs its name before its certificate.
+    public enum Order: Hashable, Sendable {
+      /// AA00 … AA05, then 1D00.
+      case authenticationFirst
+      /// 1D00, 1D01, 1D02, then AA00.
+      case identificationFirst
+    }
+
+    /// The link's choices.
+    public var link = LinkSettings.device
+    /// Which comes first.
+    public var order = Order.authenticationFirst
+    /// How identifications are judged.
+    public var judge = IdentificationJudge()
+    /// How long the accessory may take for each answer. iOS's own limit is not public; a field report has 30 s.
+    public var answerTimeout: Milliseconds = 30_000
+    /// How many refused identifications end the link: after the second a device was seen to stop.
+    public var rejectionLimit = 2
+    /// What an accessory that lists the messages as received is told once it is ready, as iPhones do.
+    public var news: [DeviceUpdate] = [
+      .uuid("00000000-0000-4000-8000-00000000EA51"), .language("en"), .name("easim"),
+    ]
+    /// What an accessory that asks for power news is told, as far as it asks.
+    public var power: PowerUpdate = {
+      var power = PowerUpdate()
+      power.maximumCurrentDrawn = 100
+      power.willCharge = false
+      power.accessoryPowerMode = 0
+      power.isExternalChargerConnected = false
+      power.charging = .no
+      power.batteryPercent = 80
+      return power
+    }()
+    /// The number of the first session; the device chooses, and 1 is the commonest.
+    public var firstSession: UInt16 = 1
+
+    /// Every choice at its default.
+    public init() {}
+  }
+
+  /// What the accessory is asked for.
+  public enum Step: Hashable, Sendable {
+    /// The certificate or the response to the challenge.
+    case authentication
+    /// The identification.
+    case identification
+  }
+
+  /// How far the accessory has come on its way to ready. The time for its answer is ``PeerCore/answerDeadline``.
+  enum Progress: Equatable {
+    case linkDown
+    case asking(Step, remaining: Step?)
+    case ready
+    case refused
+  }
+
+  /// How a session reaches the accessory.
+  public enum SessionRoute: Equatable, Sendable {
+    /// Over the link; the session's number.
+    case link(UInt16)
+    /// Over the native channel of this transport component, beside the link.
+    case native(component: UInt16)
+  }
+
+  let settings: Settings
+  let memory: IdentificationMemory?
+  var accepted: JudgedIdentification?
+  var progress = Progress.linkDown
+  /// Which link `progress` is about: one may go down and another come up within a single read.
+  var followedLink = 0
+  var authentication = DeviceAuthentication()
+  var rejections = 0
+  var nextSession: UInt16
+
+  init(settings: Settings, memory: IdentificationMemory?) {
+    self.settings = settings
+    self.memory = memory
+    nextSession = settings.firstSession
+  }
+
+  /// Works through bytes that decide something, and answers the control messages in them.
+  public static func receive(_ bytes: RawSpan, _ peer: inout DevicePeer, now: Instant) {
+    peer.core.beginDelivery()
+    var offset = 0
+    while true {
+      let message = peer.core.advance(bytes, at: &offset, now: now)
+      peer.followLink(now: now)
+      guard let message else { break }
+      peer.handle(message, now: now)
+    }
+    peer.core.announceRoom()
+  }
+
+  /// Notices a link that time has ended, and reports an answer that did not come in time.
+  public static func handleTimeout(_ peer: inout DevicePeer, now: Instant) {
+    peer.followLink(now: now)
+    guard let due = peer.core.answerDeadline, due <= now, case .asking(let step, _) = peer.role.progress else { return }
+    peer.core.answerDeadline = nil
+    peer.core.events.append(.answerTimedOut(step))
+  }
+
+  /// What the accessory said, and how far it had come, belongs to the link that is gone.
+  public mutating func linkEnded() {
+    progress = .linkDown
+    accepted = nil
+  }
+}
