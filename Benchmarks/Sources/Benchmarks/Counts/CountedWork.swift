@@ -48,9 +48,9 @@ enum CountedWork: String, CaseIterable {
     let burst = [UInt8](repeating: 7, count: count)
     var pair = try PeerPair(maximumPacket: maximumPacket)
     try report(batches) { times in
-      let before = pair.device.counters.packetsSent
+      let before = pair.device.core.counters.packetsSent
       for _ in 0..<times { _ = pair.carry(burst) }
-      return pair.device.counters.packetsSent - before
+      return pair.device.core.counters.packetsSent - before
     }
   }
 
