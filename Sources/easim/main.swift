@@ -19,17 +19,14 @@ private func carryOut(_ words: [String], _ console: Console) -> ExitCode {
     return .done
   }
   guard let command = CommandSpec.all.first(where: { $0.name == name }) else {
-    let near = Suggestion.nearest(to: name, in: CommandSpec.all.map(\.name)).map { ", did you mean '\($0)'?" } ?? ""
+    let near = Suggestion.nearHint(for: name, in: CommandSpec.all.map(\.name))
     console.err("easim: unknown command '\(name)'\(near)\n       run 'easim --help' for a list of commands")
     return .usage
   }
   do {
-    let arguments = try ParsedArguments(words.dropFirst(), for: command)
-    if arguments.has("--help") {
-      console.out(HelpText.text(for: command))
-      return .done
-    }
-    return try command.run(arguments, console)
+    if let code = try command.run(Array(words.dropFirst()), console) { return code }
+    console.out(HelpText.text(for: command))
+    return .done
   } catch let error as UsageError {
     console.err("easim \(command.name): \(error.message)\n       run 'easim \(command.name) --help' for help")
     return .usage
@@ -37,7 +34,7 @@ private func carryOut(_ words: [String], _ console: Console) -> ExitCode {
     console.err("easim \(command.name): \(refusal.message)")
     return refusal.code
   } catch TransportError.remoteNotAllowed(let address) {
-    let option = command.option(OptionSpec.allowRemote.name).map { ": \($0.name)" } ?? ""
+    let option = command.hasOption("--allow-remote") ? ": --allow-remote" : ""
     console.err("easim \(command.name): \(TransportError.remoteNotAllowed(address))\(option)")
     return .usage
   } catch let error as SourceProblems {

@@ -68,7 +68,7 @@ import Testing
     }
     let wrong = try bench.run("send", "--text", "hello", "--protocol", "com.example.ecko")
     #expect(wrong.ending == .exit(2))
-    #expect(wrong.err.contains("did you mean com.example.echo?"), "\(wrong.err)")
+    #expect(wrong.err.contains("did you mean 'com.example.echo'?"), "\(wrong.err)")
     let byProtocol = try bench.run(
       "send", "--text", "hello", "--expect", "echo", "--protocol", "com.example.echo")
     #expect(byProtocol.ending == .exit(0), "\(byProtocol.err)")

@@ -211,7 +211,7 @@ import Testing
     let accessory = try Accessory(on: .unix, in: place)
     let burst = try Program.run("burst", accessory.address, "--protocol", "com.lawaken.iap1")
     #expect(burst.ending == .exit(2), "\(burst.out)\(burst.err)")
-    #expect(burst.err.contains("did you mean com.lawaken.iap2?"))
+    #expect(burst.err.contains("did you mean 'com.lawaken.iap2'?"))
     try accessory.interrupt()
   }
 

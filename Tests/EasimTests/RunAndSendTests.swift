@@ -104,7 +104,7 @@ import Testing
     #expect(right.ending == .exit(0))
     let wrong = try Program.run("send", accessory.address, "--text", "x", "--protocol", "com.lawaken.iap1")
     #expect(wrong.ending == .exit(2))
-    #expect(wrong.out.contains("did you mean com.lawaken.iap2?"))
+    #expect(wrong.out.contains("did you mean 'com.lawaken.iap2'?"))
     try accessory.interrupt()
   }
 

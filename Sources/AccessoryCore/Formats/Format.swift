@@ -113,7 +113,7 @@ public struct Place {
 
   /// Reports that a value is not what was expected, and returns nil.
   public func expected<Value>(_ what: String, _ value: JSON5Value) -> Value? {
-    error(value, "expected \(what), found \(value.summary)")
+    error(value, problems.isOfOneWord ? "expected \(what)" : "expected \(what), found \(value.summary)")
     return nil
   }
 }
@@ -228,7 +228,11 @@ extension Format {
     return Format(.words(words)) { value, place in
       guard case .text(let text) = value.content else { return place.expected("text", value) }
       if let found = meanings.first(where: { $0.word == text }) { return found.value }
-      place.error(value, "'\(Excerpt.of(text))' is not known here\(Suggestion.hint(for: text, in: words))")
+      place.error(
+        value,
+        place.problems.isOfOneWord
+          ? "expected \(words.joined(separator: ", "))\(Suggestion.nearHint(for: text, in: words))"
+          : "'\(Excerpt.of(text))' is not known here\(Suggestion.hint(for: text, in: words))")
       return nil
     } write: { value in
       meanings.first { $0.value == value }.map { .text($0.word) } ?? .null
@@ -243,7 +247,8 @@ extension Format {
     Format(.text(shape)) { value, place in
       guard case .text(let text) = value.content else { return place.expected("text", value) }
       if let parsed = parse(text) { return parsed }
-      place.error(value, "'\(Excerpt.of(text))' is not \(expected)")
+      place.error(
+        value, place.problems.isOfOneWord ? "expected \(expected)" : "'\(Excerpt.of(text))' is not \(expected)")
       return nil
     } write: {
       .text(text($0))

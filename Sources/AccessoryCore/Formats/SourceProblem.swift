@@ -63,8 +63,13 @@ public final class ProblemCollector {
   private var uncountedErrors = 0
   private var uncountedWarnings = 0
 
+  /// Whether one word is read, which its reader quotes, so that messages do not.
+  let isOfOneWord: Bool
+
   /// A collector without problems.
-  public init() {}
+  public init() { isOfOneWord = false }
+
+  init(ofOneWord isOfOneWord: Bool) { self.isOfOneWord = isOfOneWord }
 
   /// Adds a problem.
   public func add(_ problem: SourceProblem) {

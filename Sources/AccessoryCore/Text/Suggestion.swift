@@ -26,10 +26,15 @@ public enum Suggestion {
     return best?.candidate ?? unfinished(letters, in: candidates)
   }
 
+  /// What follows a complaint: `, did you mean 'x'?`, or nothing when nothing is near.
+  public static func nearHint(for word: String, in names: [String]) -> String {
+    nearest(to: word, in: names).map { ", did you mean '\($0)'?" } ?? ""
+  }
+
   /// What follows "unknown …": `, did you mean 'x'?`, or the list of what there is when nothing is near.
   public static func hint(for word: String, in names: [String]) -> String {
-    if let near = nearest(to: word, in: names) { return ", did you mean '\(near)'?" }
-    return names.isEmpty ? "" : ": expected \(names.map { "'\($0)'" }.joined(separator: ", "))"
+    let near = nearHint(for: word, in: names)
+    return names.isEmpty || !near.isEmpty ? near : ": expected \(names.map { "'\($0)'" }.joined(separator: ", "))"
   }
 
   /// The only candidate that begins with a word of three letters or more: somebody stopped typing.

@@ -17,7 +17,7 @@ public enum ProtocolChoice {
     let list = offered.joined(separator: ", ")
     if let wanted {
       if offered.contains(wanted) { return wanted }
-      let near = Suggestion.nearest(to: wanted, in: offered).map { ", did you mean \($0)?" } ?? ""
+      let near = Suggestion.nearHint(for: wanted, in: offered)
       throw Refusal(description: "the accessory does not offer \(wanted); it offers \(list)\(near)")
     }
     guard let first = offered.first else { throw Refusal(description: "the accessory offers no protocol yet") }

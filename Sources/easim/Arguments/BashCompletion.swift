@@ -62,15 +62,14 @@ enum BashCompletion {
   }
 
   private static func options(_ command: CommandSpec) -> String {
-    "      \(command.name)) _easim_words \(words(command.allOptions.map(\.name))) ;;"
+    "      \(command.name)) _easim_words \(words(command.options.map(\.name))) ;;"
   }
 
   private static func words(_ command: CommandSpec) -> String? {
-    let parts = command.arguments.split(separator: " ").map { $0.filter { !"[]…".contains($0) } }
+    let parts = command.operands.map { completion($0.placeholder.filter { !"[]…".contains($0) }, $0.choices) }
     guard let first = parts.first else { return nil }
-    guard parts.count > 1 else { return "    \(command.name)) \(completion(String(first), [])) ;;" }
-    let (verbs, rest) = (completion(String(first), []), completion(String(parts[1]), []))
-    return "    \(command.name)) if (( ${#typed[@]} == 2 )); then \(verbs); else \(rest); fi ;;"
+    guard parts.count > 1 else { return "    \(command.name)) \(first) ;;" }
+    return "    \(command.name)) if (( ${#typed[@]} == 2 )); then \(first); else \(parts[1]); fi ;;"
   }
 
   private static func completion(_ placeholder: String, _ choices: [String]) -> String {

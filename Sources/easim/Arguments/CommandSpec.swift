@@ -4,18 +4,34 @@ struct CommandSpec: Sendable {
   let name: String
   /// One line for the list of commands.
   let summary: String
-  /// The positional arguments: "PROFILE…", "[ADDR]"; empty for none.
-  let arguments: String
-  /// How many positional arguments are accepted.
-  let argumentCount: ClosedRange<Int>
   /// The text of `--help` below the usage line.
   let details: String
-  /// The command's own options.
-  let options: [OptionSpec]
   /// Commands that work as printed.
   let examples: [String]
-  /// Runs the command.
-  let run: @Sendable (ParsedArguments, Console) throws -> ExitCode
+  /// What stands on the command line without an option.
+  let operands: [OperandSpec]
+  /// The command's own options and `--help`.
+  let options: [OptionSpec]
+  /// What is wrong with the description itself.
+  let flaws: [String]
+  /// Reads the words and runs the command; nil when they ask for help.
+  let run: @Sendable ([String], Console) throws -> ExitCode?
+
+  /// A command whose options are described beside their type.
+  init<Options: CommandOptions>(
+    name: String, summary: String, details: String, examples: [String],
+    run: @escaping @Sendable (Options, Console) throws -> ExitCode
+  ) {
+    (self.name, self.summary, self.details, self.examples) = (name, summary, details, examples)
+    operands = Options.operands.map(\.spec)
+    options = Options.options.map(\.spec) + [.help]
+    flaws = Options.flaws
+    self.run = { words, console in
+      guard let options = try CommandLineReader<Options>.read(words) else { return nil }
+      console.isJSON = options.shared.isJSON
+      return try run(options, console)
+    }
+  }
 
   /// All commands.
   static let all: [CommandSpec] = [
@@ -24,15 +40,11 @@ struct CommandSpec: Sendable {
     .completion,
   ]
 
-  /// The command's own options and the common ones.
-  var allOptions: [OptionSpec] { options + [.help] }
-
-  func option(_ name: String) -> OptionSpec? {
-    allOptions.first { $0.name == name || $0.short == name }
-  }
+  /// Whether the command has an option of this name.
+  func hasOption(_ name: String) -> Bool { options.contains { $0.name == name } }
 }
 
-/// One option.
+/// What help and completion know of an option.
 struct OptionSpec: Sendable {
   /// With its dashes: "--timeout".
   let name: String
@@ -41,29 +53,25 @@ struct OptionSpec: Sendable {
   /// The placeholder of its value in `--help`; nil when it takes no value.
   var value: String?
   /// One line.
-  let summary: String
-  /// The accepted values, for checking and completion; empty when any value is accepted.
+  var summary: String
+  /// The value that it has when it is not given, as it would be typed.
+  var standard: String?
+  /// The accepted values, for completion; empty when others are accepted too.
   var choices: [String] = []
   /// Whether it may be given more than once.
   var isRepeatable = false
 
   static let help = OptionSpec(name: "--help", short: "-h", summary: "print this help")
-  static let json = OptionSpec(name: "--json", summary: "print one JSON object per line on stdout")
-  static let timeout = OptionSpec(
-    name: "--timeout", value: "TIME", summary: "time limit for the whole command (default 10s)")
-  static let transcript = OptionSpec(
-    name: "--transcript", value: "FILE|-", summary: "write one line for each packet to FILE, or with - to stderr")
-  static let protocolName = OptionSpec(
-    name: "--protocol", value: "P", summary: "protocol of the session; needed when several fit")
-  static let infoPlist = OptionSpec(
-    name: "--info-plist", value: "FILE", summary: "use the protocols and background modes that this Info.plist declares"
-  )
-  static let allProtocols = OptionSpec(
-    name: "--all-protocols", summary: "ignore the declarations of the Info.plist")
-  static let allowRemote = OptionSpec(
-    name: "--allow-remote", summary: "allow TCP connections to and from other machines")
-  static let seed = OptionSpec(
-    name: "--seed", value: "N", summary: "random seed; the same seed gives the same run")
+}
+
+/// What help and completion know of a word without an option.
+struct OperandSpec: Sendable {
+  /// As the usage line has it: "PROFILE…", "[ADDR]".
+  let placeholder: String
+  /// How many words it may be.
+  let count: ClosedRange<Int>
+  /// The accepted words; empty when any is.
+  var choices: [String] = []
 }
 
 /// The exit codes of easim.

@@ -16,13 +16,15 @@ enum HelpText {
   }
 
   static func text(for command: CommandSpec) -> String {
-    let arguments = command.arguments.isEmpty ? "" : " \(command.arguments)"
-    let left = command.allOptions.map { option in
+    let operands = command.operands.map { " \($0.placeholder)" }.joined()
+    let left = command.options.map { option in
       (option.short.map { "\($0), " } ?? "") + option.name + (option.value.map { " \($0)" } ?? "")
     }
     let width = left.map(\.count).max() ?? 0
-    let options = zip(left, command.allOptions).map { "  \(pad($0, width))  \($1.summary)" }
-    var text = "usage: easim \(command.name)\(arguments) [OPTIONS]\n\n\(command.details)\n"
+    let options = zip(left, command.options).map { left, option in
+      "  \(pad(left, width))  \(option.summary)" + (option.standard.map { " (default \($0))" } ?? "")
+    }
+    var text = "usage: easim \(command.name)\(operands) [OPTIONS]\n\n\(command.details)\n"
     text += "\noptions:\n\(options.joined(separator: "\n"))\n"
     text += "\nexample:\n\(command.examples.map { "  \($0)" }.joined(separator: "\n"))"
     return text

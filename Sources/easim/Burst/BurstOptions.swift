@@ -3,78 +3,96 @@ import AccessoryCore
 import AccessoryHost
 import AccessoryLoad
 
-/// What a command line of `easim burst` asks for.
-struct BurstOptions {
-  private(set) var plan: BurstPlan
-  let reports: [ReportFile]
-  let baseline: BaselineOptions
+/// The options of `easim burst`. Most are properties of the plan.
+struct BurstOptions: ReportingOptions {
+  /// What `--verify` says.
+  enum Verification: String, CaseIterable { case echo, reply, none }
 
-  init(_ arguments: ParsedArguments) throws {
-    plan = try Self.plan(arguments)
-    baseline = try BaselineOptions(arguments)
-    _ = try arguments.faults()
-    reports = try arguments.all("--report").map { try ReportFile($0, arguments.command) }
+  var addresses: [Address] = []
+  var plan = BurstPlan()
+  var payload: String?
+  var rate: BurstRate?
+  var pauseEvery: Int?
+  var pause: Duration?
+  var verification: Verification?
+  var reply: String?
+  var probes = false
+  var usesAll = false
+  var reports = ReportTargets()
+  var shared = SharedOptions()
+
+  static let operands: [Operand<Self>] = [.addresses(\.addresses)]
+  static let options: [Option<Self>] = [
+    Option("--size", \.size, .integer(1...(64 << 20)), "bytes of a burst, counting 00 to ff"),
+    Option(
+      "--payload", \.payload, .optional(.text), as: "FILE", "what a burst is, instead of --size bytes that count"),
+    Option("--count", \.count, .integer(1...1_000_000_000), "number of bursts over all sessions"),
+    Option("--for", \.time, .optional(.someTime), "run for TIME instead of a number of bursts"),
+    Option("--sessions", \.plan.sessions, .integer(1...1_000), "number of sessions with each accessory"),
+    Option("--in-flight", \.plan.inFlight, .integer(1...10_000), "most bursts under way on each session"),
+    Option("--rate", \.rate, as: "R", "start bursts at a fixed rate: 50 (a second), 7500B/s, 100kB/s") {
+      do { $0 = try BurstRate($1) } catch { throw UsageError("--rate \(error)") }
+    },
+    Option("--warm-up", \.plan.warmUp, .duration, "send and verify for TIME before measuring").standard(nil),
+    Option("--ramp", \.plan.ramp, .duration, "increase the load from zero over TIME").standard(nil),
+    Option("--pause", \.pause, .optional(.duration), "pause for TIME after every --pause-every bursts"),
+    Option(
+      "--pause-every", \.pauseEvery, .optional(.integer(1...1_000_000_000)), "number of bursts between two pauses",
+      standard: "1"),
+    Option(
+      "--verify", \.verification, .optional(.choice), "the expected reply", standard: "echo; see --probe"),
+    Option(
+      "--expect-reply", \.reply, .optional(.text), as: "HEX|LENGTH|FILE", "the reply that --verify reply expects"),
+    Option("--probe", \.probes, "send one burst and print which --verify fits"),
+    Option("--reconnect", \.plan.reconnects, "continue when an accessory comes back, and count lost bursts"),
+    Option("--all", \.usesAll, "use every accessory on the bench that fits"),
+    .report, .baseline, .tolerance,
+    .fault, .seed, .protocolName, .infoPlist, .allProtocols, .allowRemote, .timeout, .json, .transcript,
+  ]
+  static let rules: [OptionRule] = [
+    .exclusive(["--size", "--payload"]), .exclusive(["--count", "--for"]), .needs("--pause-every", "--pause"),
+    .needs("--tolerance", "--baseline"),
+  ]
+
+  private var size: Int {
+    get { plan.payload.count }
+    set { plan.payload = CountingPattern.bytes(newValue) }
   }
 
-  private static func plan(_ arguments: ParsedArguments) throws -> BurstPlan {
-    var plan = BurstPlan()
-    if arguments.has("--size"), arguments.has("--payload") {
-      throw UsageError("--size and --payload cannot be combined", arguments.command)
+  private var count: Int {
+    get { if case .bursts(let count) = plan.extent { count } else { 1 } }
+    set { plan.extent = .bursts(newValue) }
+  }
+
+  private var time: Duration? {
+    get { if case .time(let time) = plan.extent { time } else { nil } }
+    set { plan.extent = newValue.map { .time($0) } ?? plan.extent }
+  }
+
+  /// The plan with what several options say together, and what is in files.
+  func wholePlan() throws -> BurstPlan {
+    var plan = plan
+    if let payload {
+      plan.payload = try InputFile.read(payload, option: "--payload")
+      if plan.payload.isEmpty { throw UsageError("--payload \(payload) is empty") }
     }
-    if let size = try arguments.number("--size", in: 1...(64 << 20)) { plan.payload = CountingPattern.bytes(size) }
-    if let path = arguments.value("--payload") {
-      plan.payload = try InputFile.read(path, option: "--payload", arguments.command)
-      if plan.payload.isEmpty { throw UsageError("--payload \(path) is empty", arguments.command) }
-    }
-    if arguments.has("--count"), arguments.has("--for") {
-      throw UsageError("--count and --for cannot be combined", arguments.command)
-    }
-    if let count = try arguments.number("--count", in: 1...1_000_000_000) { plan.extent = .bursts(count) }
-    if let time = try arguments.duration("--for") {
-      guard time > .zero else { throw UsageError("--for 0 is no time", arguments.command) }
-      plan.extent = .time(time)
-    }
-    plan.sessions = try arguments.number("--sessions", in: 1...1_000) ?? 1
-    plan.inFlight = try arguments.number("--in-flight", in: 1...10_000) ?? 1
-    if let text = arguments.value("--rate") {
-      do {
-        plan.pace = .rate(burstsPerSecond: try BurstRate(text).burstsPerSecond(size: plan.payload.count))
-      } catch {
-        throw UsageError("--rate \(error)", arguments.command)
-      }
-    }
-    plan.warmUp = try arguments.duration("--warm-up") ?? .zero
-    plan.ramp = try arguments.duration("--ramp") ?? .zero
-    plan.pause = try pause(arguments)
-    plan.verification = try verification(arguments)
-    plan.timeout = try arguments.duration("--timeout") ?? .seconds(10)
-    plan.reconnects = arguments.has("--reconnect")
-    plan.protocolName = arguments.value("--protocol")
+    if let rate { plan.pace = .rate(burstsPerSecond: rate.burstsPerSecond(size: plan.payload.count)) }
+    if let pause { plan.pause = BurstPlan.Pause(every: pauseEvery ?? 1, length: pause) }
+    plan.verification = try wholeVerification()
+    plan.timeout = shared.timeout
+    plan.protocolName = shared.protocolName
     return plan
   }
 
-  private static func pause(_ arguments: ParsedArguments) throws -> BurstPlan.Pause? {
-    let every = try arguments.number("--pause-every", in: 1...1_000_000_000)
-    guard let length = try arguments.duration("--pause") else {
-      if every != nil { throw UsageError("--pause-every needs --pause", arguments.command) }
-      return nil
+  private func wholeVerification() throws -> BurstPlan.Verification {
+    guard verification == .reply || (verification == nil && reply != nil) else {
+      if reply != nil { throw UsageError("--expect-reply needs --verify reply") }
+      return verification == Verification.none ? .nothing : .echo
     }
-    return BurstPlan.Pause(every: every ?? 1, length: length)
-  }
-
-  private static func verification(_ arguments: ParsedArguments) throws -> BurstPlan.Verification {
-    let mode = arguments.value("--verify")
-    let reply = arguments.value("--expect-reply")
-    guard mode == "reply" || (mode == nil && reply != nil) else {
-      if reply != nil { throw UsageError("--expect-reply needs --verify reply", arguments.command) }
-      return mode == "none" ? .nothing : .echo
-    }
-    guard let reply else {
-      throw UsageError("--verify reply needs --expect-reply HEX, LENGTH or FILE", arguments.command)
-    }
+    guard let reply else { throw UsageError("--verify reply needs --expect-reply HEX, LENGTH or FILE") }
     if let length = Int(reply) {
       guard 1...(256 << 20) ~= length else {
-        throw UsageError("--expect-reply \(reply): expected a length from 1 to 268435456", arguments.command)
+        throw UsageError("--expect-reply \(reply): expected a length from 1 to 268435456")
       }
       return .replyLength(length)
     }
@@ -84,28 +102,26 @@ struct BurstOptions {
         let bytes = try Hex.parse(digits)
         if !bytes.isEmpty { return .reply(bytes) }
       } catch {
-        throw UsageError("--expect-reply \(Excerpt.of(reply)): \(error)", arguments.command)
+        throw UsageError("--expect-reply \(Excerpt.of(reply)): \(error)")
       }
     }
-    let bytes = try InputFile.read(reply, option: "--expect-reply", arguments.command)
-    if bytes.isEmpty { throw UsageError("--expect-reply \(reply) is empty: use --verify none", arguments.command) }
+    let bytes = try InputFile.read(reply, option: "--expect-reply")
+    if bytes.isEmpty { throw UsageError("--expect-reply \(reply) is empty: use --verify none") }
     return .reply(bytes)
   }
 
   /// The addresses that are meant, each once.
-  static func addresses(_ arguments: ParsedArguments, _ console: Console) throws -> [Address] {
-    let words: [String?] = arguments.words.isEmpty ? [nil] : arguments.words
-    let addresses = try words.map { try arguments.address(orBench: $0) }
+  func targets(_ console: Console) throws -> [Address] {
+    let addresses = addresses.orStandardBench
     for (index, address) in addresses.enumerated() where addresses[..<index].contains(address) {
-      throw UsageError("\(address) is given twice", arguments.command)
+      throw UsageError("\(address) is given twice")
     }
-    guard arguments.has("--all") else { return addresses }
+    guard usesAll else { return addresses }
     return try addresses.flatMap { address -> [Address] in
       guard !address.namesOneAccessory, let sighting = try media.look(at: address) else { return [address] }
       for problem in sighting.problems { console.err("easim: \(problem)") }
-      let wanted = arguments.value("--protocol")
       let fitting = sighting.accessories.filter { accessory in
-        !accessory.isNearMiss && wanted.map(accessory.mayOffer) ?? true
+        !accessory.isNearMiss && shared.protocolName.map(accessory.mayOffer) ?? true
       }
       if fitting.isEmpty { throw AccessoryTarget.Refusal(code: .unreachable, message: address.nothingThere) }
       return fitting.map(\.address)

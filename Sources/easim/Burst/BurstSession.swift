@@ -10,7 +10,9 @@ final class BurstSession {
   private static let barPeriod = Duration.milliseconds(100)
   private static let linePeriod = Duration.seconds(1)
 
-  private let options: BurstOptions
+  private let plan: BurstPlan
+  private let reports: [ReportFile]
+  private let baseline: Baseline
   private let stage: Stage
   private let console: Console
   private let runner: BurstRunner
@@ -20,22 +22,23 @@ final class BurstSession {
   private var lastBytes = 0
 
   init(
-    _ addresses: [Address], _ options: BurstOptions, _ arguments: ParsedArguments, _ stage: Stage, _ console: Console
+    _ addresses: [Address], _ plan: BurstPlan, _ shared: SharedOptions, _ reports: [ReportFile], _ baseline: Baseline,
+    _ stage: Stage, _ console: Console
   ) throws {
-    self.options = options
+    (self.plan, self.reports, self.baseline) = (plan, reports, baseline)
     self.stage = stage
     self.console = console
     let bar = ProgressBar(console)
     self.bar = bar
     let show = { (event: TimelineEvent) in Self.show(event, console, bar) }
-    runner = BurstRunner(options.plan, on: stage.loop, report: show)
-    let cables = try CableOptions(arguments, on: stage.loop, report: show)
+    runner = BurstRunner(plan, on: stage.loop, report: show)
+    let cables = CableOptions(shared, on: stage.loop, report: show)
     for address in addresses {
       // Each device has chances, and so connection IDs, of its own.
       _ = stage.loop.random.next()
-      let site = runner.addSite(address == .bench(directory: nil, serial: nil) ? "the bench" : address.description)
+      let site = runner.addSite(address == .standardBench ? "the bench" : address.description)
       let host = try HostCommandContext(
-        arguments, at: address, for: site, on: stage, cables, console,
+        shared, at: address, for: site, on: stage, cables, console,
         adjust: { BurstRunner.appSettings($0) }, tap: { site.watch($0) }, report: show)
       site.linkCounters = { [unowned host] in host.linkCounters }
       hosts.append(host)
@@ -100,9 +103,9 @@ final class BurstSession {
   // MARK: The end
 
   private func conclude(_ report: BurstReport, isHidden: Bool) -> ExitCode {
-    let comparison = options.baseline.comparison(of: report)
+    let comparison = baseline.comparison(of: report)
     // What was never reached measured nothing, and a report of nothing would hide the last good one.
-    if report.begun > 0 { for file in options.reports { file.write(report, comparison, console) } }
+    if report.begun > 0 { for file in reports { file.write(report, comparison, console) } }
     let code = isHidden ? .unreachable : exitCode(report, comparison)
     if console.isJSON {
       var object = JSONObject(event: "result", at: stage.loop.now, side: .app)
@@ -122,7 +125,7 @@ final class BurstSession {
     if isHidden { return HostCommandContext.nothingVisible }
     if let refusal = report.errors[.refused] { return refusal.first }
     if case .notReached = runner.outcome, let missing = zip(hosts, runner.sites).first(where: { isMissing($0, $1) }) {
-      return missing.0.target.explanation(within: options.plan.timeout)
+      return missing.0.target.explanation(within: plan.timeout)
     }
     return report.ending
   }

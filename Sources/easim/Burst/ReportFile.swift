@@ -17,14 +17,14 @@ final class ReportFile {
   private let descriptor: Int32
   private let name: String
 
-  init(_ path: String, _ command: CommandSpec) throws {
+  init(_ path: String) throws {
     let ending = path.split(separator: ".", omittingEmptySubsequences: false).last.map(String.init) ?? ""
     guard let form = Form(rawValue: ending), path.contains(".") else {
-      throw UsageError("--report \(path): expected a name that ends in .json, .html, .xml or .hgrm", command)
+      throw UsageError("--report \(path): expected a name that ends in .json, .html, .xml or .hgrm")
     }
     self.form = form
     name = "--report \(path)"
-    descriptor = try PatientFile.open(path, O_WRONLY | O_CREAT, named: name, command)
+    descriptor = try PatientFile.open(path, O_WRONLY | O_CREAT, named: name)
   }
 
   deinit { close(descriptor) }

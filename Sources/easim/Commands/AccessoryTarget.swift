@@ -53,7 +53,7 @@ final class AccessoryTarget {
       throw Refusal(code: .usage, message: message + advice(on: list))
     case .unfit(let list):
       let offered = list.flatMap { $0.protocols ?? [] }
-      let near = Suggestion.nearest(to: protocolName ?? "", in: offered).map { ", did you mean \($0)?" } ?? ""
+      let near = Suggestion.nearHint(for: protocolName ?? "", in: offered)
       throw Refusal(
         code: .usage,
         message: "no accessory offers \(protocolName ?? "a protocol")\(near) There are:\n\(AccessoryList.text(list))")

@@ -6,29 +6,6 @@ import AccessoryTransports
 /// Every way from an address to a cable that easim has.
 let media = MediumTable.linked
 
-extension OptionSpec {
-  static let fault = OptionSpec(
-    name: "--fault", value: "F",
-    summary: "add a fault to each cable: latency,delay=50ms or loss,chance=2% or bluetooth", isRepeatable: true)
-}
-
-extension ParsedArguments {
-  /// What `--fault` asks for, in the order in which it was given.
-  func faults() throws(UsageError) -> [Fault] {
-    var faults: [Fault] = []
-    for text in all("--fault") {
-      do { faults += try FaultPreset.faults(text) } catch { throw UsageError("--\(error)", command) }
-    }
-    return faults
-  }
-
-  /// The place of the accessories of a command: the address that was typed, or the standard bench.
-  func address(orBench text: String?) throws(UsageError) -> Address {
-    guard let text else { return .bench(directory: nil, serial: nil) }
-    return try address(text)
-  }
-}
-
 /// What the options of a command say about all of its cables: `--allow-remote`, `--fault` and `--transcript`.
 final class CableOptions {
   /// How far sockets may reach.
@@ -36,7 +13,7 @@ final class CableOptions {
   /// What is done to each cable.
   let faults: [Fault]
 
-  private let arguments: ParsedArguments
+  private let shared: SharedOptions
   private let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
   private var transcript: TranscriptFile?
@@ -47,20 +24,20 @@ final class CableOptions {
   }
 
   /// Reads the options. No file is touched yet.
-  init(_ arguments: ParsedArguments, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void) throws {
-    self.arguments = arguments
+  init(_ shared: SharedOptions, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void) {
+    self.shared = shared
     self.loop = loop
     self.report = report
-    faults = try arguments.faults()
+    faults = shared.faults
     var transport = TransportOptions()
-    transport.allowsRemote = arguments.has("--allow-remote")
+    transport.allowsRemote = shared.allowsRemote
     self.transport = transport
   }
 
   /// Empties the transcript's file, if there is to be one. Called when everything else about the command line is known
   /// to be right, so that a wrong one destroys nothing.
   func openTranscript(_ console: Console) throws {
-    transcript = try TranscriptFile.asked(for: arguments, console)
+    transcript = try TranscriptFile.asked(for: shared, console)
   }
 
   /// Puts faults and the transcript around the channels of a cable, at this end of it.

@@ -6,8 +6,7 @@ import AccessoryTransports
 extension CommandSpec {
   /// `easim completion`.
   static let completion = CommandSpec(
-    name: "completion", summary: "print a bash completion script", arguments: "bash",
-    argumentCount: 1...1,
+    name: "completion", summary: "print a bash completion script",
     details: """
       Print a script for bash 4.4 or later that completes commands, options, profiles, files and the addresses on the
       bench. To load it in every shell, add this line to ~/.bashrc:
@@ -17,14 +16,12 @@ extension CommandSpec {
       The script calls 'easim completion profiles' and 'easim completion addresses', which print the current names, each
       followed by a zero byte.
       """,
-    options: [], examples: ["easim completion bash"],
-    run: { arguments, console in
-      switch arguments.words[0] {
-      case "bash": console.out(BashCompletion.script(CommandSpec.all))
-      case "profiles": list(Profiles.library.names.map(\.name), console)
-      case "addresses": list(addresses(), console)
-      case let other:
-        throw UsageError("no completion for '\(other)': expected bash", arguments.command)
+    examples: ["easim completion bash"],
+    run: { (options: CompletionOptions, console) in
+      switch options.words {
+      case .bash: console.out(BashCompletion.script(CommandSpec.all))
+      case .profiles: list(Profiles.library.names.map(\.name), console)
+      case .addresses: list(addresses(), console)
       }
       return .done
     })
@@ -41,4 +38,15 @@ extension CommandSpec {
     return Address.Kind.allCases.map { "\($0.rawValue):" }
       + found.map(\.address).filter { (try? Address(parsing: "\($0)")) == $0 }.map(\.description)
   }
+}
+
+private struct CompletionOptions: CommandOptions {
+  /// `bash`, and what its script asks for while somebody types.
+  enum Words: String, CaseIterable { case bash, profiles, addresses }
+
+  var words = Words.bash
+  var shared = SharedOptions()
+
+  static let operands: [Operand<Self>] = [Operand(\.words, .choice, as: "bash", offered: ["bash"])]
+  static let options: [Option<Self>] = []
 }

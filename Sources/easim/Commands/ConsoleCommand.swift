@@ -8,7 +8,6 @@ extension CommandSpec {
   /// `easim console`.
   static let console = CommandSpec(
     name: "console", summary: "use accessories by hand, like Apple's EADemo: list, open sessions, send, count",
-    arguments: "[ADDR]", argumentCount: 0...1,
     details: """
       Show the accessories at ADDR (default: all on the bench), open sessions with them, send a string, bytes or 10K,
       and count what comes back. On a terminal it is controlled by keys, which the last line lists. With a pipe it
@@ -20,29 +19,35 @@ extension CommandSpec {
       open and wait end after --timeout at most. With a pipe the exit code is 0 when every command succeeded, else that
       of the first that failed: 1 failed, 2 unknown command, 3 no accessory, 4 timed out, 5 the session ended.
       """,
-    options: [
-      .infoPlist, .allProtocols, .allowRemote, .fault, .timeout, .json, .transcript,
-    ],
     examples: ["easim console", "easim console unix:/tmp/glasses.sock --timeout 2s"], run: runConsole)
 }
 
-private func runConsole(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
-  console.isJSON = arguments.has("--json")
-  let patience = try arguments.duration("--timeout") ?? .seconds(10)
-  let settings = try HostCommandContext.app(arguments)
-  let address = try arguments.address(orBench: arguments.words.first)
+private struct ConsoleOptions: CommandOptions {
+  var address = Address.standardBench
+  var shared = SharedOptions()
+
+  static let operands: [Operand<Self>] = [.address(\.address)]
+  static let options: [Option<Self>] = [
+    .infoPlist, .allProtocols, .allowRemote, .fault, .timeout, .json, .transcript,
+  ]
+}
+
+private func runConsole(_ options: ConsoleOptions, _ console: Console) throws -> ExitCode {
+  let settings = try HostCommandContext.app(options.shared)
+  let address = options.address
   let stage = try Stage(console)
   let front: any EADemoFront =
     Terminal.isThere && !console.isJSON ? EADemoScreenFront(console) : EADemoPipeFront(console)
-  let options = try CableOptions(arguments, on: stage.loop) { front.tell($0) }
+  let cables = CableOptions(options.shared, on: stage.loop) { front.tell($0) }
   var deviceSettings = DeviceSettings(authenticator: AccessoryVerifier())
-  deviceSettings.peer.link.lineRate = options.faults.lineRate
+  deviceSettings.peer.link.lineRate = cables.faults.lineRate
   let device = Device(settings: deviceSettings, on: stage.loop) { front.tell($0) }
-  let dialer = try media.makeDialer(to: address, for: device, on: stage.loop, options: options.transport) {
-    options.wrap($0, at: .device)
+  let dialer = try media.makeDialer(to: address, for: device, on: stage.loop, options: cables.transport) {
+    cables.wrap($0, at: .device)
   }
-  try options.openTranscript(console)
-  let driver = EADemoDriver(EADemoApp(lookingAt: address.place, patience: patience), on: device, settings: settings)
+  try cables.openTranscript(console)
+  let driver = EADemoDriver(
+    EADemoApp(lookingAt: address.place, patience: options.shared.timeout), on: device, settings: settings)
   defer { front.close() }
   try front.start(driver, on: stage.loop)
   try dialer.start()
@@ -50,6 +55,6 @@ private func runConsole(_ arguments: ParsedArguments, _ console: Console) throws
   driver.close()
   dialer.stop()
   device.unplugAll("done")
-  stage.settle(until: { device.cableCount == 0 && options.isQuiet })
+  stage.settle(until: { device.cableCount == 0 && cables.isQuiet })
   return front.isScripted ? driver.app.failure ?? .done : .done
 }

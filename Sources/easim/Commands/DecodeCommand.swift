@@ -5,7 +5,6 @@ extension CommandSpec {
   /// `easim decode`.
   static let decode = CommandSpec(
     name: "decode", summary: "decode captured bytes: raw, hex dumps, transcripts",
-    arguments: "FILE|-", argumentCount: 1...1,
     details: """
       Read captured bytes from FILE, or from stdin with -, and print one line per packet: its offset, its sender as far as
       the capture shows it, and its contents. Bytes that belong to no packet and packets with a wrong checksum are reported
@@ -16,32 +15,39 @@ extension CommandSpec {
 
       The exit code is 0 when every byte is part of a whole packet, 1 when not, and 2 when FILE is not a capture.
       """,
-    options: [
-      OptionSpec(
-        name: "--as", value: "FORM", summary: "format of FILE: raw, hex or transcript (default: detected)",
-        choices: CaptureForm.allCases.map(\.rawValue)),
-      OptionSpec(name: "--verbose", short: "-v", summary: "show every parameter of control messages, and every byte"),
-      .json,
-    ],
     examples: ["easim decode capture.bin", "echo FF 55 02 00 EE 10 | easim decode --verbose --as hex -"],
     run: runDecode)
 }
 
-private func runDecode(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
-  let path = arguments.words[0]
-  let input = try InputFile.read(path, arguments.command)
+private struct DecodeOptions: CommandOptions {
+  var path = ""
+  var form: CaptureForm?
+  var isVerbose = false
+  var shared = SharedOptions()
+
+  static let operands: [Operand<Self>] = [Operand(\.path, .text, as: "FILE|-")]
+  static let options: [Option<Self>] = [
+    Option(
+      "--as", \.form, .optional(.choice), as: "FORM", "format of FILE: raw, hex or transcript (default: detected)"),
+    Option("--verbose", short: "-v", \.isVerbose, "show every parameter of control messages, and every byte"),
+    .json,
+  ]
+}
+
+private func runDecode(_ options: DecodeOptions, _ console: Console) throws -> ExitCode {
+  let path = options.path
+  let input = try InputFile.read(path)
   let name = path == "-" ? "stdin" : path
-  let form = arguments.value("--as").flatMap(CaptureForm.init(rawValue:))
   let capture: DecodedCapture
   do {
-    capture = try DecodedCapture(input, as: form)
+    capture = try DecodedCapture(input, as: options.form)
   } catch {
     console.err("easim decode: \(name):\(error)")
     return .usage
   }
-  let isVerbose = arguments.has("--verbose")
+  let isVerbose = options.isVerbose
   for entry in capture.entries {
-    if arguments.has("--json") {
+    if console.isJSON {
       console.out(entry.json(isVerbose: isVerbose))
     } else {
       console.out(entry.line)
@@ -54,11 +60,11 @@ private func runDecode(_ arguments: ParsedArguments, _ console: Console) throws 
       "easim: \(count.counted("line is", "lines are")) not part of a transcript and skipped; the first is "
         + "\(name):\(first)")
   }
-  return finish(capture, arguments, console)
+  return finish(capture, console)
 }
 
-private func finish(_ capture: DecodedCapture, _ arguments: ParsedArguments, _ console: Console) -> ExitCode {
-  if arguments.has("--json") {
+private func finish(_ capture: DecodedCapture, _ console: Console) -> ExitCode {
+  if console.isJSON {
     var object = JSONObject()
     object.add("v", 1)
     object.add("event", "result")

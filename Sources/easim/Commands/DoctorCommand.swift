@@ -5,17 +5,22 @@ extension CommandSpec {
   /// `easim doctor`.
   static let doctor = CommandSpec(
     name: "doctor", summary: "check this machine and print the fix for whatever is missing",
-    arguments: "", argumentCount: 0...0,
     details: """
       Check everything that easim needs from this machine, one line each: ✓ works, ! works with limits, ✗ does not work.
       Below each problem stands the command that fixes it. The exit code is 1 when something does not work.
       """,
-    options: [.json], examples: ["easim doctor"], run: runDoctor)
+    examples: ["easim doctor"], run: runDoctor)
 }
 
-private func runDoctor(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+private struct DoctorOptions: CommandOptions {
+  var shared = SharedOptions()
+
+  static let options: [Option<Self>] = [.json]
+}
+
+private func runDoctor(_ options: DoctorOptions, _ console: Console) throws -> ExitCode {
   let found = Machine.examine()
-  if arguments.has("--json") {
+  if console.isJSON {
     for examination in found { console.out(examination.json) }
   } else {
     let rows = found.map { [$0.mark, $0.name, $0.purpose, $0.text] }

@@ -24,18 +24,15 @@ final class HostCommandContext {
   private let options: CableOptions
   private let stage: Stage
 
-  /// Reads what all such commands understand: the address, `--protocol`, `--early`, `--info-plist`, `--all-protocols`
-  /// and the options of cables.
-  ///
-  /// - Parameter address: where the accessory is, when that is not what was typed.
+  /// Makes what the options ask for: the protocol, what the app declares, and what is done to cables.
   convenience init(
-    _ arguments: ParsedArguments, at address: Address? = nil, for handler: any AppHandler, on stage: Stage,
-    _ console: Console, report: @escaping (TimelineEvent) -> Void
+    _ shared: SharedOptions, at address: Address, policy: PublicationMachine.Policy = .ready,
+    for handler: any AppHandler,
+    on stage: Stage, _ console: Console, report: @escaping (TimelineEvent) -> Void
   ) throws {
-    let options = try CableOptions(arguments, on: stage.loop, report: report)
+    let options = CableOptions(shared, on: stage.loop, report: report)
     try self.init(
-      arguments, at: try address ?? arguments.address(orBench: arguments.words.first), for: handler, on: stage, options,
-      console, report: report)
+      shared, at: address, policy: policy, for: handler, on: stage, options, console, report: report)
     try options.openTranscript(console)
   }
 
@@ -45,20 +42,21 @@ final class HostCommandContext {
   ///   - adjust: changes what the options say about the app.
   ///   - tap: put around the main channel of each cable, nearest to the device.
   init(
-    _ arguments: ParsedArguments, at address: Address, for handler: any AppHandler, on stage: Stage,
-    _ options: CableOptions, _ console: Console, adjust: (AppSettings) -> AppSettings = { $0 },
+    _ shared: SharedOptions, at address: Address, policy: PublicationMachine.Policy = .ready,
+    for handler: any AppHandler,
+    on stage: Stage, _ options: CableOptions, _ console: Console, adjust: (AppSettings) -> AppSettings = { $0 },
     tap: @escaping (any Channel) -> any Channel = { $0 }, report: @escaping (TimelineEvent) -> Void
   ) throws {
     self.stage = stage
     self.options = options
-    let app = adjust(try Self.app(arguments))
+    let app = adjust(try Self.app(shared))
     var settings = DeviceSettings(authenticator: AccessoryVerifier())
     settings.peer.link.lineRate = options.faults.lineRate
-    if arguments.has("--early") { settings.policy = .early }
+    settings.policy = policy
     let device = Device(settings: settings, on: stage.loop, report: report)
     self.device = device
     target = try AccessoryTarget(
-      at: address, protocolName: arguments.value("--protocol"), for: device, on: stage.loop, options: options,
+      at: address, protocolName: shared.protocolName, for: device, on: stage.loop, options: options,
       console: console
     ) { options.wrap($0, at: .device).wrapped(main: tap) { $1 } }
     self.app = device.makeApp(handler, settings: app)
@@ -68,11 +66,11 @@ final class HostCommandContext {
   var linkCounters: LinkCounters { device.linkCounters }
 
   /// What the options say about the app.
-  static func app(_ arguments: ParsedArguments) throws -> AppSettings {
+  static func app(_ shared: SharedOptions) throws -> AppSettings {
     var settings = AppSettings()
     settings.filterSwitch = "--all-protocols"
-    if let path = arguments.value("--info-plist") { settings.manifest = try AppManifest.read(file: path) }
-    if arguments.has("--all-protocols") {
+    if let path = shared.infoPlist { settings.manifest = try AppManifest.read(file: path) }
+    if shared.ignoresInfoPlist {
       settings.rules.visibility = .all
       settings.rules.undeclaredSessions = .allowed
     }

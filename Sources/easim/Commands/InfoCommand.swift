@@ -6,27 +6,34 @@ import AccessorySessions
 extension CommandSpec {
   /// `easim info`.
   static let info = CommandSpec(
-    name: "info", summary: "show all properties of one accessory, as Apple prints them", arguments: "[ADDR]",
-    argumentCount: 0...1,
+    name: "info", summary: "show all properties of one accessory, as Apple prints them",
     details: """
       Connect to the accessory at ADDR (default: the only one on the bench) as an Apple device would, wait until it lists
       its protocols (through a flicker, if there is one), and print it in the layout of EAAccessory's debug description.
       The exit code is 2 when there are several accessories, 3 when there is none, and 4 when it did not become ready.
       """,
-    options: [
-      OptionSpec(
-        name: "--layout", value: "A|B|C",
-        summary: "A: as on iOS 12, B: with a regioncode (default), C: without a delegate", choices: ["A", "B", "C"]),
-      .protocolName, .infoPlist, .allProtocols, .allowRemote, .timeout, .json, .transcript,
-    ],
     examples: ["easim info", "easim info bench:040025380108A000608 --json"], run: runInfo)
 }
 
-private func runInfo(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
-  let timeout = try arguments.duration("--timeout") ?? .seconds(10)
+private struct InfoOptions: CommandOptions {
+  var address = Address.standardBench
+  var layout = AccessoryDescription.Generation.b
+  var shared = SharedOptions()
+
+  static let operands: [Operand<Self>] = [.address(\.address)]
+  static let options: [Option<Self>] = [
+    Option(
+      "--layout", \.layout, .words([("A", .a), ("B", .b), ("C", .c)]),
+      "A: as on iOS 12, B: with a regioncode, C: without a delegate"),
+    .protocolName, .infoPlist, .allProtocols, .allowRemote, .timeout, .json, .transcript,
+  ]
+}
+
+private func runInfo(_ options: InfoOptions, _ console: Console) throws -> ExitCode {
+  let timeout = options.shared.timeout
   let stage = try Stage(console)
   let onlooker = Onlooker()
-  let host = try HostCommandContext(arguments, for: onlooker, on: stage, console) { event in
+  let host = try HostCommandContext(options.shared, at: options.address, for: onlooker, on: stage, console) { event in
     switch event.kind {
     case .warning(let text), .alert(let text): console.err("easim: \(text)")
     default: break
@@ -41,8 +48,8 @@ private func runInfo(_ arguments: ParsedArguments, _ console: Console) throws ->
   }
   if let seen {
     console.out(
-      arguments.has("--json")
-        ? seen.listing(at: stage.loop.now) : seen.dump(arguments.value("--layout"), address: host.objectAddress))
+      console.isJSON
+        ? seen.listing(at: stage.loop.now) : seen.dump(options.layout, address: host.objectAddress))
     return .done
   }
   if stage.signal != nil {
@@ -70,7 +77,7 @@ private final class Onlooker: AppHandler {
 
 extension PublishedAccessory {
   /// The accessory as Apple prints it.
-  fileprivate func dump(_ layout: String?, address: UInt64) -> String {
+  fileprivate func dump(_ layout: AccessoryDescription.Generation, address: UInt64) -> String {
     var identity = Profile.Identity(
       name: name.printable, manufacturer: manufacturer.printable, modelNumber: modelNumber.printable,
       serialNumber: serialNumber.printable, firmwareRevision: firmwareRevision.printable,
@@ -81,7 +88,7 @@ extension PublishedAccessory {
     description.connectionID = UInt64(connectionID)
     description.certSerial = certificateSerialCount
     description.certData = certificateCount
-    description.generation = layout == "A" ? .a : layout == "C" ? .c : .b
+    description.generation = layout
     return description.text
   }
 

@@ -6,19 +6,19 @@ enum InputFile {
   static let sizeLimit = 256 << 20
 
   /// `option` is named in complaints, where the path came with one.
-  static func read(_ path: String, option: String? = nil, _ command: CommandSpec) throws -> [UInt8] {
+  static func read(_ path: String, option: String? = nil) throws -> [UInt8] {
     let name = (option.map { "\($0) " } ?? "") + (path == "-" ? "stdin" : path.isEmpty ? "''" : path)
-    let descriptor = path == "-" ? STDIN_FILENO : try PatientFile.open(path, O_RDONLY, named: name, command)
+    let descriptor = path == "-" ? STDIN_FILENO : try PatientFile.open(path, O_RDONLY, named: name)
     defer { if descriptor != STDIN_FILENO { close(descriptor) } }
     var bytes: [UInt8] = []
     var block = [UInt8](repeating: 0, count: 65_536)
     while true {
       let count = Glibc.read(descriptor, &block, block.count)
       if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw UsageError("\(name): \(String(cString: strerror(errno)))", command) }
+      guard count >= 0 else { throw UsageError("\(name): \(String(cString: strerror(errno)))") }
       if count == 0 { return bytes }
       bytes += block[..<count]
-      if bytes.count > sizeLimit { throw UsageError("\(name) is larger than 256 MiB", command) }
+      if bytes.count > sizeLimit { throw UsageError("\(name) is larger than 256 MiB") }
     }
   }
 }

@@ -4,7 +4,7 @@ import AccessoryCore
 extension CommandSpec {
   /// `easim list`.
   static let list = CommandSpec(
-    name: "list", summary: "list connected accessories", arguments: "[ADDR…]", argumentCount: 0...Int.max,
+    name: "list", summary: "list connected accessories",
     details: """
       List every accessory that is plugged in at ADDR (default: bench:), one line each: address, name, manufacturer, model,
       protocols and process. It only reads the bench and connects to nothing. usb: lists USB accessories without opening
@@ -12,23 +12,30 @@ extension CommandSpec {
       accessory, with the reason. Addresses are quoted where a shell needs it. The exit code is 3 when there is no usable
       accessory.
       """,
-    options: [.json], examples: ["easim list", "easim list --json bench:/tmp/bench#", "easim list usb:"], run: runList)
+    examples: ["easim list", "easim list --json bench:/tmp/bench#", "easim list usb:"], run: runList)
 }
 
-private func runList(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
-  let words: [String?] = arguments.words.isEmpty ? [nil] : arguments.words
-  let addresses = try words.map { try arguments.address(orBench: $0) }
+private struct ListOptions: CommandOptions {
+  var addresses: [Address] = []
+  var shared = SharedOptions()
+
+  static let operands: [Operand<Self>] = [.addresses(\.addresses)]
+  static let options: [Option<Self>] = [.json]
+}
+
+private func runList(_ options: ListOptions, _ console: Console) throws -> ExitCode {
+  let addresses = options.addresses.orStandardBench
   var found: [FoundAccessory] = []
   for address in addresses {
     guard let sighting = try media.look(at: address) else {
       throw UsageError(
-        "\(address) cannot be listed without connecting; 'easim info \("\(address)".shellWord)' connects and shows the accessory",
-        arguments.command)
+        "\(address) cannot be listed without connecting; 'easim info \("\(address)".shellWord)' connects and shows the accessory"
+      )
     }
     for problem in sighting.problems { console.err("easim: \(problem)") }
     found += sighting.accessories
   }
-  if arguments.has("--json") {
+  if console.isJSON {
     for accessory in found { console.out(accessory.listing) }
   } else {
     // Those of each medium have columns of their own.

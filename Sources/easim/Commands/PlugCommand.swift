@@ -8,7 +8,6 @@ extension CommandSpec {
   /// `easim plug`.
   static let plug = CommandSpec(
     name: "plug", summary: "attach USB/IP accessories to this machine's kernel, and again after each flicker",
-    arguments: "usbip:HOST:PORT", argumentCount: 1...1,
     details: """
       Attach the accessories of 'easim run --on usbip:HOST:PORT', or of any USB/IP server, to this machine's kernel as USB
       devices, until Ctrl-C. An accessory that is unplugged is attached again when it returns, which 'usbip attach' leaves
@@ -18,30 +17,40 @@ extension CommandSpec {
       iAP2. A server on this machine must belong to root or to the user who called sudo, because another user could be
       listening on its port.
       """,
-    options: [
-      OptionSpec(name: "--timeout", value: "TIME", summary: "how long to wait for the first accessory (default 10s)"),
-      OptionSpec(name: "--for", value: "TIME", summary: "unplug after TIME"),
-      OptionSpec(name: "--any-device", summary: "attach devices that are not accessories, too"),
-      OptionSpec(name: "--any-user", summary: "attach from servers of other users of this machine, too"),
-      .allowRemote, .json,
-    ],
     examples: ["easim plug usbip:127.0.0.1:3240 --timeout 1s"], run: runPlug)
 }
 
-private func runPlug(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
-  console.isJSON = arguments.has("--json")
-  let address = try arguments.address(arguments.words[0])
+private struct PlugOptions: CommandOptions {
+  var address = Address.standardBench
+  var limit: Duration?
+  var takesAnyDevice = false
+  var takesAnyUser = false
+  var shared = SharedOptions()
+
+  static let operands: [Operand<Self>] = [
+    Operand(placeholder: "usbip:HOST:PORT", 1...1, \.address) { $0 = try Address(typed: $1) }
+  ]
+  static let options: [Option<Self>] = [
+    .timeout.described("how long to wait for the first accessory"),
+    Option("--for", \.limit, .optional(.duration), "unplug after TIME"),
+    Option("--any-device", \.takesAnyDevice, "attach devices that are not accessories, too"),
+    Option("--any-user", \.takesAnyUser, "attach from servers of other users of this machine, too"),
+    .allowRemote, .json,
+  ]
+}
+
+private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitCode {
+  let address = options.address
   guard case .usbip(let host, let port) = address else {
-    throw UsageError("\(arguments.words[0]) is no USB/IP server: usbip:HOST:PORT", arguments.command)
+    throw UsageError("\(address) is no USB/IP server: usbip:HOST:PORT")
   }
   // Nowhere else is so much believed of a stranger: this kernel gets the devices that the server describes.
-  guard arguments.has("--allow-remote") || Transports.isThisMachine(host) else {
+  guard options.shared.allowsRemote || Transports.isThisMachine(host) else {
     throw TransportError.remoteNotAllowed(address)
   }
-  let patience = try arguments.duration("--timeout") ?? .seconds(10)
-  let limit = try arguments.duration("--for")
+  let patience = options.shared.timeout
   let stage = try Stage(console)
-  let plugs = KernelPlugs(host: host, port: port, rules: PlugRules(arguments), on: stage.loop) { event in
+  let plugs = KernelPlugs(host: host, port: port, rules: PlugRules(options), on: stage.loop) { event in
     console.show(TimelineEvent(time: stage.loop.now, side: .cable, kind: event.kind))
   }
   _ = stage.run(until: { plugs.hasAccepted }, limit: patience)
@@ -60,9 +69,9 @@ private func runPlug(_ arguments: ParsedArguments, _ console: Console) throws ->
     return .unreachable
   }
   let controller: VirtualHostController
-  do { controller = try VirtualHostController() } catch { throw UsageError(error.description, arguments.command) }
+  do { controller = try VirtualHostController() } catch { throw UsageError(error.description) }
   plugs.begin(with: controller)
-  _ = stage.run(until: { plugs.failure != nil }, limit: limit)
+  _ = stage.run(until: { plugs.failure != nil }, limit: options.limit)
   plugs.end()
   if let failure = plugs.failure {
     console.err("easim plug: \(failure)")
@@ -75,10 +84,10 @@ private func runPlug(_ arguments: ParsedArguments, _ console: Console) throws ->
 extension PlugRules {
   /// What the options say, and of servers on this machine only those of root and of the user who called sudo, unless they
   /// say otherwise.
-  fileprivate init(_ arguments: ParsedArguments) {
+  fileprivate init(_ options: PlugOptions) {
     let owners = PlugOwners()
-    let takesAnyUser = arguments.has("--any-user")
-    self.init(takesAnyDevice: arguments.has("--any-device")) { connection in
+    let takesAnyUser = options.takesAnyUser
+    self.init(takesAnyDevice: options.takesAnyDevice) { connection in
       takesAnyUser ? .trusted : owners.judge(TCPPeer(of: connection))
     }
   }

@@ -6,7 +6,6 @@ extension CommandSpec {
   /// `easim profile`.
   static let profile = CommandSpec(
     name: "profile", summary: "list, show, check, create and import profiles",
-    arguments: "list|show|check|new|import [PROFILE|FILE]", argumentCount: 1...2,
     details: """
       list            the profiles that are shipped, and yours in ~/.config/easim/profiles
       show PROFILE    print its file, with comments
@@ -14,34 +13,38 @@ extension CommandSpec {
       new NAME        print a profile to start from
       import [FILE]   print profiles made from EAAccessory descriptions pasted from a log (FILE, or - for stdin)
       """,
-    options: [.json],
     examples: ["easim profile list", "easim profile show lawk-view", "easim profile new my-accessory"],
     run: runProfile)
 }
 
-private func runProfile(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
-  console.isJSON = arguments.has("--json")
-  let verb = arguments.words[0]
-  let subject = arguments.words.count > 1 ? arguments.words[1] : nil
-  switch verb {
-  case "list": return try list(console)
-  case "show":
-    console.out(try Profiles.library.text(needed(subject, verb, arguments)), ending: "")
-    return .done
-  case "check": return try check(needed(subject, verb, arguments), console)
-  case "new": return try make(needed(subject, verb, arguments), arguments, console)
-  case "import": return try importProfiles(subject ?? "-", arguments, console)
-  default:
-    let verbs = ["list", "show", "check", "new", "import"]
-    throw UsageError(
-      "'\(verb)' is not a profile command\(ObjectReader.hint(for: verb, in: verbs))", arguments.command
-    )
+private struct ProfileOptions: CommandOptions {
+  enum Verb: String, CaseIterable { case list, show, check, new, `import` }
+
+  var verb = Verb.list
+  var subject: String?
+  var shared = SharedOptions()
+
+  static let operands: [Operand<Self>] = [
+    Operand(\.verb, .choice), Operand(optional: "PROFILE|FILE", \.subject, .optional(.text)),
+  ]
+  static let options: [Option<Self>] = [.json]
+
+  fileprivate func neededSubject() throws(UsageError) -> String {
+    if let subject { return subject }
+    throw UsageError("profile \(verb.rawValue) needs a name, such as lawk-view")
   }
 }
 
-private func needed(_ subject: String?, _ verb: String, _ arguments: ParsedArguments) throws -> String {
-  guard let subject else { throw UsageError("profile \(verb) needs a name, such as lawk-view", arguments.command) }
-  return subject
+private func runProfile(_ options: ProfileOptions, _ console: Console) throws -> ExitCode {
+  switch options.verb {
+  case .list: return try list(console)
+  case .show:
+    console.out(try Profiles.library.text(options.neededSubject()), ending: "")
+    return .done
+  case .check: return try check(options.neededSubject(), console)
+  case .new: return try make(options.neededSubject(), console)
+  case .import: return try importProfiles(options.subject ?? "-", console)
+  }
 }
 
 private func list(_ console: Console) throws -> ExitCode {
@@ -78,10 +81,10 @@ private func check(_ reference: String, _ console: Console) throws -> ExitCode {
   return .done
 }
 
-private func make(_ name: String, _ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+private func make(_ name: String, _ console: Console) throws -> ExitCode {
   let allowed = name.allSatisfy { $0.isLetter || $0.isNumber || $0 == "-" || $0 == "_" }
   guard allowed, !name.isEmpty else {
-    throw UsageError("'\(name)' is not a valid profile name: use letters, digits, - and _", arguments.command)
+    throw UsageError("'\(name)' is not a valid profile name: use letters, digits, - and _")
   }
   var profile = try Profiles.library.profile("echo")
   profile.name = name
@@ -93,14 +96,14 @@ private func make(_ name: String, _ arguments: ParsedArguments, _ console: Conso
   return .done
 }
 
-private func importProfiles(_ path: String, _ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
-  let bytes = try InputFile.read(path, arguments.command)
+private func importProfiles(_ path: String, _ console: Console) throws -> ExitCode {
+  let bytes = try InputFile.read(path)
   let result = AccessoryImport.read(bytes, file: path == "-" ? "stdin" : path)
   for problem in result.problems { console.err(problem.description) }
   guard !result.accessories.isEmpty else {
     throw UsageError(
-      "no EAAccessory description in \(path == "-" ? "the pasted text" : path): a description starts with <EAAccessory: 0x…> {",
-      arguments.command)
+      "no EAAccessory description in \(path == "-" ? "the pasted text" : path): a description starts with <EAAccessory: 0x…> {"
+    )
   }
   for accessory in result.accessories {
     let comment = "Imported from the description at line \(accessory.line)."

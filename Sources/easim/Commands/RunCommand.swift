@@ -9,7 +9,6 @@ extension CommandSpec {
   /// `easim run`.
   static let run = CommandSpec(
     name: "run", summary: "run a simulated accessory until Ctrl-C",
-    arguments: "PROFILE…", argumentCount: 0...Int.max,
     details: """
       Run one accessory for each PROFILE (a name, or a path to a file), for any host that connects. By default accessories
       are plugged in at the bench, where list, send and the other commands find them. --on plugs them in at an address
@@ -26,22 +25,6 @@ extension CommandSpec {
       is 'easim scenario run NAME --at ADDR'. A PROFILE then replaces the scenario's own. It ends when the scenario is over
       and the device has disconnected.
       """,
-    options: [
-      OptionSpec(
-        name: "--on", value: "ADDR",
-        summary: "plug in at bench:, unix:PATH, tcp:HOST:PORT, pty:PATH, serial:PATH, usbip:HOST:PORT, gadget:UDC"),
-      OptionSpec(name: "--count", value: "N", summary: "run N accessories of each profile, numbered from 1"),
-      OptionSpec(
-        name: "--behavior", value: "B",
-        summary: "replace the behaviour of the profile (see above)"),
-      OptionSpec(
-        name: "--quirk", value: "Q", summary: "add a quirk, such as flicker or session,answer=refuse",
-        isRepeatable: true),
-      OptionSpec(
-        name: "--scenario", value: "NAME", summary: "play the accessories and cables of a scenario (see above)"),
-      OptionSpec(name: "--for", value: "TIME", summary: "unplug after TIME"),
-      .fault, .allowRemote, .json, .seed, .transcript,
-    ],
     examples: [
       "easim run lawk-view --quirk flicker", "easim run echo --count 3 --on unix:/tmp/echo-{index}.sock",
       "easim run sensor --fault rate,bytes=7500 --on unix:/tmp/sensor.sock",
@@ -50,20 +33,52 @@ extension CommandSpec {
     run: runRun)
 }
 
-private func runRun(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
-  console.isJSON = arguments.has("--json")
-  if let name = arguments.value("--scenario") { return try runScenario(name, arguments, console) }
-  if arguments.words.isEmpty { throw UsageError("PROFILE… is missing", arguments.command) }
-  let profiles = try profiles(arguments)
-  let limit = try arguments.duration("--for")
-  let seed = try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) }
-  let stage = try Stage(console, seed: seed)
-  let places = try RunPorts(arguments, accessories: profiles.count, on: stage.loop, console)
+private struct RunOptions: CommandOptions {
+  var profiles: [String] = []
+  var place = "bench:"
+  var count = 1
+  var behavior: Behavior?
+  var quirks: [Quirk] = []
+  var scenario: String?
+  var limit: Duration?
+  var shared = SharedOptions()
+
+  static let operands: [Operand<Self>] = [Operand(each: "PROFILE…", 0...10_000, \.profiles, .text)]
+  static let options: [Option<Self>] = [
+    Option(
+      "--on", \.place, .text, as: "ADDR",
+      "plug in at bench:, unix:PATH, tcp:HOST:PORT, pty:PATH, serial:PATH, usbip:HOST:PORT, gadget:UDC"
+    ).standard(nil),
+    Option("--count", \.count, .integer(1...10_000), "run N accessories of each profile, numbered from 1").standard(
+      nil),
+    Option("--behavior", \.behavior, as: "B", "replace the behaviour of the profile (see above)") {
+      $0 = try Behavior(option: $1)
+    },
+    Option(
+      "--quirk", \.quirks, as: "Q", "add a quirk, such as flicker or session,answer=refuse", isRepeatable: true
+    ) { $0.append(try Quirk(option: $1)) },
+    Option(
+      "--scenario", \.scenario, .optional(.text), as: "NAME",
+      "play the accessories and cables of a scenario (see above)"),
+    Option("--for", \.limit, .optional(.duration), "unplug after TIME"),
+    .fault, .allowRemote, .json, .seed, .transcript,
+  ]
+  static let rules: [OptionRule] = ["--count", "--behavior", "--quirk"].map {
+    .exclusive([$0, "--scenario"], because: "a scenario has its own accessories")
+  }
+}
+
+private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCode {
+  if let name = options.scenario { return try runScenario(name, options, console) }
+  if options.profiles.isEmpty { throw UsageError("PROFILE… is missing") }
+  let profiles = try profiles(options)
+  let stage = try Stage(console, seed: options.shared.seed)
+  let places = try RunPorts(on: options.place, options.shared, accessories: profiles.count, on: stage.loop, console)
   var sessions = 0
   var bytes = 0
   var accessories: [SimulatedAccessory] = []
   defer { for accessory in accessories { accessory.unplug("easim is exiting") } }
-  let lineRate = try arguments.faults().lineRate
+  let lineRate = options.shared.faults.lineRate
   for (profile, port) in zip(profiles, try places.ports(for: profiles)) {
     let accessory = SimulatedAccessory(
       profile, at: port, authenticator: Profiles.coprocessor(for: profile), on: stage.loop,
@@ -78,7 +93,7 @@ private func runRun(_ arguments: ParsedArguments, _ console: Console) throws -> 
     try accessory.plugIn()
     accessories.append(accessory)
   }
-  _ = stage.run(until: { false }, limit: limit)
+  _ = stage.run(until: { false }, limit: options.limit)
   for accessory in accessories {
     accessory.unplug(stage.signal.map { _ in stage.signalName } ?? "the time of --for is over")
   }
@@ -90,12 +105,9 @@ private func runRun(_ arguments: ParsedArguments, _ console: Console) throws -> 
 }
 
 /// The accessories of every profile that was named, each with a serial number of its own.
-private func profiles(_ arguments: ParsedArguments) throws -> [Profile] {
-  let count = try arguments.number("--count", in: 1...10_000) ?? 1
-  let quirks = try arguments.all("--quirk").map { try Quirk($0) }
-  let behavior = try arguments.value("--behavior").map { try Behavior($0) }
+private func profiles(_ options: RunOptions) throws -> [Profile] {
   var named: [(reference: String, times: Int)] = []
-  for word in arguments.words {
+  for word in options.profiles {
     if let index = named.firstIndex(where: { $0.reference == word }) {
       named[index].times += 1
     } else {
@@ -103,10 +115,10 @@ private func profiles(_ arguments: ParsedArguments) throws -> [Profile] {
     }
   }
   return try named.flatMap { reference, times in
-    try Profiles.library.template(reference).instances(count * times).map { profile in
+    try Profiles.library.template(reference).instances(options.count * times).map { profile in
       var profile = profile
-      for quirk in quirks { profile.apply(quirk) }
-      if let behavior {
+      for quirk in options.quirks { profile.apply(quirk) }
+      if let behavior = options.behavior {
         profile.behavior = behavior
         for index in profile.protocols.indices { profile.protocols[index].behavior = nil }
       }
@@ -116,36 +128,29 @@ private func profiles(_ arguments: ParsedArguments) throws -> [Profile] {
 }
 
 /// Plays the accessories and the cables of a scenario.
-private func runScenario(_ name: String, _ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
-  if let option = ["--count", "--behavior", "--quirk"].first(where: arguments.has) {
-    throw UsageError("\(option) cannot be combined with --scenario, which has its own accessories", arguments.command)
-  }
+private func runScenario(_ name: String, _ options: RunOptions, _ console: Console) throws -> ExitCode {
   var scenario = try ScenarioLibrary(profiles: Profiles.library).scenario(name)
   if scenario.plan != nil {
     throw UsageError(
-      "the scenario \(scenario.name) has 'apps' and runs in one process: easim scenario run \(name.shellWord)",
-      arguments.command)
+      "the scenario \(scenario.name) has 'apps' and runs in one process: easim scenario run \(name.shellWord)")
   }
-  let own = try profiles(arguments)
-  if let place = arguments.value("--on") {
-    let address = try arguments.address(place.replacing("{index}", with: "1"))
-    try ScenarioAddresses.check(address, for: scenario, option: "--on \(place)", arguments)
-  }
+  let own = try profiles(options)
+  let address = try Address(typed: options.place.replacing("{index}", with: "1"))
+  try ScenarioAddresses.check(address, for: scenario, option: "--on \(options.place)")
   let count = scenario.accessories.count
   guard own.isEmpty || own.count == count else {
     throw UsageError(
       "the scenario \(scenario.name) has \(count.counted("accessory", "accessories")), but \(own.count) profiles "
-        + "were given: give one for each accessory, or none", arguments.command)
+        + "were given: give one for each accessory, or none")
   }
   for (index, profile) in own.enumerated() { scenario.accessories[index].play(profile) }
-  let limit = try arguments.duration("--for")
-  let stage = try Stage(console, seed: try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) })
-  let places = try RunPorts(arguments, accessories: count, on: stage.loop, console)
+  let stage = try Stage(console, seed: options.shared.seed)
+  let places = try RunPorts(on: options.place, options.shared, accessories: count, on: stage.loop, console)
   let ports = try places.ports(for: scenario.accessories.map(\.profile))
   let side = ScenarioAccessories(
     scenario, at: ports, coprocessor: Profiles.coprocessor, on: stage.loop, report: console.show)
   side.start()
-  _ = stage.run(until: { side.failure != nil || side.isOver && !side.hasDevice }, limit: limit)
+  _ = stage.run(until: { side.failure != nil || side.isOver && !side.hasDevice }, limit: options.limit)
   if let failure = side.failure { throw failure }
   let isOver = side.isOver
   side.tearDown(stage.signal.map { _ in stage.signalName } ?? "the scenario is over")

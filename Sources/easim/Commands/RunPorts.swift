@@ -6,17 +6,18 @@ import AccessorySimulator
 
 /// Where the accessories of `easim run` appear: all on one bench or bus, or each at an address of its own.
 struct RunPorts {
-  private let arguments: ParsedArguments
   private let console: Console
   private let pattern: String
   private let options: CableOptions
   private let maker: PortMaker
 
-  init(_ arguments: ParsedArguments, accessories: Int, on loop: any PollingLoop, _ console: Console) throws {
-    self.arguments = arguments
+  /// - Parameter pattern: an address in which `{index}` is the accessory's number.
+  init(
+    on pattern: String, _ shared: SharedOptions, accessories: Int, on loop: any PollingLoop, _ console: Console
+  ) throws {
     self.console = console
-    pattern = arguments.value("--on") ?? "bench:"
-    options = try CableOptions(arguments, on: loop, report: console.show)
+    self.pattern = pattern
+    options = CableOptions(shared, on: loop, report: console.show)
     let context = PortContext(on: loop, options: options.transport) { sentence in
       console.show(TimelineEvent(time: loop.now, side: .cable, kind: .warning(sentence)))
     }
@@ -24,7 +25,7 @@ struct RunPorts {
     if accessories > 1, !pattern.contains("{index}"), try media[address(1)].capacity == .one {
       throw UsageError(
         "--on \(pattern) is one place, and there are \(accessories) accessories: put {index} where their number shall "
-          + "stand", arguments.command)
+          + "stand")
     }
   }
 
@@ -38,7 +39,7 @@ struct RunPorts {
   }
 
   private func address(_ number: Int) throws(UsageError) -> Address {
-    try arguments.address(pattern.replacing("{index}", with: "\(number)"))
+    try Address(typed: pattern.replacing("{index}", with: "\(number)"))
   }
 }
 

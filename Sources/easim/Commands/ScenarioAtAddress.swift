@@ -10,7 +10,6 @@ final class ScenarioAtAddress {
   private let scenario: Scenario
   private let pattern: String
   private let addresses: [Address]
-  private let arguments: ParsedArguments
   private let console: Console
   private let stage: Stage
   private let side: ScenarioDevice
@@ -19,17 +18,16 @@ final class ScenarioAtAddress {
   private var hasDialerForAll = false
 
   init(
-    _ scenario: Scenario, client: ScenarioClient.Type, at pattern: String, _ arguments: ParsedArguments,
+    _ scenario: Scenario, client: ScenarioClient.Type, at pattern: String, _ shared: SharedOptions,
     _ console: Console
   ) throws {
     self.scenario = scenario
     self.pattern = pattern
-    self.arguments = arguments
     self.console = console
-    addresses = try ScenarioAddresses.addresses(pattern, for: scenario, option: "--at", arguments)
-    timeout = try arguments.duration("--timeout") ?? .seconds(10)
-    stage = try Stage(console, seed: try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) })
-    options = try CableOptions(arguments, on: stage.loop, report: console.show)
+    addresses = try ScenarioAddresses.addresses(pattern, for: scenario, option: "--at")
+    timeout = shared.timeout
+    stage = try Stage(console, seed: shared.seed)
+    options = CableOptions(shared, on: stage.loop, report: console.show)
     side = ScenarioDevice(
       scenario, client: client, authenticator: AccessoryVerifier(), on: stage.loop, report: console.show)
   }
@@ -85,29 +83,29 @@ final class ScenarioAtAddress {
 enum ScenarioAddresses {
   /// The address of each accessory, from a pattern in which `{index}` is its number.
   static func addresses(
-    _ pattern: String, for scenario: Scenario, option: String, _ arguments: ParsedArguments
+    _ pattern: String, for scenario: Scenario, option: String
   ) throws -> [Address] {
     let count = scenario.accessories.count
-    let addresses = try (1...count).map { try arguments.address(pattern.replacing("{index}", with: "\($0)")) }
+    let addresses = try (1...count).map { try Address(typed: pattern.replacing("{index}", with: "\($0)")) }
     if try media[addresses[0]].knowsSerialNumbers { return addresses }
-    try check(addresses[0], for: scenario, option: "\(option) \(pattern)", arguments)
+    try check(addresses[0], for: scenario, option: "\(option) \(pattern)")
     if count > 1, !pattern.contains("{index}") {
       throw UsageError(
         "\(option) \(pattern) is one place, and the scenario has \(count) accessories: put {index} where their number "
-          + "shall stand", arguments.command)
+          + "shall stand")
     }
     return addresses
   }
 
   /// A cable of USB cannot be pulled unnoticed: its host sees the device go.
   static func check(
-    _ address: Address, for scenario: Scenario, option: String, _ arguments: ParsedArguments
+    _ address: Address, for scenario: Scenario, option: String
   ) throws {
     guard try media[address].noticesPulledCables else { return }
     for case .cablePulledUnnoticed in scenario.steps.map(\.action) {
       throw UsageError(
         "\(option): in \(scenario.name) a cable is pulled and the device does not notice, and on USB it always does; "
-          + "unix:PATH, tcp:HOST:PORT and bench: can play it", arguments.command)
+          + "unix:PATH, tcp:HOST:PORT and bench: can play it")
     }
   }
 }

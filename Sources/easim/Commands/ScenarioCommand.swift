@@ -8,7 +8,6 @@ extension CommandSpec {
   /// `easim scenario`.
   static let scenario = CommandSpec(
     name: "scenario", summary: "list, show and run scenarios: failures from the field, reproduced",
-    arguments: "list|show|run [SCENARIO]", argumentCount: 1...2,
     details: """
       list            list the scenarios
       show [SCENARIO] print its page, or every page: what happened, how to play it, how an app survives it
@@ -21,15 +20,6 @@ extension CommandSpec {
 
       A file written by 'easim soak' has several apps. It is judged by the rules of the soak, in virtual time only.
       """,
-    options: [
-      OptionSpec(
-        name: "--client", value: "C",
-        summary: "the app: SoundClient (default), naive (the client that breaks), or another"),
-      OptionSpec(name: "--file", summary: "show the scenario's file instead of its page"),
-      OptionSpec(name: "--real-time", summary: "play in real time, with real authentication"),
-      OptionSpec(name: "--at", value: "ADDR", summary: "play with the accessories at ADDR, in real time"),
-      .fault, .timeout, .allowRemote, .json, .seed, .transcript,
-    ],
     examples: [
       "easim scenario list", "easim scenario show flicker", "easim scenario run flicker",
       "easim scenario run transport-switch --client naive",
@@ -37,34 +27,57 @@ extension CommandSpec {
     run: runScenario)
 }
 
-private func runScenario(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
-  console.isJSON = arguments.has("--json")
-  let library = ScenarioLibrary(profiles: Profiles.library)
-  let verb = arguments.words[0]
-  if verb == "list" { return try list(library, console) }
-  guard ["show", "run"].contains(verb) else {
-    throw UsageError(
-      "'\(verb)' is not a scenario command\(ObjectReader.hint(for: verb, in: ["list", "show", "run"]))",
-      arguments.command)
+struct ScenarioOptions: CommandOptions {
+  enum Verb: String, CaseIterable { case list, show, run }
+
+  var verb = Verb.list
+  var scenario: String?
+  var client: String?
+  var showsFile = false
+  var isRealTime = false
+  var place: String?
+  var shared = SharedOptions()
+
+  static let operands: [Operand<Self>] = [
+    Operand(\.verb, .choice), Operand(optional: "SCENARIO", \.scenario, .optional(.text)),
+  ]
+  static let options: [Option<Self>] = [
+    Option(
+      "--client", \.client, .optional(.text), as: "C",
+      "the app: SoundClient (default), naive (the client that breaks), or another"),
+    Option("--file", \.showsFile, "show the scenario's file instead of its page"),
+    Option("--real-time", \.isRealTime, "play in real time, with real authentication"),
+    Option(
+      "--at", \.place, .optional(.text), as: "ADDR", "play with the accessories at ADDR, in real time"),
+    .fault, .timeout.described("how long to wait for the accessories at --at"), .allowRemote, .json, .seed, .transcript,
+  ]
+  static let rules: [OptionRule] = [.needs("--timeout", "--at")]
+
+  /// The app that plays.
+  fileprivate func type(for scenario: Scenario) throws -> ScenarioClient.Type {
+    let name = client ?? ScenarioClients.sound.name
+    let wanted = name == "naive" ? scenario.naiveClient ?? ScenarioClients.sound.name : name
+    if let found = ScenarioClients.named(wanted) { return found }
+    let names = ["naive", ScenarioClients.sound.name] + ScenarioClients.naive.map(\.name)
+    throw UsageError("--client \(wanted): unknown client\(Suggestion.hint(for: wanted, in: names))")
   }
-  guard arguments.words.count > 1 else {
-    if verb == "show" { return try show(library.names, library, arguments, console) }
-    throw UsageError("scenario \(verb) needs a scenario: \(library.names.joined(separator: ", "))", arguments.command)
-  }
-  if verb == "show" { return try show([arguments.words[1]], library, arguments, console) }
-  let scenario = try library.scenario(arguments.words[1])
-  return try play(scenario, arguments, console)
 }
 
-private func show(
-  _ references: [String], _ library: ScenarioLibrary, _ arguments: ParsedArguments, _ console: Console
-) throws -> ExitCode {
-  if arguments.has("--file") {
-    for reference in references { console.out(try library.text(reference), ending: "") }
-  } else {
-    console.out(try references.map { try library.scenario($0).page }.joined(separator: "\n\n"))
+private func runScenario(_ options: ScenarioOptions, _ console: Console) throws -> ExitCode {
+  let library = ScenarioLibrary(profiles: Profiles.library)
+  switch (options.verb, options.scenario) {
+  case (.list, _): return try list(library, console)
+  case (.show, let name):
+    let references = name.map { [$0] } ?? library.names
+    if options.showsFile {
+      for reference in references { console.out(try library.text(reference), ending: "") }
+    } else {
+      console.out(try references.map { try library.scenario($0).page }.joined(separator: "\n\n"))
+    }
+    return .done
+  case (.run, let name?): return try play(library.scenario(name), options, console)
+  case (.run, nil): throw UsageError("scenario run needs a scenario: \(library.names.joined(separator: ", "))")
   }
-  return .done
 }
 
 private func list(_ library: ScenarioLibrary, _ console: Console) throws -> ExitCode {
@@ -88,32 +101,21 @@ private func list(_ library: ScenarioLibrary, _ console: Console) throws -> Exit
   return .done
 }
 
-private func client(_ scenario: Scenario, _ arguments: ParsedArguments) throws -> ScenarioClient.Type {
-  let name = arguments.value("--client") ?? ScenarioClients.sound.name
-  let wanted = name == "naive" ? scenario.naiveClient ?? ScenarioClients.sound.name : name
-  guard let found = ScenarioClients.named(wanted) else {
-    let names = ["naive", ScenarioClients.sound.name] + ScenarioClients.naive.map(\.name)
-    throw UsageError(
-      "--client \(wanted): unknown client\(ObjectReader.hint(for: wanted, in: names))", arguments.command)
+private func play(_ scenario: Scenario, _ options: ScenarioOptions, _ console: Console) throws -> ExitCode {
+  if let plan = scenario.plan { return try PlanPlay(plan, options, console).play() }
+  let type = try options.type(for: scenario)
+  if let place = options.place {
+    return try ScenarioAtAddress(scenario, client: type, at: place, options.shared, console).play()
   }
-  return found
-}
-
-private func play(_ scenario: Scenario, _ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
-  if let plan = scenario.plan { return try PlanPlay(plan, arguments, console).play() }
-  let type = try client(scenario, arguments)
-  if let address = arguments.value("--at") {
-    return try ScenarioAtAddress(scenario, client: type, at: address, arguments, console).play()
-  }
-  let transcript = try TranscriptFile.asked(for: arguments, console)
-  let seed = try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) }
+  let transcript = try TranscriptFile.asked(for: options.shared, console)
+  let seed = options.shared.seed
   var settings = World.Settings()
-  settings.faults = try arguments.faults().map { CableFault($0) }
+  settings.faults = options.shared.faults.map { CableFault($0) }
   settings.report = console.show
   settings.keepsTranscript = transcript != nil
   settings.reportLine = { transcript?.write($0) }
   settings.transcriptGate = transcript?.gate
-  guard arguments.has("--real-time") else {
+  guard options.isRealTime else {
     let loop = VirtualLoop(seed: seed ?? scenario.seed ?? 1)
     let player = ScenarioPlayer(scenario, client: type, settings: settings, on: loop)
     player.start()

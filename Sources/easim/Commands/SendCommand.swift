@@ -8,7 +8,6 @@ extension CommandSpec {
   /// `easim send`.
   static let send = CommandSpec(
     name: "send", summary: "open a session with an accessory, send bytes and check the reply",
-    arguments: "[ADDR]", argumentCount: 0...1,
     details: """
       Connect to the accessory at ADDR (default: the only one on the bench that fits) as an Apple device would, identify and
       authenticate it, wait for its protocol (through a flicker, if there is one), open a session and send.
@@ -16,29 +15,84 @@ extension CommandSpec {
       Exit codes: 0 verified, 1 the reply differs, 2 several accessories or protocols fit, 3 no accessory found,
       4 timed out, 5 the accessory disconnected.
       """,
-    options: [
-      OptionSpec(name: "--text", value: "S", summary: "send a text"),
-      OptionSpec(name: "--hex", value: "H", summary: "send bytes, such as \"01 02 ff\""),
-      OptionSpec(name: "--file", value: "F", summary: "send the contents of a file"),
-      OptionSpec(name: "--10k", summary: "send EADemo's 10,000 bytes counting 0 to 255"),
-      OptionSpec(name: "--expect", value: "echo|none|HEX", summary: "the expected reply (default none)"),
-      OptionSpec(name: "--early", summary: "publish the accessory before it is authenticated, as older systems did"),
-      .protocolName, .infoPlist, .allProtocols, .fault, .seed, .allowRemote, .timeout, .json, .transcript,
-    ],
     examples: ["easim send --10k --expect echo", "easim send unix:/tmp/echo-1.sock --hex \"01 02\" --expect 0102"],
     run: runSend)
 }
 
-private func runSend(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
-  console.isJSON = arguments.has("--json")
-  let payload = try payload(arguments)
-  let expectation = try expectation(arguments)
-  let timeout = try arguments.duration("--timeout") ?? .seconds(10)
-  let stage = try Stage(console, seed: try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) })
+struct SendOptions: CommandOptions {
+  /// What to send, as it was given.
+  enum Payload: Equatable, Sendable {
+    case text(String)
+    case hex([UInt8])
+    case file(String)
+    case tenThousand
+  }
+
+  var address = Address.standardBench
+  var payload: Payload?
+  var expectation = Exchange.Expectation.none
+  var isEarly = false
+  var shared = SharedOptions()
+
+  static let operands: [Operand<Self>] = [.address(\.address)]
+  static let options: [Option<Self>] = [
+    Option("--text", \.payload, as: "S", "send a text") { $0 = .text($1) },
+    Option("--hex", \.payload, as: "H", "send bytes, such as \"01 02 ff\"") { payload, word in
+      guard let bytes = try? Hex.parse(word) else {
+        throw UsageError("--hex '\(word)': expected pairs of hex digits, such as \"01 02 ff\"")
+      }
+      payload = .hex(bytes)
+    },
+    Option("--file", \.payload, as: "F", "send the contents of a file") { $0 = .file($1) },
+    Option("--10k", \.isTenThousand, "send EADemo's 10,000 bytes counting 0 to 255"),
+    Option("--expect", \.expectation, as: "echo|none|HEX", "the expected reply (default none)") { expectation, word in
+      switch word {
+      case "none": expectation = .none
+      case "echo": expectation = .echo
+      case "": throw UsageError("--expect is empty: expected echo, none, or pairs of hex digits")
+      default:
+        guard let bytes = try? Hex.parse(word) else {
+          throw UsageError("--expect '\(word)': expected echo, none, or pairs of hex digits")
+        }
+        expectation = .bytes(bytes)
+      }
+    },
+    Option("--early", \.isEarly, "publish the accessory before it is authenticated, as older systems did"),
+    .protocolName, .infoPlist, .allProtocols, .fault, .seed, .allowRemote, .timeout, .json, .transcript,
+  ]
+  static let rules: [OptionRule] = [.exclusive(["--text", "--hex", "--file", "--10k"])]
+
+  private var isTenThousand: Bool {
+    get { payload == .tenThousand }
+    set { payload = newValue ? .tenThousand : payload }
+  }
+
+  /// The bytes to send.
+  fileprivate func bytes() throws -> [UInt8] {
+    let (name, bytes): (String, [UInt8]) =
+      switch payload {
+      case nil: throw UsageError("nothing to send: give --text S, --hex H, --file F or --10k")
+      case .text(let text): ("--text", Array(text.utf8))
+      case .hex(let bytes): ("--hex", bytes)
+      case .file(let path): ("--file \(path)", try InputFile.read(path, option: "--file"))
+      case .tenThousand: ("--10k", CountingPattern.bytes(10_000))
+      }
+    // An echo of nothing proves nothing, and is more likely an unset variable.
+    if bytes.isEmpty { throw UsageError("nothing to send: \(name) is empty") }
+    return bytes
+  }
+}
+
+private func runSend(_ options: SendOptions, _ console: Console) throws -> ExitCode {
+  let payload = try options.bytes()
+  let timeout = options.shared.timeout
+  let stage = try Stage(console, seed: options.shared.seed)
   let sender = Sender(
-    payload, expecting: expectation, protocolName: arguments.value("--protocol"), on: stage.loop,
+    payload, expecting: options.expectation, protocolName: options.shared.protocolName, on: stage.loop,
     report: console.show)
-  let host = try HostCommandContext(arguments, for: sender, on: stage, console, report: console.show)
+  let host = try HostCommandContext(
+    options.shared, at: options.address, policy: options.isEarly ? .early : .ready, for: sender, on: stage, console,
+    report: console.show)
   let ended = try host.run(until: { sender.verdict != nil || !host.app.hiddenAccessories.isEmpty }, limit: timeout) {
     sender.close()
   }
@@ -53,47 +107,4 @@ private func runSend(_ arguments: ParsedArguments, _ console: Console) throws ->
   }
   console.err("easim: timed out after \(timeout); \(sender.progress)")
   return .timedOut
-}
-
-private func payload(_ arguments: ParsedArguments) throws -> [UInt8] {
-  let given = ["--text", "--hex", "--file", "--10k"].filter(arguments.has)
-  guard given.count == 1 else {
-    throw UsageError(
-      given.isEmpty
-        ? "nothing to send: give --text S, --hex H, --file F or --10k"
-        : "\(given.joined(separator: " and ")) cannot be combined",
-      arguments.command)
-  }
-  let bytes = try bytesGiven(arguments)
-  // An echo of nothing proves nothing, and is more likely a variable that nobody has set.
-  if bytes.isEmpty {
-    let path = arguments.value("--file").map { " \($0)" } ?? ""
-    throw UsageError("nothing to send: \(given[0])\(path) is empty", arguments.command)
-  }
-  return bytes
-}
-
-private func bytesGiven(_ arguments: ParsedArguments) throws -> [UInt8] {
-  if let text = arguments.value("--text") { return Array(text.utf8) }
-  if let hex = arguments.value("--hex") {
-    guard let bytes = try? Hex.parse(hex) else {
-      throw UsageError("--hex '\(hex)': expected pairs of hex digits, such as \"01 02 ff\"", arguments.command)
-    }
-    return bytes
-  }
-  if let path = arguments.value("--file") { return try InputFile.read(path, option: "--file", arguments.command) }
-  return CountingPattern.bytes(10_000)
-}
-
-private func expectation(_ arguments: ParsedArguments) throws -> Exchange.Expectation {
-  switch arguments.value("--expect") {
-  case nil, "none"?: return .none
-  case "echo"?: return .echo
-  case ""?: throw UsageError("--expect is empty: expected echo, none, or pairs of hex digits", arguments.command)
-  case let hex?:
-    guard let bytes = try? Hex.parse(hex) else {
-      throw UsageError("--expect '\(hex)': expected echo, none, or pairs of hex digits", arguments.command)
-    }
-    return .bytes(bytes)
-  }
 }

@@ -43,7 +43,7 @@ enum EADemoList {
   static func unfit(_ accessories: [PublishedAccessory], _ name: String?) -> String {
     let offered = accessories.flatMap(\.protocols).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
     guard let name, !offered.isEmpty else { return "no connected accessory offers \(name ?? "a protocol")" }
-    let near = Suggestion.nearest(to: name, in: offered).map { ", did you mean \($0)?" } ?? ""
+    let near = Suggestion.nearHint(for: name, in: offered)
     return "no connected accessory offers \(name); offered: \(offered.map(\.spelledOut).joined(separator: ", "))\(near)"
   }
 }

@@ -18,7 +18,7 @@ enum PatientFile {
   }
 
   /// Opens a file with close-on-exec.
-  static func open(_ path: String, _ flags: Int32, named name: String, _ command: CommandSpec) throws -> Int32 {
+  static func open(_ path: String, _ flags: Int32, named name: String) throws -> Int32 {
     let began = ContinuousClock.now
     let ending = perform(
       atMost: left.withLock { $0 },
@@ -30,13 +30,13 @@ enum PatientFile {
     left.withLock { $0 = max(.zero, $0 - (ContinuousClock.now - began)) }
     switch ending {
     case .done(let opened) where opened.descriptor >= 0: return opened.descriptor
-    case .done(let opened): throw UsageError("\(name): \(String(cString: strerror(opened.code)))", command)
+    case .done(let opened): throw UsageError("\(name): \(String(cString: strerror(opened.code)))")
     case .stopped:
       throw AccessoryTarget.Refusal(code: .checkFailed, message: "\(name): stopped before it could be opened")
     case .timeIsOver:
       let other = flags & O_ACCMODE == O_RDONLY ? "writing" : "reading"
       let reason = isPipe(path) ? "nobody opened it for \(other)" : "it could not be opened"
-      throw UsageError("\(name): \(reason) within \(limit.components.seconds) s", command)
+      throw UsageError("\(name): \(reason) within \(limit.components.seconds) s")
     }
   }
 

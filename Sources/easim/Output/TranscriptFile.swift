@@ -14,13 +14,13 @@ final class TranscriptFile {
 
   /// What `--transcript` asks for, if it is given. A file is emptied, so everything else about the command line comes
   /// first.
-  static func asked(for arguments: ParsedArguments, _ console: Console) throws -> TranscriptFile? {
-    guard let path = arguments.value("--transcript") else { return nil }
+  static func asked(for shared: SharedOptions, _ console: Console) throws -> TranscriptFile? {
+    guard let path = shared.transcript else { return nil }
     let name = "--transcript \(path)"
     let descriptor =
       path == "-"
       ? STDERR_FILENO
-      : try PatientFile.open(path, O_WRONLY | O_CREAT | O_TRUNC, named: name, arguments.command)
+      : try PatientFile.open(path, O_WRONLY | O_CREAT | O_TRUNC, named: name)
     return TranscriptFile(console.makeKeeper(descriptor, named: name), console)
   }
 

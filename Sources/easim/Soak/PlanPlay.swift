@@ -9,17 +9,19 @@ struct PlanPlay {
   private let console: Console
   private let transcript: TranscriptFile?
 
-  init(_ plan: SoakPlan, _ arguments: ParsedArguments, _ console: Console) throws {
-    for option in ["--client", "--at", "--real-time"] where arguments.has(option) {
+  init(_ plan: SoakPlan, _ options: ScenarioOptions, _ console: Console) throws {
+    let unfit = [
+      ("--client", options.client != nil), ("--at", options.place != nil), ("--real-time", options.isRealTime),
+    ]
+    for (option, _) in unfit.filter(\.1) {
       throw UsageError(
-        "\(option) is about scenarios with one app that is judged by what it sees, and this one has 'apps'",
-        arguments.command)
+        "\(option) is about scenarios with one app that is judged by what it sees, and this one has 'apps'")
     }
     self.plan = plan
     self.console = console
-    self.plan.seed = try arguments.number("--seed", in: 0...Int.max).map { UInt64($0) } ?? plan.seed
-    self.plan.faults = try arguments.faults().map { CableFault($0) } + plan.faults
-    transcript = try TranscriptFile.asked(for: arguments, console)
+    self.plan.seed = options.shared.seed ?? plan.seed
+    self.plan.faults = options.shared.faults.map { CableFault($0) } + plan.faults
+    transcript = try TranscriptFile.asked(for: options.shared, console)
   }
 
   func play() -> ExitCode {

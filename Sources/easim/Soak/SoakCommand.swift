@@ -7,7 +7,6 @@ extension CommandSpec {
   static let soak = CommandSpec(
     name: "soak",
     summary: "play random worlds in virtual time, check every rule, shrink failures",
-    arguments: "[PROFILE]", argumentCount: 0...1,
     details: """
       Each seed gives a random world: accessories, apps with sessions, faults on the cables, and steps. It is played in
       virtual time to its end, and after every step the rules must hold, among them: every byte arrives once and in order,
@@ -21,31 +20,45 @@ extension CommandSpec {
       Exit codes: 0 every rule held, 1 a rule was broken, or 5,000 or more random worlds missed a corner of the protocol.
       Ctrl-C ends the run and still reports; a second one also ends the shrinking.
       """,
-    options: [
-      OptionSpec(name: "--seeds", value: "N", summary: "number of worlds (default 10000)"),
-      OptionSpec(name: "--for", value: "TIME", summary: "run for TIME instead of a number of worlds"),
-      OptionSpec(name: "--seed", value: "FIRST", summary: "the first seed (default 0)"),
-      OptionSpec(name: "--jobs", value: "N", summary: "number of worlds at a time (default: one per processor)"),
-      OptionSpec(
-        name: "--forbid", value: "WHAT",
-        summary: "treat this as a broken rule: giveUp, or another word of the coverage in --json",
-        choices: SoakCoverage.Corner.allCases.map(\.word),
-        isRepeatable: true),
-      OptionSpec(
-        name: "--save", value: "DIR", summary: "write failures to DIR/soak-SEED.json5 instead of printing them"),
-      OptionSpec(name: "--transcript", value: "FILE|-", summary: "with --seeds 1: write everything that happens"),
-      .json,
-    ],
     examples: [
       "easim soak --seeds 200", "easim soak lawk-view --seeds 50 --seed 1000",
       "easim soak --seed 23 --seeds 1 --transcript -",
       "easim soak --seeds 100 --forbid giveUp --save /tmp/given-up",
     ],
-    run: { try SoakSession(SoakOptions($0, $1), $1).run() })
+    run: { (options: SoakOptions, console) in try SoakSession(SoakRun(options, console), console).run() })
 }
 
 /// The options of `easim soak`.
-struct SoakOptions {
+struct SoakOptions: CommandOptions {
+  var profile: String?
+  var count: UInt64 = 10_000
+  var time: Duration?
+  var first: UInt64 = 0
+  var jobs: Int?
+  var forbidden: [SoakCoverage.Corner] = []
+  var folder: String?
+  var shared = SharedOptions()
+
+  static let operands: [Operand<Self>] = [Operand(optional: "PROFILE", \.profile, .optional(.text))]
+  static let options: [Option<Self>] = [
+    Option("--seeds", \.count, .integer(1...1_000_000_000_000), "number of worlds"),
+    Option("--for", \.time, .optional(.someTime), "run for TIME instead of a number of worlds"),
+    Option("--seed", \.first, .integer(0...UInt64(Int.max)), as: "FIRST", "the first seed"),
+    Option(
+      "--jobs", \.jobs, .optional(.integer(1...1_024)), "number of worlds at a time",
+      standard: "one per processor"),
+    Option(
+      each: "--forbid", \.forbidden, .words(SoakCoverage.Corner.allCases.map { ($0.word, $0) }), as: "WHAT",
+      "treat this as a broken rule: giveUp, or another word of the coverage in --json"),
+    Option(
+      "--save", \.folder, .optional(.text), as: "DIR", "write failures to DIR/soak-SEED.json5 instead of printing them"),
+    .transcript.described("with --seeds 1: write everything that happens"), .json,
+  ]
+  static let rules: [OptionRule] = [.exclusive(["--seeds", "--for"])]
+}
+
+/// One run of `easim soak`, as its options ask for it.
+struct SoakRun {
   let recipe: SoakRecipe
   let first: UInt64
   /// The number of worlds; nil with a time instead.
@@ -54,40 +67,31 @@ struct SoakOptions {
   let jobs: Int
   let folder: String?
   let transcript: TranscriptFile?
-  let isJSON: Bool
 
-  init(_ arguments: ParsedArguments, _ console: Console) throws {
+  init(_ options: SoakOptions, _ console: Console) throws {
     var recipe = SoakRecipe()
-    if let reference = arguments.words.first {
+    if let reference = options.profile {
       recipe.profile = (reference, try Profiles.library.template(reference))
     }
-    recipe.forbidden = arguments.all("--forbid").compactMap(SoakCoverage.Corner.named)
+    recipe.forbidden = options.forbidden
     self.recipe = recipe
-    isJSON = arguments.has("--json")
-    first = UInt64(try arguments.number("--seed", in: 0...Int.max) ?? 0)
-    if arguments.has("--seeds"), arguments.has("--for") {
-      throw UsageError("--seeds and --for exclude each other", arguments.command)
-    }
-    time = try arguments.duration("--for")
-    if time == .zero { throw UsageError("--for 0 is no time", arguments.command) }
-    let seeds = try arguments.number("--seeds", in: 1...1_000_000_000_000)
-    count = time == nil ? UInt64(seeds ?? 10_000) : nil
-    jobs = try arguments.number("--jobs", in: 1...1_024) ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-    folder = arguments.value("--save")
-    if arguments.has("--transcript"), count != 1 {
-      throw UsageError("--transcript shows one world: --seeds 1", arguments.command)
-    }
-    transcript = try TranscriptFile.asked(for: arguments, console)
-    if let folder { try Self.make(folder, arguments.command) }
+    first = options.first
+    time = options.time
+    count = time == nil ? options.count : nil
+    jobs = options.jobs ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    folder = options.folder
+    if options.shared.transcript != nil, count != 1 { throw UsageError("--transcript shows one world: --seeds 1") }
+    transcript = try TranscriptFile.asked(for: options.shared, console)
+    if let folder { try Self.make(folder) }
   }
 
   /// Checked at the start, and not after hours.
-  private static func make(_ folder: String, _ command: CommandSpec) throws {
+  private static func make(_ folder: String) throws {
     if mkdir(folder, 0o755) != 0, errno != EEXIST {
-      throw UsageError("--save \(folder): \(String(cString: strerror(errno)))", command)
+      throw UsageError("--save \(folder): \(String(cString: strerror(errno)))")
     }
     if access(folder, W_OK | X_OK) != 0 {
-      throw UsageError("--save \(folder): \(String(cString: strerror(errno)))", command)
+      throw UsageError("--save \(folder): \(String(cString: strerror(errno)))")
     }
   }
 }

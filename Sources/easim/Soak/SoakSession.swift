@@ -16,7 +16,7 @@ final class SoakSession {
   /// The time that the worlds being played have after the second Ctrl-C, which stops the shrinking.
   private static let shrinkingTime = Duration.seconds(10)
 
-  private let options: SoakOptions
+  private let options: SoakRun
   private let console: Console
   private let stage: Stage
   private let crew: SoakCrew
@@ -24,11 +24,10 @@ final class SoakSession {
   private var tick: LoopTimer?
   private var nextLine: Instant
 
-  init(_ options: SoakOptions, _ console: Console) throws {
+  init(_ options: SoakRun, _ console: Console) throws {
     self.options = options
     self.console = console
     bar = ProgressBar(console)
-    console.isJSON = options.isJSON
     // Before the loop runs, because this blocks while the transcript is not read.
     if let transcript = options.transcript { Self.show(options.recipe.plan(options.first), in: transcript) }
     stage = try Stage(console, grace: Self.shrinkingTime)

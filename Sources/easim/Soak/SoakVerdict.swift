@@ -11,14 +11,14 @@ struct SoakVerdict {
 
   private let report: SoakReport
   private let shrunk: [SoakShrunk]
-  private let options: SoakOptions
+  private let options: SoakRun
   private let seconds: Double
   /// The processor time it took, which a busy machine changes less than the wall clock.
   private let busy: Double
   private let stoppedBy: String?
 
   init(
-    _ report: SoakReport, _ shrunk: [SoakShrunk], _ options: SoakOptions, seconds: Double, busy: Double,
+    _ report: SoakReport, _ shrunk: [SoakShrunk], _ options: SoakRun, seconds: Double, busy: Double,
     stoppedBy: String?
   ) {
     self.report = report

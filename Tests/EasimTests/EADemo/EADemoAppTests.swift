@@ -68,7 +68,7 @@ import Testing
     #expect(
       demo.pass(.seconds(10)) == [
         "! no session within 10s: no connected accessory offers com.example.ecko; offered: com.example.echo, "
-          + "com.example.other, did you mean com.example.echo?"
+          + "com.example.other, did you mean 'com.example.echo'?"
       ])
   }
 

@@ -1,0 +1,101 @@
+import AccessoryCore
+
+/// Reads the words of a command line into the command's options.
+struct CommandLineReader<Options: CommandOptions> {
+  private var given: [(option: Option<Options>, value: String)] = []
+  private var asksForHelp = false
+  private var words: [String] = []
+
+  /// The options; nil when help is asked for. What the command does not know is an error with the nearest right word.
+  static func read(_ words: [String]) throws -> Options? {
+    let reader = try CommandLineReader(words)
+    return reader.asksForHelp ? nil : try reader.options()
+  }
+
+  /// Sorts the words; their values are read afterwards.
+  private init(_ words: [String]) throws {
+    var rest = words[...]
+    while let word = rest.popFirst() {
+      if word == "--" {
+        self.words += rest
+        break
+      }
+      guard word.hasPrefix("-"), word.count > 1 else {
+        self.words.append(word)
+        continue
+      }
+      let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      try take(parts[0], inline: parts.count > 1 ? parts[1] : nil, from: &rest)
+    }
+  }
+
+  private mutating func take(_ name: String, inline: String?, from rest: inout ArraySlice<String>) throws {
+    if name == OptionSpec.help.name || name == OptionSpec.help.short {
+      if inline != nil { throw UsageError("--help takes no value") }
+      asksForHelp = true
+      return
+    }
+    guard let option = Options.options.first(where: { $0.spec.name == name || $0.spec.short == name }) else {
+      let names = Options.options.map(\.spec.name) + [OptionSpec.help.name]
+      throw UsageError("unknown option '\(name)'\(Suggestion.nearHint(for: name, in: names))")
+    }
+    let spec = option.spec
+    guard let placeholder = spec.value else {
+      if inline != nil { throw UsageError("\(spec.name) takes no value") }
+      given.append((option, ""))
+      return
+    }
+    guard let value = inline ?? rest.popFirst() else {
+      throw UsageError("\(spec.name) needs a value: \(spec.name) \(placeholder)")
+    }
+    if !spec.isRepeatable, given.contains(where: { $0.option.spec.name == spec.name }) {
+      throw UsageError("\(spec.name) is given twice")
+    }
+    given.append((option, value))
+  }
+
+  private func options() throws -> Options {
+    var options = Options()
+    let operands = try operands()
+    for (option, value) in given {
+      try Self.naming("\(option.spec.name) \(value.isEmpty ? "''" : value): ") { try option.take(value, &options) }
+    }
+    let names = Set(given.map(\.option.spec.name))
+    for rule in Options.rules {
+      if let complaint = rule.complaint(given: names) { throw UsageError(complaint) }
+    }
+    for (operand, word) in operands {
+      try Self.naming("'\(word)': ") { try operand.take(word, &options) }
+    }
+    return options
+  }
+
+  /// Which word is which operand.
+  private func operands() throws(UsageError) -> [(operand: Operand<Options>, word: String)] {
+    var rest = words[...]
+    var found: [(operand: Operand<Options>, word: String)] = []
+    for operand in Options.operands {
+      let taken = rest.prefix(operand.spec.count.upperBound)
+      guard taken.count >= operand.spec.count.lowerBound else {
+        throw UsageError("\(operand.spec.placeholder) is missing")
+      }
+      found += taken.map { (operand, $0) }
+      rest = rest.dropFirst(taken.count)
+    }
+    if let extra = rest.first { throw UsageError("unexpected argument '\(extra)'") }
+    return found
+  }
+
+  private static func naming(_ place: String, _ read: () throws -> Void) throws {
+    do { try read() } catch let error as OptionError { throw UsageError("\(place)\(error)") }
+  }
+}
+
+/// What is wrong with a command line.
+struct UsageError: Error {
+  let message: String
+
+  init(_ message: String) {
+    self.message = message
+  }
+}

@@ -1,0 +1,183 @@
+import AccessoryCore
+
+/// What a command line of one command says, described once: each property beside the option that sets it, with the format
+/// of its value and one line of help. Its default is the property's own.
+///
+/// ```swift
+/// struct LampOptions: CommandOptions {
+///   var brightness = 50
+///   var color: Lamp.Color?
+///   var shared = SharedOptions()
+///
+///   static let options: [Option<Self>] = [
+///     Option("--brightness", \.brightness, .integer(0...100), "per cent of full power"),
+///     Option("--color", \.color, .optional(.choice), "its color"),
+///     .timeout, .json,
+///   ]
+/// }
+/// ```
+///
+/// The parser, help with the defaults, and completion come from it. Rules between options are ``rules``.
+protocol CommandOptions: Sendable {
+  /// The defaults.
+  init()
+  /// What several commands understand; each lists those that it takes.
+  var shared: SharedOptions { get set }
+  /// The words that stand without an option, in order.
+  static var operands: [Operand<Self>] { get }
+  /// The options, in the order of help.
+  static var options: [Option<Self>] { get }
+  /// What options have to do with each other.
+  static var rules: [OptionRule] { get }
+}
+
+extension CommandOptions {
+  static var operands: [Operand<Self>] { [] }
+  static var rules: [OptionRule] { [] }
+
+  /// What is wrong with the description itself.
+  static var flaws: [String] {
+    let names = options.flatMap { [$0.spec.name] + [$0.spec.short].compactMap(\.self) } + ["--help", "-h"]
+    let twice = names.enumerated().filter { names[..<$0.offset].contains($0.element) }.map {
+      "\($0.element) stands twice"
+    }
+    return twice
+      + rules.flatMap(\.names).filter { !names.contains($0) }.map { "a rule names \($0), which is no option" }
+  }
+}
+
+/// One option of a command.
+struct Option<Root: CommandOptions>: Sendable {
+  /// What help and completion know of it.
+  var spec: OptionSpec
+  /// Takes the value; an option without one gets an empty text.
+  let take: @Sendable (String, inout Root) throws -> Void
+
+  /// An option without a value.
+  init(_ name: String, short: String? = nil, _ path: Property<Root, Bool>, _ summary: String) {
+    spec = OptionSpec(name: name, short: short, summary: summary)
+    take = { _, root in root[keyPath: path] = true }
+  }
+
+  /// An option with a value.
+  ///
+  /// - Parameters:
+  ///   - placeholder: what stands for the value in help, where the format does not say it.
+  ///   - standard: the default in help, where the property does not say it.
+  init<Value>(
+    _ name: String, _ path: Property<Root, Value>, _ format: Format<Value>, as placeholder: String? = nil,
+    _ summary: String, standard: String? = nil
+  ) {
+    spec = OptionSpec(
+      name: name, value: placeholder ?? format.shape.placeholder, summary: summary,
+      standard: standard ?? format.word(of: Root()[keyPath: path]), choices: format.shape.onlyChoices)
+    take = { word, root in root[keyPath: path] = try format.read(word: word) }
+  }
+
+  /// An option that may be given several times, and whose values are added to a list.
+  init<Value>(
+    each name: String, _ path: Property<Root, [Value]>, _ format: Format<Value>, as placeholder: String? = nil,
+    _ summary: String
+  ) {
+    spec = OptionSpec(
+      name: name, value: placeholder ?? format.shape.placeholder, summary: summary,
+      choices: format.shape.onlyChoices, isRepeatable: true)
+    take = { word, root in root[keyPath: path].append(try format.read(word: word)) }
+  }
+
+  /// An option whose value something else reads. An `OptionError` says what is wrong with the value, any other error the
+  /// whole.
+  init<Value>(
+    _ name: String, _ path: Property<Root, Value>, as placeholder: String, _ summary: String,
+    isRepeatable: Bool = false, reading read: @escaping @Sendable (inout Value, String) throws -> Void
+  ) {
+    spec = OptionSpec(name: name, value: placeholder, summary: summary, isRepeatable: isRepeatable)
+    take = { word, root in try read(&root[keyPath: path], word) }
+  }
+
+  /// The same with another line of help.
+  func described(_ summary: String) -> Option {
+    var option = self
+    option.spec.summary = summary
+    return option
+  }
+
+  /// The same with another default in help.
+  func standard(_ text: String?) -> Option {
+    var option = self
+    option.spec.standard = text
+    return option
+  }
+}
+
+/// A word without an option, or several.
+struct Operand<Root: CommandOptions>: Sendable {
+  /// What the usage line and completion know of it.
+  let spec: OperandSpec
+  let take: @Sendable (String, inout Root) throws -> Void
+
+  /// A word that must be there. Completion offers the words that the format knows, or `offered`.
+  init<Value>(
+    _ path: Property<Root, Value>, _ format: Format<Value>, as placeholder: String? = nil, offered: [String]? = nil
+  ) {
+    spec = OperandSpec(
+      placeholder: placeholder ?? format.shape.placeholder, count: 1...1, choices: offered ?? format.shape.onlyChoices)
+    take = { word, root in root[keyPath: path] = try format.read(word: word) }
+  }
+
+  /// A word that may be left out.
+  init<Value>(optional placeholder: String, _ path: Property<Root, Value>, _ format: Format<Value>) {
+    self.init(placeholder: "[\(placeholder)]", 0...1, path) { $0 = try format.read(word: $1) }
+  }
+
+  /// So many words.
+  init<Value>(
+    each placeholder: String, _ count: ClosedRange<Int>, _ path: Property<Root, [Value]>, _ format: Format<Value>
+  ) {
+    self.init(placeholder: placeholder, count, path) { $0.append(try format.read(word: $1)) }
+  }
+
+  /// Words that something else reads. An `OptionError` says what is wrong with the word, any other error the whole.
+  init<Value>(
+    placeholder: String, _ count: ClosedRange<Int>, _ path: Property<Root, Value>,
+    reading read: @escaping @Sendable (inout Value, String) throws -> Void
+  ) {
+    spec = OperandSpec(placeholder: placeholder, count: count)
+    take = { word, root in try read(&root[keyPath: path], word) }
+  }
+}
+
+/// What options have to do with each other.
+enum OptionRule: Sendable {
+  /// At most one of these, for that reason.
+  case exclusive([String], because: String? = nil)
+  /// The first only beside the second.
+  case needs(String, String)
+
+  /// The options that it is about.
+  var names: [String] {
+    switch self {
+    case .exclusive(let names, _): names
+    case .needs(let name, let other): [name, other]
+    }
+  }
+
+  /// What is wrong with a command line; nil when nothing is.
+  func complaint(given: Set<String>) -> String? {
+    switch self {
+    case .exclusive(let names, let reason):
+      let both = names.filter(given.contains)
+      guard both.count > 1 else { return nil }
+      return "\(both.joined(separator: " and ")) cannot be combined" + (reason.map { ": \($0)" } ?? "")
+    case .needs(let name, let other):
+      return given.contains(name) && !given.contains(other) ? "\(name) needs \(other)" : nil
+    }
+  }
+}
+
+extension Shape {
+  /// The words, where nothing else is accepted.
+  fileprivate var onlyChoices: [String] {
+    if case .words(let words) = self { words } else { [] }
+  }
+}

@@ -1,0 +1,120 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessoryTransports
+
+/// What several commands understand. Each lists those that it takes among its options.
+struct SharedOptions: Sendable {
+  /// `--json`.
+  var isJSON = false
+  /// `--timeout`.
+  var timeout = Duration.seconds(10)
+  /// `--transcript`: a path, or `-` for stderr.
+  var transcript: String?
+  /// `--fault`, in the order in which they were given.
+  var faults: [Fault] = []
+  /// `--allow-remote`.
+  var allowsRemote = false
+  /// `--seed`.
+  var seed: UInt64?
+  /// `--protocol`.
+  var protocolName: String?
+  /// `--info-plist`.
+  var infoPlist: String?
+  /// `--all-protocols`.
+  var ignoresInfoPlist = false
+}
+
+extension Option {
+  static var json: Option { Option("--json", \.shared.isJSON, "print one JSON object per line on stdout") }
+
+  static var timeout: Option {
+    Option("--timeout", \.shared.timeout, .duration, "time limit for the whole command")
+  }
+
+  static var transcript: Option {
+    Option(
+      "--transcript", \.shared.transcript, .optional(.text), as: "FILE|-",
+      "write one line for each packet to FILE, or with - to stderr")
+  }
+
+  static var fault: Option {
+    Option(
+      "--fault", \.shared.faults, as: "F",
+      "add a fault to each cable: latency,delay=50ms or loss,chance=2% or bluetooth", isRepeatable: true
+    ) { faults, text in
+      do { faults += try FaultPreset.faults(text) } catch { throw UsageError("--\(error)") }
+    }
+  }
+
+  static var allowRemote: Option {
+    Option("--allow-remote", \.shared.allowsRemote, "allow TCP connections to and from other machines")
+  }
+
+  static var seed: Option {
+    Option(
+      "--seed", \.shared.seed, .optional(.integer(0...UInt64(Int.max))),
+      "random seed; the same seed gives the same run")
+  }
+
+  static var protocolName: Option {
+    Option(
+      "--protocol", \.shared.protocolName, .optional(.text), as: "P",
+      "protocol of the session; needed when several fit")
+  }
+
+  static var infoPlist: Option {
+    Option(
+      "--info-plist", \.shared.infoPlist, .optional(.text), as: "FILE",
+      "use the protocols and background modes that this Info.plist declares")
+  }
+
+  static var allProtocols: Option {
+    Option("--all-protocols", \.shared.ignoresInfoPlist, "ignore the declarations of the Info.plist")
+  }
+}
+
+extension Format<Duration> {
+  /// A duration that is not zero.
+  static let someTime = duration(.milliseconds(1)...DurationText.longest)
+}
+
+extension Operand {
+  /// One address, or the standard bench.
+  static func address(_ path: Property<Root, Address>) -> Operand {
+    Operand(placeholder: "[ADDR]", 0...1, path) { $0 = try Address(typed: $1) }
+  }
+
+  /// Several addresses, or none; see ``Swift/Array/orStandardBench``.
+  static func addresses(_ path: Property<Root, [Address]>) -> Operand {
+    Operand(placeholder: "[ADDR…]", 0...1_000, path) { $0.append(try Address(typed: $1)) }
+  }
+}
+
+extension Address {
+  /// The standard bench: what a command is about when no address is given.
+  static let standardBench = Address.bench(directory: nil, serial: nil)
+
+  /// Reads an address of the command line.
+  init(typed text: String) throws(UsageError) {
+    do { try self.init(parsing: text) } catch { throw UsageError("\(error)") }
+  }
+}
+
+extension [Address] {
+  /// These, or the standard bench when there is none.
+  var orStandardBench: [Address] { isEmpty ? [.standardBench] : self }
+}
+
+extension Quirk {
+  /// Reads the value of an option.
+  init(option text: String) throws(OptionError) {
+    do { try self.init(text) } catch { throw OptionError("\(error)") }
+  }
+}
+
+extension Behavior {
+  /// Reads the value of an option.
+  init(option text: String) throws(OptionError) {
+    do { try self.init(text) } catch { throw OptionError("\(error)") }
+  }
+}
