@@ -189,23 +189,23 @@ import Testing
       do throws(DescriptorError) { _ = try USBDescriptors(reading: bytes) } catch { return error }
       return nil
     }
-    #expect(error([])?.description == "byte 0: a device descriptor has 18 bytes, and 0 are there")
+    #expect(error([])?.description == "byte 0: a device descriptor has 18 bytes, but only 0 follow")
     #expect(error(Array(Self.device.dropFirst()) + [0])?.offset == 0)
     #expect(error(Self.device)?.description == "byte 18: there is no configuration")
     var long = Self.device + Self.highSpeed
     long[20] = 0x21
-    #expect(error(long)?.description == "byte 18: the configuration says it has 33 bytes, and 32 are there")
+    #expect(error(long)?.description == "byte 18: the configuration says it has 33 bytes, but only 32 follow")
     var short = Self.device + Self.highSpeed
     short[20] = 0x1F
-    #expect(error(short)?.description == "byte 43: a descriptor says it has 7 bytes, and 6 are there")
+    #expect(error(short)?.description == "byte 43: a descriptor says it has 7 bytes, and 6 follow")
     var endless = Self.device + Self.highSpeed
     endless[27] = 0
-    #expect(error(endless)?.description == "byte 27: a descriptor says it has 0 bytes, and 23 are there")
+    #expect(error(endless)?.description == "byte 27: a descriptor says it has 0 bytes, and 23 follow")
     var stunted = Self.device + Self.highSpeed
     stunted[27] = 5
     #expect(error(stunted)?.description == "byte 27: an interface descriptor has 9 bytes, not 5")
     let lonely = Self.device + Self.configuration(1, [0x07, 0x05, 0x81, 0x02, 0x40, 0x00, 0x00])
-    #expect(error(lonely)?.description == "byte 27: an endpoint stands before any interface")
+    #expect(error(lonely)?.description == "byte 27: an endpoint descriptor comes before any interface descriptor")
   }
 
   @Test func noBytesWhateverCrashTheReader() {

@@ -39,18 +39,18 @@ import Testing
 
   @Test(
     arguments: [
-      ([0x01, 0x11, 0x00, 0x03, 0, 0, 0, 2], "somebody else has it"),
+      ([0x01, 0x11, 0x00, 0x03, 0, 0, 0, 2], "another client uses it"),
       ([0x01, 0x11, 0x00, 0x03, 0, 0, 0, 4], "there is no such device"),
-      ([0x01, 0x11, 0x00, 0x03, 0, 0, 0, 1], "the server refused it with status 1"),
+      ([0x01, 0x11, 0x00, 0x03, 0, 0, 0, 1], "the server refused it (status 1)"),
       ([0x48, 0x54], "it does not speak USB/IP 1.1.1: its answer begins with 72, 84"),
-      ([0x01, 0x11, 0x00, 0x05], "its answer is one to something else (code 5)"),
+      ([0x01, 0x11, 0x00, 0x05], "it answered another request (code 5)"),
     ] as [([UInt8], String)]) func aRefusalSaysWhy(bytes: [UInt8], reason: String)
   {
     #expect(throws: USBIPAnswers.Problem(description: reason)) { try USBIPAnswers.imported(bytes) }
   }
 
   @Test func aListOfTheAbsurdIsAnErrorAtOnce() {
-    #expect(throws: USBIPAnswers.Problem(description: "it says it has 4294967295 devices")) {
+    #expect(throws: USBIPAnswers.Problem(description: "it lists 4294967295 devices, more than 4096")) {
       try USBIPAnswers.list([0x01, 0x11, 0x00, 0x05, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF])
     }
   }

@@ -64,16 +64,16 @@ import Testing
   }
 
   @Test(arguments: [
-    ([0x01, 0x06, 0x80, 0x03], "it speaks USB/IP version 0106, and this is 0111"),
-    ([0x01, 0x11, 0x80, 0x04], "it asks for operation 8004, and there are 8003 (import) and 8005 (list)"),
-    (Array("GET / HTTP/1.1\r\n".utf8), "it speaks USB/IP version 4745, and this is 0111"),
+    ([0x01, 0x06, 0x80, 0x03], "it speaks USB/IP version 0106, but easim speaks 0111"),
+    ([0x01, 0x11, 0x80, 0x04], "it asked for the unknown operation 8004: expected 8003 (import) or 8005 (list)"),
+    (Array("GET / HTTP/1.1\r\n".utf8), "it speaks USB/IP version 4745, but easim speaks 0111"),
   ]) func aClientThatSpeaksSomethingElseIsSentAway(bytes: [UInt8], complaint: String) throws {
     let other = try rig.importing()
     let client = rig.connect()
     client.send(bytes)
     try rig.settle()
     #expect(client.end != nil)
-    #expect(rig.complaints == ["the USB/IP client at the test was sent away: \(complaint)"])
+    #expect(rig.complaints == ["closed the connection of the USB/IP client at the test: \(complaint)"])
     #expect(other.end == nil, "the others are unharmed")
   }
 
@@ -86,7 +86,7 @@ import Testing
     try rig.pass(USBIPServer.patience)
     #expect(waiting.allSatisfy { $0.end != nil })
     #expect(rig.complaints.count == 1 + waiting.count)
-    #expect(rig.complaints.last?.contains("it connected and asked for nothing") == true)
+    #expect(rig.complaints.last?.contains("it connected and sent no request") == true)
   }
 
   @Test func whoDoesNotTakeItsAnswerIsSentAwayAndSoAreTooManyOfThem() throws {
@@ -101,7 +101,9 @@ import Testing
     #expect(late.end != nil && rig.complaints.count == 1)
     try rig.pass(USBIPServer.patience)
     #expect(rig.complaints.count == 1 + waiting.count)
-    #expect(rig.complaints.last == "the USB/IP client at the test was sent away: it asked and does not take the answer")
+    #expect(
+      rig.complaints.last
+        == "closed the connection of the USB/IP client at the test: it does not read the answers to its requests")
     let other = try rig.importing()
     #expect(other.end == nil)
   }
@@ -362,23 +364,23 @@ import Testing
   @Test(arguments: [
     (
       USBIPBytes.number(9) + [UInt8](repeating: 0, count: 44),
-      "it sends command 9, and there are 1 (submit) and 2 (unlink)"
+      "it sent the unknown command 9: expected 1 (submit) or 2 (unlink)"
     ),
     (
       USBIPBytes.submit(1, incoming: false, endpoint: 2, length: 0x7FFF_FFFF),
-      "it wants a transfer of 2147483647 bytes, and 1048576 are allowed"
+      "it asked for a transfer of 2147483647 bytes, but the limit is 1048576"
     ),
-    (USBIPBytes.submit(1, incoming: true, endpoint: 99, length: 1), "it names endpoint 99, and they end at 15"),
+    (USBIPBytes.submit(1, incoming: true, endpoint: 99, length: 1), "it asked for endpoint 99, but the highest is 15"),
     (
       USBIPBytes.submit(1, incoming: true, endpoint: 1, length: 1, packets: 3),
-      "it wants 3 isochronous packets, and there is no such endpoint"
+      "it asked for 3 isochronous packets, but there is no isochronous endpoint"
     ),
   ]) func aClientThatSendsNonsenseLosesTheDeviceWithAReason(bytes: [UInt8], complaint: String) throws {
     let client = try rig.importing()
     client.send(bytes)
     try rig.settle()
     #expect(client.end != nil)
-    #expect(rig.complaints == ["the USB/IP client at the test was sent away: \(complaint)"])
+    #expect(rig.complaints == ["closed the connection of the USB/IP client at the test: \(complaint)"])
     _ = try rig.importing()
   }
 

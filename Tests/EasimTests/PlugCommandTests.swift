@@ -29,7 +29,7 @@ import Testing
 
   @Test(arguments: [
     (Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), "it does not speak USB/IP 1.1.1: its answer begins with 72, 84"),
-    ([0x01, 0x11, 0x00, 0x05, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF], "it says it has 4294967295 devices"),
+    ([0x01, 0x11, 0x00, 0x05, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF], "it lists 4294967295 devices, more than 4096"),
     ([0x01, 0x11, 0x00, 0x05, 0, 0, 0, 0, 0, 0, 0, 0], "the server has no accessory"),
   ]) func whatAServerSaysInsteadIsTheReason(answer: [UInt8], reason: String) throws {
     let server = try OddServer()
@@ -66,7 +66,7 @@ import Testing
     let remains = try plug.wait()
     #expect(remains.ending == .exit(3))
     let why =
-      "it is no accessory: its interfaces are 03/01/01, and an accessory has one of FF/F0/00 with a bulk pair; to attach it "
+      "it is not an accessory: its interfaces are 03/01/01; an accessory has an interface FF/F0/00 with a bulk pair; to attach it "
       + "anyway, use --any-device"
     #expect(remains.out.contains("1-1: \(why)"), "\(remains.out)")
     #expect(remains.err.hasSuffix(": \(why)\n"), "\(remains.err)")

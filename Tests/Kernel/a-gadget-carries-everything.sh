@@ -51,7 +51,7 @@ burst=$!
 opened() { [ "$(grep -c "session 1 open" /tmp/run)" -gt "$sessions" ]; }
 until_true 60 "its session" opened
 kill -KILL $burst
-until_true 60 "its end" grep -q "the host reads no more" /tmp/run
+until_true 60 "its end" grep -q "the host stopped reading" /tmp/run
 easim send usb: --10k --expect echo --timeout 60s >/tmp/send 2>&1 || fail "after a killed program: $(cat /tmp/send)"
 kill -INT $run
 wait $run || fail "the accessory ended with $?: $(cat /tmp/run)"

@@ -11,7 +11,7 @@ until_true 60 "the device" test -e "$device/serial"
 
 # One controller, one gadget.
 easim run echo --on gadget: >/tmp/second 2>&1 && fail "two gadgets on one controller"
-grep -q "dummy_udc.0 is taken by the gadget 'easim-$run-" /tmp/second || fail "second: $(cat /tmp/second)"
+grep -q "dummy_udc.0 is in use by the gadget 'easim-$run-" /tmp/second || fail "second: $(cat /tmp/second)"
 [ -e "$device/serial" ] || fail "the first one lost its device"
 [ "$(found | wc -l)" -eq 3 ] || fail "left in configfs: $(found)"
 
@@ -35,7 +35,7 @@ easim send usb: --10k --expect echo --timeout 60s >/tmp/send 2>&1 || fail "after
 
 # Somebody takes the gadget away: an unplug, and the program says what it was.
 for gadget in "$gadgets/easim-$run-"*; do echo >"$gadget/UDC"; done
-until_true 60 "the loss" grep -q "it was taken from dummy_udc.0" /tmp/run
+until_true 60 "the loss" grep -q "it was unbound from dummy_udc.0" /tmp/run
 kill -INT $run
 wait $run || fail "the accessory ended with $?: $(cat /tmp/run)"
 [ "$(found | tr '\n' ' ')" = "easim-copy printer " ] || fail "left in configfs: $(found)"

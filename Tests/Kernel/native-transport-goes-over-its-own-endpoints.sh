@@ -54,7 +54,7 @@ until_true 60 "alternate 1 in a session" alternate 1
 kill -KILL $burst
 until_true 60 "the end of a killed program's session" closed 8
 until_true 60 "alternate 0 after it" alternate 0
-until_true 60 "the departure of a program without a word" grep -q "reads no more" /tmp/run
+until_true 60 "the departure of a program without a word" grep -q "stopped reading" /tmp/run
 
 # Pulled in the middle.
 easim burst usb: --protocol $frames --for 60s >/tmp/burst 2>&1 &

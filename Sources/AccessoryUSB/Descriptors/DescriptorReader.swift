@@ -43,7 +43,7 @@ extension USBDescriptors {
   /// ```
   public init(reading bytes: [UInt8]) throws(DescriptorError) {
     guard bytes.count >= 18 else {
-      throw DescriptorError(offset: 0, problem: "a device descriptor has 18 bytes, and \(bytes.count) are there")
+      throw DescriptorError(offset: 0, problem: "a device descriptor has 18 bytes, but only \(bytes.count) follow")
     }
     guard bytes[0] == 18, bytes[1] == 1 else {
       throw DescriptorError(
@@ -67,12 +67,12 @@ extension USBDescriptors.Configuration {
   /// Reads one configuration with all that belongs to it, and where the next one begins.
   static func read(_ bytes: [UInt8], at start: Int) throws(DescriptorError) -> (Self, end: Int) {
     guard bytes.count - start >= 9, bytes[start] >= 9, bytes[start + 1] == 2 else {
-      throw DescriptorError(offset: start, problem: "no configuration descriptor stands here")
+      throw DescriptorError(offset: start, problem: "expected a configuration descriptor here")
     }
     let total = Int(bytes[start + 2]) | Int(bytes[start + 3]) << 8
     guard total >= Int(bytes[start]), total <= bytes.count - start else {
       throw DescriptorError(
-        offset: start, problem: "the configuration says it has \(total) bytes, and \(bytes.count - start) are there")
+        offset: start, problem: "the configuration says it has \(total) bytes, but only \(bytes.count - start) follow")
     }
     var configuration = Self(value: bytes[start + 5], interfaces: [])
     let end = start + total
@@ -81,7 +81,7 @@ extension USBDescriptors.Configuration {
       let length = Int(bytes[offset])
       guard length >= 2, length <= end - offset else {
         throw DescriptorError(
-          offset: offset, problem: "a descriptor says it has \(length) bytes, and \(end - offset) are there")
+          offset: offset, problem: "a descriptor says it has \(length) bytes, and \(end - offset) follow")
       }
       try configuration.add(bytes[offset..<offset + length])
       offset += length
@@ -105,7 +105,7 @@ extension USBDescriptors.Configuration {
         throw DescriptorError(offset: at, problem: "an endpoint descriptor has 7 bytes, not \(part.count)")
       }
       guard !interfaces.isEmpty else {
-        throw DescriptorError(offset: at, problem: "an endpoint stands before any interface")
+        throw DescriptorError(offset: at, problem: "an endpoint descriptor comes before any interface descriptor")
       }
       // Bits 11 and up say how often a microframe; no bulk endpoint uses them.
       let size = (UInt16(part[at + 4]) | UInt16(part[at + 5]) << 8) & 0x7FF

@@ -56,7 +56,7 @@ public struct PlugRules: Sendable {
 
 /// Why something is not plugged in.
 public enum PlugRefusal: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The device is no accessory.
+  /// The device is not an accessory.
   case noAccessory(String)
   /// The server may not choose what is plugged in here.
   case server(String)
@@ -65,7 +65,7 @@ public enum PlugRefusal: Error, Equatable, Sendable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .noAccessory(let reason):
-      "it is no accessory: \(reason), and an accessory has one of \(USBInterface.Kind.iAP) with a bulk pair"
+      "it is not an accessory: \(reason); an accessory has an interface \(USBInterface.Kind.iAP) with a bulk pair"
     case .server(let reason): reason
     }
   }

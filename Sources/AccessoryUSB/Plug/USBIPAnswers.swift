@@ -64,7 +64,9 @@ public enum USBIPAnswers {
     try check(bytes, code: 0x0005)
     guard bytes.count >= 12 else { return nil }
     let count = bytes.bigEndian32(at: 8)
-    guard count <= mostDevices else { throw Problem(description: "it says it has \(count) devices") }
+    guard count <= mostDevices else {
+      throw Problem(description: "it lists \(count) devices, more than \(mostDevices)")
+    }
     // Nothing is made of it before it is whole: it is looked at again with each piece that comes.
     var places: [(record: Range<Int>, interfaces: Range<Int>)] = []
     var at = 12
@@ -84,9 +86,9 @@ public enum USBIPAnswers {
     guard bytes.count >= 8 else { return nil }
     switch bytes.bigEndian32(at: 4) {
     case 0: break
-    case 2: throw Problem(description: "somebody else has it")
+    case 2: throw Problem(description: "another client uses it")
     case 4: throw Problem(description: "there is no such device")
-    case let status: throw Problem(description: "the server refused it with status \(status)")
+    case let status: throw Problem(description: "the server refused it (status \(status))")
     }
     guard bytes.count >= 8 + USBIPOffer.recordSize else { return nil }
     return USBIPOffer(record: bytes[8..<8 + USBIPOffer.recordSize])
@@ -97,7 +99,7 @@ public enum USBIPAnswers {
       throw Problem(description: "it does not speak USB/IP 1.1.1: its answer begins with \(bytes[0]), \(bytes[1])")
     }
     if bytes.count >= 4, bytes.bigEndian16(at: 2) != code {
-      throw Problem(description: "its answer is one to something else (code \(bytes.bigEndian16(at: 2)))")
+      throw Problem(description: "it answered another request (code \(bytes.bigEndian16(at: 2)))")
     }
   }
 }

@@ -32,14 +32,14 @@ enum USBIPDescriptors {
   ) throws(USBIPAnswers.Problem) -> [UInt8]? {
     guard bytes.count >= headerSize else { return nil }
     guard bytes.bigEndian32(at: 0) == 3, bytes.bigEndian32(at: 4) == sequence else {
-      throw USBIPAnswers.Problem(description: "asked for its descriptors, it answers something else")
+      throw USBIPAnswers.Problem(description: "it answered another request than that for its descriptors")
     }
     let (status, count) = (Int32(bitPattern: bytes.bigEndian32(at: 20)), bytes.bigEndian32(at: 24))
     guard status == 0, count <= UInt32(length) else {
       throw USBIPAnswers.Problem(
         description: status == 0
-          ? "it gives \(count) bytes of descriptors where \(length) were asked for"
-          : "it does not give its descriptors (status \(status))")
+          ? "it sent \(count) bytes of descriptors where \(length) were requested"
+          : "it refused the request for its descriptors (status \(status))")
     }
     guard bytes.count >= headerSize + Int(count) else { return nil }
     return Array(bytes[headerSize..<headerSize + Int(count)])
@@ -48,7 +48,7 @@ enum USBIPDescriptors {
   /// How long a configuration is with all that belongs to it, by its first nine bytes.
   static func totalLength(_ configuration: [UInt8]) throws(USBIPAnswers.Problem) -> UInt16 {
     guard configuration.count == 9, configuration[1] == Kind.configuration.rawValue else {
-      throw USBIPAnswers.Problem(description: "its configuration is no configuration descriptor")
+      throw USBIPAnswers.Problem(description: "it sent something else in place of its configuration descriptor")
     }
     return UInt16(configuration[2]) | UInt16(configuration[3]) << 8
   }

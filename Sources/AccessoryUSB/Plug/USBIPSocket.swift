@@ -37,7 +37,7 @@ public final class USBIPSocket: Sendable {
     var found: UnsafeMutablePointer<addrinfo>?
     let status = getaddrinfo(host, "\(port)", &hints, &found)
     guard status == 0, let found else {
-      throw .failed("'\(host)' is not known: \(String(cString: gai_strerror(status)))")
+      throw .failed("the host '\(host)' cannot be looked up: \(String(cString: gai_strerror(status)))")
     }
     defer { freeaddrinfo(found) }
     let deadline = clock.now + limit
@@ -128,7 +128,7 @@ public final class USBIPSocket: Sendable {
 
   private func write(_ bytes: [UInt8]) throws(Problem) {
     guard send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
-      throw .failed("it takes no request: \(String(cString: strerror(errno)))")
+      throw .failed("the request could not be sent: \(String(cString: strerror(errno)))")
     }
   }
 
@@ -146,7 +146,8 @@ public final class USBIPSocket: Sendable {
       if count < 0, errno == EAGAIN { throw late(bytes.count) }
       guard count > 0 else {
         throw .failed(
-          count == 0 ? "it hung up before it answered" : "it does not answer: \(String(cString: strerror(errno)))")
+          count == 0
+            ? "it closed the connection before it answered" : "it does not answer: \(String(cString: strerror(errno)))")
       }
       bytes += piece.prefix(count)
       do throws(USBIPAnswers.Problem) {
@@ -160,7 +161,7 @@ public final class USBIPSocket: Sendable {
   private func late(_ count: Int) -> Problem {
     .failed(
       count == 0
-        ? "it does not answer" : "after \(Self.limit) its answer is not at its end, with \(count) bytes")
+        ? "it does not answer" : "its answer was not complete after \(Self.limit) (\(count) bytes)")
   }
 }
 

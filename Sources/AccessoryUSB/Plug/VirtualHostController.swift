@@ -46,10 +46,12 @@ public struct VirtualHostController: Sendable {
   public func attach(_ connection: Int32, _ offer: USBIPOffer) throws(Problem) -> Int {
     let wantsSuperSpeed = offer.speed >= 5
     guard let port = try table().first(where: { $0.isFree && $0.isSuperSpeed == wantsSuperSpeed }) else {
-      throw Problem(description: "every port of the virtual host controller is taken")
+      throw Problem(description: "every port of the virtual host controller is in use")
     }
     let file = open("\(folder)/attach", O_WRONLY | O_CLOEXEC)
-    guard file >= 0 else { throw Problem(description: "\(folder)/attach cannot be opened (\(errno))") }
+    guard file >= 0 else {
+      throw Problem(description: "\(folder)/attach cannot be opened: \(String(cString: strerror(errno)))")
+    }
     defer { close(file) }
     let words = "\(port.number) \(connection) \(offer.deviceID) \(offer.speed)"
     guard write(file, words, words.utf8.count) == words.utf8.count else {
@@ -75,7 +77,9 @@ public struct VirtualHostController: Sendable {
   /// The first controller has its table in `status`; further ones, `status.1` and so on, are not needed here.
   private func table() throws(Problem) -> [Port] {
     let file = open("\(folder)/status", O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { throw Problem(description: "\(folder)/status cannot be read (\(errno))") }
+    guard file >= 0 else {
+      throw Problem(description: "\(folder)/status cannot be read: \(String(cString: strerror(errno)))")
+    }
     defer { close(file) }
     var bytes = [UInt8](repeating: 0, count: 16_384)
     let count = read(file, &bytes, bytes.count)

@@ -78,10 +78,11 @@ public final class Gadget {
       throw .refused("watch endpoint 0", code: EMFILE)
     }
     if shape.speed == .full, missing.contains("max_speed") {
-      report("this kernel cannot slow a gadget down: it is one of high speed where the host allows it")
+      report("this kernel cannot limit the gadget to full speed: it runs at high speed if the host allows it")
     }
     for text in GadgetLayout.tooLong(shape) {
-      report("the string '\(text)' is longer than \(GadgetLayout.longestString) bytes, and the host sees its beginning")
+      report(
+        "the string '\(text)' is longer than \(GadgetLayout.longestString) bytes: the host sees only its beginning")
     }
   }
 
@@ -121,10 +122,10 @@ public final class Gadget {
     case 0: isBound = true
     case EBUSY:
       try system.checkFree(controller, for: folder.folder.name)
-      throw .refused("give the gadget to \(controller)", code: code)
+      throw .refused("bind the gadget to \(controller)", code: code)
     default:
       _ = try system.controller(controller)
-      throw GadgetError("give the gadget to \(controller)", code: code)
+      throw GadgetError("bind the gadget to \(controller)", code: code)
     }
   }
 
@@ -158,7 +159,7 @@ public final class Gadget {
     case .cable(let cable): hear?(.cable(cable))
     case .closed: leave()
     case .failed(let reason):
-      report("a transfer failed (\(reason)); it is plugged in anew")
+      report("a transfer failed (\(reason)): plugging the accessory in again")
       leave()
     }
   }
@@ -186,7 +187,7 @@ public final class Gadget {
     case .restarted: endpoints?.begin(packetSize: functions.packetSize ?? 512)
     case .stopped: endpoints?.stop(.closedByPeer)
     }
-    if event == .unbind, isBound, folder.controller == nil { lose("it was taken from \(controller)") }
+    if event == .unbind, isBound, folder.controller == nil { lose("it was unbound from \(controller)") }
   }
 
   private func lose(_ reason: String) {

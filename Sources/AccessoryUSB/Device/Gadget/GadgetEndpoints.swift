@@ -215,7 +215,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   private func askWhetherTheHostReads() {
     guard case .carrying = state else { return }
     if writesUnderWay > 0, !hasRead, !isAsleep {
-      stop(.lost("the host reads no more"))
+      stop(.lost("the host stopped reading"))
       return wait()
     }
     if writesUnderWay == 0 { emptyPacketsOwed += Self.probeCount }

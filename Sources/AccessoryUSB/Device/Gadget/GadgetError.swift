@@ -57,8 +57,8 @@ extension GadgetError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .noControllers:
-      "this machine has no USB port that can be a device (nothing in /sys/class/udc); boards with one may have to be told "
-        + "at boot, see docs/usb.md, and for a port in memory alone: sudo modprobe dummy_hcd"
+      "this machine has no USB port that can be a device (/sys/class/udc is empty). On a board, configure the port at boot "
+        + "(docs/usb.md); for a simulated port: sudo modprobe dummy_hcd"
     case .noController(let name, let existing):
       existing.isEmpty
         ? "there is no USB device controller '\(name)': " + Self.noControllers.description
@@ -66,13 +66,13 @@ extension GadgetError: CustomStringConvertible {
     case .severalControllers(let names):
       "there are several USB device controllers; name one: " + names.map { "gadget:\($0)" }.joined(separator: ", ")
     case .taken(let controller, .gadget(let name)):
-      "\(controller) is taken by the gadget '\(name)'; to take it away from it: "
+      "\(controller) is in use by the gadget '\(name)'; to free it: "
         + "echo | sudo tee " + "/sys/kernel/config/usb_gadget/\(name)/UDC".shellWord
     case .taken(let controller, .module(let name)):
-      "\(controller) is taken by the gadget \(name); to take it away from it: sudo modprobe -r \(name.shellWord)"
+      "\(controller) is in use by the gadget \(name); to free it: sudo modprobe -r \(name.shellWord)"
     case .noConfigFS: "this kernel has no configfs: sudo modprobe configfs"
     case .notMounted(let path): "configfs is not mounted: sudo mount -t configfs none \(path.shellWord)"
-    case .noGadgets: "this kernel makes no gadgets: sudo modprobe libcomposite"
+    case .noGadgets: "this kernel has no support for gadgets: sudo modprobe libcomposite"
     case .noFunctionFS: "this kernel has no FunctionFS: sudo modprobe usb_f_fs"
     case .oldKernel: "this kernel is too old: gadgets need Linux 5.4 or later"
     case .notRoot: "making a gadget needs root: run it with sudo"

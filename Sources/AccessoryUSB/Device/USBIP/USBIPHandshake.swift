@@ -99,17 +99,18 @@ enum USBIPError: Error, Equatable, CustomStringConvertible {
 
   var description: String {
     switch self {
-    case .version(let number): "it speaks USB/IP version \(Hex.number(number, uppercase: false)), and this is 0111"
+    case .version(let number): "it speaks USB/IP version \(Hex.number(number, uppercase: false)), but easim speaks 0111"
     case .code(let number):
-      "it asks for operation \(Hex.number(number, uppercase: false)), and there are 8003 (import) and 8005 (list)"
-    case .command(let number): "it sends command \(number), and there are 1 (submit) and 2 (unlink)"
-    case .direction(let number): "it names direction \(number), and there are 0 (out) and 1 (in)"
-    case .endpoint(let number): "it names endpoint \(number), and they end at 15"
-    case .length(let count): "it wants a transfer of \(count) bytes, and \(USBIPRequest.longestTransfer) are allowed"
-    case .isochronous(let count): "it wants \(count) isochronous packets, and there is no such endpoint"
-    case .tooManyRequests(let count): "it has \(count) transfers pending, and no more are allowed"
-    case .tooSlow: "it connected and asked for nothing"
-    case .takesNoAnswer: "it asked and does not take the answer"
+      "it asked for the unknown operation \(Hex.number(number, uppercase: false)): expected 8003 (import) or 8005 (list)"
+    case .command(let number): "it sent the unknown command \(number): expected 1 (submit) or 2 (unlink)"
+    case .direction(let number): "it sent the unknown direction \(number): expected 0 (out) or 1 (in)"
+    case .endpoint(let number): "it asked for endpoint \(number), but the highest is 15"
+    case .length(let count):
+      "it asked for a transfer of \(count) bytes, but the limit is \(USBIPRequest.longestTransfer)"
+    case .isochronous(let count): "it asked for \(count) isochronous packets, but there is no isochronous endpoint"
+    case .tooManyRequests(let count): "it has \(count) transfers pending, which is the limit"
+    case .tooSlow: "it connected and sent no request"
+    case .takesNoAnswer: "it does not read the answers to its requests"
     }
   }
 }

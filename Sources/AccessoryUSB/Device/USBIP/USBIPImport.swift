@@ -73,7 +73,7 @@ final class USBIPImport: BulkCarrier {
     self.main = main
     natives = lines.filter { $0.protocolName != nil }
     self.lines = [main] + natives
-    quiet = loop.makeTimer { [unowned self] in endCable(.lost("the host reads no more")) }
+    quiet = loop.makeTimer { [unowned self] in endCable(.lost("the host stopped reading")) }
   }
 
   deinit { quiet?.cancel() }

@@ -41,7 +41,7 @@ public final class USBIPServer {
   public func accept(_ channel: any Channel, from peer: String) {
     loop.preconditionCurrent()
     guard clients.count(where: \.isWaiting) < Self.mostWaiting else {
-      report("\(peer) was turned away: \(Self.mostWaiting) others are connected and have no device")
+      report("refused \(peer): \(Self.mostWaiting) other clients are connected without a device")
       return channel.close()
     }
     let client = USBIPClient(channel, from: peer, server: self, on: loop)
@@ -153,7 +153,7 @@ private final class USBIPClient: ChannelHandler {
   }
 
   private func refuse(_ problem: USBIPError) {
-    server.tell("the USB/IP client at \(peer) was sent away: \(problem)")
+    server.tell("closed the connection of the USB/IP client at \(peer): \(problem)")
     leave()
   }
 
@@ -236,7 +236,7 @@ private final class USBIPClient: ChannelHandler {
 
   private func importIsOver(_ export: USBIPExport?, _ problem: USBIPError?) {
     if case .holding(let held, _) = state, export?.held === held { export?.held = nil }
-    if let problem { server.tell("the USB/IP client at \(peer) was sent away: \(problem)") }
+    if let problem { server.tell("closed the connection of the USB/IP client at \(peer): \(problem)") }
     state = .over
     server.forget(self)
   }
