@@ -122,11 +122,11 @@ public final class Device {
     formerLinks += attachment.linkCounters
   }
 
-  /// On what terms a link is up, for people. The last answer is kept: an accessory that comes back has the same terms.
+  /// The limits of a link, as text. The last text is kept, because an accessory that comes back has the same limits.
   func terms(of agreement: LinkAgreement) -> String {
     let (length, window) = (agreement.peerMaximumPacketLength, agreement.peerMaximumOutstandingPackets)
     if lastTerms.length != length || lastTerms.window != window {
-      lastTerms = (length, window, "packets up to \(length) bytes, window \(window)")
+      lastTerms = (length, window, "packets up to \(length) bytes, window of \(window) packets")
     }
     return lastTerms.text
   }

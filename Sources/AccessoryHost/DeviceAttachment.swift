@@ -197,10 +197,11 @@ final class DeviceAttachment: ConnectionOwner {
 }
 
 extension BenchCard {
-  /// Where an identification says something else than this card: a sentence for each.
+  /// A sentence for each difference between this card and an identification.
   func differences(from identification: Identification) -> [String] {
     func difference(_ what: String, _ said: String, _ is: String) -> String? {
-      said == `is` ? nil : "its card says \(what) '\(said)', its identification '\(`is`)': using the identification"
+      said == `is`
+        ? nil : "the bench lists its \(what) as '\(said)', but it identified itself with '\(`is`)', which is used"
     }
     return [
       difference("name", name, identification.name),

@@ -121,8 +121,10 @@ import Testing
     lab.run(until: { host.log.appearances.count == 1 })
     #expect(host.log.appearances == ["connect S1 [\"com.example.echo\"]"], "the identification counts")
     #expect(host.log.warnings.count == 2)
-    #expect(host.log.warnings[0].hasPrefix("its card says name 'Somebody else', its identification 'Echo'"))
-    #expect(host.log.warnings[1].hasPrefix("its card says protocols 'com.example.other'"))
+    #expect(
+      host.log.warnings[0].hasPrefix(
+        "the bench lists its name as 'Somebody else', but it identified itself with 'Echo'"))
+    #expect(host.log.warnings[1].hasPrefix("the bench lists its protocols as 'com.example.other'"))
     host.stop()
     accessory.unplug()
   }

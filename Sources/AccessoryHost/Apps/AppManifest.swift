@@ -49,7 +49,7 @@ public struct AppManifest: Equatable, Sendable {
   public static func read(file path: String) throws(SourceProblem) -> AppManifest {
     let plist = try PropertyList.read(file: path)
     guard case .dictionary = plist.content else {
-      throw SourceProblem(at: plist.position, "an Info.plist is a <dict>, and this is \(plist.summary)")
+      throw SourceProblem(at: plist.position, "an Info.plist must be a <dict>, found \(plist.summary)")
     }
     return AppManifest(
       origin: .file(path), declaredProtocols: try plist[protocolsKey]?.texts(of: protocolsKey) ?? [],
@@ -78,7 +78,7 @@ public struct AppManifest: Equatable, Sendable {
   public var provenance: String {
     switch origin {
     case .none: return "no Info.plist was read"
-    case .sought(let paths): return "no Info.plist was found (sought: \(paths.joined(separator: ", ")))"
+    case .sought(let paths): return "no Info.plist was found (looked for \(paths.joined(separator: ", ")))"
     case .file(let path):
       let declared = declaredProtocols ?? []
       return declared.isEmpty

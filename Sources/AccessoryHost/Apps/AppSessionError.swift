@@ -24,14 +24,14 @@ public enum AppSessionError: Error, Equatable, Sendable, CustomStringConvertible
     case .notConnected(let id): "the accessory with connection ID \(id) is not connected any more"
     case .protocolNotOffered(let name, let offered):
       offered.isEmpty
-        ? "the accessory offers no protocols yet, \(name) among them: wait for its next connect"
+        ? "the accessory offers no protocols yet: wait until it connects again and offers \(name)"
         : "the accessory does not offer \(name); it offers \(offered.joined(separator: ", "))"
     case .protocolNotDeclared(_, let explanation): explanation
     case .alreadyOpen(let name):
-      "the app has a session for \(name) open already: close it and both of its streams first"
-    case .openInAnotherApp(let name): "another app has a session for \(name) open"
+      "the app already has an open session for \(name): close that session and both of its streams first"
+    case .openInAnotherApp(let name): "another app has an open session for \(name)"
     case .notSettled(let remaining):
-      "the accessory gives no sessions yet: try again in \(DurationText.format(remaining))"
+      "the accessory accepts no sessions yet: try again in \(DurationText.format(remaining))"
     case .refused(let refusal): refusal.description
     }
   }

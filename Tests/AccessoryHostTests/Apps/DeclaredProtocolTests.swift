@@ -103,7 +103,7 @@ import Testing
     #expect(app.play("> launch\n> publish 7 com.x") == "> launch\nexplained\n> publish 7 com.x\nconnect 7 com.x")
     #expect(
       app.explanations == [
-        "no Info.plist was found (sought: /a/Info.plist, /b/Info.plist), so every protocol counts as declared"
+        "no Info.plist was found (looked for /a/Info.plist, /b/Info.plist), so every protocol counts as declared"
       ])
   }
 
@@ -135,7 +135,7 @@ import Testing
   @Test func aFileOfAnotherShapeIsAnErrorWithItsPlace() throws {
     let list = File("<plist>\n<array/></plist>")
     let error = #expect(throws: SourceProblem.self) { try AppManifest.read(file: list.path) }
-    #expect(error?.description == "\(list.path):2:1: an Info.plist is a <dict>, and this is an <array>")
+    #expect(error?.description == "\(list.path):2:1: an Info.plist must be a <dict>, found an <array>")
     let number = File(
       "<plist><dict>\n<key>UISupportedExternalAccessoryProtocols</key>\n<integer>1</integer></dict></plist>")
     let other = #expect(throws: SourceProblem.self) { try AppManifest.read(file: number.path) }
