@@ -1,22 +1,23 @@
 import AccessoryCore
 
-/// What carries the bulk transfers of a ``BulkPipe``: the USB/IP connection of one import, or a gadget's endpoints.
+/// Carries the bulk transfers of a ``BulkPipe``: a USB/IP connection, or the endpoints of a gadget.
 protocol BulkCarrier: AnyObject {
-  /// The accessory sends these bytes, and nothing waits before them. Returns how many of them, from the front, are on their
-  /// way; the rest waits.
+  /// Sends bytes of the accessory at once, because no earlier bytes are waiting. Returns how many of them, from the
+  /// front, were accepted; the pipe keeps the rest.
   func pipe(_ pipe: BulkPipe, takes bytes: RawSpan) -> Int
-  /// There are bytes for the host.
+  /// Called when bytes for the host are waiting.
   func pipeHasBytes(_ pipe: BulkPipe)
-  /// The accessory takes bytes again.
+  /// Called when the accessory accepts bytes again.
   func pipeTakesBytes(_ pipe: BulkPipe)
-  /// The accessory is through with this cable.
+  /// Called when the accessory has closed this cable.
   func pipeIsClosed(_ pipe: BulkPipe)
 }
 
-/// The accessory's end of a bulk pair: what the session layer sees as a channel.
+/// The accessory's end of a pair of bulk endpoints, as a channel for the session layer.
 ///
-/// Each `send` is one transfer, and waits until the host asks for it. What the host gives is delivered as it comes, unless
-/// the accessory paused: then the carrier leaves the host's transfer unanswered, which is how a USB device says "later".
+/// Each `send` is one transfer, which waits until the host asks for it. Bytes from the host are delivered as they
+/// arrive. While the accessory has paused reading, the carrier does not complete the host's transfer: this is how a USB
+/// device delays a host.
 final class BulkPipe: Channel {
   private enum State {
     case made
@@ -24,19 +25,19 @@ final class BulkPipe: Channel {
     case over
   }
 
-  /// So much waits for the host before `send` takes no more.
+  /// How many bytes may wait for the host before `send` accepts no more.
   static let capacity = 64 * 1024
 
   let keepsTransfersApart = true
   private let loop: any EventLoop
-  // Not checked for overlapping access: a pipe belongs to one loop, and calls nobody while it changes.
-  /// Held until the end, and not known weakly, which would make every count of it a slow one.
+  // Not checked for overlapping access: a pipe belongs to one loop and makes no calls while it changes.
+  /// A strong reference until the end: a weak one would make all reference counting of the object slower.
   @exclusivity(unchecked) private var carrier: (any BulkCarrier)?
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var isPaused = false
   @exclusivity(unchecked) private var senderWaits = false
   @exclusivity(unchecked) private var waiting = Queue<[UInt8]>()
-  /// How much of the first one has gone.
+  /// How many bytes of the first transfer were sent.
   @exclusivity(unchecked) private var gone = 0
   @exclusivity(unchecked) private var waitingCount = 0
 
@@ -98,27 +99,27 @@ final class BulkPipe: Channel {
     }
   }
 
-  // MARK: The carrier's side
+  // MARK: For the carrier
 
-  /// Whether what the host gives can be delivered now.
+  /// Whether bytes from the host can be delivered now.
   var takesBytes: Bool {
     if case .started = state { !isPaused } else { false }
   }
 
-  /// Whether there is something for the host.
+  /// Whether bytes for the host are waiting.
   var hasBytes: Bool { waitingCount > 0 }
 
-  /// Whether what ``take(_:)`` gave last was not the end of its transfer.
+  /// Whether the last bytes of ``take(_:)`` were not yet the end of their transfer.
   var isInsideTransfer: Bool { gone > 0 }
 
-  /// Delivers what the host gave. Only while ``takesBytes``.
+  /// Delivers bytes from the host. Call it only while ``takesBytes`` is true.
   func deliver(_ bytes: RawSpan) {
     guard case .started(let handler) = state, !bytes.isEmpty else { return }
     handler.channel(self, received: bytes)
   }
 
-  /// The next transfer for the host, of at most `limit` bytes; nil when there is none. A transfer longer than that goes
-  /// in pieces.
+  /// The next transfer for the host, of at most `limit` bytes; nil when there is none. A longer transfer is returned in
+  /// pieces.
   func take(_ limit: Int) -> ArraySlice<UInt8>? {
     guard hasBytes else { return nil }
     let transfer = waiting[0]
@@ -134,14 +135,14 @@ final class BulkPipe: Channel {
     return piece
   }
 
-  /// Tells the accessory that there is room, if it waits for some. Not from within its own call to `send`.
+  /// Notifies the accessory that there is room, if it waits for room. Not called from within its own `send`.
   func tellWritable() {
     guard senderWaits, waitingCount < Self.capacity / 2, case .started(let handler) = state else { return }
     senderWaits = false
     handler.channelIsWritable(self)
   }
 
-  /// The host is gone, or began anew.
+  /// Called when the host is gone or has started again.
   func end(_ end: ChannelEnd) {
     carrier = nil
     guard case .started(let handler) = state else {

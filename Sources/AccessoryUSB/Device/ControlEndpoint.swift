@@ -1,9 +1,9 @@
 /// Endpoint 0 of a simulated accessory: answers the standard requests a kernel enumerates with.
 ///
-/// States as the wire shows them: addressed (configuration 0), configured (1), where the interfaces exist, each in the
-/// alternate setting that was chosen last, and in 0 until one is. A request that
-/// makes no sense in a state is answered with a stall, as chapter 9 of the USB specification wants. What a request means
-/// for the accessory comes back as an effect.
+/// States, as they show on the wire: addressed (configuration 0) and configured (1). When configured, each interface is
+/// in the alternate setting that was selected last, at first in 0. A request that is not allowed in a state is answered
+/// with a stall, as chapter 9 of the USB specification requires. What a request means for the accessory is returned as
+/// an effect.
 struct ControlEndpoint {
   /// A setup packet: the eight bytes that begin every control transfer.
   struct Setup: Equatable {
@@ -13,7 +13,7 @@ struct ControlEndpoint {
     var index: UInt16
     var length: UInt16
 
-    /// The setup in its order on the bus; `bytes` are eight.
+    /// Reads a setup packet; `bytes` are its eight bytes, in their order on the bus.
     init(_ bytes: ArraySlice<UInt8>) {
       precondition(bytes.count == 8, "a setup packet has eight bytes")
       let at = bytes.startIndex
@@ -22,7 +22,7 @@ struct ControlEndpoint {
       (value, index, length) = (word(2), word(4), word(6))
     }
 
-    /// The setup as one number, whose lowest byte comes first on the bus.
+    /// The setup packet as one number, whose lowest byte is the first on the bus.
     init(littleEndian bytes: UInt64) {
       (type, request) = (UInt8(truncatingIfNeeded: bytes), UInt8(truncatingIfNeeded: bytes >> 8))
       value = UInt16(truncatingIfNeeded: bytes >> 16)
@@ -31,9 +31,9 @@ struct ControlEndpoint {
     }
   }
 
-  /// What goes back to the host.
+  /// The answer to the host.
   enum Answer: Equatable {
-    /// Data, no more than was asked for; empty for a request without a data stage.
+    /// Data, at most as much as was requested; empty for a request without a data stage.
     case data([UInt8])
     /// A stall: the request is not supported.
     case stall
@@ -42,13 +42,13 @@ struct ControlEndpoint {
   /// What a request means for the rest of the accessory.
   enum Effect: Equatable {
     case nothing
-    /// The host chose the configuration or the alternate setting of iAP2: everything begins anew.
+    /// The host selected the configuration or the alternate setting of iAP2: everything starts again.
     case restarted
-    /// The host chose an alternate setting of another interface.
+    /// The host selected an alternate setting of another interface.
     case chosen(interface: UInt8, alternate: UInt8)
-    /// The host chose no configuration: the endpoints are gone.
+    /// The host selected configuration 0: the endpoints no longer exist.
     case stopped
-    /// The host has got over a halt of this endpoint.
+    /// The host cleared the halt of this endpoint.
     case haltCleared(endpoint: UInt8)
   }
 
@@ -57,7 +57,7 @@ struct ControlEndpoint {
   /// The alternate settings that are not 0, by interface.
   private var alternates: [UInt8: UInt8] = [:]
 
-  /// Whether the host has chosen the configuration.
+  /// Whether the host has selected the configuration.
   var isConfigured: Bool { configuration != 0 }
 
   init(_ shape: USBAccessoryShape) {
@@ -75,7 +75,7 @@ struct ControlEndpoint {
     case (0x81, 10):
       guard isConfigured, let interface = interface(setup, alternate: 0) else { return (.stall, .nothing) }
       return data([alternates[interface.number] ?? 0], setup)
-    // The address is the host controller's business.
+    // The host controller handles the address.
     case (0x00, 5): return (.data([]), .nothing)
     case (0x00, 9):
       guard setup.value <= 1 else { return (.stall, .nothing) }

@@ -2,10 +2,10 @@ import AccessoryCore
 import CLibUSB
 import Glibc
 
-/// A device that was opened and whose iAP interface was claimed, with a context of libusb for itself alone.
+/// An open device whose iAP interface is claimed, with a libusb context of its own.
 ///
-/// It is made and given back on the thread of its ``BlockingUSBCalls`` and used on a loop in between; never on both at once,
-/// except for halts, which are cleared, and native transports, which are claimed, while the loop goes on.
+/// It is opened and released on the thread of its ``BlockingUSBCalls`` and used on a loop in between, never on both at
+/// once. Exceptions are clearing halts and claiming native transports, during which the loop continues.
 final class OpenUSBDevice: @unchecked Sendable {
   let context: OpaquePointer
   let handle: OpaquePointer
@@ -14,16 +14,16 @@ final class OpenUSBDevice: @unchecked Sendable {
   let calls: BlockingUSBCalls
   /// How many bytes of an earlier session were dropped.
   private(set) var staleCount = 0
-  /// What was read last and belongs to the session that begins.
+  /// Bytes that were read and already belong to the new session.
   private(set) var early: [UInt8] = []
-  /// The protocol that each native transport names, where it can be read; by interface.
+  /// The protocol name of each native transport, by interface, where it can be read.
   private var nativeNames: [UInt8: String] = [:]
   private let descriptor: Int32
   private let node: String
 
-  /// How long an accessory is silent before what comes is its own.
+  /// How long an accessory must send nothing before its next bytes count as new.
   private static let silence: UInt32 = 10
-  /// An accessory that never is silent is taken as it is after so many reads.
+  /// After this many reads, an accessory that never stops sending is used as it is.
   private static let mostStaleReads = 32
 
   /// Opens the device and claims its interface. Blocks.
@@ -60,7 +60,7 @@ final class OpenUSBDevice: @unchecked Sendable {
     drain()
   }
 
-  /// A string of the device; nil where it has none or does not give it.
+  /// A string descriptor of the device; nil when it has none or does not return it.
   private func string(_ index: UInt8) -> String? {
     if index == 0 { return nil }
     var bytes = [UInt8](repeating: 0, count: 255)
@@ -76,7 +76,7 @@ final class OpenUSBDevice: @unchecked Sendable {
 
   private static let english: UInt16 = 0x0409
 
-  /// The native transport of a protocol: the one that has its name, or the only one, where that has none that fits.
+  /// The native transport of a protocol: the one with its name, or the only one when that has no readable name.
   func native(of protocolName: String) -> NativeInterface? {
     interface.natives.first { nativeNames[$0.number] == protocolName }
       ?? (interface.natives.count == 1 ? interface.natives.first : nil)
@@ -87,7 +87,7 @@ final class OpenUSBDevice: @unchecked Sendable {
     let number = Int32(native.number)
     try check(libusb_claim_interface(handle, number), "claim interface \(number)")
     do throws(USBHostError) {
-      // Also where it is chosen already: with its endpoints goes what an earlier session left in them.
+      // Also when it is selected already, because this discards what an earlier session left in its endpoints.
       try check(libusb_set_interface_alt_setting(handle, number, 0), "choose alternate setting 0")
       try check(
         libusb_set_interface_alt_setting(handle, number, Int32(native.alternate)),
@@ -98,22 +98,23 @@ final class OpenUSBDevice: @unchecked Sendable {
     }
   }
 
-  /// Ends a session on a native transport, and releases it. Blocks. A device that is gone has ended it already.
+  /// Ends a session on a native transport, and releases it. Blocks. Errors are ignored: a device that is gone has ended
+  /// it already.
   func end(_ native: NativeInterface) {
     libusb_set_interface_alt_setting(handle, Int32(native.number), 0)
     libusb_release_interface(handle, Int32(native.number))
   }
 
   private func claim(_ accessory: USBAccessory) throws(USBHostError) {
-    // Only where it must be: choosing a configuration takes every other interface from whoever uses it.
+    // Only when needed: selecting a configuration takes every other interface away from the programs that use it.
     if let active = accessory.activeConfiguration, active != interface.configuration {
       try check(libusb_set_configuration(handle, Int32(interface.configuration)), "choose the configuration")
     }
     // A kernel driver is detached, and attached again when the interface is released.
     libusb_set_auto_detach_kernel_driver(handle, 1)
     try check(libusb_claim_interface(handle, Int32(interface.number)), "claim the interface")
-    // Also where there is only one: it is how a device hears that a new program begins, and starts its endpoints anew.
-    // Then a device may not know the request, and need not.
+    // Also when there is only one: this tells a device that a new program begins, and resets its endpoints. A device
+    // with only one may reject the request, which is fine.
     let code = libusb_set_interface_alt_setting(handle, Int32(interface.number), Int32(interface.alternate))
     if interface.alternate != 0 { try check(code, "choose the alternate setting") }
   }
@@ -122,11 +123,11 @@ final class OpenUSBDevice: @unchecked Sendable {
     if code != 0 { throw USBHostError(code, at: call, node: node) }
   }
 
-  /// What an accessory sends first, again and again until it is answered; a second passes in between.
+  /// The detection sequence, which an accessory sends once a second until it is answered.
   private static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
 
-  /// Reads what an earlier session left in the accessory's endpoint, until there is silence. A detection sequence at its
-  /// end is no leftover: it is what the accessory began with when it was opened.
+  /// Reads and drops what an earlier session left in the accessory's endpoint, until it sends nothing more. A detection
+  /// sequence at the end is kept: the accessory sent it when the device was opened.
   private func drain() {
     var buffer = [UInt8](repeating: 0, count: USBChannel.readSize)
     var tail: [UInt8] = []
@@ -143,14 +144,14 @@ final class OpenUSBDevice: @unchecked Sendable {
       staleCount += Int(count)
       tail = Array((tail + buffer[..<Int(count)].suffix(Self.detection.count)).suffix(Self.detection.count))
       if code == LIBUSB_ERROR_PIPE.rawValue { libusb_clear_halt(handle, interface.incoming.address) }
-      // A device that is gone, or in error, says so again when it is used.
+      // A device that is gone or fails will report it again when it is used.
       if code != 0, code != LIBUSB_ERROR_PIPE.rawValue { return }
     }
   }
 
-  /// Releases everything. Blocks, and is the last call.
+  /// Releases everything. Blocks. Must be the last call.
   func giveBack() {
-    // Otherwise a device hears nothing of a program that leaves, until the next one comes.
+    // Otherwise a device does not notice that a program has ended, until the next one opens it.
     libusb_set_interface_alt_setting(handle, Int32(interface.number), Int32(interface.alternate))
     libusb_release_interface(handle, Int32(interface.number))
     libusb_close(handle)
@@ -160,11 +161,11 @@ final class OpenUSBDevice: @unchecked Sendable {
   }
 }
 
-/// A device on its way to being open: what can cancel it.
+/// A device that is being opened; this can cancel it.
 public final class USBOpening {
   private var completion: ((Result<USBCable, USBHostError>) -> Void)?
 
-  /// Opens an accessory, on a thread of its own, and tells on the loop.
+  /// Opens an accessory on a thread of its own, and reports the result on the loop.
   ///
   /// - Parameter completion: called once, in a later turn, with the cable (not started) or with what went wrong.
   @discardableResult
@@ -183,7 +184,7 @@ public final class USBOpening {
     }
   }
 
-  /// Gives up; the completion is not called any more.
+  /// Cancels; the completion is not called after this.
   public func cancel() {
     completion = nil
   }

@@ -1,16 +1,16 @@
 import AccessoryCore
 
-/// A USB device that is an accessory, or nearly one: what can be known of it without opening it.
+/// A USB device that is an accessory or almost one, with what is known of it without opening it.
 public struct USBAccessory: Equatable, Sendable {
-  /// Its directory in sysfs, which names the place it is plugged in.
+  /// Its directory in sysfs, which is named by the port.
   public var path: String
-  /// The place as an address has it: `1-2.4`.
+  /// The port, as in addresses: `1-2.4`.
   public var port: String
   /// The bus it is on.
   public var bus: Int
-  /// The number the kernel gave it, another one at every attachment.
+  /// The kernel's number for it, which changes each time it is plugged in.
   public var number: Int
-  /// The file by which it is opened.
+  /// The device file that opens it.
   public var node: String
   /// idVendor.
   public var vendor: UInt16
@@ -22,14 +22,14 @@ public struct USBAccessory: Equatable, Sendable {
   public var name: String?
   /// The serial number.
   public var serial: String?
-  /// The interface that carries iAP2, or what is missing for one.
+  /// The interface that carries iAP2, or the reason why there is none.
   public var interface: Result<IAPInterface, USBHostError>
-  /// The configuration that was chosen when it was looked at.
+  /// The configuration that was selected when it was examined.
   public var activeConfiguration: UInt8?
   /// Why it cannot be used now, although it is an accessory.
   public var obstacle: USBHostError?
 
-  /// What is known of a device.
+  /// Creates a description of a device.
   public init(
     path: String, port: String, bus: Int, number: Int, node: String, vendor: UInt16, product: UInt16,
     manufacturer: String? = nil, name: String? = nil, serial: String? = nil,
@@ -50,14 +50,14 @@ public struct USBAccessory: Equatable, Sendable {
     self.obstacle = obstacle
   }
 
-  /// How it is addressed.
+  /// Its address.
   public var address: Address {
     let parts = port.split(separator: "-")
     let steps = (parts.last ?? "").split(separator: ".").compactMap { Int($0) }
     return .usb(.port(bus: parts.first.flatMap { Int($0) } ?? bus, path: steps))
   }
 
-  /// Why it is no accessory that can be used; nil for one that can.
+  /// Why it cannot be used as an accessory; nil when it can.
   public var trouble: USBHostError? {
     if case .failure(let reason) = interface { return reason }
     return obstacle
@@ -72,10 +72,10 @@ public struct USBAccessory: Equatable, Sendable {
   /// Vendor and product as they are written: `1209:0001`.
   public var numbers: String { "\(Address.USBSelector.product(vendor: vendor, product: product))" }
 
-  /// What to call it.
+  /// Its name for people.
   public var title: String { name ?? "USB device \(numbers)" }
 
-  /// Whether an address means it.
+  /// Whether an address selects it.
   public func isMeant(by selector: Address.USBSelector) -> Bool {
     switch selector {
     case .any: true

@@ -1,10 +1,10 @@
 import AccessoryCore
 import CLibUSB
 
-/// A device that was opened, on a loop: the channel of iAP2, the channels of native transport, and what they share:
-/// libusb's events, and giving everything back.
+/// An open device on a loop: the channel of iAP2, the channels of native transport, and what they share, libusb's
+/// events and the release of the device.
 ///
-/// A native channel's life is seven steps, of which those that block are done by its ``BlockingUSBCalls``, in order:
+/// A native channel goes through seven steps. Those that block are done by its ``BlockingUSBCalls``, in order:
 ///
 /// ```
 ///   asked for ─▶ claimed, alternate 1 ─▶ used ─▶ closed ─▶ transfers back ─▶ alternate 0, released ─▶ forgotten
@@ -19,11 +19,11 @@ public final class USBCable {
   private var main: USBChannel?
   /// The native channels that are not forgotten, by interface.
   private var nativeChannels: [UInt8: USBChannel] = [:]
-  /// Those that wait until the one before them is.
+  /// Those that wait until an earlier one on the same interface is forgotten.
   private var waiting: [UInt8: USBChannel] = [:]
-  /// What the main channel has left behind.
+  /// Transfers of the main channel that are still to be cancelled.
   private var abandoned: AbandonedTransfers?
-  /// What is in flight points to channels, so they live until all of it is back.
+  /// Transfers in flight point to channels, so channels are kept until all transfers have returned.
   private var keptAlive: USBCable?
 
   init(_ device: OpenUSBDevice, on loop: any PollingLoop) throws {
@@ -89,7 +89,7 @@ public final class USBCable {
   private func begin(_ channel: USBChannel, _ native: NativeInterface) {
     nativeChannels[native.number] = channel
     let (device, loop, this) = (device, loop, LoopBound(self, on: loop))
-    // In a later turn: what this one has to say on the link goes first, such as that the accessory is accepted.
+    // In a later turn, so that the messages of this turn are sent first, such as that the accessory is accepted.
     loop.schedule(after: .zero) {
       device.calls.run {
         let result = Result { () throws(USBHostError) in try device.begin(native) }
@@ -124,14 +124,14 @@ public final class USBCable {
     device.calls.run {
       abandoned?.takeBack(device.context)
       device.giveBack()
-      // Wakes a loop that runs for nothing else than this.
+      // Wakes a loop that waits only for this.
       loop.execute {}
     }
     keptAlive = nil
   }
 }
 
-/// A device's handle, for calls of libusb that may be made on any thread.
+/// A device's handle, for libusb calls that may be made on any thread.
 struct USBHandle: @unchecked Sendable {
   let pointer: OpaquePointer
 

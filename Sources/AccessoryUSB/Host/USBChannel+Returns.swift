@@ -1,28 +1,28 @@
 import AccessoryCore
 import CLibUSB
 
-/// How one direction of a channel is.
+/// The state of one direction of a channel.
 struct USBDirection {
-  /// What must happen before transfers are given to the kernel again.
+  /// The recovery that is needed before transfers can be submitted again.
   enum Recovery: Equatable {
     case clearHalt
     case pause
   }
 
-  /// How many transfers the kernel has.
+  /// How many transfers are submitted.
   var inFlight = 0
   /// Set from a failure until the direction works again.
   var recovery: Recovery?
   /// Whether the recovery is under way.
   var isRecovering = false
-  /// Failures since a transfer went well.
+  /// Failures since the last successful transfer.
   var failures = 0
 
-  /// Whether transfers may be given to the kernel.
+  /// Whether transfers may be submitted.
   var isHealthy: Bool { recovery == nil }
 }
 
-/// What becomes of transfers that come back.
+/// Handles transfers that have returned.
 extension USBChannel {
   /// Called after libusb's events were handled, outside of it.
   func judgeReturned() {
@@ -59,7 +59,7 @@ extension USBChannel {
     case .stalled: note(\.incoming, .clearHalt, "it stalls reading")
     case .failed(let reason): note(\.incoming, .pause, reason)
     }
-    // What came before it stopped is as good as any.
+    // The bytes that arrived before the failure are valid.
     if !transfer.bytes.isEmpty { held.append(transfer) }
   }
 
@@ -85,7 +85,7 @@ extension USBChannel {
       return sent(transfer, before)
     }
     outstanding -= before - left
-    // The others of its direction come back too; all go out again in the order in which they were taken.
+    // The other transfers of this direction return too; all are submitted again in their original order.
     unsent.insert(transfer, at: unsent.firstIndex { $0.order > transfer.order } ?? unsent.endIndex)
   }
 
@@ -97,12 +97,12 @@ extension USBChannel {
     guard self[keyPath: direction].failures <= Self.mostFailures else {
       return fail(.failed("\(reason), \(Self.mostFailures) times in a row"))
     }
-    // A halt outweighs an error.
+    // A halt takes precedence over an error.
     if self[keyPath: direction].recovery != .clearHalt { self[keyPath: direction].recovery = recovery }
     for transfer in direction == \USBChannel.outgoing ? writers : readers { transfer.cancel() }
   }
 
-  /// Begins to recover a direction once all of its transfers are back, and continues with it afterwards.
+  /// Starts the recovery of a direction once all of its transfers have returned, and resumes the direction afterwards.
   private func begin(
     _ direction: ReferenceWritableKeyPath<USBChannel, USBDirection>, at endpoint: UInt8,
     goOn: @escaping (USBChannel) -> Void

@@ -1,48 +1,48 @@
 import AccessoryCore
 import CLibUSB
 
-/// The host's end of a bulk pair: that of iAP2, or of a native transport.
+/// The host's end of a pair of bulk endpoints: that of iAP2, or of a native transport.
 ///
-/// Several transfers are in flight each way, so that the bus never waits for this program. Everything libusb reports is
-/// queued while its events are handled and judged after, so no handler ever runs inside libusb.
+/// Several transfers are in flight in each direction, so that the bus never waits for this program. Transfers that
+/// return while libusb handles its events are queued and handled afterwards, so that no handler runs inside libusb.
 ///
-/// **Trouble.** A halted endpoint is cleared, and an error on the wire is tried again, each after the other transfers
-/// of that direction are back, so that the order of the bytes holds; after ``mostFailures`` in a row the channel fails.
-/// A device that is unplugged ends it with ``ChannelEnd/lost(_:)``, after what it sent was delivered, or at once while
-/// reading is paused. libusb reports the unplugging for transfers in flight; when there are none, the device's
-/// descriptor does.
+/// **Errors.** A halted endpoint is cleared, and a transfer that failed on the wire is repeated, in both cases after
+/// the other transfers of that direction have returned, which keeps the bytes in order. After ``mostFailures`` failures
+/// in a row the channel fails. When the device is unplugged, the channel ends with ``ChannelEnd/lost(_:)`` after the
+/// bytes that it sent were delivered, or at once while reading is paused. libusb reports the unplugging for transfers
+/// in flight; when there are none, the device's descriptor reports it.
 ///
-/// **Native transport.** Its endpoints come into being when the alternate setting has been chosen, which blocks and so
-/// is done elsewhere; until ``opened(_:)`` what is sent waits. An accessory that ends a session has no other word for
-/// it than a halt, so one that is there again right after it was cleared ends the channel in order.
+/// **Native transport.** Its endpoints exist only after the alternate setting was selected, which blocks and therefore
+/// runs on another thread; bytes that are sent before ``opened(_:)`` wait. An accessory can only end a session by a
+/// halt, so a halt that returns right after it was cleared ends the channel in order.
 ///
-/// **Closing.** What was taken still goes out, for as long as ``closingTime``; then the ``USBCable`` gives the
-/// interface back.
+/// **Closing.** Bytes that were accepted are still sent, for at most ``closingTime``; then the ``USBCable`` releases
+/// the interface.
 public final class USBChannel: Channel {
   enum State {
     case made
     case started(any ChannelHandler)
-    /// Closed by its owner; the last bytes are on their way.
+    /// Closed by its owner; the last bytes are being sent.
     case closing
     case over
   }
 
-  /// The most one transfer brings in: one request to the kernel, and a multiple of every packet size.
+  /// The most bytes that one transfer receives: one request to the kernel, and a multiple of every packet size.
   static let readSize = 16 * 1024
   private static let readsInFlight = 4
-  /// So much is on its way out before `send` takes no more.
+  /// How many bytes may be unsent before `send` accepts no more.
   static let capacity = 64 * 1024
   private static let writesInFlight = 32
   static let mostFailures = 5
-  /// A device that is being unplugged gives errors for some milliseconds before the kernel knows. Twice as long after
-  /// the second failure in a row, and so on.
+  /// The wait after a failure, twice as long after the second failure in a row, and so on. A device that is being
+  /// unplugged fails for some milliseconds before the kernel notices.
   static let pauseAfterFailure = Duration.milliseconds(20)
   static let closingTime = Duration.seconds(2)
 
-  /// Always: a transfer is what a device reads.
+  /// Always true: each transfer must reach the device as it is.
   public let keepsTransfersApart = true
 
-  /// What a channel has to do with its device.
+  /// What a channel needs its device to do.
   struct Place {
     var handle: OpaquePointer
     var incoming: USBEndpoint
@@ -53,29 +53,29 @@ public final class USBChannel: Channel {
 
   let loop: any PollingLoop
   let place: Place
-  /// Whether the endpoints are there.
+  /// Whether the endpoints exist.
   private(set) var isOpen: Bool
-  /// Called once, when nothing of libusb's points here any more and nobody hears.
+  /// Called once, when libusb has no pointer to this channel any more and its handler is released.
   private var idle: ((USBChannel, AbandonedTransfers) -> Void)?
   let calls: BlockingUSBCalls
-  // Not checked for overlapping access, from here on: a channel belongs to one loop, and calls nobody while these
-  // change but libusb, which calls nobody back when it is given a transfer.
+  // Not checked for overlapping access, from here on: a channel belongs to one loop, and while these change it only
+  // calls libusb, which does not call back when a transfer is submitted.
   @exclusivity(unchecked) var state = State.made
   @exclusivity(unchecked) var incoming = USBDirection()
   @exclusivity(unchecked) var outgoing = USBDirection()
-  /// Came back while libusb's events were handled.
+  /// Transfers that returned while libusb's events were handled.
   @exclusivity(unchecked) var returned: [USBTransfer] = []
-  /// Filled by the device, in order, and not delivered yet.
+  /// Received transfers, in order, that are not delivered yet.
   @exclusivity(unchecked) var held: [USBTransfer] = []
-  /// To be sent (again) as soon as the direction is well.
+  /// Transfers to submit (again) as soon as the direction works.
   @exclusivity(unchecked) var unsent: [USBTransfer] = []
-  /// On their way to the device.
+  /// Submitted transfers to the device.
   @exclusivity(unchecked) var writers: [USBTransfer] = []
-  /// Sent, and to be used again.
+  /// Completed transfers whose memory can be reused.
   @exclusivity(unchecked) var spare: [USBTransfer] = []
-  /// How many bytes were taken and have not reached the device.
+  /// How many bytes were accepted and have not reached the device.
   @exclusivity(unchecked) var outstanding = 0
-  /// How many of them never will.
+  /// How many of those will never reach it.
   @exclusivity(unchecked) var lost = 0
   @exclusivity(unchecked) var end: ChannelEnd?
   /// What the device sent before the channel was made.
@@ -86,7 +86,8 @@ public final class USBChannel: Channel {
   @exclusivity(unchecked) private var nextOrder = 0
   private var closer: LoopTimer?
 
-  /// A channel whose owner keeps it until it is `idle`, because libusb holds pointers to what is in flight.
+  /// Creates a channel. Its owner must keep it until it is `idle`, because libusb holds pointers to its transfers in
+  /// flight.
   init(
     _ place: Place, by calls: BlockingUSBCalls, early: [UInt8] = [], on loop: any PollingLoop,
     idle: @escaping (USBChannel, AbandonedTransfers) -> Void
@@ -99,7 +100,7 @@ public final class USBChannel: Channel {
     isOpen = !place.isNative
   }
 
-  /// The endpoints of a native transport are there, or cannot be had.
+  /// The endpoints of a native transport exist now, or cannot be used.
   func opened(_ result: Result<Void, USBHostError>) {
     isOpen = true
     if case .failure(let error) = result { fail(error == .gone ? Self.unplugged : .failed("\(error)")) }
@@ -137,7 +138,7 @@ public final class USBChannel: Channel {
     if !early.isEmpty || end != nil { deliverLater() }
   }
 
-  /// Gives the bytes to the kernel as one transfer.
+  /// Submits the bytes as one transfer.
   public func send(_ bytes: RawSpan) -> Int {
     loop.preconditionCurrent()
     switch state {
@@ -168,16 +169,16 @@ public final class USBChannel: Channel {
     return count
   }
 
-  /// What the device has not taken, and what it never will.
+  /// The bytes that the device has not read yet, and those that it never will.
   public var undelivered: Int { outstanding + lost }
 
-  /// Leaves the device's transfers unanswered once those in flight are filled.
+  /// Receives no more once the transfers in flight are full.
   public func pauseReading() {
     loop.preconditionCurrent()
     isPaused = true
   }
 
-  /// Goes on.
+  /// Continues to receive.
   public func resumeReading() {
     loop.preconditionCurrent()
     guard isPaused else { return }
@@ -199,7 +200,7 @@ public final class USBChannel: Channel {
 
   // MARK: - Reading
 
-  /// Puts every reader that is idle to work.
+  /// Submits every idle read transfer.
   func read() {
     guard isOpen, case .started = state, end == nil, incoming.isHealthy else { return }
     if incoming.inFlight + held.count == readers.count { return }
@@ -226,7 +227,7 @@ public final class USBChannel: Channel {
 
   // MARK: - Writing
 
-  /// Gives the kernel everything that waits.
+  /// Submits all waiting transfers.
   func write() {
     guard isOpen, end == nil, idle != nil, outgoing.isHealthy else { return }
     while let first = unsent.first {
@@ -238,7 +239,7 @@ public final class USBChannel: Channel {
     }
   }
 
-  /// A transfer has been taken by the device, or is not to be sent any more.
+  /// The device has read a transfer, or it will not be sent any more.
   func sent(_ transfer: USBTransfer, _ count: Int) {
     outstanding -= count
     if spare.count < 4 { spare.append(transfer) }
@@ -261,13 +262,13 @@ public final class USBChannel: Channel {
 
   static let unplugged = ChannelEnd.lost("the accessory was unplugged")
 
-  /// The device's descriptor hung up. Transfers in flight will return with what they received, and report it
-  /// themselves.
+  /// The device's descriptor hung up. Transfers in flight will return with the bytes that they received, and report the
+  /// unplugging themselves.
   func deviceHungUp() {
     if incoming.inFlight == 0, outgoing.inFlight == 0 { fail(Self.unplugged) }
   }
 
-  /// Remembers the first reason; the handler hears of it in a later turn.
+  /// Remembers the first reason; the handler is notified in a later turn.
   func fail(_ reason: ChannelEnd) {
     guard end == nil else { return }
     end = reason
@@ -279,7 +280,7 @@ public final class USBChannel: Channel {
     loop.schedule(after: .zero) { [weak self] in self?.deliver() }
   }
 
-  /// Tells of the end, once nothing is left to be delivered.
+  /// Reports the end once everything was delivered.
   private func tellEnd() {
     guard let end else { return }
     switch state {
@@ -299,21 +300,21 @@ public final class USBChannel: Channel {
     for writer in writers { writer.cancel() }
   }
 
-  /// Ends: nothing is to be sent any more, and nobody hears.
+  /// Ends: nothing is sent any more, and the handler is released.
   func over() {
     state = .over
     closer?.cancel()
     closer = nil
-    // The device goes on being used.
+    // Other channels still use the device.
     if place.isNative { cancelAll() }
     giveBackIfIdle()
   }
 
-  /// Lets go, in a later turn, because a handler may have closed the channel while it still reads from a transfer's
-  /// buffer.
+  /// Releases the transfers, in a later turn, because a handler may have closed the channel while it still reads from a
+  /// transfer's buffer.
   ///
-  /// What the main channel has in flight is taken back by the thread that gives the device back: the kernel lets nobody
-  /// else use a device while it takes a transfer back, and behind USB/IP it asks another machine for each.
+  /// The thread that releases the device cancels the transfers of the main channel: cancelling blocks all other use of
+  /// the device in the kernel, and behind USB/IP each cancellation asks another machine.
   func giveBackIfIdle() {
     guard case .over = state, isOpen, !place.isNative || incoming.inFlight == 0 && outgoing.inFlight == 0 else {
       return

@@ -13,9 +13,9 @@ import Glibc
 /// try devices.start()          // reports what is there already before it returns
 /// ```
 public final class USBDevices: DescriptorHandler {
-  /// What happened on USB.
+  /// A change on USB.
   public enum Change: Equatable, Sendable {
-    /// An accessory was plugged in, or a device that is nearly one.
+    /// An accessory was plugged in, or a device that is almost one.
     case arrived(USBAccessory)
     /// Something about it has changed; the second value is the device before the change.
     case changed(USBAccessory, from: USBAccessory)
@@ -37,7 +37,7 @@ public final class USBDevices: DescriptorHandler {
 
   deinit { stop() }
 
-  /// What is plugged in now, in the order of the ports.
+  /// The devices that are plugged in now, in the order of the ports.
   public var accessories: [USBAccessory] { known.values.sorted { $0.path < $1.path } }
 
   /// Starts, and reports everything that is there already.
@@ -74,7 +74,7 @@ public final class USBDevices: DescriptorHandler {
     udev = nil
   }
 
-  /// What is plugged in now, without watching.
+  /// The devices that are plugged in now, without watching.
   ///
   /// - Throws: ``USBHostError`` when libudev cannot be used.
   public static func look() throws(USBHostError) -> [USBAccessory] {
@@ -117,7 +117,8 @@ public final class USBDevices: DescriptorHandler {
   }
 
   private func note(_ accessory: USBAccessory) {
-    // Another number at the same port is another attachment whose departure was missed.
+    // A different number at the same port: the device was unplugged and plugged in again, and the unplugging was
+    // missed.
     if let before = known[accessory.path], before.number != accessory.number { forget(accessory.path) }
     switch known.updateValue(accessory, forKey: accessory.path) {
     case nil: hear(.arrived(accessory))

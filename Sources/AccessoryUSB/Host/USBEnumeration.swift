@@ -2,12 +2,12 @@ import AccessoryCore
 import CUdev
 import Glibc
 
-/// Reads from sysfs what there is on USB.
+/// Reads from sysfs which devices are on USB.
 enum USBEnumeration {
-  /// No device has more configurations than fit; what is longer lies.
+  /// The most bytes of descriptors to read; a longer file is wrong.
   private static let longestDescriptors = 256 * 1024
 
-  /// Every accessory and near miss.
+  /// Every accessory, and every device that is almost one.
   static func scan(_ udev: OpaquePointer) -> [USBAccessory] {
     guard let enumeration = udev_enumerate_new(udev) else { return [] }
     defer { udev_enumerate_unref(enumeration) }
@@ -26,7 +26,7 @@ enum USBEnumeration {
     return found
   }
 
-  /// What is plugged in at a place in sysfs now: a monitor tells what was true when its event was made. Blocks.
+  /// The device at a path in sysfs now; the event of a monitor may be outdated. Blocks.
   static func accessory(at path: String) -> USBAccessory? {
     guard let udev = udev_new() else { return nil }
     defer { udev_unref(udev) }
@@ -35,7 +35,7 @@ enum USBEnumeration {
     return accessory(device)
   }
 
-  /// The device as an accessory or a near miss; nil when it is something else, or half gone already.
+  /// The device as an accessory, or as almost one; nil when it is something else, or already half removed.
   static func accessory(_ device: OpaquePointer) -> USBAccessory? {
     func attribute(_ name: String) -> String? {
       udev_device_get_sysattr_value(device, name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
@@ -75,7 +75,7 @@ enum USBEnumeration {
 
   private static func obstacle(_ node: String, driver: String?) -> USBHostError? {
     if access(node, R_OK | W_OK) != 0, errno == EACCES || errno == EPERM { return .noPermission(node: node) }
-    // The kernel's name for an interface that a program has claimed.
+    // The driver name of the kernel for an interface that a program has claimed.
     return driver == "usbfs" ? .claimed : nil
   }
 

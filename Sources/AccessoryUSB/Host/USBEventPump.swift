@@ -2,9 +2,9 @@ import AccessoryCore
 import CLibUSB
 import Glibc
 
-/// Lets libusb work on a loop: watches the descriptors of one context and handles its events when one of them is ready.
+/// Runs libusb on a loop: watches the descriptors of one context, and handles its events when one of them is ready.
 ///
-/// No thread waits for libusb. A descriptor that epoll refuses (umockdev's stand-ins) is asked by the loop every
+/// No thread waits for libusb. The loop polls a descriptor that epoll refuses (such as those of umockdev) once a
 /// millisecond.
 final class USBEventPump: DescriptorHandler {
   private let context: OpaquePointer
@@ -13,8 +13,8 @@ final class USBEventPump: DescriptorHandler {
   private let handled: () -> Void
   private let hungUp: () -> Void
 
-  /// Begins. `handled` is called after each round, outside of libusb; `hungUp` after a round in which the device's descriptor
-  /// hung up.
+  /// Starts. `handled` is called after each round, outside of libusb; `hungUp` after a round in which the device's
+  /// descriptor hung up.
   init(
     _ context: OpaquePointer, on loop: any PollingLoop, handled: @escaping () -> Void, hungUp: @escaping () -> Void
   ) throws {
@@ -42,7 +42,7 @@ final class USBEventPump: DescriptorHandler {
       }, this)
   }
 
-  /// Ends. After it another thread may use the context.
+  /// Stops. After this call another thread may use the context.
   func stop() {
     libusb_set_pollfd_notifiers(context, nil, nil, nil)
     for watch in watches.values { watch.cancel() }

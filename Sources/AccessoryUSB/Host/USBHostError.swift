@@ -9,12 +9,12 @@ public enum USBHostError: Error, Equatable, Sendable {
   case claimed
   /// The device was unplugged meanwhile.
   case gone
-  /// The device is not quite an accessory; the text says what is missing.
+  /// The device is almost an accessory; the text says what is missing.
   case nearMiss(String)
   /// libusb or the kernel refused something else.
   case refused(String, reason: String)
 
-  /// What a code of libusb means, at the call that gave it.
+  /// The error for a code that a call of libusb returned.
   init(_ code: Int32, at call: String, node: String) {
     switch code {
     case LIBUSB_ERROR_ACCESS.rawValue: self = .noPermission(node: node)
@@ -24,7 +24,7 @@ public enum USBHostError: Error, Equatable, Sendable {
     }
   }
 
-  /// What a failed open of the node means.
+  /// The error for a device file that could not be opened.
   init(openingErrno code: Int32, node: String) {
     switch code {
     case EACCES, EPERM: self = .noPermission(node: node)
@@ -58,7 +58,7 @@ extension USBHostError: CustomStringConvertible {
 
 /// The udev rule that lets an ordinary user open accessories, as `Scripts/udev/70-easim.rules` has it.
 public enum USBRule {
-  /// Where it belongs.
+  /// The path where the rule is installed.
   public static let path = "/etc/udev/rules.d/70-easim.rules"
 
   /// The rule itself, one line.
@@ -66,7 +66,7 @@ public enum USBRule {
     #"SUBSYSTEM=="usb", ENV{DEVTYPE}=="usb_device", ENV{ID_USB_INTERFACES}=="*:fff000:*", GROUP="plugdev", "#
     + #"MODE="0660", TAG+="uaccess""#
 
-  /// What installs it, to be pasted into a shell.
+  /// The command that installs it, to paste into a shell.
   public static let installCommand =
     "echo '\(text)' | sudo tee \(path) && sudo udevadm control --reload && sudo udevadm trigger --subsystem-match=usb"
 }

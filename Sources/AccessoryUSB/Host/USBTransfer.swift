@@ -1,11 +1,11 @@
 import CLibUSB
 import Glibc
 
-/// One bulk transfer with its buffer, used again and again.
+/// One bulk transfer with its buffer, reused many times.
 ///
-/// While it is in flight libusb holds a pointer to it that keeps nothing alive: its owner keeps it until it is back.
+/// While it is in flight, libusb holds an unmanaged pointer to it, so its owner must keep it until it has returned.
 final class USBTransfer {
-  /// What came back.
+  /// The result of a transfer.
   enum Outcome: Equatable {
     case done
     case cancelled
@@ -21,13 +21,13 @@ final class USBTransfer {
   private let buffer: UnsafeMutableRawBufferPointer
   private let handle: OpaquePointer
   private let endpoint: UInt8
-  /// Hears when it is back; nil once nobody wants to know.
+  /// Called when it has returned; nil when its result is not needed any more.
   var ended: ((USBTransfer) -> Void)?
-  // Not checked for overlapping access: whoever has a transfer has it alone, and these are plain values.
+  // Not checked for overlapping access: a transfer has one owner, and these are plain values.
   @exclusivity(unchecked) private(set) var isInFlight = false
   /// The part of the buffer that is, or was, to be transferred.
   @exclusivity(unchecked) private var range = 0..<0
-  /// Where it stands among those of its direction.
+  /// Its number among the transfers of its direction.
   var order = 0
 
   init(
@@ -47,10 +47,10 @@ final class USBTransfer {
     buffer.deallocate()
   }
 
-  /// Whether it brings bytes in.
+  /// Whether it receives bytes.
   var isIncoming: Bool { endpoint & UInt8(LIBUSB_ENDPOINT_IN.rawValue) != 0 }
 
-  /// What was received, or is still to be sent.
+  /// The bytes that were received, or are still to be sent.
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: buffer[range]) }
 
   /// Puts bytes to send into the buffer.
@@ -62,15 +62,15 @@ final class USBTransfer {
   /// Makes the whole buffer ready to receive.
   func empty() { range = 0..<buffer.count }
 
-  /// Steps over what the device took before it stopped.
+  /// Skips the bytes that the device read before it stopped.
   func advance() { range = range.lowerBound + min(range.count, Int(raw.pointee.actual_length))..<range.upperBound }
 
-  /// Keeps what arrived alone.
+  /// Keeps only the bytes that arrived.
   func keepReceived() { range = 0..<min(buffer.count, max(0, Int(raw.pointee.actual_length))) }
 
-  /// Gives it to the kernel; a code of libusb.
+  /// Submits it, and returns a code of libusb.
   ///
-  /// - Parameter endsWithZero: whether an empty packet follows, so that the device knows that the transfer is over.
+  /// - Parameter endsWithZero: whether an empty packet follows, so that the device knows that the transfer is complete.
   func submit(endsWithZero: Bool) -> Int32 {
     let start = buffer.baseAddress.map { ($0 + range.lowerBound).assumingMemoryBound(to: UInt8.self) }
     libusb_fill_bulk_transfer(
@@ -86,7 +86,7 @@ final class USBTransfer {
     return code
   }
 
-  /// Takes it back from the kernel, and waits until whoever controls the bus has let go of it. Then it comes back.
+  /// Cancels it, and waits until the host controller has released it. Then it returns.
   func cancel() {
     if isInFlight { libusb_cancel_transfer(raw) }
   }
@@ -110,18 +110,18 @@ final class USBTransfer {
   }
 }
 
-/// Transfers that nobody wants any more, some of them still in flight.
+/// Transfers that are not needed any more, some of them still in flight.
 final class AbandonedTransfers: @unchecked Sendable {
   private var transfers: [USBTransfer]
 
-  /// Takes them over from a loop, which lets go of its own references.
+  /// Takes them over from a loop, which releases its own references.
   init(_ transfers: [USBTransfer]) {
     self.transfers = transfers
     for transfer in transfers { transfer.ended = nil }
   }
 
-  /// Takes back from the kernel what is in flight, and frees them all: libusb looks at the device and its context when it
-  /// frees one, so this comes before the device is given back. Blocks.
+  /// Cancels the transfers in flight, and frees all of them. This must be done before the device is released, because
+  /// libusb uses the device and its context when it frees a transfer. Blocks.
   func takeBack(_ context: OpaquePointer) {
     for transfer in transfers { transfer.cancel() }
     while transfers.contains(where: \.isInFlight) {

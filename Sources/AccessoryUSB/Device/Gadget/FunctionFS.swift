@@ -1,11 +1,11 @@
 import CLinux
 import Glibc
 
-/// The files of one FunctionFS: endpoint 0, on which a program says what the function is and hears what the host does, and
-/// one file for each endpoint.
+/// The files of one FunctionFS: endpoint 0, on which a program describes the function and reads events of the host, and
+/// one file for each other endpoint.
 ///
-/// It is mounted in no place, so it goes with the last of its files: also when this process is killed, upon which the
-/// kernel takes the gadget from its controller by itself.
+/// It is not mounted in a directory, so it disappears with the last of its files. When this process is killed, the
+/// kernel therefore unbinds the gadget by itself.
 final class FunctionFS {
   /// Endpoint 0. It can be polled.
   let control: Int32
@@ -13,7 +13,7 @@ final class FunctionFS {
   let endpoints: [Int32]
   private var isClosed = false
 
-  /// Mounts `instance`, which a gadget's function has made, and tells it what the accessory is.
+  /// Mounts `instance`, which a gadget's function has created, and describes the accessory to it.
   init(instance: String, _ shape: USBAccessoryShape) throws(GadgetError) {
     let folder = clinux_mount_functionfs(instance)
     guard folder >= 0 else {
@@ -46,7 +46,7 @@ final class FunctionFS {
     if !isClosed { close() }
   }
 
-  /// Closes every file. The last use of it.
+  /// Closes every file. Must be the last call.
   func close() {
     isClosed = true
     Glibc.close(control)
@@ -59,16 +59,16 @@ final class FunctionFS {
     return file
   }
 
-  /// What the host did since the last time; nothing when it did nothing. A setup is answered before the next call.
+  /// The events since the last call, perhaps none. Answer a setup before the next call.
   ///
-  /// - Throws: when endpoint 0 has nothing to say ever again.
+  /// - Throws: when endpoint 0 will never report an event again.
   func events() throws(GadgetError) -> [FunctionFSEvent] {
     var bytes = [UInt8](repeating: 0, count: 4 * FunctionFSEvent.size)
     while true {
       let count = read(control, &bytes, bytes.count)
       if count >= 0 { return FunctionFSEvent.read(bytes[..<count]) }
       switch errno {
-      // A setup that the host has given up meanwhile says so once.
+      // When the host has given up a setup meanwhile, the kernel reports that once.
       case EINTR, EIDRM: continue
       case EAGAIN: return []
       default: throw GadgetError("read endpoint 0 of FunctionFS", code: errno)
@@ -76,10 +76,10 @@ final class FunctionFS {
     }
   }
 
-  /// Answers the setup that was told last. A host that has given it up hears nothing, and that is all.
+  /// Answers the last setup. If the host has given it up, the answer is dropped.
   ///
-  /// A data stage waits in this call until the host has taken it, so an accessory should answer few requests with data;
-  /// none of those that come here is, today.
+  /// This call blocks until the host has read a data stage, so an accessory should answer few requests with data;
+  /// today's requests have none.
   func reply(_ reply: GadgetControl.Reply) {
     switch reply {
     case .data(let bytes): _ = write(control, bytes, bytes.count)
@@ -88,7 +88,7 @@ final class FunctionFS {
     }
   }
 
-  /// The packet size of the bulk endpoints at the speed that the host gave the device.
+  /// The packet size of the bulk endpoints at the current speed of the device.
   var packetSize: Int? {
     let size = clinux_functionfs_packet_size(endpoints[0])
     return size > 0 ? Int(size) : nil

@@ -1,8 +1,8 @@
-/// What is written to a FunctionFS's endpoint 0 before anything else: the descriptors of each speed, then the strings.
-/// All numbers are little-endian.
+/// What must be written to endpoint 0 of FunctionFS first: the descriptors for each speed, then the strings. All
+/// numbers are little-endian.
 ///
-/// FunctionFS gives numbers of its own to interfaces, strings and endpoints when it is bound: those that stand here only
-/// say which belong together. An endpoint's file is named by its place in the descriptors: ep1, ep2, …
+/// FunctionFS assigns its own numbers to interfaces, strings and endpoints when it is bound. The numbers here only show
+/// which of them belong together. The files of the endpoints are named by their order in the descriptors: ep1, ep2, …
 enum FunctionFSImage {
   private static let descriptorsMagic: UInt32 = 3
   private static let stringsMagic: UInt32 = 2
@@ -10,13 +10,13 @@ enum FunctionFSImage {
   private enum Flags {
     static let fullSpeed: UInt32 = 1
     static let highSpeed: UInt32 = 2
-    /// Requests to the whole device that the kernel does not answer itself come here, …
+    /// The kernel passes on requests to the whole device that it does not answer itself, …
     static let everyRequest: UInt32 = 64
-    /// … before the host has chosen the configuration, too.
+    /// … also before the host has selected the configuration.
     static let beforeConfiguration: UInt32 = 128
   }
 
-  /// The descriptors, for both speeds: the host's port may allow no more than full speed.
+  /// The descriptors for both speeds, because the host's port may only support full speed.
   static func descriptors(_ shape: USBAccessoryShape) -> [UInt8] {
     let speeds = [USBSpeed.full, .high].map { shape.interfaces(at: $0) }
     let counts = speeds.map { $0.reduce(0) { $0 + 1 + $1.endpoints.count } }
@@ -29,7 +29,7 @@ enum FunctionFSImage {
     return head.flatMap(\.littleEndianBytes) + body
   }
 
-  /// The strings that interfaces are named by, in English (United States).
+  /// The names of the interfaces, in English (United States).
   static func strings(_ shape: USBAccessoryShape) -> [UInt8] {
     let names = interfaceNames(shape)
     var body: [UInt8] = names.isEmpty ? [] : [0x09, 0x04]
@@ -38,8 +38,8 @@ enum FunctionFSImage {
     return head.flatMap(\.littleEndianBytes) + body
   }
 
-  /// The numbers of the strings that name interfaces, each once: their place here, from 1, is what FunctionFS knows them
-  /// by.
+  /// The numbers of the names of interfaces, each once. FunctionFS identifies a string by its place here, counted from
+  /// 1.
   private static func interfaceNames(_ shape: USBAccessoryShape) -> [UInt8] {
     shape.interfaces(at: shape.speed).map(\.nameIndex).reduce(into: []) { names, name in
       if name != 0, !names.contains(name) { names.append(name) }

@@ -1,31 +1,31 @@
 import AccessoryCore
 import Glibc
 
-/// A simulated accessory on a device port of this machine: a gadget in configfs whose one function is this program, by
-/// FunctionFS.
+/// A simulated accessory on this machine's device port: a gadget in configfs with one function, which this program
+/// provides through FunctionFS.
 ///
-/// It is made at once and belongs to no controller until it is plugged in, which gives it to one. It is removed when it
-/// is let go. What a killed process leaves is found by ``GadgetSystem/sweep(isRunning:)``.
+/// `init` creates the gadget; plugging in binds it to a controller; releasing the object removes it.
+/// ``GadgetSystem/sweep(isRunning:)`` removes the gadgets of killed processes.
 ///
 /// ```swift
 /// let gadget = try Gadget(shape, controller: "fe980000.usb", owner: owner, number: 1, on: loop) { print($0) }
 /// try gadget.plugIn { news in … }
 /// ```
 public final class Gadget {
-  /// What comes of being plugged in.
+  /// What happens while the gadget is plugged in.
   public enum News {
     /// A host began to use the accessory.
     case cable(Cable)
-    /// The gadget was taken from its controller, by somebody else or because that is gone.
+    /// The gadget was unbound from its controller, by another program or because the controller is gone.
     case lost(String)
   }
 
-  /// How long an accessory that closed its cable is away before it is there again: longer than any host needs to see it.
+  /// How long an accessory stays unplugged after it closed its cable: long enough for every host to notice.
   private static let absence = Duration.milliseconds(300)
-  /// How long what it had sent may take to go out when it is unplugged.
+  /// How long the last bytes may take to be sent before unplugging.
   private static let patience = Duration.milliseconds(200)
 
-  /// The controller that it is given to.
+  /// The controller that it is bound to.
   public let controller: String
   private let system: GadgetSystem
   private let folder: GadgetFolder
@@ -40,12 +40,12 @@ public final class Gadget {
   private var hear: ((News) -> Void)?
   private var isBound = false
 
-  /// Makes a gadget.
+  /// Creates a gadget.
   ///
   /// - Parameters:
-  ///   - controller: its name in /sys/class/udc; the only one, when left out.
+  ///   - controller: its name in /sys/class/udc; by default the only one.
   ///   - number: tells the gadgets of one process apart.
-  ///   - report: hears what is not as it should be and hinders nothing, in sentences.
+  ///   - report: called with warnings, as sentences.
   public init(
     _ shape: USBAccessoryShape, controller: String?, owner: GadgetOwner, number: Int,
     system: GadgetSystem = GadgetSystem(), on loop: any PollingLoop, report: @escaping (String) -> Void
@@ -95,9 +95,9 @@ public final class Gadget {
     folder.remove()
   }
 
-  // MARK: The plug
+  // MARK: Plugging in and unplugging
 
-  /// Gives it to its controller.
+  /// Binds it to its controller.
   public func plugIn(_ hear: @escaping (News) -> Void) throws(GadgetError) {
     precondition(self.hear == nil, "a gadget is plugged in once")
     timer?.cancel()
@@ -106,7 +106,7 @@ public final class Gadget {
     self.hear = hear
   }
 
-  /// Takes it from its controller. What was sent last gets a moment to go out.
+  /// Unbinds it from its controller, after a moment in which the last bytes are sent.
   public func unplug() {
     hear = nil
     guard isBound, endpoints?.isLeaving == true else {
@@ -136,7 +136,7 @@ public final class Gadget {
     endpoints?.stop(.lost("unplugged"))
   }
 
-  /// A closed cable: its last bytes have had their time, or the absence that follows it is over.
+  /// Called after a cable was closed: its last bytes had time to be sent, or the unplugged time that follows is over.
   private func timeCame() {
     if isBound { return leave() }
     guard let hear else { return }
@@ -146,7 +146,7 @@ public final class Gadget {
     }
   }
 
-  /// Unplugs after a cable was closed, and comes again if the accessory is still plugged in.
+  /// Unplugs after a cable was closed, and plugs in again if the accessory is still plugged in.
   private func leave() {
     unbind()
     if hear == nil { timer?.cancel() } else { timer?.arm(at: loop.now + Self.absence) }
@@ -164,7 +164,7 @@ public final class Gadget {
     }
   }
 
-  /// Endpoint 0 may have something to say.
+  /// Endpoint 0 may have events.
   private func takeEvents() {
     do throws(GadgetError) {
       while watch != nil {
@@ -182,7 +182,7 @@ public final class Gadget {
     let (reply, effect) = control.handle(event)
     if let reply { functions.reply(reply) }
     switch effect {
-    // An interface of native transport has two alternate settings, and FunctionFS gives none but the first.
+    // A native transport needs two alternate settings, and FunctionFS has only the first.
     case .nothing, .chosen, .haltCleared: break
     case .restarted: endpoints?.begin(packetSize: functions.packetSize ?? 512)
     case .stopped: endpoints?.stop(.closedByPeer)
@@ -201,8 +201,8 @@ public final class Gadget {
   }
 }
 
-/// Hears that endpoint 0 has something to say. The loop holds it, and it does not hold the gadget, which is removed by
-/// being let go.
+/// Called when endpoint 0 has events. The loop retains this object and not the gadget, because releasing the gadget
+/// removes it.
 private final class ControlEar: DescriptorHandler {
   private let hear: () -> Void
 

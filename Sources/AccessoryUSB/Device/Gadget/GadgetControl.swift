@@ -1,25 +1,25 @@
 /// One event as FunctionFS tells it on endpoint 0: twelve bytes, a setup packet or nothing, then the kind.
 enum FunctionFSEvent: Equatable {
-  /// The gadget got its controller.
+  /// The gadget was bound to its controller.
   case bind
-  /// It lost it.
+  /// It was unbound.
   case unbind
-  /// The host chose the configuration or the alternate setting: endpoints can be used, and begin anew.
+  /// The host selected the configuration or the alternate setting: endpoints can be used, and start again.
   case enable
-  /// The host chose no configuration, reset the device or left: endpoints are gone.
+  /// The host selected configuration 0, reset the device or left: the endpoints no longer exist.
   case disable
   /// A request that the kernel does not answer itself.
   case setup(ControlEndpoint.Setup)
-  /// The bus sleeps.
+  /// The bus was suspended.
   case suspend
-  /// The bus has awoken.
+  /// The bus was resumed.
   case resume
   /// A kind that this program does not know.
   case unknown(UInt8)
 
   static let size = 12
 
-  /// The events in what was read; a piece at the end is none.
+  /// The events in the bytes that were read; an incomplete one at the end is ignored.
   static func read(_ bytes: ArraySlice<UInt8>) -> [Self] {
     stride(from: bytes.startIndex, through: bytes.endIndex - size, by: size).map { at in
       switch bytes[at + 8] {
@@ -36,22 +36,23 @@ enum FunctionFSEvent: Equatable {
   }
 }
 
-/// What a simulated accessory makes of the events of its endpoint 0.
+/// Turns the events of endpoint 0 into the behaviour of a simulated accessory.
 ///
-/// The kernel answers what every device answers (descriptors, addresses, configurations, halts), tells that it did, and
-/// hands on the rest. Both reach the one ``ControlEndpoint`` that a device on USB/IP has, so that the two answer alike:
-/// what the kernel has answered goes in as the request that the host must have made.
+/// The kernel answers standard requests (descriptors, addresses, configurations, halts) and only reports them; it
+/// passes on all others. Both are given to the same ``ControlEndpoint`` that a device on USB/IP has, so that both kinds
+/// of devices behave alike. For a request that the kernel has answered, the request that the host must have sent is
+/// reconstructed.
 ///
-/// The kernel keeps few events and forgets those that a later one makes void: an `enable` may stand for a `disable` and
-/// an `enable`, and one `unbind` for whatever was before. So every event is right in every state.
+/// The kernel keeps few events and drops those that a later one makes obsolete: an `enable` may stand for a `disable`
+/// and an `enable`, and one `unbind` for everything before it. So every event is valid in every state.
 struct GadgetControl {
   /// How a setup packet is answered on the file of endpoint 0.
   enum Reply: Equatable {
     /// Written, as the data stage.
     case data([UInt8])
-    /// An empty read, which ends a request without a data stage.
+    /// An empty read, which completes a request without a data stage.
     case done
-    /// Reading where the host reads, or writing where it writes: how FunctionFS is told to stall.
+    /// A read where the host reads, or a write where it writes: this makes FunctionFS stall.
     case stall(hostReads: Bool)
   }
 
@@ -84,7 +85,7 @@ struct GadgetControl {
   private mutating func answer(_ told: ControlEndpoint.Setup) -> (reply: Reply?, effect: ControlEndpoint.Effect) {
     var setup = told
     if setup.type & 0x1F == 2 {
-      // Told of an endpoint, FunctionFS puts the number of its file where the host put its address.
+      // In a request to an endpoint, FunctionFS replaces the address of the endpoint by the number of its file.
       let place = Int(setup.index) - 1
       setup.index = addresses.indices.contains(place) ? UInt16(addresses[place]) : 0
     }

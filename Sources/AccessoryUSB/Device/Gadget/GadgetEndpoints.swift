@@ -1,23 +1,25 @@
 import AccessoryCore
 import Glibc
 
-/// The bulk endpoints of a gadget: joins transfers to the channel that the accessory has.
+/// The bulk endpoints of a gadget: connects their transfers with the accessory's channel.
 ///
-/// States as the wire shows them: off (the host has not configured the device), waiting (it has, and no program of it
-/// moves anything), carrying a cable, leaving (the accessory has closed it, and its last bytes go out), spent.
+/// States, as they show on the wire: off (the host has not configured the device), waiting (it has, but no program
+/// transfers anything), carrying a cable, leaving (the accessory has closed the cable, and its last bytes are being
+/// sent), ended.
 ///
-/// A cable begins with the first bulk transfer after the host chose the configuration or the alternate setting, as with
-/// USB/IP. What the host writes shows by itself; that it reads shows by transfers of no bytes, which are laid out before
-/// anything else and end when the host asks for them. It takes two: a controller may swallow the first, having room for it.
+/// A cable begins with the first bulk transfer after the host selected the configuration or the alternate setting, as
+/// with USB/IP. A write of the host is seen at once. A read of the host is detected by empty transfers (probes), which
+/// are queued before anything else and complete when the host reads. Two are needed, because a controller's buffer may
+/// swallow the first.
 ///
-/// Reads are of one packet: a longer one would wait for the packets that fill it, since not every host says with an
-/// empty packet that a full one was the last. A write that is a multiple of the packet size is followed by an empty one,
-/// so that each `send` is one transfer to the host.
+/// Each read is one packet: a longer read would wait for more packets, since not every host marks the end of a transfer
+/// of full packets with an empty one. A write whose size is a multiple of the packet size is followed by an empty
+/// packet, so that each `send` is one transfer for the host.
 ///
-/// USB does not tell a device that a program of the host has ended. So after a time of silence empty transfers are laid out
-/// again, and a host that asks for nothing as long once more is gone; while the bus sleeps that is not asked.
+/// USB does not tell a device that a host program has ended. So after a time of silence the probes are queued again,
+/// and a host that reads none of them for as long again is considered gone; not while the bus is suspended.
 ///
-/// Each choice of the host is a generation, and what belongs to an older one is neither delivered nor sent.
+/// Each selection by the host starts a generation. Bytes of an older generation are neither delivered nor sent.
 final class GadgetEndpoints: BulkCarrier, TransferHandler {
   private enum State {
     case off
@@ -27,18 +29,18 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     case spent
   }
 
-  /// What becomes of a cable, for the gadget.
+  /// What happens to a cable, for the gadget.
   enum News {
     /// The host began to use the accessory.
     case cable(Cable)
-    /// The accessory closed its cable, and what it had sent has gone.
+    /// The accessory closed its cable, and its last bytes were sent.
     case closed
-    /// A transfer cannot be made.
+    /// A transfer failed.
     case failed(String)
   }
 
   private static let probeCount = 2
-  /// How long nothing may go to the host before it is asked whether it still reads, and how long it may take over it.
+  /// How long the host may read nothing before probes are queued, and how long it then has to read one.
   static let silence = Duration.seconds(5)
 
   private let queue: any TransferQueue
@@ -49,20 +51,20 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   private var state = State.off
   private var generation = 0
   private var packetSize = 512
-  /// What the host wrote and the accessory does not take yet; no more than the reads of one round.
+  /// Bytes that the host wrote and the accessory does not accept yet; at most the reads of one round.
   private var arrived: [UInt8] = []
   private var readsUnderWay = 0
   private var writesUnderWay = 0
-  /// What was taken from the channel and finds no room.
+  /// Bytes that were taken from the channel and found no room.
   private var held: (bytes: ArraySlice<UInt8>, endsTransfer: Bool)?
-  /// Empty packets to be written before anything else: what ends a transfer of full packets, or the probes.
+  /// Empty packets to write before anything else: the end of a transfer of full packets, or probes.
   private var emptyPacketsOwed = 0
-  /// How many probes the host has not asked for.
+  /// How many probes the host has not read.
   private var probes = 0
   private var quiet: LoopTimer?
-  /// Whether the host has asked for something since the timer was looked at last.
+  /// Whether the host has read since the last time the timer fired.
   private var hasRead = false
-  /// Whether the bus sleeps, so that the host asks for nothing.
+  /// Whether the bus is suspended, so that the host reads nothing.
   var isAsleep = false
 
   init(
@@ -81,9 +83,9 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     quiet?.cancel()
   }
 
-  // MARK: What the host and the gadget do
+  // MARK: Events of the host and the gadget
 
-  /// The host chose the configuration or the alternate setting.
+  /// The host selected the configuration or the alternate setting.
   func begin(packetSize: Int) {
     stop(.closedByPeer)
     isAsleep = false
@@ -98,7 +100,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     work()
   }
 
-  /// The endpoints are gone, or begin anew.
+  /// The endpoints no longer exist, or start again.
   func stop(_ end: ChannelEnd) {
     let before = state
     state = .off
@@ -110,7 +112,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     if case .carrying(let pipe) = before { pipe.end(end) }
   }
 
-  /// Whether bytes of a closed cable are still on their way.
+  /// Whether bytes of a closed cable are still being sent.
   var isLeaving: Bool {
     if case .leaving = state { true } else { false }
   }
@@ -171,7 +173,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   private func readMore() {
     switch state {
     case .waiting: break
-    // An accessory that does not take bytes: the host's transfers wait on the bus.
+    // While the accessory accepts no bytes, the host's transfers wait on the bus.
     case .carrying(let pipe): if !pipe.takesBytes { return }
     case .off, .leaving, .spent: return
     }
@@ -195,7 +197,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     }
   }
 
-  /// What is to be written next; it stays next until it is under way.
+  /// What to write next; it stays next until its write has been started.
   private func nextWrite() -> (bytes: ArraySlice<UInt8>, endsTransfer: Bool)? {
     if emptyPacketsOwed > 0 { return ([], true) }
     if let held { return held }
@@ -226,7 +228,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
 
   // MARK: The channel
 
-  /// Nothing: what is written has to live until the kernel is done with it.
+  /// Nothing: bytes must stay in memory until the kernel has written them.
   func pipe(_ pipe: BulkPipe, takes bytes: RawSpan) -> Int { 0 }
 
   func pipeHasBytes(_ pipe: BulkPipe) {
@@ -241,7 +243,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     guard case .carrying(let current) = state, current === pipe else { return }
     state = .leaving(pipe)
     arrived = []
-    // Not from within its own call.
+    // Not from within a call of its own.
     loop.schedule(after: .zero) { [weak self] in self?.work() }
   }
 }

@@ -1,13 +1,13 @@
 import AccessoryCore
 import Glibc
 
-/// Why there is no gadget, and the command that helps where there is one.
+/// Why a gadget cannot be created, with the command that fixes it where there is one.
 public enum GadgetError: Error, Equatable, Sendable {
   /// This machine has no port that can be a device.
   case noControllers
-  /// There is no such controller; these there are.
+  /// There is no such controller; the value has those that exist.
   case noController(String, existing: [String])
-  /// None was named, and these there are.
+  /// No controller was named, and there are several.
   case severalControllers([String])
   /// Another gadget has the controller.
   case taken(String, by: Holder)
@@ -15,31 +15,31 @@ public enum GadgetError: Error, Equatable, Sendable {
   case noConfigFS
   /// configfs is not mounted.
   case notMounted(String)
-  /// The kernel's part that makes gadgets is not there.
+  /// The kernel's support for gadgets is not loaded.
   case noGadgets
-  /// FunctionFS is not there.
+  /// FunctionFS is not loaded.
   case noFunctionFS
-  /// The kernel cannot mount a file system in no place.
+  /// The kernel is too old to mount a file system without a directory.
   case oldKernel
-  /// This takes root.
+  /// This needs root.
   case notRoot
   /// The kernel refused something else.
   case refused(String, code: Int32)
 
-  /// Who can have a controller.
+  /// What a controller can be bound to.
   public enum Holder: Equatable, Sendable {
     /// A gadget in configfs.
     case gadget(String)
-    /// A gadget that is a module of the kernel.
+    /// A gadget that is a kernel module.
     case module(String)
   }
 
-  /// What a failed call means.
+  /// The error for a failed system call.
   init(_ action: String, code: Int32) {
     self = code == EPERM || code == EACCES ? .notRoot : .refused(action, code: code)
   }
 
-  /// The command that mends it.
+  /// The command that fixes it.
   public var remedy: String? {
     switch self {
     case .noControllers: "sudo modprobe dummy_hcd"

@@ -1,9 +1,9 @@
 import Glibc
 
-/// One gadget in configfs: made, given to a controller and taken from it, removed.
+/// One gadget in configfs: created, bound to a controller, unbound, removed.
 struct GadgetFolder {
   let folder: SystemFolder
-  /// How a folder goes; configfs removes a folder's files with it.
+  /// Removes a folder; configfs removes the folder's files with it.
   private let removeFolder: (String) -> Int32
 
   init(_ folder: SystemFolder, removeFolder: @escaping (String) -> Int32 = { rmdir($0) }) {
@@ -11,11 +11,11 @@ struct GadgetFolder {
     self.removeFolder = removeFolder
   }
 
-  /// The controller that has it; nil when none has.
+  /// The controller that it is bound to; nil when there is none.
   var controller: String? { folder.read("UDC").flatMap { $0.isEmpty ? nil : $0 } }
 
-  /// Makes it, and says which of the newer files this kernel does not have. What was made when something fails is
-  /// removed.
+  /// Creates it, and returns which of the newer files this kernel does not have. When something fails, everything that
+  /// was created is removed.
   func make(_ layout: GadgetLayout) throws(GadgetError) -> [String] {
     guard mkdir(folder.path, 0o755) == 0 else {
       throw GadgetError("make the gadget \(folder.path)", code: errno)
@@ -32,12 +32,12 @@ struct GadgetFolder {
     return missing
   }
 
-  /// Does one step; false when the kernel lacks a file that it may lack.
+  /// Does one step. Returns false when the kernel does not have a file that is optional.
   private func perform(_ step: GadgetLayout.Step) throws(GadgetError) -> Bool {
     switch step {
     case .folder(let place):
       if mkdir(folder[place].path, 0o755) == 0 { return true }
-      // The kernel looks for the module by itself, and this is what it says when there is none.
+      // The kernel tries to load the module; this is its error when there is none.
       if errno == ENOENT, place.hasPrefix("functions/") { throw .noFunctionFS }
       throw GadgetError("make \(folder[place].path)", code: errno)
     case .file(let name, let text):
@@ -54,16 +54,16 @@ struct GadgetFolder {
     return true
   }
 
-  /// Gives it to a controller: it is plugged in. 0, or what the kernel says.
+  /// Binds it to a controller, which plugs it in. Returns 0, or the kernel's error number.
   func bind(to controller: String) -> Int32 { folder.write(controller, to: "UDC") }
 
-  /// Takes it from its controller: it is unplugged.
+  /// Unbinds it from its controller, which unplugs it.
   func unbind() {
-    // One that no controller has is an error to the kernel, and none here.
+    // The kernel reports an error when it is not bound; that is fine here.
     _ = folder.write("", to: "UDC")
   }
 
-  /// Removes it, whatever of it there is. False when something is left.
+  /// Removes all of it that exists. Returns false when something is left.
   @discardableResult
   func remove() -> Bool {
     unbind()

@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// What is made in configfs for a gadget: folders, files and a link, in the order in which the kernel wants them.
+/// What to create in configfs for a gadget: folders, files and a link, in the order that the kernel requires.
 struct GadgetLayout: Equatable {
   enum Step: Equatable {
     case folder(String)
@@ -12,7 +12,7 @@ struct GadgetLayout: Equatable {
 
   let steps: [Step]
 
-  /// The longest string that configfs takes, in bytes.
+  /// The longest string that configfs accepts, in bytes.
   static let longestString = 126
 
   init(steps: [Step]) {
@@ -36,12 +36,12 @@ struct GadgetLayout: Equatable {
     ])
   }
 
-  /// What of the accessory's strings does not fit.
+  /// The strings of the accessory that are too long.
   static func tooLong(_ shape: USBAccessoryShape) -> [String] {
     [shape.manufacturer, shape.name, shape.serial].filter { $0.utf8.count > longestString }
   }
 
-  /// As much of a text as fits, without tearing a character apart. An end of line would be the end of the string.
+  /// As much of a text as fits, cut between characters. A line break would end the string.
   private static func cut(_ text: String) -> String {
     var cut = ""
     var room = longestString

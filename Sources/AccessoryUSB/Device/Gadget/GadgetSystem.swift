@@ -1,4 +1,4 @@
-/// Where a kernel shows its gadgets and the controllers that can have one. A test has folders of its own.
+/// The folders where the kernel shows gadgets and USB device controllers. Tests use folders of their own.
 public struct GadgetSystem: Sendable {
   /// Where configfs is mounted.
   public var configfs = "/sys/kernel/config"
@@ -16,12 +16,12 @@ public struct GadgetSystem: Sendable {
   /// The names of the controllers.
   public var controllerNames: [String] { SystemFolder(path: controllers).names }
 
-  /// Whether FunctionFS is loaded. Where it is not, the kernel looks for it itself when it is asked for.
+  /// Whether FunctionFS is loaded. If not, the kernel tries to load it when it is needed.
   public var hasFunctionFS: Bool { SystemFolder(path: modules)["usb_f_fs"].exists }
 
   var gadgets: SystemFolder { SystemFolder(path: "\(configfs)/usb_gadget") }
 
-  /// The controller that a name means; the only one, when there is no name.
+  /// The controller with this name; without a name, the only one.
   public func controller(_ name: String?) throws(GadgetError) -> String {
     let names = controllerNames
     if let name {
@@ -33,7 +33,7 @@ public struct GadgetSystem: Sendable {
     return only
   }
 
-  /// Looks whether gadgets can be made here at all.
+  /// Checks whether gadgets can be created on this machine.
   public func check() throws(GadgetError) {
     if gadgets.exists { return }
     let root = SystemFolder(path: configfs)
@@ -47,12 +47,12 @@ public struct GadgetSystem: Sendable {
     throw isMounted ? .noGadgets : .notMounted(configfs)
   }
 
-  /// Looks whether another gadget has a controller.
+  /// Checks whether another gadget is bound to a controller.
   func checkFree(_ controller: String, for gadget: String) throws(GadgetError) {
     for name in gadgets.names where name != gadget {
       if GadgetFolder(gadgets[name]).controller == controller { throw .taken(controller, by: .gadget(name)) }
     }
-    // Gadgets of another kind, such as g_ether, are modules that take the first controller there is.
+    // Gadgets that are kernel modules, such as g_ether, take the first controller.
     if let driver = SystemFolder(path: controllers)[controller].read("function"), !driver.isEmpty,
       !driver.hasPrefix("configfs-gadget")
     {
@@ -61,11 +61,12 @@ public struct GadgetSystem: Sendable {
   }
 }
 
-/// The process that a gadget belongs to: it is part of the gadget's name, so that leavings can be told from what is used.
+/// The process that a gadget belongs to. It is part of the gadget's name, so that stale gadgets can be told apart from
+/// live ones.
 public struct GadgetOwner: Equatable, Sendable {
   /// The process id.
   public var pid: Int32
-  /// When it was started, since a number is used again.
+  /// When the process was started, because process ids are reused.
   public var startTime: UInt64
 
   /// The owner with these numbers.
@@ -77,7 +78,7 @@ public struct GadgetOwner: Equatable, Sendable {
   /// The name of its gadget with this number: "easim-4711-123456-1".
   func gadget(_ number: Int) -> String { "easim-\(pid)-\(startTime)-\(number)" }
 
-  /// Reads who owns a gadget; nil for one that is not easim's.
+  /// Reads the owner from a gadget's name; nil when the gadget is not easim's.
   init?(gadget name: String) {
     let parts = name.split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count == 4, parts[0] == "easim", let pid = Int32(parts[1]), pid > 0, let time = UInt64(parts[2]),
@@ -88,10 +89,10 @@ public struct GadgetOwner: Equatable, Sendable {
 }
 
 extension GadgetSystem {
-  /// Removes what processes that are gone have left, and says what. Gadgets of others are not touched, nor those whose
-  /// owner runs.
+  /// Removes the gadgets of easim processes that have ended, and returns their names. Gadgets of other programs and of
+  /// running processes are left alone.
   ///
-  /// - Parameter isRunning: whether this very process is still there.
+  /// - Parameter isRunning: whether this process still exists.
   public func sweep(isRunning: (GadgetOwner) -> Bool) -> [String] {
     sweep(isRunning: isRunning) { GadgetFolder($0) }
   }

@@ -2,21 +2,21 @@ import AccessoryCore
 import CLinux
 import Glibc
 
-/// The transfers of one pair of FunctionFS files by kernel AIO: these files cannot be polled, and a read or write that
-/// waits for the host would stop the loop. Ends arrive by an eventfd that the loop watches.
+/// The transfers of one pair of FunctionFS files, with kernel AIO: these files cannot be polled, and a read or write
+/// that blocks would stop the loop. An eventfd, which the loop watches, signals completed transfers.
 ///
-/// A transfer's memory is its own until the kernel has told its end, which it does for cancelled ones too; the context
-/// is ended before the memory is given back, which waits for whatever is still under way.
+/// The memory of a transfer must not be used until the kernel has reported its completion, which it does for cancelled
+/// ones too. The AIO context is destroyed before the memory is freed; this waits for all pending transfers.
 final class KernelTransfers: TransferQueue, DescriptorHandler {
   /// Reads are of one packet each, so it takes many to keep the bus busy.
   static let mostReads = 64
   static let mostWrites = 8
-  /// The most one write carries: the kernel copies it into one piece of memory.
+  /// The most bytes of one write: the kernel copies them into one piece of memory.
   static let writeSize = 16 * 1024
   private static let readSize = 1024
 
   weak var handler: (any TransferHandler)?
-  /// Called before ends are told: what endpoint 0 has to say comes first.
+  /// Called before completions are reported, because the events of endpoint 0 come first.
   var willTell: () -> Void = {}
   private let files: (incoming: Int32, outgoing: Int32)
   private let events: Int32
@@ -42,7 +42,7 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
     operations = .allocate(capacity: Self.slots)
     operations.initialize(repeating: iocb(), count: Self.slots)
     memory = .allocate(byteCount: Self.memorySize, alignment: 4096)
-    // From here on deinit undoes what there is.
+    // From here on deinit cleans up.
     guard events >= 0 else { throw GadgetError("make an eventfd", code: errno) }
     guard clinux_aio_make(UInt32(Self.slots), &context) == 0 else {
       throw GadgetError("set up kernel AIO", code: errno)
@@ -59,7 +59,7 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
     memory.deallocate()
   }
 
-  /// Ends everything under way and hears no more.
+  /// Cancels all transfers and stops reporting.
   func close() {
     watch?.cancel()
     watch = nil
@@ -119,7 +119,7 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
     return .success(begun)
   }
 
-  /// What a number of the kernel means for a transfer.
+  /// The problem for the kernel's error number.
   private static func problem(_ code: Int32) -> TransferProblem {
     switch code {
     // Not configured (EAGAIN: the file does not wait for it), unplugged, unbound, cancelled.

@@ -1,10 +1,10 @@
 import Glibc
 
-/// A folder of a file system whose files are the kernel's own: configfs, sysfs.
+/// A folder of configfs or sysfs, whose files the kernel makes up.
 struct SystemFolder: Equatable {
   let path: String
 
-  /// What is at a place below this one.
+  /// A folder or file below this one.
   subscript(place: String) -> SystemFolder { SystemFolder(path: "\(path)/\(place)") }
 
   /// The last part of the path.
@@ -12,7 +12,7 @@ struct SystemFolder: Equatable {
 
   var exists: Bool { access(path, F_OK) == 0 }
 
-  /// What is in the folder, in order; nothing where there is no such folder.
+  /// The names in the folder, sorted; empty when the folder does not exist.
   var names: [String] {
     guard let folder = opendir(path) else { return [] }
     defer { closedir(folder) }
@@ -26,7 +26,7 @@ struct SystemFolder: Equatable {
     return names.sorted()
   }
 
-  /// What a small file says, without the end of its line.
+  /// The contents of a small file, without the line break at its end.
   func read(_ name: String) -> String? {
     let file = open("\(path)/\(name)", O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }
@@ -38,12 +38,12 @@ struct SystemFolder: Equatable {
     return text.last == "\n" ? String(text.dropLast()) : text
   }
 
-  /// Writes a file in one call, as such files want it: 0, or what the kernel says.
+  /// Writes a file in one call, as these files require. Returns 0, or the kernel's error number.
   func write(_ text: String, to name: String) -> Int32 {
     let file = open("\(path)/\(name)", O_WRONLY | O_CLOEXEC)
     guard file >= 0 else { return errno }
     defer { close(file) }
-    // Without a byte there would be no call; the kernel takes an end of line off.
+    // An empty write would not reach the kernel; it strips the line break.
     let line = text + "\n"
     return Glibc.write(file, line, line.utf8.count) < 0 ? errno : 0
   }

@@ -1,35 +1,35 @@
-/// What carries out the bulk transfers of a gadget: kernel AIO on two files, or a test.
+/// Performs the bulk transfers of a gadget: kernel AIO on two files, or a test.
 ///
-/// A transfer is begun with a tag and ends once, in a later turn, even when it is cancelled; those of one direction end
-/// in the order in which they began.
+/// A transfer is started with a tag and completes once, in a later turn, even when it is cancelled. Those of one
+/// direction complete in the order in which they were started.
 protocol TransferQueue: AnyObject {
-  /// Who hears of ends.
+  /// Receives the completions.
   var handler: (any TransferHandler)? { get set }
 
-  /// Begins so many reads of at most `size` bytes each; how many were begun. Fewer than that, without a problem, when
-  /// transfers that were cancelled have not ended yet.
+  /// Starts `count` reads of at most `size` bytes each, and returns how many were started: fewer, without an error,
+  /// when cancelled transfers have not completed yet.
   func read(_ count: Int, size: Int, tag: Int) -> Result<Int, TransferProblem>
 
-  /// Begins to write one transfer, of no bytes or more; false when there is no room for it now.
+  /// Starts to write one transfer, which may be empty. Returns false when there is no room for it now.
   func write(_ bytes: ArraySlice<UInt8>, tag: Int) -> Result<Bool, TransferProblem>
 
-  /// Asks for the early end of everything under way.
+  /// Cancels all transfers.
   func cancelAll()
 }
 
-/// Who hears what became of transfers, on the loop.
+/// Receives the results of transfers, on the loop.
 protocol TransferHandler: AnyObject {
-  /// A transfer is over. What was read lives until this returns.
+  /// A transfer has completed. The bytes that were read are valid until this call returns.
   func transferEnded(tag: Int, isRead: Bool, _ problem: TransferProblem?, _ bytes: RawSpan)
 
-  /// All that had ended by now was told.
+  /// All transfers that had completed by now were reported.
   func transfersTold()
 }
 
-/// Why a transfer was not begun or did not end well.
+/// Why a transfer was not started, or failed.
 enum TransferProblem: Error, Equatable {
-  /// The host does not use the endpoint now, or the transfer was cancelled: nothing is wrong.
+  /// The host does not use the endpoint now, or the transfer was cancelled. This is not a failure.
   case away
-  /// The kernel's number of anything else.
+  /// The kernel's error number for anything else.
   case failed(Int32)
 }

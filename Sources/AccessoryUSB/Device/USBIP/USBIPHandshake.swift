@@ -1,17 +1,17 @@
 import AccessoryCore
 
-/// What a client may ask of a USB/IP server before it has a device, and the answers. All numbers are big-endian.
+/// The requests of a client that has no device yet, and their answers. All numbers are big-endian.
 enum USBIPHandshake: Equatable {
-  /// Which devices there are.
+  /// List the devices.
   case list
-  /// This device, for as long as the connection lives.
+  /// Import this device until the connection ends.
   case take(busID: String)
 
   /// The version that Linux has spoken since 2009: 1.1.1.
   static let version: UInt16 = 0x0111
   private static let busIDSize = 32
 
-  /// Reads a request from the front of what has come so far; nil while some of it is missing.
+  /// Reads a request from the front of the received bytes; nil while it is incomplete.
   static func read(_ bytes: [UInt8]) throws(USBIPError) -> (Self, size: Int)? {
     if bytes.count >= 2, bytes.bigEndian16(at: 0) != version { throw .version(bytes.bigEndian16(at: 0)) }
     if bytes.count >= 4, ![0x8003, 0x8005].contains(bytes.bigEndian16(at: 2)) {
@@ -40,7 +40,7 @@ enum USBIPHandshake: Equatable {
     return out
   }
 
-  /// The answer to ``take(busID:)``: the device, or why it cannot be had.
+  /// The answer to ``take(busID:)``: the device, or why it is not available.
   static func taken(_ device: USBIPListedDevice?, status: Status) -> [UInt8] {
     var out: [UInt8] = []
     out.addBigEndian(version)
@@ -50,7 +50,7 @@ enum USBIPHandshake: Equatable {
     return out
   }
 
-  /// How a request ended.
+  /// The result of a request.
   enum Status: UInt32 {
     case done = 0
     case busy = 2
@@ -61,7 +61,7 @@ enum USBIPHandshake: Equatable {
 /// A device as a USB/IP server lists it.
 struct USBIPListedDevice {
   let shape: USBAccessoryShape
-  /// Its number on the server's one bus; it is what makes its bus id and its device number.
+  /// Its number on the server's only bus, from which its bus id and its device number are made.
   let number: Int
 
   var busID: String { "1-\(number)" }
@@ -84,7 +84,7 @@ struct USBIPListedDevice {
   }
 }
 
-/// What a client of a USB/IP server did wrong; the connection ends with it.
+/// A mistake of a client of a USB/IP server; the server closes the connection.
 enum USBIPError: Error, Equatable, CustomStringConvertible {
   case version(UInt16)
   case code(UInt16)
@@ -132,7 +132,7 @@ extension [UInt8] {
     addBigEndian(UInt16(truncatingIfNeeded: number))
   }
 
-  /// Text in a field of fixed size that ends in zero.
+  /// Text in a field of fixed size, padded with zero bytes.
   fileprivate mutating func addText(_ text: String, size: Int) {
     let bytes = Array(text.utf8.prefix(size - 1))
     self += bytes + [UInt8](repeating: 0, count: size - bytes.count)

@@ -1,26 +1,27 @@
 import AccessoryCore
 
-/// One device in the hands of one client: answers its transfers over the connection that it was imported on.
+/// One exported device attached to one client: answers its transfers on the connection that imported it.
 ///
-/// A cable begins with the first bulk transfer after the host chose the configuration or the alternate setting of the iAP
-/// interface, so that each program which opens the device finds the accessory freshly plugged in. It ends with the
-/// connection, with the next such choice, when the accessory closes it, or when the host has taken all of its reads back
-/// and for ``hostPatience`` has asked for nothing: the program is gone, for which USB has no word.
+/// A cable begins with the first bulk transfer after the host selected the configuration or the alternate setting of
+/// the iAP interface, so each program that opens the device finds the accessory newly plugged in. It ends with the
+/// connection, with the next such selection, when the accessory closes it, or when the host has cancelled all of its
+/// reads and requests nothing for ``hostPatience``: then its program has ended, which USB does not report.
 ///
-/// A native channel of the cable begins when the host chooses alternate 1 of a native transport and ends with any other
-/// choice, with the cable, or when the accessory closes it.
+/// A native channel of the cable begins when the host selects alternate setting 1 of a native transport. It ends with
+/// any other selection, with the cable, or when the accessory closes it.
 final class USBIPImport: BulkCarrier {
-  /// More than any host keeps pending.
+  /// The most pending transfers; no host has as many.
   private static let mostPending = 1024
-  /// What the accessory has not taken yet may have so many bytes, on all endpoints together; as many as Linux lets all its
-  /// programs have on their way. A transfer that would make it more is answered with ENOMEM.
+  /// The most bytes that the accessory may leave unread, on all endpoints together: as many as Linux allows for the
+  /// pending transfers of all its programs. A transfer beyond that is answered with ENOMEM.
   static let mostHeld = 16 << 20
-  /// Answers that may wait for the connection; then no more bytes go to the host.
+  /// The most bytes of answers that may wait for the connection before no more bytes are sent to the host.
   private static let fullOutbox = 256 * 1024
-  /// Answers that may wait before the client's requests are left unread; more than a client that reads ever leaves.
+  /// The most bytes of answers that may wait before the client's requests are no longer read; more than a client that
+  /// reads ever leaves.
   private static let mostAnswers = 2 << 20
-  /// How long a host that has taken back all of its reads may ask for nothing. Programs that read with a time limit ask
-  /// again at once.
+  /// How long a host that has cancelled all of its reads may request nothing. Programs that read with a time limit
+  /// request again at once.
   static let hostPatience = Duration.seconds(5)
 
   private enum Status {
@@ -33,29 +34,29 @@ final class USBIPImport: BulkCarrier {
   private let hear: (Cable) -> Void
   private let over: (_ problem: USBIPError?) -> Void
 
-  // Not checked for overlapping access, as all that a transfer touches: an import belongs to one loop, and calls nobody while
-  // these change but the connection's `send`, which calls nobody back.
+  // Not checked for overlapping access, like everything that a transfer uses: an import belongs to one loop, and while
+  // these change it only calls the connection's `send`, which does not call back.
   @exclusivity(unchecked) private var control: ControlEndpoint
-  /// The pair of iAP2.
+  /// The pair of endpoints of iAP2.
   private let main: USBIPLine
-  /// The pairs of native transport.
+  /// The pairs of endpoints of native transports.
   private let natives: [USBIPLine]
   private var nativeListener: Cable.Listener?
-  /// All of them, that of iAP2 first.
+  /// All pairs, that of iAP2 first.
   private let lines: [USBIPLine]
   @exclusivity(unchecked) private var quiet: LoopTimer?
-  /// The beginning of a request whose end has not come.
+  /// The beginning of a request that is incomplete.
   @exclusivity(unchecked) private var inbox: [UInt8] = []
-  /// Answers on their way to the connection.
+  /// Answers that the connection has not accepted yet.
   @exclusivity(unchecked) private var outbox = ByteQueue()
   @exclusivity(unchecked) private var isOver = false
   @exclusivity(unchecked) private var isReceiving = false
-  /// Whether another request lies behind the one that is handled.
+  /// Whether another complete request follows the one that is being handled.
   @exclusivity(unchecked) private var isMoreToCome = false
 
   /// - Parameters:
-  ///   - hear: gets each cable; its channel is not started.
-  ///   - over: called once, when the connection is over from this side: with what the client did wrong, if it did.
+  ///   - hear: called with each cable, whose channel is not started.
+  ///   - over: called once, when this end closes the connection, with the mistake of the client if there is one.
   init(
     _ shape: USBAccessoryShape, on connection: any Channel, loop: any EventLoop, hear: @escaping (Cable) -> Void,
     over: @escaping (_ problem: USBIPError?) -> Void
@@ -88,7 +89,7 @@ final class USBIPImport: BulkCarrier {
       bytes.extracting(end..<bytes.byteCount).withUnsafeBytes { inbox.append(contentsOf: $0) }
     } else {
       bytes.withUnsafeBytes { inbox.append(contentsOf: $0) }
-      // Moved out for the call: what is delivered lies in it.
+      // Moved out during the call, because the delivered bytes are in it.
       var whole: [UInt8] = []
       swap(&whole, &inbox)
       let end = work(whole.span.bytes)
@@ -99,7 +100,7 @@ final class USBIPImport: BulkCarrier {
     flush()
   }
 
-  /// Handles the requests that are whole; where they end.
+  /// Handles the complete requests, and returns where they end.
   private func work(_ bytes: RawSpan) -> Int {
     var head = 0
     do throws(USBIPError) {
@@ -115,13 +116,13 @@ final class USBIPImport: BulkCarrier {
     return head
   }
 
-  /// Sends what waits for the connection.
+  /// Sends the answers that are waiting.
   func flush() {
     guard !isOver else { return }
     while !outbox.isEmpty, outbox.consume({ connection.send($0) }) > 0 {}
   }
 
-  /// Whether the client takes so few answers that no more of its requests are to be read.
+  /// Whether so many answers are unread that no more requests are to be read.
   var isBehind: Bool { outbox.count > Self.mostAnswers }
 
   /// There is room on the connection again.
@@ -134,14 +135,14 @@ final class USBIPImport: BulkCarrier {
     flush()
   }
 
-  /// The connection is gone.
+  /// The connection was lost.
   func connectionEnded(_ end: ChannelEnd) {
     guard !isOver else { return }
     isOver = true
     endCable(.lost("the USB/IP client left: \(end)"))
   }
 
-  /// Pulls the plug from this side.
+  /// Unplugs the device at this end.
   func unplug() {
     finish(nil)
   }
@@ -155,11 +156,11 @@ final class USBIPImport: BulkCarrier {
     over(problem)
   }
 
-  /// Ends everything that the host has of the accessory.
+  /// Ends the host's cable and channels.
   private func endCable(_ end: ChannelEnd) {
     quiet?.cancel()
     nativeListener = nil
-    // The main one first: it is what the accessory goes by.
+    // The main channel first, because the accessory watches its end.
     for line in lines { line.leave()?.end(end) }
     for line in lines { serve(line) }
     if !isReceiving { flush() }
@@ -196,8 +197,8 @@ final class USBIPImport: BulkCarrier {
     }
   }
 
-  /// The host begins or ends a session of native transport. One that begins without a cable, or that the accessory does
-  /// not want, finds its endpoints halted.
+  /// The host begins or ends a session of native transport. When there is no cable, or the accessory refuses the
+  /// session, its endpoints are halted.
   private func choose(_ alternate: UInt8, of interface: UInt8) {
     guard let line = natives.first(where: { $0.interface == interface }), let name = line.protocolName else { return }
     line.leave()?.end(.closedByPeer)
@@ -278,15 +279,15 @@ final class USBIPImport: BulkCarrier {
 
   // MARK: Answers
 
-  /// Whether bytes may go to the host.
+  /// Whether bytes may be sent to the host.
   private var hasRoom: Bool { outbox.count < Self.fullOutbox }
 
   private func answer(_ sequence: UInt32, status: Int32 = 0, count: Int = 0) {
     outbox.write { USBIPRequest.answer(sequence, status: status, count: count, into: &$0) }
   }
 
-  /// Gives the host bytes. They go out from where they lie, with all answers before them; but while more requests are at
-  /// hand, the answers to all of them are gathered for one call of the system.
+  /// Sends bytes to the host, without a copy and after all earlier answers. While more requests are available, their
+  /// answers are collected for one system call.
   private func answer(_ sequence: UInt32, with piece: RawSpan) {
     answer(sequence, count: piece.byteCount)
     var taken = 0
@@ -310,7 +311,7 @@ final class USBIPImport: BulkCarrier {
     guard let line = line(of: pipe) else { return 0 }
     var taken = 0
     while taken < bytes.byteCount, hasRoom, let (sequence, length) = line.takeReader() {
-      // No more than what waits could be, so that what the connection does not take has a bound.
+      // No more than may wait, so that the bytes that the connection does not accept have a limit.
       let piece = bytes.extracting(taken..<min(taken + min(length, BulkPipe.capacity), bytes.byteCount))
       taken += piece.byteCount
       answer(sequence, with: piece)
@@ -321,7 +322,7 @@ final class USBIPImport: BulkCarrier {
   func pipeHasBytes(_ pipe: BulkPipe) {
     guard let line = line(of: pipe) else { return }
     serveReaders(line)
-    // Inside a turn of the connection everything goes out at its end.
+    // During a turn of the connection everything is sent at its end.
     if !isReceiving { flush() }
   }
 

@@ -1,23 +1,24 @@
-/// One bulk pair of an imported device: what the host has pending on it, and the accessory's end of it.
+/// One pair of bulk endpoints of an imported device: the host's pending transfers, and the accessory's channel.
 ///
-/// The pair of iAP2 has an end as soon as the host uses it. That of a native transport has one from when the host chooses
-/// alternate 1 until it chooses another or the accessory closes it; then the pair is halted, which is all that a USB
-/// device can say, and stays so until the host chooses again.
+/// The pair of iAP2 has a channel as soon as the host uses it. The pair of a native transport has one from when the
+/// host selects alternate setting 1 until it selects another or the accessory closes the channel. After such a close
+/// the pair is halted, the only signal that a USB device has, until the host selects again.
 final class USBIPLine {
   /// The interface that it belongs to.
   let interface: UInt8
-  /// Whose sessions it carries; nil for the pair of iAP2.
+  /// The protocol whose sessions it carries; nil for the pair of iAP2.
   let protocolName: String?
   private let endpoints: (incoming: UInt8, outgoing: UInt8)
-  /// The accessory's end.
-  // Not checked for overlapping access, as all of this: a line belongs to one loop, and calls nobody while it changes.
+  /// The accessory's channel.
+  // Not checked for overlapping access, like all of this: a line belongs to one loop and makes no calls while it
+  // changes.
   @exclusivity(unchecked) private(set) var pipe: BulkPipe?
   @exclusivity(unchecked) private var isHalted: Bool
   /// Transfers in which the host waits for bytes, in order.
   @exclusivity(unchecked) private var readers: [(sequence: UInt32, length: Int)] = []
-  /// Transfers whose bytes the accessory does not take yet, in order.
+  /// Transfers whose bytes the accessory does not accept yet, in order.
   @exclusivity(unchecked) private var writers: [(sequence: UInt32, data: [UInt8])] = []
-  /// How many bytes those have.
+  /// How many bytes those transfers have.
   @exclusivity(unchecked) private(set) var heldBytes = 0
 
   init?(_ interface: USBInterface, protocolName: String?) {
@@ -36,48 +37,48 @@ final class USBIPLine {
     submission.endpoint == (submission.isIncoming ? endpoints.incoming : endpoints.outgoing)
   }
 
-  // MARK: The accessory's end
+  // MARK: The accessory's channel
 
-  /// A new end; what was there before has been ended.
+  /// Makes a new channel; an earlier one must have ended.
   func begin(_ pipe: BulkPipe) {
     self.pipe = pipe
     isHalted = false
   }
 
-  /// Takes the end away, to be told how it ended. A native transport has no endpoints any more.
+  /// Removes the channel and returns it, to be told how it ended. A native transport then has no endpoints.
   func leave() -> BulkPipe? {
     defer { pipe = nil }
     if protocolName != nil { isHalted = true }
     return pipe
   }
 
-  /// The accessory closed its end: the host gets what was sent before, and then a halt.
+  /// The accessory closed its channel: the host gets the bytes that were sent before, and then a halt.
   func close() {
     isHalted = true
   }
 
   // MARK: The host's transfers
 
-  /// Whether there is an endpoint for a transfer now.
+  /// Whether the endpoints exist now.
   func takes(_ submission: USBIPRequest.Submission) -> Bool {
     !isHalted || submission.isIncoming && pipe?.hasBytes == true
   }
 
-  /// Whether what the host gives can be delivered at once: the accessory takes it, and nothing waits before it.
+  /// Whether bytes of the host can be delivered at once: the accessory accepts bytes, and no earlier ones are waiting.
   var deliversAtOnce: Bool { !isHalted && writers.isEmpty && pipe?.takesBytes == true }
 
-  /// The host waits for so many bytes.
+  /// The host requests this many bytes.
   func addReader(_ sequence: UInt32, _ length: Int) {
     readers.append((sequence, length))
   }
 
-  /// The host gave bytes that wait for the accessory.
+  /// The host sent bytes that wait for the accessory.
   func addWriter(_ sequence: UInt32, _ data: [UInt8]) {
     writers.append((sequence, data))
     heldBytes += data.count
   }
 
-  /// Takes a pending transfer back; whether there was one.
+  /// Cancels a pending transfer; returns whether there was one.
   func unlink(_ sequence: UInt32) -> Bool {
     if let index = readers.firstIndex(where: { $0.sequence == sequence }) {
       readers.remove(at: index)
@@ -89,12 +90,13 @@ final class USBIPLine {
     return true
   }
 
-  /// The next transfer in which the host waits for bytes, for somebody who has some.
+  /// The next transfer in which the host waits for bytes.
   func takeReader() -> (sequence: UInt32, length: Int)? {
     readers.isEmpty ? nil : readers.removeFirst()
   }
 
-  /// The next transfer that the accessory has bytes for, with those, or that cannot be any more (nil).
+  /// The next transfer for which the accessory has bytes, with those bytes; nil bytes when its endpoint no longer
+  /// exists.
   func nextRead() -> (sequence: UInt32, piece: ArraySlice<UInt8>?)? {
     guard let (sequence, length) = readers.first else { return nil }
     let piece = pipe?.take(length)
@@ -103,7 +105,8 @@ final class USBIPLine {
     return (sequence, piece)
   }
 
-  /// The next transfer whose bytes the accessory takes, with those, or that cannot be any more (nil).
+  /// The next transfer whose bytes the accessory accepts, with those bytes; nil bytes when its endpoint no longer
+  /// exists.
   func nextWrite() -> (sequence: UInt32, data: [UInt8]?)? {
     guard !writers.isEmpty, isHalted || pipe?.takesBytes == true else { return nil }
     let (sequence, data) = writers.removeFirst()

@@ -1,32 +1,32 @@
-/// What a client asks once it has a device: transfers, and taking them back.
+/// A request of a client that has imported a device: a transfer, or the cancellation of one.
 enum USBIPRequest: Equatable {
   case submit(Submission)
-  /// Takes back the request `victim`.
+  /// Cancels the request `victim`.
   case unlink(sequence: UInt32, victim: UInt32)
 
   /// One transfer.
   struct Submission: Equatable {
-    /// By which the answer is known.
+    /// The number that the answer repeats.
     var sequence: UInt32
     /// The endpoint's number, without its direction.
     var endpoint: UInt8
     /// Whether the host reads.
     var isIncoming: Bool
-    /// How many bytes the host gives or takes at most.
+    /// How many bytes the host sends, or accepts at most.
     var length: Int
     /// The setup packet, on endpoint 0.
     var setup: ControlEndpoint.Setup
-    /// Where what the host gives lies among the bytes that the request was read from.
+    /// Where the host's bytes are among the bytes that the request was read from.
     var data: Range<Int>
   }
 
-  /// The most one transfer may carry. Linux' own requests end far below it.
+  /// The most bytes of one transfer. Linux' requests are far smaller.
   static let longestTransfer = 1 << 20
-  /// Every request begins with so many bytes.
+  /// The size of the header of every request, in bytes.
   static let headerSize = 48
 
-  /// Reads a request that begins at `start`; nil while some of it is missing. Wrong ones are found by their first
-  /// bytes, so that nobody is waited for who announces the absurd.
+  /// Reads a request that begins at `start`; nil while it is incomplete. Wrong requests are recognised by their header,
+  /// so that nothing waits for the rest of an absurdly long one.
   static func read(_ bytes: RawSpan, at start: Int) throws(USBIPError) -> (Self, end: Int)? {
     guard bytes.byteCount - start >= headerSize else { return nil }
     func number(_ offset: Int) -> UInt32 {
@@ -60,9 +60,9 @@ enum USBIPRequest: Equatable {
     add(3, sequence, UInt32(bitPattern: status), UInt32(count), to: &out)
   }
 
-  /// The answer to an unlink: whether the transfer was still pending. Then it gets no answer of its own.
+  /// The answer to an unlink: whether the transfer was still pending. If so, the transfer itself is not answered.
   static func unlinked(_ sequence: UInt32, wasPending: Bool, into out: inout [UInt8]) {
-    // -ECONNRESET, as a kernel of the other side would say.
+    // -ECONNRESET, as a Linux server answers.
     add(4, sequence, UInt32(bitPattern: wasPending ? -104 : 0), 0, to: &out)
   }
 

@@ -1,9 +1,9 @@
 import AccessoryCore
 
-/// A USB/IP server: shows simulated accessories to a kernel, which then believes they are plugged in.
+/// A USB/IP server: offers simulated accessories to a kernel, for which they are USB devices.
 ///
-/// It opens no socket itself: whoever listens hands every connection to ``accept(_:from:)``. On Linux, `usbip attach`
-/// connects, asks for a device, and gives the connection to the kernel's virtual host controller.
+/// It opens no socket itself: a listener passes every connection to ``accept(_:from:)``. On Linux, `usbip attach`
+/// connects, asks for a device, and gives the connection to the virtual host controller of the kernel.
 ///
 /// ```swift
 /// let server = USBIPServer(on: loop) { print($0) }
@@ -12,9 +12,10 @@ import AccessoryCore
 /// server.accept(channel, from: "127.0.0.1")
 /// ```
 public final class USBIPServer {
-  /// How long a client may take to ask for something, and how long to take the answer.
+  /// How long a client may take to send a request, and how long to read the answer.
   public static let patience = Duration.seconds(10)
-  /// How many clients may be there that have no device: that have not asked yet, or do not take their answer.
+  /// How many clients without a device may be connected: those that have sent no request yet, or do not read the
+  /// answer.
   public static let mostWaiting = 64
 
   private let loop: any EventLoop
@@ -23,13 +24,13 @@ public final class USBIPServer {
   private var exports: [USBIPExport] = []
   private var nextNumber = 1
 
-  /// A server without accessories. `report` hears of clients that do wrong, in sentences.
+  /// Creates a server without accessories. `report` is called with a sentence for each mistake of a client.
   public init(on loop: any EventLoop, report: @escaping (String) -> Void) {
     self.loop = loop
     self.report = report
   }
 
-  /// An accessory on this server's bus, not plugged in yet. Its bus id stays the same through every attachment.
+  /// Adds an accessory to this server's bus, not plugged in yet. Its bus id stays the same each time it is plugged in.
   public func makeExport(_ shape: USBAccessoryShape) -> USBIPExport {
     let export = USBIPExport(USBIPListedDevice(shape: shape, number: nextNumber))
     nextNumber += 1
@@ -37,7 +38,7 @@ public final class USBIPServer {
     return export
   }
 
-  /// Serves a client that has just connected. Its channel is not started.
+  /// Serves a client that has just connected; its channel must not be started.
   public func accept(_ channel: any Channel, from peer: String) {
     loop.preconditionCurrent()
     guard clients.count(where: \.isWaiting) < Self.mostWaiting else {
@@ -49,7 +50,7 @@ public final class USBIPServer {
     client.start()
   }
 
-  /// Sends every client away.
+  /// Closes the connections of all clients.
   public func close() {
     for client in clients { client.close() }
     clients.removeAll()
@@ -86,13 +87,13 @@ public final class USBIPExport {
   /// Whether clients can see it.
   public var isPluggedIn: Bool { hear != nil }
 
-  /// Plugs it in: clients can import it. `hear` gets a cable for each host that begins to use it.
+  /// Plugs it in: clients can import it. `hear` is called with a cable for each host that begins to use it.
   public func plugIn(_ hear: @escaping (Cable) -> Void) {
     precondition(self.hear == nil, "an accessory is plugged in once")
     self.hear = hear
   }
 
-  /// Unplugs it: whoever has it loses it.
+  /// Unplugs it: the client that has imported it loses it.
   public func unplug() {
     hear = nil
     held?.unplug()
@@ -104,12 +105,12 @@ public final class USBIPExport {
   }
 }
 
-/// One connection to a USB/IP server: asks, and then perhaps has a device.
+/// One connection to a USB/IP server, which sends a request and may then import a device.
 private final class USBIPClient: ChannelHandler {
   private enum State {
     case asking([UInt8])
     case holding(USBIPImport, USBIPExport)
-    /// It has its answer, and this much of it is still to be sent.
+    /// It was answered; these bytes of the answer are still to be sent.
     case leaving(rest: [UInt8])
     case over
   }
@@ -118,7 +119,7 @@ private final class USBIPClient: ChannelHandler {
   private let peer: String
   private unowned let server: USBIPServer
   private let loop: any EventLoop
-  // Not checked for overlapping access: a client belongs to one loop, and calls nobody while this changes.
+  // Not checked for overlapping access: a client belongs to one loop and makes no calls while this changes.
   @exclusivity(unchecked) private var state = State.asking([])
   private var timer: LoopTimer?
 
@@ -173,7 +174,8 @@ private final class USBIPClient: ChannelHandler {
       ask(asked)
     case .holding(let held, _):
       held.received(bytes)
-      // What asks without end and takes no answers fills nobody's memory; it is heard again when it has taken some.
+      // A client that sends requests without end and reads no answers must not fill memory: it is read from again when
+      // it has read some.
       if held.isBehind { channel.pauseReading() }
     case .leaving, .over: break
     }
@@ -199,7 +201,7 @@ private final class USBIPClient: ChannelHandler {
     server.forget(self)
   }
 
-  // MARK: Asking
+  // MARK: Requests without a device
 
   private func ask(_ bytes: [UInt8]) {
     do throws(USBIPError) {
@@ -224,7 +226,7 @@ private final class USBIPClient: ChannelHandler {
     }
     guard export.held == nil else { return leave(with: USBIPHandshake.taken(nil, status: .busy)) }
     let answer = USBIPHandshake.taken(export.device, status: .done)
-    // The first few hundred bytes on a connection: one that cannot take them is of no use.
+    // These are the first few hundred bytes on a connection: a connection that cannot accept them is useless.
     guard channel.send(answer.span.bytes) == answer.count else { return leave() }
     let held = USBIPImport(
       export.device.shape, on: channel, loop: loop, hear: { [weak export] in export?.use($0) },
@@ -241,7 +243,7 @@ private final class USBIPClient: ChannelHandler {
     server.forget(self)
   }
 
-  /// Goes as soon as the connection has taken the answer, or when it takes none of it for too long.
+  /// Closes the connection as soon as the answer was sent, or when the client reads none of it for too long.
   private func leave(with answer: [UInt8]) {
     let taken = channel.send(answer.span.bytes)
     if taken == answer.count { return leave() }
