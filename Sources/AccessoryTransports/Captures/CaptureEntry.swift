@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// One thing in a capture: a packet, a message, or bytes that belong to none.
+/// One entry of a capture: a packet, a message, or bytes that belong to none.
 public struct CaptureEntry: Equatable, Sendable {
   /// What it is.
   public enum Event: String, Sendable {
@@ -19,7 +19,7 @@ public struct CaptureEntry: Equatable, Sendable {
     case message
     /// Bytes that belong to no packet.
     case skipped
-    /// What a transcript says beside packets: that an end was closed.
+    /// A line of a transcript that is not a packet: an end was closed.
     case note
 
     var isSound: Bool {
@@ -34,7 +34,7 @@ public struct CaptureEntry: Equatable, Sendable {
   public enum Place: Equatable, Sendable {
     /// At a byte of its stream.
     case offset(Int)
-    /// On a line of a transcript, with the time as it is written there.
+    /// On a line of a transcript, with the time as written there.
     case line(Int, time: String)
   }
 
@@ -42,13 +42,13 @@ public struct CaptureEntry: Equatable, Sendable {
   public let event: Event
   /// Where it is.
   public let place: Place
-  /// Who sent it, as far as the capture says it.
+  /// The sender, if the capture shows it.
   public let from: String
-  /// What it says, in the narrator's words.
+  /// Its contents as text.
   public let text: String
-  /// Its header, where it has one.
+  /// Its header, if it has one.
   public let header: PacketHeader?
-  /// All its bytes; none in a transcript, which does not have them.
+  /// All its bytes; empty for a transcript, which does not contain them.
   public let bytes: [UInt8]
   /// The control messages in it.
   public let messages: [ControlMessage]
@@ -116,7 +116,7 @@ public struct CaptureEntry: Equatable, Sendable {
 // MARK: - Text
 
 extension CaptureEntry {
-  /// One line: where, who, what.
+  /// One line: position, sender, contents.
   public var line: String {
     let who = from.isEmpty ? "" : "\(from) "
     switch place {
@@ -125,7 +125,7 @@ extension CaptureEntry {
     }
   }
 
-  /// The lines below it when all is wanted: every parameter of its messages, and every byte.
+  /// The lines below it in verbose output: every parameter of its messages, and every byte.
   public var details: [String] {
     var lines: [String] = []
     for message in messages {

@@ -1,14 +1,14 @@
-/// How a capture is written down.
+/// The format of a capture.
 public enum CaptureForm: String, CaseIterable, Sendable {
   /// The bytes themselves.
   case raw
-  /// The bytes as hex, in whatever form a tool prints them.
+  /// The bytes in hex, in any form that tools print.
   case hex
   /// One line per packet, as `--transcript` writes them.
   case transcript
 
-  /// What `input` is: a text that has a line of a transcript is a transcript, any other text is hex, and what is no text
-  /// is raw bytes. An iAP2 stream is never text, because no text has the byte FF.
+  /// The format of `input`: text with a line of a transcript is a transcript, other text is hex, and anything that is
+  /// not text is raw bytes. An iAP2 stream is never text, because text has no byte FF.
   public init(of input: [UInt8]) {
     guard Self.isText(input) else {
       self = .raw
@@ -29,7 +29,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   }
 }
 
-/// Why a text is no capture, and where.
+/// Why a text is not a capture, and where.
 public struct CaptureError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The line, from 1.
   public let line: Int

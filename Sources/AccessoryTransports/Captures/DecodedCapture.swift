@@ -1,23 +1,23 @@
 import AccessoryCore
 import IAP2
 
-/// A capture, told packet by packet: what `easim decode` prints.
+/// A capture, decoded packet by packet: what `easim decode` prints.
 ///
 /// ```swift
 /// let capture = try DecodedCapture(bytes)
 /// for entry in capture.entries { print(entry.line) }
 /// ```
 public struct DecodedCapture: Sendable {
-  /// How the capture was written down.
+  /// The format of the capture.
   public let form: CaptureForm
-  /// What is in it, in order.
+  /// The entries, in order.
   public private(set) var entries: [CaptureEntry] = []
-  /// The lines of a transcript that are none, from 1: passed over.
+  /// The numbers of lines that are not part of the transcript, from 1; they are skipped.
   public private(set) var foreignLines: [Int] = []
 
-  /// Decodes a capture; in which form it is, is found out when it is not said.
+  /// Decodes a capture. Without a format, it is detected.
   ///
-  /// - Throws: ``CaptureError`` when it is a text that is neither hex nor a transcript.
+  /// - Throws: ``CaptureError`` when the input is text that is neither hex nor a transcript.
   public init(_ input: [UInt8], as form: CaptureForm? = nil) throws(CaptureError) {
     let form = form ?? CaptureForm(of: input)
     self.form = form
@@ -30,7 +30,7 @@ public struct DecodedCapture: Sendable {
     }
   }
 
-  /// Whether every byte is part of a whole packet, and there is one.
+  /// Whether every byte is part of a complete packet, and there is at least one packet.
   public var isSound: Bool {
     !entries.isEmpty && entries.allSatisfy { $0.event.isSound }
   }
@@ -50,10 +50,10 @@ public struct DecodedCapture: Sendable {
 
   // MARK: Bytes
 
-  /// Tells what the streams carry, in the order in which packets became whole.
+  /// Decodes the streams, in the order in which packets were complete.
   private mutating func tell(_ streams: [String], _ runs: some Sequence<(stream: Int, bytes: [UInt8])>) {
     let captures = streams.map { _ in PacketCapture() }
-    // The sessions are the link's, so one narrator hears both directions.
+    // Both directions share the link's sessions, so one decoder gets both.
     var narrator = PacketNarrator()
     for run in runs {
       let capture = captures[run.stream]

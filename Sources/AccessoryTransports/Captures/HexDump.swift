@@ -1,17 +1,17 @@
-/// A hex dump, read: who sent which bytes, in the order of its lines.
+/// A parsed hex dump: the bytes in the order of the lines, with their senders.
 public struct HexDump: Equatable, Sendable {
   /// One line's bytes.
   public struct Run: Equatable, Sendable {
-    /// Which of the dump's streams they belong to, from 0.
+    /// The index of the stream that they belong to, from 0.
     public var stream: Int
     /// The bytes.
     public var bytes: [UInt8]
-    /// The line they stand on, from 1.
+    /// Their line, from 1.
     public var line: Int
   }
 
-  /// The streams by the mark that stands before their lines: "A", "TX"; by number when only the indentation tells two
-  /// of them apart; empty when there is one and it has no mark.
+  /// The streams, by the mark before their lines ("A", "TX"); by number when only the indentation distinguishes two of
+  /// them; empty when there is one without a mark.
   public internal(set) var streams: [String] = []
   /// The lines.
   public internal(set) var runs: [Run] = []
@@ -25,12 +25,12 @@ public struct HexDump: Equatable, Sendable {
   ///   in braces or angle brackets (`xxd -p`, C arrays, `NSData` descriptions);
   /// - with offsets and perhaps a column of text: `xxd`, `hexdump -C`, `od -t x1`, `tcpdump -X`, Wireshark's dumps and
   ///   its followed streams, whose second direction is indented; `*` for lines that repeat;
-  /// - in words of two bytes, low byte first, as `hexdump` and `od -x` print them without being asked.
+  /// - in words of two bytes, low byte first, as `hexdump` and `od -x` print them by default.
   ///
-  /// Before a line may stand who sent it: `A` or `D`, `TX` or `RX`, `>` or `<`, with a colon or without. Lines that begin
-  /// with `#`, `//` or three backticks are passed over.
+  /// The sender may be written before a line: `A` or `D`, `TX` or `RX`, `>` or `<`, with or without a colon. Lines that
+  /// begin with `#`, `//` or three backticks are skipped.
   ///
-  /// - Throws: ``CaptureError`` with the place of what is no hex, or where a line is missing.
+  /// - Throws: ``CaptureError`` with the position of text that is not hex, or where a line is missing.
   public init(_ text: [UInt8]) throws(CaptureError) {
     var reader = HexDumpReader()
     let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
@@ -39,7 +39,7 @@ public struct HexDump: Equatable, Sendable {
   }
 }
 
-/// Puts the lines of a dump together: which stream a line belongs to, whether its offset follows, what a `*` stands for.
+/// Assembles the lines of a dump: which stream a line belongs to, whether its offset follows, what a `*` stands for.
 struct HexDumpReader {
   private struct Stream {
     var mark: String
@@ -53,14 +53,14 @@ struct HexDumpReader {
     var last: Int?
     var isSqueezed = false
 
-    /// Whether `offset` is where the next line must begin; learns the radix from it.
+    /// Whether `offset` is the expected offset of the next line; this also determines the radix.
     mutating func expects(_ offset: HexLine.Offset) -> Bool {
       guard let radix = radixes.first(where: { distance(to: offset, $0) == count }) else { return false }
       if count > 0 { self.radix = radix }
       return true
     }
 
-    /// How far `offset` is from the first one, in whatever radix gives a distance of at least what was read.
+    /// The distance of `offset` from the first one, in a radix in which it is at least the number of bytes read.
     func distance(to offset: HexLine.Offset) -> Int? {
       radixes.compactMap { distance(to: offset, $0) }.first { $0 >= count }
     }
@@ -73,7 +73,7 @@ struct HexDumpReader {
     }
   }
 
-  /// The most that a `*` may stand for.
+  /// The most bytes that a `*` may stand for.
   private static let longestRepetition = 64 << 20
 
   private(set) var dump = HexDump()
@@ -106,7 +106,7 @@ struct HexDumpReader {
     dump.runs.append(.init(stream: index, bytes: bytes, line: line.number))
   }
 
-  /// The stream a line belongs to: the one whose next offset it has, else the one of its mark or indentation.
+  /// The stream of a line: the one whose next offset it has, otherwise the one with its mark or indentation.
   private mutating func stream(for line: HexLine, _ offset: HexLine.Offset?) throws(CaptureError) -> Int {
     let marked = streams.indices.filter { streams[$0].mark == line.mark }
     guard let offset else {
@@ -120,7 +120,7 @@ struct HexDumpReader {
     if let index = (alike + marked).first(where: { streams[$0].isSqueezed || streams[$0].expects(offset) }) {
       return index
     }
-    // From the beginning again: another dump, or the other direction of a followed stream.
+    // The offset starts again: another dump, or the other direction of a followed stream.
     if offset.value(16) == 0 || alike.contains(where: { streams[$0].first?.value(16) == offset.value(16) }) {
       guard let index = alike.first else { return open(line, offset) }
       (streams[index].first, streams[index].count) = (offset, 0)
@@ -149,7 +149,7 @@ struct HexDumpReader {
     streams[current].isSqueezed = true
   }
 
-  /// Writes out what a `*` stands for, now that the next offset is known.
+  /// Adds the bytes that a `*` stands for, now that the next offset is known.
   private mutating func repeatLine(
     upTo offset: HexLine.Offset, _ index: Int, _ line: HexLine
   ) throws(CaptureError) {
@@ -176,7 +176,7 @@ struct HexDumpReader {
     }
     try repeatLine(upTo: offset, current, line)
     if streams[current].expects(offset) { return }
-    // Words of two bytes fill up an odd end with a zero.
+    // Words of two bytes pad an odd number of bytes with a zero.
     streams[current].count -= 1
     guard streams[current].expects(offset), !dump.runs[last].bytes.isEmpty else {
       throw CaptureError(

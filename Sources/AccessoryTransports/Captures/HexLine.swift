@@ -1,6 +1,6 @@
-/// One line of a hex dump, taken apart.
+/// One parsed line of a hex dump.
 struct HexLine: Equatable {
-  /// An offset as it is written; in which base is for the next line to tell.
+  /// An offset as it is written; the next line shows its base.
   struct Offset: Equatable {
     let text: String
     /// The bases it may be in, the likeliest first.
@@ -21,16 +21,16 @@ struct HexLine: Equatable {
   /// Where the content begins, from 1.
   let column: Int
   let indentation: Int
-  /// Who sent it; empty when nothing is said.
+  /// The mark of the sender; empty when there is none.
   let mark: String
   let content: Content
 }
 
-/// Takes one line apart.
+/// Parses one line.
 ///
-/// What is an offset and what is data is told by their looks: digits before a colon are an offset; so are seven digits,
-/// for bytes have two each and `od` and `hexdump` count with seven; so are four digits and more before pairs, if two
-/// blanks stand between, or if they are zero or where the dump has got to.
+/// Offsets and data are distinguished by their form. An offset is: digits before a colon; seven digits, because bytes
+/// have two digits each and `od` and `hexdump` print offsets of seven; four or more digits before pairs, if two blanks
+/// follow, or if the value is zero or the expected offset.
 struct HexLineScanner {
   private static let marks = [
     "<<", ">>", "<-", "->", "<", ">", "A", "D", "TX", "RX", "Tx", "Rx", "tx", "rx", "OUT", "IN", "out", "in",
@@ -43,7 +43,7 @@ struct HexLineScanner {
 
   /// - Parameters:
   ///   - offsetWidth: how many digits the dump's offsets have, when it has any.
-  ///   - isExpected: whether an offset is where the dump has got to.
+  ///   - isExpected: whether an offset is the expected one.
   init(
     _ line: ArraySlice<UInt8>, number: Int, offsetWidth: Int?, isExpected: @escaping (HexLine.Offset) -> Bool
   ) {
@@ -55,7 +55,7 @@ struct HexLineScanner {
     self.isExpected = isExpected
   }
 
-  /// A word of the line: digits without what may stand before them, where, and how many blanks stand before it.
+  /// A word of the line: its digits without a prefix, its position, and the number of blanks before it.
   private struct Word {
     var text: String
     var start: Int
@@ -103,8 +103,8 @@ struct HexLineScanner {
     return ""
   }
 
-  /// Where the data begins in a line that says what it is: `{length = 6, bytes = 0xff55…}` as `NSData` describes itself,
-  /// `unsigned char capture[] = {` as `xxd -i` writes. Nil when there is none, and `at` when it says nothing.
+  /// Where the data begins in a line such as `{length = 6, bytes = 0xff55…}`, the description of `NSData`, or `unsigned
+  /// char capture[] = {`, as `xxd -i` writes. Nil when there is no data, and `at` for any other line.
   private func afterDeclaration(_ at: Int) -> Int? {
     let text = bytes[at...]
     if text.starts(with: "{length".utf8) { return end(of: "bytes = ", from: at) }
@@ -154,7 +154,7 @@ struct HexLineScanner {
 
   // MARK: The data
 
-  /// Nothing but pairs of digits and what may stand between them.
+  /// Only pairs of digits and separators.
   private func plainBytes(from start: Int) throws(CaptureError) -> [UInt8] {
     var out: [UInt8] = []
     var at = start
@@ -178,7 +178,7 @@ struct HexLineScanner {
     return out
   }
 
-  /// Whether a gap of so many blanks, after so many bytes, parts the data from the column of text.
+  /// Whether this many blanks after this many bytes separate the data from the column of text.
   private func isText(gap: Int, _ offset: FoundOffset, _ count: Int) -> Bool {
     offset.hasColon ? gap >= 2 : gap >= 3 || gap >= 2 && count >= 16
   }
@@ -204,7 +204,8 @@ struct HexLineScanner {
     while at < bytes.count, Self.isBlank(bytes[at]) { at += 1 }
   }
 
-  /// The next word. In a dump anything that is no digit is part of one, so that a column of text is found as such.
+  /// The next word. In a dump, every character that is not a digit is part of a word, so that a column of text is
+  /// recognised.
   private func word(_ at: inout Int, isDump: Bool = false) -> Word? {
     var gap = 0
     // In the middle of a dump's line, as some debuggers print it.

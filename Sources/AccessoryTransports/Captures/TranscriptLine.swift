@@ -1,13 +1,13 @@
-/// One line of a transcript, read again: `0.000213 D DATA seq=1 ack=0 session=1 AA00 …`.
+/// One parsed line of a transcript: `0.000213 D DATA seq=1 ack=0 session=1 AA00 …`.
 public struct TranscriptLine: Equatable, Sendable {
   /// The time as it is written, in seconds.
   public let time: String
-  /// Who sent it, or whose end it is about.
+  /// The end that sent it, or that it is about.
   public let end: Transcript.End
-  /// What passed, in the narrator's words.
+  /// The contents of the packet, as text.
   public let text: String
 
-  /// Reads a line; nil when it is none. What stands before the time (a log's prefix) makes it none too.
+  /// Reads a line; nil when it is not a line of a transcript, for example because of a prefix before the time.
   public init?(_ line: some Sequence<UInt8>) {
     var text = String(decoding: Array(line), as: UTF8.self)
     while text.last?.isWhitespace == true { text.removeLast() }

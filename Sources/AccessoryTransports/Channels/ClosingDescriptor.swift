@@ -1,20 +1,21 @@
 import AccessoryCore
 import Glibc
 
-/// A socket whose owner has closed it, and which hears the other end out.
+/// A socket that its owner has closed, kept until the other end closes it too.
 ///
-/// A socket that is closed with bytes unread tells the other end "reset" in place of "closed". So this one says that
-/// nothing more comes, reads and drops what still arrives, and goes when the other end closes, too, or when its time is
-/// over. Only the loop holds it, and it holds no loop: a loop that is let go takes its closing sockets along.
+/// Closing a socket with unread bytes sends a reset in place of an orderly end. So this one is only shut down for
+/// writing; arriving bytes are read and dropped, and it is closed when the other end closes or when its time is over.
+/// Only the loop retains it, and it does not retain the loop, so a loop that is released also releases its closing
+/// sockets.
 package final class ClosingSocket: DescriptorHandler {
   private let descriptor: Int32
   private var watch: (any DescriptorWatch)?
 
-  /// Takes the descriptor over, which must not be watched by anybody else.
+  /// Takes over the descriptor, which nothing else may watch.
   package init(_ descriptor: Int32, on loop: any PollingLoop, atMost limit: Duration) {
     self.descriptor = descriptor
     shutdown(descriptor, Int32(SHUT_WR))
-    // Where it cannot be watched it is closed at once, by going out of scope.
+    // If it cannot be watched, it is closed at once, by going out of scope.
     watch = try? loop.watch(descriptor, for: .readable, self)
     loop.schedule(after: limit) { [weak self] in self?.end() }
   }
@@ -37,19 +38,19 @@ package final class ClosingSocket: DescriptorHandler {
   }
 }
 
-/// A terminal whose owner has closed it, and whose last bytes have not left yet.
+/// A terminal that its owner has closed, kept until its last bytes are sent.
 ///
-/// Closing a serial line waits for them in the kernel, which would hold up the loop; so it is closed when they are gone,
-/// or when its time is over. Like ``ClosingSocket`` it holds no loop.
+/// Closing a serial line blocks in the kernel until they are sent, which would hold up the loop. So it is closed after
+/// they are sent, or when its time is over. Like ``ClosingSocket`` it does not retain the loop.
 final class ClosingTerminal {
-  /// How often it looks.
+  /// How often it checks.
   private static let tick = Duration.milliseconds(5)
 
   private let descriptor: Int32
   private let limit: Instant
   private weak var loop: (any PollingLoop)?
 
-  /// Takes the descriptor over.
+  /// Takes over the descriptor.
   init(_ descriptor: Int32, on loop: any PollingLoop, atMost limit: Duration) {
     self.descriptor = descriptor
     self.loop = loop
@@ -61,14 +62,14 @@ final class ClosingTerminal {
     close(descriptor)
   }
 
-  /// Looks whether bytes are left, and if so, again later; otherwise nobody holds this any more.
+  /// Checks whether bytes are left. If so, it checks again later; otherwise it is released.
   private func look() {
     var unsent: Int32 = 0
     guard ioctl(descriptor, UInt(TIOCOUTQ), &unsent) == 0, unsent > 0, let loop else { return }
     if loop.now < limit {
       loop.schedule(after: Self.tick) { self.look() }
     } else {
-      // A line that does not move; what it holds now would hold up the close for half a minute.
+      // The line does not accept bytes; the unsent ones would block the close for half a minute.
       tcflush(descriptor, TCOFLUSH)
     }
   }

@@ -3,45 +3,46 @@ import Glibc
 
 /// A channel over a descriptor that carries a stream: a connected socket, an end of a pty, a serial line.
 ///
-/// It holds no bytes of its own. What `send` takes is in the kernel; what arrives is read into the loop's buffer, once
-/// per turn, so that a peer that never stops cannot starve its neighbours. Room to write is waited for only after a
-/// `send` fell short.
+/// It buffers no bytes itself. Bytes that `send` accepts are in the kernel; arriving bytes are read into the loop's
+/// buffer, once per turn, so that an end that sends without pause cannot starve others. The channel waits for room to
+/// write only after a `send` was incomplete.
 ///
-/// **The end.** The reading side decides it, so that everything the other end sent before it left is delivered first:
-/// a broken pipe found by `send` stops sending, and ends the channel once everything is read. Then the end of the file is
-/// ``ChannelEnd/closedByPeer``, unless a reset was seen; a reset is ``ChannelEnd/lost(_:)``; a terminal that hangs up gives
-/// what its maker says.
+/// **The end.** Reading decides about the end, so that everything that the other end sent before it left is delivered
+/// first. A broken pipe in `send` only stops sending, and ends the channel once everything is read. The end is
+/// ``ChannelEnd/closedByPeer`` at the end of the file, unless there was a reset; ``ChannelEnd/lost(_:)`` after a reset;
+/// and for a terminal that hangs up, the value that its creator chose.
 ///
 /// While reading is paused the kernel still reports half-closes, hang-ups and errors. The channel then follows the rule of
 /// ``Channel``. If the end has to wait for ``resumeReading()``, the kernel is not asked again, which would keep the loop awake.
 ///
-/// **Closing.** What was taken still goes out: the descriptor stays open for a moment after ``close()``, in the hands of
-/// ``ClosingSocket`` or ``ClosingTerminal``, while the channel itself is over at once.
+/// **Closing.** Bytes that were accepted are still sent: ``ClosingSocket`` or ``ClosingTerminal`` keeps the descriptor
+/// open for a moment after ``close()``, while the channel itself has ended at once.
 public final class DescriptorChannel: Channel, DescriptorHandler {
   /// What kind of stream the descriptor is.
   public enum Medium: Sendable {
     /// A connected stream socket.
     case socket
-    /// A terminal, with what its hang-up means.
+    /// A terminal, with the end that a hang-up means.
     case terminal(hangUp: ChannelEnd)
   }
 
   private enum State {
     case made
     case started(any ChannelHandler, any DescriptorWatch)
-    /// Could not be started, and will say so in a later turn.
+    /// Could not be started; the end is reported in a later turn.
     case failing
     case over
   }
 
-  /// Never: a stream joins and splits.
+  /// Always false: a stream joins and splits.
   public let keepsTransfersApart = false
 
   private let loop: any PollingLoop
   private let medium: Medium
-  /// How long a closed channel waits for the other end, or for its last bytes to leave.
+  /// How long a closed channel waits for the other end to close, or for its last bytes to be sent.
   private let closingTime: Duration
-  // Not checked for overlapping access, from here on: a channel belongs to one loop, and calls nobody while these change.
+  // Not checked for overlapping access, from here on: a channel belongs to one loop and makes no calls while these
+  // change.
   @exclusivity(unchecked) private var descriptor: Int32
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var isPaused = false
@@ -54,7 +55,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   @exclusivity(unchecked) private var isHalfClosed = false
   @exclusivity(unchecked) private var interest: Readiness = []
 
-  /// Makes a channel of a non-blocking descriptor, which the channel closes at its end.
+  /// Creates a channel from a non-blocking descriptor, which the channel closes at its end.
   ///
   /// - Parameter closingTime: how long it may stay open after ``close()`` to end in order.
   public init(
@@ -95,19 +96,19 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     }
   }
 
-  /// Gives the system what it takes now.
+  /// Writes what the system accepts now.
   public func send(_ bytes: RawSpan) -> Int {
     give(bytes.byteCount) { bytes.withUnsafeBytes { write($0) } }
   }
 
-  /// Gives the system what it takes now of both, by one call.
+  /// Writes what the system accepts now of both, with one call.
   public func send(_ head: RawSpan, then body: RawSpan) -> Int {
     give(head.byteCount + body.byteCount) {
       head.withUnsafeBytes { head in body.withUnsafeBytes { write(head, then: $0) } }
     }
   }
 
-  /// Takes note of what a call of the system took of `total` bytes.
+  /// Records how many of `total` bytes a system call accepted.
   private func give(_ total: Int, _ write: () -> Int) -> Int {
     loop.preconditionCurrent()
     switch state {
@@ -136,14 +137,14 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     return 0
   }
 
-  /// Leaves what arrives in the kernel, whose buffers fill up until the other end cannot send.
+  /// Stops reading: the buffers of the kernel fill up until the other end cannot send.
   public func pauseReading() {
     loop.preconditionCurrent()
     isPaused = true
     updateInterest()
   }
 
-  /// Goes on.
+  /// Continues to read.
   public func resumeReading() {
     loop.preconditionCurrent()
     // At the next pause less may be unread, so ask about half-closes again.
@@ -231,10 +232,10 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     handler.channel(self, endedWith: end(code))
   }
 
-  /// What the end is called, from what reading said: 0 for the end of the file, or an error.
+  /// The end for the result of a read: 0 for the end of the file, or an error.
   private func end(_ code: Int32) -> ChannelEnd {
     if case .terminal(let hangUp) = medium, [0, EIO, EPIPE].contains(code) { return hangUp }
-    // An error that `send` was told of is not told a second time.
+    // The kernel does not report an error again that `send` has returned.
     let code = code == 0 ? sendFailure.flatMap { $0 == EPIPE ? nil : $0 } ?? 0 : code
     switch code {
     case 0: return .closedByPeer
@@ -298,7 +299,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
   }
 
-  /// The error that the kernel keeps for a socket, and clears by telling.
+  /// The socket's pending error, which the kernel clears by reporting it.
   private var pendingError: Int32 {
     switch medium {
     case .socket: SocketOptions.pendingError(of: descriptor)

@@ -2,11 +2,11 @@ import AccessoryCore
 
 /// One end of a cable that exists in memory: both ends on one loop, virtual or real.
 ///
-/// A send is delivered in a later turn, after the latency and the time its bytes need at the rate of the line. The
-/// receiving end holds up to a capacity; a sender that finds it full waits, as on any wire. Closing one end lets the
-/// other receive what was sent before. ``LoopbackCable/cut(_:)`` is the cable being pulled.
+/// A send is delivered in a later turn, after the latency and the time that its bytes need at the rate of the line. The
+/// receiving end holds bytes up to a capacity; when it is full, the sender waits. Closing one end lets the other
+/// receive the bytes that were sent before. ``LoopbackCable/cut(_:)`` pulls the cable.
 ///
-/// The owner keeps an end for as long as it is used; a started end keeps its handler until it is over.
+/// The owner retains an end for as long as it is used; a started end retains its handler until the end.
 public final class LoopbackChannel: Channel, TimerHandler {
   private enum State {
     case made
@@ -22,11 +22,11 @@ public final class LoopbackChannel: Channel, TimerHandler {
   private let inbound: LoopbackPipe
   private let outbound: LoopbackPipe
   private let delivery: LoopTimer
-  // Not checked for overlapping access, nor counted weakly: both ends belong to one loop, each takes itself out of the
-  // other when it goes, and all of this is asked for every packet.
+  // Not checked for overlapping access, and without weak references, because this runs for every packet: both ends
+  // belong to one loop, and each removes itself from the other when it is released.
   @exclusivity(unchecked) private unowned var peer: LoopbackChannel?
   @exclusivity(unchecked) private var state = State.made
-  /// Who hears of it while it is started.
+  /// The handler, while it is started.
   @exclusivity(unchecked) private var handler: (any ChannelHandler)?
   @exclusivity(unchecked) private var isPaused = false
 
@@ -44,11 +44,11 @@ public final class LoopbackChannel: Channel, TimerHandler {
     peer?.peer = nil
   }
 
-  /// Makes both ends of a cable.
+  /// Creates both ends of a cable.
   ///
   /// - Parameters:
-  ///   - latency: how long a byte travels.
-  ///   - bytesPerSecond: how fast the line takes bytes, in each direction; without limit when nil.
+  ///   - latency: the delay of each byte.
+  ///   - bytesPerSecond: the rate of the line in each direction; unlimited when nil.
   ///   - capacity: how many bytes may be on the way or wait for a paused receiver, in each direction.
   ///   - keepsTransfersApart: whether each `send` is delivered by itself.
   public static func makePair(
@@ -70,7 +70,7 @@ public final class LoopbackChannel: Channel, TimerHandler {
     return LoopbackCable(left: left, right: right)
   }
 
-  /// Whether it was closed, or has ended and said so.
+  /// Whether it was closed, or has reported its end.
   public var isOver: Bool {
     if case .over = state { true } else { false }
   }
@@ -90,7 +90,7 @@ public final class LoopbackChannel: Channel, TimerHandler {
     }
   }
 
-  /// Takes what there is room for.
+  /// Accepts what there is room for.
   public func send(_ bytes: RawSpan) -> Int {
     loop.preconditionCurrent()
     guard state != .over else { return 0 }
@@ -104,17 +104,17 @@ public final class LoopbackChannel: Channel, TimerHandler {
     return taken
   }
 
-  /// What is on its way, waits for a receiver that paused, or was lost there when the cable ended.
+  /// The bytes on the way, waiting for a paused receiver, or lost when the cable ended.
   public var undelivered: Int { outbound.undelivered }
 
-  /// Leaves what arrives in the cable, which fills up.
+  /// Stops receiving; the cable fills up.
   public func pauseReading() {
     loop.preconditionCurrent()
     isPaused = true
     scheduleDelivery()
   }
 
-  /// Goes on.
+  /// Continues to receive.
   public func resumeReading() {
     loop.preconditionCurrent()
     isPaused = false
@@ -145,7 +145,8 @@ public final class LoopbackChannel: Channel, TimerHandler {
     }
   }
 
-  /// Whether the other end is gone, the owner waits for room to send, and reading is paused. It would wait for ever.
+  /// Whether the other end is gone, the owner waits for room to send, and reading is paused: then it would wait for
+  /// ever.
   private var isForsaken: Bool { isPaused && outbound.senderWaits && !outbound.isOpen }
 
   /// The owner sends to an end that is gone.
@@ -154,9 +155,9 @@ public final class LoopbackChannel: Channel, TimerHandler {
     scheduleDelivery()
   }
 
-  /// It is time to deliver something.
+  /// Called when something is to be delivered.
   public func timerFired(_ timer: LoopTimer) {
-    // What handlers send while this goes on waits for the next time, so that one pair cannot keep a turn for itself.
+    // Bytes that handlers send meanwhile wait for the next turn, so that one pair cannot occupy a turn.
     var left = inbound.arrived(at: loop.now)
     while left > 0, !isPaused, let handler {
       let block = inbound.nextBlock(limit: left)
@@ -186,14 +187,15 @@ public final class LoopbackChannel: Channel, TimerHandler {
   }
 }
 
-/// Both ends of a cable in memory, and the hand that can pull it.
+/// Both ends of a cable in memory; it can be pulled.
 public struct LoopbackCable {
   /// One end.
   public let left: LoopbackChannel
   /// The other end.
   public let right: LoopbackChannel
 
-  /// Pulls the cable: bytes on the way are lost, and both ends hear the end in a later turn, unless they are closed.
+  /// Pulls the cable: bytes on the way are lost, and both ends report their end in a later turn, unless they are
+  /// closed.
   public func cut(_ end: ChannelEnd = .lost("unplugged")) {
     left.cut(end)
     right.cut(end)

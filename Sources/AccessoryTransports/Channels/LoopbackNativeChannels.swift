@@ -9,7 +9,8 @@ import AccessoryCore
 /// let accessory = Cable(main: pair.left, onNativeChannel: { channels.hear = $0 })
 /// ```
 public final class LoopbackNativeChannels {
-  /// Hears of the channels that the device opens, a latency later. What is opened while nobody hears is closed.
+  /// Called for each channel that the device opens, after the latency. Channels that are opened without a listener are
+  /// closed.
   public var hear: Cable.Listener?
 
   private let loop: any EventLoop
@@ -37,7 +38,7 @@ public final class LoopbackNativeChannels {
     return cable.right
   }
 
-  /// Pulls the cable: both ends of every channel hear it.
+  /// Pulls the cable: both ends of every channel end.
   public func cut() {
     for entry in open { entry.cable.cut() }
     open = []

@@ -1,10 +1,10 @@
 import AccessoryCore
 
-/// One direction of a loopback cable: what was sent and not yet received, and when each part of it arrives.
+/// One direction of a loopback cable: the bytes that were sent and not received yet, and when each part arrives.
 ///
-/// Bytes are appended to one buffer and delivered from another; they change places when the second is empty. So a span
-/// that a receiver holds stays where it is while its own handler sends more into the same pipe, and nothing is moved or
-/// allocated once the buffers have grown to what the traffic needs.
+/// Bytes are appended to one buffer and delivered from another; the two are swapped when the second is empty. So a
+/// receiver's span stays valid while its handler sends more into the same pipe, and nothing is moved or allocated once
+/// the buffers are large enough.
 final class LoopbackPipe {
   /// Bytes that arrive together.
   private struct Segment {
@@ -16,12 +16,13 @@ final class LoopbackPipe {
   private static let leastStep = 64
 
   private let capacity: Int
-  /// In nanoseconds, for it is added to the time of every send.
+  /// In nanoseconds, because it is added to the time of every send.
   private let latency: Int64
   private let bytesPerSecond: Int?
   private let keepsTransfersApart: Bool
 
-  // Not checked for overlapping access: a pipe belongs to one loop and calls nobody, and it is asked for every packet.
+  // Not checked for overlapping access, because it runs for every packet: a pipe belongs to one loop and makes no
+  // calls.
   @exclusivity(unchecked) private var filling = ByteTank()
   @exclusivity(unchecked) private var draining = ByteTank()
   @exclusivity(unchecked) private var drained = 0
@@ -31,7 +32,7 @@ final class LoopbackPipe {
   @exclusivity(unchecked) private var lost = 0
   @exclusivity(unchecked) private var ending: (end: ChannelEnd, arrival: Instant)?
 
-  /// Whether the sender was told "no room" and waits to hear of some.
+  /// Whether the sender found no room and waits to be notified.
   @exclusivity(unchecked) var senderWaits = false
 
   init(capacity: Int, latency: Duration, bytesPerSecond: Int?, keepsTransfersApart: Bool) {
@@ -41,19 +42,19 @@ final class LoopbackPipe {
     self.keepsTransfersApart = keepsTransfersApart
   }
 
-  /// Whether the pipe takes anything: it does not once either side has ended it.
+  /// Whether the pipe accepts bytes: not after either end has closed it.
   var isOpen: Bool { ending == nil }
 
   var hasRoom: Bool { held < capacity }
 
-  /// How many bytes were taken and not received, and never will be if the pipe was cut.
+  /// How many bytes were accepted and not received; if the pipe was cut, they are lost.
   var undelivered: Int { held + lost }
 
   private var held: Int { filling.count + draining.count - drained }
 
   // MARK: - Sending
 
-  /// Takes from the front of `bytes` what there is room for, and returns how much that is.
+  /// Accepts bytes from the front of `bytes` as far as there is room, and returns how many.
   func take(_ bytes: RawSpan, now: Instant) -> Int {
     let count = min(bytes.byteCount, capacity - held)
     guard count > 0 else { return 0 }
@@ -64,7 +65,7 @@ final class LoopbackPipe {
       return count
     }
     lineIsFree = max(lineIsFree, now)
-    // A transfer arrives whole; of a stream, the first bytes do not wait for the last.
+    // A transfer arrives as a whole; in a stream, the first bytes do not wait for the last.
     let step = keepsTransfersApart ? count : max(Self.leastStep, bytesPerSecond / 100)
     var left = count
     while left > 0 {
@@ -85,18 +86,18 @@ final class LoopbackPipe {
     }
   }
 
-  /// Ends the pipe in order: what was taken arrives, and then the end.
+  /// Ends the pipe in order: accepted bytes arrive first, and then the end.
   func finish(_ end: ChannelEnd, now: Instant) {
     if ending == nil { ending = (end, arrival(of: max(lineIsFree, now))) }
   }
 
-  /// When what leaves the sender at `departure` arrives.
+  /// When bytes that leave the sender at `departure` arrive.
   private func arrival(of departure: Instant) -> Instant {
     let (sum, isTooLate) = departure.nanoseconds.addingReportingOverflow(latency)
     return isTooLate ? .distantFuture : Instant(nanoseconds: sum)
   }
 
-  /// Ends the pipe at once: what has not arrived is lost.
+  /// Ends the pipe at once: bytes that have not arrived are lost.
   func cut(_ end: ChannelEnd, now: Instant) {
     lost += held
     filling.count = 0
@@ -140,7 +141,7 @@ final class LoopbackPipe {
     return draining.bytes(from: drained, most: most)
   }
 
-  /// Takes note that a block was delivered. Does nothing when the receiver's handler cut the pipe meanwhile.
+  /// Records that a block was delivered. Does nothing when the receiver's handler cut the pipe meanwhile.
   func received(_ count: Int) {
     guard drained + count <= draining.count else { return }
     drained += count
@@ -153,7 +154,8 @@ final class LoopbackPipe {
     }
   }
 
-  /// The end, once it has arrived. If it `waits`, only when nothing is left before it; otherwise what is left is dropped.
+  /// The end, once it has arrived. If it `waits`, it is returned only after all bytes; otherwise remaining bytes are
+  /// dropped.
   func arrivedEnd(at now: Instant, waits: Bool) -> ChannelEnd? {
     guard let ending, ending.arrival <= now else { return nil }
     if segments.isEmpty { return ending.end }
@@ -161,7 +163,7 @@ final class LoopbackPipe {
   }
 }
 
-/// Memory that grows and is never moved while somebody reads it: it only grows when it is being filled.
+/// A buffer that grows only while it is filled, and so is never moved while it is read.
 private struct ByteTank: ~Copyable {
   var count = 0
   private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)

@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// A channel around a channel that can be severed from it on purpose, noticed or not: how a cable is pulled where its two
-/// ends are in different processes, and how a device is left believing that somebody is there.
+/// A channel around another that can be cut off from it on purpose, noticed or not: to pull a cable whose two ends are
+/// in different processes, or to let a device believe that the accessory is still there.
 ///
 /// ```swift
 /// let cable = SeverableChannel(around: socket, on: loop)
@@ -11,18 +11,18 @@ public final class SeverableChannel: Channel, ChannelHandler {
   private enum State {
     case made
     case open
-    /// Takes everything, brings nothing, and never ends by itself.
+    /// Accepts everything, delivers nothing, and never ends by itself.
     case severed
     case over
   }
 
   private let inner: any Channel
   private let loop: any EventLoop
-  // Asked for every packet, by one loop: not checked for overlapping access.
+  // Not checked for overlapping access, because this runs for every packet, on one loop.
   @exclusivity(unchecked) private var state = State.made
-  /// Who hears of it while it is open.
+  /// The handler, while it is open.
   @exclusivity(unchecked) private var handler: (any ChannelHandler)?
-  /// The end that is yet to be told.
+  /// The end that is still to be reported.
   private var ending: LoopTimer?
 
   /// A channel around `inner`.
@@ -31,13 +31,13 @@ public final class SeverableChannel: Channel, ChannelHandler {
     self.loop = loop
   }
 
-  /// Whether it has ended, from whichever side.
+  /// Whether it has ended, for whatever reason.
   public var isOver: Bool {
     state == .over
   }
 
-  /// Pulls the cable: the other end sees the channel end, and this end hears, in a later turn, that it is lost. What was
-  /// under way to this end is lost with it.
+  /// Pulls the cable: the other end sees the channel end, and this end reports, in a later turn, that it is lost. Bytes
+  /// on the way to this end are lost.
   public func pull() {
     guard let handler = leave() else { return close() }
     inner.close()
@@ -47,7 +47,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
     }
   }
 
-  /// Severs the channel inside without a word: this end goes on sending, and nothing arrives anywhere.
+  /// Cuts off the inner channel unnoticed: this end continues to send, and nothing arrives at either end.
   public func sever() {
     switch state {
     case .made, .open:
@@ -73,7 +73,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
     inner.start(self)
   }
 
-  /// Takes what the channel inside takes; everything, once severed from it.
+  /// Accepts what the inner channel accepts; everything, once cut off from it.
   public func send(_ bytes: RawSpan) -> Int {
     switch state {
     case .open: inner.send(bytes)
@@ -98,7 +98,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
     }
   }
 
-  /// Ends the channel from this side, and whatever was to be heard of it.
+  /// Closes the channel at this end; the handler is not called any more.
   public func close() {
     if state == .over {
       ending?.cancel()
@@ -122,12 +122,12 @@ public final class SeverableChannel: Channel, ChannelHandler {
     handler?.channelIsWritable(self)
   }
 
-  /// The channel inside is over.
+  /// The inner channel has ended.
   public func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
     leave()?.channel(self, endedWith: end)
   }
 
-  /// Is over, and says who is to hear of it: nobody, when it was not open.
+  /// Ends, and returns the handler to notify; nil when it was not open.
   private func leave() -> (any ChannelHandler)? {
     guard state == .open else { return nil }
     state = .over

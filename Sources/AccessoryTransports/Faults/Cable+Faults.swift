@@ -1,9 +1,9 @@
 import AccessoryCore
 
 extension Cable {
-  /// The same cable with faults at this end of it. On native channels, which carry no link, a packet is a transfer; each
-  /// channel counts its own bytes and time. A cable is pulled as a whole: what cuts a native channel ends the main channel
-  /// too, and with that all of them.
+  /// The same cable with faults at this end. On native channels, which carry no link, a packet is a transfer; each
+  /// channel counts its own bytes and time. A cable is always pulled as a whole: a fault that cuts a native channel
+  /// ends the main channel too, and with it all others.
   ///
   /// - Parameters:
   ///   - random: asked once for each channel.

@@ -1,18 +1,18 @@
 import AccessoryCore
 
-/// Something done to a channel on purpose, by name with parameters: what `--fault loss,chance=5%,in` says.
+/// A disturbance of a channel, by name with parameters: the value of `--fault loss,chance=5%,in`.
 ///
 /// A fault is data and always valid: its name and parameters are in ``FaultDefinition/all``, its values within their
-/// ranges. ``FaultChannel`` does it, to simulated and real accessories alike.
+/// ranges. ``FaultChannel`` applies it, for simulated and real accessories alike.
 ///
 /// ```swift
 /// let slow = try Fault("rate,bytes=7500,for=20s")
 /// let channel = FaultChannel(around: socket, [slow], random: SeededRandom(seed: 7), on: loop)
 /// ```
 ///
-/// Three parameters belong to every fault: the `direction` in which it acts (`in` is what this end receives, `out`
-/// what it sends), `after` how long it begins, counted from the start of the channel, and `for` how long it lasts
-/// (0ms: as long as the channel).
+/// Every fault has three parameters: the `direction` in which it acts (`in` is what this end receives, `out` what it
+/// sends), `after` how long it begins, counted from the start of the channel, and `for` how long it lasts (0ms: until
+/// the channel ends).
 public struct Fault: Equatable, Sendable, CustomStringConvertible {
   /// What kind of fault it is.
   public let definition: FaultDefinition
@@ -88,7 +88,7 @@ extension [Fault] {
   }
 }
 
-/// Why a text is no fault; the description is a whole sentence that quotes it.
+/// Why a text is not a fault; the description is a sentence that quotes it.
 public struct FaultTextError: Error, Equatable, Sendable, CustomStringConvertible {
   /// What is wrong, where, and the right form.
   public let description: String

@@ -1,28 +1,28 @@
 import AccessoryCore
 
-/// A channel around a channel that does things to it on purpose.
+/// A channel around another that disturbs it by faults.
 ///
-/// Bytes pass the faults in the order of the list, in both directions; each fault acts in the directions it names,
-/// `in` being what this end receives. Faults are seeded: the same list, chance and bytes at the same times give the
-/// same again. They hold a bounded number of bytes; beyond that `send` takes less, and the channel inside is not read.
+/// Bytes pass the faults in the order of the list, in both directions; each fault acts in its directions, where `in` is
+/// what this end receives. Faults are seeded: the same list, seed and bytes at the same times give the same result.
+/// They hold a limited number of bytes; beyond that `send` accepts less, and the inner channel is not read.
 ///
 /// ```swift
 /// let faults = try ["latency,delay=20ms", "loss,chance=2%"].map { try Fault($0) }
 /// let channel = FaultChannel(around: socket, faults, random: SeededRandom(seed: 7), on: loop) { print($0) }
 /// ```
 ///
-/// An orderly end waits for what is held before it, in either direction; a cable that is lost loses that too. A channel
-/// that its owner closed gives up when the channel inside takes nothing for ``closingTime``.
+/// An orderly end waits for the bytes that are held before it, in either direction; when the cable is lost, those are
+/// lost too. A channel that its owner closed gives up when the inner channel accepts nothing for ``closingTime``.
 public final class FaultChannel: Channel, ChannelHandler {
   private enum State {
     case made
     case open(any ChannelHandler)
-    /// Closed by its owner; what was taken still goes out.
+    /// Closed by its owner; accepted bytes are still sent.
     case closing
     case over
   }
 
-  /// How long a closed channel waits for the channel inside to take something.
+  /// How long a closed channel waits for the inner channel to accept something.
   static let closingTime = Duration.seconds(2)
 
   private let inner: any Channel
@@ -34,7 +34,7 @@ public final class FaultChannel: Channel, ChannelHandler {
   private var timer: LoopTimer?
   /// The limit of a close that makes no progress.
   private var closer: LoopTimer?
-  /// The channel inside has ended in order, and what it brought before is still on its way.
+  /// The inner channel has ended in order, and the bytes that it delivered before are still on the way.
   private var ending: ChannelEnd?
   private var isPaused = false
   private var isInnerPaused = false
@@ -42,8 +42,8 @@ public final class FaultChannel: Channel, ChannelHandler {
   private var isDue = false
   private var senderWaits = false
 
-  /// A channel around `inner` with `faults`, whose chances follow from `random`. `report` hears of what people should
-  /// hear of: cuts, stalls.
+  /// A channel around `inner` with `faults`, whose random numbers follow from `random`. `report` is called for events
+  /// that users should see, such as cuts and stalls.
   public init(
     around inner: any Channel, _ faults: [Fault], random: SeededRandom, unit: FaultUnit = .linkPackets,
     on loop: any EventLoop, report: @escaping (FaultEvent) -> Void = { _ in }
@@ -51,7 +51,8 @@ public final class FaultChannel: Channel, ChannelHandler {
     self.inner = inner
     self.loop = loop
     self.report = report
-    // Each fault has its own chance in each direction, so that one more at the end of the list changes no other.
+    // Each fault has random numbers of its own in each direction, so that adding one at the end of the list changes no
+    // other.
     var random = random
     let chances = faults.map { ($0, SeededRandom(seed: random.next())) }
     inbound = FaultLane(.in, chances.map { ($0, $1.derived("in")) }, unit: unit) { [unowned self] in deliver($0) }
@@ -68,7 +69,7 @@ public final class FaultChannel: Channel, ChannelHandler {
     }
   }
 
-  /// Whether it has ended, or its owner has closed it and all of it is out.
+  /// Whether it has ended, or its owner has closed it and everything was sent.
   public var isOver: Bool {
     if case .over = state { true } else { false }
   }
@@ -78,7 +79,7 @@ public final class FaultChannel: Channel, ChannelHandler {
   /// As the channel inside.
   public var keepsTransfersApart: Bool { inner.keepsTransfersApart }
 
-  /// What the faults hold and what the channel inside has.
+  /// The bytes that the faults and the inner channel hold.
   public var undelivered: Int { (outbound?.held ?? 0) + inner.undelivered }
 
   /// Begins to receive, and to count the faults' times.
@@ -93,11 +94,11 @@ public final class FaultChannel: Channel, ChannelHandler {
     if !isCut { outbound?.start(now: loop.now) }
     inner.start(self)
     settleReading()
-    // Faults that have something to say or to send at once do it in a later turn.
+    // Faults that report or send something at the start do so in a later turn.
     advanceSoon()
   }
 
-  /// Takes what the faults and the channel inside have room for.
+  /// Accepts what the faults and the inner channel have room for.
   public func send(_ bytes: RawSpan) -> Int {
     guard case .open = state, let outbound, outbound.cut == nil else { return 0 }
     if ending != nil {
@@ -111,14 +112,14 @@ public final class FaultChannel: Channel, ChannelHandler {
     return taken
   }
 
-  /// Lets what comes wait, here and inside.
+  /// Pauses receiving, here and in the inner channel.
   public func pauseReading() {
     isPaused = true
     settleReading()
     if case .open = state, ending != nil { advanceSoon() }
   }
 
-  /// Goes on in a later turn.
+  /// Continues in a later turn.
   public func resumeReading() {
     guard isPaused else { return }
     isPaused = false
@@ -126,7 +127,7 @@ public final class FaultChannel: Channel, ChannelHandler {
     if case .open = state { advanceSoon() }
   }
 
-  /// Closes; what was taken still goes out, at the faults' pace.
+  /// Closes; accepted bytes are still sent, at the faults' pace.
   public func close() {
     switch state {
     case .made:
@@ -137,7 +138,7 @@ public final class FaultChannel: Channel, ChannelHandler {
       inbound?.discard()
       outbound?.finish(now: loop.now)
       if isDone(outbound) { return finishClosing() }
-      // Only from what comes in does a channel learn that its other end is gone.
+      // Only by receiving does a channel notice that its other end is gone.
       if isInnerPaused { inner.resumeReading() }
       arm()
       limitClosing()
@@ -162,7 +163,7 @@ public final class FaultChannel: Channel, ChannelHandler {
     settle()
   }
 
-  /// The channel inside is over.
+  /// The inner channel has ended.
   public func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
     guard case .open = state else { return abandon() }
     outbound?.discard()
@@ -172,7 +173,7 @@ public final class FaultChannel: Channel, ChannelHandler {
     settle()
   }
 
-  // MARK: - What follows
+  // MARK: - Advancing
 
   private func deliver(_ bytes: RawSpan) -> Int {
     guard case .open(let handler) = state else { return bytes.byteCount }
@@ -184,7 +185,7 @@ public final class FaultChannel: Channel, ChannelHandler {
   private func advance() {
     isDue = false
     inbound?.advance(now: loop.now)
-    // One cable is cut once, be it by two directions at the same time.
+    // A cable is cut once, even when both directions cut it at the same time.
     if !isCut { outbound?.advance(now: loop.now) }
     settle()
   }
@@ -198,7 +199,7 @@ public final class FaultChannel: Channel, ChannelHandler {
     switch state {
     case .made, .over: return
     case .closing:
-      // A cut ends the closing too: what lies before it goes nowhere.
+      // A cut also ends a close: bytes that were not sent before it are lost.
       if isCut || isDone(outbound) { finishClosing() } else { arm() }
     case .open(let handler):
       if let cut = outbound?.cut ?? inbound?.cut {
@@ -226,7 +227,7 @@ public final class FaultChannel: Channel, ChannelHandler {
     }
   }
 
-  /// Whether nothing more will come out of a lane: all is through, or what is left waits for nothing that will come.
+  /// Whether a lane will deliver nothing more: it is fully drained, or permanently stuck.
   private func isDone(_ lane: FaultLane?) -> Bool {
     lane.map { $0.isClear || $0.isStuck } ?? true
   }
@@ -291,7 +292,7 @@ public final class FaultChannel: Channel, ChannelHandler {
   }
 }
 
-/// Something that a fault did and that people should hear of.
+/// An event of a fault that users should see.
 public struct FaultEvent: Equatable, Sendable, CustomStringConvertible {
   /// The fault.
   public let fault: Fault

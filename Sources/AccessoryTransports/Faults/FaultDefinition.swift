@@ -1,12 +1,12 @@
 import AccessoryCore
 
-/// A kind of fault: its name, what it does, the parameters it takes, and how its machine is made.
+/// A kind of fault: its name, what it does, its parameters, and how its machine is created.
 public struct FaultDefinition: Equatable, Sendable {
   /// The name in `--fault`.
   public let name: String
   /// What it does, in a sentence for help.
   public let summary: String
-  /// Its parameters, the ones that every fault has last.
+  /// Its parameters; those that every fault has are last.
   public let parameters: [OptionParameter]
 
   let makeStage: @Sendable (OptionArguments, FaultUnit) -> any FaultStage
@@ -37,16 +37,16 @@ public struct FaultDefinition: Equatable, Sendable {
     all.first { $0.name == name }
   }
 
-  /// By name: a name is one definition.
+  /// Compares names: each name has one definition.
   public static func == (left: FaultDefinition, right: FaultDefinition) -> Bool { left.name == right.name }
 }
 
 extension FaultDefinition {
-  /// What all faults of one kind have done.
+  /// The effects of all faults of one kind.
   public struct Count: Equatable, Sendable {
     /// The kind.
     public let fault: FaultDefinition
-    /// What they did.
+    /// Their effects.
     public var count: FaultCount
 
     /// Adds what the faults of a channel did to a list with one entry per kind.
@@ -62,7 +62,7 @@ extension FaultDefinition {
   }
 }
 
-/// What the faults that act on packets take for one.
+/// What counts as a packet for faults that act on packets.
 public enum FaultUnit: Sendable {
   /// A packet of the link, wherever it begins and ends in the stream.
   case linkPackets

@@ -1,25 +1,25 @@
 import AccessoryCore
 
-/// A link as it was met in the field, as a chain of faults by name: what `--fault bluetooth` says.
+/// A kind of link from the field, as a chain of faults: the value of `--fault bluetooth`.
 ///
 /// ```swift
 /// let chain = try FaultPreset.faults("bluetooth-scanning")   // or any fault: "loss,chance=5%"
 /// ```
 ///
-/// The rates are figures that people reported; where nobody measured a delay it is ours, and says so here.
+/// The rates were reported from the field. Delays that no report gives are our choice; the comments below say which.
 public struct FaultPreset: Equatable, Sendable {
   /// The name in `--fault`.
   public let name: String
-  /// What it is like, in a sentence for help.
+  /// A description for help.
   public let summary: String
   /// The faults, in the order in which bytes pass them.
   public let faults: [Fault]
 
-  /// Every link there is a name for.
+  /// All presets.
   public static let all = [bluetooth, bluetoothScanning, bigWrites, usbHighSpeed]
 
-  /// Bluetooth classic: the 7,500 bytes a second that an app wants of External Accessory in the field. The delay of 10 to
-  /// 25 ms is ours: a few slots of the radio.
+  /// Bluetooth classic: 7,500 bytes a second, the throughput of External Accessory reported from the field. The delay
+  /// of 10 to 25 ms is our choice: a few slots of the radio.
   public static let bluetooth = FaultPreset(
     name: "bluetooth", summary: "Bluetooth classic: 7,500 bytes a second each way, 10 to 25 ms late",
     faults: [rate(7_500), latency(.milliseconds(10), jitter: .milliseconds(15))])
@@ -33,13 +33,12 @@ public struct FaultPreset: Equatable, Sendable {
       latency(.milliseconds(10), jitter: .milliseconds(15)),
     ])
 
-  /// Writes above about 2 KB degrade sharply; to what, nobody said, so the 2,000 bytes a second are ours.
+  /// Writes above about 2 KB become very slow. No report says how slow; the 2,000 bytes a second are our choice.
   public static let bigWrites = FaultPreset(
     name: "big-writes", summary: "writes above 2,048 bytes collapse to 2,000 bytes a second",
     faults: [Fault(.collapse).setting("above", to: .count(2_048)).setting("rate", to: .count(2_000))])
 
-  /// USB 2.0 high speed as bulk transfers get it: at most 13 packets of 512 bytes in each eighth of a millisecond, and
-  /// that long to wait for the next.
+  /// Bulk transfers on USB 2.0 high speed: at most 13 packets of 512 bytes in each 125 µs, and 125 µs until the next.
   public static let usbHighSpeed = FaultPreset(
     name: "usb-high-speed", summary: "USB 2.0 bulk: 53,248,000 bytes a second each way, 125 µs late",
     faults: [
@@ -52,7 +51,7 @@ public struct FaultPreset: Equatable, Sendable {
     Fault(.latency).setting("delay", to: .duration(delay)).setting("jitter", to: .duration(jitter))
   }
 
-  /// The faults that `text` stands for: those of the preset of that name, or the one fault that it describes.
+  /// The faults for `text`: those of the preset with that name, or the one fault that it describes.
   public static func faults(_ text: String) throws(FaultTextError) -> [Fault] {
     if let preset = all.first(where: { $0.name == OptionText.trimmed(text) }) { return preset.faults }
     let name = OptionText(text).name

@@ -21,12 +21,12 @@ extension EpollLoop: SerialExecutor, TaskExecutor {
     add(.job(UnownedJob(job)))
   }
 
-  /// What an actor returns as its `unownedExecutor`.
+  /// The executor that an actor returns as its `unownedExecutor`.
   public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
     UnownedSerialExecutor(ordinary: self)
   }
 
-  /// What the runtime asks for when a task prefers this loop.
+  /// The executor that the runtime uses when a task prefers this loop.
   public func asUnownedTaskExecutor() -> UnownedTaskExecutor {
     UnownedTaskExecutor(ordinary: self)
   }

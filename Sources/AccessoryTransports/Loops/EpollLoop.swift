@@ -3,13 +3,13 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// The loop of real time: descriptors by epoll, timers to the nanosecond, work from other threads.
+/// The event loop in real time: descriptors by epoll, timers with nanosecond resolution, work from other threads.
 ///
-/// One turn: wait; read the clock; run the work that ``execute(_:)`` brought; tell the handlers of ready descriptors;
-/// fire the timers that are due. `now` is the time at which the wait ended.
+/// One turn: wait; read the clock; run the work given to ``execute(_:)``; call the handlers of ready descriptors; fire
+/// the timers that are due. `now` is the time at which the wait ended.
 ///
-/// There is no timerfd: epoll's own timeout counts in nanoseconds, so the next deadline costs no system call and an
-/// idle loop with no timer sleeps without end (`turns` stands still).
+/// It needs no timerfd: epoll's own timeout is in nanoseconds, so the next deadline costs no system call, and an idle
+/// loop without timers sleeps until there is work (`turns` does not change).
 ///
 /// A loop runs in one of two ways:
 ///
@@ -22,18 +22,18 @@ import Synchronization
 /// loop.stop()                       // returns when that thread has ended
 /// ```
 ///
-/// While it does not run, it may be set up and torn down from whatever thread holds it, one at a time; while it runs,
-/// everything but ``execute(_:)`` and ``stop()`` belongs to its thread.
+/// While it does not run, any one thread may set it up and tear it down. While it runs, everything except
+/// ``execute(_:)`` and ``stop()`` must be called on its thread.
 ///
-/// A loop holds what it watches and what its timers do, and these usually hold the loop: channels are closed, watches
-/// and timers cancelled, before a loop is let go.
+/// A loop retains its watches and the work of its timers, and these usually retain the loop: close channels and cancel
+/// watches and timers before you release a loop.
 public final class EpollLoop: PollingLoop, @unchecked Sendable {
-  /// The most one read brings in. Large enough for any packet of the link, whose length field ends at 64 KiB.
+  /// The most bytes of one read: enough for any packet of the link, whose length field ends at 64 KiB.
   private static let readBufferSize = 128 * 1024
 
-  /// The loop's chance. On the loop only.
+  /// The loop's random numbers. On the loop only.
   public var random: SeededRandom
-  /// How many turns were made: what a test looks at to see that an idle loop sleeps.
+  /// The number of turns. A test uses it to check that an idle loop sleeps.
   @exclusivity(unchecked) public private(set) var turns = 0
 
   private let inbox = Inbox<LoopWork>()
@@ -49,9 +49,9 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   private let stopIsAsked = Atomic<Bool>(false)
   private let thread = Locked<pthread_t?>(nil)
 
-  /// Makes a loop.
+  /// Creates a loop.
   ///
-  /// - Parameter seed: what ``random`` begins with; a chance of its own when left out.
+  /// - Parameter seed: the seed of ``random``; a random one when left out.
   /// - Throws: when the process may open no more descriptors.
   public init(seed: UInt64 = .random(in: .min ... .max)) throws(SystemError) {
     random = SeededRandom(seed: seed)
@@ -71,7 +71,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
     runner.load(ordering: .relaxed) == 0 ? clock.now : turnTime
   }
 
-  /// Whether the caller runs on this loop, or nobody does.
+  /// Whether the caller runs on this loop, or the loop does not run.
   public var isCurrent: Bool {
     let runner = runner.load(ordering: .acquiring)
     return runner == 0 || runner == pthread_self()
@@ -98,7 +98,8 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
 
   // MARK: - PollingLoop
 
-  /// Watches a descriptor. One that epoll refuses (a regular file) is asked every millisecond while it is waited for.
+  /// Watches a descriptor. One that epoll refuses (a regular file) is polled every millisecond while something waits
+  /// for it.
   public func watch(
     _ descriptor: Int32, for interest: Readiness, _ handler: any DescriptorHandler
   ) throws -> any DescriptorWatch {
@@ -113,10 +114,10 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
 
   // MARK: - Running
 
-  /// Runs the loop on the calling thread until `condition` holds, which is looked at after each turn.
+  /// Runs the loop on the calling thread until `condition` holds, which is checked after each turn.
   ///
   /// - Parameters:
-  ///   - condition: what to wait for; never, when left out.
+  ///   - condition: what to wait for; without it, the loop runs until ``stop()`` or the limit.
   ///   - limit: how long to wait for it.
   /// - Returns: false when ``stop()`` or the limit ended the run.
   @discardableResult
@@ -129,7 +130,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
 
   /// Runs the loop on a thread of its own, until ``stop()``.
   ///
-  /// - Throws: when the system gives no thread.
+  /// - Throws: when the system cannot create a thread.
   public func start() throws(SystemError) {
     let code = thread.withLock { thread -> Int32 in
       precondition(thread == nil && runner.load(ordering: .acquiring) == 0, "an EpollLoop is being run already")
@@ -141,7 +142,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
         return code
       }
       thread = made
-      // The thread says the same when it begins; the caller must not pass for the loop until then.
+      // The thread does the same when it starts; until then the caller must not count as the thread of the loop.
       runner.store(made, ordering: .releasing)
       return 0
     }
@@ -156,9 +157,9 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
     return nil
   }
 
-  /// Ends the run in progress after its turn, or the next run before its first. From any thread; from another than the
-  /// loop's it returns when the thread of ``start()`` has ended. What was executed and not yet run waits for the next
-  /// run.
+  /// Ends the current run after its turn, or the next run before its first turn. From any thread. On another thread
+  /// than that of the loop it returns when the thread of ``start()`` has ended. Work given to ``execute(_:)`` and not
+  /// run yet waits for the next run.
   public func stop() {
     stopIsAsked.store(true, ordering: .releasing)
     registry.wake()
@@ -212,7 +213,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   }
 }
 
-/// What a loop can be given from other threads.
+/// The work that other threads give to a loop.
 enum LoopWork {
   case call(@Sendable () -> Void)
   case job(UnownedJob)

@@ -2,22 +2,23 @@ import AccessoryCore
 import CLinux
 import Glibc
 
-/// The descriptors of one ``EpollLoop``: the epoll instance, the watches, and the way around it for what epoll refuses.
+/// The descriptors of one ``EpollLoop``: the epoll instance, the watches, and a fallback for descriptors that epoll
+/// refuses.
 ///
-/// Readiness is reported again every turn for as long as it lasts and is asked for. A hang-up, which epoll reports
-/// unasked, would keep a loop turning on a descriptor nobody wants to hear about now (a paused channel); so a watch
-/// without interest hears of it once, and again only after a change of interest. A half-close is reported every
-/// turn while it is asked for, so a watcher that has seen it should stop asking.
+/// Readiness is reported in every turn for as long as it lasts and is asked for. epoll reports a hang-up even when it
+/// is not asked for, so a paused channel would keep the loop busy. A watch without interest therefore gets a hang-up
+/// once, and again only after its interest has changed. A half-close is reported in every turn while it is asked for,
+/// so a watcher that has seen it should stop asking.
 final class EpollRegistry {
   /// The token of the loop's own wake-up.
   private static let wakeUp = WatchTable.Token.max
-  /// Events taken from the kernel in one turn. What does not fit comes with the next; the kernel takes turns fairly.
+  /// The most events of one turn. The rest is reported in the next turn; the kernel is fair about the order.
   private static let eventsPerTurn = 256
 
   private let epoll: Int32
   private let wakeUpDescriptor: Int32
   private let events: UnsafeMutablePointer<epoll_event>
-  // Not checked for overlapping access: it belongs to one loop, and nobody is called while it changes.
+  // Not checked for overlapping access: it belongs to one loop and makes no calls while it changes.
   @exclusivity(unchecked) private var table = WatchTable()
   private let polled: PolledDescriptors
 

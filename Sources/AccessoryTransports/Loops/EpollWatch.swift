@@ -2,19 +2,19 @@ import AccessoryCore
 
 /// One descriptor that an ``EpollLoop`` watches.
 final class EpollWatch: DescriptorWatch {
-  /// How the kernel was asked to watch it.
+  /// How it is watched.
   enum Means {
     /// By epoll, under this token.
     case epoll(token: WatchTable.Token)
-    /// epoll refuses the descriptor; it is asked again and again.
+    /// By polling, because epoll refuses the descriptor.
     case polling
   }
 
   let descriptor: Int32
   let means: Means
-  // Not checked for overlapping access: a watch belongs to one loop, and calls nobody while these change.
+  // Not checked for overlapping access: a watch belongs to one loop and makes no calls while these change.
   @exclusivity(unchecked) private(set) var interest: Readiness
-  /// Nil after the cancellation, so that an event which is already on its way finds nobody.
+  /// Nil after the cancellation, so that an event that was already reported is dropped.
   @exclusivity(unchecked) fileprivate(set) var handler: (any DescriptorHandler)?
   private weak var registry: EpollRegistry?
 
@@ -42,17 +42,17 @@ final class EpollWatch: DescriptorWatch {
 }
 
 extension EpollWatch {
-  /// Lets the handler go when the loop goes: it may hold this watch, and then nobody else would ever free the two.
+  /// Releases the handler together with the loop: it may retain this watch, and then neither would ever be freed.
   func loopIsGone() {
     handler = nil
   }
 }
 
-/// The watches of one loop by small numbers, which is what epoll hands back with an event.
+/// The watches of one loop, by small numbers that epoll returns with an event.
 ///
-/// A number is used again, so each carries how often it was: an event that the kernel reported before its watch was
-/// cancelled, and that is handled after another watch took the number (or even the descriptor), does not fit and is
-/// dropped.
+/// Numbers are reused, so each token also has a count of its uses. An event that the kernel reported before its watch
+/// was cancelled, and that is handled after another watch got the number (or even the descriptor), has the wrong count
+/// and is dropped.
 struct WatchTable {
   typealias Token = UInt64
 
@@ -81,13 +81,13 @@ struct WatchTable {
     free.append(Self.index(token))
   }
 
-  /// The watch that the token was given to, unless it is over.
+  /// The watch with this token, unless it was cancelled.
   subscript(token: Token) -> EpollWatch? {
     let slot = slots[Self.index(token)]
     return slot.generation == UInt32(token >> 32) ? slot.watch : nil
   }
 
-  /// All watches that are not over.
+  /// All watches that are not cancelled.
   var watches: [EpollWatch] { slots.compactMap(\.watch) }
 
   private static func index(_ token: Token) -> Int { Int(token & 0xFFFF_FFFF) }

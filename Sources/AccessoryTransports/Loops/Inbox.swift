@@ -1,17 +1,17 @@
 import AccessoryCore
 import Synchronization
 
-/// What other threads hand to a loop, until the loop takes it all at once.
+/// Work that other threads give to a loop, until the loop takes all of it at once.
 ///
-/// Two arrays change places, so that a loop in its steady state allocates nothing here. Whether there is anything is
-/// also kept outside the lock, because a loop asks twice in every turn and the answer is nearly always no.
+/// Two arrays are swapped, so that in a steady state nothing is allocated here. Whether there is work is also kept
+/// outside the lock, because a loop checks twice in every turn and there is hardly ever any.
 final class Inbox<Work>: @unchecked Sendable {
   private let given = Locked<[Work]>([])
   private var taken: [Work] = []
   /// Changed under the lock only.
   private let isFilled = Atomic<Bool>(false)
 
-  /// Adds work, from any thread, and says whether it is the first since the last ``takeAll(_:)``: then the loop may
+  /// Adds work, from any thread, and returns whether it is the first since the last ``takeAll(_:)``: then the loop may
   /// have to be woken.
   func add(_ work: Work) -> Bool {
     given.withLock { given in
@@ -21,10 +21,11 @@ final class Inbox<Work>: @unchecked Sendable {
     }
   }
 
-  /// Whether there is nothing to take.
+  /// Whether there is no work.
   var isEmpty: Bool { !isFilled.load(ordering: .acquiring) }
 
-  /// Passes on what was given up to now, in order; what is given meanwhile waits for the next call. On the loop only.
+  /// Calls `body` with the work that was added so far, in order; work that is added meanwhile waits for the next call.
+  /// On the loop only.
   func takeAll(_ body: (Work) -> Void) {
     if isEmpty { return }
     given.withLock { given in

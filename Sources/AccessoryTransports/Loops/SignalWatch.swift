@@ -32,7 +32,7 @@ public final class SignalWatch: DescriptorHandler {
     if descriptor >= 0 { Glibc.close(descriptor) }
   }
 
-  /// Hears no more. The signals stay blocked: one that is on its way must not end the process now.
+  /// Stops watching. The signals stay blocked, because a pending one must not end the process now.
   public func close() {
     guard descriptor >= 0 else { return }
     watch?.cancel()

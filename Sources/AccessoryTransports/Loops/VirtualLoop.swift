@@ -2,10 +2,11 @@ import AccessoryCore
 import Glibc
 import Synchronization
 
-/// The loop of invented time: no thread and no descriptors; it jumps from deadline to deadline.
+/// The event loop in virtual time: no thread and no descriptors; it jumps from deadline to deadline.
 ///
-/// Nothing happens unless it is told to go on, and then everything happens in the order in which it was asked for, so
-/// two runs of one seed are the same to the byte. A world in which nobody computes much gets a day done in a second.
+/// Nothing happens until one of its run methods is called. Then everything happens in the order in which it was
+/// scheduled, so two runs with the same seed are the same to the byte. A day in a world with little to compute takes a
+/// second.
 ///
 /// ```swift
 /// let loop = VirtualLoop(seed: 7)
@@ -16,9 +17,9 @@ import Synchronization
 /// One turn: run the work that ``execute(_:)`` brought, then the timers due now; when there is neither, jump to the next
 /// deadline first. It is used by one thread at a time; only ``execute(_:)`` may come from others.
 public final class VirtualLoop: EventLoop, @unchecked Sendable {
-  /// Two machines that answer each other without letting time pass: found out instead of hanging.
+  /// Work that schedules more work at the same instant without end; reported instead of hanging.
   public struct Livelock: Error, Equatable, CustomStringConvertible {
-    /// The time that would not pass.
+    /// The instant.
     public let instant: Instant
     /// How many turns were made at it.
     public let turns: Int
@@ -35,12 +36,12 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     }
   }
 
-  // What is asked for with every packet is not checked for overlapping access: it belongs to the one thread that is
-  // inside of a step, and nobody is called while it is written.
+  // Not checked for overlapping access, because this runs for every packet: it belongs to the one thread that is inside
+  // of a step, and no calls are made while it is written.
 
   /// The virtual time, 0 at first.
   @exclusivity(unchecked) public private(set) var now = Instant.origin
-  /// The loop's chance.
+  /// The loop's random numbers.
   public var random: SeededRandom
 
   private let timers = TimerQueue()
@@ -50,10 +51,10 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
   /// The thread that is inside ``step()``; 0 between steps.
   private let runner = Atomic<UInt>(0)
 
-  /// Makes a loop at time 0.
+  /// Creates a loop at time 0.
   ///
   /// - Parameters:
-  ///   - seed: what ``random`` begins with.
+  ///   - seed: the seed of ``random``.
   ///   - turnsPerInstant: how many turns may pass at one instant before it counts as a ``Livelock``.
   public init(seed: UInt64 = 1, turnsPerInstant: Int = 100_000) {
     random = SeededRandom(seed: seed)
@@ -62,7 +63,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
 
   // MARK: - EventLoop
 
-  /// Whether the caller runs on this loop, or nobody does.
+  /// Whether the caller runs on this loop, or the loop does not run.
   public var isCurrent: Bool {
     let runner = runner.load(ordering: .acquiring)
     return runner == 0 || runner == pthread_self()
@@ -80,7 +81,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
 
   // MARK: - Letting time pass
 
-  /// When there is something to do next; nil when nothing will ever happen unless it is asked for.
+  /// The time of the next work; nil when nothing is scheduled.
   public var nextDeadline: Instant? {
     inbox.isEmpty ? timers.earliest.map { max($0, now) } : now
   }
@@ -106,7 +107,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     while let timer = timers.popDue(at: now, armedBefore: mark) { timer.fire() }
   }
 
-  /// Goes on until `condition` holds, which is looked at before the first turn and after each.
+  /// Runs until `condition` holds, which is checked before the first turn and after each.
   ///
   /// - Parameter limit: how much virtual time may pass; no limit when left out.
   /// - Returns: false when nothing was left to do or the limit came first; the time is then the limit.
@@ -123,12 +124,12 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     return true
   }
 
-  /// Does all that is due within `duration` and leaves the time exactly that much later.
+  /// Does all work that is due within `duration`, and then advances the time to its end.
   public func advance(by duration: Duration) throws(Livelock) {
     try run(until: { false }, limit: duration)
   }
 
-  /// Goes on until nothing is left to do.
+  /// Runs until nothing is scheduled.
   ///
   /// - Parameter limit: how much virtual time may pass. A peer that keeps a timer for ever (a watchdog) never gets
   ///   quiet.

@@ -1,7 +1,7 @@
 import AccessoryCore
 
 extension FaultDefinition {
-  /// Field failure W10: single writes above about 2 KB become many times slower, smaller ones are as quick as ever.
+  /// Single writes above about 2 KB become many times slower, smaller ones stay fast; reported from the field (W10).
   public static let collapse = FaultDefinition(
     "collapse", "writes above a size become slow", directions: ["out", "in", "both"],
     [

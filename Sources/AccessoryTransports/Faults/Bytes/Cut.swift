@@ -2,7 +2,7 @@ import AccessoryCore
 import IAP2
 
 extension FaultDefinition {
-  /// The cable is pulled: at once, or once so many bytes or packets have passed in one direction since it began.
+  /// Pulls the cable: at once, or when this many bytes or packets have passed in one direction since it began.
   public static let cut = FaultDefinition(
     "cut", "ends the channel, after a time, so many bytes or so many packets",
     [

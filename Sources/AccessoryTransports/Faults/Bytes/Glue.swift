@@ -1,7 +1,7 @@
 import AccessoryCore
 
 extension FaultDefinition {
-  /// Chunks that were sent apart arrive as one.
+  /// Chunks that were sent separately arrive as one.
   public static let glue = FaultDefinition(
     "glue", "joins chunks into large ones",
     [

@@ -1,7 +1,7 @@
 import AccessoryCore
 
 extension FaultDefinition {
-  /// One direction works and the other takes everything and delivers nothing: what only a time limit finds out.
+  /// One direction works, and the other accepts everything and delivers nothing: only a timeout can detect this.
   public static let halfDead = FaultDefinition(
     "half-dead", "takes what is sent in one direction and loses it", directions: ["out", "in"], []
   ) { _, _ in

@@ -1,7 +1,7 @@
 import AccessoryCore
 
 extension FaultDefinition {
-  /// A long way: every byte arrives later, and none overtakes another.
+  /// A delay: every byte arrives later, and none overtakes another.
   public static let latency = FaultDefinition(
     "latency", "bytes arrive later, in order",
     [

@@ -1,8 +1,8 @@
 import AccessoryCore
 
 extension FaultDefinition {
-  /// A narrow way: so many bytes a second. What External Accessory over Bluetooth gets is nearer to 7,500 than to
-  /// what its radio can do.
+  /// A limited rate in bytes per second. External Accessory over Bluetooth gets about 7,500, far less than the radio
+  /// can carry.
   public static let rate = FaultDefinition(
     "rate", "passes so many bytes a second",
     [
@@ -14,8 +14,8 @@ extension FaultDefinition {
   }
 }
 
-/// A chunk passes in pieces of about ten milliseconds each, every piece when its last byte has passed. The line's time
-/// is counted in itself and not from timers, so late timers do not make it slower.
+/// A chunk passes in pieces of about ten milliseconds each, every piece when its last byte has passed. The time is
+/// computed from the rate and not from timers, so late timers do not make the line slower.
 struct RateStage: HoldingStage {
   let bytesPerSecond: Int
   let capacity: Int

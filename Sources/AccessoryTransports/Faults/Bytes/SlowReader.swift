@@ -1,7 +1,7 @@
 import AccessoryCore
 
 extension FaultDefinition {
-  /// Somebody who reads a little now and then, and so lets the way fill up behind them.
+  /// A reader that reads a little now and then, so that everything before it fills up.
   public static let slowReader = FaultDefinition(
     "slow-reader", "reads so many bytes, pauses, and reads on", directions: ["in", "out", "both"],
     [
@@ -25,7 +25,7 @@ struct SlowReaderStage: FaultStage {
   }
 
   var held: Int { queue.count }
-  /// One read's worth: everything else waits where it is.
+  /// The bytes of one read: everything else waits where it is.
   var room: Int { bytes - queue.count }
   var deadline: Instant? { queue.isEmpty ? nil : nextRead }
 

@@ -1,7 +1,7 @@
 import AccessoryCore
 
 extension FaultDefinition {
-  /// Boundaries where nobody put any. A reader that takes each reception for a message finds out here.
+  /// Splits chunks at random. This breaks a reader that takes each reception for a message.
   public static let split = FaultDefinition(
     "split", "cuts chunks into pieces of random size",
     [

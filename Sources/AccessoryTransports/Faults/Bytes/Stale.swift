@@ -2,7 +2,8 @@ import AccessoryCore
 import IAP2
 
 extension FaultDefinition {
-  /// Field failure W17: the endpoint still holds bytes of an earlier session, and the next handshake reads those first.
+  /// The endpoint still holds bytes of an earlier session, and the next handshake reads those first; reported from the
+  /// field (W17).
   public static let stale = FaultDefinition(
     "stale", "begins with bytes of an earlier session", directions: ["in", "out", "both"],
     [
@@ -39,7 +40,7 @@ struct StaleStage: FaultStage {
 
   mutating func take(_ bytes: RawSpan, _ step: inout FaultStep) -> FaultPassage { .whole }
 
-  /// A data packet as it would lie in a buffer: right in itself, and part of nothing.
+  /// A data packet as it would remain in a buffer: valid by itself, and part of no link.
   private static func packet(payload count: Int, _ random: inout SeededRandom) -> [UInt8] {
     let payload = [0, 1] + (2..<max(3, count)).map { UInt8(truncatingIfNeeded: $0) }
     let header = PacketHeader(

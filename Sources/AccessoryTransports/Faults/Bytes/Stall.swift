@@ -1,7 +1,7 @@
 import AccessoryCore
 
 extension FaultDefinition {
-  /// Nothing passes for a while and nothing is lost: a device that is busy, a radio in a fade.
+  /// Nothing passes for a while, and nothing is lost: a busy device, or a radio out of range for a moment.
   public static let stall = FaultDefinition(
     "stall", "passes nothing while it lasts; what was held passes afterwards", [.capacity]
   ) { arguments, _ in

@@ -1,9 +1,10 @@
 import AccessoryCore
 
-/// Chunks of bytes in order, each with the time from which it may go on.
+/// Chunks of bytes in order, each with the time from which it may be passed on.
 ///
-/// What a fault holds back and what the next one does not take yet both lie in one of these. Chunks keep their
-/// boundaries until part of one is taken. The buffers are kept, so a queue in a steady state allocates nothing.
+/// Both the bytes that a fault holds back and those that the next fault does not accept yet are in such a queue. Chunks
+/// keep their boundaries until part of one is taken. Buffers are reused, so a queue in a steady state allocates
+/// nothing.
 struct ChunkQueue {
   private struct Entry {
     var count: Int
@@ -18,21 +19,22 @@ struct ChunkQueue {
 
   var isEmpty: Bool { entries.isEmpty }
 
-  /// When the first chunk may go on; nil when there is none.
+  /// When the first chunk may be passed on; nil when there is none.
   var nextDue: Instant? { entries.first?.due }
 
-  /// When the last chunk may go on; nil when there is none.
+  /// When the last chunk may be passed on; nil when there is none.
   var lastDue: Instant? { entries.last?.due }
 
-  /// Adds a chunk that may go on from `due`.
+  /// Adds a chunk that may be passed on from `due`.
   mutating func append(_ bytes: RawSpan, due: Instant = .origin) {
     guard bytes.byteCount > 0 else { return }
     tank.append(bytes)
     entries.append(Entry(count: bytes.byteCount, due: due))
   }
 
-  /// Offers the chunks that are due at `now` one after the other. `body` says how many bytes of the chunk it took; the
-  /// rest stays in front, and a chunk not taken whole ends the offering. `body` must not touch this queue.
+  /// Calls `body` with the chunks that are due at `now`, one after the other. `body` returns how many bytes of the
+  /// chunk it accepted; when that is not the whole chunk, the rest stays in front and no more chunks are offered.
+  /// `body` must not use this queue.
   mutating func drain(until now: Instant = .distantFuture, _ body: (RawSpan) -> Int) {
     while let chunk = entries.first, chunk.due <= now {
       let taken = tank.consume { body($0.extracting(first: chunk.count)) }

@@ -1,31 +1,32 @@
 import AccessoryCore
 
-/// One direction of a channel: its faults in order, and what lies between them.
+/// One direction of a channel: its faults in order, and the bytes between them.
 ///
 /// ```
 ///   bytes ──▶ entry ──▶ slot 0 ──▶ slot 1 ──▶ … ──▶ sink
 /// ```
 ///
-/// A chunk that no fault changes goes from one end to the other as it is. Where something takes less than it is given,
-/// the rest stays with the one before, which then takes nothing, and so on back to the sender: what a lane holds is
-/// bounded by what its faults may hold.
+/// A chunk that no fault changes passes through without a copy. When a fault or the sink accepts less than it is given,
+/// the rest stays in the fault before it, which then accepts nothing, and so on back to the sender. So a lane holds at
+/// most what its faults may hold.
 final class FaultLane {
   let direction: Fault.Direction
   private let slots: [FaultSlot]
-  /// What came although there was no room: a channel's reception cannot be refused.
+  /// Bytes that arrived without room, because a channel cannot refuse bytes that it receives.
   private var entry = ChunkQueue()
   private let sink: (RawSpan) -> Int
   private var isFinishing = false
   private var finished = 0
   private var isDiscarded = false
-  /// The sink took less than it was given, and has not said since that it has room.
+  /// The sink accepted less than it was given, and has not reported room since.
   private var isSinkFull = false
   /// The place of the fault that cut the channel, and why it did.
   private(set) var cut: (place: Int, why: String)?
   /// Whether anything happened since the owner last asked that may have moved a deadline or left bytes behind.
   private var isTouched = false
 
-  /// The faults that act in this direction, each with its chance. `sink` takes bytes from the front and says how many.
+  /// Creates a lane with the faults of this direction, each with its random numbers. `sink` accepts bytes from the
+  /// front and returns how many.
   init(
     _ direction: Fault.Direction, _ faults: [(fault: Fault, random: SeededRandom)], unit: FaultUnit,
     sink: @escaping (RawSpan) -> Int
@@ -37,18 +38,18 @@ final class FaultLane {
     }
   }
 
-  /// Whether it takes a byte now.
+  /// Whether it accepts bytes now.
   var isOpen: Bool { !isDiscarded && !isSinkFull && entry.isEmpty && (slots.isEmpty || slots[0].room > 0) }
 
-  /// Whether everything that came has gone on.
+  /// Whether all received bytes were passed on.
   var isClear: Bool {
     entry.isEmpty && (!isFinishing || finished == slots.count) && slots.allSatisfy { $0.isClear }
   }
 
-  /// How many bytes came and have not gone on.
+  /// How many received bytes were not passed on.
   var held: Int { slots.reduce(entry.count) { $0 + $1.held } }
 
-  /// Whether what it holds waits for nothing that will ever come, such as the end of a stall without one.
+  /// Whether the bytes that it holds are permanently stuck, for example in a stall without an end.
   var isStuck: Bool { !isClear && !isSinkFull && deadline == nil }
 
   /// Whether the sink took less than it was given and has not reported room since.
@@ -64,7 +65,7 @@ final class FaultLane {
     return earliest
   }
 
-  /// What each fault has done.
+  /// The effects of each fault.
   var counts: [(fault: Fault, count: FaultCount)] { slots.map { ($0.fault, $0.step.count) } }
 
   func takeTouched() -> Bool {
@@ -72,7 +73,7 @@ final class FaultLane {
     return isTouched
   }
 
-  /// What the faults have to tell since the last time.
+  /// The events that the faults reported since the last call.
   func takeNews() -> [(fault: Fault, text: String)] {
     var news: [(fault: Fault, text: String)] = []
     for index in slots.indices where !slots[index].step.news.isEmpty {
@@ -91,12 +92,12 @@ final class FaultLane {
     isTouched = true
   }
 
-  /// The sink takes bytes again; ``advance(now:)`` follows.
+  /// The sink accepts bytes again; ``advance(now:)`` follows.
   func sinkHasRoom() {
     isSinkFull = false
   }
 
-  /// Takes from the front what there is room for, and says how much.
+  /// Accepts bytes from the front as far as there is room, and returns how many.
   func take(_ bytes: RawSpan, now: Instant) -> Int {
     guard entry.isEmpty, !isSinkFull else { return 0 }
     var taken = 0
@@ -108,7 +109,7 @@ final class FaultLane {
     return taken
   }
 
-  /// Takes everything; what there is no room for waits.
+  /// Accepts everything; bytes without room wait.
   func takeAll(_ bytes: RawSpan, now: Instant) {
     let taken = take(bytes, now: now)
     if taken < bytes.byteCount, !isDiscarded {
@@ -118,9 +119,9 @@ final class FaultLane {
   }
 
   private func push(_ bytes: RawSpan, to first: Int, _ now: Instant) -> Int {
-    // Behind a cut there is nothing.
+    // Nothing passes after a cut.
     if let cut, first <= cut.place { return bytes.byteCount }
-    // Those that have nothing to do with it cost a look each.
+    // A fault that is idle now costs one check.
     var index = first
     while index < slots.count, slots[index].isIdle { index += 1 }
     if index == slots.count {
@@ -135,7 +136,7 @@ final class FaultLane {
     case .whole:
       let taken = push(chunk, to: index + 1, now)
       if taken < count, !isDiscarded {
-        // Nothing was taken before this chunk was asked for, so the fault has seen it and must not see it again.
+        // Nothing was accepted before this chunk, so the fault has seen it and must not see it again.
         slots[index].step.output.append(chunk.extracting(taken..<count))
         isTouched = true
       }
@@ -151,10 +152,10 @@ final class FaultLane {
     if cut == nil, let why = slots[index].step.cut { cut = (index, why) }
   }
 
-  /// Hands on what a fault has passed.
+  /// Passes on the output of a fault.
   private func drain(_ index: Int, _ now: Instant) {
     guard slots[index].isBlocked else { return }
-    // Lent for the time, because the sink may lead to anything, this lane's end included.
+    // Moved out during the call, because the sink may call anything, even end this lane.
     var lent = ChunkQueue()
     swap(&lent, &slots[index].step.output)
     lent.drain { isDiscarded ? $0.byteCount : push($0, to: index + 1, now) }
@@ -164,11 +165,11 @@ final class FaultLane {
 
   // MARK: Time
 
-  /// Does what is due, and lets everything go on that can.
+  /// Does what is due, and passes on everything that can be passed on.
   func advance(now: Instant) {
     guard !isDiscarded else { return }
     isTouched = true
-    // From the far end, so that what makes room there is used by those before.
+    // From the far end, so that room there is used by the faults before it.
     for index in slots.indices.reversed() {
       drain(index, now)
       slots[index].handleTimeout(now: now)
@@ -182,13 +183,13 @@ final class FaultLane {
     if isFinishing { finishNext(now) }
   }
 
-  /// The stream ends behind what came so far.
+  /// The stream ends after the bytes received so far.
   func finish(now: Instant) {
     isFinishing = true
     advance(now: now)
   }
 
-  /// One fault after the other, each when all before it is through.
+  /// Ends one fault after the other, each when all before it are drained.
   private func finishNext(_ now: Instant) {
     while entry.isEmpty, finished < slots.count, !isDiscarded {
       slots[finished].finish(now: now)
@@ -198,7 +199,7 @@ final class FaultLane {
     }
   }
 
-  /// Drops everything: the channel is over.
+  /// Drops everything, because the channel has ended.
   func discard() {
     isDiscarded = true
     entry.removeAll()

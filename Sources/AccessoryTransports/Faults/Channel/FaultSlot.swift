@@ -1,16 +1,16 @@
 import AccessoryCore
 
-/// One fault's place in a lane: its stage, what it passed on and nobody took yet, and its window of time.
+/// One fault in a lane: its stage, the output that was not accepted yet, and the time during which it acts.
 ///
 /// ```
 ///   waiting ──`after` has passed──▶ open ──`for` has passed──▶ closed
 /// ```
 ///
-/// Outside its window a stage is not asked, unless it still holds bytes that others must not overtake. Where those go on
-/// by themselves, what comes waits behind them here: a stage that is fed on a line that is always full would always hold
-/// something, and never see its window end.
+/// Outside its window a stage is not called, unless it still holds bytes that later ones must not overtake. If those
+/// will be passed on by themselves, later bytes wait behind them here: otherwise, on a line that is always busy, the
+/// stage would always hold something and its window would never end.
 ///
-/// A class, because it is large and asked several things with every chunk; it belongs to its lane alone.
+/// A class, because it is large and used several times for every chunk; only its lane uses it.
 final class FaultSlot {
   private enum Window {
     case waiting(until: Instant)
@@ -23,10 +23,10 @@ final class FaultSlot {
   private var stage: any FaultStage
   private var window = Window.closed
   private var isOpen = false
-  /// How much the stage held when it was last asked to do something: asking it with every chunk that it has nothing to do
-  /// with would cost more than all the rest.
+  /// How many bytes the stage held after its last call. Calling it for every chunk that does not concern it would cost
+  /// more than everything else.
   private var inStage = 0
-  /// What came after the window and waits for what the stage holds.
+  /// Bytes that arrived after the window and wait behind those that the stage holds.
   private var behind = ChunkQueue()
   private static let mostBehind = 65_536
 
@@ -36,26 +36,26 @@ final class FaultSlot {
     step = FaultStep(random: random)
   }
 
-  /// Whether it has nothing to do with what comes by now: its time has not come or is over, and it holds nothing.
+  /// Whether it does not affect bytes now: its window is not open, and it holds nothing.
   var isIdle: Bool { !isOpen && inStage == 0 && step.output.isEmpty && behind.isEmpty }
 
-  /// What it passed on waits to be taken: until then it takes nothing and does nothing.
+  /// Its output was not accepted yet; until then it accepts nothing and does nothing.
   var isBlocked: Bool { !step.output.isEmpty }
 
   /// How many bytes are here.
   var held: Int { step.output.count + inStage + behind.count }
 
-  /// Whether nothing will come of it any more without new bytes.
+  /// Whether it will pass on nothing more without new bytes.
   var isClear: Bool { step.output.isEmpty && inStage == 0 && behind.isEmpty }
 
-  /// The most it takes now.
+  /// The most bytes it accepts now.
   var room: Int {
     if isBlocked { return 0 }
     if isRunningDry { return max(0, Self.mostBehind - behind.count) }
     return isAsked ? min(stage.room, FaultStep.largestChunk) : FaultStep.largestChunk
   }
 
-  /// The window is over, and what is held goes on when its time comes.
+  /// The window is over, and the held bytes are passed on when their time comes.
   private var isRunningDry: Bool { !isOpen && inStage > 0 && (stage.deadline != nil || !behind.isEmpty) }
 
   private var isAsked: Bool { isOpen || inStage > 0 }
@@ -118,7 +118,7 @@ final class FaultSlot {
     var lent = ChunkQueue()
     swap(&lent, &behind)
     lent.drain { bytes in
-      // A stage that holds something and has no time for it waits for the rest of a packet, which is here.
+      // A stage that holds bytes without a deadline waits for the rest of a packet, which is here.
       if stage.held == 0 || stage.take(bytes, &step) == .whole { step.pass(bytes) }
       return bytes.byteCount
     }

@@ -1,17 +1,17 @@
 import AccessoryCore
 
-/// One fault in one direction, as a pure machine: chunks and times go in, and what is passed on when comes out.
+/// One fault in one direction, as a pure machine: chunks and times go in; bytes to pass on, with their times, come out.
 ///
-/// A stage owns no timer and knows no channel. The lane that it is part of hands it a chunk whenever everything it
-/// passed before has gone on, calls it when its deadline comes, and tells it where its window begins and ends.
+/// A stage has no timer and no channel. Its lane gives it a chunk when all its earlier output was accepted, calls it at
+/// its deadline, and tells it when its window begins and ends.
 ///
-/// Invariants: a stage takes every chunk it is handed whole; it holds at most its capacity beyond one chunk, and says
-/// how much it has `room` for; what it passes, it passes in the order in which it wants it to arrive.
+/// Invariants: a stage accepts every chunk it is given as a whole; it holds at most its capacity plus one chunk, and
+/// `room` says how much it accepts; it passes bytes on in the order in which they shall arrive.
 protocol FaultStage {
-  /// Bytes taken that it will still pass on. The end of the stream waits for them.
+  /// The number of held bytes that it will still pass on. The end of the stream waits for them.
   var held: Int { get }
 
-  /// The most bytes it takes at once now; 0 holds the sender back.
+  /// The most bytes it accepts at once now; 0 makes the sender wait.
   var room: Int { get }
 
   /// When ``handleTimeout(_:)`` wants to be called.
@@ -20,16 +20,16 @@ protocol FaultStage {
   /// The window opens: the channel started, or the time of `after` came.
   mutating func begin(_ step: inout FaultStep)
 
-  /// A chunk of bytes comes by.
+  /// Handles a chunk of bytes.
   mutating func take(_ bytes: RawSpan, _ step: inout FaultStep) -> FaultPassage
 
   /// The time of ``deadline`` has come.
   mutating func handleTimeout(_ step: inout FaultStep)
 
-  /// The window closes. What is held may go on at its own pace; no chunk comes once nothing is held.
+  /// The window closes. Held bytes may be passed on at their own pace; once none are held, it gets no more chunks.
   mutating func end(_ step: inout FaultStep)
 
-  /// The stream ends behind the last chunk: whatever only waited for more bytes goes on.
+  /// The stream ends after the last chunk: bytes that only waited for more bytes are passed on.
   mutating func finish(_ step: inout FaultStep)
 }
 
@@ -43,28 +43,28 @@ extension FaultStage {
   mutating func finish(_ step: inout FaultStep) {}
 }
 
-/// What became of a chunk.
+/// The result for a chunk.
 enum FaultPassage {
-  /// It goes on as it is: nothing was copied, nothing is held that was not held before.
+  /// It is passed on unchanged: nothing was copied, and nothing more is held.
   case whole
-  /// The stage has passed on what it wants to pass on now.
+  /// The stage has passed on everything that it wants to pass on now.
   case changed
 }
 
-/// What a stage works with during one call: the time, its chance, and where its results go.
+/// What a stage can use during one call: the time, its random numbers, and the place for its results.
 struct FaultStep {
-  /// A stage is never handed more than this at once, so that whatever it makes of it stays bounded.
+  /// The most bytes that a stage is given at once, so that its output has a limit.
   static let largestChunk = 256 * 1024
 
   var now = Instant.origin
   var random: SeededRandom
-  /// What was passed on and not yet taken by what comes next.
+  /// Bytes that were passed on and not accepted yet.
   var output = ChunkQueue()
-  /// What the fault has done so far.
+  /// The effects of the fault so far.
   private(set) var count = FaultCount()
-  /// What people should hear of.
+  /// Events that users should see.
   private(set) var news: [String] = []
-  /// Why the channel is to be cut, once it is.
+  /// Why the channel is to be cut; nil while it is not.
   private(set) var cut: String?
 
   init(random: SeededRandom) {
@@ -76,18 +76,18 @@ struct FaultStep {
     output.append(bytes)
   }
 
-  /// The fault did what it is for, to so many bytes.
+  /// The fault took effect, on this many bytes.
   mutating func hit(bytes: Int) {
     count.hits += 1
     count.bytes += bytes
   }
 
-  /// Something happened that people should hear of.
+  /// Reports an event that users should see.
   mutating func tell(_ text: String) {
     news.append(text)
   }
 
-  /// The channel is over.
+  /// Cuts the channel.
   mutating func cutChannel(_ why: String) {
     cut = why
     tell(why)
@@ -109,7 +109,7 @@ public struct FaultCount: Equatable, Sendable {
   /// Nothing yet.
   public init() {}
 
-  /// Adds up what a fault did in two places.
+  /// Adds the effects of a fault in two places.
   public static func += (left: inout FaultCount, right: FaultCount) {
     left.hits += right.hits
     left.bytes += right.bytes

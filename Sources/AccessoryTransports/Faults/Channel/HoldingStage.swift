@@ -2,8 +2,8 @@ import AccessoryCore
 
 /// A stage that holds chunks until their time has come.
 ///
-/// It takes more only once half of what it can hold has gone on, so that a sender that waits for room gets a useful
-/// amount of it at once.
+/// It accepts more only after half of its capacity was passed on, so that a sender that waits for room gets a useful
+/// amount at once.
 protocol HoldingStage: FaultStage {
   var queue: ChunkQueue { get set }
   var capacity: Int { get }
@@ -25,7 +25,7 @@ extension HoldingStage {
 }
 
 extension OptionParameter {
-  /// How much a fault holds before it holds the sender back.
+  /// How many bytes a fault holds before the sender must wait.
   static let capacity = OptionParameter.count(
     "capacity", 1...16_777_216, 65_536, "how many bytes are held before the sender is held back")
 }

@@ -2,8 +2,8 @@ import AccessoryCore
 import IAP2
 
 extension FaultDefinition {
-  /// Packets in which one bit is wrong. Their checksums tell so, unless `sum=right` has them made anew; then nothing on
-  /// the link can notice.
+  /// Flips one bit of a packet. The checksum shows it, unless `sum=right` corrects the checksum; then nothing on the
+  /// link can notice.
   public static let corrupt = FaultDefinition(
     "corrupt", "flips one bit of a packet",
     OptionParameter.packetFault + [
@@ -34,8 +34,8 @@ struct CorruptStrike: PacketFault {
     step.hit(bytes: 1)
   }
 
-  /// Which byte is struck; nil when the packet has none of the kind. A checksum that is to be right is never struck,
-  /// nor is the mark that a packet begins with, without which it would be none.
+  /// The byte to change; nil when the packet has none of the kind. A checksum that will be corrected is never changed,
+  /// nor are the first bytes, without which it would not be a packet.
   private func place(in count: Int, _ header: PacketHeader?, _ random: inout SeededRandom) -> Int? {
     guard let header else { return count > 0 ? Int.random(in: 0..<count, using: &random) : nil }
     let inHeader = mendsSum ? 2..<PacketHeader.size - 1 : 0..<PacketHeader.size

@@ -1,10 +1,10 @@
 import AccessoryCore
 import IAP2
 
-/// Finds the packets in a stream for the faults that act on packets, and keeps what is not decided yet.
+/// Finds the packets in a stream for the faults that act on packets, and keeps bytes that may become one.
 ///
-/// The scanner says what a packet is; what lies between packets is passed on as it came, so that a fault changes
-/// nothing but what it struck.
+/// The scanner decides what is a packet. Bytes between packets are passed on unchanged, so that a fault changes only
+/// the packets that it strikes.
 struct PacketCutter {
   /// The scanner cannot be copied, and a stage is kept as a value.
   private final class Box {
@@ -20,10 +20,10 @@ struct PacketCutter {
     self.unit = unit
   }
 
-  /// Bytes kept until it is known what they are.
+  /// Bytes that are kept until they are known to be a packet or not.
   var held: Int { undecided.count }
 
-  /// Calls `body` with each place in `bytes` behind which a packet ends. Nothing is kept; not to be mixed with ``cut``.
+  /// Calls `body` with each position in `bytes` after the end of a packet. Keeps nothing; do not mix it with ``cut``.
   mutating func countPackets(in bytes: RawSpan, _ body: (Int) -> Void) {
     guard unit == .linkPackets else { return body(bytes.byteCount) }
     var offset = 0
@@ -33,7 +33,8 @@ struct PacketCutter {
     }
   }
 
-  /// Shows the visitor each packet; those it wants are its own to pass on, and everything else is passed on as it is.
+  /// Calls the visitor with each packet. It passes on the packets that it wants itself; everything else is passed on
+  /// unchanged.
   mutating func cut(_ bytes: RawSpan, _ visitor: inout some PacketVisitor, _ step: inout FaultStep) -> FaultPassage {
     guard unit == .linkPackets else {
       guard visitor.wants(nil, &step) else { return .whole }
@@ -94,11 +95,11 @@ struct PacketCutter {
   }
 }
 
-/// Who is shown the packets of a stream.
+/// Receives the packets of a stream.
 protocol PacketVisitor {
-  /// Whether a packet is wanted; the header is nil for frames that are no link packet, and for transfers.
+  /// Whether a packet is wanted; the header is nil for transfers, and for frames that are not link packets.
   mutating func wants(_ header: PacketHeader?, _ step: inout FaultStep) -> Bool
 
-  /// A packet that was wanted. Whatever is passed on takes its place.
+  /// A packet that was wanted. The bytes that are passed on replace it.
   mutating func act(_ packet: RawSpan, _ header: PacketHeader?, _ step: inout FaultStep)
 }

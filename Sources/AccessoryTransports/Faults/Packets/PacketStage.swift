@@ -1,9 +1,9 @@
 import AccessoryCore
 import IAP2
 
-/// What becomes of the packets that a packet fault strikes.
+/// What a packet fault does with the packets that it strikes.
 protocol PacketFault {
-  /// Bytes of packets taken that will still be passed on.
+  /// Bytes of packets that are held and will still be passed on.
   var held: Int { get }
 
   /// Whether it must see every packet now, struck or not.
@@ -12,10 +12,10 @@ protocol PacketFault {
   /// When it wants to be called without a packet.
   var deadline: Instant? { get }
 
-  /// A packet comes by; `isStruck` says whether the dice fell on it. Whatever is passed on takes its place.
+  /// Handles a packet; `isStruck` says whether the fault strikes it. The bytes that are passed on replace it.
   mutating func act(_ packet: RawSpan, _ header: PacketHeader?, isStruck: Bool, _ step: inout FaultStep)
 
-  /// Passes on what is held and due, or all of it.
+  /// Passes on the held packets that are due, or all of them.
   mutating func release(all: Bool, _ step: inout FaultStep)
 }
 
@@ -26,7 +26,7 @@ extension PacketFault {
   mutating func release(all: Bool, _ step: inout FaultStep) {}
 }
 
-/// The base of the packet faults: finds the packets, throws the dice for each, and hands those struck to the fault.
+/// The base of the packet faults: finds the packets, chooses at random which to strike, and hands those to the fault.
 struct PacketStage<Strike: PacketFault>: FaultStage {
   private var cutter: PacketCutter
   private var dice: PacketDice<Strike>
@@ -52,13 +52,13 @@ struct PacketStage<Strike: PacketFault>: FaultStage {
   }
 }
 
-/// Decides which packets are struck: those of a kind, by chance, and so many in a row.
+/// Decides which packets are struck: those of a kind, at random, and how many in a row.
 struct PacketDice<Strike: PacketFault>: PacketVisitor {
   var strike: Strike
   private let chance: Chance
   private let kind: PacketKind
   private let burst: Int
-  /// How many more are struck without asking chance.
+  /// How many more are struck because of the last random choice.
   private var left = 0
   private var isStruck = false
 

@@ -48,7 +48,7 @@ struct ReorderStrike: PacketFault {
     }
     step.pass(packet)
     for index in packets.indices { packets[index].left -= 1 }
-    // One that waited for its time alone was not overtaken, and does not count.
+    // A packet that was passed on because its time was over was not overtaken, and does not count.
     for late in packets where late.left == 0 { step.hit(bytes: late.packet.count) }
     release(&step) { $0.left == 0 }
   }
