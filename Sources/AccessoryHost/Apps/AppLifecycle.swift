@@ -1,16 +1,16 @@
 import AccessoryCore
 
-/// Where an app is in its life.
+/// The state of an app.
 public enum AppState: Hashable, Sendable {
   /// On the screen.
   case foreground
   /// Running without being seen.
   case background
-  /// In memory and not running.
+  /// In memory, not running.
   case suspended
 }
 
-/// An app's way between foreground, background and suspension, and what each step means for its accessories.
+/// An app's transitions between foreground, background and suspension, and what each means for its accessories.
 ///
 /// ```
 ///               keeps its accessories (the background mode)      loses them
@@ -21,19 +21,19 @@ public enum AppState: Hashable, Sendable {
 ///   suspended  ── bytes came: runs for a while ─▶ background    –
 /// ```
 struct AppLifecycle: Equatable {
-  /// What a step means.
+  /// The effect of a transition.
   enum Effect: Equatable {
     case nothing
-    /// The accessories are lost to the app.
+    /// The app loses its accessories.
     case loses
-    /// The accessories are there for the app again.
+    /// The app gets its accessories back.
     case regains
-    /// The app runs again: what waited is delivered.
+    /// The app runs again: the notifications that waited are delivered.
     case delivers
   }
 
   private(set) var state = AppState.foreground
-  /// Whether accessories and sessions stay in the background.
+  /// Whether the app keeps accessories and sessions in the background.
   let keepsAccessories: Bool
   /// When an app that was woken by bytes is suspended again.
   private(set) var deadline: Instant?
@@ -43,9 +43,9 @@ struct AppLifecycle: Equatable {
     self.keepsAccessories = keepsAccessories
   }
 
-  /// Whether notices wait for the app to run.
+  /// Whether notifications wait until the app runs.
   var isHeld: Bool { state == .suspended && keepsAccessories }
-  /// Whether the app has accessories at all now.
+  /// Whether the app has accessories now.
   var hasAccessories: Bool { state == .foreground || keepsAccessories }
 
   mutating func move(to next: AppState) -> Effect {

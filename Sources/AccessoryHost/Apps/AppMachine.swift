@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// What iOS does for one app: decides which accessories it sees, when it is told of them, and what becomes of both when
-/// it leaves the screen.
+/// The part of iOS that serves one app: decides which accessories the app sees, when it is notified of them, and what
+/// happens to both when it leaves the screen.
 ///
 /// ```
 ///   device: published, withdrawn ──▶ declared? ──▶ running? ──yes──▶ list, notification if registered, delegate
@@ -9,25 +9,25 @@ import AccessoryCore
 ///                                     hidden           │in the background without the mode: only remembered
 /// ```
 ///
-/// Inner machines: ``Registration`` (who listens), ``AppLifecycle`` (running or not), ``NoticeQueue`` (what waited),
-/// ``AppSessionTable`` (who may open what).
+/// Inner machines: ``Registration`` (whether notifications are posted), ``AppLifecycle`` (running or not),
+/// ``NoticeQueue`` (notifications that wait), ``AppSessionTable`` (which sessions may be opened).
 ///
-/// Invariants: whatever the app is told of is in its list when it hears of a connect and no longer when it hears of a
-/// disconnect; a hidden accessory is never told of; in the background without the mode the list is empty.
+/// Invariants: when the app is notified of a connect, the accessory is in its list, and at a disconnect it is no longer
+/// there; the app is never notified of a hidden accessory; in the background without the mode the list is empty.
 struct AppMachine: Equatable {
-  /// What follows, in order.
+  /// What must be done, in order.
   enum Action: Equatable {
     /// The notification is posted.
     case post(AccessoryNotice)
-    /// The accessory's delegate hears that it went.
+    /// The accessory's delegate is notified of the disconnect.
     case tellDelegate(PublishedAccessory)
     /// Every session of the app ends.
     case closeSessions
-    /// What sessions have to tell waits from now on, or comes.
+    /// The events of sessions wait from now on, or are delivered.
     case hold(Bool)
     /// The system shows an alert.
     case alert(String)
-    /// Something that explains what the app sees.
+    /// An explanation of what the app sees, for the log.
     case explain(String)
     /// The app did something it must not do.
     case misuse(String)
@@ -40,13 +40,13 @@ struct AppMachine: Equatable {
   private var lifecycle: AppLifecycle
   private var queue = NoticeQueue()
   private(set) var sessions = AppSessionTable()
-  /// What the device publishes and the app may see, whether or not it runs.
+  /// The published accessories that the app may see, whether or not it runs.
   private var visible: [PublishedAccessory] = []
-  /// What the device publishes and the app must not see.
+  /// The published accessories that the app must not see.
   private(set) var hidden: [PublishedAccessory] = []
   private var since: [Int: Instant] = [:]
 
-  /// What the app sees now, in the order of publication.
+  /// The accessories that the app sees now, in the order of publication.
   private(set) var accessories: [PublishedAccessory] = []
 
   init(_ settings: AppSettings) {
@@ -64,7 +64,7 @@ struct AppMachine: Equatable {
 
   // MARK: The device
 
-  /// The app starts, and finds this published: nothing is posted, it has to look.
+  /// The app starts with these accessories published: nothing is posted for them.
   mutating func launch(_ published: [PublishedAccessory], now: Instant) -> [Action] {
     var actions: [Action] = []
     if case .sought = manifest.origin {
@@ -102,7 +102,7 @@ struct AppMachine: Equatable {
   }
 
   private mutating func admit(_ accessory: PublishedAccessory, _ now: Instant) -> [Action] {
-    // An accessory in the first half of a flicker has nothing to be judged by, and apps are known to see it.
+    // An accessory in the first half of a flicker offers no protocols to compare, and real apps do see it.
     let isDeclared = accessory.protocols.isEmpty || accessory.protocols.contains(where: manifest.declares)
     guard isDeclared || rules.visibility == .all else {
       hidden.append(accessory)
@@ -144,7 +144,7 @@ struct AppMachine: Equatable {
     ]
   }
 
-  // MARK: The life of the app
+  // MARK: App states
 
   mutating func move(to state: AppState) -> [Action] {
     let wasHeld = lifecycle.isHeld
@@ -152,7 +152,7 @@ struct AppMachine: Equatable {
     return follow(effect, wasHeld: wasHeld)
   }
 
-  /// Bytes wait in a session of the suspended app.
+  /// Bytes have arrived for a session of the suspended app.
   mutating func bytesCame(now: Instant) -> [Action] {
     guard rules.wakesForBytes else { return [] }
     let wasHeld = lifecycle.isHeld
@@ -180,14 +180,16 @@ struct AppMachine: Equatable {
       return hold + visible.flatMap { tell(.connect($0)) }
     case .delivers:
       accessories = visible
-      // The sessions first: what arrived before an accessory went is read before its disconnect is heard of.
+      // The sessions first, because bytes that arrived before an accessory disconnected are read before the app is
+      // notified of the disconnect.
       return hold + queue.drain(rules.reattachment).flatMap { tell($0) }
     }
   }
 
   // MARK: Sessions
 
-  /// Decides about a session. `isOpenElsewhere`: another app has one for the same protocol of the same accessory.
+  /// Decides whether a session may be opened. `isOpenElsewhere`: another app has one for the same protocol of the same
+  /// accessory.
   func decide(
     _ connectionID: Int, _ protocolName: String, isOpenElsewhere: Bool, now: Instant
   ) -> AppSessionTable.Decision {
@@ -204,7 +206,7 @@ struct AppMachine: Equatable {
     return sessions.decide(accessory, protocolName, age: age, rules: rules)
   }
 
-  /// What the system says to the user about a session that was asked for: EADemo's alert about its Info.plist.
+  /// The alert for a session that was asked for: EADemo's alert about its Info.plist.
   func alert(about protocolName: String) -> Action? {
     guard !manifest.declares(protocolName) else { return nil }
     let outcome = rules.undeclaredSessions == .refused ? "no session is opened" : "this system opens the session anyway"
@@ -220,15 +222,15 @@ struct AppMachine: Equatable {
   }
 }
 
-/// What an app is like.
+/// The settings of an app.
 public struct AppSettings: Equatable, Sendable {
-  /// What its Info.plist says.
+  /// Its Info.plist.
   public var manifest = AppManifest.none
   /// How the system treats it.
   public var rules = AppRules()
-  /// Whether it hears notifications from the start, as if it had registered once.
+  /// Whether it gets notifications from the start, as if it had registered once.
   public var startsRegistered = true
-  /// What switches the filter by declared protocols off, for messages.
+  /// The name of the setting that turns off the filter by declared protocols, for messages.
   public var filterSwitch = "AppRules.visibility and AppRules.undeclaredSessions"
 
   /// An app without an Info.plist, on a current system.

@@ -2,9 +2,9 @@ import AccessoryCore
 import AccessoryProfiles
 import Glibc
 
-/// What an app says of itself in its Info.plist, as far as accessories are concerned: which protocols it declares, and
-/// whether it keeps them in the background. And where that was read, because an empty list of accessories is the first
-/// thing everybody asks about.
+/// The accessory settings in an app's Info.plist: which protocols it declares, and whether it keeps accessories in the
+/// background. It also knows where they were read, because a wrong Info.plist is the usual reason for an empty list of
+/// accessories.
 ///
 /// ```swift
 /// let manifest = try AppManifest.read(file: "Info.plist")
@@ -20,9 +20,9 @@ public struct AppManifest: Equatable, Sendable {
 
   /// Where it comes from.
   public enum Origin: Equatable, Sendable {
-    /// There is no Info.plist, and nobody looked for one.
+    /// There is no Info.plist, and none was looked for.
     case none
-    /// There is none; these are the places where one was sought.
+    /// No Info.plist was found at these paths.
     case sought([String])
     /// This file.
     case file(String)
@@ -30,19 +30,19 @@ public struct AppManifest: Equatable, Sendable {
 
   /// Where it comes from.
   public let origin: Origin
-  /// The protocols that are declared; nil without an Info.plist, and then every protocol counts as declared.
+  /// The declared protocols; nil without an Info.plist, which counts as declaring every protocol.
   public let declaredProtocols: [String]?
   /// The background modes.
   public let backgroundModes: [String]
 
-  /// A manifest made by hand.
+  /// Creates a manifest from its values.
   public init(origin: Origin = .none, declaredProtocols: [String]?, backgroundModes: [String] = []) {
     self.origin = origin
     self.declaredProtocols = declaredProtocols
     self.backgroundModes = backgroundModes
   }
 
-  /// An app without an Info.plist, for which none was sought.
+  /// An app without an Info.plist, which was not looked for.
   public static let none = AppManifest(declaredProtocols: nil)
 
   /// Reads an Info.plist.
@@ -56,7 +56,7 @@ public struct AppManifest: Equatable, Sendable {
       backgroundModes: try plist[modesKey]?.texts(of: modesKey) ?? [])
   }
 
-  /// Reads the first Info.plist that is there; where none is, says where it was sought.
+  /// Reads the first Info.plist that exists; when there is none, remembers the paths.
   public static func find(among paths: [String]) throws(SourceProblem) -> AppManifest {
     guard let path = paths.first(where: { access($0, F_OK) == 0 }) else {
       return AppManifest(origin: .sought(paths), declaredProtocols: nil)
@@ -74,7 +74,7 @@ public struct AppManifest: Equatable, Sendable {
 
   // MARK: For messages
 
-  /// Which file was read, or where one was sought: "Info.plist of /app (com.a, com.b)".
+  /// Which file was read, or where one was looked for: "Info.plist of /app (com.a, com.b)".
   public var provenance: String {
     switch origin {
     case .none: return "no Info.plist was read"
@@ -87,18 +87,18 @@ public struct AppManifest: Equatable, Sendable {
     }
   }
 
-  /// Why an accessory is not seen.
+  /// Why the app does not see an accessory.
   func explainHidden(_ accessory: PublishedAccessory, switch name: String) -> String {
     "the app does not see \(accessory.name): it offers \(accessory.protocols.joined(separator: ", ")), and "
       + "\(provenance); declare one of them there, or switch the filter off with \(name)"
   }
 
-  /// Why a session is not given.
+  /// Why no session is opened.
   func explainUndeclared(_ protocolName: String, switch name: String) -> String {
     "the protocol \(protocolName) is not declared: \(provenance); declare it there, or switch the check off with \(name)"
   }
 
-  /// Why accessories are lost in the background.
+  /// Why the app loses its accessories in the background.
   var explainLoss: String {
     let place: String
     switch origin {

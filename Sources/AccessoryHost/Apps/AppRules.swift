@@ -1,59 +1,60 @@
-/// What is disputed, or differs between systems, about how an app is treated; each point with what is built by default
-/// and what else was seen.
+/// How the system treats an app, where sources disagree or systems differ. Each setting has a default and the other
+/// behaviours that were reported.
 public struct AppRules: Equatable, Sendable {
   /// Which accessories an app sees.
   public enum Visibility: Hashable, Sendable {
     /// Those that offer a protocol which its Info.plist declares, and those that offer none yet.
     case declared
-    /// All. Older systems listed every accessory.
+    /// All of them. Older systems listed every accessory.
     case all
   }
 
-  /// What becomes of a session for a protocol that the Info.plist does not declare.
+  /// What happens when an app opens a session for a protocol that its Info.plist does not declare.
   public enum UndeclaredSessions: Hashable, Sendable {
-    /// There is none: since iOS 5.
+    /// No session is opened: since iOS 5.
     case refused
     /// It opens: iOS 3.2 and 4.
     case allowed
   }
 
-  /// What becomes of a second session for one protocol of one accessory.
+  /// What happens when an app opens a second session for the same protocol of an accessory.
   public enum SecondSession: Hashable, Sendable {
     /// The first is closed, then the second opens: as Apple documents it.
     case closesFirst
-    /// There is none while the first is open: as the field reports it since iOS 11.
+    /// No session is opened while the first is open: as reported from the field since iOS 11.
     case refused
-    /// Both are open. The wire allows it and no system does; for what is about accessories and not about apps.
+    /// Both are open. iAP2 allows it and no system does; for tests of accessories, not of apps.
     case sideBySide
   }
 
-  /// What becomes of a session that another app has open already.
+  /// What happens when another app already has a session for the protocol.
   public enum OtherApps: Hashable, Sendable {
-    /// Both have theirs: accessories that serve several apps.
+    /// Both apps get a session: accessories that serve several apps.
     case shared
-    /// The later one gets none.
+    /// The later app gets no session.
     case refused
-    /// The earlier one is closed.
+    /// The earlier session is closed.
     case interrupted
   }
 
-  /// What a suspended app is told later of an accessory that went and came back, with a new number.
+  /// The notifications that a suspended app gets later, when an accessory disconnected and connected again with a new
+  /// connection ID.
   public enum Reattachment: Hashable, Sendable {
-    /// That it went and that it came.
+    /// The disconnect and the connect.
     case both
     /// Nothing.
     case nothing
-    /// That it came.
+    /// Only the connect.
     case connectOnly
   }
 
-  /// Which connect notifications never come, though the list of accessories is right.
+  /// Which connect notifications are never posted, although the list of accessories is right.
   public enum LostConnects: Hashable, Sendable {
-    /// Each one comes.
+    /// None: all are posted.
     case none
     /// All: an iOS 11 beta never posted one.
     case all
-    /// Those that would come while the app is not on the screen.
+    /// Those that would be posted while the app is not on the screen.
     case outsideForeground
   }
 
@@ -69,18 +70,18 @@ public struct AppRules: Equatable, Sendable {
   public var otherApps = OtherApps.shared
   /// An accessory that went and came back while the app was suspended.
   public var reattachment = Reattachment.both
-  /// For how long after its connect an accessory gives no sessions: some systems answer nil at first and open later.
+  /// How long after its connect an accessory accepts no sessions: some systems return nil at first and a session later.
   public var settlingTime = Duration.zero
   /// Whether bytes for a suspended app wake it up; iOS 11 sometimes did not.
   public var wakesForBytes = true
   /// How long an app that was woken by bytes runs before it is suspended again.
   public var wakeTime = Duration.seconds(10)
-  /// Whether an accessory's delegate hears of its disconnect though notifications were never registered for.
+  /// Whether an accessory's delegate is notified of its disconnect, even if the app never registered for notifications.
   public var tellsDelegateUnregistered = true
 
   /// Connect notifications that are lost.
   public var lostConnects = LostConnects.none
-  /// Whether a session tells of bytes once and never again: an iOS 11 release did.
+  /// Whether a session sends bytes-available once and never again: a release of iOS 11 did.
   public var announcesBytesOnce = false
 
   /// The rules of current systems.

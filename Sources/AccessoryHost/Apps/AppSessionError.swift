@@ -3,17 +3,17 @@ import AccessorySessions
 
 /// Why an app got no session.
 public enum AppSessionError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The accessory, or this publication of it, is gone, or is not the app's to see.
+  /// The accessory, or this connection of it, is gone, or the app may not see it.
   case notConnected(connectionID: Int)
   /// It does not offer the protocol; during the first half of a flicker it offers none.
   case protocolNotOffered(String, offered: [String])
-  /// The app's Info.plist does not declare the protocol; the text says which was read and what helps.
+  /// The app's Info.plist does not declare the protocol; the text names the file and the remedy.
   case protocolNotDeclared(String, explanation: String)
-  /// The app has a session for the protocol already, and the rules give no second.
+  /// The app already has a session for the protocol, and the rules allow no second.
   case alreadyOpen(String)
-  /// Another app has a session for the protocol, and the rules give no second.
+  /// Another app has a session for the protocol, and the rules allow no second.
   case openInAnotherApp(String)
-  /// The accessory appeared too short a time ago, as the rules have it.
+  /// The accessory connected too recently, according to the rules.
   case notSettled(remaining: Duration)
   /// The connection refused.
   case refused(SessionRefusal)

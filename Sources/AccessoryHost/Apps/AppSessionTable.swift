@@ -1,9 +1,9 @@
 import AccessoryCore
 
-/// The sessions of one app, and whether it gets another: one per accessory and protocol, several protocols of one
-/// accessory side by side.
+/// The sessions of one app, and whether it may open another: one for each accessory and protocol; several protocols of
+/// one accessory at the same time.
 struct AppSessionTable: Equatable {
-  /// What an app is given that asks for a session.
+  /// The answer to an app that opens a session.
   enum Decision: Equatable {
     case open
     /// These are closed first.
@@ -20,7 +20,7 @@ struct AppSessionTable: Equatable {
   private var entries: [Entry] = []
   private var lastKey = 0
 
-  /// Decides about a session with an accessory that the app sees, for a protocol that it may use.
+  /// Decides whether a session may be opened, with an accessory that the app sees and a protocol that it may use.
   func decide(
     _ accessory: PublishedAccessory, _ protocolName: String, age: Duration, rules: AppRules
   ) -> Decision {
@@ -36,19 +36,19 @@ struct AppSessionTable: Equatable {
     }
   }
 
-  /// The open sessions for one protocol of one publication.
+  /// The open sessions for one protocol of one connection of an accessory.
   func keys(_ connectionID: Int, _ protocolName: String) -> [Int] {
     entries.filter { $0.connectionID == connectionID && $0.protocolName == protocolName }.map(\.key)
   }
 
-  /// A session was opened; the key is its own for good.
+  /// A session was opened; its key is never used again.
   mutating func opened(_ connectionID: Int, _ protocolName: String) -> Int {
     lastKey += 1
     entries.append(Entry(key: lastKey, connectionID: connectionID, protocolName: protocolName))
     return lastKey
   }
 
-  /// A session is over.
+  /// A session has ended.
   mutating func ended(_ key: Int) {
     entries.removeAll { $0.key == key }
   }

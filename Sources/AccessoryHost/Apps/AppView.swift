@@ -1,9 +1,9 @@
 import AccessoryCore
 import AccessorySessions
 
-/// One app's view of a device: which accessories it sees, what it is told of them and when, and the sessions it opens.
+/// One app's view of a device: which accessories it sees, its notifications, and the sessions that it opens.
 ///
-/// Everything is decided by ``AppMachine``; this is where what it says is done.
+/// ``AppMachine`` decides everything; this class does what it decides.
 ///
 /// ```swift
 /// var settings = AppSettings()
@@ -12,14 +12,14 @@ import AccessorySessions
 /// let session = try app.openSession(with: app.accessories[0], protocolName: "com.lawaken.iap2")
 /// ```
 public final class AppView {
-  /// What the app is like.
+  /// The settings of the app.
   public let settings: AppSettings
   private let device: Device
   private let handler: any AppHandler
   private var machine: AppMachine
   private var sessions: [Int: Session] = [:]
   private var timer: LoopTimer?
-  /// What the app did that it must not do, in order.
+  /// The misuses of the app, in order.
   public var misuses: [String] { remarks.texts }
   private var remarks = BoundedLog()
 
@@ -34,31 +34,31 @@ public final class AppView {
 
   deinit { timer?.cancel() }
 
-  /// What the app sees now, in the order of publication: its `connectedAccessories`.
+  /// The accessories that the app sees now, in the order of publication: its `connectedAccessories`.
   public var accessories: [PublishedAccessory] { machine.accessories }
-  /// What is published and kept from the app, because it declares none of the protocols.
+  /// The published accessories that the app does not see, because it declares none of their protocols.
   public var hiddenAccessories: [PublishedAccessory] { machine.hidden }
 
   // MARK: Registration
 
-  /// How often notifications were registered for, less how often that was undone.
+  /// The number of registrations minus the number of unregistrations.
   public var registrationCount: Int { machine.registrationCount }
 
-  /// Asks for notifications; each call needs its ``unregister()``.
+  /// Registers for notifications; each call needs its ``unregister()``.
   public func register() { perform(machine.register()) }
 
-  /// Takes one registration back. One too many is noted as a misuse.
+  /// Takes one registration back. One too many is recorded as a misuse.
   public func unregister() { perform(machine.unregister()) }
 
-  // MARK: The life of the app
+  // MARK: App states
 
-  /// Where the app is in its life.
+  /// The state of the app.
   public var state: AppState { machine.state }
 
-  /// Leaves the screen, comes back to it, stops running, or runs again in the background.
+  /// Changes the state of the app.
   public func move(to state: AppState) { perform(machine.move(to: state)) }
 
-  /// Looks no longer. Its sessions end.
+  /// Ends this view and its sessions.
   public func close() {
     closeSessions("the app ended")
     timer?.cancel()
@@ -67,7 +67,7 @@ public final class AppView {
 
   // MARK: Sessions
 
-  /// Opens a session with a published accessory; live as soon as this returns.
+  /// Opens a session with a published accessory. It is open as soon as this returns.
   public func openSession(with accessory: PublishedAccessory, protocolName: String) throws(AppSessionError) -> Session {
     do throws(AppSessionError) {
       let session = try admitSession(accessory, protocolName)
@@ -113,7 +113,7 @@ public final class AppView {
     for (_, session) in sessions.sorted(by: { $0.key < $1.key }) { session.close(reason) }
   }
 
-  /// In a later turn, because this one is inside of the session.
+  /// In a later turn, because the session is calling now.
   private func bytesCame() {
     device.loop.schedule(after: .zero) { [weak self] in
       guard let self else { return }
@@ -134,11 +134,11 @@ public final class AppView {
   func sessionEnded(_ session: Session) {
     guard let key = sessions.first(where: { $0.value === session })?.key else { return }
     machine.ended(key)
-    // One that is held has something to tell yet.
+    // A session whose events are held still has events to deliver.
     if !session.isHeld { sessions[key] = nil }
   }
 
-  // MARK: Doing what the machine says
+  // MARK: Actions of the machine
 
   private func perform(_ actions: [AppMachine.Action]) {
     if let deadline = machine.deadline { timer?.arm(at: deadline) } else { timer?.cancel() }
@@ -159,7 +159,7 @@ public final class AppView {
   }
 
   private func hold(_ isHeld: Bool) {
-    // What waited comes after this.
+    // The events that waited are delivered after this.
     handler.appRuns(!isHeld, self)
     for (key, session) in sessions.sorted(by: { $0.key < $1.key }) {
       session.isHeld = isHeld
@@ -172,20 +172,20 @@ public final class AppView {
   }
 }
 
-/// Who hears what an app hears.
+/// Receives the notifications of an app.
 public protocol AppHandler: AnyObject {
-  /// An accessory appeared; perhaps with no protocols, and then not for long.
+  /// An accessory connected; in the first half of a flicker it has no protocols.
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView)
-  /// An accessory disappeared; as it was last seen, number included.
+  /// An accessory disconnected. It is as it was last seen, with its connection ID.
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView)
-  /// What the accessory's own delegate hears, right after the notification and also where none is posted.
+  /// The call of the accessory's own delegate, right after the notification, and also when no notification is posted.
   func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView)
-  /// The app is suspended, or runs again. Said only of apps that keep their accessories while they are suspended.
+  /// The app was suspended, or runs again. Only called for apps that keep their accessories while they are suspended.
   func appRuns(_ isRunning: Bool, _ app: AppView)
 }
 
 extension AppHandler {
-  /// Nothing is kept beside what the view keeps.
+  /// Does nothing by default.
   public func appRuns(_ isRunning: Bool, _ app: AppView) {}
   /// Nobody set a delegate.
   public func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}

@@ -2,25 +2,25 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// One thing sent over a session, and what is expected to come back: what `easim send` and the demo do.
+/// Sends bytes over a session and checks the reply: used by `easim send` and the demo.
 ///
-/// An echo is compared byte for byte as it arrives, so that the first difference is known by its place.
+/// An echo is compared byte by byte as it arrives, so that the first difference is known by its position.
 public final class Exchange: SessionHandler {
-  /// What should come back.
+  /// The expected reply.
   public enum Expectation: Equatable, Sendable {
-    /// Nothing is waited for: done when everything is acknowledged.
+    /// No reply: done when everything is acknowledged.
     case none
-    /// The very bytes that were sent.
+    /// The same bytes that were sent.
     case echo
     /// These bytes.
     case bytes([UInt8])
   }
 
-  /// How it went.
+  /// The result.
   public enum Outcome: Equatable, Sendable {
-    /// Everything was sent, and what was expected came.
+    /// Everything was sent, and the expected reply came.
     case verified(sent: Int, received: Int)
-    /// Something else came.
+    /// The reply differs.
     case different(at: Int, expected: UInt8, got: UInt8, window: String)
     /// More came than was expected.
     case excess(received: Int, expected: Int)
@@ -32,13 +32,13 @@ public final class Exchange: SessionHandler {
   private let expected: [UInt8]
   private let expectation: Expectation
   private let window: Int
-  /// Nil once it was called: what is told usually holds this, too.
+  /// Nil after it was called, because it usually retains this object.
   private var done: ((Outcome) -> Void)?
   private var sent = 0
   private var received = 0
 
-  /// Sends `payload` and calls `done` once. At most `window` bytes are under way that have not come back: for those who
-  /// want their writes small.
+  /// Sends `payload` and calls `done` once. At most `window` bytes are sent and not yet returned, for apps that want
+  /// small writes.
   public init(
     _ payload: [UInt8], expecting expectation: Expectation, window: Int = .max, done: @escaping (Outcome) -> Void
   ) {
@@ -53,14 +53,14 @@ public final class Exchange: SessionHandler {
     self.done = done
   }
 
-  /// Begins on an open session, whose handler it becomes.
+  /// Starts on an open session, and becomes its handler.
   public func start(on session: Session) {
     session.handler = self
     send(session)
     sessionIsReadable(session)
   }
 
-  /// How far it has come: for a message when time runs out.
+  /// The progress, for the message at a timeout.
   public var progress: (sent: Int, received: Int) { (sent, received) }
 
   private func send(_ session: Session) {
@@ -84,13 +84,13 @@ public final class Exchange: SessionHandler {
     told(outcome)
   }
 
-  /// Bytes came.
+  /// Bytes arrived.
   public func sessionIsReadable(_ session: Session) {
     session.read { bytes in
       if expectation != .none, done != nil { compare(bytes) }
       return bytes.byteCount
     }
-    // What came back makes room in the window; room in the session is told of.
+    // Returned bytes make room in the window; the session reports room of its own.
     if done != nil, window < .max, sent < payload.count { send(session) }
   }
 
@@ -120,14 +120,14 @@ public final class Exchange: SessionHandler {
     send(session)
   }
 
-  /// The session is over.
+  /// The session has ended.
   public func session(_ session: Session, endedWith end: SessionEnd) {
     finish(.ended(end, sent: sent, received: received))
   }
 }
 
 extension Exchange.Outcome {
-  /// Whether everything came out as expected.
+  /// Whether everything was as expected.
   public var isVerified: Bool {
     if case .verified = self { return true }
     return false
@@ -152,7 +152,7 @@ extension Exchange.Outcome: CustomStringConvertible {
 
 /// EADemo's "Send 10K": 10,000 bytes that count 0 to 255 over and over.
 public enum CountingPattern {
-  /// So many bytes of it.
+  /// The first `count` bytes of the pattern.
   public static func bytes(_ count: Int) -> [UInt8] {
     (0..<count).map { UInt8(truncatingIfNeeded: $0) }
   }

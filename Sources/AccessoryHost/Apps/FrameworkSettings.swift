@@ -1,11 +1,11 @@
-/// How Apple's framework tells an app what the device knows, where its documents leave that open or systems differ: what
-/// is beyond ``AppRules``. Each point with what is built by default and what else was seen.
+/// How Apple's framework reports events to an app, where its documentation does not say or systems differ; ``AppRules``
+/// has the rest. Each setting has a default and the other behaviours that were reported.
 public struct FrameworkSettings: Sendable {
-  /// What is told first when an accessory goes.
+  /// What is reported first at a disconnect.
   public enum EndOrder: Sendable, CaseIterable {
-    /// The streams that end, then the notification.
+    /// The ends of the streams, then the notification.
     case streamsFirst
-    /// The notification, then the streams.
+    /// The notification, then the ends of the streams.
     case notificationFirst
   }
 
@@ -19,7 +19,7 @@ public struct FrameworkSettings: Sendable {
     case silence
   }
 
-  /// What a write returns when there is no room.
+  /// The result of a write when there is no room.
   public enum FullWrite: Int, Sendable, CaseIterable {
     /// 0: nothing was taken.
     case zero = 0
@@ -27,7 +27,7 @@ public struct FrameworkSettings: Sendable {
     case minusOne = -1
   }
 
-  /// The order in which a picker's choice is told.
+  /// The order of events after a choice in the picker.
   public enum PickerOrder: Sendable, CaseIterable {
     /// The connect notification, then the completion.
     case connectFirst
@@ -35,11 +35,11 @@ public struct FrameworkSettings: Sendable {
     case completionFirst
   }
 
-  /// The order in which the end of a configuration is told.
+  /// The order of events at the end of a Wi-Fi configuration.
   public enum ConfigurationOrder: Sendable, CaseIterable {
     /// `didFinishConfiguringAccessory`, then the state `stopped`.
     case finishedFirst
-    /// The state, then the end.
+    /// The state `stopped`, then `didFinishConfiguringAccessory`.
     case stoppedFirst
   }
 
@@ -59,7 +59,7 @@ public struct FrameworkSettings: Sendable {
   public var lossEvent = LossEvent.endEncountered
   /// What a write without room returns.
   public var fullWrite = FullWrite.zero
-  /// How long a session lives that the app let go of.
+  /// How long a session stays open after the app has released it.
   public var lifetime = SessionLifetime.Rule.heldOrOpen
   /// A picker's completion and the connect.
   public var pickerOrder = PickerOrder.connectFirst

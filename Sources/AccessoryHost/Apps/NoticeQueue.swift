@@ -1,11 +1,11 @@
-/// What an app is told of an accessory.
+/// A notification for an app.
 public enum AccessoryNotice: Equatable, Sendable {
-  /// It appeared.
+  /// The accessory connected.
   case connect(PublishedAccessory)
-  /// It disappeared; as it was last seen, number and protocols included.
+  /// It disconnected; it is as it was last seen, with connection ID and protocols.
   case disconnect(PublishedAccessory)
 
-  /// Which.
+  /// The accessory.
   public var accessory: PublishedAccessory {
     switch self {
     case .connect(let accessory), .disconnect(let accessory): accessory
@@ -13,7 +13,7 @@ public enum AccessoryNotice: Equatable, Sendable {
   }
 }
 
-/// What happened while an app was suspended, kept until it runs again.
+/// The notifications for a suspended app, kept until it runs again.
 ///
 /// ```
 ///   connect(7)  disconnect(7)               →  nothing: the app never knew of it
@@ -21,12 +21,13 @@ public enum AccessoryNotice: Equatable, Sendable {
 ///   disconnect(6)  connect(7) disconnect(7) →  disconnect(6)
 /// ```
 ///
-/// Invariant: a number stands in the queue at most twice, and then as a disconnect of what the app knew and never with
-/// its own connect; so the queue is no longer than what the app knew and what is there.
+/// Invariant: a connection ID is in the queue at most twice, and then as a disconnect of an accessory that the app
+/// knew, never together with its own connect. So the queue is never longer than the accessories that the app knew plus
+/// those that are connected.
 struct NoticeQueue: Equatable {
   private(set) var notices: [AccessoryNotice] = []
 
-  /// Notes what happened, and forgets a pair that cancels out.
+  /// Adds a notification, and removes a pair that cancels out.
   mutating func add(_ notice: AccessoryNotice) {
     if case .disconnect(let gone) = notice, let index = notices.firstIndex(where: { $0.isConnect(of: gone) }) {
       notices.remove(at: index)
@@ -35,7 +36,7 @@ struct NoticeQueue: Equatable {
     }
   }
 
-  /// Empties the queue: what the app is told now, in the order in which it happened.
+  /// Empties the queue, and returns the notifications that the app gets now, in order.
   mutating func drain(_ rule: AppRules.Reattachment) -> [AccessoryNotice] {
     defer { notices = [] }
     guard rule != .both else { return notices }

@@ -1,10 +1,10 @@
 import AccessoryCore
 
-/// Which of the protocols that an accessory offers an app opens a session on.
+/// Chooses the protocol on which an app opens a session.
 public enum ProtocolChoice {
-  /// Why there is none; the description is a sentence fragment with the nearest right name.
+  /// Why no protocol can be chosen; the description is a sentence fragment with the nearest right name.
   public struct Refusal: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What is wrong, and what there is.
+    /// What is wrong, and which protocols are offered.
     public let description: String
   }
 

@@ -1,8 +1,8 @@
-/// Whether an app hears notifications: one count for the whole process, as the shared manager keeps it.
+/// Whether an app gets notifications: one count for the whole process, as in the shared manager.
 ///
-/// Registering and unregistering must be balanced, and the count does not know who asked: when one of several owners
-/// unregisters once too often, every observer in the process goes deaf. How far below zero Apple's count goes is not
-/// known; this one stays at zero and says that it was misused.
+/// Each registration needs its unregistration, and the count does not know which object registered: when one of several
+/// objects unregisters once too often, every observer in the process gets no more notifications. How far below zero
+/// Apple's count goes is not known; this one stays at zero and records the misuse.
 struct Registration: Equatable {
   private(set) var count = 0
 

@@ -1,15 +1,15 @@
-/// When a session ends that an app has let go of, seen from its three handles: the session object and its two streams.
+/// When a session ends that an app has released, judged by its three objects: the session and its two streams.
 ///
-/// Clients disagree, and so do systems: some clients keep the session, some only its streams; and a session whose
-/// streams were not both closed has been seen to block the next one, even where the output stream was never opened.
+/// Apps differ, and so do systems. Some apps keep the session object, some only its streams. A session whose streams
+/// were not both closed has been reported to block the next one, even when the output stream was never opened.
 public struct SessionLifetime: Equatable, Sendable {
-  /// How long the session's pipe lives.
+  /// When the session ends.
   public enum Rule: Hashable, Sendable {
-    /// While the session object is held or a stream is open: the choice that breaks no client.
+    /// When the session object is released and no stream is open: no app is known to break with this.
     case heldOrOpen
-    /// While the session object is held.
+    /// When the session object is released.
     case held
-    /// Until the object is let go and both streams were closed, opened or not.
+    /// When the object is released and both streams were closed, opened or not.
     case closedTwice
   }
 
@@ -31,10 +31,10 @@ public struct SessionLifetime: Equatable, Sendable {
   private var isHeld = true
   private var input = StreamState.unopened
   private var output = StreamState.unopened
-  /// Whether the pipe is over.
+  /// Whether the session has ended.
   public private(set) var isOver = false
 
-  /// A session that an app has just been given.
+  /// A session that was just opened.
   public init(_ rule: Rule = .heldOrOpen) {
     self.rule = rule
   }
@@ -47,7 +47,7 @@ public struct SessionLifetime: Equatable, Sendable {
     }
   }
 
-  /// The app closed a stream. Returns whether the pipe ends now.
+  /// The app closed a stream. Returns whether the session ends now.
   public mutating func closed(_ stream: Stream) -> Bool {
     switch stream {
     case .input: input = .closed
@@ -56,7 +56,7 @@ public struct SessionLifetime: Equatable, Sendable {
     return settle()
   }
 
-  /// The app let go of the session object. Returns whether the pipe ends now.
+  /// The app released the session object. Returns whether the session ends now.
   public mutating func released() -> Bool {
     isHeld = false
     return settle()

@@ -1,13 +1,13 @@
 import AccessoryCore
 import AccessorySessions
 
-/// Holds what the app saw against what a scenario expects; the first difference is what a person needs to know.
+/// Compares what the app saw with what a scenario expects, and reports the first difference.
 public struct ScenarioComparison: Equatable, Sendable {
-  /// Where and how what happened differs from what was expected.
+  /// The first difference between what happened and what was expected.
   public struct Difference: Equatable, Sendable, CustomStringConvertible {
     /// The error as a sentence.
     public let description: String
-    /// When it showed; nil when something is still missing at the end.
+    /// When it was noticed; nil when something is missing at the end.
     public let time: Instant?
 
     /// Expectation `index` (from 0) and what happened instead; nil for nothing more.
@@ -24,8 +24,8 @@ public struct ScenarioComparison: Equatable, Sendable {
     }
   }
 
-  /// How far from the times of a scenario events may be: none in virtual time; where two processes play, each with its
-  /// own clock, as much as a busy machine needs.
+  /// How far events may be from the times of a scenario: exact in virtual time; with two processes, each with its own
+  /// clock, as much as a busy machine needs.
   public struct Tolerance: Equatable, Sendable {
     /// How much too early.
     public var early: Duration

@@ -12,16 +12,16 @@ import Foundation
 ///
 /// | variable | meaning |
 /// |---|---|
-/// | `EASIM_ENDPOINTS` | more addresses to connect to, with commas between them |
-/// | `EASIM_ALLOW_REMOTE` | when it is 1: `tcp:` addresses may leave this machine |
-/// | `EASIM_BENCH` | another bench |
-/// | `EASIM_INFO_PLIST` | another Info.plist than the one beside the program |
-/// | `EASIM_ALL_PROTOCOLS` | when it is 1: see every accessory, and open every protocol |
+/// | `EASIM_ENDPOINTS` | more addresses to connect to, separated by commas |
+/// | `EASIM_ALLOW_REMOTE` | `1` allows `tcp:` addresses of other machines |
+/// | `EASIM_BENCH` | the directory of another bench |
+/// | `EASIM_INFO_PLIST` | the path of the Info.plist; by default the one beside the program |
+/// | `EASIM_ALL_PROTOCOLS` | `1` ignores the protocols that the Info.plist declares |
 ///
-/// What explains an empty list, a session that is nil, or an alert of the system's goes to the standard error stream.
+/// The reasons for an empty list, for a session that is nil, and for an alert are printed to stderr.
 enum BenchRealm {
-  /// How long a program waits, at its first use of the manager, for what is plugged in already. As at the launch of an
-  /// app, that is in the list from the start and not told of.
+  /// How long a program waits, at its first use of the manager, for the accessories that are plugged in already. As at
+  /// the launch of an app, these are in the list from the start, and no notification is posted for them.
   private static let patience = Duration.seconds(1)
   private static let period = Duration.milliseconds(5)
 
@@ -89,7 +89,7 @@ enum BenchRealm {
     do {
       let dialer = try MediumTable.linked.makeDialer(
         to: address, for: holder.device, on: loop, options: options,
-        // Only what the app can see is taken from other hosts.
+        // Only connects to accessories that the app can see, and leaves the others to other hosts.
         wanted: .every { accessory in
           app.rules.visibility == .all
             || accessory.protocols.map { offered in

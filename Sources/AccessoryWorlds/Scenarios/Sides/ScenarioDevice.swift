@@ -6,11 +6,10 @@ import AccessorySessions
 import AccessoryTransports
 import Certificates
 
-/// The device's end of a scenario in a process of its own: plays what happens to the device and the app, for accessories
-/// that another process plays, see ``ScenarioAccessories``; and says how what the app saw compares with what was
-/// expected.
+/// The device's end of a scenario in a process of its own: plays what happens to the device and the app, while another
+/// process plays the accessories (``ScenarioAccessories``), and compares what the app saw with what was expected.
 ///
-/// Time stands still at the first plug-in until there is a cable.
+/// Time stops at the first plug-in until there is a cable.
 ///
 /// ```swift
 /// let side = ScenarioDevice(scenario, client: SoundClient.self, authenticator: verifier, on: loop) { print($0.json) }
@@ -34,7 +33,7 @@ public final class ScenarioDevice {
 
   private struct Weak {
     weak var channel: SeverableChannel?
-    /// The accessory's place in the scenario, where each has an address of its own.
+    /// The accessory's index in the scenario, if each accessory has an address of its own.
     var accessory: Int?
   }
 
@@ -74,20 +73,20 @@ public final class ScenarioDevice {
   public var client: ScenarioClient { app.client }
   /// Whether everything was played and the time after it has passed.
   public var isOver: Bool { timeline.isOver }
-  /// Whether a cable was there, and with it the time of the scenario began to pass.
+  /// Whether there was a cable, which starts the time of the scenario.
   public private(set) var hasBegun = false
   /// Why there is no cable, as far as that is known.
   public var trouble: TransportError? { dialers.compactMap(\.trouble).first }
 
-  /// What the app saw against what was expected, within what two clocks allow.
+  /// The comparison of what the app saw with what was expected, within the tolerance for two clocks.
   public var comparison: ScenarioComparison {
     ScenarioComparison(
       log.events, with: scenario, since: timeline.beginning, surprises: app.surprises, tolerance: .realTime)
   }
 
-  /// Begins, and keeps the device connected by what `dial` makes for each accessory of the scenario, by its place there;
-  /// nil where what was made before finds that accessory, too. It is asked again for an accessory whose cable was pulled
-  /// unnoticed: the old cable still counts as plugged in.
+  /// Starts, and keeps the device connected with what `dial` creates for each accessory of the scenario, given its
+  /// index; nil when an earlier dialer finds that accessory, too. `dial` is called again for an accessory whose cable
+  /// was pulled unnoticed, because the old cable still counts as plugged in.
   public func start(_ dial: @escaping (Device, Int) throws -> Dialer?) throws {
     self.dial = dial
     log.onCable = { [unowned self] in
@@ -104,7 +103,7 @@ public final class ScenarioDevice {
     try dialer.start()
   }
 
-  /// Puts the scenario's faults around a cable to the accessory with this place in the scenario, or to any of them.
+  /// Adds the scenario's faults to a cable of the accessory with this index, or of any accessory.
   public func wrap(_ cable: Cable, accessory: Int? = nil) -> Cable {
     let severable = SeverableChannel(around: cable.main, on: loop)
     cables.removeAll { $0.channel == nil }
@@ -116,7 +115,7 @@ public final class ScenarioDevice {
       report: { log.add(TimelineEvent(time: loop.now, side: .cable, kind: .fault($0.description))) })
   }
 
-  /// Ends what still goes on. The loop must still run a little for the other end to hear of it.
+  /// Ends everything. The loop must still run a little for the other end to notice.
   public func tearDown() {
     for dialer in dialers { dialer.stop() }
     timeline.cancel()

@@ -55,7 +55,7 @@ public struct SoakPlan: Equatable, Sendable {
       case resetLink(Int)
       /// An accessory closes its sessions.
       case closeSessions(Int)
-      /// An app looks no longer.
+      /// An app quits.
       case closeApp(Int)
     }
   }

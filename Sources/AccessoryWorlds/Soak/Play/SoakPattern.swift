@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// The bytes of soaked sessions: chance once and for all, read from a place of its own by each stream.
+/// The bytes of soak sessions: one random sequence, which each stream reads from a position of its own.
 ///
 /// A byte that is lost, doubled, out of order or delivered to another session shows, because no two stretches of the
 /// pattern are the same; and both writing and checking cost a copy and a comparison.
