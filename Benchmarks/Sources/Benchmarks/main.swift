@@ -1,9 +1,9 @@
 import Glibc
 
-/// Set in a guest of Scripts/bench --kernel, where there are other figures.
+/// Set in the guest of Scripts/bench --kernel, which has figures of its own.
 let isInGuest = CommandLine.arguments.contains("--in-guest")
 
-/// Every figure there is, in the order in which they are measured.
+/// All figures, in the order in which they are measured.
 let allFigures: [Figure] =
   isInGuest
   ? Figure.usbs
@@ -30,7 +30,7 @@ let usage = """
   Exit code: 0 when every target is met, 1 when one is missed, 2 for a wrong command line.
   """
 
-/// Writes at once and whole: a figure takes seconds, and its line should not wait for the next.
+/// Writes the whole line at once: the next figure takes seconds, and the line should not wait for it.
 func write(_ text: String, to descriptor: Int32) {
   var left = Array("\(text)\n".utf8)[...]
   while !left.isEmpty {

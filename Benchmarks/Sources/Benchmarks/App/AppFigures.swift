@@ -3,9 +3,9 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Foundation
 
-// What an app has of all this: the public API of ExternalAccessory on the main run loop, against accessories of a world
-// in the same process, in real time. The loop of device and accessories is one thread, the app another; the floor is
-// the C echo between two processes, as it stands beside the other echoes.
+// The cost for an app: the public API of ExternalAccessory on the main run loop, with accessories of a world in the
+// same process, in real time. Device and accessories run on one thread, the app on another; the baseline is the C echo
+// between two processes, as for the other echoes.
 
 extension Figure {
   static var apps: [Figure] {
@@ -115,7 +115,7 @@ private final class AppUnderTest: @unchecked Sendable {
     while !condition() { _ = RunLoop.main.run(mode: .default, before: .distantFuture) }
   }
 
-  /// What the app still has to hear of this world it hears now, and not in the next one.
+  /// Delivers the pending events of this world now, and not in the next world.
   func end() {
     world.end()
     world.settle()

@@ -20,7 +20,7 @@ enum CountedWork: String, CaseIterable {
   /// A whole flicker with the stub authenticator: two attachments, 28 packets.
   case flicker = "flicker.wire.stub"
 
-  /// What makes the executable do this instead of measuring: the first word of its command line.
+  /// The first word of the command line that makes the executable do this instead of measuring.
   static let flag = "--work"
 
   /// How often the work is done at a time: a whole round of the sequence numbers, so that each batch costs the same.

@@ -1,8 +1,8 @@
 import Glibc
 
-// Many accessories in one process, both ends: simulated accessories, one device that all of them are plugged into, and an
-// app that sees them, each pair connected by a unix socket. What does one cost, and does the ten thousandth cost more than
-// the first?
+// Many accessories in one process, with both ends: simulated accessories, one device that all of them are plugged into,
+// and an app that sees them, each pair connected by a unix socket. Shows what one costs, and whether the ten thousandth
+// costs more than the first.
 
 extension Figure {
   static var crowds: [Figure] {
@@ -76,7 +76,7 @@ private final class CrowdRuns {
     return measured
   }
 
-  /// In a process of its own, whose memory nothing else has touched.
+  /// In a process of its own, so that nothing else has used its memory.
   static func play(_ count: Int, idleSeconds: Int) throws -> CrowdResult {
     try DescriptorLimit.raise(to: 2 * count + CrowdPart.spareDescriptors, atLeast: 1_000)
     let other = try OtherProcess([CrowdPart.ours.rawValue, String(count), String(idleSeconds)])

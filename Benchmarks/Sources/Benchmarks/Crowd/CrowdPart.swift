@@ -8,24 +8,24 @@ import BenchmarkFloors
 import Certificates
 import Glibc
 
-/// What the processes of the figures about many accessories play.
+/// The roles of the processes of the figures about many accessories.
 enum CrowdPart: String {
   case ours = "crowd"
   case floor = "crowd-floor"
 
-  /// Messages there and back on each pair of sockets of the floor: as many as detection, synchronisation,
+  /// Messages there and back on each pair of sockets of the baseline: as many as detection, synchronisation,
   /// authentication and identification take.
   static let rounds = 7
-  /// How many connect at a time; a listener's backlog is bounded.
+  /// How many connect at a time, because a listener's backlog is limited.
   static let batch = 32
-  /// Descriptors that are not an end of a cable.
+  /// Descriptors for other things than cables.
   static let spareDescriptors = 64
 
   func play(_ words: [String]) throws {
     guard let wanted = words.first.flatMap({ Int($0) }) else {
       throw MeasuringError.failed("a crowd's part needs a number of accessories")
     }
-    // Where the system allows fewer descriptors than two for each, as many as it allows.
+    // When the system allows fewer descriptors than two for each accessory, as many accessories as it allows.
     let count = min(wanted, (DescriptorLimit.current - Self.spareDescriptors) / 2)
     switch self {
     case .ours:
@@ -42,8 +42,7 @@ enum CrowdPart: String {
 
 /// Simulated accessories and a device on one loop.
 ///
-/// All of them listen at one path: with a socket of its own for each to listen on, ten thousand would need half as many
-/// descriptors again.
+/// All of them listen at one path: listening sockets of their own would need half as many descriptors again.
 private final class Crowd: AppHandler {
   private let path: String
   private let loop: EpollLoop
@@ -84,7 +83,7 @@ private final class Crowd: AppHandler {
     if idleSeconds > 0 {
       let turns = loop.turns
       loop.run(limit: .seconds(idleSeconds))
-      // The turn that ends the run by its limit is the measurement's own, and so is the sleep before it.
+      // The turn that ends the run at its limit belongs to the measurement, and so does the sleep before it.
       result.wakeUps = max(loop.turns - turns - 1, try ProcessFacts().wakeUps - after.wakeUps - 1)
     }
     device.unplugAll()
@@ -134,21 +133,21 @@ private final class SharedPort: Port {
   func take(_ cable: Cable, from peer: PeerDescription) { hear?(.cable(cable, from: peer.description)) }
 }
 
-/// What a process with a crowd tells the process that measures.
+/// The results of a process with many accessories.
 struct CrowdResult {
   /// Accessories attached.
   var count = 0
   /// Processor time until all were published, in microseconds.
   var attaching = 0.0
-  /// What the process needs in all.
+  /// The memory of the process.
   var megabytes = 0.0
-  /// What it needs more than before the first.
+  /// The memory in addition to that before the first accessory.
   var kilobytesEach = 0.0
   var wakeUps = 0
 
   init() {}
 
-  /// Tells it to the process that started this one.
+  /// Reports it to the process that started this one.
   func tell() throws(MeasuringError) {
     try OtherProcess.tell("\(count) \(attaching) \(megabytes) \(kilobytesEach) \(wakeUps)")
   }

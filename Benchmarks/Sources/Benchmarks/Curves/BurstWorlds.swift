@@ -13,10 +13,11 @@ final class BurstWorlds {
   private var apps: [AppView] = []
   private var accessories: [SimulatedAccessory] = []
 
-  /// What a caller runs its loop with, until a condition holds.
+  /// Runs the loop until a condition holds.
   typealias Running = (_ condition: () -> Bool) throws -> Bool
 
-  /// So many accessories. With a `latency` time passes while bursts are under way: a virtual loop insists on that.
+  /// Creates this many accessories. With a `latency`, time passes while bursts are in flight, which a virtual loop
+  /// requires.
   init(
     _ count: Int, _ plan: BurstPlan, latency: Duration = .zero, on loop: any EventLoop,
     behavior: (any AccessoryBehavior)? = nil
@@ -26,7 +27,7 @@ final class BurstWorlds {
     app.rules.visibility = .all
     app.rules.undeclaredSessions = .allowed
     var profile = try ProfileLibrary().profile("echo")
-    // Of the issue: "at maximum packet 65,535".
+    // The longest packet of the protocol.
     profile.link.maximumPacketLength = 65_535
     for number in 0..<count {
       let site = runner.addSite("accessory \(number)")

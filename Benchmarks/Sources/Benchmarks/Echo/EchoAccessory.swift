@@ -3,8 +3,8 @@ import AccessorySessions
 import AccessorySimulator
 import IAP2
 
-/// The accessory's end of a measurement: identifies, authenticates with bytes of the right sizes, and echoes, or does
-/// something else.
+/// The accessory's end of a measurement: identifies, authenticates with bytes of the right sizes, and echoes, or reads
+/// only.
 final class EchoAccessory: ConnectionOwner {
   /// The one protocol it offers.
   static let protocolName = "com.example.echo"
@@ -48,7 +48,7 @@ final class EchoAccessory: ConnectionOwner {
   }
 }
 
-/// Reads and forgets, and says how much it was.
+/// Reads and drops bytes, and reports how many.
 struct ReaderBehavior: AccessoryBehavior {
   var heard: (Int) -> Void = { _ in }
 

@@ -3,30 +3,30 @@ import AccessoryLoad
 import AccessorySessions
 import IAP2
 
-/// The device's end of a measurement: takes the accessory to ready, opens a session, and keeps bursts under way.
+/// The device's end of a measurement: connects to the accessory, opens a session, and keeps bursts in flight.
 final class EchoDevice: ConnectionOwner, SessionHandler {
   private let connection: Connection<DeviceRole>
   private let burst: [UInt8]
   private let opensSession: Bool
-  // Not checked for overlapping access, so that what is measured is not the one who measures.
+  // Not checked for overlapping access, so that the cost of measuring is low.
   @exclusivity(unchecked) private var session: Session?
   @exclusivity(unchecked) private var allowed = 0
   @exclusivity(unchecked) private var inFlight = 0
   @exclusivity(unchecked) private var sent = 0
   @exclusivity(unchecked) private var received = 0
   @exclusivity(unchecked) private var isStream = false
-  /// Whether it can begin: its session is open, or the accessory is ready and no session is wanted.
+  /// Whether it can start: its session is open, or the accessory is ready and no session is needed.
   private(set) var isReady = false
-  /// Why it cannot go on.
+  /// Why it cannot continue.
   @exclusivity(unchecked) private(set) var failure: String?
-  /// Whether it notes how long each burst takes; for bursts one after the other.
+  /// Whether it records how long each burst takes; for bursts one after the other.
   var isTimed = false
-  /// What it noted since it was driven last, in nanoseconds.
+  /// The durations of the bursts of the last run, in nanoseconds.
   private(set) var times: [Int64] = []
   private var began = 0.0
-  /// What compares the echoes, where that is wanted.
+  /// Compares the echoes, if wanted.
   @exclusivity(unchecked) private var verifier: ReplyVerifier?
-  /// Told of all that comes.
+  /// Called with all received bytes.
   var heard: (Int) -> Void = { _ in }
 
   /// A device that announces packets of up to `maximumPacket` bytes and sends bursts of `burst` bytes.
@@ -58,7 +58,7 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
   /// How many packets it has sent and received.
   var packets: Int { connection.inspect { $0.core.counters.packetsSent + $0.core.counters.packetsReceived } }
 
-  /// Sends `bursts` bursts, `inFlight` of them under way at a time.
+  /// Sends `bursts` bursts, with `inFlight` of them in flight at a time.
   func drive(bursts: Int, inFlight: Int) {
     (sent, received, allowed, isStream) = (0, 0, bursts * burst.count, false)
     self.inFlight = inFlight
@@ -67,7 +67,7 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
     send(session)
   }
 
-  /// Sends so many bytes, as fast as they are taken, to an accessory that only reads.
+  /// Sends this many bytes, as fast as they are accepted, to an accessory that only reads.
   func stream(_ bytes: Int) {
     (sent, received, allowed, isStream) = (0, 0, bytes, true)
     guard let session else { return }

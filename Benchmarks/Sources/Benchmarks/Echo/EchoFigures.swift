@@ -3,12 +3,12 @@ import AccessoryTransports
 import BenchmarkFloors
 import Glibc
 
-// 10K bursts echoed through both peers between two processes, beside a C echo between two processes: the same line, the
-// same sizes, the same number in flight, on both sides one epoll wait, one read and one write per turn.
+// 10K bursts echoed through both peers between two processes, compared with a C echo between two processes: the same
+// line, the same sizes, the same number in flight, and in both one epoll wait, one read and one write per turn.
 //
-// The two processes stay on a processor each, ours and the floor's alike. Left to itself the scheduler puts both on one
-// now and then, which triples what the floor does; and as it seldom does so for both halves of a pair, ratios from 0.2 to
-// 2.9 came out of one run. What both cost where there is only one processor is told by the ratio of processor time.
+// Each of the two processes stays on its own processor, in both programs. Otherwise the scheduler sometimes puts both
+// on one, which triples the baseline's rate; because it seldom does so for both halves of a pair, ratios from 0.2 to
+// 2.9 came out of one run. The ratio of processor time shows the cost on a machine with one processor.
 
 extension Figure {
   /// Bytes of EADemo's "10K".
@@ -20,7 +20,7 @@ extension Figure {
     }
   }
 
-  /// The issue asks for unix and TCP at the longest packets; what short ones cost is told beside it.
+  /// There are targets for unix sockets and TCP at the longest packets; the others show what short packets cost.
   private static func target(_ medium: LineMedium, _ packet: UInt16) -> Target {
     medium == .pty ? .none : .ratioAtLeast(packet == 65_535 ? 0.8 : 0.7)
   }
@@ -62,7 +62,7 @@ extension Figure {
 
   private typealias Cost = (wall: Double, processor: Double)
 
-  /// What `work` costs both processes.
+  /// The cost of `work` for both processes.
   private static func cost(_ work: () throws -> Void, _ other: OtherProcess) rethrows -> Cost {
     let before = Stopwatch.processorTime + other.processorTime
     let wall = try Stopwatch.time(work)

@@ -4,7 +4,7 @@ import AccessoryTransports
 import BenchmarkFloors
 import Glibc
 
-/// easim at both ends of a line, the accessory's in another process.
+/// easim at both ends of a line, with the accessory in another process.
 final class OurEcho {
   let other: OtherProcess
   private let loop: EpollLoop
@@ -15,7 +15,8 @@ final class OurEcho {
     other = try OtherProcess([part.rawValue, medium.rawValue, String(packet)], over: medium)
     loop = try EpollLoop(seed: 1)
     let channel = DescriptorChannel(taking: other.socket, as: medium.channelMedium, on: loop)
-    // What it announces limits what comes to it: small packets towards the accessory need room for its identification.
+    // Its announced limits apply to what it receives: with small packets there must still be room for the
+    // identification.
     device = EchoDevice(
       maximumPacket: part == .reader ? 65_535 : packet, burst: burst, cable: Cable(main: channel), on: loop)
     device.start()
@@ -30,7 +31,7 @@ final class OurEcho {
     try run { device.isDone }
   }
 
-  /// Sends so many bytes one way.
+  /// Sends this many bytes one way.
   func stream(_ bytes: Int) throws {
     device.stream(bytes)
     try run { device.isDone }
@@ -46,7 +47,7 @@ final class OurEcho {
 
   func end() throws {
     device.close()
-    // What was taken still goes out.
+    // Accepted bytes are still sent.
     loop.run(limit: .milliseconds(20))
     try other.wait()
   }
@@ -68,7 +69,7 @@ final class FloorEcho {
     self.burst = burst
   }
 
-  /// Sends so many packets, each with a burst as its payload, one way.
+  /// Sends this many packets, each with a burst as its payload, one way.
   func stream(_ packets: Int) throws {
     let code = floor_stream_drive(other.socket, burst, packets)
     if code != 0 { throw MeasuringError.system("drive the floor's stream", code: code) }
@@ -93,14 +94,14 @@ final class FloorEcho {
   }
 }
 
-/// What the second process plays.
+/// The role of the second process.
 enum EchoPart: String {
   case accessory = "echo-accessory"
   case reader = "stream-accessory"
   case floor = "echo-floor"
   case floorReader = "stream-floor"
 
-  /// Plays until the other end closes its side of the line.
+  /// Runs until the other end closes the line.
   func play(_ words: [String]) throws {
     floor_stay_on(1)
     switch self {

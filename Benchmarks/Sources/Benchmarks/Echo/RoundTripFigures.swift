@@ -1,8 +1,8 @@
 import BenchmarkFloors
 
-// How long one small message takes there and back, each by itself: what a person with a console or an app with questions
-// and answers waits for. The middle of a run is compared with the middle of the floor's, and so is the worst hundredth,
-// which on a shared machine tells mostly about the machine.
+// How long one small message takes there and back, one at a time, as for a person at a console or an app that asks and
+// waits. The median is compared with the median of the baseline, and the 99th percentile likewise; on a shared machine
+// the latter mostly shows the machine.
 
 extension Figure {
   static var roundTrips: [Figure] {

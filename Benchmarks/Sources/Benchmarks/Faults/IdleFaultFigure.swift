@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryTransports
 
 extension Figure {
-  /// What a fault costs that does nothing now: one whose time has not come.
+  /// The cost of a fault that is idle, because its time has not come.
   static var idleFault: Figure {
     Figure(
       name: "fault.idle", summary: "what each of eight idle faults adds to one send of 2,048 bytes", unit: "ns",
@@ -33,7 +33,7 @@ extension Figure {
   }
 }
 
-/// A channel that takes everything and brings nothing.
+/// A channel that accepts everything and delivers nothing.
 private final class BottomlessChannel: Channel {
   let keepsTransfersApart = false
   func start(_ handler: any ChannelHandler) {}

@@ -9,7 +9,7 @@ import IAP2
 extension Figure {
   static var flickers: [Figure] { [publicationFlicker, wireFlicker, authenticatedFlicker] }
 
-  /// The publication machine alone: connect with no protocols, disconnect, connect whole, gone.
+  /// The publication machine alone: connect with no protocols, disconnect, connect with all protocols, disconnect.
   private static var publicationFlicker: Figure {
     Figure(
       name: "flicker.machine", summary: "flickers made by the publication machine alone", unit: "flickers/s",
@@ -68,7 +68,7 @@ extension Figure {
 
   private static func rate(_ plan: MeasuringPlan, _ play: (Int) throws -> Int) throws -> Measurement {
     let count = try Stopwatch.repetitions(for: plan.seconds) { _ = try play($0) }
-    // A flicker is two appearances and two disappearances.
+    // A flicker is two connects and two disconnects.
     return Measurement(try (0..<plan.pairs).map { _ in try perSecond(count) { try play(count) / 4 } })
   }
 
@@ -79,9 +79,9 @@ extension Figure {
     return Double(count) / seconds
   }
 
-  /// Plays so many flickers and says how often an app was told of an accessory.
+  /// Plays this many flickers, and returns how often the app was notified.
   static func playFlickers(_ count: Int, _ authentication: World.Settings.Authentication) throws -> Int {
-    // A world keeps every event; a new one now and then keeps the measurement from becoming one of memory.
+    // A world keeps every event; a new world now and then keeps this from becoming a measurement of memory.
     let perWorld = 100
     var profile = try ProfileLibrary().profile("lawk-view")
     profile.apply(Quirk(.flicker))

@@ -2,17 +2,17 @@ import AccessoryCore
 import AccessoryTransports
 import Glibc
 
-/// What the processes of the idle figures play: accessories in one, devices in another, connected by a unix socket and
-/// each ready, with nothing to say.
+/// The roles of the processes of the idle figures: accessories in one, devices in another, connected by unix sockets,
+/// each ready and idle.
 enum IdlePart: String {
-  /// Listens at a path and takes every cable for an accessory. Ends when its parent's socket is closed.
+  /// Listens at a path and gives each cable to an accessory. Ends when its parent's socket is closed.
   case accessories = "idle-accessories"
-  /// Connects, measures both processes, and writes what it found to its parent.
+  /// Connects, measures both processes, and reports the results to its parent.
   case devices = "idle-devices"
 
-  /// Connections made before the first look at memory, so that code, loop and first growth are not counted.
+  /// Connections made before memory is measured first, so that code, loop and initial growth are not counted.
   private static let warmUp = 64
-  /// How many wait to be accepted at a time; a listener's backlog is bounded.
+  /// How many connect at a time, because a listener's backlog is limited.
   private static let batch = 32
 
   func play(_ words: [String]) throws {
@@ -33,7 +33,7 @@ enum IdlePart: String {
       accessory.start()
     }
     defer { listener.close() }
-    // A socket's file is there before it is listened on: the other process waits for this.
+    // The socket's file exists before the socket listens; the other process waits for this.
     try OtherProcess.tell("ready")
     let parent = ParentWatch(on: loop)
     try parent.begin(OtherProcess.socket)
@@ -69,7 +69,7 @@ enum IdlePart: String {
         if let failure = devices.lazy.compactMap(\.failure).first { throw MeasuringError.failed(failure) }
         guard reached else { throw MeasuringError.failed("the accessories did not get ready within a minute") }
       }
-      // The last acknowledgements, and what the accessories hear of being ready.
+      // The last acknowledgements, and the messages that tell accessories that they are ready.
       loop.run(limit: .milliseconds(300))
     }
     guard try accessories.hear() == "ready" else { throw MeasuringError.failed("the accessories do not listen") }
@@ -79,7 +79,7 @@ enum IdlePart: String {
     let after = (try ProcessFacts(), try ProcessFacts(of: accessories.process))
     let turns = loop.turns
     if seconds > 0 { loop.run(limit: .seconds(seconds)) }
-    // The turn that ends the run by its limit is the measurement's own.
+    // The turn that ends the run at its limit belongs to the measurement.
     let ownTurns = seconds > 0 ? loop.turns - turns - 1 : 0
     let others = try ProcessFacts(of: accessories.process).wakeUps - after.1.wakeUps
     let bytes = after.0.residentBytes - before.0.residentBytes + after.1.residentBytes - before.1.residentBytes
@@ -110,7 +110,7 @@ private final class ParentWatch: DescriptorHandler {
   }
 }
 
-/// What the devices' process tells the process that measures.
+/// The results of the process with the devices.
 struct IdleResult {
   var bytesPerConnection: Double
   var wakeUps: Int
@@ -120,7 +120,7 @@ struct IdleResult {
     self.wakeUps = wakeUps
   }
 
-  /// Tells it to the process that started this one.
+  /// Reports it to the process that started this one.
   func tell() throws(MeasuringError) {
     try OtherProcess.tell("\(bytesPerConnection) \(wakeUps)")
   }

@@ -1,10 +1,10 @@
 import Glibc
 
-/// What the system says about a process.
+/// Figures of the system about a process.
 struct ProcessFacts {
-  /// Bytes of memory that are really there.
+  /// Resident memory in bytes.
   let residentBytes: Int
-  /// How often it went to sleep and was woken by what it waited for.
+  /// The number of voluntary context switches.
   let wakeUps: Int
 
   /// Reads them from /proc.

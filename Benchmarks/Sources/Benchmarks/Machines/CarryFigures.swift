@@ -2,7 +2,7 @@ import BenchmarkFloors
 import IAP2
 
 extension Figure {
-  /// Two peers with no I/O at all: how fast bytes go from one end's writer to the other end's reader.
+  /// Two peers without I/O: how fast bytes move from the writer at one end to the reader at the other.
   static var carries: [Figure] { [65_535, 2_048].map { carry(packet: $0) } }
 
   private static func carry(packet: UInt16) -> Figure {

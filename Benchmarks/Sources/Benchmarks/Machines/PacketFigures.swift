@@ -37,7 +37,7 @@ extension Figure {
     return right
   }
 
-  /// Nanoseconds per packet of `work`, which says how many it did.
+  /// Nanoseconds per packet of `work`, which returns how many it did.
   static func perPacket(_ count: Int, _ work: () throws -> Int) throws -> Double {
     var done = 0
     let seconds = try Stopwatch.busyTime { done = try work() }

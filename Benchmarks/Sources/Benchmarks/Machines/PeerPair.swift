@@ -1,8 +1,8 @@
 import IAP2
 
-/// Both peers with nothing between them: ready, with one session open, in an instant that does not pass.
+/// Both peers with nothing between them: ready, with one session open, and with time standing still.
 ///
-/// What one sends is handed to the other through one reused buffer, so that what is measured is the machines alone.
+/// One reused buffer passes packets from one to the other, so that only the machines are measured.
 struct PeerPair: ~Copyable {
   var accessory: AccessoryPeer
   var device: DevicePeer
@@ -63,7 +63,7 @@ struct PeerPair: ~Copyable {
     return inbox.count
   }
 
-  /// Hands everything that the device has to send to the accessory; whether there was anything.
+  /// Passes everything that the device has to send to the accessory; returns whether there was anything.
   mutating func sendFromDevice() -> Bool {
     // Moved out, because a span of it would borrow the whole pair.
     var bytes: [UInt8] = []
@@ -76,7 +76,7 @@ struct PeerPair: ~Copyable {
     return true
   }
 
-  /// Hands everything that the accessory has to send to the device; whether there was anything.
+  /// Passes everything that the accessory has to send to the device; returns whether there was anything.
   mutating func sendFromAccessory() -> Bool {
     // Moved out, because a span of it would borrow the whole pair.
     var bytes: [UInt8] = []
@@ -89,7 +89,7 @@ struct PeerPair: ~Copyable {
     return true
   }
 
-  /// Forgets the accessory's events but for reading what they speak of.
+  /// Drops the accessory's events, after reading the bytes that they announce.
   mutating func drainAccessory() {
     while let event = accessory.core.nextEvent() {
       switch event {

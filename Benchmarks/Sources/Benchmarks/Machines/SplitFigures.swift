@@ -1,6 +1,6 @@
 import IAP2
 
-// A stream fed one byte at a time, beside the same stream fed whole: what the worst reader costs.
+// A stream that is fed one byte at a time, compared with the same stream fed whole: the cost of the worst reader.
 
 extension Figure {
   private static let streamSize = 10_000_000
@@ -71,7 +71,7 @@ extension Figure {
   }
 
   private static func receive(_ stream: [UInt8], packet: UInt16, step: Int) throws -> Double {
-    // A fresh pair stands where the one stood that the stream was recorded from.
+    // A new pair is in the same state as the one that the stream was recorded from.
     var pair = try PeerPair(maximumPacket: packet)
     let before = pair.accessory.core.counters.packetsReceived
     var inbox: [UInt8] = []

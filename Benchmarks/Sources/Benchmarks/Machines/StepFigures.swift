@@ -1,14 +1,14 @@
 import BenchmarkFloors
 import IAP2
 
-// One step of a machine: what happens between the read and the reader for one small packet, and between the writer and
-// the write. Measured in rounds of as many packets as the window allows; what acknowledges a round is not counted.
+// One step of a machine: the work between the read and the session for one small packet, and between the app's write
+// and the system's. Measured in rounds of as many packets as the window allows; acknowledging a round is not counted.
 
 extension Figure {
   private static let payload = 16
   private static let round = 96
 
-  /// A small data packet received: found, judged, delivered into the session's inbox, the acknowledgement decided.
+  /// A small data packet received: found, checked, delivered into the session's inbox, its acknowledgement decided.
   static var receiveStep: Figure {
     Figure(
       name: "step.receive",
@@ -30,7 +30,7 @@ extension Figure {
     }
   }
 
-  /// A small data packet built: written by an app, numbered, and put behind the others on their way.
+  /// A small data packet built: written by an app, numbered, and appended to the packets to send.
   static var buildStep: Figure {
     Figure(
       name: "step.build", summary: "one small packet built: written to the session, numbered, given out to be sent",
@@ -45,7 +45,7 @@ extension Figure {
     }
   }
 
-  /// Nanoseconds per packet in the middle one of all rounds: a round is short, and one that was interrupted is far off.
+  /// Nanoseconds per packet in the median round: a round is short, and one that was interrupted is far off.
   private static func measure(
     _ plan: MeasuringPlan, _ ours: (Int) throws -> [Double], floor: (Int) throws -> [Double]
   ) throws -> Measurement {

@@ -7,15 +7,15 @@ import AccessoryTransports
 import AccessoryWorlds
 import BenchmarkFloors
 
-// Whether what is asked to go at a rate goes at that rate, in real time and seen where it arrives: 7,500 bytes a second, as
-// an app is said to get over Bluetooth, and 100 KB/s. From the first arrival to the last, so that only the pace counts.
+// Whether bytes that are to be sent at a rate arrive at that rate, in real time: 7,500 bytes a second, as reported for
+// apps over Bluetooth, and 100 KB/s. Measured from the first arrival to the last, so that only the pace counts.
 
 extension Figure {
   static var pacings: [Figure] {
     Pace.allCases.flatMap { pace in [7_500, 100_000].map { pacing(pace, $0) } }
   }
 
-  /// What goes at a rate.
+  /// What sends at a rate.
   private enum Pace: String, CaseIterable {
     case burst
     case source
@@ -31,7 +31,7 @@ extension Figure {
   }
 
   private static func pacing(_ pace: Pace, _ rate: Int) -> Figure {
-    // Long enough for a hundredth to be more than a late timer, and always a second.
+    // Long enough that 1 % is more than the delay of a late timer, and at least a second.
     let seconds = 1.0
     return Figure(
       name: "pacing.\(pace.rawValue).\(rate)",
@@ -40,7 +40,7 @@ extension Figure {
       target: .valueNear(Double(rate), within: 0.01)
     ) { plan in
       var plan = plan
-      // In real time: eleven would say nothing that seven do not.
+      // In real time, so seven pairs and not eleven.
       plan.pairs = min(plan.pairs, 7)
       return Measurement(
         try plan.pairs(
@@ -68,7 +68,7 @@ extension Figure {
       maximumPacket: 4_096, playing: behavior, cable: Cable(main: cable.left), on: loop)
     var channel: any Channel = cable.right
     if pace == .line {
-      // One way only: what the handshake needs is not held back, and acknowledgements go as they would.
+      // One way only, so that the handshake and acknowledgements are not delayed.
       let fault = try Fault("rate,bytes=\(rate),direction=out,after=100ms")
       channel = FaultChannel(around: channel, [fault], random: SeededRandom(seed: 1), on: loop)
     }

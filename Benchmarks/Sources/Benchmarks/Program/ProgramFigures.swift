@@ -31,7 +31,7 @@ extension Figure {
   }
 }
 
-/// An executable that lies beside this one.
+/// An executable in the same folder as this one.
 private struct Program {
   let path: String
 
@@ -60,7 +60,7 @@ private struct Program {
     return stat(path, &status) == 0 ? Double(status.st_size) / 1e6 : .nan
   }
 
-  /// Runs it to its end.
+  /// Runs it until it exits.
   func run(_ words: [String]) throws(MeasuringError) {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)

@@ -1,8 +1,8 @@
 import Glibc
 
-/// How many descriptors this process and those it starts may have.
+/// The limit of descriptors for this process and its children.
 enum DescriptorLimit {
-  /// How many it may have now.
+  /// The current limit.
   static var current: Int { Int(clamping: limit.rlim_cur) }
 
   private static var limit: rlimit {

@@ -1,26 +1,26 @@
-/// One thing that is measured: what it is, what it stands beside, and what is asked of it.
+/// One figure: what is measured, its baseline, and its target.
 struct Figure {
-  /// What can be asked of a figure.
+  /// The target of a figure.
   enum Target {
-    /// Ours divided by the floor, median of the pairs.
+    /// easim divided by the baseline (the floor), median of the pairs.
     case ratioAtLeast(Double)
     case ratioAtMost(Double)
-    /// Ours by itself, where no floor can be written that would do the same work.
+    /// easim alone, where no baseline could do the same work.
     case valueAtLeast(Double)
     case valueAtMost(Double)
-    /// Ours by itself, no farther from a number than so much of it.
+    /// easim alone, within this fraction of a number.
     case valueNear(Double, within: Double)
-    /// Measured for the record.
+    /// No target.
     case none
   }
 
-  /// What it is called on the command line; figures of one kind share what is before the first dot.
+  /// Its name on the command line; figures of one kind have the same first part, before the dot.
   let name: String
   /// What is measured, for people.
   let summary: String
-  /// What the numbers count.
+  /// The unit of the numbers.
   let unit: String
-  /// What the floor does, for people.
+  /// What the baseline does, for people.
   let floor: String
   let target: Target
   /// What measures it, and where.
@@ -38,7 +38,7 @@ struct Figure {
 }
 
 extension Figure.Target {
-  /// Whether it is met; nil where nothing is asked.
+  /// Whether the target is met; nil without a target.
   func isMet(by measurement: Measurement) -> Bool? {
     switch self {
     case .ratioAtLeast(let limit): measurement.ratio.map { $0.median >= limit } ?? false

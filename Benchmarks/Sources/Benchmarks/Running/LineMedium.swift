@@ -3,17 +3,17 @@ import AccessoryTransports
 import BenchmarkFloors
 import Glibc
 
-/// What runs between two processes that are measured: made of system calls alone, so that ours and the floor's are the
-/// same line, with the same buffers.
+/// The connection between two measured processes: made of system calls alone, so that easim and the baseline use the
+/// same kind of line with the same buffers.
 enum LineMedium: String, CaseIterable {
   /// A pair of unix stream sockets.
   case unix
-  /// A TCP connection over 127.0.0.1, without Nagle's wait, as every connection of ours.
+  /// A TCP connection over 127.0.0.1, with TCP_NODELAY, as all of easim's connections.
   case tcp
-  /// A raw pseudo terminal: the near end is the terminal, which a host opens, the far end its maker's.
+  /// A raw pseudo terminal: the near end is the terminal, which a host opens, the far end belongs to its creator.
   case pty
 
-  /// What a channel has to know of it.
+  /// The kind of stream, for a channel.
   var channelMedium: DescriptorChannel.Medium {
     self == .pty ? .terminal(hangUp: .closedByPeer) : .socket
   }
@@ -27,7 +27,7 @@ enum LineMedium: String, CaseIterable {
     }
   }
 
-  /// Makes both ends, non-blocking and not inherited.
+  /// Creates both ends, non-blocking and not inherited.
   func makePair() throws(MeasuringError) -> (near: Int32, far: Int32) {
     var pair: (near: Int32, far: Int32) = (-1, -1)
     let code =

@@ -1,21 +1,22 @@
 /// How often and how long to measure.
 struct MeasuringPlan {
-  /// Pairs of one measurement of ours and one of the floor; at least seven, so that one disturbed pair moves nothing.
+  /// The number of pairs, one measurement of easim and one of the baseline; at least seven, so that one disturbed pair
+  /// does not change the median.
   var pairs = 11
-  /// How long one measurement takes, about.
+  /// The approximate duration of one measurement.
   var seconds = 0.15
   /// One side of a figure.
   enum Side: String {
     case ours
     case floor
   }
-  /// The side that is measured twice instead of both: a profile shows nothing else, and the ratio must come out as 1.
+  /// The side to measure twice instead of both: a profile then shows nothing else, and the ratio must be 1.
   var side: Side?
 }
 
-/// What came out of a figure: one number of ours per pair, one of the floor's beside it, and their ratios.
+/// The results of a figure: for each pair one number of easim and one of the baseline, and their ratios.
 struct Measurement {
-  /// The middle of a series and how far it reaches.
+  /// The median of a series, and its range.
   struct Series {
     let median: Double
     let lowest: Double
@@ -35,10 +36,10 @@ struct Measurement {
   let floor: Series?
   let ratio: Series?
   let pairs: Int
-  /// What else is worth knowing, such as the ratio of processor time.
+  /// Additional results, such as the ratio of processor time.
   var notes: [(name: String, series: Series)] = []
 
-  /// Measurements with no floor.
+  /// Measurements without a baseline.
   init(_ values: [Double]) {
     ours = Series(values)
     floor = nil
@@ -46,7 +47,7 @@ struct Measurement {
     pairs = values.count
   }
 
-  /// Measurements in pairs. Ratios are taken within a pair, where both saw the same machine.
+  /// Measurements in pairs. Each ratio is of one pair, whose two measurements ran on the machine in the same state.
   init(_ values: [(ours: Double, floor: Double)]) {
     ours = Series(values.map(\.ours))
     floor = Series(values.map(\.floor))
@@ -56,8 +57,8 @@ struct Measurement {
 }
 
 extension MeasuringPlan {
-  /// Measures both sides in turns, each first as often as the other, so that a machine which gets slower or faster
-  /// meanwhile does so for both.
+  /// Measures both sides in turns, each equally often first, so that a machine that becomes slower or faster does so
+  /// for both.
   func pairs<Value>(_ ours: () throws -> Value, _ floor: () throws -> Value) throws -> [(ours: Value, floor: Value)] {
     func measureOurs() throws -> Value { try side == .floor ? floor() : ours() }
     func measureFloor() throws -> Value { try side == .ours ? ours() : floor() }

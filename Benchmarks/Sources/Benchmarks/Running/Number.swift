@@ -1,6 +1,6 @@
 /// Numbers as a table of figures shows them.
 enum Number {
-  /// Three digits that mean something, thousands apart: "71,200", "0.83", "12.4".
+  /// Three significant digits, with thousands separated: "71,200", "0.83", "12.4".
   static func text(_ value: Double) -> String {
     guard value.isFinite else { return "–" }
     if value == 0 { return "0" }

@@ -1,15 +1,15 @@
 import Glibc
 
-/// Another process of this very executable, at the other end of a line.
+/// Another process of the same executable, at the other end of a line.
 final class OtherProcess {
-  /// What makes an executable play a part instead of measuring: the first word of its command line.
+  /// The first word of the command line that makes the executable play a role instead of measuring.
   static let flag = "--part"
-  /// Where the other process finds its end of the line.
+  /// The descriptor of the end of the other process.
   static let socket: Int32 = 3
 
   /// This end of the line, non-blocking.
   let socket: Int32
-  /// Its number.
+  /// Its process id.
   let process: pid_t
 
   /// Starts the executable with `--part` and `words`, and gives it the far end of a line of this kind.
@@ -37,7 +37,7 @@ final class OtherProcess {
   /// Seconds of processor time it has used.
   var processorTime: Double { Stopwatch.processorTime(of: process) }
 
-  /// Waits for a word from it; empty when it ended without one.
+  /// Waits for a message from it; empty when it ended without one.
   func hear() throws(MeasuringError) -> String {
     var question = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
     while poll(&question, 1, -1) < 0 {
@@ -48,7 +48,7 @@ final class OtherProcess {
     return String(decoding: text.prefix(max(0, count)), as: UTF8.self)
   }
 
-  /// In the other process: says a word to the one that started it.
+  /// In the other process: sends a message to the one that started it.
   static func tell(_ word: String) throws(MeasuringError) {
     let text = Array(word.utf8)
     guard send(socket, text, text.count, Int32(MSG_NOSIGNAL)) == text.count else {
@@ -56,7 +56,7 @@ final class OtherProcess {
     }
   }
 
-  /// Waits until it has ended, which it does when its socket is closed, and says how.
+  /// Waits until it has ended, which it does when its socket is closed, and returns how.
   func wait() throws(MeasuringError) {
     try ChildEnd.wait(for: process)
   }
@@ -64,7 +64,7 @@ final class OtherProcess {
 
 /// The end of a process that this one started.
 enum ChildEnd {
-  /// Waits for it; one that ended badly is an error.
+  /// Waits for it; a failure of it is an error.
   static func wait(for process: pid_t) throws(MeasuringError) {
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0 {

@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// What a measured figure looks like, for people and for machines.
+/// The output of a measured figure, for people and for programs.
 struct Report {
   let figure: Figure
   let measurement: Measurement

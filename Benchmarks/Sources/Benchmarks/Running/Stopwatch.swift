@@ -1,8 +1,8 @@
 import Glibc
 
-/// Time as measurements need it.
+/// Clocks for measurements.
 enum Stopwatch {
-  /// Seconds of the wall, from any origin.
+  /// Seconds of real time, from an arbitrary origin.
   static var now: Double {
     seconds(of: CLOCK_MONOTONIC)
   }
@@ -18,15 +18,15 @@ enum Stopwatch {
     return clock_getcpuclockid(process, &clock) == 0 ? seconds(of: clock) : .nan
   }
 
-  /// How long `work` takes by the clock on the wall: for work that waits.
+  /// How long `work` takes in real time: for work that waits.
   static func time(_ work: () throws -> Void) rethrows -> Double {
     let start = now
     try work()
     return now - start
   }
 
-  /// How long `work` keeps a processor busy: for work that never waits, so that whatever else runs on the machine counts
-  /// as little as it can.
+  /// How much processor time `work` takes: for work that never waits, so that other load on the machine counts as
+  /// little as possible.
   static func busyTime(_ work: () throws -> Void) rethrows -> Double {
     let start = seconds(of: CLOCK_THREAD_CPUTIME_ID)
     try work()

@@ -5,9 +5,9 @@ import BenchmarkFloors
 import Glibc
 
 // 10K bursts echoed over USB: easim's host and libusb, the kernel's USB and vhci_hcd, the USB/IP server and easim's
-// accessory, iAP2 between the two; beside clients with libusb and a USB/IP device in C, over the same path. One client is a
-// plain program, with calls that wait; the other does as little as can be. For a machine of its own, where both devices are
-// plugged in: Scripts/bench --kernel.
+// accessory, with iAP2 between the two; compared with C clients with libusb and a C device on USB/IP, over the same
+// path. One client is a plain program with blocking calls; the other does as little as possible. For a machine of its
+// own, into which both devices are plugged: Scripts/bench --kernel.
 
 extension Figure {
   private static let size = 10_000
@@ -131,9 +131,9 @@ private final class FloorUSBEcho {
   }
 }
 
-/// A connection whose other end the kernel's virtual host controller has, once it was plugged in.
+/// A connection whose other end was given to the kernel's virtual host controller.
 struct PluggedIn {
-  /// This process' end.
+  /// The end of this process.
   let served: Int32
   private let kernels: Int32
 
@@ -145,7 +145,7 @@ struct PluggedIn {
     (served, kernels) = (pair[0], pair[1])
   }
 
-  /// Imports the accessory of a USB/IP server that serves this process' end, and plugs it in.
+  /// Imports the accessory of a USB/IP server at the end of this process, and plugs it in.
   func plugIn(_ loop: EpollLoop) throws {
     _ = fcntl(served, F_SETFL, O_NONBLOCK)
     let request = USBIPAnswers.importRequest("1-1")
@@ -183,7 +183,7 @@ struct PluggedIn {
     close(kernels)
   }
 
-  /// Ends a process that plugged something in: what the kernel holds goes with it.
+  /// Ends a process that plugged something in, which also removes it from the kernel.
   static func end(_ process: OtherProcess) throws {
     kill(process.process, SIGKILL)
     close(process.socket)

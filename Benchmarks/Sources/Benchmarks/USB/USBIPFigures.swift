@@ -4,8 +4,8 @@ import AccessoryUSB
 import BenchmarkFloors
 import Glibc
 
-// The USB/IP server by itself: a client in C writes 10,000 bytes in one transfer and reads them back in another, beside a
-// plain echo over a socket of as many bytes each way: the transfer and the two headers of 48 bytes that go with it.
+// The USB/IP server by itself: a C client writes 10,000 bytes in one transfer and reads them back in another, compared
+// with a plain echo over a socket of as many bytes each way, including the two headers of 48 bytes.
 
 extension Figure {
   private static let burst = 10_000
@@ -43,13 +43,13 @@ extension Figure {
     }
   }
 
-  /// Throws what a function of the floors returned, unless it is 0.
+  /// Throws the error that a function of the baseline returned, unless it is 0.
   static func check(_ code: Int32, _ what: String) throws(MeasuringError) {
     if code != 0 { throw .system(what, code: code) }
   }
 }
 
-/// What a host says before it has a device: asks for it, and chooses its configuration.
+/// The messages of a host until it has a device: it requests the device and selects its configuration.
 enum USBIPBytes {
   static func importAndConfigure(_ socket: Int32) throws {
     var wait = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
@@ -72,7 +72,7 @@ enum USBIPBytes {
   }
 }
 
-/// What the second process plays on USB.
+/// The role of the second process on USB.
 enum USBPart: String {
   /// A USB/IP server with an accessory that echoes transfers.
   case server = "usbip-server"
@@ -83,7 +83,7 @@ enum USBPart: String {
   /// The same as a plain program.
   case plainFloor = "usb-plain-floor"
 
-  /// Plays until the other end closes its socket.
+  /// Runs until the other end closes its socket.
   func play() throws {
     switch self {
     case .server:

@@ -3,7 +3,7 @@ import AccessoryWorlds
 extension Figure {
   static var worlds: [Figure] { [seededWorlds] }
 
-  /// What a long soak reaches, and what the everyday tests cost.
+  /// The rate of a long soak, and the cost of the random worlds in the tests.
   private static var seededWorlds: Figure {
     Figure(
       name: "worlds.seeded",
