@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryTransports
 import Testing
 
-/// A listener and whoever connects to it, on one loop, with all that both were told.
+/// A listener and the ends that connect to it, on one loop, with all their events.
 final class Meeting {
   let loop: EpollLoop
   let listener: any Listener

@@ -64,7 +64,7 @@ final class RawSocket: @unchecked Sendable {
     return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
   }
 
-  /// Whether writing fails because nobody holds the other end.
+  /// Whether writing fails because the other end is closed.
   var isBroken: Bool {
     var byte: UInt8 = 0
     return send(descriptor, &byte, 1, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) < 0 && errno == EPIPE

@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// A channel handler that keeps all it is told.
+/// A channel handler that records every event.
 final class Recorder: ChannelHandler {
   private(set) var bytes: [UInt8] = []
   /// How long each reception was.

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryTransports
 import Testing
 
-/// A cable that is pulled, with and without a word to the end that keeps the channel.
+/// A cable that is pulled, noticed and unnoticed by the end that keeps the channel.
 @Suite struct SeverableChannelTests {
   final class Rig {
     let loop = VirtualLoop()

@@ -15,7 +15,8 @@ import Testing
     #expect(heard.sorted() == [SIGUSR1, SIGTERM].sorted())
     watch.close()
     watch.close()
-    // Still blocked: what comes late harms nobody. Taken back, so that this thread is left as it was.
+    // The signal is still blocked, so a late one does no harm. Unblocked at the end, so that the thread is left as it
+    // was.
     pthread_kill(pthread_self(), SIGUSR1)
     var set = sigset_t()
     sigemptyset(&set)

@@ -35,7 +35,7 @@ import Testing
     #expect(Self.reasons(there).map { $0.at(named) } == Self.reasons(named))
   }
 
-  /// What is there depends on the medium: nobody "listens" on a serial line.
+  /// The words depend on the medium: nothing "listens" on a serial line.
   @Test(arguments: [
     ("unix:/tmp/a.sock", "no accessory listens at unix:/tmp/a.sock: No such file or directory"),
     ("tcp:127.0.0.1:7000", "no accessory listens at tcp:127.0.0.1:7000: No such file or directory"),

@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// What a USB/IP server answers to somebody who wants a device, and the kernel's table of what is plugged in.
+/// A USB/IP server's answers to a client that imports a device, and the kernel's table of attached devices.
 @Suite struct PlugTests {
   /// "1-1", bus 1, device 2, high speed, 1209:0001, one interface.
   static let record: [UInt8] =

@@ -3,7 +3,7 @@ import AccessoryTransports
 import AccessoryUSB
 import Testing
 
-/// Several clients and accessories on one USB/IP server: what one does is felt by nobody else.
+/// Several clients and accessories on one USB/IP server: none affects another.
 @Suite struct USBIPNeighbourTests {
   let rig = USBIPRig()
 

@@ -8,7 +8,7 @@ import AccessoryWorlds
 import IAP2
 import Testing
 
-/// Sessions that bypass the link, from the side of whoever uses them, who cannot tell.
+/// Sessions on native transport, which apps and accessories use like those of the link.
 @Suite struct NativeTransportTests {
   static let frames = NativeTransportRig.frames
   static let tenK = (0..<10_240).map { UInt8(truncatingIfNeeded: $0) }

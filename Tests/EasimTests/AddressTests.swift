@@ -29,7 +29,7 @@ import Testing
     #expect(help.out.contains("  \(option) "), "\(command) advises \(option) and does not take it")
   }
 
-  /// With it the commands go on: here to an address where nobody is.
+  /// With it the commands continue: here to an address without an accessory.
   @Test(arguments: commands.filter { !$0.hasSuffix("--on") && !$0.hasPrefix("console") && $0 != "watch" })
   func withTheOptionTheCommandConnects(command: String) throws {
     let ended = try run(words(command, "tcp:127.0.0.1:1") + ["--allow-remote", "--timeout", "100ms"])

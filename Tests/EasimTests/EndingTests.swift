@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// How processes end: interrupted, killed, alone, too late, or in somebody's way.
+/// How processes end: interrupted, killed, alone, too late, or at an address that is in use.
 @Suite struct EndingTests {
   let place = TemporaryFolder()
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import easim
 
-/// What waits for a reader: in order, within bounds, and nothing missing without a word.
+/// Lines that wait for a reader: in order, limited, and with a note for those that were dropped.
 @Suite struct LineQueueTests {
   private var queue = LineQueue(lineLimit: 30, keptLimit: 20)
   private let now = Instant(nanoseconds: 5)

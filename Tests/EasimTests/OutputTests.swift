@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What becomes of output for which there is no room, no place, or nobody who reads it.
+/// Output without room, without a place, or without a reader.
 @Suite struct OutputTests {
   let place = TemporaryFolder()
 

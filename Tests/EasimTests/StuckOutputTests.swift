@@ -2,7 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Output that nobody takes: a pipe nobody reads, a stopped terminal, a FIFO. Neither the wire nor Ctrl-C waits for it.
+/// Output that is not read: a pipe without a reader, a stopped terminal, a FIFO. Neither the cables nor Ctrl-C wait for
+/// it.
 @Suite struct StuckOutputTests {
   let place = TemporaryFolder()
 
@@ -123,7 +124,7 @@ import Testing
     place.write([UInt8](repeating: 7, count: 2_000_000), to: "payload")
     let held = try Program.run("send", address, "--file", place.file("payload"), "--expect", "echo", "--timeout", "3s")
     #expect(held.ending == .exit(4), "\(held.out)\(held.err)")
-    // The host is gone. The accessory hears of it, and of the next host, when somebody reads.
+    // The host is gone. The accessory notices this, and the next host, when its output is read.
     let send = try Program("send", address, "--10k", "--expect", "echo", "--timeout", "1m")
     try fifo.read { $0.lines(with: " A sees that ").count == 2 }
     #expect(try send.wait().ending == .exit(0))

@@ -6,7 +6,7 @@ import Testing
 
 /// The stand-ins for what apps have of UIKit, driven by the world.
 @MainActor @Suite struct AppStandInTests {
-  /// Writes down what the app hears of its life and of its accessories, and where `UIApplication` says that it is.
+  /// Records the app's notifications, of its state and of its accessories, and the state that `UIApplication` reports.
   @MainActor private final class Diary {
     private(set) var words: [String] = []
     private var observers: [any NSObjectProtocol] = []

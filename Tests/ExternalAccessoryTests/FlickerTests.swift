@@ -81,7 +81,8 @@ import Testing
     }
   }
 
-  /// The system has it and apps were never told; those in the background, on systems that were better.
+  /// The system has connected the accessory, and no app is notified; on better systems only apps in the background are
+  /// not.
   @Test(arguments: [AppRules.LostConnects.all, .outsideForeground])
   func f4NoConnectThoughTheAccessoryIsInTheList(lost: AppRules.LostConnects) async throws {
     var settings = SimulatedWorld.Settings()
@@ -162,8 +163,9 @@ import Testing
     }
   }
 
-  /// What is left of an accessory that went hours ago without the system's noticing: in the list, connected by its own
-  /// account, and good for nothing. A session with it ends when nobody has acknowledged the first bytes for long enough.
+  /// A stale entry of an accessory that disconnected hours ago, unnoticed by the system: it is in the list, says that
+  /// it is connected, and is useless. A session with it ends when its first bytes have not been acknowledged for long
+  /// enough.
   @Test func f8AGhostIsListedAndConnectedAndGivesNoWorkingSession() async throws {
     try await withSimulatedWorld { world in
       let ear = Ear()
@@ -192,7 +194,8 @@ import Testing
     }
   }
 
-  /// The same, come back beside its ghost: two in the list with one serial number, and only the newer one works.
+  /// The accessory connects again while its stale entry is still listed: two entries with one serial number, and only
+  /// the newer one works.
   @Test func f8TheAccessoryComesBackBesideItsGhost() async throws {
     try await withSimulatedWorld { world in
       let echo = try world.add("echo")
@@ -231,9 +234,9 @@ import Testing
     }
   }
 
-  /// No report has it beyond F7, so it is a script: the phone is locked, the accessory turns itself off a minute later,
-  /// and the app hears of it when somebody unlocks the phone. With the background mode the lock itself costs nothing;
-  /// without it, everything.
+  /// No report describes it beyond F7 (locking the phone), so the test plays a script: the phone is locked, the
+  /// accessory turns itself off a minute later, and the app is notified when the phone is unlocked. With the background
+  /// mode the lock itself changes nothing; without it, the app loses everything.
   @Test(arguments: [true, false]) func f10ADisconnectAfterALockAsAScriptedCase(keepsAccessories: Bool) async throws {
     var settings = SimulatedWorld.Settings()
     settings.backgroundModes = keepsAccessories ? ["external-accessory"] : []

@@ -227,7 +227,8 @@ import Testing
     }
   }
 
-  /// One disconnect, of whichever came last; or none, where the system does not notice that the first way is gone.
+  /// One disconnect, of the connection that came last; or none, when the system does not notice that the first
+  /// connection is gone.
   @Test(arguments: [true, false]) func n16TwoConnectsMayHaveOneDisconnectOrNone(isNoticed: Bool) async throws {
     try await withSimulatedWorld { world in
       let ear = Ear()

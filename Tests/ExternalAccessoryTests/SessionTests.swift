@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  /// A ghost says that it is connected, and gives nil for as long as it is asked.
+  /// A stale accessory says that it is connected, and every session with it is nil.
   @Test func e3NilForAnAccessoryThatSaysItIsConnectedAsGhostsDo() async throws {
     var settings = SimulatedWorld.Settings()
     settings.rules.settlingTime = .seconds(365 * 24 * 3600)

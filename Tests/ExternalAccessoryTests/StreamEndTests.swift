@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  /// Bytes first, each told again until all were read; and an output stream has no space to tell of any more.
+  /// Bytes first, announced again until all were read; and an output stream announces no more space.
   @Test func t10WhatArrivedIsReadBeforeTheEndIsTold() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  /// More than a stream holds had arrived, and nobody had read any of it.
+  /// More bytes had arrived than a stream holds, and none were read.
   @Test func t10AllThatHadArrivedCanBeReadAfterTheAccessoryWent() async throws {
     var settings = SimulatedWorld.Settings()
     settings.bufferSize = 1000
@@ -72,7 +72,8 @@ import Testing
     }
   }
 
-  /// The app hears of one stream's end, and writes before it hears of the other's. Ends come in pairs all the same.
+  /// The app gets the end of one stream, and writes before it gets the end of the other. Both ends are delivered all
+  /// the same.
   @Test(arguments: [SimulatedWorld.Settings.LossEvent.endEncountered, .errorOccurred])
   func t10AWriteThatFailsBeforeTheEndIsToldDoesNotTakeItAway(event: SimulatedWorld.Settings.LossEvent) async throws {
     final class Written: @unchecked Sendable { var counts: [Int] = [] }
@@ -164,7 +165,7 @@ import Testing
     }
   }
 
-  /// Streams of a thread of the app's own end there, whenever the main thread hears of the disconnect.
+  /// Streams that are scheduled on another thread end there, whenever the main thread is notified of the disconnect.
   @Test func t12StreamsOfAnotherThreadEndOnThatThread() async throws {
     try await withSimulatedWorld { world in
       manager.registerForLocalNotifications()
@@ -239,7 +240,7 @@ import Testing
     }
   }
 
-  /// All in one go: the session is opened, written to and let go of before the accessory has heard of any of it.
+  /// All at once: the session is opened, written to and released before the accessory has seen any of it.
   @Test(arguments: [1, 5000, 24_907, 60_000, 200_000]) func t7WhatWasWrittenBeforeAnOrderlyEndArrives(
     size: Int
   ) async throws {

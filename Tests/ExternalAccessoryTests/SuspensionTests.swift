@@ -155,8 +155,9 @@ import Testing
     }
   }
 
-  /// The daemon itself cannot crash here (docs/external-accessory.md says what was tried). What apps see of it can:
-  /// every accessory goes at once, mid-transfer and without a word on any cable, and comes back under a new number.
+  /// The system's daemon itself cannot crash here (docs/external-accessory.md says what was tried). What apps see of a
+  /// crash can happen: all accessories disconnect at once, in the middle of a transfer and unannounced on every cable,
+  /// and come back with new connection IDs.
   @Test func s8EverythingGoesAtOnceAndComesBackAsWhenTheDaemonCrashed() async throws {
     try await withSimulatedWorld(keeping) { world in
       let ear = Ear()
@@ -188,8 +189,8 @@ import Testing
     }
   }
 
-  /// Suspended between `EASession` and `openCompleted`: nothing is told until the app runs, and nothing is lost. On the
-  /// main actor, so that nothing is told before the suspension either.
+  /// Suspended between `EASession` and `openCompleted`: no event is delivered until the app runs, and none is lost. On
+  /// the main actor, so that none is delivered before the suspension either.
   @Test @MainActor func s9AnAppThatIsSuspendedWhileItOpensHearsOfItsStreamsLater() async throws {
     try await withSimulatedWorld(keeping) { world in
       world.move(to: .background)

@@ -15,7 +15,8 @@ import Testing
     let failure: () -> Int32
   }
 
-  /// What an app reads, writes and is told where the other end answers, stops reading, and goes with bytes under way.
+  /// What an app reads and writes, and its events, when the other end answers, stops reading, and disconnects with
+  /// bytes on the way.
   private func walk(_ ends: Ends) async -> [String] {
     var seen: [String] = []
     await ends.peerWrites(counting(10))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccessoryWorlds
 
-/// A plan is a scenario's file and back, and what a person can get wrong in one is told.
+/// A plan becomes a scenario's file and back, and each mistake in a file is reported.
 @Suite struct FileTests {
   static func read(_ text: String) throws(SourceProblems) -> Scenario {
     try ScenarioReader.read(Array(text.utf8), file: "f", name: "f", profiles: ProfileLibrary())

@@ -117,7 +117,8 @@ import Testing
   }
 }
 
-/// One attachment, and what apps are told of it: "550 + 2 [com.a, com.b]", in milliseconds and with numbers from 1.
+/// One attachment, and the notifications that apps get of it: "550 + 2 [com.a, com.b]", in milliseconds and with
+/// numbers from 1.
 private struct Scene {
   private var machine: PublicationMachine
   private var random = SeededRandom(seed: 1)

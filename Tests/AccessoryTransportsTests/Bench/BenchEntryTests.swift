@@ -8,7 +8,7 @@ import Testing
   let temporary = TemporaryFolder()
   var bench: BenchDirectory { BenchDirectory(temporary.path) }
 
-  /// An entry whose owner died: its socket is there, and nobody listens on it.
+  /// An entry whose process died: its socket exists, and nothing listens on it.
   func leaveBehind(_ name: String, _ suffixes: [String]) throws -> BenchEntry {
     let entry = try #require(BenchEntry(name, in: bench))
     for suffix in suffixes where suffix != "sock" { touch("\(temporary.path)/\(name).\(suffix)") }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// What FunctionFS is told of an accessory, and what it tells of the host, against bytes written out.
+/// The description of an accessory for FunctionFS, and the events that it reports, against bytes written out by hand.
 @Suite struct FunctionFSImageTests {
   let shape = USBAccessoryShape(manufacturer: "Lawaken", name: "Glasses", serial: "A1")
 

@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import TestSupport
 
-/// A pipe that nobody reads until a test says so, full to the brim: the next thing that is written to it waits.
+/// A full pipe, not read until a test does so: the next write to it waits.
 ///
 /// A FIFO, because it can be opened without a moment in which another test's program inherits it.
 final class FullPipe {

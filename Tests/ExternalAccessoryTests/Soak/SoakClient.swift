@@ -1,7 +1,7 @@
 import ExternalAccessory
 
-/// One of the threads of an app in a soak: opens a session with whatever is there, writes, reads what comes back, closes
-/// it in one of several ways, and begins anew, until it is told to stop.
+/// One of the threads of an app in a soak: opens a session with any accessory, writes, reads what comes back, closes it
+/// in one of several ways, and starts again, until it is stopped.
 final class SoakThread: @unchecked Sendable {
   private let number: Int
   private let ledger: SoakLedger

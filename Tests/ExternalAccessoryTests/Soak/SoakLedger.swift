@@ -2,9 +2,9 @@ import ExternalAccessory
 
 /// The bytes of every session of a soak, as both ends saw them.
 ///
-/// A session is an account: what the app wrote, and what of it the accessory read and sent back. Every byte carries its
-/// place, so that one that is lost, doubled, changed or in somebody else's session is found where it happens. An account
-/// may end with less read than written only where somebody broke the session off: the cable went, or another thread
+/// A session is an account: what the app wrote, and what of it the accessory read and sent back. Every byte encodes its
+/// position, so that a byte that is lost, doubled, changed or in another session is found where it happens. An account
+/// may end with less read than written only when the session was interrupted: the cable was pulled, or another thread
 /// opened a session for the same protocol of the same accessory.
 final class SoakLedger: @unchecked Sendable {
   struct Account {
@@ -116,7 +116,7 @@ final class SoakLedger: @unchecked Sendable {
   /// Whether both ends are done with every session that was not broken off.
   var isQuiet: Bool { lock.withLock { accounts.values.allSatisfy(\.isDisturbed) } }
 
-  /// No cable is left: nobody will see the end of what is open still.
+  /// No cable is left, so the end of open sessions will not be seen.
   func settleAll() {
     lock.withLock {
       for token in Array(accounts.keys) {

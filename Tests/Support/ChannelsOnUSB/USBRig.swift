@@ -20,8 +20,8 @@ struct RigError: Error, CustomStringConvertible {
   init(_ description: String) { self.description = description }
 }
 
-/// Two ends of one USB cable on one loop. The left one is the host's, through libusb; what libudev tells of the accessory
-/// is how the host hears of it.
+/// Two ends of one USB cable on one loop. The left one is the host's, through libusb; the host learns of the accessory
+/// from libudev.
 final class USBRig {
   /// An emulated processor that others use as well takes its time.
   static let hangLimit = Duration.seconds(60)
@@ -93,7 +93,7 @@ final class USBRig {
     USBOpening(usable, on: loop) { opened = $0 }
     try wait("the accessory was opened") { opened != nil }
     let left = try opened?.get().cable.main
-    // A gadget hears of the program only when the kernel reports that its first reads are done.
+    // A gadget notices the program only when the kernel reports that its first reads have completed.
     try wait("the accessory heard of the program that opened it") { cable != nil }
     guard let left, let right = cable?.main else { throw RigError("there is no cable") }
     return ChannelRig(

@@ -17,8 +17,9 @@ struct Chances {
   /// The seed of a process.
   mutating func seed() -> Int { Int.random(in: 0..<1_000_000, using: &random) }
 
-  /// What is done to a cable at one end: nothing, or what a link must mend, or what only makes it slow. Bits are flipped
-  /// at one end alone: two flips may cancel each other in a checksum, and then wrong bytes are nobody's fault.
+  /// The faults of a cable at one end: none, or some that a link must recover from, or some that only make it slow.
+  /// Bits are flipped at one end only, because two flips can cancel each other in a checksum, and then wrong bytes
+  /// cannot be noticed.
   mutating func faults(flipsBits: Bool) -> [String] {
     let all = [
       "loss,chance=1%", "duplicate,chance=2%", "reorder,chance=2%,by=2,wait=20ms",

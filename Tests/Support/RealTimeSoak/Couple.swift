@@ -38,7 +38,7 @@ final class Couple {
     case broken
   }
 
-  /// How long the other end may take to say that somebody is gone.
+  /// How long the surviving end may take to report that the other is gone.
   private static let patience = 20.0
 
   let medium: Medium
@@ -66,7 +66,7 @@ final class Couple {
     let easim: String
     let folder: String
     let seed: UInt64
-    /// How long a process may live that nobody asks to end any more, since the soak itself was killed.
+    /// How long a process may run when the soak itself was killed and cannot end it.
     let limit: String
   }
 
@@ -259,7 +259,7 @@ final class Couple {
 
   var hasNobody: Bool { hasNoHost && (accessory?.hasEnded() ?? true) }
 
-  /// The last accounts, with nobody left. Who did not want to go is killed, and that is told.
+  /// The last accounts, after both processes have ended. A process that does not end is killed, which is reported.
   func conclude() {
     for child in [host, accessory].compactMap(\.self) where !child.hasEnded() {
       tally.wrongs.append("\(child.name) did not end when it was asked to")

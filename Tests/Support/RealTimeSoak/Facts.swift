@@ -8,14 +8,14 @@ struct Facts {
   private(set) var closed = 0
   /// What an accessory has read in all sessions that are over.
   private(set) var bytesRead = 0
-  /// Sessions that were over without a word why.
+  /// Sessions that ended without a reason.
   private(set) var unexplained = 0
   /// What a load test has counted: bursts that came back, or were acknowledged.
   private(set) var bursts = 0
   private(set) var bytes = 0
   private(set) var reconnections = 0
   private(set) var lost = 0
-  /// Things that never may happen: bytes that differ, or that nobody asked for, and warnings.
+  /// What must never happen: bytes that differ, bytes that were not requested, and warnings.
   private(set) var wrongs: [String] = []
   /// Whether a load test has said how it came out, and how.
   private(set) var passed: Bool?

@@ -23,7 +23,7 @@ struct MeetingPlace {
     environment = ["EASIM_BENCH": "\(folder)/bench-\(name)"]
   }
 
-  /// A port that nobody has now. An accessory that begins anew must find it again.
+  /// A port that is free now. An accessory that starts again must find it free.
   private static func freePort() throws -> UInt16 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }

@@ -8,7 +8,7 @@ struct Tally {
   var sessions = 0
   var kills = 0
   var reconnections = 0
-  /// Bursts that were under way when the accessory was killed: nobody had been told that they arrived.
+  /// Bursts that were under way when the accessory was killed, and not acknowledged.
   var lost = 0
   /// Bytes that hosts were told had arrived, and of which the accessory can still be asked.
   var acknowledged = 0
@@ -26,7 +26,7 @@ struct Tally {
     lost += facts.lost
   }
 
-  /// A process has ended. One that nobody asked to, or that said nothing, has no reason.
+  /// A process has ended. One that was not asked to end, or printed nothing, has no reason.
   mutating func ended(_ child: Child?, _ facts: Facts) {
     guard let child, let ending = child.ending else { return }
     let role = child.name.split(separator: "-").last.map(String.init) ?? child.name

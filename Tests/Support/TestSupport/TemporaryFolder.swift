@@ -11,10 +11,10 @@ import Foundation
 public final class TemporaryFolder {
   /// Where it is. Short, so that the path of a socket in it is none too long.
   public let path: String
-  /// Whether it stays when the last reference is gone, for somebody to look at.
+  /// Whether it is kept when the last reference is gone, to be examined.
   public var isKept = false
 
-  /// Makes the folder; nobody but this user can look into it.
+  /// Creates the folder, which only this user can read.
   public init() {
     var template = Array("/tmp/easim-test-XXXXXX".utf8CString)
     precondition(mkdtemp(&template) != nil, "no folder for a test: \(String(cString: strerror(errno)))")
