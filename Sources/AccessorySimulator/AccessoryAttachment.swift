@@ -38,7 +38,7 @@ final class AccessoryAttachment: ConnectionOwner {
     self.prepared = prepared
     self.isWhole = isWhole
     self.answersAuthentication = answersAuthentication
-    staleBytes = prepared.staleBytes.map { StaleBytes(limit: $0.count("count")) }
+    staleBytes = prepared.staleBytes.map(StaleBytes.init(limit:))
     var peer = AccessoryPeer(
       identification: prepared.identification(isWhole: isWhole, hasNativeChannels: cable.hasNativeChannels),
       settings: link)
@@ -153,17 +153,17 @@ final class AccessoryAttachment: ConnectionOwner {
     guard let quirk = prepared.oddAuthentication else {
       return connection.perform { peer, _ in answer(&peer) }
     }
-    switch quirk.choice("answer") {
-    case "never": tell(.authentication("left unanswered"))
-    case "slow": later(quirk.duration("delay")) { $0.connection.perform { peer, _ in answer(&peer) } }
-    default: connection.perform { peer, _ in answer(&peer) }
+    switch quirk.answer {
+    case .never: tell(.authentication("left unanswered"))
+    case .slow: later(quirk.delay) { $0.connection.perform { peer, _ in answer(&peer) } }
+    case .refuse, .wrong: connection.perform { peer, _ in answer(&peer) }
     }
   }
 
   private func answerChallenge(_ challenge: [UInt8]) {
     do throws(AuthenticatorError) {
       var response = try prepared.authenticator.respond(to: challenge)
-      if prepared.oddAuthentication?.choice("answer") == "wrong", !response.isEmpty {
+      if prepared.oddAuthentication?.answer == .wrong, !response.isEmpty {
         response[response.count - 1] ^= 1
       }
       answerAuthentication { $0.provideResponse(response) }
@@ -173,11 +173,11 @@ final class AccessoryAttachment: ConnectionOwner {
   }
 
   private func identifyLate() {
-    guard let quirk = prepared.oddIdentification, quirk.choice("answer") == "slow" else {
+    guard let quirk = prepared.oddIdentification, quirk.answer == .slow else {
       tell(.identification("left unanswered"))
       return
     }
-    later(quirk.duration("delay")) {
+    later(quirk.delay) {
       $0.connection.perform { peer, _ in peer.identify(as: peer.identification) }
     }
   }
@@ -198,7 +198,7 @@ final class AccessoryAttachment: ConnectionOwner {
     case .ignore:
       tell(.warning("session \(id) on \(entry.name) is ignored, as the session quirk says"))
       return connection.ignoreSession(id)
-    default: break
+    case .none, .silent, .close, .detach: break
     }
     let session = connection.acceptSession(
       id, protocolName: entry.name, reportingStatus: prepared.reportsSessionStatus)
@@ -219,7 +219,7 @@ final class AccessoryAttachment: ConnectionOwner {
     case .ignore:
       tell(.warning("a session on \(name) is ignored, as the session quirk says"))
       return ignoredChannels.append(channel)
-    default: break
+    case .none, .silent, .close, .detach: break
     }
     play(connection.acceptNativeSession(channel, protocolName: name), entry, trouble)
   }
@@ -238,7 +238,7 @@ final class AccessoryAttachment: ConnectionOwner {
     switch trouble {
     case .close(let delay): later(delay) { _ in session.close() }
     case .detach(let delay): later(delay) { $0.hear(.wantsToDetach) }
-    default: break
+    case .none, .refuse, .ignore, .silent: break
     }
   }
 }
@@ -281,24 +281,23 @@ final class SessionQuirk {
     case detach(after: Duration)
   }
 
-  private let quirk: Quirk?
+  private let quirk: OddSession?
   private var treated = 0
 
-  init(_ quirk: Quirk?) {
+  init(_ quirk: OddSession?) {
     self.quirk = quirk
   }
 
   func next() -> Kind {
     guard let quirk else { return .none }
-    let limit = quirk.count("times")
-    if limit > 0, treated >= limit { return .none }
+    if quirk.times > 0, treated >= quirk.times { return .none }
     treated += 1
-    switch quirk.choice("answer") {
-    case "refuse": return .refuse
-    case "ignore": return .ignore
-    case "silent": return .silent
-    case "close": return .close(after: quirk.duration("delay"))
-    default: return .detach(after: quirk.duration("delay"))
+    switch quirk.answer {
+    case .refuse: return .refuse
+    case .ignore: return .ignore
+    case .silent: return .silent
+    case .close: return .close(after: quirk.delay)
+    case .detach: return .detach(after: quirk.delay)
     }
   }
 }

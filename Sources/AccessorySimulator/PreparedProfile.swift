@@ -17,9 +17,10 @@ final class PreparedProfile {
 
   // Its oddities, each nil where it has none.
 
-  let oddAuthentication: Quirk?
-  let oddIdentification: Quirk?
-  let staleBytes: Quirk?
+  private(set) var oddAuthentication: OddAuthentication?
+  private(set) var oddIdentification: OddIdentification?
+  /// At most how many bytes of the session before each session begins with.
+  private(set) var staleBytes: Int?
 
   private let empty: PreparedIdentification
   private let whole: PreparedIdentification
@@ -33,10 +34,17 @@ final class PreparedProfile {
     self.authenticator = authenticator
     self.behavior = behavior
     link = profile.linkSettings
-    oddAuthentication = profile.quirk(QuirkDefinition.authentication.name)
-    oddIdentification = profile.quirk(QuirkDefinition.identification.name)
-    staleBytes = profile.quirk(QuirkDefinition.staleBytes.name)
-    reportsSessionStatus = profile.declaresSessionStatus && profile.quirk(QuirkDefinition.noStatus.name) == nil
+    var reportsSessionStatus = profile.declaresSessionStatus
+    for quirk in profile.quirks {
+      switch quirk {
+      case .authentication(let odd): oddAuthentication = odd
+      case .identification(let odd): oddIdentification = odd
+      case .noStatus: reportsSessionStatus = false
+      case .staleBytes(let count): staleBytes = count
+      case .flicker, .session: break  // Of the accessory's whole life: SimulatedAccessory plays them.
+      }
+    }
+    self.reportsSessionStatus = reportsSessionStatus
     empty = PreparedIdentification(profile.identification(isWhole: false))
     whole = PreparedIdentification(profile.identification(isWhole: true))
     besideTheLink = profile.protocols.filter { $0.nativeTransportComponent != nil }.map(\.name)

@@ -46,8 +46,8 @@ public final class SimulatedAccessory {
     self.loop = loop
     self.report = report
     adjustLink = link
-    sessionQuirk = SessionQuirk(profile.quirk(QuirkDefinition.session.name))
-    flicker = WireFlickerMachine(flicker: Flicker(profile.quirk(QuirkDefinition.flicker.name)))
+    sessionQuirk = SessionQuirk(profile.quirks.session)
+    flicker = WireFlickerMachine(flicker: profile.quirks.flicker)
     random = loop.random.derived("accessory")
     subject = Self.subject(profile, offering: [])
     timer = loop.makeTimer { [unowned self] in deadlineCame() }

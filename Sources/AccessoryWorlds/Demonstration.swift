@@ -27,7 +27,7 @@ public final class Demonstration: AppHandler {
     protocolName = first.name
     report = settings.report
     var profile = profile
-    if profile.quirk(QuirkDefinition.flicker.name) == nil { profile.apply(Quirk(.flicker)) }
+    if profile.quirks.flicker == nil { profile.apply(.flicker(Flicker())) }
     world = World(settings, on: loop)
     accessory = world.add(profile)
     app = world.device.makeApp(self)

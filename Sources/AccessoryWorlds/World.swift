@@ -87,7 +87,7 @@ public final class World {
   private var accessories: [(accessory: SimulatedAccessory, port: LoopbackPort)] = []
   private var faultChances: SeededRandom
   private var faultChannels: [FaultChannel] = []
-  private var faultsPast: [FaultDefinition.Count] = []
+  private var faultsPast: [FaultTally] = []
   private var cableCount = 0
 
   /// The log that both ends write to.
@@ -166,8 +166,8 @@ public final class World {
   }
 
   /// What the faults have done so far, summed over all cables.
-  public var faultCounts: [FaultDefinition.Count] {
-    faultChannels.reduce(into: faultsPast) { FaultDefinition.Count.add($1, to: &$0) }
+  public var faultCounts: [FaultTally] {
+    faultChannels.reduce(into: faultsPast) { FaultTally.add($1, to: &$0) }
   }
 
   /// Unplugs everything; the loop must still run a little for both ends to notice.
@@ -196,8 +196,8 @@ public final class World {
       },
       deviceEnd: { [unowned self] cable in
         cableCount += 1
-        let quirk = accessories[accessory].accessory.profile.quirk(QuirkDefinition.authentication.name)
-        device.plugIn(cable, at: "the world's cable", refusesSignatures: quirk?.choice("answer") == "refuse")
+        let quirk = accessories[accessory].accessory.profile.quirks.authentication
+        device.plugIn(cable, at: "the world's cable", refusesSignatures: quirk?.answer == .refuse)
       })
   }
 
@@ -222,7 +222,7 @@ public final class World {
 
   /// Keeps a channel for ``faultCounts``; channels that have ended are only counted.
   private func keep(_ channel: FaultChannel) {
-    for past in faultChannels where past.isOver { FaultDefinition.Count.add(past, to: &faultsPast) }
+    for past in faultChannels where past.isOver { FaultTally.add(past, to: &faultsPast) }
     faultChannels.removeAll(where: \.isOver)
     faultChannels.append(channel)
   }
@@ -234,6 +234,6 @@ public final class World {
       TimelineEvent(
         time: loop.now, side: .cable, kind: .fault(event.description),
         subject: .init(name: identity.name, serial: identity.serialNumber, protocols: [])))
-    if event.fault.definition == .cut { pull(entry.accessory, entry.port) }
+    if event.fault.cuts { pull(entry.accessory, entry.port) }
   }
 }

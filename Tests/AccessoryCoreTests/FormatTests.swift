@@ -142,7 +142,7 @@ private enum Effect: Equatable {
           "f:1:44: brightness: expected a whole number from 0 to 100, found number 101",
           "f:1:57: fading: expected a duration from 0ms to 10s, found text '11s'",
           "f:1:68: on: expected true or false, found number 1",
-          "f:2:9: tags: expected a list of 0 to 3 elements, found a list",
+          "f:2:9: tags: expected a list of at most 3 elements, found 4",
           "f:2:37: serial: expected text, found number 5",
           "f:2:47: place: the key 'name' is missing",
           "f:2:49: unknown key 'flor' in place, did you mean 'floor'?",
@@ -228,7 +228,7 @@ private enum Effect: Equatable {
   }
 
   @Test(arguments: [
-    ("5", "f:1:1: e: expected a effect such as 'blink,every=1s' or an object, found number 5"),
+    ("5", "f:1:1: e: expected an effect such as 'blink,every=1s' or an object, found number 5"),
     ("{ every: '1s' }", "f:1:1: e: the key 'kind' is missing"),
     ("{ kind: 5 }", "f:1:9: e.kind: expected text, found number 5"),
     ("{ kind: 'blnk' }", "f:1:9: e: unknown effect 'blnk', did you mean 'blink'?"),

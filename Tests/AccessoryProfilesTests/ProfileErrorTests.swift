@@ -65,7 +65,7 @@ import Testing
       "f:7:11: accessory.dockType: a template is written '{index}', '{index:04}' or '{index:04x}', and '{index:4}' is "
         + "none of these"
     ),
-    ("supportedLanguages: []", "f:7:21: accessory.supportedLanguages: an accessory supports at least one language"),
+    ("supportedLanguages: []", "f:7:21: accessory.supportedLanguages: expected a list of at least 1 element, found none"),
     ("supportedLanguages: 'en'", "f:7:21: accessory.supportedLanguages: expected a list, found text 'en'"),
     ("supportedLanguages: ['en', 1]", "f:7:28: accessory.supportedLanguages[1]: expected text, found number 1"),
     (
@@ -81,7 +81,7 @@ import Testing
 
   @Test(arguments: [
     ("'x'", "f:5:1: accessory.protocols: expected a list, found text 'x'"),
-    ("[5]", "f:5:2: accessory.protocols[0]: expected a protocol's name or an object, found number 5"),
+    ("[5]", "f:5:2: accessory.protocols[0]: expected a protocol name or an object, found number 5"),
     (
       "['echo']",
       "f:5:2: accessory.protocols[0].name: 'echo' is not a protocol name: expected reverse DNS, such as "
@@ -169,7 +169,7 @@ import Testing
     let many = "[" + (0...256).map { "'a.p\($0)'" }.joined(separator: ",") + "]"
     #expect(
       complaints(document(protocols: many)) == [
-        "f:5:1: accessory.protocols: an accessory has at most 256 protocols, and this one has 257"
+        "f:5:1: accessory.protocols: expected a list of at most 256 elements, found 257"
       ])
     let most = "[" + (0...255).map { "'a.p\($0)'" }.joined(separator: ",") + "]"
     #expect(complaints(document(protocols: most)).isEmpty)
@@ -178,7 +178,7 @@ import Testing
   @Test func aProtocolThatCannotBeReadDoesNotMoveTheComplaintsAboutTheOthers() {
     #expect(
       complaints(document(protocols: "[5, 'a.b', 'bad', { name: 'a.b', id: 'x' }]")) == [
-        "f:5:2: accessory.protocols[0]: expected a protocol's name or an object, found number 5",
+        "f:5:2: accessory.protocols[0]: expected a protocol name or an object, found number 5",
         "f:5:12: accessory.protocols[2].name: 'bad' is not a protocol name: expected reverse DNS, such as "
           + "'com.example.echo'",
         "f:5:27: accessory.protocols[3].name: the protocol 'a.b' is listed twice",
@@ -253,7 +253,7 @@ import Testing
       "messages: { received: [0xEA00, 'EA-01'] }",
       "f:9:32: messages.received[1]: expected a message's number from 0 to 0xFFFF or its name, found text 'EA-01'"
     ),
-    ("transports: []", "f:9:13: transports: an accessory declares at least one transport"),
+    ("transports: []", "f:9:13: transports: expected a list of at least 1 element, found none"),
     ("transports: [{}]", "f:9:14: transports[0]: the key 'kind' is missing"),
     (
       "transports: [{ kind: 'usbhost' }]",
@@ -296,11 +296,11 @@ import Testing
       "f:9:11: behavior: a script has rules: write it in a profile, as { type: 'script', rules: [ … ] }"
     ),
     ("{ type: 'script' }", "f:9:11: behavior: the key 'rules' is missing"),
-    ("'sink,chek'", "f:9:11: unknown key 'chek' in behavior, did you mean 'check'?"),
+    ("'sink,chek'", "f:9:11: behavior: 'chek' means nothing to the behavior 'sink', did you mean 'check'?"),
     ("'source,rate=0'", "f:9:11: behavior.rate: expected a whole number from 1 to 1000000000, found number 0"),
     ("{}", "f:9:11: behavior: the key 'type' is missing"),
     ("{ type: 1 }", "f:9:19: behavior.type: expected text, found number 1"),
-    ("{ type: 'echo', check: true }", "f:9:27: unknown key 'check' in behavior: expected 'type'"),
+    ("{ type: 'echo', check: true }", "f:9:27: 'echo' has no 'check': it belongs to 'sink'"),
     ("{ type: 'source', text: '' }", "f:9:35: behavior.text: an empty text cannot be sent over and over"),
     (
       "{ type: 'source', text: 'a', pattern: 'random' }",
@@ -313,7 +313,7 @@ import Testing
     ("{ type: 'exec' }", "f:9:11: behavior: the key 'command' is missing"),
     (
       "{ type: 'exec', command: 'a', environment: ['A', '1=2'] }",
-      "f:9:60: behavior.environment[1]: '1=2' is no variable: expected NAME or NAME=VALUE"
+      "f:9:60: behavior.environment[1]: '1=2' is not a variable: expected NAME or NAME=VALUE"
     ),
     ("{ type: 'exec', command: '' }", "f:9:36: behavior.command: the command is empty"),
     ("{ type: 'exec', command: 'a', arguments: [1] }", "f:9:53: behavior.arguments[0]: expected text, found number 1"),

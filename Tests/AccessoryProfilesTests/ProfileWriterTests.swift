@@ -99,7 +99,7 @@ import Testing
     if flip() { profile.power.maximumCurrent = UInt16(number(0...65_535)) }
     if flip() { profile.messages.sent = [.name("RequestAppLaunch"), .id(UInt16(number(0...65_535)))] }
     if flip() { (profile.usb.vendor, profile.usb.productString, profile.usb.speed) = (0xBEEF, word(), .full) }
-    for definition in QuirkDefinition.all where flip() { profile.apply(Quirk(definition)) }
+    for quirk in Quirk.format.examples where flip() { profile.apply(quirk) }
     if flip() { profile.apply(try Quirk("flicker,device,jitter=12us")) }
     return profile
   }

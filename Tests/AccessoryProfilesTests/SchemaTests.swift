@@ -1,9 +1,10 @@
 import AccessoryCore
+import TestSupport
 import Testing
 
 @testable import AccessoryProfiles
 
-/// The published schema says what the reader does: the same keys, the same words, the same numbers, the same verdicts.
+/// The published schema is made of the format, and says what the reader does: the same verdicts.
 @Suite struct SchemaTests {
   let schema: SchemaValidator
 
@@ -13,79 +14,11 @@ import Testing
     schema = SchemaValidator(root: try JSON5.read(bytes, file: path))
   }
 
-  /// Every kind of object that the reader knows.
-  static let shapes: [ObjectShape] =
-    [
-      ProfileShapes.profile, ProfileShapes.accessory, ProfileShapes.protocol, ProfileShapes.link,
-      ProfileShapes.sessions,
-      ProfileShapes.authentication, ProfileShapes.power, ProfileShapes.messages, ProfileShapes.transport,
-      ProfileShapes.usb, Behavior.framingShape, Behavior.ruleShape, Behavior.bytesShape,
-    ] + Behavior.shapes.values + QuirkDefinition.all.map(Quirk.shape)
-
-  // MARK: The same words
-
-  @Test func theReaderAndTheSchemaKnowTheSameKeys() throws {
-    var described: [String: [Set<String>]] = [:]
-    collect(schema.root, into: &described)
-    for shape in Self.shapes {
-      #expect(Set(described[shape.name] ?? []) == [Set(shape.keys)], "\(shape.name)")
-    }
-    #expect(Set(described.keys) == Set(Self.shapes.map(\.name)))
-  }
-
-  /// The keys of every schema of an object, by its title.
-  private func collect(_ schema: JSON5Value, into described: inout [String: [Set<String>]]) {
-    if let properties = schema["properties"], schema["type"]?.string == "object" {
-      described[schema["title"]?.string ?? "untitled", default: []].append(Set(properties.members.map(\.key)))
-    }
-    for member in schema.members { collect(member.value, into: &described) }
-    for element in schema.elements { collect(element, into: &described) }
-  }
-
-  @Test func theParametersOfQuirksHaveTheSameWordsAndRanges() throws {
-    for definition in QuirkDefinition.all {
-      let properties = try schema.definition("#/$defs/quirk-\(definition.name)")["properties"]
-      for parameter in definition.parameters {
-        let described = properties?[parameter.name]
-        switch parameter.domain {
-        case .choice(let words): #expect(described?["enum"]?.elements.map(\.string) == words)
-        case .count(let range):
-          #expect(described?["minimum"]?.integer == range.lowerBound)
-          #expect(described?["maximum"]?.integer == range.upperBound)
-        case .duration: #expect(described?["$ref"]?.string == "#/$defs/duration")
-        case .chance: #expect(described?["$ref"]?.string == "#/$defs/chance")
-        }
-      }
-    }
-  }
-
-  @Test(arguments: [
-    ("link", "maximumOutstandingPackets", Profile.Link.outstandingRange),
-    ("link", "maximumPacketLength", Profile.Link.packetLengthRange),
-    ("link", "maximumRetransmissions", Profile.Link.retransmissionsRange),
-    ("link", "maximumCumulativeAcknowledgements", Profile.Link.cumulativeRange),
-    ("sessions", "control", Profile.Link.sessionRange), ("sessions", "externalAccessory", Profile.Link.sessionRange),
-    ("sessions", "fileTransfer", Profile.Link.sessionRange),
-    ("authentication", "certSerial", Profile.Authentication.certSerialRange),
-    ("authentication", "certData", Profile.Authentication.certDataRange),
-    ("behavior-source", "rate", Behavior.Source.rateRange), ("behavior-source", "chunk", Behavior.Source.chunkRange),
-    ("behavior-source", "total", Behavior.Source.totalRange), ("framing", "fixed", Script.fixedRange),
-  ])
-  func theNumbersHaveTheSameRanges(definition: String, key: String, range: ClosedRange<Int>) throws {
-    let described = try schema.definition("#/$defs/\(definition)")["properties"]?[key]
-    #expect(described?["minimum"]?.integer == range.lowerBound)
-    #expect(described?["maximum"]?.integer == range.upperBound)
-  }
-
-  @Test(arguments: [
-    ("authentication", "generation", Profile.Authentication.Generation.allCases.map(\.rawValue)),
-    ("authentication", "challenge", Profile.Authentication.Challenge.allCases.map(\.rawValue)),
-    ("power", "capability", Profile.Power.Capability.allCases.map(\.rawValue)),
-    ("usb", "speed", Profile.USB.Speed.allCases.map(\.rawValue)), ("transport", "kind", Profile.Transport.Kind.names),
-  ])
-  func theChoicesHaveTheSameWords(definition: String, key: String, words: [String]) throws {
-    let described = try schema.definition("#/$defs/\(definition)")["properties"]?[key]
-    #expect(described?["enum"]?.elements.map(\.string) == words)
+  @Test func theCommittedSchemaIsMadeOfTheFormat() throws {
+    let schema = Profile.format.shape.schema(id: "profile.schema.json", extending: "extends")
+    let text = JSON5Writer.write(schema, as: .json)
+    let difference = try CommittedText.difference("profiles/schema/profile.schema.json", from: text)
+    #expect(difference == nil, "\(difference ?? "")")
   }
 
   // MARK: The same verdicts

@@ -35,7 +35,7 @@ struct SchemaValidator {
     _ keyword: String, _ argument: JSON5Value, _ schema: JSON5Value, _ value: JSON5Value
   ) throws -> Bool {
     switch keyword {
-    case "$schema", "$id", "$defs", "title", "description": return true
+    case "$schema", "$id", "$defs", "title", "description", "default": return true
     case "$ref": return try accepts(value, definition(argument.string))
     case "anyOf": return try argument.elements.contains { try accepts(value, $0) }
     case "not": return try !accepts(value, argument)

@@ -75,7 +75,7 @@ import Testing
     #expect(script.otherwise == Array("ERROR\r\n".utf8))
     #expect(
       try library.profile("misbehaving").quirks.map(\.description) == [
-        "flicker,cycles=2", "session,answer=refuse,times=1", "no-status", "stale-bytes,count=16",
+        "flicker,cycles=2", "session,times=1", "no-status", "stale-bytes,count=16",
       ])
   }
 }

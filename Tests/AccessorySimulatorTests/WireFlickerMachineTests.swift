@@ -120,7 +120,7 @@ private struct Plug {
   }
 
   init(_ quirk: String, seed: UInt64 = 1) throws {
-    program = WireFlickerMachine(flicker: Flicker(try Quirk(quirk)))
+    program = WireFlickerMachine(flicker: [try Quirk(quirk)].flicker)
     random = SeededRandom(seed: seed)
   }
 

@@ -48,7 +48,7 @@ import Testing
     ("run lawk-view --on unix:/tmp/a --for soon", "--for soon"),
     ("run lawk-view --on unix:/tmp/a --quirk session,answer=shrug", "answer"),
     ("run lawk-veiw --on unix:/tmp/a", "did you mean 'lawk-view'?"),
-    ("run lawk-view --fault los", "fault 'los': unknown fault 'los', did you mean 'loss'?"),
+    ("run lawk-view --fault los", "--fault los: unknown fault 'los', did you mean 'loss'?"),
     ("run lawk-view --fault loss,chanc=1%", "did you mean 'chance'?"),
     ("run --scenario flickr", "no scenario 'flickr', did you mean 'flicker'?"),
     ("run --scenario flicker --count 2", "--count and --scenario cannot be combined: a scenario has its own accessories"),

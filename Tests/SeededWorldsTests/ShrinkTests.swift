@@ -17,17 +17,18 @@ import Testing
     plan.accessories[1].profile.identity.serialNumber = "ANOTHER"
     for index in plan.accessories.indices {
       plan.accessories[index].profile.link = .init()
-      plan.accessories[index].profile.quirks = [Quirk(.noStatus)]
+      plan.accessories[index].profile.quirks = [.noStatus]
     }
     plan.apps = (0..<3).map { _ in
       .init(
         sessions: (0..<3).map { SoakStreamPlan(protocolNumber: $0, bytes: 3_000, chunk: 100, think: .milliseconds(3)) },
         patience: .microseconds(12_345), isRude: true)
     }
+    var split = Fault.Split()
+    split.size = 100
     plan.faults = [
-      CableFault(Fault(.latency).setting("delay", to: .duration(.microseconds(7_777)))),
-      CableFault(Fault(.loss).setting("chance", to: .chance(Chance(millionths: 10_000))), at: .accessory),
-      CableFault(Fault(.split).setting("size", to: .count(100))),
+      CableFault(Fault(.latency(Fault.Latency(delay: .microseconds(7_777))))),
+      CableFault(Fault(.loss(Fault.Loss())), at: .accessory), CableFault(Fault(.split(split))),
     ]
     plan.steps = [
       .init(at: .zero, action: .plugIn(0)), .init(at: .microseconds(1_001), action: .plugIn(1)),

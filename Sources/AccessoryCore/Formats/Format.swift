@@ -111,6 +111,11 @@ public struct Place {
     problems.error(at: value.position, path: path, message)
   }
 
+  /// Reports what a value probably does not mean.
+  public func warning(_ value: JSON5Value, _ message: String) {
+    problems.add(SourceProblem(.warning, at: value.position, path: path, message))
+  }
+
   /// Reports that a value is not what was expected, and returns nil.
   public func expected<Value>(_ what: String, _ value: JSON5Value) -> Value? {
     error(value, problems.isOfOneWord ? "expected \(what)" : "expected \(what), found \(value.summary)")
@@ -286,7 +291,10 @@ extension Format {
   ) -> Format where Value == [Element] {
     Format(.list(format.shape, count: count)) { value, _, place in
       guard case .array(let elements) = value.content else { return place.expected("a list", value) }
-      guard count.contains(elements.count) else { return place.expected(count.elementsText, value) }
+      guard count.contains(elements.count) else {
+        place.error(value, "expected \(count.elementsText), found \(elements.isEmpty ? "none" : "\(elements.count)")")
+        return nil
+      }
       return elements.enumerated().compactMap { index, element in
         let read = format.decode(element, base?(index), place.element(index))
         if read == nil { place.problems.noteUnreadable(place.element(index).path) }
@@ -334,6 +342,7 @@ extension ClosedRange<Int> {
   /// For "expected …": how many elements a list has.
   fileprivate var elementsText: String {
     if upperBound == .max { return "a list of at least \(lowerBound.counted("element"))" }
+    if lowerBound == 0 { return "a list of at most \(upperBound.counted("element"))" }
     return "a list of \(lowerBound) to \(upperBound.counted("element"))"
   }
 }

@@ -1,14 +1,54 @@
 extension RecordShape {
   /// The JSON Schema of documents of this shape. What a schema cannot say, such as rules between several keys, only the
-  /// reader knows.
-  public func schema(id: String) -> JSON5Value {
+  /// reader knows. A document with the key `extending` is laid over another, so it need not have what must be there.
+  public func schema(id: String, extending key: String? = nil) -> JSON5Value {
     var definitions = SchemaDefinitions()
-    let members = definitions.members(of: self)
+    var members: [JSON5Member]
+    if let key {
+      members = definitions.members(of: partial)
+      members.append(.init("anyOf", .array([.object([required([key])]), .object(requiredMembers)])))
+    } else {
+      members = definitions.members(of: self)
+    }
     let root: [JSON5Member] = [
       .init("$schema", .text("https://json-schema.org/draft/2020-12/schema")), .init("$id", .text(id)),
     ]
     return .object(root + members + [.init("$defs", .object(definitions.all))])
   }
+
+  /// The same with nothing that must be there but constants, here and in the objects within it.
+  private var partial: RecordShape {
+    let fields = fields.map { field in
+      var shape = field.shape
+      var isRequired = false
+      switch shape {
+      case .record(let record): shape = .record(record.partial)
+      case .constant: isRequired = field.isRequired
+      case .text, .boolean, .integer, .number, .duration, .chance, .words, .null, .list, .named, .oneOf, .either: break
+      }
+      return FieldShape(
+        key: field.key, summary: field.summary, shape: shape, isRequired: isRequired, standard: field.standard)
+    }
+    return RecordShape(name: name, owner: owner, summary: summary, fields: fields, rules: rules)
+  }
+
+  /// What ``partial`` leaves out, as members of a schema.
+  private var requiredMembers: [JSON5Member] {
+    let inner = fields.compactMap { field -> JSON5Member? in
+      guard case .record(let record) = field.shape else { return nil }
+      let members = record.requiredMembers
+      return members.isEmpty ? nil : JSON5Member(field.key, .object(members))
+    }
+    let keys = fields.filter { $0.isRequired && !$0.shape.isConstant }.map(\.key)
+    return (keys.isEmpty ? [] : [required(keys)])
+      + (inner.isEmpty ? [] : [JSON5Member("properties", .object(inner))])
+  }
+
+  private func required(_ keys: [String]) -> JSON5Member { .init("required", .array(keys.map { .text($0) })) }
+}
+
+extension Shape {
+  fileprivate var isConstant: Bool { if case .constant = self { true } else { false } }
 }
 
 /// The schemas of the shapes that have a name, each once.

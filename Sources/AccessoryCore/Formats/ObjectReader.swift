@@ -31,6 +31,8 @@ public struct ObjectReader {
   public let position: SourcePosition
   /// Where problems go.
   public let problems: ProblemCollector
+  /// The object as it was read.
+  public let tree: JSON5Value
   private let shape: ObjectShape
   private let members: [String: JSON5Value]
 
@@ -64,6 +66,7 @@ public struct ObjectReader {
     self.path = path
     self.problems = problems
     position = value.position
+    tree = value
     members = first.mapValues(\.value)
   }
 

@@ -77,15 +77,23 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   }
 
   /// The name of a value's kind.
-  public func name(of root: Root) -> String { written(root).kind.name }
+  public func name(of root: Root) -> String { kind(of: root).name }
+
+  /// Whether two values are of one kind.
+  public func areOfOneKind(_ one: Root, _ other: Root) -> Bool { name(of: one) == name(of: other) }
 
   // MARK: Writing
 
   /// The value as a tree: the name alone where there is nothing to add, else an object or a text.
   public func tree(_ root: Root) -> JSON5Value {
+    if isWrittenAsText || written(root).members.isEmpty { return .text(text(root)) }
+    return .object(object(root))
+  }
+
+  /// The value as an object: the key that says its kind, and what differs from the defaults.
+  public func object(_ root: Root) -> [JSON5Member] {
     let (kind, members) = written(root)
-    if members.isEmpty || isWrittenAsText { return .text(text(root)) }
-    return .object([JSON5Member(key, .text(kind.name))] + members)
+    return [JSON5Member(key, .text(kind.name))] + members
   }
 
   /// The form `kind,key=value,…` with what differs from the defaults.
@@ -98,21 +106,32 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   public func members(_ root: Root) -> [JSON5Member] { written(root).members }
 
   private func written(_ root: Root) -> (kind: Kind<Root>, members: [JSON5Member]) {
-    for kind in kinds {
-      if let members = kind.write(root) { return (kind, members) }
+    let kind = kind(of: root)
+    return (kind, kind.write(root))
+  }
+
+  private func kind(of root: Root) -> Kind<Root> {
+    guard let kind = kinds.first(where: { $0.holds(root) }) else {
+      preconditionFailure("\(name.withArticle) has no kind in its list: \(root)")
     }
-    preconditionFailure("a \(name) has no kind in its list: \(root)")
+    return kind
   }
 
   // MARK: Reading
 
-  /// Reads a text of the command line; the error names every mistake with its column.
-  public func read(_ text: String) throws(SourceProblems) -> Root {
+  /// Reads a text of the command line; the error names every mistake with its column. `others` are words that could
+  /// have been meant beside the names of the kinds.
+  public func read(_ text: String, others: [String] = []) throws(SourceProblems) -> Root {
     let problems = ProblemCollector()
     let position = SourcePosition(argument: "\(name) '\(Excerpt.of(text))'")
+    let word = OptionText(text).name
+    if !others.isEmpty, !names.contains(word) {
+      problems.error(at: position, unknown(word, others: others))
+      try problems.throwErrors()
+    }
     let root = read(JSON5Value(.text(text), at: position), at: Place(problems))
     try problems.throwErrors()
-    guard let root else { preconditionFailure("a \(name) that was not read has no reported problem") }
+    guard let root else { preconditionFailure("\(name.withArticle) that was not read has no reported problem") }
     return root
   }
 
@@ -133,7 +152,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
       guard case .text(let name) = word.content else { return place.key(key).expected("text", word) }
       return kind(name, at: word.position, place).flatMap { read($0, value, place) }
     case .text(let text): return read(text, value, place)
-    default: return place.expected("a \(name) such as '\(example)' or an object", value)
+    default: return place.expected("\(name.withArticle) such as '\(example)' or an object", value)
     }
   }
 
@@ -155,9 +174,12 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
 
   private func kind(_ name: String, at position: SourcePosition, _ place: Place) -> Kind<Root>? {
     if let kind = kinds.first(where: { $0.name == name }) { return kind }
-    let hint = Suggestion.hint(for: name, in: names)
-    place.problems.error(at: position, path: place.path, "unknown \(self.name) '\(Excerpt.of(name))'\(hint)")
+    place.problems.error(at: position, path: place.path, unknown(name))
     return nil
+  }
+
+  private func unknown(_ word: String, others: [String] = []) -> String {
+    "unknown \(name) '\(Excerpt.of(word))'\(Suggestion.hint(for: word, in: names + others))"
   }
 
   private func read(_ kind: Kind<Root>, _ value: JSON5Value, _ place: Place) -> Root? {
@@ -180,7 +202,10 @@ public struct Kind<Root: Equatable & Sendable>: Sendable {
   let fields: [FieldShape]
   private let rules: [JSON5Member]
   let read: @Sendable (ObjectReader) -> Root?
-  let write: @Sendable (Root) -> [JSON5Member]?
+  /// Whether a value is of this kind.
+  let holds: @Sendable (Root) -> Bool
+  /// The keys of a value of this kind that differ from the defaults.
+  let write: @Sendable (Root) -> [JSON5Member]
 
   /// A kind whose payload is described by a record.
   ///
@@ -202,8 +227,9 @@ public struct Kind<Root: Equatable & Sendable>: Sendable {
       var root = make(payload)
       return rest.fill(&root, from: object) && isWhole ? root : nil
     }
+    holds = { payload($0) != nil }
     write = { root in
-      payload(root).map { record.members($0, record.base) + rest.members(root, make($0)) }
+      payload(root).map { record.members($0, record.base) + rest.members(root, make($0)) } ?? []
     }
   }
 
@@ -211,7 +237,8 @@ public struct Kind<Root: Equatable & Sendable>: Sendable {
   public init(_ name: String, _ summary: String, _ value: Root) {
     (self.name, self.summary, base, fields, rules) = (name, summary, value, [], [])
     read = { _ in value }
-    write = { $0 == value ? [] : nil }
+    holds = { $0 == value }
+    write = { _ in [] }
   }
 
   func shape(of owner: String) -> RecordShape {

@@ -73,7 +73,8 @@ public struct OptionText: Equatable, Sendable {
       let words = shape.fields.flatMap { field in
         if case .words(let words) = field.shape { words } else { [String]() }
       }
-      let hint = Suggestion.hint(for: part.name, in: words + shape.fields.map { "\($0.key)=" })
+      let keys = shape.fields.map { field in if case .boolean = field.shape { field.key } else { "\(field.key)=" } }
+      let hint = Suggestion.hint(for: part.name, in: words + keys)
       let owner = shape.owner.map { "the \($0) '\(shape.name)'" } ?? shape.name
       place.problems.error(
         at: position, path: place.path,

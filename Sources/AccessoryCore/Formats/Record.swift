@@ -47,6 +47,31 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     }
   }
 
+  /// As an object, or as the value of one key alone where nothing else differs from the defaults: a protocol is its
+  /// name or an object.
+  public func format(orJust key: String) -> Format<Root> {
+    guard let short = fields.first(where: { $0.key == key })?.shape(base).shape else {
+      preconditionFailure("the \(name) has no key '\(key)'")
+    }
+    let whole = format
+    return Format(.either([short, whole.shape])) { value, now, place in
+      switch value.content {
+      case .object: return whole.decode(value, now, place)
+      case .text:
+        return whole.decode(
+          JSON5Value(.object([JSON5Member(key, value, at: value.position)]), at: value.position), now, place)
+      case .null, .boolean, .number, .array: return place.expected("\(short.range.withArticle) or an object", value)
+      }
+    } encode: { root, standard in
+      let members = members(root, standard ?? base)
+      if members.count == 1, let only = members.first, only.key == key { return only.value }
+      return .object(members)
+    }
+  }
+
+  /// The keys as those of another type that has this one as a property, for a group that holds more than this.
+  public func fields<Outer>(at path: Property<Outer, Root>) -> [Field<Outer>] { fields.map { Field($0, at: path) } }
+
   // MARK: Reading
 
   /// Reads a whole document; the error has all its problems.
@@ -80,6 +105,10 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     check(root, object)
     return isWhole
   }
+
+  /// A file over the one it extends: objects with known keys are merged key by key, everything else is replaced whole.
+  /// Positions stay those of the file that a value comes from.
+  public func laid(_ file: JSON5Value, over base: JSON5Value) -> JSON5Value { shape.laid(file, over: base) }
 
   // MARK: Writing
 
@@ -131,6 +160,16 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
       let omitted = standard.map { $0.value(root) } ?? base[keyPath: path]
       return format.encode(root[keyPath: path], isRequired || isAlwaysWritten ? nil : omitted)
     }
+  }
+
+  /// A key of a type that is a property of this one.
+  init<Inner>(_ field: Field<Inner>, at path: Property<Root, Inner>) {
+    key = field.key
+    isRequired = field.isRequired
+    shape = { field.shape($0[keyPath: path]) }
+    read = { field.read($0, &$1[keyPath: path], $2) }
+    complete = { field.complete(&$0[keyPath: path]) }
+    write = { field.write($0[keyPath: path], $1[keyPath: path]) }
   }
 
   /// A property that is an object.

@@ -63,6 +63,20 @@ public struct RecordShape: Sendable {
   }
 }
 
+extension RecordShape {
+  func laid(_ file: JSON5Value, over base: JSON5Value) -> JSON5Value {
+    guard case .object(let own) = file.content, case .object(let inherited) = base.content else { return file }
+    let merged = own.map { member -> JSON5Member in
+      guard case .record(let inner)? = fields.first(where: { $0.key == member.key })?.shape,
+        let below = base[member.key]
+      else { return member }
+      return JSON5Member(member.key, inner.laid(member.value, over: below), at: member.keyPosition)
+    }
+    let added = inherited.filter { below in !own.contains { $0.key == below.key } }
+    return JSON5Value(.object(merged + added), at: file.position)
+  }
+}
+
 /// How one key of an object looks.
 public struct FieldShape: Sendable {
   /// The key.
@@ -187,4 +201,9 @@ extension JSON5Value {
     case .array, .object: String(JSON5Writer.write(self).dropLast())
     }
   }
+}
+
+extension String {
+  /// With the indefinite article: "a quirk", "an effect".
+  var withArticle: String { (first.map { "aeiou".contains($0) } ?? false ? "an " : "a ") + self }
 }

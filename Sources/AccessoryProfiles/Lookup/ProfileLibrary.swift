@@ -51,7 +51,7 @@ public struct ProfileLibrary: Sendable {
   }
 
   private func made(_ tree: JSON5Value, name: String) throws(SourceProblems) -> ProfileTemplate {
-    let template = try ProfileReader.read(tree, name: name)
+    let template = try Profile.read(tree, name: name)
     var profile = template.profile
     profile.placePrograms(in: tree)
     return ProfileTemplate(profile, warnings: template.warnings)
@@ -148,7 +148,7 @@ public struct ProfileLibrary: Sendable {
 
   /// The same for a tree that was read already.
   private func laid(_ tree: JSON5Value, of source: Source, chain: [Source]) throws(SourceProblems) -> JSON5Value {
-    try ProfileReader.checkVersion(of: tree)
+    try checkVersion(of: tree)
     guard let base = tree["extends"] else { return tree }
     guard case .text(let reference) = base.content else {
       let found = "expected a profile's name or path, found \(base.summary)"
@@ -172,6 +172,19 @@ public struct ProfileLibrary: Sendable {
       let message = "more than \(Self.longestChain) profiles extend each other"
       throw SourceProblems([SourceProblem(at: base.position, path: "extends", message)])
     }
-    return ProfileMerge.lay(tree, over: try wholeTree(below, chain: links))
+    return Profile.format.laid(tree, over: try wholeTree(below, chain: links))
+  }
+
+  /// Refuses a file of another format version. Each file of a chain says its version, and it comes first: the problems
+  /// of a format that this program does not know would mean nothing.
+  private func checkVersion(of tree: JSON5Value) throws(SourceProblems) {
+    guard case .object = tree.content else { return }
+    guard let version = tree["version"] else {
+      let message = "the key 'version' is missing: write 'version: \(Profile.formatVersion)'"
+      throw SourceProblems([SourceProblem(at: tree.position, message)])
+    }
+    if case .number(let number) = version.content, number.integer == Int64(Profile.formatVersion) { return }
+    let message = "expected \(Profile.formatVersion), the format this program reads, found \(version.summary)"
+    throw SourceProblems([SourceProblem(at: version.position, path: "version", message)])
   }
 }

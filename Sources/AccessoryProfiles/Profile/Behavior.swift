@@ -1,4 +1,10 @@
+import AccessoryCore
+
 /// What an accessory does with the bytes of a session, as data; the simulator gives it life.
+///
+/// ```swift
+/// let source = try Behavior("source,rate=500,text=tick")
+/// ```
 public enum Behavior: Equatable, Sendable {
   /// Sends back what it receives.
   case echo
@@ -11,17 +17,43 @@ public enum Behavior: Equatable, Sendable {
   /// Hands the bytes to a program's standard input, and sends back what it prints.
   case exec(Program)
 
-  /// The names that profiles and `--behavior` use.
-  public static let names = ["echo", "sink", "source", "script", "exec"]
+  /// How it is written, in profiles and behind `--behavior`.
+  public static let format = OneOf(
+    "behavior", key: "type", example: "echo",
+    shorthand: .init(pattern: "exec:[\\s\\S]*\\S[\\s\\S]*", shellCommand)
+  ) {
+    Kind("echo", "sends back what it receives", Behavior.echo)
+    Kind(
+      Record("sink", "takes what it receives and counts it", false) {
+        Field("check", \.self, .boolean, "whether the bytes must be the counting pattern 00, 01 … FF, 00 …")
+      }, Behavior.sink(check:)
+    ) { if case .sink(let check) = $0 { check } else { nil } }
+    Kind(Source.format, Behavior.source) { if case .source(let source) = $0 { source } else { nil } }
+    Kind(Script.format, Behavior.script) { if case .script(let script) = $0 { script } else { nil } }
+    Kind(Program.format, Behavior.exec) { if case .exec(let program) = $0 { program } else { nil } }
+  }
 
-  /// The name of this one.
-  public var name: String {
-    switch self {
-    case .echo: "echo"
-    case .sink: "sink"
-    case .source: "source"
-    case .script: "script"
-    case .exec: "exec"
+  /// Reads the form of the command line: `echo`, `sink,check`, `source,rate=500,text=tick`, or `exec:` and a shell
+  /// command. A script has rules, so it is written in a profile.
+  public init(_ text: String) throws(SourceProblems) { self = try Self.format.read(text) }
+
+  /// The name in profiles and behind `--behavior`.
+  public var name: String { Self.format.name(of: self) }
+
+  /// `exec:` and a command for the shell; and what to write instead of the two kinds that a name and parameters cannot
+  /// say.
+  private static func shellCommand(_ text: String) throws(OptionError) -> [JSON5Member]? {
+    let text = OptionText.trimmed(text)
+    if text.hasPrefix("exec:") {
+      let command = OptionText.trimmed(text.dropFirst("exec:".count))
+      if command.isEmpty { throw OptionError("the command is missing: write 'exec:COMMAND'") }
+      return format.object(.exec(Program("/bin/sh", ["-c", command])))
+    }
+    switch OptionText(text).name {
+    case Script.format.name:
+      throw OptionError("a script has rules: write it in a profile, as { type: 'script', rules: [ … ] }")
+    case Program.format.name: throw OptionError("the command is missing: write 'exec:COMMAND'")
+    default: return nil
     }
   }
 
@@ -54,8 +86,41 @@ public enum Behavior: Equatable, Sendable {
       self.total = total
     }
 
-    static let rateRange = 1...1_000_000_000
-    static let chunkRange = 1...1_048_576
-    static let totalRange = 1...1_000_000_000_000
+    static let format = Record("source", "talks by itself, as a sensor does", Source()) {
+      Field("rate", \.rate, .integer(1...1_000_000_000), "bytes per second")
+      Field("chunk", \.chunk, .integer(1...1_048_576), "bytes at a time; with the rate this makes the interval")
+      Field("pattern", \.made, .choice, "the bytes 00, 01 … FF, 00 …, or random ones of the seed")
+      Field(
+        "text", \.text, .optional(.text(TextShape(length: 1...Int.max))), "a text that is sent over and over instead")
+      Field(
+        "total", \.total, .optional(.integer(1...1_000_000_000_000)),
+        "bytes in all; as long as the session lasts when left out")
+    }.checked(schema: [
+      .init("not", .object([.init("required", .array([.text("pattern"), .text("text")]))]))
+    ]) { source, object in
+      if object.value("pattern") != nil, object.value("text") != nil {
+        object.error("pattern", "a source repeats a text or makes a pattern: leave out 'text' or 'pattern'")
+      }
+      if case .text("") = source.pattern { object.error("text", "an empty text cannot be sent over and over") }
+    }
+
+    private enum Made: String, CaseIterable {
+      case counting, random
+    }
+
+    private var made: Made {
+      get { pattern == .random ? .random : .counting }
+      set {
+        switch newValue {
+        case .counting: pattern = .counting
+        case .random: pattern = .random
+        }
+      }
+    }
+
+    private var text: String? {
+      get { if case .text(let text) = pattern { text } else { nil } }
+      set { if let newValue { pattern = .text(newValue) } }
+    }
   }
 }

@@ -1,3 +1,5 @@
+import AccessoryCore
+
 extension Profile {
   /// What an accessory says of itself: the fields that `EAAccessory` shows, named as Apple names them.
   ///
@@ -42,6 +44,84 @@ extension Profile {
       dockType = ""
       currentLanguage = "en"
       supportedLanguages = ["en"]
+    }
+
+    static let format = Record(
+      "accessory", "what the accessory says of itself",
+      Identity(name: "", manufacturer: "", modelNumber: "", serialNumber: "")
+    ) {
+      texts.map(\.field)
+      Field(
+        "supportedLanguages", \.supportedLanguages, .list(of: .identification(mayBeBlank: true), count: 1...Int.max),
+        "the languages it can speak", isAlwaysWritten: true,
+        standard: Standard("the current language alone") { [$0.currentLanguage] })
+    }
+
+    /// The texts, in the order in which they are written. Each may hold `{index}`.
+    static let texts = [
+      Text("name", \.name, "the name that users see"), Text("manufacturer", \.manufacturer, "the maker"),
+      Text("modelNumber", \.modelNumber, "the model"),
+      Text("serialNumber", \.serialNumber, "the serial number, by which apps recognise one accessory"),
+      Text("ppid", \.productPlanUID, "the MFi product plan: 16 hex digits or NNNNNN-NNNN"),
+      Text("regionCode", \.regionCode, "the region code"),
+      Text("firmwareRevision", \.firmwareRevision, "the firmware that runs"),
+      Text("firmwareRevisionPending", \.firmwareRevisionPending, "firmware that is staged and not yet active"),
+      Text("hardwareRevision", \.hardwareRevision, "the hardware revision"),
+      Text(
+        "dockType", \.dockType, "the 30-pin dock's kind; empty on everything modern", hasDefault: true, mayBeBlank: true
+      ),
+      Text("currentLanguage", \.currentLanguage, "the language it speaks now", hasDefault: true),
+    ]
+
+    /// A text of the identity: its key, and what puts an instance's number into it.
+    struct Text: Sendable {
+      let field: Field<Identity>
+      let fillIn: @Sendable (inout Identity, _ index: Int) -> Void
+
+      init(
+        _ key: String, _ path: Property<Identity, String>, _ summary: String, hasDefault: Bool = false,
+        mayBeBlank: Bool = false
+      ) {
+        field = Field(
+          key, path, .identification(mayBeBlank: mayBeBlank), summary, isRequired: !hasDefault, isAlwaysWritten: true)
+        fillIn = { $0[keyPath: path] = TemplateText.filled($0[keyPath: path], index: $1) }
+      }
+
+      /// One that may be `null`, which is what Apple's dump prints as `(null)`.
+      init(_ key: String, _ path: Property<Identity, String?>, _ summary: String) {
+        field = Field(
+          key, path, .nullable(.identification(mayBeBlank: true)), "\(summary), or null", isAlwaysWritten: true)
+        fillIn = { identity, index in
+          identity[keyPath: path] = identity[keyPath: path].map { TemplateText.filled($0, index: index) }
+        }
+      }
+    }
+  }
+}
+
+extension Format<String> {
+  /// The longest text of an identification, in Unicode scalars; the wire's own limit is far above.
+  private static let longestText = 255
+
+  /// A text of the identification, which may hold `{index}`.
+  fileprivate static func identification(mayBeBlank: Bool) -> Format {
+    let shape = TextShape("identification text", pattern: "^[^\\u0000]*$", length: 0...longestText)
+    return Format(.text(shape)) { value, place in
+      guard case .text(let text) = value.content else { return place.expected("text", value) }
+      let length = text.unicodeScalars.count
+      if length > longestText {
+        place.error(value, "a text has at most \(longestText) characters, and this one has \(length)")
+      }
+      if text.unicodeScalars.contains("\0") {
+        place.error(value, "a NUL would end the text on the wire")
+      } else if text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
+        place.warning(value, "holds a line break or another control character")
+      }
+      if let fault = TemplateText.fault(in: text) { place.error(value, fault) }
+      if !mayBeBlank, text.allSatisfy(\.isWhitespace) { place.warning(value, "is blank") }
+      return text
+    } write: {
+      .text($0)
     }
   }
 }

@@ -70,13 +70,5 @@ extension Profile {
           "the session that carries file transfers; none when left out")
       }
     }
-
-    static let outstandingRange = 1...127
-    static let packetLengthRange = 24...65_535
-    static let retransmissionTimeoutRange = Duration.milliseconds(20)...Duration.milliseconds(65_535)
-    static let acknowledgementTimeoutRange = Duration.milliseconds(10)...Duration.milliseconds(32_767)
-    static let retransmissionsRange = 1...30
-    static let cumulativeRange = 0...127
-    static let sessionRange = 1...255
   }
 }

@@ -61,14 +61,87 @@ public struct Profile: Equatable, Sendable {
     entry.behavior ?? behavior
   }
 
-  /// The quirk of that name, if the accessory has it.
-  public func quirk(_ name: String) -> Quirk? {
-    quirks.first { $0.name == name }
+  /// Gives the accessory a quirk; one of the same kind is replaced, as when the command line overrides the file.
+  public mutating func apply(_ quirk: Quirk) {
+    quirks.removeAll { Quirk.format.areOfOneKind($0, quirk) }
+    quirks.append(quirk)
+  }
+}
+
+// MARK: - How it is written
+
+extension Profile {
+  /// The file's format: every key with its default and its meaning.
+  public static let format = Record(
+    "profile",
+    "a profile of easim: what an accessory is and what it does. Files are JSON5. What a schema cannot say is checked by "
+      + "the reader: ids and protocols that occur twice, ranges of durations, parameters in the text forms, references "
+      + "between sections", Profile(name: "", identity: Identity.format.base)
+  ) {
+    Field(passing: "$schema", .text, "the path of the JSON Schema, for editors")
+    Field(constant: "version", formatVersion, "the version of this format")
+    Field("description", \.summary, .text, "one sentence for 'easim profile list'")
+    Field(
+      passing: "extends", .text, "the name of a profile, or a path relative to this file, over which this one is laid")
+    Field(group: "accessory", Identity.format.summary, isRequired: true) {
+      Identity.format.fields(at: \.identity)
+      Field(
+        "protocols", \.protocols, .protocols, "the External Accessory protocols, in the order they are declared",
+        isAlwaysWritten: true)
+    }
+    Field("link", \.link, Link.format)
+    Field("authentication", \.authentication, Authentication.format)
+    Field("power", \.power, Power.format)
+    Field("messages", \.messages, Messages.format)
+    Field(
+      "transports", \.transports,
+      .list(of: .object(Transport.format), count: 1...Int.max) { index in
+        Transport(.usbHost, id: UInt16(clamping: index), name: "")
+      }, "the transports that the accessory declares; by default USB, with the Apple device as the host")
+    Field("usb", \.usb, USB.format)
+    Field(
+      "behavior", \.behavior, .oneOf(Behavior.format),
+      "what the accessory does with the bytes of a session, unless a protocol says otherwise", isAlwaysWritten: true)
+    Field("quirks", \.quirks, .list(of: .oneOf(Quirk.format)), "oddities of its conduct, each kind at most once")
+  }.checked { profile, object in
+    guard case .object? = object.value("accessory")?.content else { return }
+    ProfileCheck.run(profile, object)
   }
 
-  /// Gives the accessory a quirk; one of the same name is replaced, as when the command line overrides the file.
-  public mutating func apply(_ quirk: Quirk) {
-    quirks.removeAll { $0.name == quirk.name }
-    quirks.append(quirk)
+  /// Reads the tree of a profile file. It is whole: where the file extends another, one has been laid over the other,
+  /// and every value still knows the file it came from.
+  static func read(_ tree: JSON5Value, name: String) throws(SourceProblems) -> ProfileTemplate {
+    let problems = ProblemCollector()
+    let base = Profile(name: name, identity: Identity.format.base)
+    let profile = format.read(tree, onto: base, at: Place(problems))
+    try problems.throwErrors()
+    guard let profile else { preconditionFailure("a profile that was not read has no reported problem") }
+    return ProfileTemplate(profile, warnings: problems.problems)
+  }
+
+  /// Everything that is wrong or suspicious about the profile, by the paths of its file's keys; empty for a sound one.
+  ///
+  /// What comes from a file has been checked when it was read, and only the warnings are left. A profile made in Swift
+  /// is checked here, by the same rules.
+  public func check() -> [SourceProblem] {
+    let problems = ProblemCollector()
+    _ = Profile.format.read(tree, onto: self, at: Place(problems))
+    return problems.problems
+  }
+
+  /// The profile as a tree, with what differs from the defaults; reading it gives the profile back.
+  public var tree: JSON5Value { Profile.format.tree(self) }
+
+  /// The profile as the text of a file, under a comment that says what it is for.
+  public func text(comment: String, as style: JSON5Writer.Style = .json5) -> String {
+    let lines = style == .json ? [] : comment.split(separator: "\n", omittingEmptySubsequences: false)
+    return lines.map { $0.isEmpty ? "//\n" : "// \($0)\n" }.joined() + JSON5Writer.write(tree, as: style)
+  }
+}
+
+extension Format<[Profile.SessionProtocol]> {
+  /// Their number is limited because an id is a byte.
+  fileprivate static let protocols = list(of: Profile.SessionProtocol.format.format(orJust: "name"), count: 0...256) {
+    Profile.SessionProtocol("", id: UInt8(truncatingIfNeeded: $0))
   }
 }

@@ -1,64 +1,70 @@
 import AccessoryCore
 
-/// The rules that no single key can break: what must not be twice, what must refer to something, what would be refused
-/// on the wire, and what is allowed and probably not meant.
-///
-/// They are stated here once, for profiles from files and for those made in Swift. Each finding names the path of a
-/// key; the reader of files adds the place where that key stands.
+/// The rules that no single key can break: what must not be twice, what must refer to something, and what is allowed and
+/// probably not meant.
 struct ProfileCheck {
-  /// Something wrong or suspicious.
-  struct Finding: Equatable {
-    var severity: SourceProblem.Severity
-    var path: String
-    var message: String
-    /// The paths of the values it is concluded from; when one of them could not be read, the conclusion is worth
-    /// nothing, because a default stood in.
-    var reliesOn: [String]
-  }
-
   private let profile: Profile
-  var identity: Profile.Identity { profile.identity }
+  private let object: ObjectReader
   /// The paths of the protocols and transports, in the order of the profile's; a file's may have gaps where an entry
   /// could not be read.
   private let protocolPaths: [String]
   private let transportPaths: [String]
-  private var findings: [Finding] = []
+  /// The paths of the values that could not be read.
+  private let unreadable: [String]
 
-  init(_ profile: Profile, protocolPaths: [String]? = nil, transportPaths: [String]? = nil) {
-    self.profile = profile
-    self.protocolPaths = protocolPaths ?? profile.protocols.indices.map { "accessory.protocols[\($0)]" }
-    self.transportPaths = transportPaths ?? profile.transports.indices.map { "transports[\($0)]" }
+  /// Checks a profile that was read from `object`, and reports what it finds with its place there.
+  static func run(_ profile: Profile, _ object: ObjectReader) {
+    let check = ProfileCheck(profile, object)
+    check.checkLanguages()
+    check.checkProtocols()
+    check.checkLink()
+    check.checkTransports()
+    check.checkMessages()
+    check.checkScript(of: profile.behavior, path: "behavior")
+    check.checkQuirks()
   }
 
-  consuming func run() -> [Finding] {
-    checkIdentity()
-    checkProtocols()
-    checkLink()
-    checkTransports()
-    checkMessages()
-    checkBehavior(profile.behavior, path: "behavior")
-    checkQuirks()
-    return findings
+  private init(_ profile: Profile, _ object: ObjectReader) {
+    (self.profile, self.object) = (profile, object)
+    protocolPaths = object.problems.paths(of: "accessory.protocols", count: profile.protocols.count)
+    transportPaths = object.problems.paths(of: "transports", count: profile.transports.count)
+    unreadable = object.problems.problems.filter { $0.severity == .error }.map(\.path)
   }
 
-  mutating func error(_ path: String, _ message: String, reliesOn: [String] = []) {
-    findings.append(Finding(severity: .error, path: path, message: message, reliesOn: [path] + reliesOn))
+  private func error(_ path: String, _ message: String, reliesOn: [String] = []) {
+    report(.error, path, message, reliesOn)
   }
 
-  mutating func warning(_ path: String, _ message: String, reliesOn: [String] = []) {
-    findings.append(Finding(severity: .warning, path: path, message: message, reliesOn: [path] + reliesOn))
+  private func warning(_ path: String, _ message: String, reliesOn: [String] = []) {
+    report(.warning, path, message, reliesOn)
   }
 
-  // MARK: Protocols, transports, messages, quirks
+  /// `reliesOn` are the paths of other values that it is concluded from; when one of them could not be read, the
+  /// conclusion is worth nothing, because a default stood in.
+  private func report(
+    _ severity: SourceProblem.Severity, _ path: String, _ message: String, _ reliesOn: [String]
+  ) {
+    let isIdle = ([path] + reliesOn).contains { relied in unreadable.contains { $0.hasPrefix(relied) } }
+    if isIdle { return }
+    object.problems.add(SourceProblem(severity, at: object.tree.position(at: path), path: path, message))
+  }
 
-  private mutating func checkProtocols() {
+  // MARK: Languages, protocols, transports, messages, quirks
+
+  private func checkLanguages() {
+    let identity = profile.identity
+    if !identity.supportedLanguages.contains(identity.currentLanguage) {
+      warning(
+        "accessory.currentLanguage",
+        "'\(Excerpt.of(identity.currentLanguage))' is not among the supported languages",
+        reliesOn: ["accessory.supportedLanguages"])
+    }
+  }
+
+  private func checkProtocols() {
     let entries = profile.protocols
     if entries.isEmpty { warning("accessory.protocols", "without a protocol no app can open a session") }
-    if entries.count > 256 {
-      error("accessory.protocols", "an accessory has at most 256 protocols, and this one has \(entries.count)")
-    }
     for (index, (entry, path)) in zip(entries, protocolPaths).enumerated() {
-      if let fault = Profile.SessionProtocol.fault(inName: entry.name) { error("\(path).name", fault) }
       if entries[..<index].contains(where: { $0.name == entry.name }) {
         error("\(path).name", "the protocol '\(Excerpt.of(entry.name))' is listed twice")
       } else if let twin = entries[..<index].firstIndex(where: { $0.id == entry.id }) {
@@ -67,11 +73,11 @@ struct ProfileCheck {
           reliesOn: ["\(protocolPaths[twin]).id"])
       }
       checkNativeTransport(entry, path)
-      if let behavior = entry.behavior { checkBehavior(behavior, path: "\(path).behavior") }
+      if let behavior = entry.behavior { checkScript(of: behavior, path: "\(path).behavior") }
     }
   }
 
-  private mutating func checkNativeTransport(_ entry: Profile.SessionProtocol, _ path: String) {
+  private func checkNativeTransport(_ entry: Profile.SessionProtocol, _ path: String) {
     guard let component = entry.nativeTransportComponent else { return }
     let key = "\(path).nativeTransportComponent"
     let usb = profile.transports.filter { $0.kind == .usbHost || $0.kind == .usbDevice }
@@ -85,7 +91,7 @@ struct ProfileCheck {
     if !usb.contains(transport) {
       error(
         key,
-        "the transport \(component) is \(transport.kind.name), and native transport needs endpoints on USB: \(choice)",
+        "the transport \(component) is \(transport.kindName), and native transport needs endpoints on USB: \(choice)",
         reliesOn: ["transports"])
     }
     let natives = profile.protocols.filter { $0.nativeTransportComponent != nil }
@@ -97,9 +103,8 @@ struct ProfileCheck {
     }
   }
 
-  private mutating func checkTransports() {
+  private func checkTransports() {
     let transports = profile.transports
-    if transports.isEmpty { error("transports", "an accessory declares at least one transport") }
     for (index, (transport, path)) in zip(transports, transportPaths).enumerated() {
       if let twin = transports[..<index].firstIndex(where: { $0.id == transport.id }) {
         error(
@@ -111,7 +116,7 @@ struct ProfileCheck {
     }
   }
 
-  private mutating func checkMessages() {
+  private func checkMessages() {
     // Also for protocols of native transport: without endpoints for them their sessions go over the link.
     guard !profile.protocols.isEmpty else { return }
     let start = [Profile.MessageName.id(0xEA00), .name("StartExternalAccessoryProtocolSession")]
@@ -120,37 +125,17 @@ struct ProfileCheck {
     }
   }
 
-  private mutating func checkQuirks() {
+  private func checkQuirks() {
     for (index, quirk) in profile.quirks.enumerated()
-    where profile.quirks[..<index].contains(where: { $0.name == quirk.name }) {
+    where profile.quirks[..<index].contains(where: { Quirk.format.areOfOneKind($0, quirk) }) {
       error("quirks[\(index)]", "the quirk '\(quirk.name)' is given twice", reliesOn: ["quirks"])
     }
   }
 
   // MARK: Link
 
-  private mutating func checkLink() {
+  private func checkLink() {
     let link = profile.link
-    for (key, value, range) in [
-      ("maximumOutstandingPackets", Int(link.maximumOutstandingPackets), Profile.Link.outstandingRange),
-      ("maximumPacketLength", Int(link.maximumPacketLength), Profile.Link.packetLengthRange),
-      ("maximumRetransmissions", Int(link.maximumRetransmissions), Profile.Link.retransmissionsRange),
-      ("maximumCumulativeAcknowledgements", Int(link.maximumCumulativeAcknowledgements), Profile.Link.cumulativeRange),
-      ("sessions.control", Int(link.controlSession), Profile.Link.sessionRange),
-      ("sessions.externalAccessory", Int(link.externalAccessorySession), Profile.Link.sessionRange),
-    ] where !range.contains(value) {
-      error("link.\(key)", "\(value) is not within \(range.lowerBound) to \(range.upperBound)")
-    }
-    for (key, value, range) in [
-      ("retransmissionTimeout", link.retransmissionTimeout, Profile.Link.retransmissionTimeoutRange),
-      (
-        "cumulativeAcknowledgementTimeout", link.cumulativeAcknowledgementTimeout,
-        Profile.Link.acknowledgementTimeoutRange
-      ),
-    ] where !range.contains(value) {
-      let (low, high) = (DurationText.format(range.lowerBound), DurationText.format(range.upperBound))
-      error("link.\(key)", "\(DurationText.format(value)) is not within \(low) to \(high)")
-    }
     if link.maximumCumulativeAcknowledgements > link.maximumOutstandingPackets {
       error(
         "link.maximumCumulativeAcknowledgements",
@@ -167,5 +152,45 @@ struct ProfileCheck {
     if Set(ids).count < ids.count {
       error("link.sessions", "two sessions have the same id: \(ids.map(String.init).joined(separator: ", "))")
     }
+  }
+
+  // MARK: Scripts
+
+  private func checkScript(of behavior: Behavior, path: String) {
+    guard case .script(let script) = behavior else { return }
+    if script.framing == .delimiter([]) { error("\(path).framing.delimiter", "an empty delimiter ends nothing") }
+    if script.rules.isEmpty, script.otherwise == nil {
+      warning("\(path).rules", "without a rule and without 'otherwise' nothing is ever answered")
+    }
+    for (index, rule) in script.rules.enumerated() {
+      let place = "\(path).rules[\(index)].request"
+      if let why = whyUnreachable(rule.request, after: script.rules[..<index], script.framing) {
+        warning(place, "this rule never answers: \(why)")
+      }
+    }
+  }
+
+  private func whyUnreachable(
+    _ request: [UInt8], after earlier: ArraySlice<Script.Rule>, _ framing: Script.Framing
+  ) -> String? {
+    if earlier.contains(where: { $0.request == request }) { return "a rule before it has the same request" }
+    switch framing {
+    case .fixed(let length) where request.count != length:
+      return "its request has \(request.count) bytes, and every request has \(length)"
+    case .delimiter(let delimiter) where request.contains(delimiter):
+      return "its request holds the delimiter, which is not part of a request"
+    case .any where request.isEmpty: return "its request is empty"
+    case .any where earlier.contains(where: { request.starts(with: $0.request) }):
+      return "a rule before it is complete earlier"
+    default: return nil
+    }
+  }
+}
+
+extension [UInt8] {
+  /// Whether `other`, not empty, occurs in these bytes.
+  fileprivate func contains(_ other: [UInt8]) -> Bool {
+    guard !other.isEmpty, other.count <= count else { return false }
+    return (0...(count - other.count)).contains { self[$0...].starts(with: other) }
   }
 }

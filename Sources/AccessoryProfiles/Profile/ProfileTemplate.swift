@@ -32,7 +32,7 @@ public struct ProfileTemplate: Equatable, Sendable {
     var instance = profile
     let serial = profile.identity.serialNumber
     if count > 1, !TemplateText.isTemplate(serial) { instance.identity.serialNumber = "\(serial)-\(index)" }
-    instance.identity.fillIn(index)
+    for text in Profile.Identity.texts { text.fillIn(&instance.identity, index) }
     instance.transports = profile.transports.map { transport in
       var numbered = transport
       if case .bluetooth(let address) = transport.kind {
@@ -44,23 +44,70 @@ public struct ProfileTemplate: Equatable, Sendable {
   }
 }
 
-extension Profile.Identity {
-  /// Puts an instance's number into every template.
-  fileprivate mutating func fillIn(_ index: Int) {
-    for field in Self.texts { self[keyPath: field] = TemplateText.filled(self[keyPath: field], index: index) }
-    for field in Self.optionalTexts {
-      self[keyPath: field] = self[keyPath: field].map { TemplateText.filled($0, index: index) }
+/// Texts with a place for the number of an instance: `{index}`, `{index:04}` (at least four digits, filled with
+/// zeros), `{index:04x}` (the same in hex). Everything else in braces is text.
+enum TemplateText {
+  private static let opening = "{index"
+
+  /// Whether the text differs from instance to instance.
+  static func isTemplate(_ text: String) -> Bool {
+    parts(of: text)?.contains { if case .index = $0 { true } else { false } } ?? false
+  }
+
+  /// What is wrong with a template; nil when nothing is.
+  static func fault(in text: String) -> String? {
+    parts(of: text) == nil
+      ? "a template is written '{index}', '{index:04}' or '{index:04x}', and '\(Excerpt.of(text))' is none of these"
+      : nil
+  }
+
+  /// The text of one instance.
+  static func filled(_ text: String, index: Int) -> String {
+    guard let parts = parts(of: text) else { return text }
+    return parts.map { part in
+      switch part {
+      case .text(let text): return text
+      case .index(let digits, let radix):
+        let number = String(index, radix: radix)
+        return String(repeating: "0", count: max(0, digits - number.count)) + number
+      }
+    }.joined()
+  }
+
+  private enum Part {
+    case text(String)
+    case index(digits: Int, radix: Int)
+  }
+
+  /// Nil when a template is malformed.
+  private static func parts(of text: String) -> [Part]? {
+    var parts: [Part] = []
+    var literal = ""
+    var rest = text[...]
+    while let first = rest.first {
+      guard rest.hasPrefix(opening) else {
+        literal.append(first)
+        rest = rest.dropFirst()
+        continue
+      }
+      guard let closing = rest.firstIndex(of: "}"),
+        let part = index(rest[rest.index(rest.startIndex, offsetBy: opening.count)..<closing])
+      else { return nil }
+      parts.append(.text(literal))
+      parts.append(part)
+      literal = ""
+      rest = rest[rest.index(after: closing)...]
     }
+    return parts + [.text(literal)]
   }
 
-  private static var texts: [WritableKeyPath<Self, String>] {
-    [
-      \.name, \.manufacturer, \.modelNumber, \.serialNumber, \.firmwareRevision, \.hardwareRevision, \.dockType,
-      \.currentLanguage,
-    ]
-  }
-
-  private static var optionalTexts: [WritableKeyPath<Self, String?>] {
-    [\.firmwareRevisionPending, \.productPlanUID, \.regionCode]
+  /// Reads what stands between `{index` and `}`.
+  private static func index(_ format: Substring) -> Part? {
+    if format.isEmpty { return .index(digits: 1, radix: 10) }
+    guard format.hasPrefix(":0") else { return nil }
+    let isHex = format.hasSuffix("x")
+    let digits = format.dropFirst(2).dropLast(isHex ? 1 : 0)
+    guard digits.utf8.count == 1, let count = digits.first?.wholeNumberValue, count > 0 else { return nil }
+    return .index(digits: count, radix: isHex ? 16 : 10)
   }
 }

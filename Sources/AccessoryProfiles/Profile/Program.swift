@@ -27,23 +27,44 @@ extension Behavior {
       return ([command] + arguments).map(\.shellWord).joined(separator: " ")
     }
 
-    /// What is wrong with an entry of ``environment``; nil when it is `NAME` or `NAME=VALUE`.
-    static func fault(inVariable text: String) -> String? {
-      let name = text.prefix { $0 != "=" }
-      let isName = name.utf8.first.map { !(0x30...0x39 ~= $0) } ?? false
-      let isPlain = name.utf8.allSatisfy { byte in
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x5F: true
-        default: false
-        }
-      }
-      if isName, isPlain, !text.unicodeScalars.contains("\0") { return nil }
-      return "'\(Excerpt.of(text))' is no variable: expected NAME or NAME=VALUE"
+    static let format = Record(
+      "exec", "hands the bytes to a program's standard input, and sends back what it prints", Program("")
+    ) {
+      Field(
+        "command", \.command, .text(TextShape(length: 1...Int.max)),
+        "the program: a path, or a name; a relative one is first looked for beside the file that names it",
+        isRequired: true)
+      Field("arguments", \.arguments, .list(of: .text), "its arguments")
+      Field(
+        "environment", \.environment, .list(of: .variable),
+        "variables that the program gets beside the short list of docs/exec.md: NAME passes easim's own on, NAME=VALUE "
+          + "sets it")
+    }.checked { _, object in
+      if object.value("command")?.content == .text("") { object.error("command", "the command is empty") }
     }
 
     public static func == (one: Program, other: Program) -> Bool {
       one.command == other.command && one.arguments == other.arguments && one.environment == other.environment
     }
+  }
+}
+
+extension Format<String> {
+  /// `NAME` or `NAME=VALUE`.
+  fileprivate static let variable = parsed(
+    TextShape("variable", pattern: "^[A-Za-z_][A-Za-z0-9_]*(=[^\\u0000]*)?$"),
+    expected: "a variable: expected NAME or NAME=VALUE", { isVariable($0) ? $0 : nil }, text: { $0 })
+
+  private static func isVariable(_ text: String) -> Bool {
+    let name = text.prefix { $0 != "=" }
+    let isName = name.utf8.first.map { !(0x30...0x39 ~= $0) } ?? false
+    let isPlain = name.utf8.allSatisfy { byte in
+      switch byte {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x5F: true
+      default: false
+      }
+    }
+    return isName && isPlain && !text.unicodeScalars.contains("\0")
   }
 }
 

@@ -27,6 +27,25 @@ extension Profile {
       self.nativeTransportComponent = nativeTransportComponent
     }
 
+    static let format = Record("protocol", "an External Accessory protocol", SessionProtocol("", id: 0)) {
+      Field("name", \.name, nameFormat, "its name, in reverse DNS", isRequired: true)
+      Field("id", \.id, .integer(0...255), "its number on the wire; its place in the list when left out")
+      Field(
+        "matchAction", \.matchAction, MatchAction.format, "what the Apple device does when no app for it is installed")
+      Field(
+        "behavior", \.behavior, .optional(.oneOf(Behavior.format)),
+        "what the accessory does with this protocol's bytes; the profile's behavior when left out")
+      Field(
+        "nativeTransportComponent", \.nativeTransportComponent, .optional(.integer(0...65_535)),
+        "the id of a transport on USB whose own endpoints carry the sessions, instead of the link")
+    }
+
+    private static let nameFormat = Format<String>.parsed(
+      TextShape(
+        "protocol name", pattern: "^[^\\u0000-,./:-@\\[-^`{-\\u00a0]+(\\.[^\\u0000-,./:-@\\[-^`{-\\u00a0]+)+$"),
+      expected: "a protocol name: expected reverse DNS, such as 'com.example.echo'",
+      { fault(inName: $0) == nil ? $0 : nil }, text: { $0 })
+
     /// So many protocols of native transport fit on one USB device: each takes an endpoint number, and iAP2 two.
     static let mostNative = 13
 
@@ -65,9 +84,16 @@ extension Profile {
     /// An app is looked for without an alert.
     public static let noAlert = MatchAction(rawValue: 2)
 
-    /// The names that profiles use.
-    static let names: [(name: String, action: MatchAction)] = [
-      ("none", .none), ("optional", .optional), ("no-alert", .noAlert),
-    ]
+    /// A word, or the number itself.
+    static let format: Format<MatchAction> = {
+      let words = Format.words([("none", none), ("optional", optional), ("no-alert", noAlert)])
+      let number = Format<UInt8>.integer(0...255).map(MatchAction.init) { $0.rawValue }
+      return Format(.either([words.shape, number.shape])) { value, place in
+        if case .number = value.content { number.read(value, at: place) } else { words.read(value, at: place) }
+      } write: { action in
+        let word = words.write(action)
+        return word == .null ? number.write(action) : word
+      }
+    }()
   }
 }

@@ -14,18 +14,6 @@ extension Profile {
       case bluetooth(MACAddress)
       /// A serial line.
       case serial
-
-      /// The names that profiles use.
-      static let names = ["usbHost", "usbDevice", "bluetooth", "serial"]
-
-      var name: String {
-        switch self {
-        case .usbHost: "usbHost"
-        case .usbDevice: "usbDevice"
-        case .bluetooth: "bluetooth"
-        case .serial: "serial"
-        }
-      }
     }
 
     /// What it is.
@@ -43,6 +31,72 @@ extension Profile {
       self.id = id
       self.name = name
       self.supportsIAP2 = supportsIAP2
+    }
+
+    /// The kinds as they are written; the address of a Bluetooth transport has a key of its own.
+    private enum Word: String, CaseIterable {
+      case usbHost, usbDevice, bluetooth, serial
+    }
+
+    private var word: Word {
+      get {
+        switch kind {
+        case .usbHost: .usbHost
+        case .usbDevice: .usbDevice
+        case .bluetooth: .bluetooth
+        case .serial: .serial
+        }
+      }
+      set {
+        switch newValue {
+        case .usbHost: kind = .usbHost
+        case .usbDevice: kind = .usbDevice
+        case .bluetooth: kind = .bluetooth(MACAddress(0))
+        case .serial: kind = .serial
+        }
+      }
+    }
+
+    /// The kind as it is written: `usbHost`.
+    var kindName: String { word.rawValue }
+
+    private var mac: MACAddress? {
+      get { if case .bluetooth(let address) = kind { address } else { nil } }
+      set { if case .bluetooth = kind, let newValue { kind = .bluetooth(newValue) } }
+    }
+
+    static let format = Record(
+      "transport", "a transport component that the accessory declares", Transport(.usbHost, id: 0, name: "")
+    ) {
+      Field(
+        "kind", \.word, .choice, "what it is; the USB modes are named from the Apple device's side", isRequired: true)
+      Field("id", \.id, .integer(0...65_535), "its number; its place in the list when left out")
+      Field("name", \.name, .text, "its name", standard: Standard("the kind") { $0.word.rawValue })
+      Field("mac", \.mac, .optional(.mac), "the address of a Bluetooth transport, which must have one")
+      Field("supportsIAP2", \.supportsIAP2, .boolean, "whether iAP2 runs over it")
+    }.checked(schema: macRules) { transport, object in
+      guard object.value("kind")?.content == .text(transport.kindName) else { return }
+      switch transport.word {
+      case .bluetooth: object.require("mac")
+      case .usbHost, .usbDevice, .serial:
+        if object.value("mac") != nil { object.error("mac", "only a bluetooth transport has an address") }
+      }
+    }
+
+    private static var macRules: [JSON5Member] {
+      func kinds(_ words: [Word]) -> JSON5Member {
+        .init("kind", .object([.init("enum", .array(words.map { .text($0.rawValue) }))]))
+      }
+      let others = Word.allCases.filter { $0 != .bluetooth }
+      return [
+        .init(
+          "anyOf",
+          .array([
+            .object([
+              .init("properties", .object([kinds([.bluetooth])])), .init("required", .array([.text("mac")])),
+            ]), .object([.init("properties", .object([kinds(others), .init("mac", .boolean(false))]))]),
+          ]))
+      ]
     }
   }
 
@@ -80,4 +134,11 @@ extension Profile {
       bytes.map { Hex.number($0) }.joined(separator: ":")
     }
   }
+}
+
+extension Format<Profile.MACAddress> {
+  fileprivate static let mac = parsed(
+    TextShape("Bluetooth address", pattern: "^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$"),
+    expected: "an address: expected six bytes such as '02:00:5E:10:00:01'", Profile.MACAddress.init(_:)
+  ) { $0.description }
 }

@@ -1,17 +1,20 @@
+import AccessoryCore
+
 /// The flicker as its players need it: connect with no protocols, disconnect, moments later connect whole.
 ///
-/// The `wire` maker is the accessory, which attaches, identifies with no protocols, detaches and attaches again; the
-/// `device` maker is the device role, which publishes an accessory early and withdraws it. Both read the same numbers.
+/// That is what Apple's EADemo read-me describes. Nobody has published the true timings, so the defaults are ours. The
+/// `wire` maker is the accessory, which attaches, identifies with no protocols, detaches and attaches again; the
+/// `device` maker is the device role, which publishes an accessory early and withdraws it.
 public struct Flicker: Equatable, Sendable {
-  /// Who makes it.
-  public enum Maker: String, Sendable {
+  /// What makes it.
+  public enum Maker: String, CaseIterable, Sendable {
     /// The accessory, by really detaching.
     case wire
     /// The device role, by itself.
     case device
   }
 
-  /// Who makes it.
+  /// What makes it.
   public var maker: Maker
   /// How many empty appearances come before the whole one.
   public var cycles: Int
@@ -24,17 +27,29 @@ public struct Flicker: Equatable, Sendable {
   /// Whether the empty appearance answers the authentication.
   public var answersAuthentication: Bool
 
-  /// The flicker that a quirk of that name asks for.
-  public init?(_ quirk: Quirk?) {
-    guard let quirk, quirk.name == QuirkDefinition.flicker.name,
-      let maker = Maker(rawValue: quirk.choice("maker"))
-    else { return nil }
-    self.maker = maker
-    cycles = quirk.count("cycles")
-    empty = quirk.duration("empty")
-    gap = quirk.duration("gap")
-    jitter = quirk.duration("jitter")
-    answersAuthentication = quirk.choice("auth") == "answer"
+  /// A flicker, by default one cycle of the accessory.
+  public init(
+    _ maker: Maker = .wire, cycles: Int = 1, empty: Duration = .milliseconds(250), gap: Duration = .milliseconds(300),
+    jitter: Duration = .zero, answersAuthentication: Bool = true
+  ) {
+    (self.maker, self.cycles, self.empty, self.gap) = (maker, cycles, empty, gap)
+    (self.jitter, self.answersAuthentication) = (jitter, answersAuthentication)
+  }
+
+  static let format = Record(
+    "flicker", "connects with no protocols, disconnects, and connects again whole; the default timings are ours",
+    Flicker()
+  ) {
+    Field("maker", \.maker, .choice, "what makes it: the accessory by detaching, or the device role by itself")
+    Field("cycles", \.cycles, .integer(1...10_000), "how many empty appearances come before the whole one")
+    Field("empty", \.empty, .duration(.zero ... .seconds(3600)), "how long an empty appearance lasts")
+    Field("gap", \.gap, .duration(.zero ... .seconds(3600)), "how long the accessory is away after it")
+    Field(
+      "jitter", \.jitter, .duration(.zero ... .seconds(60)),
+      "up to how much each length is off, either way, by the seed")
+    Field(
+      "auth", \.answersAuthentication, .words([("answer", true), ("never", false)]),
+      "whether the empty appearance answers the authentication")
   }
 
   /// A length with its jitter, by this chance; never less than nothing.

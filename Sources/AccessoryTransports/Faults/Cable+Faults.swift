@@ -13,7 +13,7 @@ extension Cable {
     made: @escaping (FaultChannel) -> Void = { _ in }, report: @escaping (FaultEvent) -> Void = { _ in }
   ) -> Cable {
     guard !faults.isEmpty else { return self }
-    let mayCut = hasNativeChannels && faults.contains { $0.definition == .cut }
+    let mayCut = hasNativeChannels && faults.contains(where: \.cuts)
     let hand = Hand()
     return wrapped(
       main: { bare in
@@ -30,7 +30,7 @@ extension Cable {
       side: { name, inner in
         let channel = FaultChannel(around: inner, faults, random: random(), unit: .transfers, on: loop) { event in
           report(event)
-          if event.fault.definition == .cut { hand.channel?.pull() }
+          if event.fault.cuts { hand.channel?.pull() }
         }
         made(channel)
         return channel

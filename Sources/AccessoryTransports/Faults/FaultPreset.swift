@@ -28,37 +28,37 @@ public struct FaultPreset: Equatable, Sendable {
   public static let bluetoothScanning = FaultPreset(
     name: "bluetooth-scanning", summary: "the same while the app scans for BLE: 65 % of it for the first 20 s",
     faults: [
-      rate(4_875).setting("for", to: .duration(.seconds(20))),
-      rate(7_500).setting("after", to: .duration(.seconds(20))),
+      rate(4_875, for: .seconds(20)), rate(7_500, after: .seconds(20)),
       latency(.milliseconds(10), jitter: .milliseconds(15)),
     ])
 
   /// Writes above about 2 KB become very slow. No report says how slow; the 2,000 bytes a second are our choice.
   public static let bigWrites = FaultPreset(
     name: "big-writes", summary: "writes above 2,048 bytes collapse to 2,000 bytes a second",
-    faults: [Fault(.collapse).setting("above", to: .count(2_048)).setting("rate", to: .count(2_000))])
+    faults: [Fault(.collapse(Fault.Collapse()))])
 
   /// Bulk transfers on USB 2.0 high speed: at most 13 packets of 512 bytes in each 125 µs, and 125 µs until the next.
   public static let usbHighSpeed = FaultPreset(
     name: "usb-high-speed", summary: "USB 2.0 bulk: 53,248,000 bytes a second each way, 125 µs late",
     faults: [
-      rate(53_248_000).setting("capacity", to: .count(65_536)), latency(.microseconds(125), jitter: .zero),
+      rate(53_248_000, capacity: 65_536), latency(.microseconds(125), jitter: .zero),
     ])
 
-  private static func rate(_ bytes: Int) -> Fault { Fault(.rate).setting("bytes", to: .count(bytes)) }
-
-  private static func latency(_ delay: Duration, jitter: Duration) -> Fault {
-    Fault(.latency).setting("delay", to: .duration(delay)).setting("jitter", to: .duration(jitter))
+  private static func rate(
+    _ bytes: Int, capacity: Int = Fault.Rate().capacity, after: Duration = .zero, for length: Duration = .zero
+  ) -> Fault {
+    var fault = Fault(.rate(Fault.Rate(bytes: bytes, capacity: capacity)))
+    (fault.after, fault.lasting) = (after, length)
+    return fault
   }
 
-  /// The faults for `text`: those of the preset with that name, or the one fault that it describes.
-  public static func faults(_ text: String) throws(FaultTextError) -> [Fault] {
+  private static func latency(_ delay: Duration, jitter: Duration) -> Fault {
+    Fault(.latency(Fault.Latency(delay: delay, jitter: jitter)))
+  }
+
+  /// The faults that `text` stands for: those of the preset of that name, or the one fault that it describes.
+  public static func faults(_ text: String) throws(SourceProblems) -> [Fault] {
     if let preset = all.first(where: { $0.name == OptionText.trimmed(text) }) { return preset.faults }
-    let name = OptionText(text).name
-    if FaultDefinition.named(name) == nil {
-      let names = FaultDefinition.all.map(\.name) + all.map(\.name)
-      throw FaultTextError(text, "unknown fault '\(Excerpt.of(name))'\(Suggestion.hint(for: name, in: names))")
-    }
-    return [try Fault(text)]
+    return [try Fault.format.read(text, others: all.map(\.name))]
   }
 }

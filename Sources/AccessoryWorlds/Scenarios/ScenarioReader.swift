@@ -149,7 +149,7 @@ enum ScenarioReader {
     guard let text = device.text("flicker") else { return nil }
     do {
       let quirk = try Quirk("flicker,maker=device" + (text.isEmpty ? "" : ",\(text)"))
-      return Flicker(quirk)
+      return [quirk].flicker
     } catch {
       device.error("flicker", "\(error)")
       return nil

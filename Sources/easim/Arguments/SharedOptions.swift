@@ -42,7 +42,7 @@ extension Option {
       "--fault", \.shared.faults, as: "F",
       "add a fault to each cable: latency,delay=50ms or loss,chance=2% or bluetooth", isRepeatable: true
     ) { faults, text in
-      do { faults += try FaultPreset.faults(text) } catch { throw UsageError("--\(error)") }
+      do throws(SourceProblems) { faults += try FaultPreset.faults(text) } catch { throw OptionError(valueOf: error) }
     }
   }
 
@@ -108,13 +108,25 @@ extension [Address] {
 extension Quirk {
   /// Reads the value of an option.
   init(option text: String) throws(OptionError) {
-    do { try self.init(text) } catch { throw OptionError("\(error)") }
+    do { try self.init(text) } catch { throw OptionError(valueOf: error) }
   }
 }
 
 extension Behavior {
   /// Reads the value of an option.
   init(option text: String) throws(OptionError) {
-    do { try self.init(text) } catch { throw OptionError("\(error)") }
+    do { try self.init(text) } catch { throw OptionError(valueOf: error) }
+  }
+}
+
+extension OptionError {
+  /// What is wrong with the value of an option: its columns, without the value, which stands before.
+  fileprivate init(valueOf problems: SourceProblems) {
+    self.init(
+      problems.problems.map { problem in
+        let column = problem.position.flatMap { $0.column > 0 ? "column \($0.column)" : nil }
+        return [column, problem.path.isEmpty ? nil : problem.path, problem.message].compactMap(\.self)
+          .joined(separator: ": ")
+      }.joined(separator: "; "))
   }
 }

@@ -45,7 +45,7 @@ private func runDemo(_ options: DemoOptions, _ console: Console) throws -> ExitC
   settings.keepsTranscript = transcript != nil
   settings.reportLine = { transcript?.write($0) }
   settings.transcriptGate = transcript?.gate
-  if let flicker = Flicker(profile.quirk(QuirkDefinition.flicker.name)), flicker.maker == .device {
+  if let flicker = profile.quirks.flicker, flicker.maker == .device {
     settings.deviceFlicker = flicker
   }
   if options.isVirtual {

@@ -127,7 +127,7 @@ struct SoakVerdict {
     for corner in SoakCoverage.Corner.allCases { coverage.add(corner.word, report.coverage[corner]) }
     object.add("coverage", coverage)
     var faults = JSONObject()
-    for fault in FaultDefinition.all { faults.add(fault.name, report.coverage.hits(of: fault)) }
+    for fault in Fault.format.names { faults.add(fault, report.coverage.hits(of: fault)) }
     object.add("faults", faults)
     return object
   }

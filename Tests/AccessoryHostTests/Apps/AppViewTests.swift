@@ -221,7 +221,7 @@ import Testing
 
   func flickeringProfile() throws -> Profile {
     var profile = try ProfileLibrary().profile("echo")
-    profile.apply(Quirk(.flicker))
+    profile.apply(.flicker(Flicker()))
     return profile
   }
 }

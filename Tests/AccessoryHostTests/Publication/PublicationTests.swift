@@ -113,7 +113,7 @@ import Testing
   }
 
   private func flicker(_ quirk: String) throws -> Flicker {
-    try #require(Flicker(try Quirk(quirk)))
+    try #require([try Quirk(quirk)].flicker)
   }
 }
 

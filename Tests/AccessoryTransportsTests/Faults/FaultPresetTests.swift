@@ -8,7 +8,7 @@ import Testing
     for preset in FaultPreset.all {
       #expect(try FaultPreset.faults(preset.name) == preset.faults)
       #expect(try preset.faults.map { try Fault($0.description) } == preset.faults)
-      #expect(FaultDefinition.named(preset.name) == nil)
+      #expect(!Fault.format.names.contains(preset.name))
       #expect(!preset.summary.isEmpty)
     }
   }

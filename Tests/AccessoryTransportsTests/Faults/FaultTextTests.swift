@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct FaultTextTests {
   func error(_ text: String) -> String? {
-    do throws(FaultTextError) {
+    do throws(SourceProblems) {
       _ = try Fault(text)
       return nil
     } catch {
@@ -14,8 +14,10 @@ import Testing
 
   @Test func aFaultIsReadAndWrittenBack() throws {
     let fault = try Fault("loss,chance=5%,in,after=2s,for=500ms")
+    var loss = Fault.Loss()
+    loss.packets.chance = .percent(5)
+    #expect(fault.effect == .loss(loss))
     #expect(fault.name == "loss")
-    #expect(fault.arguments.chance("chance") == .percent(5))
     #expect(fault.directions == [.in])
     #expect(fault.after == .seconds(2))
     #expect(fault.length == .milliseconds(500))
@@ -28,7 +30,7 @@ import Testing
     #expect(fault.directions == [.in, .out])
     #expect(fault.after == .zero)
     #expect(fault.length == nil)
-    #expect(fault == Fault(.latency))
+    #expect(fault == Fault(.latency(Fault.Latency())))
     #expect(try Fault("half-dead").directions == [.out])
   }
 
@@ -36,32 +38,31 @@ import Testing
     #expect(error("los,chance=5%") == "fault 'los,chance=5%': unknown fault 'los', did you mean 'loss'?")
     #expect(
       error("loss,chanse=5%")
-        == "fault 'loss,chanse=5%': column 6: the fault 'loss' has no parameter 'chanse', did you mean 'chance'?")
+        == "fault 'loss,chanse=5%', column 6: unknown key 'chanse' in fault loss, did you mean 'chance'?")
     #expect(
-      error("latency,delay=50ms,jitter=2")?.hasPrefix("fault 'latency,delay=50ms,jitter=2': column 20: jitter: ")
+      error("latency,delay=50ms,jitter=2")?.hasPrefix("fault 'latency,delay=50ms,jitter=2', column 20: jitter: ")
         == true)
     #expect(error("")?.hasPrefix("fault '': unknown fault '': expected 'latency', 'rate'") == true)
   }
 
-  @Test(arguments: FaultDefinition.all)
-  func everyFaultExplainsItselfAndItsParameters(definition: FaultDefinition) throws {
-    #expect(FaultDefinition.named(definition.name) == definition)
-    #expect(!definition.summary.isEmpty && !definition.summary.contains("\n"))
-    #expect(Set(definition.parameters.map(\.name)).count == definition.parameters.count)
-    #expect(definition.parameters.suffix(3).map(\.name) == ["direction", "after", "for"])
-    for parameter in definition.parameters {
-      #expect(!parameter.summary.isEmpty && !parameter.range.isEmpty)
+  @Test(arguments: Fault.format.shape.kinds.map(\.name))
+  func everyFaultExplainsItselfAndItsParameters(name: String) throws {
+    let kind = try #require(Fault.format.shape.kinds.first { $0.name == name })
+    #expect(!kind.summary.isEmpty && !kind.summary.contains("\n"))
+    #expect(Set(kind.fields.map(\.key)).count == kind.fields.count)
+    #expect(kind.fields.suffix(3).map(\.key) == ["direction", "after", "for"])
+    for field in kind.fields {
+      #expect(!field.summary.isEmpty && !field.shape.range.isEmpty)
       // A default that is written out is read as itself.
-      #expect(parameter.admits(parameter.standard))
-      let text = "\(definition.name),\(parameter.name)=\(parameter.standard)"
-      #expect(try Fault(text).arguments.value(parameter.name) == parameter.standard)
+      let standard = try #require(field.standard)
+      #expect(try Fault("\(name),\(field.key)=\(standard.word)") == Fault(name))
     }
     // A bare word must mean one thing.
-    let words = definition.parameters.flatMap(\.words)
+    let words = kind.fields.flatMap { field in if case .words(let words) = field.shape { words } else { [String]() } }
     #expect(Set(words).count == words.count)
   }
 
   @Test func namesAreUnique() {
-    #expect(Set(FaultDefinition.all.map(\.name)).count == FaultDefinition.all.count)
+    #expect(Set(Fault.format.names).count == Fault.format.names.count)
   }
 }

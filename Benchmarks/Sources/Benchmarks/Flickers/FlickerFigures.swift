@@ -15,17 +15,14 @@ extension Figure {
       name: "flicker.machine", summary: "flickers made by the publication machine alone", unit: "flickers/s",
       floor: "none: the number itself is asked for", target: .valueAtLeast(100_000)
     ) { plan in
-      guard let flicker = Flicker(try Quirk("flicker,maker=device")) else {
-        throw MeasuringError.failed("there is no flicker quirk")
-      }
-      return try rate(plan) { count in
+      try rate(plan) { count in
         var random = SeededRandom(seed: 7)
         var ids = ConnectionIDs(using: &random)
         var now = Instant.origin
         var shown = 0
         let identification = JudgedIdentification(.echo)
         for _ in 0..<count {
-          var machine = PublicationMachine(flicker: flicker)
+          var machine = PublicationMachine(flicker: Flicker(.device))
           if machine.identified(identification, now: now, ids: &ids) != nil { shown += 1 }
           shown += machine.ready(now: now, ids: &ids, random: &random).count
           while let deadline = machine.deadline {
@@ -84,7 +81,7 @@ extension Figure {
     // A world keeps every event; a new world now and then keeps this from becoming a measurement of memory.
     let perWorld = 100
     var profile = try ProfileLibrary().profile("lawk-view")
-    profile.apply(Quirk(.flicker))
+    profile.apply(.flicker(Flicker()))
     var told = 0
     for start in stride(from: 0, to: count, by: perWorld) {
       let loop = VirtualLoop(seed: 7)

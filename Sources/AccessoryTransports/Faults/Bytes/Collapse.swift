@@ -1,17 +1,29 @@
 import AccessoryCore
 
-extension FaultDefinition {
+extension Fault {
   /// Single writes above about 2 KB become many times slower, smaller ones stay fast; reported from the field (W10).
-  public static let collapse = FaultDefinition(
-    "collapse", "writes above a size become slow", directions: ["out", "in", "both"],
-    [
-      .count("above", 1...65_536, 2_048, "the largest write that is still quick, in bytes"),
-      .count("rate", 1...1_000_000_000, 2_000, "how many bytes of a larger write pass in a second"),
-      .capacity,
-    ]
-  ) { arguments, _ in
-    CollapseStage(
-      above: arguments.count("above"), bytesPerSecond: arguments.count("rate"), capacity: arguments.count("capacity"))
+  public struct Collapse: FaultKind {
+    /// The largest write that is still quick, in bytes.
+    public var above = 2_048
+    /// How many bytes of a larger write pass in a second.
+    public var rate = 2_000
+    /// How many bytes are held before the sender is held back.
+    public var capacity = 65_536
+
+    /// The defaults.
+    public init() {}
+
+    static let directions = [Directions.out, .in, .both]
+
+    static let format = Record("collapse", "writes above a size become slow", Collapse()) {
+      Field("above", \.above, .integer(1...65_536), "the largest write that is still quick, in bytes")
+      Field("rate", \.rate, .integer(1...1_000_000_000), "how many bytes of a larger write pass in a second")
+      Field("capacity", \.capacity, .capacity, "how many bytes are held before the sender is held back")
+    }
+
+    func makeStage(_ unit: FaultUnit) -> any FaultStage {
+      CollapseStage(above: above, bytesPerSecond: rate, capacity: capacity)
+    }
   }
 }
 

@@ -1,16 +1,29 @@
 import AccessoryCore
 import IAP2
 
-extension FaultDefinition {
+extension Fault {
   /// Pulls the cable: at once, or when this many bytes or packets have passed in one direction since it began.
-  public static let cut = FaultDefinition(
-    "cut", "ends the channel, after a time, so many bytes or so many packets",
-    [
-      .count("bytes", 0...1_000_000_000, 0, "cuts behind so many bytes of one direction; 0 for no such limit"),
-      .count("packets", 0...1_000_000_000, 0, "cuts behind so many packets of one direction; 0 for no such limit"),
-    ]
-  ) { arguments, unit in
-    CutStage(bytes: arguments.count("bytes"), packets: arguments.count("packets"), unit: unit)
+  public struct Cut: FaultKind {
+    /// Cuts behind so many bytes of one direction; 0 for no such limit.
+    public var bytes: Int
+    /// Cuts behind so many packets of one direction; 0 for no such limit.
+    public var packets: Int
+
+    /// A cut, at once or behind so many bytes or packets.
+    public init(bytes: Int = 0, packets: Int = 0) { (self.bytes, self.packets) = (bytes, packets) }
+
+    static let format = Record(
+      "cut", "ends the channel, after a time, so many bytes or so many packets", Cut()
+    ) {
+      Field(
+        "bytes", \.bytes, .integer(0...1_000_000_000),
+        "cuts behind so many bytes of one direction; 0 for no such limit")
+      Field(
+        "packets", \.packets, .integer(0...1_000_000_000),
+        "cuts behind so many packets of one direction; 0 for no such limit")
+    }
+
+    func makeStage(_ unit: FaultUnit) -> any FaultStage { CutStage(bytes: bytes, packets: packets, unit: unit) }
   }
 }
 

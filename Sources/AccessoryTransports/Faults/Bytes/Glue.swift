@@ -1,15 +1,22 @@
 import AccessoryCore
 
-extension FaultDefinition {
+extension Fault {
   /// Chunks that were sent separately arrive as one.
-  public static let glue = FaultDefinition(
-    "glue", "joins chunks into large ones",
-    [
-      .count("size", 1...65_536, 4_096, "passes once so many bytes have gathered"),
-      .duration("wait", .microseconds(1) ... .seconds(60), .milliseconds(20), "passes after so long at the latest"),
-    ]
-  ) { arguments, _ in
-    GlueStage(size: arguments.count("size"), wait: arguments.duration("wait"))
+  public struct Glue: FaultKind {
+    /// Passes once so many bytes have gathered.
+    public var size = 4_096
+    /// Passes after so long at the latest.
+    public var wait = Duration.milliseconds(20)
+
+    /// The defaults.
+    public init() {}
+
+    static let format = Record("glue", "joins chunks into large ones", Glue()) {
+      Field("size", \.size, .integer(1...65_536), "passes once so many bytes have gathered")
+      Field("wait", \.wait, .duration(.microseconds(1) ... .seconds(60)), "passes after so long at the latest")
+    }
+
+    func makeStage(_ unit: FaultUnit) -> any FaultStage { GlueStage(size: size, wait: wait) }
   }
 }
 

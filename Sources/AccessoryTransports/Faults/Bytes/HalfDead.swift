@@ -1,11 +1,16 @@
 import AccessoryCore
 
-extension FaultDefinition {
+extension Fault {
   /// One direction works, and the other accepts everything and delivers nothing: only a timeout can detect this.
-  public static let halfDead = FaultDefinition(
-    "half-dead", "takes what is sent in one direction and loses it", directions: ["out", "in"], []
-  ) { _, _ in
-    HalfDeadStage()
+  public struct HalfDead: FaultKind {
+    /// The only one.
+    public init() {}
+
+    static let directions = [Directions.out, .in]
+
+    static let format = Record("half-dead", "takes what is sent in one direction and loses it", HalfDead()) {}
+
+    func makeStage(_ unit: FaultUnit) -> any FaultStage { HalfDeadStage() }
   }
 }
 

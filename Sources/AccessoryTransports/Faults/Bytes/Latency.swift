@@ -1,17 +1,29 @@
 import AccessoryCore
 
-extension FaultDefinition {
+extension Fault {
   /// A delay: every byte arrives later, and none overtakes another.
-  public static let latency = FaultDefinition(
-    "latency", "bytes arrive later, in order",
-    [
-      .duration("delay", .zero ... .seconds(3600), .milliseconds(50), "how much later"),
-      .duration("jitter", .zero ... .seconds(3600), .zero, "up to how much later still, by the seed"),
-      .capacity,
-    ]
-  ) { arguments, _ in
-    LatencyStage(
-      delay: arguments.duration("delay"), jitter: arguments.duration("jitter"), capacity: arguments.count("capacity"))
+  public struct Latency: FaultKind {
+    /// How much later.
+    public var delay: Duration
+    /// Up to how much later still, by the seed.
+    public var jitter: Duration
+    /// How many bytes are held before the sender is held back.
+    public var capacity = 65_536
+
+    /// A long way.
+    public init(delay: Duration = .milliseconds(50), jitter: Duration = .zero) {
+      (self.delay, self.jitter) = (delay, jitter)
+    }
+
+    static let format = Record("latency", "bytes arrive later, in order", Latency()) {
+      Field("delay", \.delay, .duration(.zero ... .seconds(3600)), "how much later")
+      Field("jitter", \.jitter, .duration(.zero ... .seconds(3600)), "up to how much later still, by the seed")
+      Field("capacity", \.capacity, .capacity, "how many bytes are held before the sender is held back")
+    }
+
+    func makeStage(_ unit: FaultUnit) -> any FaultStage {
+      LatencyStage(delay: delay, jitter: jitter, capacity: capacity)
+    }
   }
 }
 

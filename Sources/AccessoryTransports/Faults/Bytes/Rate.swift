@@ -1,16 +1,23 @@
 import AccessoryCore
 
-extension FaultDefinition {
+extension Fault {
   /// A limited rate in bytes per second. External Accessory over Bluetooth gets about 7,500, far less than the radio
   /// can carry.
-  public static let rate = FaultDefinition(
-    "rate", "passes so many bytes a second",
-    [
-      .count("bytes", 1...1_000_000_000, 7_500, "how many bytes a second"),
-      .count("capacity", 1...16_777_216, 4_096, "how many bytes are held before the sender is held back"),
-    ]
-  ) { arguments, _ in
-    RateStage(bytesPerSecond: arguments.count("bytes"), capacity: arguments.count("capacity"))
+  public struct Rate: FaultKind {
+    /// How many bytes a second.
+    public var bytes: Int
+    /// How many bytes are held before the sender is held back.
+    public var capacity: Int
+
+    /// A narrow way.
+    public init(bytes: Int = 7_500, capacity: Int = 4_096) { (self.bytes, self.capacity) = (bytes, capacity) }
+
+    static let format = Record("rate", "passes so many bytes a second", Rate()) {
+      Field("bytes", \.bytes, .integer(1...1_000_000_000), "how many bytes a second")
+      Field("capacity", \.capacity, .capacity, "how many bytes are held before the sender is held back")
+    }
+
+    func makeStage(_ unit: FaultUnit) -> any FaultStage { RateStage(bytesPerSecond: bytes, capacity: capacity) }
   }
 }
 

@@ -1,15 +1,24 @@
 import AccessoryCore
 
-extension FaultDefinition {
+extension Fault {
   /// A reader that reads a little now and then, so that everything before it fills up.
-  public static let slowReader = FaultDefinition(
-    "slow-reader", "reads so many bytes, pauses, and reads on", directions: ["in", "out", "both"],
-    [
-      .count("bytes", 1...1_048_576, 512, "how many bytes are read at a time"),
-      .duration("every", .microseconds(1) ... .seconds(3600), .milliseconds(20), "how long it pauses in between"),
-    ]
-  ) { arguments, _ in
-    SlowReaderStage(bytes: arguments.count("bytes"), every: arguments.duration("every"))
+  public struct SlowReader: FaultKind {
+    /// How many bytes are read at a time.
+    public var bytes = 512
+    /// How long it pauses in between.
+    public var every = Duration.milliseconds(20)
+
+    /// The defaults.
+    public init() {}
+
+    static let directions = [Directions.in, .out, .both]
+
+    static let format = Record("slow-reader", "reads so many bytes, pauses, and reads on", SlowReader()) {
+      Field("bytes", \.bytes, .integer(1...1_048_576), "how many bytes are read at a time")
+      Field("every", \.every, .duration(.microseconds(1) ... .seconds(3600)), "how long it pauses in between")
+    }
+
+    func makeStage(_ unit: FaultUnit) -> any FaultStage { SlowReaderStage(bytes: bytes, every: every) }
   }
 }
 

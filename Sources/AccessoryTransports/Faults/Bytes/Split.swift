@@ -1,17 +1,25 @@
 import AccessoryCore
 
-extension FaultDefinition {
+extension Fault {
   /// Splits chunks at random. This breaks a reader that takes each reception for a message.
-  public static let split = FaultDefinition(
-    "split", "cuts chunks into pieces of random size",
-    [
-      .count("size", 1...65_536, 7, "the largest piece, in bytes"),
-      .duration("gap", .zero ... .seconds(60), .zero, "how much time lies between two pieces"),
-      .capacity,
-    ]
-  ) { arguments, _ in
-    SplitStage(
-      size: arguments.count("size"), gap: arguments.duration("gap"), capacity: arguments.count("capacity"))
+  public struct Split: FaultKind {
+    /// The largest piece, in bytes.
+    public var size = 7
+    /// How much time lies between two pieces.
+    public var gap = Duration.zero
+    /// How many bytes are held before the sender is held back.
+    public var capacity = 65_536
+
+    /// The defaults.
+    public init() {}
+
+    static let format = Record("split", "cuts chunks into pieces of random size", Split()) {
+      Field("size", \.size, .integer(1...65_536), "the largest piece, in bytes")
+      Field("gap", \.gap, .duration(.zero ... .seconds(60)), "how much time lies between two pieces")
+      Field("capacity", \.capacity, .capacity, "how many bytes are held before the sender is held back")
+    }
+
+    func makeStage(_ unit: FaultUnit) -> any FaultStage { SplitStage(size: size, gap: gap, capacity: capacity) }
   }
 }
 

@@ -1,34 +1,52 @@
 import AccessoryCore
 import IAP2
 
-extension FaultDefinition {
+extension Fault {
   /// The endpoint still holds bytes of an earlier session, and the next handshake reads those first; reported from the
   /// field (W17).
-  public static let stale = FaultDefinition(
-    "stale", "begins with bytes of an earlier session", directions: ["in", "out", "both"],
-    [
-      .choice(
-        "kind", ["tail", "packets", "noise"],
-        "the end of a packet; whole packets of a link that is no more; or random bytes"),
-      .count("bytes", 1...65_536, 64, "how many bytes; packets are not cut short"),
-    ]
-  ) { arguments, _ in
-    StaleStage(kind: arguments.choice("kind"), count: arguments.count("bytes"))
+  public struct Stale: FaultKind {
+    /// What the bytes are.
+    public enum Kind: String, CaseIterable, Sendable {
+      /// The end of a packet.
+      case tail
+      /// Whole packets of a link that is no more.
+      case packets
+      /// Random bytes.
+      case noise
+    }
+
+    /// What the bytes are.
+    public var kind = Kind.tail
+    /// How many bytes; packets are not cut short.
+    public var bytes = 64
+
+    /// The defaults.
+    public init() {}
+
+    static let directions = [Directions.in, .out, .both]
+
+    static let format = Record("stale", "begins with bytes of an earlier session", Stale()) {
+      Field(
+        "kind", \.kind, .choice, "the end of a packet; whole packets of a link that is no more; or random bytes")
+      Field("bytes", \.bytes, .integer(1...65_536), "how many bytes; packets are not cut short")
+    }
+
+    func makeStage(_ unit: FaultUnit) -> any FaultStage { StaleStage(kind: kind, count: bytes) }
   }
 }
 
 struct StaleStage: FaultStage {
-  let kind: String
+  let kind: Fault.Stale.Kind
   let count: Int
 
   mutating func begin(_ step: inout FaultStep) {
     var bytes: [UInt8] = []
     switch kind {
-    case "noise":
+    case .noise:
       for _ in 0..<count { bytes.append(UInt8.random(in: 0...255, using: &step.random)) }
-    case "tail":
+    case .tail:
       bytes = Array(Self.packet(payload: count, &step.random).suffix(count))
-    default:
+    case .packets:
       while bytes.count < count {
         bytes += Self.packet(payload: min(1_000, max(3, count - bytes.count - PacketHeader.overhead)), &step.random)
       }

@@ -1,11 +1,21 @@
 import AccessoryCore
 
-extension FaultDefinition {
+extension Fault {
   /// Nothing passes for a while, and nothing is lost: a busy device, or a radio out of range for a moment.
-  public static let stall = FaultDefinition(
-    "stall", "passes nothing while it lasts; what was held passes afterwards", [.capacity]
-  ) { arguments, _ in
-    StallStage(capacity: arguments.count("capacity"))
+  public struct Stall: FaultKind {
+    /// How many bytes are held before the sender is held back.
+    public var capacity = 65_536
+
+    /// The defaults.
+    public init() {}
+
+    static let format = Record(
+      "stall", "passes nothing while it lasts; what was held passes afterwards", Stall()
+    ) {
+      Field("capacity", \.capacity, .capacity, "how many bytes are held before the sender is held back")
+    }
+
+    func makeStage(_ unit: FaultUnit) -> any FaultStage { StallStage(capacity: capacity) }
   }
 }
 

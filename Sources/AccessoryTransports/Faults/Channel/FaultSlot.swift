@@ -32,7 +32,7 @@ final class FaultSlot {
 
   init(_ fault: Fault, unit: FaultUnit, random: SeededRandom) {
     self.fault = fault
-    stage = fault.definition.makeStage(fault.arguments, unit)
+    stage = fault.effect.kind.makeStage(unit)
     step = FaultStep(random: random)
   }
 

@@ -24,8 +24,7 @@ extension HoldingStage {
   }
 }
 
-extension OptionParameter {
-  /// How many bytes a fault holds before the sender must wait.
-  static let capacity = OptionParameter.count(
-    "capacity", 1...16_777_216, 65_536, "how many bytes are held before the sender is held back")
+extension Format<Int> {
+  /// How much a fault holds before it holds the sender back.
+  static let capacity = integer(1...16_777_216)
 }

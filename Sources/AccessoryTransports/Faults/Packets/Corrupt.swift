@@ -1,23 +1,46 @@
 import AccessoryCore
 import IAP2
 
-extension FaultDefinition {
+extension Fault {
   /// Flips one bit of a packet. The checksum shows it, unless `sum=right` corrects the checksum; then nothing on the
   /// link can notice.
-  public static let corrupt = FaultDefinition(
-    "corrupt", "flips one bit of a packet",
-    OptionParameter.packetFault + [
-      .choice("part", ["payload", "header", "either"], "where"),
-      .choice("sum", ["wrong", "right"], "whether the checksum is left wrong or made right again"),
-    ]
-  ) { arguments, unit in
-    PacketStage(
-      CorruptStrike(part: arguments.choice("part"), mendsSum: arguments.choice("sum") == "right"), arguments, unit)
+  public struct Corrupt: FaultKind {
+    /// Where a packet is struck.
+    public enum Part: String, CaseIterable, Sendable {
+      /// In its payload.
+      case payload
+      /// In its header.
+      case header
+      /// In either.
+      case either
+    }
+
+    /// Which packets are struck.
+    public var packets = StruckPackets()
+    /// Where they are struck.
+    public var part = Part.payload
+    /// Whether the checksum is made right again.
+    public var mendsSum = false
+
+    /// The defaults.
+    public init() {}
+
+    static let format = Record("corrupt", "flips one bit of a packet", Corrupt()) {
+      StruckPackets.format.fields(at: \.packets)
+      Field("part", \.part, .choice, "where")
+      Field(
+        "sum", \.mendsSum, .words([("wrong", false), ("right", true)]),
+        "whether the checksum is left wrong or made right again")
+    }
+
+    func makeStage(_ unit: FaultUnit) -> any FaultStage {
+      PacketStage(CorruptStrike(part: part, mendsSum: mendsSum), packets, unit)
+    }
   }
 }
 
 struct CorruptStrike: PacketFault {
-  let part: String
+  let part: Fault.Corrupt.Part
   let mendsSum: Bool
 
   mutating func act(_ packet: RawSpan, _ header: PacketHeader?, isStruck: Bool, _ step: inout FaultStep) {
@@ -40,8 +63,12 @@ struct CorruptStrike: PacketFault {
     guard let header else { return count > 0 ? Int.random(in: 0..<count, using: &random) : nil }
     let inHeader = mendsSum ? 2..<PacketHeader.size - 1 : 0..<PacketHeader.size
     let inPayload = PacketHeader.size..<PacketHeader.size + header.payloadCount
-    var range = part == "header" ? inHeader : inPayload
-    if part == "either", inPayload.isEmpty || Bool.random(using: &random) { range = inHeader }
+    let range =
+      switch part {
+      case .header: inHeader
+      case .payload: inPayload
+      case .either: inPayload.isEmpty || Bool.random(using: &random) ? inHeader : inPayload
+      }
     return range.isEmpty ? nil : Int.random(in: range, using: &random)
   }
 }

@@ -1,13 +1,23 @@
 import AccessoryCore
 import IAP2
 
-extension FaultDefinition {
+extension Fault {
   /// Packets that arrive more than once.
-  public static let duplicate = FaultDefinition(
-    "duplicate", "delivers packets more than once",
-    OptionParameter.packetFault + [.count("copies", 1...16, 1, "how many more times")]
-  ) { arguments, unit in
-    PacketStage(DuplicateStrike(copies: arguments.count("copies")), arguments, unit)
+  public struct Duplicate: FaultKind {
+    /// Which packets are struck.
+    public var packets = StruckPackets()
+    /// How many more times they arrive.
+    public var copies = 1
+
+    /// The defaults.
+    public init() {}
+
+    static let format = Record("duplicate", "delivers packets more than once", Duplicate()) {
+      StruckPackets.format.fields(at: \.packets)
+      Field("copies", \.copies, .integer(1...16), "how many more times")
+    }
+
+    func makeStage(_ unit: FaultUnit) -> any FaultStage { PacketStage(DuplicateStrike(copies: copies), packets, unit) }
   }
 }
 

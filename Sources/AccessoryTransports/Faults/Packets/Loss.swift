@@ -1,10 +1,18 @@
 import AccessoryCore
 import IAP2
 
-extension FaultDefinition {
+extension Fault {
   /// Packets that never arrive.
-  public static let loss = FaultDefinition("loss", "loses packets", OptionParameter.packetFault) { arguments, unit in
-    PacketStage(LossStrike(), arguments, unit)
+  public struct Loss: FaultKind {
+    /// Which packets are struck.
+    public var packets = StruckPackets()
+
+    /// The defaults.
+    public init() {}
+
+    static let format = Record("loss", "loses packets", Loss()) { StruckPackets.format.fields(at: \.packets) }
+
+    func makeStage(_ unit: FaultUnit) -> any FaultStage { PacketStage(LossStrike(), packets, unit) }
   }
 }
 

@@ -31,9 +31,9 @@ struct PacketStage<Strike: PacketFault>: FaultStage {
   private var cutter: PacketCutter
   private var dice: PacketDice<Strike>
 
-  init(_ strike: Strike, _ arguments: OptionArguments, _ unit: FaultUnit) {
+  init(_ strike: Strike, _ packets: StruckPackets, _ unit: FaultUnit) {
     cutter = PacketCutter(unit: unit)
-    dice = PacketDice(strike: strike, arguments)
+    dice = PacketDice(strike: strike, packets)
   }
 
   var held: Int { cutter.held + dice.strike.held }
@@ -55,29 +55,25 @@ struct PacketStage<Strike: PacketFault>: FaultStage {
 /// Decides which packets are struck: those of a kind, at random, and how many in a row.
 struct PacketDice<Strike: PacketFault>: PacketVisitor {
   var strike: Strike
-  private let chance: Chance
-  private let kind: PacketKind
-  private let burst: Int
-  /// How many more are struck because of the last random choice.
+  private let packets: StruckPackets
+  /// How many more are struck without asking chance.
   private var left = 0
   private var isStruck = false
 
-  init(strike: Strike, _ arguments: OptionArguments) {
+  init(strike: Strike, _ packets: StruckPackets) {
     self.strike = strike
-    chance = arguments.chance("chance")
-    kind = PacketKind(rawValue: arguments.choice("kind")) ?? .any
-    burst = arguments.count("burst")
+    self.packets = packets
   }
 
-  var neverFall: Bool { chance.millionths == 0 }
+  var neverFall: Bool { packets.chance.millionths == 0 }
 
   mutating func wants(_ header: PacketHeader?, _ step: inout FaultStep) -> Bool {
-    isStruck = kind.includes(header) && fall(&step.random)
+    isStruck = packets.kind.includes(header) && fall(&step.random)
     return isStruck || strike.watchesAll
   }
 
   private mutating func fall(_ random: inout SeededRandom) -> Bool {
-    if left == 0, chance.happens(using: &random) { left = burst }
+    if left == 0, packets.chance.happens(using: &random) { left = packets.burst }
     guard left > 0 else { return false }
     left -= 1
     return true
@@ -88,8 +84,27 @@ struct PacketDice<Strike: PacketFault>: PacketVisitor {
   }
 }
 
-/// Which packets a packet fault may strike.
-enum PacketKind: String, CaseIterable {
+/// Which packets a packet fault strikes: those of a kind, by chance, and so many in a row.
+public struct StruckPackets: Equatable, Sendable {
+  /// How many are struck.
+  public var chance = Chance.percent(1)
+  /// Which may be struck.
+  public var kind = PacketKind.any
+  /// How many in a row are struck.
+  public var burst = 1
+
+  /// The defaults.
+  public init() {}
+
+  static let format = Record("packets", "which packets are struck", StruckPackets()) {
+    Field("chance", \.chance, .chance, "how many packets are struck")
+    Field("kind", \.kind, .choice, "which packets may be struck")
+    Field("burst", \.burst, .integer(1...1_000), "how many in a row are struck")
+  }
+}
+
+/// The kinds of packets that a packet fault may strike.
+public enum PacketKind: String, CaseIterable, Sendable {
   /// Every packet, detection and other frames of iAP1 included.
   case any
   /// Packets that carry bytes of a session.
@@ -108,13 +123,4 @@ enum PacketKind: String, CaseIterable {
     case .syn: return header.control.contains(.syn)
     }
   }
-}
-
-extension OptionParameter {
-  /// The parameters that every packet fault has.
-  static let packetFault: [OptionParameter] = [
-    .chance("chance", .percent(1), "how many packets are struck"),
-    .choice("kind", PacketKind.allCases.map(\.rawValue), "which packets may be struck"),
-    .count("burst", 1...1_000, 1, "how many in a row are struck"),
-  ]
 }

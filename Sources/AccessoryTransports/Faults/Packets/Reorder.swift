@@ -1,17 +1,29 @@
 import AccessoryCore
 import IAP2
 
-extension FaultDefinition {
+extension Fault {
   /// Packets that are overtaken by those sent after them.
-  public static let reorder = FaultDefinition(
-    "reorder", "lets packets be overtaken by later ones",
-    OptionParameter.packetFault + [
-      .count("by", 1...127, 1, "by how many"),
-      .duration(
-        "wait", .microseconds(1) ... .seconds(60), .milliseconds(50), "how long it waits for them at the latest"),
-    ]
-  ) { arguments, unit in
-    PacketStage(ReorderStrike(by: arguments.count("by"), wait: arguments.duration("wait")), arguments, unit)
+  public struct Reorder: FaultKind {
+    /// Which packets are struck.
+    public var packets = StruckPackets()
+    /// How many packets overtake each.
+    public var by = 1
+    /// How long it waits for them at the latest.
+    public var wait = Duration.milliseconds(50)
+
+    /// The defaults.
+    public init() {}
+
+    static let format = Record("reorder", "lets packets be overtaken by later ones", Reorder()) {
+      StruckPackets.format.fields(at: \.packets)
+      Field("by", \.by, .integer(1...127), "by how many")
+      Field(
+        "wait", \.wait, .duration(.microseconds(1) ... .seconds(60)), "how long it waits for them at the latest")
+    }
+
+    func makeStage(_ unit: FaultUnit) -> any FaultStage {
+      PacketStage(ReorderStrike(by: by, wait: wait), packets, unit)
+    }
   }
 }
 

@@ -90,8 +90,8 @@ extension World.Settings.Line {
   /// The same on a channel that has no delay of its own.
   var faults: [Fault] {
     var faults: [Fault] = []
-    if let bytesPerSecond { faults.append(Fault(.rate).setting("bytes", to: .count(bytesPerSecond))) }
-    if latency > .zero { faults.append(Fault(.latency).setting("delay", to: .duration(latency))) }
+    if let bytesPerSecond { faults.append(Fault(.rate(Fault.Rate(bytes: bytesPerSecond)))) }
+    if latency > .zero { faults.append(Fault(.latency(Fault.Latency(delay: latency)))) }
     return faults
   }
 }

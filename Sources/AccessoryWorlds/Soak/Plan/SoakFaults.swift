@@ -2,80 +2,133 @@ import AccessoryCore
 import AccessoryProfiles
 import AccessoryTransports
 
-/// Random faults, with parameters that matter within a world of a few seconds.
+/// Random faults out of all there are, with parameters that matter within a world of a few seconds.
 enum SoakFaults {
+  /// What a fault does to a world.
+  private enum Harm {
+    /// It delays, splits or holds up bytes; all of them arrive.
+    case none
+    /// It loses, doubles, reorders or corrupts packets.
+    case packets
+    /// It silences a direction.
+    case silence
+    /// It ends a cable: steps do that, and plans add it on their own.
+    case end
+  }
+
   /// Any fault; with `lossless`, one after which every byte still arrives, once and in order.
   static func any(lossless: Bool, _ dice: inout Dice) -> Fault {
-    var fault = lossless ? harmless(&dice) : dice.percent(45) ? harmless(&dice) : harmful(&dice)
-    if fault.definition != .stale, dice.percent(25) {
-      fault = fault.setting("after", to: .duration(dice.milliseconds(0...3_000)))
+    var fault = lossless || dice.percent(45) ? harmless(&dice) : harmful(&dice)
+    if case .stale = fault.effect { return fault }
+    if dice.percent(25) { fault.after = dice.milliseconds(0...3_000) }
+    return fault
+  }
+
+  private static func harmless(_ dice: inout Dice) -> Fault {
+    var fault = drawn(dice.pick(faults(.none)), &dice)
+    fault.acts = dice.pick(fault.effect.directions)
+    return fault
+  }
+
+  private static func harmful(_ dice: inout Dice) -> Fault {
+    var packets = StruckPackets()
+    packets.chance = Chance(millionths: dice.spread(10_000...300_000))
+    packets.kind = dice.pick([.any, .any, .any, .data, .ack, .syn])
+    return drawn(dice.pick(faults(.packets) + faults(.silence)), striking: packets, &dice)
+  }
+
+  /// The faults that do such harm, each as often as it is likely.
+  private static func faults(_ harm: Harm) -> [Fault] {
+    Fault.format.examples.flatMap { fault in
+      let (harms, weight) = likelihood(of: fault.effect)
+      return harms == harm ? Array(repeating: fault, count: weight) : []
+    }
+  }
+
+  private static func likelihood(of effect: Fault.Effect) -> (Harm, weight: Int) {
+    switch effect {
+    case .latency, .rate, .split, .glue, .stall, .slowReader, .collapse, .stale: (.none, 1)
+    case .loss: (.packets, 3)
+    case .duplicate, .reorder, .corrupt: (.packets, 2)
+    case .halfDead: (.silence, 1)
+    case .cut: (.end, 1)
+    }
+  }
+
+  /// The fault with random parameters; `packets` are those it strikes where it strikes packets.
+  private static func drawn(_ plain: Fault, striking packets: StruckPackets = .init(), _ dice: inout Dice) -> Fault {
+    var fault = plain
+    switch plain.effect {
+    case .latency(var latency):
+      latency.delay = dice.milliseconds(0...60)
+      latency.jitter = dice.milliseconds(0...60)
+      fault.effect = .latency(latency)
+    case .rate(var rate):
+      rate.bytes = dice.number(4_000...400_000)
+      fault.effect = .rate(rate)
+    case .split(var split):
+      // Single bytes cost a hundred times as much, and the scanner's own tests cover them.
+      split.size = dice.percent(3) ? dice.number(1...15) : dice.spread(16...3_000)
+      if split.size > 50, dice.percent(30) { split.gap = dice.milliseconds(0...3) }
+      fault.effect = .split(split)
+    case .glue(var glue):
+      glue.size = dice.spread(2...8_000)
+      glue.wait = dice.milliseconds(1...40)
+      fault.effect = .glue(glue)
+    case .stall:
+      fault.lasting = dice.milliseconds(1...2_500)
+      fault.after = dice.milliseconds(0...3_000)
+    case .slowReader(var reader):
+      reader.bytes = dice.number(200...4_096)
+      reader.every = dice.milliseconds(1...20)
+      fault.effect = .slowReader(reader)
+    case .collapse(var collapse):
+      collapse.above = dice.spread(20...4_096)
+      collapse.rate = dice.number(5_000...100_000)
+      fault.effect = .collapse(collapse)
+    case .stale(var stale):
+      stale.kind = dice.pick([.tail, .packets, .noise])
+      stale.bytes = dice.spread(1...600)
+      fault.effect = .stale(stale)
+    case .cut(var cut):
+      cut.packets = dice.number(1...30)
+      fault.effect = .cut(cut)
+    case .halfDead:
+      fault.after = dice.milliseconds(0...3_000)
+      fault.acts = dice.pick([.in, .out])
+      if dice.percent(60) { fault.lasting = dice.milliseconds(1...4_000) }
+    case .loss(var loss):
+      loss.packets = packets
+      loss.packets.burst = dice.spread(1...12)
+      fault.effect = .loss(loss)
+      fault.acts = directions(&dice)
+    case .duplicate(var duplicate):
+      duplicate.packets = packets
+      duplicate.copies = dice.spread(1...4)
+      fault.effect = .duplicate(duplicate)
+      fault.acts = directions(&dice)
+    case .reorder(var reorder):
+      reorder.packets = packets
+      reorder.by = dice.spread(1...12)
+      reorder.wait = dice.milliseconds(1...100)
+      fault.effect = .reorder(reorder)
+      fault.acts = directions(&dice)
+    case .corrupt(var corrupt):
+      corrupt.packets = packets
+      corrupt.part = dice.pick([.payload, .header, .either])
+      if dice.percent(15) {
+        // It changes a packet's number only rarely, and those changes are its purpose.
+        corrupt.packets.chance = Chance(millionths: dice.number(50_000...300_000))
+        corrupt.packets.kind = .data
+        (corrupt.mendsSum, corrupt.part) = (true, .header)
+      }
+      fault.effect = .corrupt(corrupt)
+      fault.acts = directions(&dice)
     }
     return fault
   }
 
-  /// Faults that delay, split or hold up bytes; all of them arrive.
-  private static func harmless(_ dice: inout Dice) -> Fault {
-    var fault: Fault
-    switch dice.number(0...7) {
-    case 0:
-      fault = Fault(.latency).setting("delay", to: .duration(dice.milliseconds(0...60)))
-        .setting("jitter", to: .duration(dice.milliseconds(0...60)))
-    case 1: fault = Fault(.rate).setting("bytes", to: .count(dice.number(4_000...400_000)))
-    case 2:
-      // Single bytes cost a hundred times as much, and the scanner's own tests cover them.
-      let size = dice.percent(3) ? dice.number(1...15) : dice.spread(16...3_000)
-      fault = Fault(.split).setting("size", to: .count(size))
-      if fault.arguments.count("size") > 50, dice.percent(30) {
-        fault = fault.setting("gap", to: .duration(dice.milliseconds(0...3)))
-      }
-    case 3:
-      fault = Fault(.glue).setting("size", to: .count(dice.spread(2...8_000)))
-        .setting("wait", to: .duration(dice.milliseconds(1...40)))
-    case 4:
-      fault = Fault(.stall).setting("for", to: .duration(dice.milliseconds(1...2_500)))
-        .setting("after", to: .duration(dice.milliseconds(0...3_000)))
-    case 5:
-      fault = Fault(.slowReader).setting("bytes", to: .count(dice.number(200...4_096)))
-        .setting("every", to: .duration(dice.milliseconds(1...20)))
-    case 6:
-      fault = Fault(.collapse).setting("above", to: .count(dice.spread(20...4_096)))
-        .setting("rate", to: .count(dice.number(5_000...100_000)))
-    default:
-      fault = Fault(.stale).setting("kind", to: .choice(dice.pick(["tail", "packets", "noise"])))
-        .setting("bytes", to: .count(dice.spread(1...600)))
-    }
-    let words = fault.definition.parameters.first { $0.name == "direction" }?.words ?? []
-    return fault.setting("direction", to: .choice(dice.pick(words)))
-  }
-
-  /// Faults that lose, double, reorder or corrupt packets, or silence one direction.
-  private static func harmful(_ dice: inout Dice) -> Fault {
-    var fault: Fault
-    var chance = dice.spread(10_000...300_000)
-    var kind = dice.pick(["any", "any", "any", "data", "ack", "syn"])
-    switch dice.number(0...9) {
-    case 0...2: fault = Fault(.loss).setting("burst", to: .count(dice.spread(1...12)))
-    case 3...4: fault = Fault(.duplicate).setting("copies", to: .count(dice.spread(1...4)))
-    case 5...6:
-      fault = Fault(.reorder).setting("by", to: .count(dice.spread(1...12)))
-        .setting("wait", to: .duration(dice.milliseconds(1...100)))
-    case 7...8:
-      fault = Fault(.corrupt).setting("part", to: .choice(dice.pick(["payload", "header", "either"])))
-      if dice.percent(15) {
-        // It changes a packet's number only rarely, and those changes are its purpose.
-        chance = dice.number(50_000...300_000)
-        kind = "data"
-        fault = fault.setting("sum", to: .choice("right")).setting("part", to: .choice("header"))
-      }
-    default:
-      fault = Fault(.halfDead).setting("after", to: .duration(dice.milliseconds(0...3_000)))
-        .setting("direction", to: .choice(dice.pick(["in", "out"])))
-      return dice.percent(60) ? fault.setting("for", to: .duration(dice.milliseconds(1...4_000))) : fault
-    }
-    return fault.setting("chance", to: .chance(Chance(millionths: chance)))
-      .setting("kind", to: .choice(kind))
-      .setting("direction", to: .choice(dice.pick(["both", "both", "in", "out"])))
-  }
+  private static func directions(_ dice: inout Dice) -> Fault.Directions { dice.pick([.both, .both, .in, .out]) }
 }
 
 /// Quirks of both roles, as in a profile.
@@ -83,30 +136,27 @@ enum SoakQuirks {
   static func some(_ dice: inout Dice) -> [Quirk] {
     var quirks: [Quirk] = []
     if dice.percent(15) {
-      quirks.append(
-        Quirk(.flicker).setting("cycles", to: .count(dice.spread(1...3)))
-          .setting("empty", to: .duration(dice.milliseconds(0...300)))
-          .setting("gap", to: .duration(dice.milliseconds(0...300)))
-          .setting("auth", to: .choice(dice.pick(["answer", "answer", "never"]))))
+      var flicker = Flicker(cycles: dice.spread(1...3))
+      flicker.empty = dice.milliseconds(0...300)
+      flicker.gap = dice.milliseconds(0...300)
+      flicker.answersAuthentication = dice.pick([true, true, false])
+      quirks.append(.flicker(flicker))
     }
     if dice.percent(15) {
-      let answer = dice.pick(["refuse", "refuse", "ignore", "silent", "close", "detach"])
-      quirks.append(
-        Quirk(.session).setting("answer", to: .choice(answer)).setting("times", to: .count(dice.number(0...2)))
-          .setting("delay", to: .duration(dice.milliseconds(0...500))))
-    }
-    if dice.percent(6) {
-      let answer = dice.pick(["never", "wrong", "slow"])
-      quirks.append(
-        Quirk(.authentication).setting("answer", to: .choice(answer))
-          .setting("delay", to: .duration(dice.milliseconds(0...2_000))))
+      var odd = OddSession(dice.pick([.refuse, .refuse, .ignore, .silent, .close, .detach]))
+      odd.times = dice.number(0...2)
+      odd.delay = dice.milliseconds(0...500)
+      quirks.append(.session(odd))
     }
     if dice.percent(6) {
       quirks.append(
-        Quirk(.identification).setting("answer", to: .choice(dice.pick(["never", "slow"])))
-          .setting("delay", to: .duration(dice.milliseconds(0...2_000))))
+        .authentication(OddAuthentication(dice.pick([.never, .wrong, .slow]), delay: dice.milliseconds(0...2_000))))
     }
-    if dice.percent(20) { quirks.append(Quirk(.noStatus)) }
+    if dice.percent(6) {
+      quirks.append(
+        .identification(OddIdentification(dice.pick([.never, .slow]), delay: dice.milliseconds(0...2_000))))
+    }
+    if dice.percent(20) { quirks.append(.noStatus) }
     return quirks
   }
 }

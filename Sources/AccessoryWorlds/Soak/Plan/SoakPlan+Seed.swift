@@ -35,11 +35,11 @@ extension SoakPlan {
     steps = []
     faults = []
     if dice.percent(12) {
-      deviceFlicker = Flicker(
-        Quirk(.flicker).setting("maker", to: .choice("device"))
-          .setting("empty", to: .duration(dice.milliseconds(0...300)))
-          .setting("gap", to: .duration(dice.milliseconds(0...300)))
-          .setting("cycles", to: .count(dice.number(1...3))))
+      var flicker = Flicker(.device)
+      flicker.empty = dice.milliseconds(0...300)
+      flicker.gap = dice.milliseconds(0...300)
+      flicker.cycles = dice.number(1...3)
+      deviceFlicker = flicker
     }
     planFaults(&dice)
     planSteps(&dice)
@@ -53,8 +53,7 @@ extension SoakPlan {
     }
     if dice.percent(20) {
       // At some point between the first detection sequence and the first session.
-      let cut = Fault(.cut).setting("packets", to: .count(dice.number(1...30)))
-        .setting("direction", to: .choice(dice.pick(["in", "out"])))
+      let cut = Fault(.cut(Fault.Cut(packets: dice.number(1...30))), dice.pick([.in, .out]))
       faults.append(CableFault(cut, at: dice.percent(50) ? .device : .accessory))
     }
   }

@@ -93,9 +93,9 @@ public struct SoakPlan: Equatable, Sendable {
   /// bit flips cancel in it. Then bytes may be wrong, and only the other rules hold. The same is true of an
   /// accessory that begins its sessions with bytes of earlier ones.
   public var isHostile: Bool {
-    if accessories.contains(where: { $0.profile.quirk(QuirkDefinition.staleBytes.name) != nil }) { return true }
-    let corrupting = faults.filter { $0.fault.definition == .corrupt }
-    return corrupting.count > 1 || corrupting.contains { $0.fault.arguments.choice("sum") == "right" }
+    if accessories.contains(where: { $0.profile.quirks.staleBytes != nil }) { return true }
+    let corrupting = faults.compactMap { if case .corrupt(let corrupt) = $0.fault.effect { corrupt } else { nil } }
+    return corrupting.count > 1 || corrupting.contains(where: \.mendsSum)
   }
 
   /// Whether a link of this world works without acknowledgements. Then nothing may be lost on the way.

@@ -46,8 +46,8 @@ final class SoakSession {
     self.id = id
     isEcho = plan.accessories[accessory].conduct == .echo
     isHostile = plan.isHostile
-    let trouble = plan.accessories[accessory].profile.quirk(QuirkDefinition.session.name)?.choice("answer")
-    isIgnored = trouble == "ignore" || trouble == "silent"
+    let trouble = plan.accessories[accessory].profile.quirks.session?.answer
+    isIgnored = trouble == .ignore || trouble == .silent
     linkDownsBefore = linkDowns
     name = "session \(id) of accessory \(accessory)"
     device = Half(key: number * 7_919)

@@ -88,12 +88,12 @@ enum SoakSimplification {
 
   /// Parameters of a fault that can be left out.
   private static func parameters(of fault: Fault, _ place: Int) -> [Change] {
-    fault.arguments.given.map { left in
+    Fault.format.members(fault).map { left in
       { plan in
         guard plan.faults.indices.contains(place) else { return }
         let fault = plan.faults[place].fault
-        plan.faults[place].fault = fault.arguments.given.filter { $0.name != left.name }
-          .reduce(Fault(fault.definition)) { $0.setting($1.name, to: $1.value) }
+        let kept = Fault.format.members(fault).filter { $0.key != left.key }
+        if let simpler = Fault.format.value(fault.name, kept) { plan.faults[place].fault = simpler }
       }
     }
   }
@@ -132,7 +132,7 @@ enum SoakSimplification {
       changes.append { $0.moveStep(place) { earliest, at in max(earliest, at.inMilliseconds) } }
     }
     for place in plan.faults.indices {
-      for parameter in plan.faults[place].fault.arguments.given.map(\.name) {
+      for parameter in Fault.format.members(plan.faults[place].fault).map(\.key) {
         changes.append {
           $0.faults[place].fault = $0.faults[place].fault.changing(parameter) { ($0 / 2).inMilliseconds }
         }
@@ -192,13 +192,14 @@ extension SoakStreamPlan {
 
 extension Fault {
   fileprivate func changing(_ parameter: String, _ change: (Duration) -> Duration) -> Fault {
-    guard case .duration(let duration)? = arguments.given.first(where: { $0.name == parameter })?.value,
-      let known = definition.parameters.first(where: { $0.name == parameter })
+    var members = Fault.format.members(self)
+    guard let index = members.firstIndex(where: { $0.key == parameter }),
+      case .text(let text) = members[index].value.content, let duration = try? DurationText.parse(text)
     else { return self }
-    let value = OptionValue.duration(change(duration))
     // Zero means "forever" for some parameters.
-    guard change(duration) >= .milliseconds(1), known.admits(value) else { return self }
-    return setting(parameter, to: value)
+    guard change(duration) >= .milliseconds(1) else { return self }
+    members[index].value = .duration(change(duration))
+    return Fault.format.value(name, members) ?? self
   }
 }
 

@@ -59,7 +59,7 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
   }
 
   private var counts = [Int](repeating: 0, count: Corner.allCases.count)
-  private var faults = [Int](repeating: 0, count: FaultDefinition.all.count)
+  private var faults = [Int](repeating: 0, count: Fault.format.names.count)
 
   /// Nothing reached yet.
   public init() {}
@@ -70,13 +70,13 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
     set { counts[corner.rawValue] = newValue }
   }
 
-  /// How often a fault took effect.
-  public func hits(of fault: FaultDefinition) -> Int {
-    FaultDefinition.all.firstIndex(of: fault).map { faults[$0] } ?? 0
+  /// How often faults of a kind took effect, by its name.
+  public func hits(of fault: String) -> Int {
+    Fault.format.names.firstIndex(of: fault).map { faults[$0] } ?? 0
   }
 
-  mutating func add(_ hits: Int, of fault: FaultDefinition) {
-    if let index = FaultDefinition.all.firstIndex(of: fault) { faults[index] += hits }
+  mutating func add(_ hits: Int, of fault: String) {
+    if let index = Fault.format.names.firstIndex(of: fault) { faults[index] += hits }
   }
 
   mutating func add(_ counters: LinkCounters) {
@@ -108,7 +108,7 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
 
   private var rows: [(name: String, count: Int)] {
     Corner.allCases.map { ($0.name, self[$0]) }
-      + zip(FaultDefinition.all, faults).map { ("fault \($0.name)", $1) }
+      + zip(Fault.format.names, faults).map { ("fault \($0)", $1) }
   }
 
   /// One line per corner and fault.

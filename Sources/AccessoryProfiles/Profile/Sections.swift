@@ -1,0 +1,223 @@
+import AccessoryCore
+
+extension Profile {
+  /// How an accessory proves to be licensed, and what Apple's dump shows of the proof.
+  public struct Authentication: Equatable, Sendable {
+    /// The two families of authentication coprocessors.
+    public enum Generation: String, CaseIterable, Sendable {
+      /// 3.0: P-256, 32-byte challenge, 64-byte answer.
+      case current
+      /// 2.0B and 2.0C: RSA-1024 over SHA-1, 20-byte challenge, 128-byte answer.
+      case older
+
+      /// What `certSerial` shows: 16 or 15 bytes.
+      public var certSerial: Int { self == .current ? 16 : 15 }
+      /// What `certData` shows: 607 or 908 bytes in the dumps known.
+      public var certData: Int { self == .current ? 607 : 908 }
+    }
+
+    /// What is signed. The public sources disagree, so it is a setting.
+    public enum Challenge: String, CaseIterable, Sendable {
+      /// The challenge is the digest that is signed.
+      case digest
+      /// The challenge is hashed, and the hash is signed.
+      case hashed
+    }
+
+    /// Which family signs.
+    public var generation: Generation
+    /// What is signed.
+    public var challenge: Challenge
+    /// The length of the certificate's serial number that dumps show.
+    public var certSerial: Int
+    /// The length of the certificate that dumps show.
+    public var certData: Int
+
+    /// Authentication with the sizes of its generation.
+    public init(_ generation: Generation = .current, challenge: Challenge = .digest) {
+      self.generation = generation
+      self.challenge = challenge
+      certSerial = generation.certSerial
+      certData = generation.certData
+    }
+
+    /// Zero is what a dump shows before the accessory is authenticated.
+    static let certSerialRange = 0...64
+    static let certDataRange = 0...65_535
+
+    static let format = Record("authentication", "how the accessory proves to be licensed", Authentication()) {
+      Field(
+        "generation", \.generation, .choice,
+        "the coprocessor: 3.0 with P-256 (current), or 2.0B and 2.0C with RSA-1024 over SHA-1 (older)")
+      Field(
+        "challenge", \.challenge, .choice,
+        "whether the challenge is the digest that is signed, or is hashed first; public sources disagree")
+      Field(
+        "certSerial", \.certSerial, .integer(certSerialRange), "bytes of the certificate's serial number in dumps",
+        standard: Standard("16, or 15 for the older generation") { $0.generation.certSerial })
+      Field(
+        "certData", \.certData, .integer(certDataRange), "bytes of the certificate in dumps",
+        standard: Standard("607, or 908 for the older generation") { $0.generation.certData })
+    }
+  }
+}
+
+extension Profile {
+  /// What an accessory says about power in its identification.
+  public struct Power: Equatable, Sendable {
+    /// Whether it can feed the device.
+    public enum Capability: String, CaseIterable, Sendable {
+      /// It gives no power.
+      case none
+      /// The reserved value 1.
+      case reserved
+      /// It can feed and charge the device.
+      case advanced
+
+      /// The number on the wire.
+      public var wireValue: UInt8 {
+        switch self {
+        case .none: 0
+        case .reserved: 1
+        case .advanced: 2
+        }
+      }
+    }
+
+    /// Whether it can feed the device.
+    public var capability: Capability = .none
+    /// The most it draws from the device, in milliamperes.
+    public var maximumCurrent: UInt16 = 0
+
+    /// No power either way.
+    public init() {}
+
+    static let format = Record("power", "what the accessory says about power", Power()) {
+      Field(
+        "capability", \.capability, .choice,
+        "whether it can feed the Apple device: not at all, the reserved value 1, or feed and charge it")
+      Field(
+        "maximumCurrent", \.maximumCurrent, .integer(0...65_535),
+        "the most it draws from the Apple device, in milliamperes")
+    }
+  }
+}
+
+extension Profile {
+  /// The control messages that an accessory declares in its identification. A device sends only what is declared as
+  /// received.
+  public struct Messages: Equatable, Sendable {
+    /// What it sends: by default the status of a session (0xEA03).
+    public var sent: [MessageName] = [.id(0xEA03)]
+    /// What it receives: by default the start and the stop of a session (0xEA00, 0xEA01).
+    public var received: [MessageName] = [.id(0xEA00), .id(0xEA01)]
+
+    /// What every accessory with External Accessory sessions declares.
+    public init() {}
+
+    static let format = Record("messages", "the control messages that the accessory declares", Messages()) {
+      Field(
+        "sent", \.sent, .list(of: MessageName.format),
+        "those it sends, each by number or by name; by default the status of a session")
+      Field(
+        "received", \.received, .list(of: MessageName.format),
+        "those it receives; by default the start and the stop of a session")
+    }
+  }
+
+  /// A control message, by its number or by the name that the protocol's message table gives it. The table belongs to
+  /// the protocol, so a name is looked up where the profile is played.
+  public enum MessageName: Equatable, Hashable, Sendable, CustomStringConvertible {
+    /// By number.
+    case id(UInt16)
+    /// By name: `StartExternalAccessoryProtocolSession`.
+    case name(String)
+
+    /// The name, or the number as `0xEA00`.
+    public var description: String {
+      switch self {
+      case .id(let id): "0x" + Hex.number(id)
+      case .name(let name): name
+      }
+    }
+
+    static let format = Format<MessageName>(
+      .either([
+        .integer(0...0xFFFF),
+        .text(TextShape("message name", pattern: "^(0[xX]0*[0-9A-Fa-f]{1,4}|[A-Za-z][A-Za-z0-9]*)$")),
+      ])
+    ) { value, place in
+      MessageName(value) ?? place.expected("a message's number from 0 to 0xFFFF or its name", value)
+    } write: { message in
+      switch message {
+      case .id(let id): .hex(id)
+      case .name(let name): .text(name)
+      }
+    }
+
+    /// A number, a number in hex as text, or a name; nil for anything else.
+    private init?(_ value: JSON5Value) {
+      switch value.content {
+      case .number(let number):
+        guard let id = number.integer.flatMap({ UInt16(exactly: $0) }) else { return nil }
+        self = .id(id)
+      case .text(let text) where text.hasPrefix("0x") || text.hasPrefix("0X"):
+        let digits = text.dropFirst(2)
+        guard digits.allSatisfy({ $0.isASCII && $0.isHexDigit }), let id = UInt16(digits, radix: 16) else {
+          return nil
+        }
+        self = .id(id)
+      case .text(let text):
+        guard text.first?.isLetter == true, text.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else {
+          return nil
+        }
+        self = .name(text)
+      case .null, .boolean, .array, .object: return nil
+      }
+    }
+  }
+}
+
+extension Profile {
+  /// What an accessory is as a USB device.
+  public struct USB: Equatable, Sendable {
+    /// The bus speeds that have bulk endpoints.
+    public enum Speed: String, CaseIterable, Sendable {
+      /// 12 Mbit/s.
+      case full
+      /// 480 Mbit/s.
+      case high
+      /// 5 Gbit/s.
+      case `super`
+    }
+
+    /// The vendor id; by default that of pid.codes, which lends it for tests.
+    public var vendor: UInt16 = 0x1209
+    /// The product id; by default pid.codes' first one for tests.
+    public var product: UInt16 = 0x0001
+    /// The manufacturer string; nil for the identity's.
+    public var manufacturerString: String?
+    /// The product string; nil for the identity's name.
+    public var productString: String?
+    /// The serial string; nil for the identity's.
+    public var serialString: String?
+    /// How fast the accessory can be.
+    public var speed: Speed = .high
+
+    /// The defaults.
+    public init() {}
+
+    static let format = Record("usb", "what the accessory is as a USB device", USB()) {
+      Field("vendor", \.vendor, .hex16, "vendor id; by default that of pid.codes, for tests")
+      Field("product", \.product, .hex16, "product id")
+      Field(
+        "manufacturerString", \.manufacturerString, .optional(.text),
+        "manufacturer string; the accessory's manufacturer when left out")
+      Field("productString", \.productString, .optional(.text), "product string; the accessory's name when left out")
+      Field(
+        "serialString", \.serialString, .optional(.text),
+        "serial string; the accessory's serial number when left out")
+      Field("speed", \.speed, .choice, "12 Mbit/s, 480 Mbit/s or 5 Gbit/s")
+    }
+  }
+}
