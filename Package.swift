@@ -4,12 +4,18 @@ import PackageDescription
 
 let settings: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny")]
 
+/// For targets that call C without importing it. An imported C module would be needed by every target that can see
+/// ExternalAccessory, even by one that only asks `#if canImport(ExternalAccessory)` and does not depend on easim.
+let callingC = settings + [.enableExperimentalFeature("Extern")]
+
 /// A library target. `floor` is read by Scripts/check-house, not by SwiftPM.
 func library(
   _ name: String, floor: Int, _ dependencies: [Target.Dependency] = [], exclude: [String] = [],
-  resources: [Resource] = []
+  resources: [Resource] = [], swift: [SwiftSetting] = settings, linker: [LinkerSetting] = []
 ) -> Target {
-  .target(name: name, dependencies: dependencies, exclude: exclude, resources: resources, swiftSettings: settings)
+  .target(
+    name: name, dependencies: dependencies, exclude: exclude, resources: resources, swiftSettings: swift,
+    linkerSettings: linker)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
@@ -59,15 +65,18 @@ let package = Package(
     library(
       "AccessoryProfiles", floor: 1, ["AccessoryCore"],
       exclude: ["Library/schema", "Library/scenarios"], resources: [.embedInCode("Library")]),
-    library("AccessoryTransports", floor: 1, ["AccessoryCore", "CLinux", "IAP2"]),
+    library("AccessoryTransports", floor: 1, ["AccessoryCore", "CLinux", "IAP2"], swift: callingC),
     library("AccessoryUSB", floor: 1, ["AccessoryCore", "CLinux", "CLibUSB", "CUdev"]),
-    library("Certificates", floor: 1, ["AccessoryCore", "CCrypto"]),
+    // By the name of the library itself, so that apps need no libssl-dev.
+    library("Certificates", floor: 1, ["AccessoryCore"], swift: callingC, linker: [.linkedLibrary(":libcrypto.so.3")]),
 
     // Floor 2: the shared session layer.
     library("AccessorySessions", floor: 2, ["AccessoryCore", "IAP2"]),
 
     // Floor 2: from an address to a cable, for both roles.
-    library("AccessoryCables", floor: 2, ["AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "CLinux"]),
+    library(
+      "AccessoryCables", floor: 2, ["AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "CLinux"],
+      swift: callingC),
 
     // Floor 3: what only programs with hardware link: USB.
     library(

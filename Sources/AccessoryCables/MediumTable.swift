@@ -1,7 +1,10 @@
 import AccessoryCore
 import AccessoryProfiles
 import AccessoryTransports
-import CLinux
+
+// Declared by hand, as those in AccessoryTransports/LinuxCalls.swift.
+// swift-format-ignore: AlwaysUseLowerCamelCase
+@_extern(c) private func clinux_add_hardware_media(_ table: UnsafeMutableRawPointer?)
 
 /// The media of a program, by the kinds of addresses they open: the only switch between an address and a cable.
 ///

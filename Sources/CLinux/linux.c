@@ -26,6 +26,11 @@ int clinux_epoll_wait(int epoll, struct epoll_event *events, int count, int64_t 
   return epoll_wait(epoll, events, count, milliseconds > INT_MAX ? INT_MAX : (int)milliseconds);
 }
 
+int clinux_epoll_control(int epoll, int operation, int descriptor, uint32_t events, uint64_t token) {
+  struct epoll_event event = {.events = events, .data.u64 = token};
+  return epoll_ctl(epoll, operation, descriptor, &event);
+}
+
 const void *clinux_find(const void *all, size_t room, const void *bytes, size_t count) {
   return memmem(all, room, bytes, count);
 }

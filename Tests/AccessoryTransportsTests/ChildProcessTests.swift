@@ -57,7 +57,7 @@ import Testing
     wait("the end is told") { witness.endings == [.exited(0)] }
     let background = try #require(Int32(witness.printed.dropLast()))
     var isOver = false
-    let end = WatchedDescriptor(taking: clinux_open_process(background))
+    let end = WatchedDescriptor(taking: CLinux.clinux_open_process(background))
     try end.watch(for: .readable, on: loop) { _ in isOver = true }
     wait("what was left behind ends too") { isOver }
     withExtendedLifetime(child) {}

@@ -1,5 +1,4 @@
 import AccessoryCore
-import CLinux
 import Glibc
 
 /// Tells what comes and goes in one directory at a time, in the order in which it happened.

@@ -1,5 +1,4 @@
 import AccessoryCore
-import CLinux
 import Glibc
 
 /// A process, told apart from a later one that the system gave the same number: by when it was started.

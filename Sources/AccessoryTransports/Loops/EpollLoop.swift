@@ -1,5 +1,4 @@
 import AccessoryCore
-import CLinux
 import Glibc
 import Synchronization
 

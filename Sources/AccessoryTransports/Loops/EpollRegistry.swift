@@ -1,5 +1,4 @@
 import AccessoryCore
-import CLinux
 import Glibc
 
 /// The descriptors of one ``EpollLoop``: the epoll instance, the watches, and a fallback for descriptors that epoll
@@ -17,17 +16,16 @@ final class EpollRegistry {
 
   private let epoll: Int32
   private let wakeUpDescriptor: Int32
-  private let events: UnsafeMutablePointer<epoll_event>
+  private let events: UnsafeMutableRawPointer
   // Not checked for overlapping access: it belongs to one loop and makes no calls while it changes.
   @exclusivity(unchecked) private var table = WatchTable()
   private let polled: PolledDescriptors
 
   init(polled: PolledDescriptors) throws(SystemError) {
-    let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+    let epoll = epoll_create1(O_CLOEXEC)
     guard epoll >= 0 else { throw .last("make an epoll instance") }
-    let wakeUp = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-    var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(u64: Self.wakeUp))
-    guard wakeUp >= 0, epoll_ctl(epoll, EPOLL_CTL_ADD, wakeUp, &event) == 0 else {
+    let wakeUp = eventfd(0, O_CLOEXEC | O_NONBLOCK)
+    guard wakeUp >= 0, clinux_epoll_control(epoll, EpollEvent.add, wakeUp, EpollEvent.input, Self.wakeUp) == 0 else {
       let error = SystemError.last("make an eventfd")
       if wakeUp >= 0 { close(wakeUp) }
       close(epoll)
@@ -36,7 +34,7 @@ final class EpollRegistry {
     self.polled = polled
     self.epoll = epoll
     wakeUpDescriptor = wakeUp
-    events = .allocate(capacity: Self.eventsPerTurn)
+    events = .allocate(byteCount: Self.eventsPerTurn * EpollEvent.stride, alignment: 8)
   }
 
   deinit {
@@ -52,7 +50,7 @@ final class EpollRegistry {
     _ descriptor: Int32, interest: Readiness, handler: any DescriptorHandler
   ) throws(SystemError) -> EpollWatch {
     let token = table.reserve()
-    if control(EPOLL_CTL_ADD, descriptor, Self.mask(interest), token) {
+    if control(EpollEvent.add, descriptor, Self.mask(interest), token) {
       let watch = EpollWatch(
         descriptor: descriptor, interest: interest, means: .epoll(token: token), handler: handler, registry: self)
       table.put(watch, at: token)
@@ -72,7 +70,7 @@ final class EpollRegistry {
     switch watch.means {
     case .polling: polled.interestChanged()
     case .epoll(let token):
-      let done = control(EPOLL_CTL_MOD, watch.descriptor, Self.mask(watch.interest), token)
+      let done = control(EpollEvent.modify, watch.descriptor, Self.mask(watch.interest), token)
       precondition(done, "a descriptor was closed before its watch was cancelled: \(SystemError.reason(errno))")
     }
   }
@@ -82,7 +80,7 @@ final class EpollRegistry {
     case .polling: polled.remove(watch)
     case .epoll(let token):
       table.release(token)
-      let done = control(EPOLL_CTL_DEL, watch.descriptor, 0, token)
+      let done = control(EpollEvent.delete, watch.descriptor, 0, token)
       precondition(done, "a descriptor was closed before its watch was cancelled: \(SystemError.reason(errno))")
     }
   }
@@ -100,12 +98,12 @@ final class EpollRegistry {
 
   func dispatch(_ count: Int) {
     for index in 0..<count {
-      let token = events[index].data.u64
+      let token = EpollEvent.token(events, index)
       if token == Self.wakeUp {
         var signals: UInt64 = 0
         _ = read(wakeUpDescriptor, &signals, 8)
       } else if let watch = table[token] {
-        watch.handler?.descriptorReady(Self.readiness(events[index].events))
+        watch.handler?.descriptorReady(Self.readiness(EpollEvent.mask(events, index)))
       }
     }
   }
@@ -119,26 +117,25 @@ final class EpollRegistry {
   // MARK: - What epoll understands
 
   private func control(_ operation: Int32, _ descriptor: Int32, _ mask: UInt32, _ token: WatchTable.Token) -> Bool {
-    var event = epoll_event(events: mask, data: epoll_data_t(u64: token))
-    return epoll_ctl(epoll, operation, descriptor, &event) == 0
+    clinux_epoll_control(epoll, operation, descriptor, mask, token) == 0
   }
 
   private static func mask(_ interest: Readiness) -> UInt32 {
-    if interest.isEmpty { return EPOLLONESHOT.rawValue }
+    if interest.isEmpty { return EpollEvent.oneShot }
     var mask: UInt32 = 0
     // EPOLLIN includes the end.
-    if interest.contains(.readable) { mask |= EPOLLIN.rawValue }
-    if interest.contains(.halfClosed) { mask |= EPOLLRDHUP.rawValue }
-    if interest.contains(.writable) { mask |= EPOLLOUT.rawValue }
+    if interest.contains(.readable) { mask |= EpollEvent.input }
+    if interest.contains(.halfClosed) { mask |= EpollEvent.halfClose }
+    if interest.contains(.writable) { mask |= EpollEvent.output }
     return mask
   }
 
   private static func readiness(_ events: UInt32) -> Readiness {
     var readiness: Readiness = []
-    if events & EPOLLIN.rawValue != 0 { readiness.insert(.readable) }
-    if events & EPOLLRDHUP.rawValue != 0 { readiness.insert(.halfClosed) }
-    if events & EPOLLOUT.rawValue != 0 { readiness.insert(.writable) }
-    if events & (EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 { readiness.insert(.hangup) }
+    if events & EpollEvent.input != 0 { readiness.insert(.readable) }
+    if events & EpollEvent.halfClose != 0 { readiness.insert(.halfClosed) }
+    if events & EpollEvent.output != 0 { readiness.insert(.writable) }
+    if events & (EpollEvent.hangUp | EpollEvent.error) != 0 { readiness.insert(.hangup) }
     return readiness
   }
 }

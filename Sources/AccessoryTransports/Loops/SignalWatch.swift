@@ -1,5 +1,4 @@
 import AccessoryCore
-import CLinux
 import Glibc
 
 /// Signals as events of a loop: what turns Ctrl-C into an orderly end.
@@ -22,7 +21,7 @@ public final class SignalWatch: DescriptorHandler {
     for signal in signals { sigaddset(&set, signal) }
     let code = pthread_sigmask(SIG_BLOCK, &set, nil)
     if code != 0 { throw SystemError("block signals", code: code) }
-    let source = try OwnedDescriptor(signalfd(-1, &set, Int32(SFD_NONBLOCK | SFD_CLOEXEC)), "watch for signals")
+    let source = try OwnedDescriptor(signalfd(-1, &set, O_NONBLOCK | O_CLOEXEC), "watch for signals")
     self.hear = hear
     descriptor = source.release()
     watch = try loop.watch(descriptor, for: .readable, self)
@@ -43,8 +42,8 @@ public final class SignalWatch: DescriptorHandler {
 
   /// Called by the loop.
   public func descriptorReady(_ readiness: Readiness) {
-    var info = signalfd_siginfo()
-    let size = MemoryLayout<signalfd_siginfo>.size
-    while descriptor >= 0, read(descriptor, &info, size) == size { hear(Int32(info.ssi_signo)) }
+    // A signalfd_siginfo: 128 bytes, of which the first four are the number of the signal.
+    var info = [UInt32](repeating: 0, count: 32)
+    while descriptor >= 0, read(descriptor, &info, 128) == 128 { hear(Int32(info[0])) }
   }
 }

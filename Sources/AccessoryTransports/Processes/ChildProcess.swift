@@ -1,5 +1,4 @@
 import AccessoryCore
-import CLinux
 import Glibc
 
 /// A program that runs beside this process, its standard descriptors being pipes on a loop.

@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 
 /// Starts a program with three pipes. Apart from ``ChildProcess`` because nothing here knows of a loop.

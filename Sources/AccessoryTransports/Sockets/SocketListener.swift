@@ -1,5 +1,4 @@
 import AccessoryCore
-import CLinux
 import Glibc
 
 /// A listening stream socket, of whatever family: accepts, asks who it is, and hands on or turns away.

@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 
 /// Whose socket is at the other end of a TCP connection.

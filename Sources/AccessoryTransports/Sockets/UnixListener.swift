@@ -1,5 +1,4 @@
 import AccessoryCore
-import CLinux
 import Glibc
 
 /// Listening on a unix socket: for the user's own processes, in a file of mode 0600.

@@ -1,5 +1,4 @@
 import AccessoryCore
-import CLinux
 import Glibc
 
 /// A pseudo terminal: the simulator's end, and the name under which the other end is opened.

@@ -1,5 +1,4 @@
 import AccessoryCore
-import CLinux
 import Glibc
 
 /// An accessory on a pseudo terminal, for any program that can open a serial line.

@@ -19,6 +19,9 @@
 /// milliseconds, where the kernel lacks the call (before 5.11, and some sandboxes).
 int clinux_epoll_wait(int epoll, struct epoll_event *events, int count, int64_t timeout_nanoseconds);
 
+/// epoll_ctl with the parts of an epoll_event.
+int clinux_epoll_control(int epoll, int operation, int descriptor, uint32_t events, uint64_t token);
+
 /// memmem: where `count` bytes are found among `room` bytes, or NULL.
 const void *clinux_find(const void *all, size_t room, const void *bytes, size_t count);
 

@@ -1,5 +1,3 @@
-import CCrypto
-
 /// The authority that signs simulated coprocessors' certificates. It is not Apple's, says so in its name, and no Apple
 /// device trusts it.
 ///

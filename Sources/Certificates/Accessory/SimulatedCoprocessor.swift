@@ -1,5 +1,4 @@
 import AccessoryCore
-import CCrypto
 
 /// An authentication coprocessor made of software: the certificate and the signatures of a real one, in a real one's
 /// sizes, under an authority that no Apple device trusts.

@@ -1,5 +1,4 @@
 import AccessoryCore
-import CCrypto
 
 /// A certificate that an accessory presented in AA01, read.
 ///
@@ -96,7 +95,7 @@ public struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible
     }
   }
 
-  private static func content(_ number: UnsafePointer<ASN1_INTEGER>?) -> [UInt8] {
+  private static func content(_ number: OpaquePointer?) -> [UInt8] {
     guard let number, let data = ASN1_STRING_get0_data(number) else { return [] }
     return Array(UnsafeBufferPointer(start: data, count: Int(ASN1_STRING_length(number))))
   }

@@ -1,5 +1,3 @@
-import CCrypto
-
 /// Whose signature on an accessory's certificate a device asks for.
 ///
 /// Only the signer is judged, never the dates: an accessory lasts longer than the dates in its certificate.
@@ -132,7 +130,8 @@ final class ChainJudge: @unchecked Sendable {
     LibraryReasons.must(
       X509_STORE_CTX_init(context.pointer, store, certificate.parsed.leaf, others.pointer), "chain")
     let isTrusted = X509_verify_cert(context.pointer) == 1
-    let reason = String(cString: X509_verify_cert_error_string(Int(X509_STORE_CTX_get_error(context.pointer))))
+    let reason =
+      X509_verify_cert_error_string(Int(X509_STORE_CTX_get_error(context.pointer))).map { String(cString: $0) } ?? ""
     LibraryReasons.take()
     return isTrusted ? .trusted : .unknown("\(reason); it says it is signed by \(certificate.issuer)")
   }

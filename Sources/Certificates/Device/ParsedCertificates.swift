@@ -1,5 +1,3 @@
-import CCrypto
-
 /// The certificates of one envelope, held by libcrypto.
 final class ParsedCertificates: @unchecked Sendable {
   /// More than any accessory sends: its own and those between it and a root.
@@ -25,8 +23,9 @@ final class ParsedCertificates: @unchecked Sendable {
     let (parsed, consumed) = parse(bytes, d2i_PKCS7)
     guard let envelope = Owned(parsed: parsed, PKCS7_free) else { throw refusal(of: bytes) }
     try checkEnd(bytes, consumed)
-    let kind = OBJ_obj2nid(envelope.pointer.pointee.type)
-    guard kind == NID_pkcs7_signed, let content = envelope.pointer.pointee.d.sign else {
+    let fields = UnsafePointer<PKCS7>(envelope.pointer)
+    let kind = OBJ_obj2nid(fields.pointee.type)
+    guard kind == NID_pkcs7_signed, let content = fields.pointee.d.sign else {
       let name = OBJ_nid2ln(kind).map { String(cString: $0) } ?? "of an unknown kind"
       throw .notAnEnvelope(reason: "the content is \(name)", first: Array(bytes.prefix(16)))
     }

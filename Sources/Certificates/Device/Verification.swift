@@ -1,5 +1,3 @@
-import CCrypto
-
 /// A response that was found right.
 public struct Verification: Equatable, Sendable {
   /// Which reading of the challenge it signs.

@@ -1,5 +1,3 @@
-import CCrypto
-
 /// An X.509 certificate before it is signed, and its making.
 ///
 /// The seed changes no sizes: every field has a fixed one, and it is signed again with another nonce until the signature
@@ -33,10 +31,10 @@ struct CertificateDraft {
     LibraryReasons.must(X509_sign(certificate.pointer, authority.key, EVP_sha256()) > 0 ? 1 : 0, "signing")
     let body = encoded { i2d_re_X509_tbs(certificate.pointer, $0) }
     let signature = Self.signatureOfFixedLength(Digests.sha256(body), by: authority)
-    var place: UnsafePointer<ASN1_BIT_STRING>?
+    var place: OpaquePointer?
     X509_get0_signature(&place, nil, certificate.pointer)
     LibraryReasons.must(
-      ASN1_STRING_set(UnsafeMutablePointer(mutating: place), signature, Int32(signature.count)), "signature")
+      ASN1_STRING_set(place, signature, Int32(signature.count)), "signature")
     return encoded { i2d_X509(certificate.pointer, $0) }
   }
 
@@ -63,11 +61,14 @@ struct CertificateDraft {
     LibraryReasons.must(X509_set_subject_name(certificate, subjectName.pointer), "subject")
     LibraryReasons.must(X509_set_issuer_name(certificate, issuerName.pointer), "issuer")
     LibraryReasons.must(X509_set_pubkey(certificate, publicKey), "public key")
-    var context = X509V3_CTX()
-    X509V3_set_ctx(&context, authority?.leaf, certificate, nil, nil, 0)
-    for (kind, text) in extensions {
-      let made = Owned(X509V3_EXT_nconf_nid(nil, &context, kind, text), X509_EXTENSION_free)
-      LibraryReasons.must(X509_add_ext(certificate, made.pointer, -1), "extension")
+    withUnsafeTemporaryAllocation(byteCount: X509V3_CTX_byteCount, alignment: MemoryLayout<Int>.alignment) { room in
+      room.initializeMemory(as: UInt8.self, repeating: 0)
+      let context = room.baseAddress.map { OpaquePointer($0) }
+      X509V3_set_ctx(context, authority?.leaf, certificate, nil, nil, 0)
+      for (kind, text) in extensions {
+        let made = Owned(X509V3_EXT_nconf_nid(nil, context, kind, text), X509_EXTENSION_free)
+        LibraryReasons.must(X509_add_ext(certificate, made.pointer, -1), "extension")
+      }
     }
   }
 
@@ -93,7 +94,7 @@ enum Envelope {
     LibraryReasons.must(PKCS7_set_type(envelope.pointer, NID_pkcs7_signed), "envelope")
     // A place for signed data, without the data: this is what makes the envelope carry certificates only.
     LibraryReasons.must(PKCS7_content_new(envelope.pointer, NID_pkcs7_data), "envelope")
-    if let content = envelope.pointer.pointee.d.sign.pointee.contents {
+    if let content = UnsafeMutablePointer<PKCS7>(envelope.pointer).pointee.d.sign?.pointee.contents {
       ASN1_OCTET_STRING_free(content.pointee.d.data)
       content.pointee.d.data = nil
     }

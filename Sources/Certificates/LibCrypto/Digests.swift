@@ -1,5 +1,3 @@
-import CCrypto
-
 /// The hashes that authentication uses, each one call into libcrypto.
 enum Digests {
   /// 20 bytes: what the older coprocessor signs.

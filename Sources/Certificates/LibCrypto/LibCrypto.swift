@@ -1,5 +1,3 @@
-import CCrypto
-
 /// Owns one libcrypto object for as long as a function needs it, and frees it at the end of its scope.
 ///
 /// Noncopyable, so that nothing is freed twice. What outlives a function is owned by a class with a `deinit`

@@ -1,5 +1,3 @@
-import CCrypto
-
 /// A private key on P-256 that signs the same digest the same way every time.
 ///
 /// For simulation only: its scalar comes from a public seed, so nothing protects it against timing attacks.

@@ -1,5 +1,3 @@
-import CCrypto
-
 /// A private RSA-1024 key of the older coprocessor, found from a seed.
 ///
 /// libcrypto generates keys from the system's random numbers only, so the two primes are searched from hashed bytes
