@@ -6,6 +6,12 @@ func easim(_ products: String...) -> [Target.Dependency] {
   products.map { .product(name: $0, package: "easim") }
 }
 
+/// The clients of one folder, by links, in one language mode: as the compiler has it, and on the main actor by default.
+func clients(_ name: String, _ settings: SwiftSetting...) -> Target {
+  .executableTarget(
+    name: "Clients\(name)", dependencies: easim("ExternalAccessory"), path: "Clients/\(name)", swiftSettings: settings)
+}
+
 let package = Package(
   name: "Examples",
   dependencies: [.package(name: "easim", path: "..")],
@@ -35,6 +41,22 @@ let package = Package(
       swiftSettings: [
         .swiftLanguageMode(.v6), .defaultIsolation(MainActor.self), .enableUpcomingFeature("InferIsolatedConformances"),
       ]),
+    clients("Swift5", .swiftLanguageMode(.v5)),
+    clients("Swift6", .swiftLanguageMode(.v6)),
+    clients("Swift5MainActor", .swiftLanguageMode(.v5), .defaultIsolation(MainActor.self)),
+    clients("Swift6MainActor", .swiftLanguageMode(.v6), .defaultIsolation(MainActor.self)),
+    // Asks whether there is an ExternalAccessory, and does not depend on easim: any third-party library.
+    .target(name: "Bystander", path: "Bystander"),
+    // A load test made of easim's library.
+    .executableTarget(
+      name: "Load",
+      dependencies: easim(
+        "AccessoryHost", "AccessoryLoad", "AccessoryProfiles", "AccessoryTransports", "AccessoryWorlds"),
+      path: "Load"),
+    .testTarget(
+      name: "ClientTests",
+      dependencies: ["ClientsSwift5", "ClientsSwift6", "ClientsSwift5MainActor", "ClientsSwift6MainActor"]
+        + easim("ExternalAccessory", "ExternalAccessorySimulation"), path: "ClientTests"),
     .testTarget(
       name: "AppTests", dependencies: easim("ExternalAccessory", "ExternalAccessorySimulation"), path: "AppTests"),
     .testTarget(

@@ -1,0 +1,46 @@
+import ExternalAccessory
+
+/// What the clients of this folder have in common: each sends a message over a session and keeps what comes back.
+public nonisolated protocol Client: AnyObject, Sendable {
+  /// Looks for an accessory with this protocol, and does its work with it.
+  init(_ protocolName: String)
+  /// What came back, as text.
+  var reply: String { get }
+  /// Ends its session.
+  func stop()
+}
+
+/// The clients of this folder.
+public nonisolated enum Clients {
+  /// The clients by their names.
+  public static let all: [String: any Client.Type] = [
+    "streams": StreamsOnlyClient.self, "actor": ActorClient.self, "poll": PollingClient.self,
+    "thread": ThreadClient.self, "lines": LineClient.self, "queue": QueueClient.self, "ids": IdentityClient.self,
+    "any": CarelessClient.self,
+  ]
+}
+
+/// A value that several threads use.
+nonisolated final class Guarded<Value>: @unchecked Sendable {
+  private let lock = NSLock()
+  private var value: Value
+
+  init(_ value: Value) { self.value = value }
+
+  func with<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+    try lock.withLock { try body(&value) }
+  }
+}
+
+extension InputStream {
+  /// What is there now.
+  nonisolated func readAvailable(atMost count: Int = 512) -> Data {
+    var buffer = [UInt8](repeating: 0, count: count)
+    let read = read(&buffer, maxLength: count)
+    return Data(buffer[..<max(0, read)])
+  }
+}
+
+extension OutputStream {
+  nonisolated func write(_ text: String) -> Int { write(Array(text.utf8), maxLength: text.utf8.count) }
+}
