@@ -30,8 +30,8 @@ extension SimulatedWorld {
     play { [unowned self] action in
       switch action {
       case .moves(let state): move(to: state)
-      case .registers: realm.app.register()
-      case .unregisters: realm.app.unregister()
+      case .registers: realm.app?.register()
+      case .unregisters: realm.app?.unregister()
       case .launches, .quits, .opensSession, .closesSession, .looks: realm.main.add { app(action) }
       }
     }

@@ -9,22 +9,23 @@ extension SimulatedWorld {
   ///
   /// For apps that use `ExternalAccessoryAppStandIns` this also posts the notifications of `UIApplication`. When the app
   /// leaves the foreground they come before its accessories disconnect. When it returns, accessories connect after
-  /// `willEnterForeground` and before `didBecomeActive`.
+  /// `willEnterForeground` and before `didBecomeActive`. Nothing happens to an app that does not run.
   public func move(to state: AppState) {
     perform { [realm] _ in
-      let (wasShown, isShown) = (realm.app.state == .foreground, state == .foreground)
+      guard let app = realm.app else { return }
+      let (wasShown, isShown) = (app.state == .foreground, state == .foreground)
       if wasShown, !isShown {
         tellApp(.willResignActive)
         tellApp(.didEnterBackground)
       }
       if !wasShown, isShown { tellApp(.willEnterForeground) }
-      realm.app.move(to: state)
+      app.move(to: state)
       if !wasShown, isShown { tellApp(.didBecomeActive) }
     }
   }
 
-  /// The state of the app.
-  public var appState: AppState { perform { [realm] _ in realm.app.state } }
+  /// The state of the app; nil while it does not run.
+  public var appState: AppState? { perform { [realm] _ in realm.app?.state } }
 
   private func tellApp(_ step: UIApplication.Step) {
     realm.main.add { MainActor.assumeIsolated { UIApplication.shared.take(step) } }

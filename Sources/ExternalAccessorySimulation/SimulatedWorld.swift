@@ -6,6 +6,7 @@ import AccessoryTransports
 import AccessoryWorlds
 import ExternalAccessory
 import Foundation
+import Testing
 
 /// A world of simulated accessories, which `EAAccessoryManager.shared()` shows while the world exists. A test controls it;
 /// the app under test uses Apple's API only.
@@ -33,7 +34,9 @@ public final class SimulatedWorld: @unchecked Sendable {
   private var isInstalled = true
   private var accessories: [WorldAccessory] = []
   /// Other apps of the device. On the loop only.
-  private var others: [AppView] = []
+  var others: [AppView] = []
+  /// What `Bundle.main` said before the world set it.
+  private var bundleBefore: BundleDeclarations?
   /// The scenario that is being played. On the loop only.
   var timeline: ScenarioTimeline?
   private let lock = Lock()
@@ -52,14 +55,29 @@ public final class SimulatedWorld: @unchecked Sendable {
       entrance = try ThreadEntrance(EpollLoop(seed: settings.seed))
       virtual = nil
     }
-    realm = AccessoryRealm(entrance, settings: settings.framework)
+    realm = AccessoryRealm(entrance, settings: settings.framework, world: Self.nextName())
     let realm = realm
     inner = entrance.sync {
       let world = World(settings.world, on: entrance.loop)
       realm.look(at: world.device, as: settings.app)
       return world
     }
+    if let declared = settings.declaredProtocols {
+      bundleBefore = .current
+      BundleDeclarations(protocols: declared, modes: settings.backgroundModes).apply()
+    }
     EAAccessoryManager.shared().install(realm)
+  }
+
+  private static let count = Locked(0)
+
+  /// How messages call the next world: by its test, and by its number in this process.
+  private static func nextName() -> String {
+    let number = count.withLock { count -> Int in
+      count += 1
+      return count
+    }
+    return Test.current.map { "world \(number) (test \($0.name))" } ?? "world \(number)"
   }
 
   deinit { end() }
@@ -76,6 +94,7 @@ public final class SimulatedWorld: @unchecked Sendable {
     guard isFirst else { return }
     EAAccessoryManager.shared().remove(realm)
     endLife()
+    bundleBefore?.apply()
     let inner = LoopBound(inner, on: realm.entrance.loop)
     realm.entrance.sync {
       timeline?.cancel()
@@ -174,7 +193,7 @@ public final class SimulatedWorld: @unchecked Sendable {
   public var openSessions: [String] { realm.openSessions }
 
   /// The number of registrations for notifications that were not undone.
-  public var registrationCount: Int { perform { [realm] _ in realm.app.registrationCount } }
+  public var registrationCount: Int { perform { [realm] _ in realm.app?.registrationCount ?? 0 } }
 }
 
 /// Test libraries print the values of a failed expectation with `Mirror`. What a world contains belongs to its loop and

@@ -59,8 +59,8 @@ public final class AppView {
   public func move(to state: AppState) { perform(machine.move(to: state)) }
 
   /// Ends this view and its sessions.
-  public func close() {
-    closeSessions("the app ended")
+  public func close(_ reason: String = "the app ended") {
+    closeSessions(reason)
     timer?.cancel()
     device.forget(self)
   }

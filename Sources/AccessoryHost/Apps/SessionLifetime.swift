@@ -5,11 +5,12 @@
 public struct SessionLifetime: Equatable, Sendable {
   /// When the session ends.
   public enum Rule: Hashable, Sendable {
-    /// When the session object is released and no stream is open: no app is known to break with this.
+    /// When the session object is released and each stream was closed or released, opened or not: no app is known to break
+    /// with this.
     case heldOrOpen
     /// When the session object is released.
     case held
-    /// When the object is released and both streams were closed, opened or not.
+    /// When the object is released and both streams were closed by `close()`, opened or not.
     case closedTwice
   }
 
@@ -66,9 +67,8 @@ public struct SessionLifetime: Equatable, Sendable {
     guard !isOver, !isHeld else { return false }
     isOver =
       switch rule {
-      case .heldOrOpen: input != .open && output != .open
       case .held: true
-      case .closedTwice: input == .closed && output == .closed
+      case .heldOrOpen, .closedTwice: input == .closed && output == .closed
       }
     return isOver
   }

@@ -27,6 +27,7 @@ import Foundation
 ///   nothing runs the main run loop (`dispatchMain()`, an async `main`, Swift Testing), events of streams scheduled in it
 ///   are delivered on the main queue instead.
 package final class AccessoryRealm: AppHandler, @unchecked Sendable {
+  private let world: String
   /// Runs work on the loop.
   package let entrance: any LoopEntrance
   /// Runs work on the main thread.
@@ -45,6 +46,8 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   /// Keeps the owner of the device's cables alive.
   package var holder: AnyObject?
   private var appView: AppView?
+  /// Counts the launches of the app: what waits for the main thread when it is killed is for an app that is no more.
+  private let life = Locked(0)
   /// The accessory objects of this realm, by connection ID. On the loop only.
   private var objects: [Int: EAAccessory] = [:]
   /// The pipes of sessions that have not ended. On the loop only.
@@ -53,13 +56,16 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   var choices: [Choice] = []
   /// Misuses noted on any thread.
   private let noted = Locked(BoundedLog())
-  /// Misuses noted by the app view of an ended realm. On the loop only.
+  /// Misuses noted by app views that are gone. On the loop only.
   private var earlier: [String] = []
 
   /// A realm without a device: see ``look(at:as:)``.
-  package init(_ entrance: any LoopEntrance, settings: FrameworkSettings) {
+  ///
+  /// - Parameter world: how messages call the world that this is; empty for the bench.
+  package init(_ entrance: any LoopEntrance, settings: FrameworkSettings, world: String = "") {
     self.entrance = entrance
     self.settings = settings
+    self.world = world
     air = WiFiAir(main, stoppedFirst: settings.configurationOrder == .stoppedFirst)
   }
 
@@ -71,10 +77,35 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     appView = device.makeApp(self, settings: app)
   }
 
-  /// The app. On the loop.
-  package var app: AppView {
-    guard let appView else { preconditionFailure("a realm is used only between look(at:as:) and end()") }
-    return appView
+  /// The app; nil while it does not run. On the loop.
+  package var app: AppView? { appView }
+
+  /// The app's process ends, as when the system kills it or it crashes: nothing more is told to it, and its streams are
+  /// dead. On the loop.
+  ///
+  /// - Returns: the app as the device saw it. The caller closes it, or keeps its sessions open.
+  package func endProcess() -> AppView? {
+    guard let ended = appView else { return nil }
+    life.withLock { $0 += 1 }
+    earlier += ended.misuses
+    appView = nil
+    for choice in choices { choice.timer?.cancel() }
+    (choices, objects) = ([], [:])
+    for pipe in pipes.values { pipe.die() }
+    pipes = [:]
+    isAppRunning.withLock { $0 = true }
+    return ended
+  }
+
+  /// What the app wrote goes out now, or is lost. On the loop.
+  package func settleUnsent(isLost: Bool) {
+    for pipe in pipes.values { if isLost { pipe.dropUnsent() } else { pipe.flush() } }
+  }
+
+  /// Runs work on the main thread, unless the app's process has ended by then.
+  private func tell(_ work: @escaping () -> Void) {
+    let now = life.withLock { $0 }
+    main.add { [life] in if life.withLock({ $0 == now }) { work() } }
   }
 
   /// What the app sees; empty outside of ``look(at:as:)`` and ``end()``. On the loop.
@@ -86,7 +117,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     air.end()
     entrance.sync {
       guard let appView else { return }
-      earlier = appView.misuses
+      earlier += appView.misuses
       endChoices()
       appView.close()
       self.appView = nil
@@ -117,19 +148,25 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   /// Opens a session, or throws the reason why not.
   func openSession(with accessory: PublishedAccessory, protocolName: String) throws(AppSessionError) -> SessionPipe {
-    let result = entrance.sync { () -> Result<SessionPipe, AppSessionError> in
+    let opening = SessionOpening(in: world)
+    let result = entrance.sync { () -> Result<(SessionPipe, closes: SessionPipe?), AppSessionError> in
       do throws(AppSessionError) {
         guard let appView else { throw .notConnected(connectionID: accessory.connectionID) }
+        let first = pipes.values.first {
+          $0.connectionID == accessory.connectionID && $0.protocolName == protocolName && $0.isInUse
+        }
         let session = try appView.openSession(with: accessory, protocolName: protocolName)
-        let pipe = SessionPipe(session, of: accessory, in: self)
+        let pipe = SessionPipe(session, of: accessory, opened: opening, in: self)
         pipes[ObjectIdentifier(pipe)] = pipe
         pipe.begin()
-        return .success(pipe)
+        return .success((pipe, closes: appView.settings.rules.secondSession == .closesFirst ? first : nil))
       } catch {
         return .failure(error)
       }
     }
-    return try result.get()
+    let (pipe, closed) = try result.get()
+    if let closed { note(.secondSession(protocolName, first: closed.opening, second: opening)) }
+    return pipe
   }
 
   /// A session ended and all its events were queued. On the loop.
@@ -138,7 +175,19 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   // MARK: Misuse
 
   /// What the app did wrong: first what the app view noticed, then what streams and sessions noticed, each in order.
-  package var misuses: [String] { entrance.sync { appView?.misuses ?? earlier } + noted.withLock { $0.texts } }
+  package var misuses: [String] {
+    noteDeadLoops()
+    return entrance.sync { earlier + (appView?.misuses ?? []) } + noted.withLock { $0.texts }
+  }
+
+  /// Looks for streams on run loops that never run. Where one may be such, waits until it is known.
+  private func noteDeadLoops() {
+    let ports = entrance.sync { pipes.values.flatMap { [$0.input, $0.output] } }
+    while ports.contains(where: { $0.deadSince != nil }) {
+      for port in ports { port.noteDeadLoop() }
+      Thread.sleep(forTimeInterval: 0.01)
+    }
+  }
 
   /// A sentence for each session that neither the accessory nor the app has ended.
   package var openSessions: [String] {
@@ -147,17 +196,29 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     }
   }
 
-  func note(_ misuse: Misuse) { noted.withLock { $0.add("\(misuse)") } }
+  /// How many misuses are printed; the rest can be read.
+  private static let mostPrinted = 20
+
+  func note(_ misuse: Misuse) {
+    let text = "\(misuse)"
+    let isFew = noted.withLock { noted -> Bool in
+      noted.add(text)
+      return noted.texts.count <= Self.mostPrinted
+    }
+    guard isFew else { return }
+    FileHandle.standardError.write(Data("ExternalAccessory: \(text)\n".utf8))
+  }
 
   // MARK: Events for the app
 
   /// On the loop.
   package func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
+    guard app === appView else { return }
     let object = object(accessory)
     let choice =
       accessory.protocols.isEmpty ? nil : choices.first { $0.serial == accessory.serialNumber && !$0.isPosted }
     choice?.isPosted = true
-    main.add {
+    tell {
       let message = EAAccessoryManager.AccessoryDidConnectMessage(accessory: object, userSelected: choice != nil)
       NotificationCenter.default.post(message.notification)
       // Foundation keeps observers of the typed message separate: they do not receive the notification.
@@ -167,9 +228,10 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   /// On the loop.
   package func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
+    guard app === appView else { return }
     let object = object(accessory)
     let ended = pipes.values.filter { $0.connectionID == accessory.connectionID }
-    main.add { [settings] in
+    tell { [settings] in
       if settings.endOrder == .streamsFirst { for pipe in ended { pipe.deliverAllOnMain() } }
       let message = EAAccessoryManager.AccessoryDidDisconnectMessage(accessory: object)
       NotificationCenter.default.post(message.notification)
@@ -180,13 +242,15 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   /// On the loop.
   package func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
+    guard app === appView else { return }
     let object = object(accessory)
-    main.add { object.delegate?.accessoryDidDisconnect(object) }
+    tell { object.delegate?.accessoryDidDisconnect(object) }
     forgetLater(accessory)
   }
 
   /// On the loop.
   package func appRuns(_ isRunning: Bool, _ app: AppView) {
+    guard app === appView else { return }
     isAppRunning.withLock { $0 = isRunning }
     if isRunning { for pipe in pipes.values { pipe.resume() } }
   }

@@ -126,6 +126,12 @@ enum BenchRealm {
       settings.rules.visibility = .all
       settings.rules.undeclaredSessions = .allowed
     }
+    defer {
+      // Only of a file that was named: what lies beside the program is in the bundle already.
+      if variable("EASIM_INFO_PLIST") != nil, let declared = settings.manifest.declaredProtocols {
+        BundleDeclarations(protocols: declared, modes: settings.manifest.backgroundModes).apply()
+      }
+    }
     do throws(SourceProblem) {
       if let path = variable("EASIM_INFO_PLIST") {
         settings.manifest = try AppManifest.read(file: path)

@@ -28,6 +28,17 @@ package final class MainDelivery: @unchecked Sendable {
     }
   }
 
+  private static let mainQueueKey: DispatchSpecificKey<Bool> = {
+    let key = DispatchSpecificKey<Bool>()
+    DispatchQueue.main.setSpecific(key: key, value: true)
+    return key
+  }()
+
+  /// Whether the caller is on the main queue, on whichever thread that is, or on the main thread.
+  package static var isOnMainQueue: Bool {
+    Thread.isMainThread || DispatchQueue.getSpecific(key: mainQueueKey) == true
+  }
+
   /// Whether all work is done.
   package var isEmpty: Bool { lock.withLock { waiting.isEmpty && !isBusy && nudges == 0 } }
 

@@ -7,6 +7,11 @@ package enum Misuse: Equatable, Sendable, CustomStringConvertible {
   /// A stream object was released while it was open.
   case sessionNotClosed(String)
 
+  /// A second session for one protocol of one accessory, while the first is in use.
+  case secondSession(String, first: SessionOpening, second: SessionOpening)
+  /// Something about one stream of a session.
+  case stream(String, StreamMisuse)
+
   /// A sentence: what the app did on which protocol, what Apple's systems do then, and what to do instead.
   package var description: String {
     switch self {
@@ -17,6 +22,24 @@ package enum Misuse: Equatable, Sendable, CustomStringConvertible {
     case .sessionNotClosed(let name):
       "\(name): the session was released with an open stream; on Apple's systems this can block the next session. "
         + "Close both streams first"
+    case .secondSession(let name, let first, let second):
+      "\(name): a second session closes the first, as on Apple's systems. The first was opened \(first), the second "
+        + "\(second). Close both streams of the first; an observer that outlives its test opens sessions in the worlds of "
+        + "later tests, so remove it"
+    case .stream(let name, .ownDelegate):
+      "\(name): a stream without a delegate was opened and scheduled; on Apple's systems it is its own delegate, and the "
+        + "app crashes at the first event. Set a delegate before the run loop runs, or poll without a schedule"
+    case .stream(let name, .deadLoop):
+      "\(name): a stream is scheduled on a run loop that never runs, so its delegate hears nothing. Schedule it on "
+        + "RunLoop.main, or run the loop of that thread"
     }
   }
+}
+
+/// What an app can do wrong with one stream.
+package enum StreamMisuse: Hashable, Sendable {
+  /// It is scheduled and open and has no delegate.
+  case ownDelegate
+  /// No run loop that it is scheduled in runs.
+  case deadLoop
 }

@@ -3,7 +3,7 @@ import Foundation
 /// The stream of bytes from an accessory.
 ///
 /// On Linux, Foundation's own streams never call their delegate, so this class overrides everything.
-final class AccessoryInputStream: InputStream {
+final class AccessoryInputStream: InputStream, StreamDelegate {
   private let pipe: SessionPipe
 
   init(_ pipe: SessionPipe) {
@@ -44,7 +44,7 @@ final class AccessoryInputStream: InputStream {
 }
 
 /// The stream of bytes to an accessory.
-final class AccessoryOutputStream: OutputStream {
+final class AccessoryOutputStream: OutputStream, StreamDelegate {
   private let pipe: SessionPipe
 
   init(_ pipe: SessionPipe) {

@@ -23,6 +23,8 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
 
   let connectionID: Int
   let protocolName: String
+  /// Where the app opened it.
+  let opening: SessionOpening
   let input: StreamPort
   let output: StreamPort
   private let realm: AccessoryRealm
@@ -45,13 +47,18 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   private var closesWhenSent = false
   private var outbound: ByteBuffer
 
-  init(_ session: Session, of accessory: PublishedAccessory, in realm: AccessoryRealm) {
+  init(
+    _ session: Session, of accessory: PublishedAccessory, opened opening: SessionOpening, in realm: AccessoryRealm
+  ) {
     self.session = session
+    self.opening = opening
     self.realm = realm
     connectionID = accessory.connectionID
     protocolName = session.protocolName
-    input = StreamPort(.input, in: realm)
-    output = StreamPort(.output, in: realm)
+    let name = session.protocolName
+    let note = { @Sendable [weak realm] (misuse: StreamMisuse) -> Void in realm?.note(.stream(name, misuse)) }
+    input = StreamPort(.input, in: realm, note: note)
+    output = StreamPort(.output, in: realm, note: note)
     incoming = ByteBuffer(capacity: realm.settings.bufferSize)
     outgoing = ByteBuffer(capacity: realm.settings.bufferSize)
     outbound = ByteBuffer(capacity: realm.settings.bufferSize)
@@ -101,6 +108,12 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     return lock.withLock {
       Reading(isBehind: isOpen && !incoming.isEmpty, isFetching: backlog == .coming, count: readCount)
     }
+  }
+
+  /// Whether the app still uses the session: it has not closed both streams, and the accessory has not ended it.
+  var isInUse: Bool {
+    let isClosed = input.status == .closed && output.status == .closed
+    return lock.withLock { !isClosed && !isOver && !lifetime.isOver }
   }
 
   /// Whether the app has let go of the session. Bytes it wrote before may still be on their way.
@@ -177,6 +190,23 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   }
 
   // MARK: The loop
+
+  /// What the app wrote goes out now, as far as the wire takes it.
+  func flush() { push() }
+
+  /// What the app wrote and the session has not taken is lost.
+  func dropUnsent() {
+    lock.withLock { outgoing = ByteBuffer(capacity: outgoing.capacity) }
+    outbound = ByteBuffer(capacity: outbound.capacity)
+  }
+
+  /// The app's process is gone: nothing reads, writes or hears any more.
+  func die() {
+    lock.withLock { isOver = true }
+    session.handler = nil
+    input.invalidate()
+    output.invalidate()
+  }
 
   func sessionIsReadable(_ session: Session) { pull() }
 

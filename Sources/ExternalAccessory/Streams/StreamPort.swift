@@ -12,20 +12,35 @@ final class StreamPort: @unchecked Sendable {
     var loop: RunLoop
     var core: CFRunLoop
     var mode: RunLoop.Mode
+    /// It is the loop of a thread that drains the main queue, and was added along with the main loop.
+    var isBesideMain = false
+  }
+
+  /// Who hears the events.
+  private enum Listener {
+    /// Nobody set a delegate, or it was set to nil: a stream is its own delegate then, as on Apple's systems.
+    case stream
+    /// The app's delegate.
+    case app
+    /// The app's delegate is gone.
+    case gone
   }
 
   private let lock = Lock()
   private let signals: Locked<Int>
   private let main: MainDelivery
   private let isAppRunning: Locked<Bool>
+  private let note: @Sendable (StreamMisuse) -> Void
 
   // Under the lock.
   private var state: StreamState
-  private weak var stream: Stream?
+  private weak var stream: (any Stream & StreamDelegate)?
   private weak var delegateObject: (any StreamDelegate)?
   /// Whether a delegate was set. Reading the weak reference retains the delegate for a moment, perhaps as its last owner,
   /// and its deinit may call this port. So the reference is read only where it can be released outside of the lock.
-  private var hasDelegate = false
+  private var listener = Listener.stream
+  /// What was noted about this stream already.
+  private var noted: Set<StreamMisuse> = []
   private var schedules: [Schedule] = []
   /// Schedules in run loops of other threads, until those threads have added the source.
   private var pending: [(loop: RunLoop, mode: RunLoop.Mode)] = []
@@ -35,26 +50,29 @@ final class StreamPort: @unchecked Sendable {
   /// A block on the main queue will deliver what the main run loop does not. One at a time: a busy main run loop takes
   /// blocks from its queue more slowly than its sources are signalled.
   private var isNudging = false
+  private var watch = LoopWatch()
 
-  init(_ direction: StreamState.Direction, in realm: AccessoryRealm) {
+  init(_ direction: StreamState.Direction, in realm: AccessoryRealm, note: @escaping @Sendable (StreamMisuse) -> Void) {
     state = StreamState(direction)
+    self.note = note
     signals = realm.signals
     main = realm.main
     isAppRunning = realm.isAppRunning
   }
 
   /// Sets the stream that delegates are called with. It is not retained.
-  func belong(to stream: Stream) { lock.withLock { self.stream = stream } }
+  func belong(to stream: any Stream & StreamDelegate) { lock.withLock { self.stream = stream } }
 
   var status: Stream.Status { lock.withLock { state.status } }
   var error: (any Error)? { lock.withLock { state.error } }
 
   var delegate: (any StreamDelegate)? {
-    get { lock.withLock { delegateObject } }
+    get { lock.withLock { listener == .stream ? stream : delegateObject } }
     set {
       lock.withLock {
-        delegateObject = newValue
-        hasDelegate = newValue != nil
+        let isOwn = newValue == nil || newValue === stream
+        delegateObject = isOwn ? nil : newValue
+        listener = isOwn ? .stream : .app
       }
       signalIfDue()
     }
@@ -77,6 +95,7 @@ final class StreamPort: @unchecked Sendable {
     let (isFirst, left) = lock.withLock { () -> (Bool, [Schedule]) in
       guard state.close() else { return (false, []) }
       pending = []
+      watch.stop()
       defer { schedules = [] }
       return (true, schedules)
     }
@@ -102,6 +121,7 @@ final class StreamPort: @unchecked Sendable {
       defer { source = nil }
       _ = state.close()
       (schedules, pending) = ([], [])
+      watch.stop()
       if isSignalled { unsignal() }
       return source
     }
@@ -111,9 +131,18 @@ final class StreamPort: @unchecked Sendable {
   // MARK: Scheduling
 
   func schedule(in loop: RunLoop, forMode mode: RunLoop.Mode) {
+    if Self.isBesideMain(loop) {
+      // The loop of this thread, too, because the app may run it from here.
+      add(Schedule(loop: .main, core: CFRunLoopGetMain(), mode: mode))
+      return add(Schedule(loop: loop, core: CFRunLoopGetCurrent(), mode: mode, isBesideMain: true))
+    }
     if let core = Self.core(of: loop) { return add(Schedule(loop: loop, core: core, mode: mode)) }
     // Only the thread of a run loop can get its CFRunLoop, so a timer there adds the source.
-    lock.withLock { pending.append((loop, mode)) }
+    let watches = lock.withLock { () -> Bool in
+      pending.append((loop, mode))
+      return watch.begin()
+    }
+    if watches { watchLoops() }
     let hop = Hop(port: self, loop: loop, mode: mode)
     let timer = Timer(timeInterval: 0, repeats: false) { _ in hop.port.arrive(hop.loop, hop.mode) }
     loop.add(timer, forMode: mode)
@@ -134,12 +163,22 @@ final class StreamPort: @unchecked Sendable {
   }
 
   func remove(from loop: RunLoop, forMode mode: RunLoop.Mode) {
+    let loop = Self.isBesideMain(loop) ? .main : loop
     _ = removePending(loop, mode)
-    let found = lock.withLock { () -> Schedule? in
-      guard let index = schedules.firstIndex(where: { $0.loop === loop && $0.mode == mode }) else { return nil }
-      return schedules.remove(at: index)
+    let found = lock.withLock { () -> [Schedule] in
+      let isMeant = { (known: Schedule) in
+        (known.loop === loop || known.isBesideMain && loop === RunLoop.main) && known.mode == mode
+      }
+      defer { schedules.removeAll(where: isMeant) }
+      return schedules.filter(isMeant)
     }
-    if let found { remove(found) }
+    for schedule in found { remove(schedule) }
+  }
+
+  /// Whether this is the main queue's present thread asking for its own loop. Under Swift Testing and in an async `main`
+  /// that is not the main thread, and nothing runs its loop: what is meant is the main loop.
+  private static func isBesideMain(_ loop: RunLoop) -> Bool {
+    loop !== RunLoop.main && loop === RunLoop.current && MainDelivery.isOnMainQueue
   }
 
   private struct Hop: @unchecked Sendable {
@@ -162,7 +201,8 @@ final class StreamPort: @unchecked Sendable {
     }
     guard let source else { return }
     CFRunLoopAddSource(schedule.core, source, schedule.mode.core)
-    signalIfDue()
+    // An earlier signal may be pending, on a loop that does not run.
+    signalIfDue(wakesAgain: true)
   }
 
   private func remove(_ schedule: Schedule) {
@@ -186,22 +226,39 @@ final class StreamPort: @unchecked Sendable {
   // MARK: Delivery
 
   /// Wakes the run loops if an event is due and there is a delegate to hear it.
-  func signalIfDue() {
-    let woken = lock.withLock { () -> (source: CFRunLoopSource, schedules: [Schedule], nudges: Bool)? in
-      guard !isSignalled, !schedules.isEmpty, hasDelegate, dueEvent != nil, let source else { return nil }
-      isSignalled = true
-      signals.withLock { $0 += 1 }
-      let nudges = !isNudging && schedules.contains { $0.loop === RunLoop.main }
+  func signalIfDue(wakesAgain: Bool = false) {
+    let woken = lock.withLock { () -> (source: CFRunLoopSource, schedules: [Schedule], nudges: Bool, watches: Bool)? in
+      guard !isSignalled || wakesAgain, !schedules.isEmpty, isHeard, dueEvent != nil, let source else { return nil }
+      if !isSignalled {
+        isSignalled = true
+        signals.withLock { $0 += 1 }
+      }
+      let isOnMain = schedules.contains { $0.loop === RunLoop.main }
+      let nudges = !isNudging && isOnMain
       if nudges { isNudging = true }
-      return (source, schedules, nudges)
+      return (source, schedules, nudges, watches: !isOnMain && watch.begin())
     }
     guard let woken else { return }
+    if woken.watches { watchLoops() }
     CFRunLoopSourceSignal(woken.source)
     for schedule in woken.schedules { CFRunLoopWakeUp(schedule.core) }
     guard woken.nudges else { return }
     // A main run loop that runs performs its source itself, and in the right mode.
     main.nudge(
       begin: { [weak self] in self?.endNudge() }, unlessRunning: { [weak self] in self?.perform() })
+  }
+
+  /// Whether an event would be heard; one that only the stream itself would hear is noted, once. Under the lock.
+  private var isHeard: Bool {
+    switch listener {
+    case .app: true
+    case .stream: !noted.contains(.ownDelegate)
+    case .gone: false
+    }
+  }
+
+  private func noteOnce(_ misuse: StreamMisuse) {
+    if lock.withLock({ noted.insert(misuse).inserted }) { note(misuse) }
   }
 
   private func endNudge() { lock.withLock { isNudging = false } }
@@ -215,6 +272,7 @@ final class StreamPort: @unchecked Sendable {
   private func perform() {
     let wasSignalled = lock.withLock { () -> Bool in
       defer { isSignalled = false }
+      watch.end()
       return isSignalled
     }
     guard wasSignalled else { return }
@@ -243,9 +301,11 @@ final class StreamPort: @unchecked Sendable {
   private func deliver() -> Bool {
     // Delegate and stream are released outside of the lock: this may be their last reference, and their deinit may take
     // the lock.
+    let isOwn = lock.withLock { listener == .stream && dueEvent != nil }
+    if isOwn { noteOnce(.ownDelegate) }
     let next = lock.withLock { () -> (delegate: (any StreamDelegate)?, stream: Stream?, event: Stream.Event?) in
       let held = (delegateObject, stream)
-      if held.0 == nil { hasDelegate = false }
+      if held.0 == nil, listener == .app { listener = .gone }
       guard held.0 != nil, held.1 != nil, let event = dueEvent else { return (held.0, held.1, nil) }
       state.take(event)
       return (held.0, held.1, event)
@@ -257,6 +317,29 @@ final class StreamPort: @unchecked Sendable {
 
   /// What is due now; nothing while the app is suspended. Under the lock.
   private var dueEvent: Stream.Event? { isAppRunning.withLock { $0 } ? state.dueEvent : nil }
+}
+
+// MARK: - Loops that never run
+
+extension StreamPort {
+  /// Looks at the loops again when they have had time to run.
+  private func watchLoops() {
+    DispatchQueue.global().asyncAfter(deadline: .now() + LoopWatch.patience) { [weak self] in self?.noteDeadLoop() }
+  }
+
+  /// Since when events wait for loops none of which runs; nil if there are no such events, or that was noted.
+  var deadSince: Date? {
+    lock.withLock {
+      guard let since = watch.since, !noted.contains(.deadLoop) else { return nil }
+      let loops = schedules.map(\.loop) + pending.map(\.loop)
+      return loops.contains { $0 === RunLoop.main || $0.currentMode != nil } ? nil : since
+    }
+  }
+
+  /// Notes a misuse if events have waited long enough.
+  func noteDeadLoop() {
+    if let since = deadSince, Date().timeIntervalSince(since) >= LoopWatch.patience { noteOnce(.deadLoop) }
+  }
 }
 
 extension RunLoop.Mode {

@@ -121,10 +121,12 @@ import Testing
 
   @Test(arguments: [
     // Some clients keep the streams alone, others the session alone.
-    ("+i release -i -o", SessionLifetime.Rule.heldOrOpen, "-i"), ("+i +o release -i -o", .heldOrOpen, "-o"),
-    ("+i +o -i -o release", .heldOrOpen, "release"), ("release", .heldOrOpen, "release"),
+    ("+i release -i -o", SessionLifetime.Rule.heldOrOpen, "-o"), ("+i +o release -i -o", .heldOrOpen, "-o"),
+    ("+i +o -i -o release", .heldOrOpen, "release"), ("release", .held, "release"),
+    // Streams may be opened after the session was let go of.
+    ("release +i +o -i -o", .heldOrOpen, "-o"), ("release -i -o", .heldOrOpen, "-o"),
     // A closed stream does not open again.
-    ("+i -i +i release", .heldOrOpen, "release"),
+    ("+i -i +i -o release", .heldOrOpen, "release"),
     ("+i +o release -i -o", .held, "release"), ("+i -i -o release", .held, "release"),
     // The output stream was never opened, and blocks the next session until it is closed.
     ("+i -i release -o", .closedTwice, "-o"), ("-i -o release", .closedTwice, "release"),

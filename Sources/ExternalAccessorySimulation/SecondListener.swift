@@ -1,0 +1,91 @@
+import AccessoryCore
+import ExternalAccessory
+import Foundation
+
+/// Another SDK in the app's process, which shares `EAAccessoryManager.shared()` with the app: it has observers of its own,
+/// counts in the one registration, and may open sessions.
+///
+/// ```swift
+/// let sdk = SecondListener(opening: "com.example.other")
+/// sdk.register()
+/// sdk.unregister(times: 2)          // once too often: every listener of the process goes deaf
+/// #expect(app.connects == 0)
+/// ```
+///
+/// It hears nothing after ``stop()``, or when it is let go of.
+public final class SecondListener: @unchecked Sendable {
+  /// One notification.
+  public struct Notice: Equatable, Sendable {
+    /// Whether it is a connect.
+    public let isConnect: Bool
+    /// The name of the accessory.
+    public let name: String
+    /// Its connection ID.
+    public let connectionID: Int
+  }
+
+  private let wanted: String?
+  private let lock = Lock()
+  private var tokens: [any NSObjectProtocol] = []
+  private var list: [Notice] = []
+  private var opened: [EASession] = []
+
+  /// A listener that is not registered yet. Where a protocol is named, it opens a session for it at each connect that
+  /// offers it.
+  public init(opening wanted: String? = nil) {
+    self.wanted = wanted
+    for (name, isConnect) in [(Notification.Name.EAAccessoryDidConnect, true), (.EAAccessoryDidDisconnect, false)] {
+      tokens.append(
+        NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { [weak self] note in
+          guard let accessory = note.userInfo?[EAAccessoryKey] as? EAAccessory else { return }
+          self?.hear(isConnect, accessory)
+        })
+    }
+  }
+
+  deinit { stop() }
+
+  /// What it heard, in order.
+  public var notices: [Notice] { lock.withLock { list } }
+  /// The sessions that it opened.
+  public var sessions: [EASession] { lock.withLock { opened } }
+
+  /// Registers for notifications, and opens sessions with what is attached already.
+  public func register() {
+    EAAccessoryManager.shared().registerForLocalNotifications()
+    for accessory in EAAccessoryManager.shared().connectedAccessories { open(accessory) }
+  }
+
+  /// Unregisters, as often as said.
+  public func unregister(times: Int = 1) {
+    for _ in 0..<times { EAAccessoryManager.shared().unregisterForLocalNotifications() }
+  }
+
+  /// Closes its sessions and hears nothing more. The registration stays as it is.
+  public func stop() {
+    let (tokens, sessions) = lock.withLock {
+      defer { (self.tokens, opened) = ([], []) }
+      return (self.tokens, opened)
+    }
+    for token in tokens { NotificationCenter.default.removeObserver(token) }
+    for session in sessions {
+      session.inputStream?.close()
+      session.outputStream?.close()
+    }
+  }
+
+  private func hear(_ isConnect: Bool, _ accessory: EAAccessory) {
+    let notice = Notice(isConnect: isConnect, name: accessory.name, connectionID: accessory.connectionID)
+    lock.withLock { list.append(notice) }
+    if isConnect { open(accessory) }
+  }
+
+  private func open(_ accessory: EAAccessory) {
+    guard let wanted, accessory.protocolStrings.contains(wanted),
+      let session = EASession(accessory: accessory, forProtocol: wanted)
+    else { return }
+    session.inputStream?.open()
+    session.outputStream?.open()
+    lock.withLock { opened.append(session) }
+  }
+}

@@ -1,0 +1,238 @@
+import ExternalAccessory
+import ExternalAccessorySimulation
+import Testing
+
+/// Shapes of client code in the field that once failed here.
+@Suite struct FieldShapeTests {
+  private func accessory(_ world: SimulatedWorld) async throws -> (WorldAccessory, EAAccessory) {
+    let simulated = try world.add("echo")
+    simulated.takeSessions()
+    simulated.plugIn()
+    await world.settle()
+    return (simulated, try #require(manager.connectedAccessories.first))
+  }
+
+  /// Keeps the streams alone, and opens them when the session object is gone.
+  @Test func e11StreamsMayBeOpenedAfterTheSessionWasLetGoOf() async throws {
+    try await withSimulatedWorld { world in
+      let (simulated, accessory) = try await accessory(world)
+      var session = EASession(accessory: accessory, forProtocol: "com.example.echo")
+      let ear = StreamEar(try #require(session))
+      var streams: [Stream] = [session?.inputStream, session?.outputStream].compactMap(\.self)
+      session = nil
+      await world.settle()
+      for stream in streams {
+        stream.delegate = ear
+        stream.schedule(in: .main, forMode: .default)
+        stream.open()
+      }
+      await world.settle()
+      simulated.sessions.first?.send([1, 2])
+      await world.settle()
+      #expect(ear.received == [1, 2])
+      #expect((streams[1] as? OutputStream)?.write([3], maxLength: 1) == 1)
+      await world.settle()
+      #expect(simulated.sessions.first?.received == [3])
+      // A stream's own deinit still closes.
+      for stream in streams { stream.close() }
+      streams = []
+      await world.settle()
+      #expect(simulated.sessions.first?.isOpen == false)
+      #expect(world.openSessions == [])
+    }
+  }
+
+  @Test func oneStreamAloneKeepsTheSession() async throws {
+    try await withSimulatedWorld { world in
+      let (simulated, accessory) = try await accessory(world)
+      var output = EASession(accessory: accessory, forProtocol: "com.example.echo")?.outputStream
+      await world.settle()
+      output?.open()
+      #expect(output?.write([7], maxLength: 1) == 1)
+      await world.settle()
+      #expect(simulated.sessions.first?.received == [7])
+      #expect(simulated.sessions.first?.isOpen == true)
+      output = nil
+      await world.settle()
+      #expect(simulated.sessions.first?.isOpen == false)
+    }
+  }
+
+  @MainActor private func startOnCurrent(_ session: EASession, _ ear: StreamEar) { session.start(ear, on: .current) }
+
+  @MainActor private func removeFromCurrent(_ session: EASession) {
+    session.inputStream?.remove(from: .current, forMode: .default)
+  }
+
+  @Test @MainActor func theCurrentLoopOfTheMainActorIsTheMainLoop() async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      let ear = StreamEar(parts.session)
+      startOnCurrent(parts.session, ear)
+      parts.far.send([1, 2, 3])
+      await world.settle()
+      #expect(ear.received == [1, 2, 3])
+      #expect(world.misuses == [])
+    }
+  }
+
+  @Test @MainActor func aScheduleOfTheMainActorIsTakenBackAsItWasMade() async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      let ear = StreamEar(parts.session)
+      startOnCurrent(parts.session, ear)
+      await world.settle()
+      removeFromCurrent(parts.session)
+      parts.far.send([1])
+      await world.settle()
+      #expect(ear.received == [])
+      parts.session.inputStream?.schedule(in: .main, forMode: .default)
+      await world.settle()
+      #expect(ear.received == [1])
+    }
+  }
+
+  /// A thread with a loop that nobody runs.
+  private final class DeadLoop: @unchecked Sendable {
+    private(set) var loop: RunLoop?
+    private let end = DispatchSemaphore(value: 0)
+
+    init(_ body: @escaping @Sendable () -> Void) {
+      let begun = DispatchSemaphore(value: 0)
+      Thread.detachNewThread { [self] in
+        loop = .current
+        body()
+        begun.signal()
+        end.wait()
+      }
+      begun.wait()
+    }
+
+    deinit { end.signal() }
+  }
+
+  @Test func aScheduleOnALoopThatNeverRunsIsAMisuse() async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      let (ear, session) = (StreamEar(parts.session), parts.session)
+      let thread = DeadLoop { session.start(ear, on: .current) }
+      await world.settle()
+      let sentence = Misuse.stream("com.example.echo", .deadLoop).description
+      #expect(world.misuses == [sentence, sentence], "one for each stream")
+      #expect(ear.all == [])
+      _ = thread
+      session.stop()
+    }
+  }
+
+  @Test func aSignalOnADeadLoopDoesNotStickWhenALivingOneIsAdded() async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      let (ear, session) = (StreamEar(parts.session), parts.session)
+      let thread = DeadLoop { session.start(ear, on: .current) }
+      parts.far.send([5])
+      await world.settle()
+      #expect(ear.received == [])
+      let living = LoopThread { session.inputStream?.schedule(in: .current, forMode: .default) }
+      await world.run { ear.received == [5] }
+      #expect(ear.received == [5])
+      _ = thread
+      session.stop()
+      living.stop()
+    }
+  }
+
+  @Test func aStreamIsItsOwnDelegateUntilItHasOneAndAfterNil() async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      let ear = StreamEar(parts.session)
+      for stream in [parts.session.inputStream, parts.session.outputStream] as [Stream?] {
+        let stream = try #require(stream)
+        #expect(stream.delegate === stream)
+        stream.delegate = ear
+        #expect(stream.delegate === ear)
+        stream.delegate = nil
+        #expect(stream.delegate === stream)
+        // Opened and not scheduled it may be polled.
+        stream.open()
+      }
+      await world.settle()
+      #expect(world.misuses == [])
+      parts.session.inputStream?.schedule(in: .main, forMode: .default)
+      await world.settle()
+      #expect(world.misuses == [Misuse.stream("com.example.echo", .ownDelegate).description])
+      // What it missed is told to the delegate that comes.
+      parts.session.inputStream?.delegate = ear
+      await world.settle()
+      #expect(ear.all == ["in open"])
+    }
+  }
+
+  /// In the order of some clients: the delegate last, before the run loop turns.
+  @Test func aDelegateThatIsSetLastInOneTurnIsNoMisuse() async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      let (ear, session) = (StreamEar(parts.session), parts.session)
+      DispatchQueue.main.sync {
+        session.inputStream?.schedule(in: .main, forMode: .default)
+        session.inputStream?.open()
+        session.inputStream?.delegate = ear
+      }
+      await world.settle()
+      #expect(ear.all == ["in open"])
+      #expect(world.misuses == [])
+    }
+  }
+
+  @Test func aSecondSessionNamesBothOpeningsAndTheirWorld() async throws {
+    try await withSimulatedWorld { world in
+      let (_, accessory) = try await accessory(world)
+      let first = EASession(accessory: accessory, forProtocol: "com.example.echo")
+      let line = #line - 1
+      await world.settle()
+      let second = EASession(accessory: accessory, forProtocol: "com.example.echo")
+      #expect(second != nil)
+      let misuse = try #require(world.misuses.first)
+      #expect(world.misuses.count == 1)
+      #expect(misuse.contains("a second session closes the first"))
+      #expect(misuse.contains("FieldShapeTests.swift:\(line) "), "\(misuse)")
+      #expect(misuse.contains("FieldShapeTests.swift:\(line + 3) "), "\(misuse)")
+      #expect(misuse.contains("aSecondSessionNamesBothOpeningsAndTheirWorld"), "\(misuse)")
+      _ = first
+    }
+  }
+
+  @Test(arguments: ["closed", "other accessory"]) func aSecondSessionIsNoMisuseWhere(theFirstIs: String) async throws {
+    try await withSimulatedWorld { world in
+      let (simulated, accessory) = try await accessory(world)
+      let first = EASession(accessory: accessory, forProtocol: "com.example.echo")
+      first?.inputStream?.open()
+      first?.outputStream?.open()
+      switch theFirstIs {
+      case "closed": first?.stop()
+      default: simulated.unplug()
+      }
+      await world.settle()
+      simulated.plugIn()
+      await world.settle()
+      let now = try #require(manager.connectedAccessories.first)
+      #expect(EASession(accessory: now, forProtocol: "com.example.echo") != nil)
+      #expect(world.misuses == [])
+    }
+  }
+
+  /// Clients read their Info.plist themselves.
+  @Test func theDeclarationsOfAWorldAreThoseOfTheMainBundle() async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.declaredProtocols = ["com.example.echo", "com.example.other"]
+    settings.backgroundModes = ["external-accessory"]
+    let key = "UISupportedExternalAccessoryProtocols"
+    try await withSimulatedWorld(settings) { world in
+      #expect(Bundle.main.infoDictionary?[key] as? [String] == ["com.example.echo", "com.example.other"])
+      #expect(Bundle.main.object(forInfoDictionaryKey: key) as? [String] == settings.declaredProtocols)
+      #expect(Bundle.main.object(forInfoDictionaryKey: "UIBackgroundModes") as? [String] == ["external-accessory"])
+      world.end()
+      #expect(Bundle.main.infoDictionary?[key] == nil)
+    }
+  }
+}

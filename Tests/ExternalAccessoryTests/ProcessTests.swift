@@ -1,0 +1,139 @@
+import ExternalAccessory
+import ExternalAccessorySimulation
+import Testing
+
+/// The app's process: killed and crashed with a session open, launched again; other listeners in it; a long day.
+@Suite struct ProcessTests {
+  @Test(arguments: [true, false]) func anAppThatEndsHearsNothingMoreAndItsSessionsClose(crashes: Bool) async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      let (ear, notices) = (parts.session.listen(), Ear())
+      manager.registerForLocalNotifications()
+      await world.settle()
+      let before = ear.all
+      if crashes { world.crashApp() } else { world.killApp() }
+      await world.settle()
+      #expect(!parts.far.isOpen)
+      #expect(!world.isAppRunning)
+      #expect(world.appState == nil)
+      #expect(manager.connectedAccessories == [])
+      #expect(parts.session.write([1]) == -1)
+      parts.simulated.unplug()
+      await world.settle()
+      #expect(ear.all == before)
+      #expect(notices.words == [])
+      #expect(EASession(accessory: parts.accessory, forProtocol: "com.example.echo") == nil)
+    }
+  }
+
+  @Test func anAppThatIsLaunchedAgainFindsWhatIsAttachedAndIsNotToldOfIt() async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      manager.registerForLocalNotifications()
+      world.killApp()
+      await world.settle()
+      world.launchApp()
+      #expect(world.registrationCount == 0)
+      let notices = Ear()
+      manager.registerForLocalNotifications()
+      await world.settle()
+      #expect(notices.words == [])
+      let accessory = try #require(manager.connectedAccessories.first)
+      #expect(accessory !== parts.accessory)
+      #expect(accessory.connectionID == parts.accessory.connectionID)
+      let session = try #require(EASession(accessory: accessory, forProtocol: "com.example.echo"))
+      let ear = session.listen()
+      await world.settle()
+      parts.simulated.sessions.last?.send([1, 2])
+      await world.settle()
+      #expect(ear.received == [1, 2])
+      #expect(world.misuses == [])
+    }
+  }
+
+  /// W21 as some systems have it: the session of the killed app stays, and the next one gets none.
+  @Test(arguments: [true, false]) func aSessionThatIsLeftBehindMayBlockTheNextApp(blocks: Bool) async throws {
+    var settings = SimulatedWorld.Settings()
+    settings.rules.otherApps = blocks ? .refused : .interrupted
+    try await withSimulatedWorld(settings) { world in
+      let parts = try await open(world)
+      world.killApp(sessions: .left)
+      await world.settle()
+      #expect(parts.far.isOpen)
+      world.launchApp()
+      let accessory = try #require(manager.connectedAccessories.first)
+      #expect((EASession(accessory: accessory, forProtocol: "com.example.echo") == nil) == blocks)
+      await world.settle()
+      #expect(parts.far.isOpen == blocks)
+      // A replug helps.
+      parts.simulated.unplug()
+      await world.settle()
+      parts.simulated.plugIn()
+      await world.settle()
+      let again = try #require(manager.connectedAccessories.first)
+      #expect(EASession(accessory: again, forProtocol: "com.example.echo") != nil)
+    }
+  }
+
+  @Test func aCrashLosesWhatHasNotLeftTheDeviceAndAKillDoesNot() async throws {
+    for crashes in [false, true] {
+      try await withSimulatedWorld { world in
+        let parts = try await open(world)
+        parts.session.outputStream?.open()
+        await world.settle()
+        #expect(parts.session.write([1, 2, 3]) == 3)
+        if crashes { world.crashApp() } else { world.killApp() }
+        await world.settle()
+        #expect(parts.far.received == (crashes ? [] : [1, 2, 3]))
+      }
+    }
+  }
+
+  @Test func aSecondListenerThatUnregistersTwiceMakesTheAppDeaf() async throws {
+    try await withSimulatedWorld { world in
+      let (notices, sdk) = (Ear(), SecondListener())
+      manager.registerForLocalNotifications()
+      sdk.register()
+      sdk.unregister(times: 2)
+      try world.add("echo").plugIn()
+      await world.settle()
+      #expect(notices.words == [])
+      sdk.register()
+      try world.add("multi").plugIn()
+      await world.settle()
+      #expect(sdk.notices.map(\.isConnect) == [true])
+      #expect(notices.heard.count == 1)
+      sdk.stop()
+    }
+  }
+
+  @Test func aSecondListenerTakesTheSessionOfItsProtocolAlone() async throws {
+    try await withSimulatedWorld { world in
+      let sdk = SecondListener(opening: "com.example.echo")
+      sdk.register()
+      try world.add("echo").plugIn()
+      await world.settle()
+      #expect(sdk.sessions.count == 1)
+      #expect(world.openSessions == ["a session on com.example.echo is still open"])
+      sdk.stop()
+      await world.settle()
+      #expect(world.openSessions == [])
+    }
+  }
+
+  /// A day with a session open takes no more of real time than its events do.
+  @Test func aDayOfVirtualTimeIsCheap() async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      let ear = parts.session.listen()
+      await world.settle()
+      let (events, begun) = (world.events.count, Date())
+      await world.advance(by: .seconds(24 * 60 * 60))
+      #expect(Date().timeIntervalSince(begun) < 60)
+      #expect(world.events.count == events)
+      parts.far.send([9])
+      await world.settle()
+      #expect(ear.received == [9])
+    }
+  }
+}
