@@ -2,6 +2,7 @@ import ClientsSwift5
 import ClientsSwift5MainActor
 import ClientsSwift6
 import ClientsSwift6MainActor
+import Testing
 
 /// A client that runs.
 struct Running: Sendable {

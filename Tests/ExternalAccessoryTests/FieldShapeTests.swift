@@ -94,13 +94,11 @@ import Testing
 
   /// A thread with a loop that nobody runs.
   private final class DeadLoop: @unchecked Sendable {
-    private(set) var loop: RunLoop?
     private let end = DispatchSemaphore(value: 0)
 
     init(_ body: @escaping @Sendable () -> Void) {
       let begun = DispatchSemaphore(value: 0)
-      Thread.detachNewThread { [self] in
-        loop = .current
+      Thread.detachNewThread { [end] in
         body()
         begun.signal()
         end.wait()

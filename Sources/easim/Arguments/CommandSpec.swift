@@ -36,8 +36,7 @@ struct CommandSpec: Sendable {
   /// All commands.
   static let all: [CommandSpec] = [
     .demo, .run, .list, .watch, .info, .send, .burst, .report, .console, .plug, .decode, .profile, .scenario, .soak,
-    .port,
-    .doctor,
+    .port, .doctor,
     .completion,
   ]
 

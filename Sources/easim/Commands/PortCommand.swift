@@ -5,7 +5,6 @@ extension CommandSpec {
   /// `easim port`.
   static let port = CommandSpec(
     name: "port", summary: "show the edits that Linux asks for in Swift files",
-    arguments: "FILE...", argumentCount: 1...Int.max,
     details: """
       Read Swift files that were written for Apple's systems and print what Linux asks to change in them: observers and
       timers with a selector, imports of submodules, '#if os(iOS)' around External Accessory code, actors with the base
@@ -16,21 +15,29 @@ extension CommandSpec {
 
       The exit code is 0 when nothing is left to change, 1 when something is, and 2 when a file cannot be read or written.
       """,
-    options: [OptionSpec(name: "--write", short: "-w", summary: "make the edits that are certain")],
     examples: ["easim port Sources/App/*.swift", "easim port --write Client.swift"],
     run: runPort)
 }
 
-private func runPort(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+private struct PortOptions: CommandOptions {
+  var paths: [String] = []
+  var writes = false
+  var shared = SharedOptions()
+
+  static let operands: [Operand<Self>] = [Operand(each: "FILE…", 1...10_000, \.paths, .text)]
+  static let options: [Option<Self>] = [Option("--write", short: "-w", \.writes, "make the edits that are certain")]
+}
+
+private func runPort(_ options: PortOptions, _ console: Console) throws -> ExitCode {
   var left = 0
-  for path in arguments.words {
-    let source = SwiftSource(try InputFile.read(path, arguments.command))
+  for path in options.paths {
+    let source = SwiftSource(try InputFile.read(path))
     let findings = Porter.findings(in: source)
     for finding in findings { show(finding, of: path, source, console) }
     let edits = findings.filter(\.isSure)
     left += findings.count
-    guard arguments.has("--write"), !edits.isEmpty else { continue }
-    guard path != "-" else { throw UsageError("stdin cannot be written: name the file", arguments.command) }
+    guard options.writes, !edits.isEmpty else { continue }
+    guard path != "-" else { throw UsageError("stdin cannot be written: name the file") }
     if let reason = replace(path, with: edits.applied(to: source)) {
       console.err("easim port: \(path): \(reason); the file is as it was")
       return .usage
