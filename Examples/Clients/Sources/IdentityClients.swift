@@ -21,7 +21,7 @@ nonisolated class IdentityClient: Client, @unchecked Sendable {
 
   private func handle(_ session: MainLoopSession, _ event: Stream.Event) {
     switch event {
-    case .hasSpaceAvailable: if reply.isEmpty { _ = session.output?.write("still here") }
+    case .hasSpaceAvailable: session.writeOnce("still here")
     case .hasBytesAvailable: if let data = session.input?.readAvailable() { received.with { $0 += data } }
     default: break
     }

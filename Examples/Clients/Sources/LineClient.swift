@@ -19,7 +19,7 @@ nonisolated final class LineClient: Client, @unchecked Sendable {
 
   private func handle(_ session: MainLoopSession, _ event: Stream.Event) {
     switch event {
-    case .openCompleted: if session.output?.streamStatus == .open { _ = session.output?.write("one\ntwo\nthr") }
+    case .hasSpaceAvailable: session.writeOnce("one\ntwo\nthr")
     case .hasBytesAvailable:
       // Three bytes at a time: the stream tells again while some are left.
       guard let data = session.input?.readAvailable(atMost: 3) else { return }

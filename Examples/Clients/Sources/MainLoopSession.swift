@@ -4,6 +4,7 @@ import ExternalAccessory
 nonisolated final class MainLoopSession: NSObject, StreamDelegate, @unchecked Sendable {
   let connectionID: Int
   private let session: EASession
+  private let hasWritten = Guarded(false)
   private let heard: @Sendable (MainLoopSession, Stream.Event) -> Void
 
   init?(
@@ -22,6 +23,15 @@ nonisolated final class MainLoopSession: NSObject, StreamDelegate, @unchecked Se
 
   var input: InputStream? { session.inputStream }
   var output: OutputStream? { session.outputStream }
+
+  /// Writes a text, once: there is room again after each write.
+  func writeOnce(_ text: String) {
+    let isFirst = hasWritten.with { hasWritten -> Bool in
+      defer { hasWritten = true }
+      return !hasWritten
+    }
+    if isFirst { _ = output?.write(text) }
+  }
 
   func stream(_ stream: Stream, handle event: Stream.Event) { heard(self, event) }
 
