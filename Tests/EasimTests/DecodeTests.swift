@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 
@@ -48,5 +49,32 @@ import Testing
     #expect(decoded.ending == .exit(0), "\(decoded.out)\(decoded.err)")
     #expect(decoded.out.contains("EA00 StartExternalAccessoryProtocolSession"))
     #expect(decoded.outLines.last?.hasPrefix("{\"v\":1,\"event\":\"result\",\"passed\":true") == true)
+  }
+
+  @Test func aPipeIsDecodedWhileItIsRead() throws {
+    let dump = capture.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    for (first, rest) in [(#"printf '\377\125\002\000\356\020'"#, "true"), ("echo \(dump)", "echo \(dump)")] {
+      try #require(mkfifo(place.file("gate"), 0o600) == 0)
+      // The second part comes only after the first line was seen.
+      let program = try Program(
+        path: "/bin/sh",
+        ["-c", "{ \(first); read line < \(place.file("gate")); \(rest); } | \(BuiltProducts.easim) decode -"])
+      #expect(try program.line("00000000") == lines[0])
+      let gate = open(place.file("gate"), O_RDWR)
+      defer { close(gate) }
+      try #require(write(gate, "\n", 1) == 1)
+      #expect(try program.wait().ending == .exit(0))
+      unlink(place.file("gate"))
+    }
+  }
+
+  @Test func aReaderThatHasSeenEnoughEndsTheDecoding() throws {
+    let program = try Program(
+      path: "/bin/bash",
+      [
+        "-c",
+        "set -o pipefail; yes 'ff 55 02 00 ee 10' | \(BuiltProducts.easim) decode - | head -1; echo ${PIPESTATUS[1]}",
+      ])
+    #expect(try program.wait().outLines == ["00000000  DETECT", "141"])
   }
 }

@@ -58,7 +58,7 @@ public struct CaptureEntry: Equatable, Sendable {
   init(_ piece: PacketCapture.Piece, of capture: PacketCapture, from: String, _ narrator: inout PacketNarrator) {
     place = .offset(piece.range.lowerBound)
     self.from = from
-    let bytes = Array(capture.bytes[piece.range])
+    let bytes = Array(capture.bytes(of: piece))
     self.bytes = bytes
     let span = bytes.span.bytes
     var (header, messages, skippedCount): (PacketHeader?, [ControlMessage], Int) = (nil, [], 0)

@@ -10,15 +10,43 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   /// The format of `input`: text with a line of a transcript is a transcript, other text is hex, and anything that is
   /// not text is raw bytes. An iAP2 stream is never text, because text has no byte FF.
   public init(of input: [UInt8]) {
-    guard Self.isText(input) else {
-      self = .raw
-      return
-    }
-    let lines = input.split(separator: UInt8(ascii: "\n")).lazy
-    self = lines.contains { TranscriptLine($0) != nil } ? .transcript : .hex
+    self = Self.form(of: input, isEnd: true) ?? .hex
   }
 
-  private static func isText(_ input: [UInt8]) -> Bool {
+  /// After so many bytes without a sign of what they are, they are taken for hex.
+  static let undecidedLimit = 1 << 16
+
+  /// What a capture is that begins with `input`; nil while more of it may tell.
+  ///
+  /// What has come is looked through before the first line decides, so that a file is told by its first chunk, and a pipe
+  /// by its first line.
+  static func form(of input: [UInt8], isEnd: Bool) -> CaptureForm? {
+    guard isText(isEnd ? input[...] : wholeCharacters(input)) else { return .raw }
+    var lines = input.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    // The last line may go on.
+    if !isEnd { lines.removeLast() }
+    if lines.contains(where: { TranscriptLine($0) != nil }) { return .transcript }
+    if isEnd || input.count >= undecidedLimit { return .hex }
+    return lines.contains(where: isHex) ? .hex : nil
+  }
+
+  private static func isHex(_ line: ArraySlice<UInt8>) -> Bool {
+    let scanner = HexLineScanner(line, number: 1, offsetWidth: nil) { _ in false }
+    return (try? scanner.scan()) != nil
+  }
+
+  /// Without the beginning of a character of UTF-8 whose rest is still to come.
+  private static func wholeCharacters(_ input: [UInt8]) -> ArraySlice<UInt8> {
+    for length in 1...3 where length <= input.count {
+      let first = input[input.count - length]
+      if first & 0xC0 == 0x80 { continue }
+      let needed = first >= 0xF0 && first < 0xF8 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 1
+      return first < 0xF8 && length < needed ? input.dropLast(length) : input[...]
+    }
+    return input[...]
+  }
+
+  private static func isText(_ input: ArraySlice<UInt8>) -> Bool {
     let hasControls = input.contains { byte in
       switch byte {
       case 0x09, 0x0A, 0x0C, 0x0D: false

@@ -33,14 +33,20 @@ public struct HexDump: Equatable, Sendable {
   /// - Throws: ``CaptureError`` with the position of text that is not hex, or where a line is missing.
   public init(_ text: [UInt8]) throws(CaptureError) {
     var reader = HexDumpReader()
-    let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    for (index, line) in lines.enumerated() { try reader.read(line, number: index + 1) }
-    self = reader.dump
+    var cutter = LineCutter()
+    try cutter.take(text) { line throws(CaptureError) in try reader.read(line) }
+    try cutter.finish { line throws(CaptureError) in try reader.read(line) }
+    for (run, times) in reader.takeRuns(isEnd: true) { runs += [Run](repeating: run, count: times) }
+    streams = reader.names
   }
 }
 
 /// Assembles the lines of a dump: which stream a line belongs to, whether its offset follows, what a `*` stands for.
+///
+/// The caller takes what was found with ``takeRuns(isEnd:)``, so a dump may have any size.
 struct HexDumpReader {
+  typealias Run = HexDump.Run
+
   private struct Stream {
     var mark: String
     var indentation: Int
@@ -50,7 +56,7 @@ struct HexDumpReader {
     /// Bytes since the offset `first`.
     var count = 0
     /// The run that a `*` repeats.
-    var last: Int?
+    var last: Run?
     var isSqueezed = false
 
     /// Whether `offset` is the expected offset of the next line; this also determines the radix.
@@ -76,14 +82,30 @@ struct HexDumpReader {
   /// The most bytes that a `*` may stand for.
   private static let longestRepetition = 64 << 20
 
-  private(set) var dump = HexDump()
+  /// The names of the streams that are known so far; see ``HexDump/streams``.
+  private(set) var names: [String] = []
+  private var runs: [(run: Run, times: Int)] = []
+  /// The last run, if its last byte may turn out to be filling.
+  private var held: Run?
   private var streams: [Stream] = []
   private var current: Int?
 
-  mutating func read(_ bytes: ArraySlice<UInt8>, number: Int) throws(CaptureError) {
+  /// What was found since the last time, and how often each run follows itself.
+  mutating func takeRuns(isEnd: Bool = false) -> [(run: Run, times: Int)] {
+    if isEnd { flush() }
+    defer { runs = [] }
+    return runs
+  }
+
+  private mutating func flush() {
+    if let held { runs.append((held, 1)) }
+    held = nil
+  }
+
+  mutating func read(_ text: LineCutter.Line) throws(CaptureError) {
     let streams = streams
     let width = streams.lazy.compactMap { $0.first?.text.utf8.count }.first
-    let scanner = HexLineScanner(bytes, number: number, offsetWidth: width) { offset in
+    let scanner = HexLineScanner(text.bytes, number: text.number, after: text.offset, offsetWidth: width) { offset in
       streams.contains { stream in
         var stream = stream
         return stream.expects(offset)
@@ -93,17 +115,32 @@ struct HexDumpReader {
     switch line.content {
     case .squeezed: try squeeze(line)
     case .end(let offset): try end(at: offset, line)
-    case .bytes(let bytes, let offset): try add(bytes, at: offset, line)
+    case .bytes(let bytes, _, _) where text.offset > 0: try goOn(bytes, line)
+    case .bytes(let bytes, let offset, let isWords): try add(bytes, at: offset, isWords, line)
     }
   }
 
-  private mutating func add(_ bytes: [UInt8], at offset: HexLine.Offset?, _ line: HexLine) throws(CaptureError) {
+  private mutating func add(
+    _ bytes: [UInt8], at offset: HexLine.Offset?, _ isWords: Bool, _ line: HexLine
+  ) throws(CaptureError) {
+    flush()
     let index = try stream(for: line, offset)
     current = index
     if let offset { try repeatLine(upTo: offset, index, line) }
-    streams[index].last = dump.runs.count
+    let run = Run(stream: index, bytes: bytes, line: line.number)
+    streams[index].last = run
     streams[index].count += bytes.count
-    dump.runs.append(.init(stream: index, bytes: bytes, line: line.number))
+    held = run
+    if !isWords { flush() }
+  }
+
+  /// The next part of a line that is too long to be read at once.
+  private mutating func goOn(_ bytes: [UInt8], _ line: HexLine) throws(CaptureError) {
+    guard let current, streams[current].first == nil else {
+      throw CaptureError(line.number, line.column, "the line is too long for a line with an offset")
+    }
+    streams[current].count += bytes.count
+    runs.append((Run(stream: current, bytes: bytes, line: line.number), 1))
   }
 
   /// The stream of a line: the one whose next offset it has, otherwise the one with its mark or indentation.
@@ -135,9 +172,9 @@ struct HexDumpReader {
 
   private mutating func open(_ line: HexLine, _ offset: HexLine.Offset?) -> Int {
     streams.append(Stream(mark: line.mark, indentation: line.indentation, first: offset))
-    dump.streams = streams.map(\.mark)
+    names = streams.map(\.mark)
     if streams.count > 1 {
-      for index in streams.indices where streams[index].mark.isEmpty { dump.streams[index] = "\(index + 1)" }
+      for index in streams.indices where streams[index].mark.isEmpty { names[index] = "\(index + 1)" }
     }
     return streams.count - 1
   }
@@ -155,8 +192,8 @@ struct HexDumpReader {
   ) throws(CaptureError) {
     guard streams[index].isSqueezed, let last = streams[index].last else { return }
     streams[index].isSqueezed = false
-    let bytes = dump.runs[last].bytes
-    guard let distance = streams[index].distance(to: offset), (distance - streams[index].count) % bytes.count == 0
+    guard let distance = streams[index].distance(to: offset), !last.bytes.isEmpty,
+      (distance - streams[index].count) % last.bytes.count == 0
     else {
       throw CaptureError(line.number, line.column, "the offset \(offset.text) does not fit the '*' before it")
     }
@@ -164,25 +201,25 @@ struct HexDumpReader {
     guard missing <= Self.longestRepetition else {
       throw CaptureError(line.number, line.column, "the '*' before this line stands for \(missing) bytes: too many")
     }
-    let run = HexDump.Run(stream: index, bytes: bytes, line: dump.runs[last].line)
-    dump.runs += [HexDump.Run](repeating: run, count: missing / bytes.count)
+    flush()
+    if missing > 0 { runs.append((last, missing / last.bytes.count)) }
     streams[index].count = distance
   }
 
   /// The offset after the last byte, which some tools print alone.
   private mutating func end(at offset: HexLine.Offset, _ line: HexLine) throws(CaptureError) {
-    guard let current, let last = streams[current].last else {
+    guard let current, streams[current].last != nil else {
       throw CaptureError(line.number, line.column, "'\(offset.text)' is an offset without bytes")
     }
     try repeatLine(upTo: offset, current, line)
     if streams[current].expects(offset) { return }
     // Words of two bytes pad an odd number of bytes with a zero.
     streams[current].count -= 1
-    guard streams[current].expects(offset), !dump.runs[last].bytes.isEmpty else {
+    guard streams[current].expects(offset), held?.bytes.isEmpty == false else {
       throw CaptureError(
         line.number, line.column,
         "the dump ends at \(offset.text), and \(streams[current].count + 1) bytes are here: is a line missing?")
     }
-    dump.runs[last].bytes.removeLast()
+    held?.bytes.removeLast()
   }
 }

@@ -10,7 +10,8 @@ struct HexLine: Equatable {
   }
 
   enum Content: Equatable {
-    case bytes([UInt8], at: Offset?)
+    /// `isWords` when they stand as words of two bytes, low byte first.
+    case bytes([UInt8], at: Offset?, isWords: Bool)
     /// A `*`.
     case squeezed
     /// An offset alone.
@@ -38,6 +39,8 @@ struct HexLineScanner {
 
   private let bytes: [UInt8]
   private let number: Int
+  /// How many bytes of the line stand before these; more than none where a long line goes on.
+  private let skippedColumns: Int
   private let offsetWidth: Int?
   private let isExpected: (HexLine.Offset) -> Bool
 
@@ -45,9 +48,11 @@ struct HexLineScanner {
   ///   - offsetWidth: how many digits the dump's offsets have, when it has any.
   ///   - isExpected: whether an offset is the expected one.
   init(
-    _ line: ArraySlice<UInt8>, number: Int, offsetWidth: Int?, isExpected: @escaping (HexLine.Offset) -> Bool
+    _ line: ArraySlice<UInt8>, number: Int, after skippedColumns: Int = 0, offsetWidth: Int?,
+    isExpected: @escaping (HexLine.Offset) -> Bool
   ) {
     self.offsetWidth = offsetWidth
+    self.skippedColumns = skippedColumns
     var bytes = Array(line)
     while let last = bytes.last, Self.isBlank(last) { bytes.removeLast() }
     self.bytes = bytes
@@ -69,12 +74,18 @@ struct HexLineScanner {
   /// The line's content; nil when it is empty or a comment.
   func scan() throws(CaptureError) -> HexLine? {
     var at = 0
+    if skippedColumns > 0 {
+      let more = try plainBytes(from: 0)
+      return HexLine(
+        number: number, column: skippedColumns + 1, indentation: 0, mark: "",
+        content: .bytes(more, at: nil, isWords: false))
+    }
     skipBlanks(&at)
     let indentation = at
     if at == bytes.count || ["#", "//", "```"].contains(where: { bytes[at...].starts(with: $0.utf8) }) { return nil }
     let mark = takeMark(&at)
-    guard let data = afterDeclaration(at) else { return nil }
-    at = data
+    guard let first = afterDeclaration(at) else { return nil }
+    at = first
     let start = at
     func line(_ content: HexLine.Content) -> HexLine {
       HexLine(number: number, column: start + 1, indentation: indentation, mark: mark, content: content)
@@ -82,10 +93,11 @@ struct HexLineScanner {
     if bytes[at...].elementsEqual([UInt8(ascii: "*")]) { return line(.squeezed) }
     guard let offset = takeOffset(&at) else {
       let bytes = try plainBytes(from: at)
-      return bytes.isEmpty ? nil : line(.bytes(bytes, at: nil))
+      return bytes.isEmpty ? nil : line(.bytes(bytes, at: nil, isWords: false))
     }
     if at == bytes.count { return line(.end(offset.value)) }
-    return line(.bytes(try dumpBytes(from: at, offset), at: offset.value))
+    let data = try dumpBytes(from: at, offset)
+    return line(.bytes(data.bytes, at: offset.value, isWords: data.isWords))
   }
 
   // MARK: Before the data
@@ -163,7 +175,9 @@ struct HexLineScanner {
   }
 
   /// Pairs, or words of two bytes, up to the column of text.
-  private func dumpBytes(from start: Int, _ offset: FoundOffset) throws(CaptureError) -> [UInt8] {
+  private func dumpBytes(
+    from start: Int, _ offset: FoundOffset
+  ) throws(CaptureError) -> (bytes: [UInt8], isWords: Bool) {
     var out: [UInt8] = []
     var isWords = offset.isOdd && !offset.hasColon
     var at = start
@@ -175,7 +189,7 @@ struct HexLineScanner {
       let bytes = try pairs(word)
       out += isWords && bytes.count == 2 ? bytes.reversed() : bytes
     }
-    return out
+    return (out, isWords)
   }
 
   /// Whether this many blanks after this many bytes separate the data from the column of text.
@@ -187,13 +201,14 @@ struct HexLineScanner {
     let shown = String(word.text.prefix(24))
     guard word.isHex else {
       throw CaptureError(
-        number, word.start + 1,
+        number, skippedColumns + word.start + 1,
         "'\(shown)' is not hex; a capture is raw bytes, a hex dump or a transcript")
     }
     var digits = Array(word.text.utf8)
     if word.isPrefixed, digits.count == 1 { digits.insert(UInt8(ascii: "0"), at: 0) }
     guard digits.count % 2 == 0 else {
-      throw CaptureError(number, word.start + 1, "'\(shown)' is not whole bytes: a byte is two hex digits")
+      throw CaptureError(
+        number, skippedColumns + word.start + 1, "'\(shown)' is not whole bytes: a byte is two hex digits")
     }
     return stride(from: 0, to: digits.count, by: 2).map { Self.value(digits[$0]) << 4 | Self.value(digits[$0 + 1]) }
   }
@@ -232,9 +247,9 @@ struct HexLineScanner {
     return Word(text: text, start: start, end: at, gap: gap, isPrefixed: isPrefixed)
   }
 
-  private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0C }
+  static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0C }
 
-  private static func isSeparator(_ byte: UInt8) -> Bool {
+  static func isSeparator(_ byte: UInt8) -> Bool {
     ",;:-{}[]()<>\"'".utf8.contains(byte)
   }
 

@@ -7,7 +7,11 @@
 /// ```
 ///
 /// Zero bytes between packets are padding and in no piece. A capture that begins with `40 40` and holds no packet at all
-/// is read as control messages: that is how they are quoted.
+/// is read as control messages: that is how they are quoted. So is one of at most ``longestSkip`` bytes; a quotation is
+/// never longer.
+///
+/// Invariant: only the bytes that may still become part of a piece are kept, at most a packet and ``longestSkip``, so a
+/// capture may have any size.
 public final class PacketCapture {
   /// A stretch of the capture.
   public struct Piece: Equatable, Sendable {
@@ -31,7 +35,7 @@ public final class PacketCapture {
 
     /// What it is.
     public var kind: Kind
-    /// Where it lies in the capture.
+    /// Where it lies in the capture, counted from its beginning.
     public var range: Range<Int>
 
     /// A piece.
@@ -41,8 +45,14 @@ public final class PacketCapture {
     }
   }
 
-  /// Everything that was appended.
-  public private(set) var bytes: [UInt8] = []
+  /// Bytes that belong to no packet are told in pieces of about this size at most.
+  public static let longestSkip = 1 << 20
+
+  /// What was appended last, from ``start`` on.
+  private var window: [UInt8] = []
+  /// Where the window begins in the capture.
+  private var start = 0
+  private var end: Int { start + window.count }
   private var scanner = PacketScanner()
   /// What was skipped since the last piece, told when it is known how far it goes.
   private var skip: (bytes: SkippedBytes, range: Range<Int>)?
@@ -52,10 +62,11 @@ public final class PacketCapture {
   /// An empty capture.
   public init() {}
 
-  /// Goes on with `more`; returns the pieces that are whole now.
+  /// Goes on with `more`; returns the pieces that are whole now. Their bytes are there until the next call.
   public func append(_ more: [UInt8]) -> [Piece] {
-    let base = bytes.count
-    bytes += more
+    forget()
+    let base = end
+    window += more
     var pieces: [Piece] = []
     var offset = 0
     while let found = scanner.next(in: more.span.bytes, at: &offset) {
@@ -65,6 +76,29 @@ public final class PacketCapture {
     return pieces
   }
 
+  /// The bytes of a piece that the last call returned.
+  public func bytes(of piece: Piece) -> ArraySlice<UInt8> {
+    window[piece.range.lowerBound - start..<piece.range.upperBound - start]
+  }
+
+  /// Drops what no piece can begin with any more.
+  private func forget() {
+    if mayBeMessages {
+      if window.count <= Self.longestSkip { return }
+      isBare = false
+    }
+    // The scanner may have stepped over bytes that it has not reported yet.
+    let undecided = end - scanner.heldCount - SkippedBytes.reportSize
+    let unneeded = min(skip?.range.lowerBound ?? .max, undecided) - start
+    // Moving the rest costs as much as it has bytes, so it waits until as many are dropped.
+    guard unneeded > window.count / 2 else { return }
+    window.removeFirst(unneeded)
+    start += unneeded
+  }
+
+  /// Whether this may be a quotation of control messages.
+  private var mayBeMessages: Bool { isBare && start == 0 && window.starts(with: [0x40, 0x40]) }
+
   private func piece(_ found: PacketScanner.Piece, endingAt position: Int) -> [Piece] {
     switch found {
     case .packet(let header, _): return whole(.packet(header), Int(header.length), position)
@@ -73,7 +107,9 @@ public final class PacketCapture {
     case .legacy(.input(let range)), .legacy(.carry(let range)): return whole(.legacy, range.count, position)
     case .skipped(let skipped):
       hold(skipped, endingAt: position)
-      return []
+      guard let skip, skip.range.count >= Self.longestSkip else { return [] }
+      isBare = false
+      return takeSkip()
     }
   }
 
@@ -99,9 +135,9 @@ public final class PacketCapture {
 
   /// The end of the capture: what was not whole.
   public func finish() -> [Piece] {
-    let held = bytes.count - scanner.heldCount..<bytes.count
+    let held = end - scanner.heldCount..<end
     let header = scanner.heldHeader
-    if header == nil, isBare, bytes.starts(with: [0x40, 0x40]) { return messages() }
+    if header == nil, mayBeMessages { return messages() }
     if header != nil { scanner.forget() }
     if let skipped = scanner.finish() {
       hold(skipped, endingAt: header == nil ? held.upperBound : held.lowerBound)
@@ -112,7 +148,7 @@ public final class PacketCapture {
   /// The whole capture as control messages.
   private func messages() -> [Piece] {
     var stream = ControlStream()
-    stream.append(bytes.span.bytes)
+    stream.append(window.span.bytes)
     var pieces: [Piece] = []
     var at = 0
     while let item = stream.next() {
@@ -126,7 +162,7 @@ public final class PacketCapture {
         pieces.append(Piece(.skipped(SkippedBytes(garbage)), at: start..<at))
       }
     }
-    if at < bytes.count { pieces.append(Piece(.skipped(SkippedBytes(bytes[at...])), at: at..<bytes.count)) }
+    if at < end { pieces.append(Piece(.skipped(SkippedBytes(window[at...])), at: at..<end)) }
     return pieces
   }
 }

@@ -1,4 +1,3 @@
-import AccessoryCore
 import AccessoryTransports
 
 extension CommandSpec {
@@ -12,6 +11,8 @@ extension CommandSpec {
       or RX before lines whose direction is known; the lines of --transcript. Try:
 
         echo ff550200ee10 ff5a000940014000 1d | easim decode -
+
+      FILE may have any size, and a pipe is decoded while it is read.
 
       The exit code is 0 when every byte is part of a whole packet, 1 when not, and 2 when FILE is not a capture.
       """,
@@ -35,44 +36,5 @@ private struct DecodeOptions: CommandOptions {
 }
 
 private func runDecode(_ options: DecodeOptions, _ console: Console) throws -> ExitCode {
-  let path = options.path
-  let input = try InputFile.read(path)
-  let name = path == "-" ? "stdin" : path
-  let capture: DecodedCapture
-  do {
-    capture = try DecodedCapture(input, as: options.form)
-  } catch {
-    console.err("easim decode: \(name):\(error)")
-    return .usage
-  }
-  let isVerbose = options.isVerbose
-  for entry in capture.entries {
-    if console.isJSON {
-      console.out(entry.json(isVerbose: isVerbose))
-    } else {
-      console.out(entry.line)
-      if isVerbose { for line in entry.details { console.out(line) } }
-    }
-  }
-  if let first = capture.foreignLines.first {
-    let count = capture.foreignLines.count
-    console.err(
-      "easim: \(count.counted("line is", "lines are")) not part of a transcript and skipped; the first is "
-        + "\(name):\(first)")
-  }
-  return finish(capture, console)
-}
-
-private func finish(_ capture: DecodedCapture, _ console: Console) -> ExitCode {
-  if console.isJSON {
-    var object = JSONObject()
-    object.add("v", 1)
-    object.add("event", "result")
-    object.add("passed", capture.isSound)
-    object.add("text", capture.summary)
-    console.out(object.text)
-  } else {
-    console.err("easim: \(capture.form.rawValue): \(capture.entries.isEmpty ? "nothing to decode" : capture.summary)")
-  }
-  return capture.isSound ? .done : .checkFailed
+  try CaptureTeller(console, isVerbose: options.isVerbose, as: options.form).tell(options.path)
 }

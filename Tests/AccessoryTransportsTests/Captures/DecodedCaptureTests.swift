@@ -101,7 +101,7 @@ import Testing
     #expect(capture.form == .transcript)
     #expect(capture.entries.map(\.event) == [.detection, .packet, .spoiled, .skipped, .note])
     #expect(capture.entries.map(\.line) == lines[1...4] + ["0.250000 A closed"])
-    #expect(capture.foreignLines == [1])
+    #expect(capture.foreignLineCount == 1)
     #expect(!capture.isSound)
     #expect(capture.summary == "2 packets, 1 of them spoiled, 3 bytes skipped")
     #expect(
@@ -118,7 +118,7 @@ import Testing
     transcript.record(received.span.bytes, from: .device, at: .origin + .milliseconds(1))
     transcript.note("A closed", at: .origin + .seconds(61))
     let capture = try DecodedCapture(Self.text(written))
-    #expect(capture.foreignLines == [])
+    #expect(capture.foreignLineCount == 0)
     #expect(capture.entries.map(\.line) == written)
     #expect(written.count == 7)
   }
@@ -131,6 +131,74 @@ import Testing
     } throws: { error in
       "\(error)" == "3:1: no line of a transcript, such as '0.000213 D ACK seq=1 ack=0', nor is any other line"
     }
+  }
+
+  /// What a decoder tells when a capture comes in parts of `size` bytes.
+  private static func streamed(_ input: [UInt8], by size: Int, as form: CaptureForm? = nil) throws -> [CaptureEntry] {
+    let decoder = CaptureDecoder(as: form)
+    var entries: [CaptureEntry] = []
+    for start in stride(from: 0, to: input.count, by: size) {
+      try decoder.append(Array(input[start..<min(start + size, input.count)])) { entries.append($0) }
+    }
+    try decoder.finish { entries.append($0) }
+    return entries
+  }
+
+  /// A dump as hexdump prints it: words, low byte first, the odd end filled up.
+  private static let words = [
+    "0000000 55ff 0002 10ee 5aff 1000 4140 0101 4014", "0000010 0040 1d06 5d00", "0000016",
+  ]
+
+  @Test(arguments: [1, 2, 3, 7, 64, 1_000_000]) func aCaptureIsToldAlikeHoweverItComes(size: Int) throws {
+    let raw = try Self.raw(Self.vectors)
+    var garbled = raw + [1, 2, 3] + raw.dropLast(2)
+    garbled[20] ^= 1
+    let marked = zip(["A", "A", "D", "D", "D"], Self.vectors).map { "\($0): \($1)" }
+    let inputs = [
+      raw, garbled, [], [0, 0, 9], try Self.raw(["40400006aa00", "404000061d00", "4040"]), Self.text(Self.vectors),
+      Self.text(marked), Self.text(Self.words), Self.text(["", "note", "0.000213 D ACK seq=1 ack=0", "more"]),
+    ]
+    for input in inputs {
+      #expect(try Self.streamed(input, by: size, as: CaptureForm(of: input)) == DecodedCapture(input).entries)
+    }
+  }
+
+  @Test func theFirstPacketIsToldAsSoonAsItIsWhole() throws {
+    for input in [try Self.raw(Self.vectors), Self.text(Self.vectors + [""])] {
+      let decoder = CaptureDecoder()
+      var told: [String] = []
+      let first = input[0] == 0xFF ? 6 : 13
+      try decoder.append(Array(input[..<first])) { told.append($0.line) }
+      #expect(told == [Self.lines[0]])
+    }
+  }
+
+  @Test func aLineOfAnyLengthIsRead() throws {
+    let hex = Self.vectors.joined()
+    for separator in ["", " "] {
+      let line = [String](repeating: hex, count: 2_000).joined(separator: separator)
+      let capture = try DecodedCapture(Array(line.utf8))
+      #expect(capture.summary == "8000 packets")
+      #expect(capture.entries.last?.place == .offset(2_000 * hex.utf8.count / 2 - 27))
+    }
+    let spoiled = String(repeating: hex, count: 2_000) + " no"
+    #expect {
+      try DecodedCapture(Array(spoiled.utf8))
+    } throws: { error in "\(error)".hasPrefix("1:\(2_000 * hex.utf8.count + 2): 'no' is not hex") }
+  }
+
+  @Test func garbageOfAnyLengthIsToldInPieces() {
+    let capture = PacketCapture()
+    var lengths: [Int] = []
+    for _ in 0..<100 {
+      for piece in capture.append([UInt8](repeating: 7, count: 50_000)) {
+        lengths.append(piece.range.count)
+        #expect(capture.bytes(of: piece).count == piece.range.count)
+      }
+    }
+    lengths += capture.finish().map(\.range.count)
+    #expect(lengths.reduce(0, +) == 5_000_000)
+    #expect(lengths.count == 5 && lengths.allSatisfy { $0 < PacketCapture.longestSkip + 5_000 })
   }
 
   @Test func nothingIsNotSound() throws {

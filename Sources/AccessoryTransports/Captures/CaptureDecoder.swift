@@ -1,0 +1,153 @@
+import AccessoryCore
+import IAP2
+
+/// Tells a capture of any size packet by packet, as its bytes come: what `easim decode` prints.
+///
+/// ```swift
+/// let decoder = CaptureDecoder()
+/// while let bytes = read() { try decoder.append(bytes) { print($0.line) } }
+/// try decoder.finish { print($0.line) }
+/// ```
+///
+/// Invariant: what is held is bounded, whatever comes: a packet, and ``PacketCapture/longestSkip`` for each direction, a
+/// line, and the bytes by which the form is told.
+public final class CaptureDecoder {
+  /// How the capture is written down; nil until that is known.
+  public private(set) var form: CaptureForm?
+  /// What was told so far.
+  public private(set) var summary = CaptureSummary()
+  /// The first line of a transcript that is none, from 1, and how many there are: passed over.
+  public private(set) var foreignLines: (first: Int, count: Int)?
+
+  private var undecided: [UInt8] = []
+  private var cutter = LineCutter()
+  private var dump = HexDumpReader()
+  private var captures: [PacketCapture] = []
+  // The sessions are the link's, so one narrator hears both directions.
+  private var narrator = PacketNarrator()
+
+  /// A decoder; in which form the capture is, is found out when it is not said.
+  public init(as form: CaptureForm? = nil) {
+    self.form = form
+  }
+
+  /// Goes on with `bytes`, and tells what is whole now.
+  ///
+  /// - Throws: ``CaptureError`` when it is a text that is neither hex nor a transcript. What stands before that place has
+  ///   been told.
+  public func append(_ bytes: [UInt8], _ tell: (CaptureEntry) -> Void) throws(CaptureError) {
+    if form == nil {
+      undecided += bytes
+      form = CaptureForm.form(of: undecided, isEnd: false)
+      guard let form else { return }
+      let all = undecided
+      undecided = []
+      return try decode(all, as: form, tell)
+    }
+    if let form { try decode(bytes, as: form, tell) }
+  }
+
+  /// The end of the capture: tells what was not whole.
+  public func finish(_ tell: (CaptureEntry) -> Void) throws(CaptureError) {
+    let form = form ?? CaptureForm(of: undecided)
+    self.form = form
+    try decode(undecided, as: form, tell)
+    undecided = []
+    switch form {
+    case .raw: break
+    case .hex:
+      do { try cutter.finish { line throws(CaptureError) in try dump.read(line) } } catch {
+        tellRuns(isEnd: true, tell)
+        throw error
+      }
+      tellRuns(isEnd: true, tell)
+    case .transcript:
+      cutter.finish { retell($0, tell) }
+      if summary.entries == 0, let first = foreignLines?.first {
+        throw CaptureError(
+          first, 1, "no line of a transcript, such as '0.000213 D ACK seq=1 ack=0', nor is any other line")
+      }
+    }
+    for (stream, capture) in captures.enumerated() { self.tell(capture.finish(), of: capture, stream, tell) }
+  }
+
+  private func decode(_ bytes: [UInt8], as form: CaptureForm, _ tell: (CaptureEntry) -> Void) throws(CaptureError) {
+    switch form {
+    case .raw:
+      if captures.isEmpty { captures = [PacketCapture()] }
+      self.tell(captures[0].append(bytes), of: captures[0], 0, tell)
+    case .hex:
+      do { try cutter.take(bytes) { line throws(CaptureError) in try dump.read(line) } } catch {
+        tellRuns(isEnd: true, tell)
+        throw error
+      }
+      tellRuns(isEnd: false, tell)
+    case .transcript: cutter.take(bytes) { retell($0, tell) }
+    }
+  }
+
+  // MARK: Bytes
+
+  private func tellRuns(isEnd: Bool, _ tell: (CaptureEntry) -> Void) {
+    for (run, times) in dump.takeRuns(isEnd: isEnd) {
+      while captures.count <= run.stream { captures.append(PacketCapture()) }
+      let capture = captures[run.stream]
+      for _ in 0..<times { self.tell(capture.append(run.bytes), of: capture, run.stream, tell) }
+    }
+  }
+
+  private func tell(
+    _ pieces: [PacketCapture.Piece], of capture: PacketCapture, _ stream: Int, _ tell: (CaptureEntry) -> Void
+  ) {
+    let name = form == .hex ? dump.names[stream] : ""
+    for piece in pieces { pass(CaptureEntry(piece, of: capture, from: name, &narrator), tell) }
+  }
+
+  private func pass(_ entry: CaptureEntry, _ tell: (CaptureEntry) -> Void) {
+    summary.add(entry)
+    tell(entry)
+  }
+
+  // MARK: Transcripts
+
+  private func retell(_ line: LineCutter.Line, _ tell: (CaptureEntry) -> Void) {
+    // The rest of a line that is too long to be one of a transcript, or to be shown.
+    if line.offset > 0 { return }
+    if let found = TranscriptLine(line.bytes) {
+      pass(CaptureEntry(found, number: line.number), tell)
+    } else if line.bytes.contains(where: { $0 > 0x20 }) {
+      foreignLines = (foreignLines?.first ?? line.number, (foreignLines?.count ?? 0) + 1)
+    }
+  }
+}
+
+/// What is in a capture, counted.
+public struct CaptureSummary: Equatable, Sendable {
+  /// How many entries there are.
+  public private(set) var entries = 0
+  private var counts: [CaptureEntry.Event: Int] = [:]
+  private var unsound = 0
+  private var skipped = 0
+
+  /// Whether every byte is part of a whole packet, and there is one.
+  public var isSound: Bool { entries > 0 && unsound == 0 }
+
+  mutating func add(_ entry: CaptureEntry) {
+    entries += 1
+    counts[entry.event, default: 0] += 1
+    if !entry.event.isSound { unsound += 1 }
+    skipped += entry.skippedCount
+  }
+
+  /// "12 packets, 1 of them spoiled, 3 bytes skipped".
+  public var text: String {
+    func count(_ event: CaptureEntry.Event) -> Int { counts[event] ?? 0 }
+    let packets = count(.packet) + count(.spoiled)
+    var parts = [packets.counted("packet")]
+    if count(.spoiled) > 0 { parts.append("\(count(.spoiled)) of them spoiled") }
+    if count(.message) > 0 { parts.append("\(count(.message)) messages without a packet") }
+    if count(.unfinished) > 0 { parts.append("\(count(.unfinished)) unfinished") }
+    if skipped > 0 { parts.append("\(skipped.counted("byte")) skipped") }
+    return parts.joined(separator: ", ")
+  }
+}
