@@ -235,4 +235,21 @@ import Testing
     #expect(faults.count == 3)
     try accessory.interrupt()
   }
+
+  @Test func aReportThatCannotBeWrittenLeavesTheOldOne() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    place.write("the report before", to: "r.html")
+    // Less than a report has; a file that grows beyond it is refused as on a full disk.
+    let burst = try Program(
+      path: "/bin/bash",
+      [
+        "-c",
+        "ulimit -f 1; \(BuiltProducts.easim) burst \(accessory.address) --count 3 --report \(place.file("r.html"))",
+      ]
+    ).wait()
+    #expect(burst.ending == .exit(2), "\(burst.err)")
+    #expect(burst.err.contains("--report \(place.file("r.html")): File too large"), "\(burst.err)")
+    #expect(try text("r.html") == "the report before")
+    #expect(place.names.filter { $0.hasPrefix(".") } == [])
+  }
 }

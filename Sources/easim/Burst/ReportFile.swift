@@ -1,10 +1,10 @@
 import AccessoryLoad
-import Glibc
+import AccessoryTransports
 
 /// A file that a report is written to, in the form that its name asks for.
 ///
-/// It is opened before the run, so that an hour of measuring does not end with a folder that does not exist; what was
-/// in it stays until there is something to write.
+/// Whether it can be written is examined before the run, so that an hour of measuring does not end with a folder that does
+/// not exist. It is then written whole or not at all.
 final class ReportFile {
   private enum Form: String, CaseIterable {
     case json
@@ -14,7 +14,7 @@ final class ReportFile {
   }
 
   private let form: Form
-  private let descriptor: Int32
+  private let file: WholeFile
   private let name: String
 
   init(_ path: String) throws {
@@ -24,10 +24,8 @@ final class ReportFile {
     }
     self.form = form
     name = "--report \(path)"
-    descriptor = try PatientFile.open(path, O_WRONLY | O_CREAT, named: name)
+    file = try PatientFile.whole(path, named: name)
   }
-
-  deinit { close(descriptor) }
 
   func write(_ report: BurstReport, _ comparison: BaselineComparison?, _ console: Console) {
     let text =
@@ -38,10 +36,6 @@ final class ReportFile {
       // In microseconds, as those who plot these files expect.
       case .hgrm: report.latency.percentileText(unit: 1_000)
       }
-    let reason = PatientFile.write { [descriptor] in
-      ftruncate(descriptor, 0)
-      return Outlet.write(Array(text.utf8), to: descriptor)
-    }
-    if let reason { console.lose(name, reason) }
+    if let reason = PatientFile.write(Array(text.utf8), to: file) { console.lose(name, reason) }
   }
 }

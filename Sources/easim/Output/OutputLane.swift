@@ -163,29 +163,7 @@ final class Outlet: Sendable {
   /// Writes everything, however long it blocks. After the first failure nothing more is written: a file with a gap would
   /// be misleading.
   fileprivate func write(_ bytes: [UInt8]) {
-    guard !isOver, let code = Self.write(bytes, to: descriptor) else { return }
+    guard !isOver, let code = FileWriting.write(bytes, to: descriptor) else { return }
     if !isEnded.exchange(true, ordering: .acquiringAndReleasing) { failed(self, code) }
-  }
-
-  /// Writes everything; the error number if that fails.
-  static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count >= 0 {
-        rest = rest.dropFirst(count)
-        continue
-      }
-      let code = errno
-      switch code {
-      case EINTR: break
-      // Another program made this terminal or pipe non-blocking.
-      case EAGAIN:
-        var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        poll(&waiting, 1, -1)
-      default: return code
-      }
-    }
-    return nil
   }
 }

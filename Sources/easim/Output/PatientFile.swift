@@ -19,22 +19,34 @@ enum PatientFile {
 
   /// Opens a file with close-on-exec.
   static func open(_ path: String, _ flags: Int32, named name: String) throws -> Int32 {
+    try opened(path, forReading: flags & O_ACCMODE == O_RDONLY, named: name, late: { _ = close($0) }) {
+      let descriptor = Glibc.open(path, flags | O_CLOEXEC, 0o644)
+      return descriptor >= 0 ? .success(descriptor) : .failure(SystemError("open \(path)", code: errno))
+    }
+  }
+
+  /// Makes sure that a file can be written later, whole.
+  static func whole(_ path: String, named name: String) throws -> WholeFile {
+    try opened(path, forReading: false, named: name, late: { _ in }) {
+      Result { () throws(SystemError) in try WholeFile(path) }
+    }
+  }
+
+  private static func opened<Opened: Sendable>(
+    _ path: String, forReading: Bool, named name: String,
+    late: @escaping @Sendable (Opened) -> Void, _ work: @escaping @Sendable () -> Result<Opened, SystemError>
+  ) throws -> Opened {
     let began = ContinuousClock.now
     let ending = perform(
-      atMost: left.withLock { $0 },
-      late: { _ = close($0.descriptor) },
-      {
-        let descriptor = Glibc.open(path, flags | O_CLOEXEC, 0o644)
-        return (descriptor: descriptor, code: errno)
-      })
+      atMost: left.withLock { $0 }, late: { if case .success(let opened) = $0 { late(opened) } }, work)
     left.withLock { $0 = max(.zero, $0 - (ContinuousClock.now - began)) }
     switch ending {
-    case .done(let opened) where opened.descriptor >= 0: return opened.descriptor
-    case .done(let opened): throw UsageError("\(name): \(String(cString: strerror(opened.code)))")
+    case .done(.success(let opened)): return opened
+    case .done(.failure(let error)): throw UsageError("\(name): \(error.reason)")
     case .stopped:
       throw AccessoryTarget.Refusal(code: .checkFailed, message: "\(name): stopped before it could be opened")
     case .timeIsOver:
-      let other = flags & O_ACCMODE == O_RDONLY ? "writing" : "reading"
+      let other = forReading ? "writing" : "reading"
       let reason = isPipe(path) ? "nobody opened it for \(other)" : "it could not be opened"
       throw UsageError("\(name): \(reason) within \(limit.components.seconds) s")
     }
@@ -43,6 +55,14 @@ enum PatientFile {
   private static func isPipe(_ path: String) -> Bool {
     var status = stat()
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
+  }
+
+  /// Writes a whole file, and returns the error as text. After an error the file is what it was before.
+  static func write(_ bytes: [UInt8], to file: WholeFile) -> String? {
+    write {
+      do throws(SystemError) { try file.write(bytes) } catch { return error.code }
+      return nil
+    }
   }
 
   /// Calls `write`, which returns an error number or nil, and returns the error as text.

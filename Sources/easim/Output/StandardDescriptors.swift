@@ -11,5 +11,7 @@ enum StandardDescriptors {
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
       _ = open("/dev/null", O_WRONLY)
     }
+    // Writing more than `ulimit -f` allows is an error like that of a full disk, and not the end of this process.
+    signal(SIGXFSZ, SIG_IGN)
   }
 }

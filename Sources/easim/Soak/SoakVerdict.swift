@@ -2,7 +2,6 @@ import AccessoryCore
 import AccessorySessions
 import AccessoryTransports
 import AccessoryWorlds
-import Glibc
 
 /// The result of a run of `easim soak`, as text and as JSON.
 struct SoakVerdict {
@@ -88,15 +87,14 @@ struct SoakVerdict {
   private func save(_ world: SoakShrunk, _ console: Console) -> String? {
     guard let folder = options.folder else { return nil }
     let path = "\(folder)/soak-\(world.original.seed).json5"
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else {
-      console.err("easim: \(path): \(String(cString: strerror(errno)))")
+    let file: WholeFile
+    do { file = try WholeFile(path) } catch {
+      console.err("easim: \(path): \(error.reason)")
       return nil
     }
-    defer { close(descriptor) }
-    let bytes = Array(world.fileText.utf8)
-    if let reason = PatientFile.write({ Outlet.write(bytes, to: descriptor) }) { console.lose(path, reason) }
-    return path
+    guard let reason = PatientFile.write(Array(world.fileText.utf8), to: file) else { return path }
+    console.lose(path, reason)
+    return nil
   }
 
   // MARK: JSON

@@ -1,0 +1,181 @@
+import Glibc
+
+/// A file that is written whole or not at all: whoever opens it finds what was there before, or all of what is there now,
+/// whatever dies in between.
+///
+/// ```swift
+/// let report = try WholeFile("report.json")    // fails now if it could not be written later
+/// …
+/// try report.write(bytes)
+/// ```
+///
+/// The bytes go to a temporary file in the same folder, which takes the place of the file once they are on the disk. The
+/// mode and, where the system permits, the owner of an existing file are kept; a link is followed, and stays. What cannot
+/// be replaced is written directly: `-` (stdout), pipes, and the descriptors and devices in /dev and /proc.
+public final class WholeFile: Sendable {
+  private enum Place {
+    /// A file that gets replaced; `folder` and `path` are free of links.
+    case file(folder: String, path: String)
+    case descriptor(Int32, isOurs: Bool)
+  }
+
+  private let place: Place
+
+  /// Makes sure that a file can be written, and changes nothing. Blocks as long as a pipe has no reader.
+  ///
+  /// - Throws: what the system says: that the folder is not there, or may not be written, or the file may not.
+  public init(_ path: String) throws(SystemError) {
+    if path == "-" {
+      place = .descriptor(STDOUT_FILENO, isOurs: false)
+      return
+    }
+    guard let target = try Self.target(of: path) else {
+      let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
+      guard descriptor >= 0 else { throw .last("write \(path)") }
+      place = .descriptor(descriptor, isOurs: true)
+      return
+    }
+    if faccessat(AT_FDCWD, target, W_OK, AT_EACCESS) != 0, errno != ENOENT { throw .last("write \(path)") }
+    var folder = target
+    while let last = folder.popLast(), last != "/" {}
+    if folder.isEmpty { folder = target.hasPrefix("/") ? "/" : "." }
+    place = .file(folder: folder, path: target)
+    // The folder may be full, or not writable: better known now than after an hour.
+    let trial = try Self.temporary(in: folder, for: path)
+    close(trial.descriptor)
+    unlink(trial.path)
+  }
+
+  deinit {
+    if case .descriptor(let number, isOurs: true) = place { close(number) }
+  }
+
+  /// Writes the file. After an error it is what it was before, and no temporary file is left; what was written directly may
+  /// have been written in part.
+  public func write(_ bytes: [UInt8]) throws(SystemError) {
+    switch place {
+    case .descriptor(let number, _): try Self.write(bytes, to: number, "write")
+    case .file(let folder, let path): try Self.replace(path, in: folder, with: bytes)
+    }
+  }
+
+  private static func replace(_ path: String, in folder: String, with bytes: [UInt8]) throws(SystemError) {
+    let new = try temporary(in: folder, for: path)
+    do throws(SystemError) {
+      defer { close(new.descriptor) }
+      try write(bytes, to: new.descriptor, "write \(path)")
+      var status = stat()
+      if stat(path, &status) == 0 {
+        // Only root may give a file away, and a file that belongs to its writer is no loss.
+        _ = fchown(new.descriptor, status.st_uid, status.st_gid)
+        guard fchmod(new.descriptor, status.st_mode & 0o7777) == 0 else { throw SystemError.last("write \(path)") }
+      }
+      try synchronize(new.descriptor, path)
+      guard rename(new.path, path) == 0 else { throw SystemError.last("replace \(path)") }
+    } catch {
+      unlink(new.path)
+      throw error
+    }
+    // Until the folder is on the disk too, a crash of the system may bring the old file back, which is whole as well.
+    let opened = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    if opened >= 0 {
+      defer { close(opened) }
+      try synchronize(opened, path)
+    }
+  }
+
+  // MARK: Where
+
+  /// The file that a path leads to, free of links; nil for what is written directly.
+  private static func target(of path: String) throws(SystemError) -> String? {
+    if ["/dev/fd/", "/dev/std", "/proc/"].contains(where: path.hasPrefix) { return nil }
+    var (status, next) = (stat(), path)
+    // Opened for its name alone, so that the system's own rules on links in shared folders hold.
+    let found = open(path, forNameAlone | O_CLOEXEC)
+    if found >= 0 {
+      defer { close(found) }
+      guard fstat(found, &status) == 0 else { throw .last("write \(path)") }
+      switch status.st_mode & S_IFMT {
+      case S_IFREG: break
+      case S_IFDIR: throw SystemError("write \(path)", code: EISDIR)
+      default: return nil
+      }
+      guard let real = realpath(path, nil) else { throw .last("write \(path)") }
+      defer { free(real) }
+      return String(cString: real)
+    }
+    guard errno == ENOENT else { throw .last("write \(path)") }
+    // Nothing is there, or a link to what is not there yet.
+    for _ in 0..<40 {
+      guard let link = destination(of: next) else { return next }
+      var folder = next
+      while let last = folder.last, last != "/" { folder.removeLast() }
+      next = link.hasPrefix("/") ? link : folder + link
+    }
+    throw SystemError("write \(path)", code: ELOOP)
+  }
+
+  /// O_PATH, which the C library declares only with _GNU_SOURCE.
+  private static let forNameAlone: Int32 = 0o10_000_000
+
+  private static func destination(of link: String) -> String? {
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlink(link, &buffer, buffer.count)
+    return count > 0 ? String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
+  }
+
+  private static func temporary(
+    in folder: String, for path: String
+  ) throws(SystemError) -> (descriptor: Int32, path: String) {
+    // One that a killed process left behind is stepped over.
+    for number in 0..<1_000 {
+      let name = "\(folder)/.easim-\(getpid())-\(number).tmp"
+      let descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o644)
+      if descriptor >= 0 { return (descriptor, name) }
+      if errno != EEXIST { throw .last("write \(path)") }
+    }
+    throw SystemError("write \(path)", code: EEXIST)
+  }
+
+  // MARK: Writing
+
+  private static func write(_ bytes: [UInt8], to descriptor: Int32, _ action: String) throws(SystemError) {
+    if let code = FileWriting.write(bytes, to: descriptor) { throw SystemError(action, code: code) }
+  }
+
+  private static func synchronize(_ descriptor: Int32, _ path: String) throws(SystemError) {
+    while fsync(descriptor) != 0 {
+      switch errno {
+      case EINTR: continue
+      // A file system that knows no such thing.
+      case EINVAL, EROFS, ENOTSUP: return
+      default: throw .last("write \(path)")
+      }
+    }
+  }
+}
+
+/// Writes to descriptors, whatever is in the way.
+public enum FileWriting {
+  /// Writes everything, however long it blocks; the error number if that fails.
+  public static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if count >= 0 {
+        rest = rest.dropFirst(count)
+        continue
+      }
+      let code = errno
+      switch code {
+      case EINTR: break
+      // Another program made this terminal or pipe non-blocking.
+      case EAGAIN:
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        poll(&waiting, 1, -1)
+      default: return code
+      }
+    }
+    return nil
+  }
+}
