@@ -14,6 +14,8 @@
 /// print(address)   // tcp:[::1]:7000
 /// ```
 ///
+/// A '#' or '/' in a serial number on a bench is written `%23` or `%2F`, and a '%' before one of these codes `%25`.
+///
 /// ``description`` writes what ``init(parsing:)`` reads back to the same value.
 public enum Address: Hashable, Sendable {
   /// Accessories on a bench: the default directory when nil, every accessory when no serial is given.
@@ -102,8 +104,8 @@ extension Address: CustomStringConvertible {
   /// The address as it is written.
   public var description: String {
     switch self {
-    case .bench(let directory?, let serial): "bench:\(directory)#\(serial ?? "")"
-    case .bench(nil, let serial): "bench:\(serial ?? "")"
+    case .bench(let directory?, let serial): "bench:\(directory)#\(BenchSerial.escaped(serial ?? ""))"
+    case .bench(nil, let serial): "bench:\(BenchSerial.escaped(serial ?? ""))"
     case .unix(let path): "unix:\(path)"
     case .tcp(let host, let port): "tcp:\(Self.bracketed(host)):\(port)"
     case .pty(let path): "pty:\(path)"

@@ -91,10 +91,10 @@ extension AddressParser {
     if let hash = rest.lastIndex(of: "#") {
       let serial = rest[rest.index(after: hash)...]
       let directory = try path(rest[..<hash], kind: "bench", form: "bench:DIR#\(serial.isEmpty ? "SERIAL" : serial)")
-      return .bench(directory: directory, serial: serial.isEmpty ? nil : String(serial))
+      return .bench(directory: directory, serial: serial.isEmpty ? nil : BenchSerial.unescaped(serial))
     }
     if rest.contains("/") { throw error(rest, "'\(rest)' is a directory without a '#' after it", "bench:\(rest)#") }
-    return .bench(directory: nil, serial: rest.isEmpty ? nil : String(rest))
+    return .bench(directory: nil, serial: rest.isEmpty ? nil : BenchSerial.unescaped(rest))
   }
 
   private func unix(_ rest: Substring) throws(AddressError) -> Address {
@@ -184,5 +184,42 @@ extension AddressParser {
   /// A number of decimal digits and nothing else: no sign, no space.
   static func number(_ digits: Substring) -> Int? {
     digits.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 } ? Int(digits) : nil
+  }
+}
+
+/// Serial numbers in addresses of a bench, where '#' ends a directory and '/' stands in directories only.
+enum BenchSerial {
+  private static let codes: [(code: String, character: Character)] = [
+    ("%23", "#"), ("%2F", "/"), ("%2f", "/"), ("%25", "%"),
+  ]
+
+  /// The serial number as an address has it.
+  static func escaped(_ serial: String) -> String {
+    var text = ""
+    for index in serial.indices {
+      switch serial[index] {
+      case "#": text += "%23"
+      case "/": text += "%2F"
+      case "%" where code(at: serial[index...]) != nil: text += "%25"
+      case let other: text.append(other)
+      }
+    }
+    return text
+  }
+
+  /// The serial number that an address has; a '%' without one of the codes is itself.
+  static func unescaped(_ text: Substring) -> String {
+    var serial = ""
+    var rest = text
+    while let first = rest.first {
+      let found = code(at: rest)
+      serial.append(found?.character ?? first)
+      rest = rest.dropFirst(found?.code.count ?? 1)
+    }
+    return serial
+  }
+
+  private static func code(at text: Substring) -> (code: String, character: Character)? {
+    codes.first { text.hasPrefix($0.code) }
   }
 }

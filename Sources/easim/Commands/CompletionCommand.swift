@@ -31,12 +31,11 @@ extension CommandSpec {
     for name in names { console.out(name, ending: "\0") }
   }
 
-  /// The prefixes of all kinds of addresses, and the addresses on the bench that can be parsed again: a serial number
-  /// with a '#' would be read as a bench's folder.
+  /// The prefixes of all kinds of addresses, and the addresses on the bench.
   private static func addresses() -> [String] {
     let found = (try? BenchDirectory.standard().look().accessories) ?? []
     return Address.Kind.allCases.map { "\($0.rawValue):" }
-      + found.map(\.address).filter { (try? Address(parsing: "\($0)")) == $0 }.map(\.description)
+      + found.map(\.address.description)
   }
 }
 
