@@ -91,7 +91,7 @@ final class DeviceAttachment: ConnectionOwner {
       withdraw()
     case .certificateReceived(let bytes): handleCertificate(bytes)
     case .responseReceived(let response): handleResponse(response)
-    case .authenticationSucceeded: tell(.authentication("succeeded"))
+    case .authenticationSucceeded: tell(.authentication(.succeeded))
     case .authenticationFailed: withdraw()
     case .identified(let judged): handleIdentification(judged)
     case .identificationUpdated(let identification): identified = .init(identification)
@@ -125,7 +125,7 @@ final class DeviceAttachment: ConnectionOwner {
       challenge = try authenticator.challenge(for: bytes)
       connection.perform { $0.challenge(self.challenge, now: $1) }
     } catch {
-      tell(.authentication("refused: \(error)"))
+      tell(.authentication(.refused(.certificate("\(error)"))))
       connection.perform { $0.concludeAuthentication(accepted: false, now: $1) }
     }
   }
@@ -133,13 +133,13 @@ final class DeviceAttachment: ConnectionOwner {
   private func handleResponse(_ response: [UInt8]) {
     switch device.authenticator.judge(response: response, to: challenge, certificate: certificate) {
     case .accepted where refusesSignatures:
-      tell(.authentication("refused: the signature is valid, and refused on purpose"))
+      tell(.authentication(.refused(.onPurpose)))
       connection.perform { $0.concludeAuthentication(accepted: false, now: $1) }
     case .accepted(let warnings):
       for warning in warnings { tell(.warning(warning)) }
       connection.perform { $0.concludeAuthentication(accepted: true, now: $1) }
     case .refused(let reason):
-      tell(.authentication("refused: \(reason)"))
+      tell(.authentication(.refused(.signature("\(reason)"))))
       connection.perform { $0.concludeAuthentication(accepted: false, now: $1) }
     }
   }

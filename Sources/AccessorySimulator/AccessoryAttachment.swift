@@ -98,9 +98,9 @@ final class AccessoryAttachment: ConnectionOwner {
     case .challenged(let challenge): answerChallenge(challenge)
     case .authenticationSucceeded:
       isAuthenticated = true
-      tell(.authentication("accepted by the device"))
+      tell(.authentication(.accepted))
       noteProgress()
-    case .authenticationFailed: tell(.authentication("refused by the device"))
+    case .authenticationFailed: tell(.authentication(.refusedByDevice))
     case .identificationRequested: identifyLate()
     case .identificationAccepted:
       isIdentified = true
@@ -146,7 +146,7 @@ final class AccessoryAttachment: ConnectionOwner {
   private func answerAuthentication(_ answer: @escaping (inout AccessoryPeer) -> Void) {
     guard answersAuthentication else {
       // A device that authenticates first will get no further than this.
-      tell(.authentication("left unanswered"))
+      tell(.authentication(.unanswered))
       hear(.deviceIsDone)
       return
     }
@@ -154,7 +154,7 @@ final class AccessoryAttachment: ConnectionOwner {
       return connection.perform { peer, _ in answer(&peer) }
     }
     switch quirk.answer {
-    case .never: tell(.authentication("left unanswered"))
+    case .never: tell(.authentication(.unanswered))
     case .slow: later(quirk.delay) { $0.connection.perform { peer, _ in answer(&peer) } }
     case .refuse, .wrong: connection.perform { peer, _ in answer(&peer) }
     }

@@ -31,9 +31,9 @@ extension TimelineEvent {
     case .link(let isUp, let text):
       object.add("up", isUp)
       object.add("text", text)
-    case .identification(let text), .authentication(let text), .alert(let text), .fault(let text), .warning(let text),
-      .note(let text):
+    case .identification(let text), .alert(let text), .fault(let text), .warning(let text), .note(let text):
       object.add("text", text)
+    case .authentication(let step): object.add("text", step.description)
     case .connect, .disconnect: break
     case .sessionOpen(let id, let name):
       object.add("session", id)

@@ -58,7 +58,7 @@ public struct TimelineEvent: Equatable, Sendable {
     /// A step of identification.
     case identification(String)
     /// A step of authentication.
-    case authentication(String)
+    case authentication(Authentication)
     /// Published to apps.
     case connect
     /// Withdrawn from apps.
@@ -77,6 +77,42 @@ public struct TimelineEvent: Equatable, Sendable {
     case note(String)
     /// Something that was expected came out so.
     case result(passed: Bool, String)
+  }
+
+  /// How authentication went on. The description is for people, and for `--json`.
+  public enum Authentication: Equatable, Sendable, CustomStringConvertible {
+    /// The device accepts the accessory.
+    case succeeded
+    /// The accessory hears that it is accepted.
+    case accepted
+    /// The device refuses the accessory.
+    case refused(Refusal)
+    /// The accessory hears that it is refused.
+    case refusedByDevice
+    /// The accessory does not answer on purpose.
+    case unanswered
+
+    /// Why the device refuses.
+    public enum Refusal: Equatable, Sendable {
+      /// The certificate cannot be used; why.
+      case certificate(String)
+      /// The signature or the chain of certificates is not accepted; why.
+      case signature(String)
+      /// A quirk of the device refuses a valid signature.
+      case onPurpose
+    }
+
+    /// What happened.
+    public var description: String {
+      switch self {
+      case .succeeded: "succeeded"
+      case .accepted: "accepted by the device"
+      case .refused(.certificate(let reason)), .refused(.signature(let reason)): "refused: \(reason)"
+      case .refused(.onPurpose): "refused: the signature is valid, and refused on purpose"
+      case .refusedByDevice: "refused by the device"
+      case .unanswered: "left unanswered"
+      }
+    }
   }
 
   /// When, on the loop's clock.

@@ -20,8 +20,14 @@ extension TimelineEvent {
   fileprivate var complaint: String? {
     switch kind {
     case .warning(let text), .alert(let text): text
-    case .authentication(let text) where text.hasPrefix("refused"): "authentication \(text)"
-    default: nil
+    case .authentication(let step):
+      switch step {
+      case .refused, .refusedByDevice: "authentication \(step)"
+      case .succeeded, .accepted, .unanswered: nil
+      }
+    case .attach, .detach, .link, .identification, .connect, .disconnect, .sessionOpen, .sessionClose, .fault, .note,
+      .result:
+      nil
     }
   }
 }

@@ -21,14 +21,19 @@ enum EADemoList {
 
   /// Everything about one accessory.
   static func details(_ accessory: PublishedAccessory) -> [String] {
+    properties(accessory)
+      + (accessory.protocols.isEmpty
+        ? ["protocols: none yet"] : accessory.protocols.map { "protocol: \($0.spelledOut)" })
+  }
+
+  /// Everything but the protocols.
+  static func properties(_ accessory: PublishedAccessory) -> [String] {
     let fields = [
       ("name", accessory.name), ("manufacturer", accessory.manufacturer), ("model", accessory.modelNumber),
       ("serial", accessory.serialNumber), ("firmware", accessory.firmwareRevision),
       ("hardware", accessory.hardwareRevision), ("connectionID", "\(accessory.connectionID)"),
     ]
     return fields.map { "\($0.0): \($0.1.spelledOut)" }
-      + (accessory.protocols.isEmpty
-        ? ["protocols: none yet"] : accessory.protocols.map { "protocol: \($0.spelledOut)" })
   }
 
   /// The commands.

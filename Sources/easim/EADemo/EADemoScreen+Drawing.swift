@@ -52,7 +52,7 @@ extension EADemoScreen {
       return app.accessories.enumerated().map { choosable($0.offset, EADemoList.line($0.element)) }
     case .accessory(let id):
       guard let accessory = app.accessories.first(where: { $0.connectionID == id }) else { return [] }
-      let details = EADemoList.details(accessory).filter { !$0.hasPrefix("protocol") }.map { Row(text: "  \($0)") }
+      let details = EADemoList.properties(accessory).map { Row(text: "  \($0)") }
       let protocols =
         accessory.protocols.isEmpty
         ? [Row(text: "  none yet", style: .quiet)]

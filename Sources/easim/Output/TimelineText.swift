@@ -34,7 +34,7 @@ enum TimelineText {
     let id = event.subject?.connectionID.map { "  connectionID \($0)" } ?? ""
     switch event.kind {
     // On USB nobody says what it offers before it identifies itself.
-    case .attach(let place) where event.side == .accessory && place.hasPrefix("usb:"):
+    case .attach(let place) where event.side == .accessory && address(place)?.kind == .usb:
       return ("+", "plugged in at \(shown(place)): \(name)", Style.plain)
     case .attach(let place):
       return event.side == .accessory
@@ -43,7 +43,7 @@ enum TimelineText {
     case .detach(let reason): return ("-", "unplugged: \(reason)", event.side == .accessory ? Style.plain : Style.quiet)
     case .link(let isUp, let text): return (" ", isUp ? "link \(text)" : "link down: \(text)", Style.quiet)
     case .identification(let text): return (" ", "identification: \(text)", Style.quiet)
-    case .authentication(let text): return (" ", "authentication: \(text)", Style.quiet)
+    case .authentication(let step): return (" ", "authentication: \(step)", Style.quiet)
     case .connect: return ("●", "connect     \(name)  [\(offer)]\(id)", Style.strong)
     case .disconnect: return ("○", "disconnect  \(name)  [\(offer)]\(id)", Style.strong)
     case .sessionOpen(let number, let name): return (" ", "session \(number) open on \(name)", Style.plain)
@@ -60,9 +60,10 @@ enum TimelineText {
   /// An address can be pasted into a shell as it is shown. Not every place is one: "the bench, too briefly to be read",
   /// "usbip:127.0.0.1:3240, bus id 1-1".
   private static func shown(_ place: String) -> String {
-    let isAddress = Address.Kind.allCases.contains { $0 != .usbip && place.hasPrefix("\($0.rawValue):") }
-    return isAddress ? place.shellWord : place
+    address(place) == nil ? place : place.shellWord
   }
+
+  private static func address(_ place: String) -> Address? { try? Address(parsing: place) }
 
   private static func pad(_ text: String, _ width: Int, right: Bool = false) -> String {
     let space = String(repeating: " ", count: max(0, width - text.count))
