@@ -47,18 +47,76 @@ public struct BenchCard: Equatable, Sendable {
 
   /// The card as it is written: one object on one line.
   public func json(socket: String) -> String {
-    var object = JSONObject()
-    object.add("v", Self.version)
-    object.add("name", name)
-    object.add("serial", serial)
-    object.add("manufacturer", manufacturer)
-    object.add("model", model)
-    object.add("protocols", protocols)
-    object.add("pid", Int(process.pid))
-    object.add("processStart", Int(clamping: process.startTime))
-    object.add("attachedAt", attachedSeconds)
-    object.add("socket", socket)
-    return object.text
+    String(JSON5Writer.write(CardFile.format.tree(CardFile(card: self, socket: socket)), as: .jsonLine).dropLast())
+  }
+
+  /// Reads a card from the bench. Unknown keys are ignored: a later version may have written them.
+  ///
+  /// - Throws: ``BenchCardError``, which names the card and what is wrong with it.
+  public init(reading bytes: [UInt8], of entry: BenchEntry) throws(BenchCardError) {
+    let tree: JSON5Value
+    do { tree = try JSON5.read(bytes, file: entry.cardPath) } catch { throw BenchCardError("\(error)") }
+    if case .number(let number)? = tree["v"]?.content, let version = number.integer, version != Self.version {
+      throw BenchCardError("\(entry.cardPath): written by another version of easim (v \(version))")
+    }
+    let file: CardFile
+    do { file = try CardFile.format.readKnown(tree) } catch { throw BenchCardError("\(error.problems[0])") }
+    guard file.socket == entry.socketFile else {
+      throw BenchCardError("\(entry.cardPath): its socket must be \(entry.socketFile), beside it")
+    }
+    self = file.card
+  }
+}
+
+/// Why a card cannot be used.
+public struct BenchCardError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The card, and what is wrong with it.
+  public let description: String
+
+  init(_ description: String) {
+    self.description = description
+  }
+}
+
+/// A card with what stands in its file beside it.
+private struct CardFile: Equatable {
+  var version = BenchCard.version
+  var card: BenchCard
+  var socket: String
+
+  static let empty = CardFile(
+    card: BenchCard(
+      name: "", serial: "", manufacturer: "", model: "", protocols: [],
+      process: ProcessIdentity(pid: 1, startTime: 0), attachedAt: 0), socket: "")
+
+  static let format = Record("card", "what an attached accessory says of itself on the bench", empty) {
+    Field("v", \.version, .integer(1...Int(Int32.max)), "the version of the format", isRequired: true)
+    Field("name", \.card.name, .text, "the name people see", isRequired: true)
+    Field("serial", \.card.serial, .text, "the serial number", isRequired: true)
+    Field("manufacturer", \.card.manufacturer, .text, "the manufacturer", isRequired: true)
+    Field("model", \.card.model, .text, "the model number", isRequired: true)
+    Field("protocols", \.card.protocols, .list(of: .text), "the protocols it offers now", isRequired: true)
+    Field("pid", \.pid, .integer(1...Int32.max), "the process that plays it", isRequired: true)
+    Field("processStart", \.processStart, .integer(0...UInt64(Int64.max)), "when that was started", isRequired: true)
+    Field(
+      "attachedAt", \.attachedAt, .number(0...1e12), "when it was attached, in seconds since 1970",
+      isAlwaysWritten: true)
+    Field("socket", \.socket, .text, "the file name of its socket, beside the card", isRequired: true)
+  }
+
+  private var pid: Int32 {
+    get { card.process.pid }
+    set { card.process = ProcessIdentity(pid: newValue, startTime: card.process.startTime) }
+  }
+
+  private var processStart: UInt64 {
+    get { card.process.startTime }
+    set { card.process = ProcessIdentity(pid: card.process.pid, startTime: newValue) }
+  }
+
+  private var attachedAt: Double {
+    get { card.attachedSeconds }
+    set { card.attachedAt = Int((newValue * 1_000_000).rounded()) }
   }
 }
 
