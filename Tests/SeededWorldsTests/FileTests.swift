@@ -56,7 +56,7 @@ import Testing
   @Test(arguments: [
     ("apps: { a: { sessions: [] } }, app: {}", "only one without has 'app'"),
     ("apps: { a: { sessions: [] } }, expect: []", "only one without has 'expect'"),
-    ("apps: []", "expected an object of apps by name, found a list"),
+    ("apps: []", "expected an object with names as keys, found a list"),
     ("expect: [], forbid: ['giveUp']", "only a scenario with 'apps' has 'forbid'"),
     ("expect: [], device: { window: 5 }", "only the device of a scenario with 'apps' has 'window'"),
     ("apps: {}, forbid: ['giveup']", "'giveup' is nothing that is counted, did you mean 'giveUp'?"),

@@ -66,7 +66,7 @@ public struct ScenarioLibrary: Sendable {
 
   private func embedded(_ name: String) throws(SourceProblems) -> (name: String, bytes: [UInt8]) {
     if let found = Self.files.first(where: { $0.name == name }) { return found }
-    let hint = ObjectReader.hint(for: name, in: names) + TextFile.hint(forFileNamed: name)
+    let hint = Suggestion.hint(for: name, in: names) + TextFile.hint(forFileNamed: name)
     throw SourceProblems([SourceProblem(at: nil, "no scenario '\(name)'\(hint)")])
   }
 

@@ -5,30 +5,8 @@ import AccessoryTransports
 
 // Scenarios with `apps`: what happens in them is a plan, and they are judged by the rules of seeded worlds.
 extension ScenarioReader {
-  static let planAppShape = ObjectShape("planApp", ["sessions", "patience", "rude"])
-  static let streamShape = ObjectShape(
-    "stream",
-    [
-      "protocol", "bytes", "chunk", "think", "readBytes", "readEvery", "stopsAfter", "resumesAfter", "closes",
-    ])
-  static let linkShape = ObjectShape(
-    "link",
-    ["initialSequence", "extendedAcknowledgement", "cumulativeAcknowledgements"] + linkFlags.map(\.0)
-      + linkBounds.map(\.0))
-
-  static let extendedAcknowledgements = ["never", "received", "missing"]
-  static var linkFlags: [(String, WritableKeyPath<SoakLinkChoices, Bool>)] {
-    [
-      ("repeatsOldestOnly", \.repeatsOldestOnly), ("timesFromEach", \.timesFromEach), ("keepsAhead", \.keepsAhead),
-      ("offersAgain", \.offersAgain), ("answersOwnRecovery", \.answersOwnRecovery),
-    ]
-  }
-  static var linkBounds: [(String, WritableKeyPath<SoakLinkChoices, Int>)] {
-    [("receiveBound", \.receiveBound), ("sendBound", \.sendBound)]
-  }
   static let standardWindow: UInt8 = 127
   static let standardLength: UInt16 = 65_535
-  static let amounts = 0...1_000_000_000
 
   /// What only a scenario with `apps` has, and what it has not.
   static let planKeys = ["forbid"]
@@ -55,12 +33,12 @@ extension ScenarioReader {
       plan.deviceWindow = UInt8(device.integer("window", in: 1...127) ?? 127)
       plan.deviceLength = UInt16(device.integer("packetLength", in: 128...65_535) ?? 65_535)
       plan.firstSession = UInt16(device.integer("firstSession", in: 1...65_535) ?? 1)
-      plan.deviceLink = device.object("link", linkShape).map(linkChoices) ?? plan.deviceLink
+      plan.deviceLink = link(device)
     }
     let words = SoakCoverage.Corner.allCases.map(\.word)
     plan.forbidden = texts(root, "forbid").compactMap { word in
       if let corner = SoakCoverage.Corner.named(word) { return corner }
-      root.error("forbid", "'\(word)' is nothing that is counted\(ObjectReader.hint(for: word, in: words))")
+      root.error("forbid", "'\(word)' is nothing that is counted\(Suggestion.hint(for: word, in: words))")
       return nil
     }
     return plan
@@ -74,77 +52,25 @@ extension ScenarioReader {
   }
 
   private static func accessory(_ part: PlanPart) -> SoakPlan.Accessory {
-    SoakPlan.Accessory(
-      profile: part.profile, link: part.reader.object("link", linkShape).map(linkChoices) ?? SoakLinkChoices(),
-      conduct: part.reader.value("streams") == nil ? .echo : .streams(streams(part.reader, "streams", atLeast: 1)))
+    var accessory = SoakPlan.Accessory(profile: part.profile, link: link(part.reader), conduct: .echo)
+    if let value = part.reader.value("streams") {
+      let place = Place(part.reader.path(of: "streams"), part.reader.problems)
+      let streams = Format.list(of: SoakStreamPlan.format, count: 1...Int.max).read(value, at: place)
+      accessory.conduct = .streams(streams ?? [])
+    }
+    return accessory
+  }
+
+  /// The link's choices of an accessory or of the device.
+  private static func link(_ owner: ObjectReader) -> SoakLinkChoices {
+    guard let value = owner.value("link") else { return SoakLinkChoices() }
+    let place = Place(owner.path(of: "link"), owner.problems)
+    return Format.object(SoakLinkChoices.format).read(value, at: place) ?? SoakLinkChoices()
   }
 
   private static func apps(_ value: JSON5Value, _ root: ObjectReader) -> [(name: String, app: SoakPlan.App)] {
-    guard case .object(let members) = value.content else {
-      root.error("apps", "expected an object of apps by name, found \(value.summary)")
-      return []
-    }
-    return members.compactMap { member in
-      guard let reader = ObjectReader(member.value, shape: planAppShape, path: "apps.\(member.key)", root.problems)
-      else { return nil }
-      let app = SoakPlan.App(
-        sessions: streams(reader, "sessions"), patience: reader.duration("patience", in: .zero...longest) ?? .zero,
-        isRude: reader.boolean("rude") ?? false)
-      return (member.key, app)
-    }
-  }
-
-  // MARK: Streams and links
-
-  private static func streams(_ reader: ObjectReader, _ key: String, atLeast least: Int = 0) -> [SoakStreamPlan] {
-    let elements = reader.array(key) ?? []
-    if reader.value(key) != nil, elements.count < least { reader.error(key, "expected at least \(least)") }
-    return elements.compactMap { path, value in
-      ObjectReader(value, shape: streamShape, path: path, reader.problems).map(stream)
-    }
-  }
-
-  private static func stream(_ reader: ObjectReader) -> SoakStreamPlan {
-    var stream = SoakStreamPlan()
-    stream.protocolNumber = reader.integer("protocol", in: 0...254) ?? 0
-    stream.bytes = reader.integer("bytes", in: amounts) ?? 0
-    stream.chunk = reader.integer("chunk", in: 1...amounts.upperBound) ?? max(1, stream.bytes)
-    stream.think = reader.duration("think", in: .zero...longest) ?? .zero
-    stream.reading = reading(reader)
-    switch reader.value("closes")?.content {
-    case nil: break
-    case .text("afterWriting"): stream.closing = .afterWriting
-    default: stream.closing = reader.duration("closes", in: .zero...longest).map { .after($0) } ?? .never
-    }
-    return stream
-  }
-
-  private static func reading(_ reader: ObjectReader) -> SoakStreamPlan.Reading {
-    let slow = ["readBytes", "readEvery"].filter { reader.value($0) != nil }
-    if slow.count == 1 { reader.error(slow[0], "'readBytes' and 'readEvery' come together") }
-    let bytes = reader.integer("readBytes", in: 1...amounts.upperBound)
-    let every = reader.duration("readEvery", in: .nanoseconds(1)...longest)
-    let after = reader.integer("stopsAfter", in: amounts)
-    let resumes = reader.duration("resumesAfter", in: .zero...longest)
-    if resumes != nil, after == nil { reader.error("resumesAfter", "only a reader that 'stopsAfter' resumes") }
-    if after != nil, !slow.isEmpty { reader.error("stopsAfter", "a reader is slow or stops, and not both") }
-    if let bytes, let every { return .slow(bytes: bytes, every: every) }
-    if let after { return .stops(after: after, resumes: resumes) }
-    return .eager
-  }
-
-  private static func linkChoices(_ reader: ObjectReader) -> SoakLinkChoices {
-    var choices = SoakLinkChoices()
-    choices.initialSequence = UInt8(reader.integer("initialSequence", in: 0...255) ?? 0)
-    if let word = reader.choice("extendedAcknowledgement", of: extendedAcknowledgements) {
-      choices.extendedAcknowledgement = extendedAcknowledgements.firstIndex(of: word) ?? 0
-    }
-    choices.cumulativeAcknowledgements = reader.integer("cumulativeAcknowledgements", in: 0...127).map { UInt8($0) }
-    for (key, flag) in linkFlags { if let value = reader.boolean(key) { choices[keyPath: flag] = value } }
-    for (key, bound) in linkBounds {
-      if let value = reader.integer(key, in: 1...amounts.upperBound) { choices[keyPath: bound] = value }
-    }
-    return choices
+    let apps = Format.named(of: .object(SoakPlan.App.format)).read(value, at: Place("apps", root.problems)) ?? []
+    return apps.map { ($0.name, $0.value) }
   }
 
   // MARK: Steps

@@ -99,7 +99,7 @@ extension ScenarioReader {
     for (path, value) in reader.array("sees") ?? [] {
       guard case .text(let name) = value.content, !names.contains(name) else { continue }
       reader.problems.error(
-        at: value.position, path: path, "there is no accessory '\(name)'\(ObjectReader.hint(for: name, in: names))")
+        at: value.position, path: path, "there is no accessory '\(name)'\(Suggestion.hint(for: name, in: names))")
     }
     return texts(reader, "sees")
   }

@@ -18,7 +18,7 @@ enum ScenarioReader {
   static let expectationShape = ObjectShape("expectation", ["event", "of", "protocols", "after", "before"])
 
   static let ends = ["device", "accessory"]
-  static let longest = Duration.seconds(24 * 3_600)
+  static let longest = longestInScenarios
 
   static func read(
     _ bytes: [UInt8], file: String, name: String, profiles: ProfileLibrary
@@ -58,7 +58,11 @@ enum ScenarioReader {
       scenario.line.bytesPerSecond = cable.integer("bytesPerSecond", in: 1...1_000_000_000)
       scenario.faults = faults(cable)
     }
-    if let app = root.object("app", appShape) { read(app, into: &scenario) }
+    if let value = root.value("app") {
+      let section = Format.object(ScenarioAppSection.format).read(value, at: Place(root.path(of: "app"), problems))
+      scenario.app = section?.settings ?? scenario.app
+      scenario.payload = section?.payload ?? scenario.payload
+    }
     scenario.seed = root.integer("seed", in: 0...Int.max).map { UInt64($0) }
     scenario.plan = plan(root, scenario, parts)
     return scenario

@@ -19,7 +19,10 @@ extension SoakPlan {
     ]
     root.add("cable", cable)
     root.add("device", device)
-    root.append(.init("apps", .object(apps.enumerated().map { .init(Self.name(ofApp: $0.offset), $0.element.tree) })))
+    root.append(
+      .init(
+        "apps",
+        .object(apps.enumerated().map { .init(Self.name(ofApp: $0.offset), SoakPlan.App.format.tree($0.element)) })))
     root.append(.init("steps", .array(steps.map(tree))))
     root.append(.init("tail", .duration(length - (steps.last?.at ?? .zero))))
     if !forbidden.isEmpty { root.append(.init("forbid", .array(forbidden.map { .text($0.word) }))) }
@@ -46,7 +49,7 @@ extension SoakPlan {
       members.append(.init("packetLength", .number(Int(deviceLength))))
     }
     if firstSession != 1 { members.append(.init("firstSession", .number(Int(firstSession)))) }
-    members.add("link", deviceLink.members)
+    members.add("link", SoakLinkChoices.format.tree(deviceLink))
     return members
   }
 
@@ -73,19 +76,10 @@ extension SoakPlan {
 extension SoakPlan.Accessory {
   fileprivate var tree: JSON5Value {
     var members: [JSON5Member] = [.init("profile", profile.tree)]
-    members.add("link", link.members)
+    members.add("link", SoakLinkChoices.format.tree(link))
     if case .streams(let streams) = conduct {
-      members.append(.init("streams", .array(streams.map { .object($0.members) })))
+      members.append(.init("streams", .array(streams.map { SoakStreamPlan.format.write($0) })))
     }
-    return .object(members)
-  }
-}
-
-extension SoakPlan.App {
-  fileprivate var tree: JSON5Value {
-    var members: [JSON5Member] = [.init("sessions", .array(sessions.map { .object($0.members) }))]
-    if patience > .zero { members.append(.init("patience", .duration(patience))) }
-    if isRude { members.append(.init("rude", .boolean(true))) }
     return .object(members)
   }
 }
@@ -106,54 +100,13 @@ extension Flicker {
   }
 }
 
-extension SoakStreamPlan {
-  fileprivate var members: [JSON5Member] {
-    var members: [JSON5Member] = []
-    if protocolNumber != 0 { members.append(.init("protocol", .number(protocolNumber))) }
-    members.append(.init("bytes", .number(bytes)))
-    if chunk != max(1, bytes) { members.append(.init("chunk", .number(chunk))) }
-    if think > .zero { members.append(.init("think", .duration(think))) }
-    switch reading {
-    case .eager: break
-    case .slow(let bytes, let every):
-      members += [.init("readBytes", .number(bytes)), .init("readEvery", .duration(every))]
-    case .stops(let after, let resumes):
-      members.append(.init("stopsAfter", .number(after)))
-      if let resumes { members.append(.init("resumesAfter", .duration(resumes))) }
-    }
-    switch closing {
-    case .never: break
-    case .afterWriting: members.append(.init("closes", .text("afterWriting")))
-    case .after(let time): members.append(.init("closes", .duration(time)))
-    }
-    return members
-  }
-}
-
-extension SoakLinkChoices {
-  fileprivate var members: [JSON5Member] {
-    var members: [JSON5Member] = []
-    if initialSequence != 0 { members.append(.init("initialSequence", .number(Int(initialSequence)))) }
-    if extendedAcknowledgement != 0 {
-      let word = ScenarioReader.extendedAcknowledgements[extendedAcknowledgement]
-      members.append(.init("extendedAcknowledgement", .text(word)))
-    }
-    if let cumulativeAcknowledgements {
-      members.append(.init("cumulativeAcknowledgements", .number(Int(cumulativeAcknowledgements))))
-    }
-    for (key, flag) in ScenarioReader.linkFlags where self[keyPath: flag] != SoakLinkChoices()[keyPath: flag] {
-      members.append(.init(key, .boolean(self[keyPath: flag])))
-    }
-    for (key, bound) in ScenarioReader.linkBounds where self[keyPath: bound] != SoakLinkChoices()[keyPath: bound] {
-      members.append(.init(key, .number(self[keyPath: bound])))
-    }
-    return members
-  }
-}
-
 extension [JSON5Member] {
   /// Adds an object, unless it would be empty.
   fileprivate mutating func add(_ key: String, _ members: [JSON5Member]) {
-    if !members.isEmpty { append(.init(key, .object(members))) }
+    add(key, .object(members))
+  }
+
+  fileprivate mutating func add(_ key: String, _ tree: JSON5Value) {
+    if tree != .object([]) { append(.init(key, tree)) }
   }
 }
