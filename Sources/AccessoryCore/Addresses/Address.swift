@@ -1,13 +1,5 @@
 /// Where an accessory can be reached, or where a simulated one shall appear: the one grammar used everywhere.
-///
-/// | written | a host connects to | a simulator appears on |
-/// |---|---|---|
-/// | `bench:` `bench:SERIAL` `bench:DIR#SERIAL` | every or one accessory on the bench | the bench |
-/// | `unix:PATH` `tcp:HOST:PORT` | a listening accessory | listens there |
-/// | `pty:PATH` `serial:PATH[,BAUD]` | opens it raw | makes a pty linked from PATH; opens it raw |
-/// | `usb:` `usb:VID:PID` `usb:serial=S` `usb:BUS-PORT` | real USB accessories | – |
-/// | `usbip:HOST:PORT` | – | a USB/IP server |
-/// | `gadget:` `gadget:UDC` | – | a FunctionFS gadget |
+/// ``AddressForm/all`` has every form and what each role does with it.
 ///
 /// ```swift
 /// let address = try Address(parsing: "tcp:[::1]:7000")

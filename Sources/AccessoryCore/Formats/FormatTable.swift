@@ -1,27 +1,29 @@
 /// Tables for documents, and the same for help.
 extension RecordShape {
   /// A Markdown table of the keys: what each may be, its default and what it means. Objects in it have tables of their
-  /// own; see ``tables(heading:)``.
-  public var table: String {
+  /// own; see ``tables(heading:elsewhere:)``.
+  public var table: String { table([:]) }
+
+  private func table(_ elsewhere: [String: String]) -> String {
     let rows = fields.map { field in
-      "| `\(field.key)` | \(field.shape.tableText) | \(field.standardTableText) | \(field.summary.tableText) |\n"
+      let value = field.shape.tableText(elsewhere)
+      return "| `\(field.key)` | \(value) | \(field.standardTableText) | \(field.summary.tableText) |\n"
     }
     return fields.isEmpty ? "" : "| key | value | default | meaning |\n|---|---|---|---|\n" + rows.joined()
   }
 
-  /// The table of this object and of those within it, each under a heading with its path.
-  public func tables(heading: String) -> String {
-    section(heading, title: name)
+  /// The table of this object, and below it those of the objects within it, each once under a heading with its name.
+  /// `elsewhere` are names that another document explains, with links to them.
+  public func tables(heading: String, elsewhere: [String: String] = [:]) -> String {
+    var sections = [table(elsewhere)]
+    var done = Set(elsewhere.keys)
+    for field in fields { field.shape.collect(into: &sections, &done, heading, elsewhere) }
+    return sections.joined(separator: "\n")
   }
 
-  private func section(_ heading: String, title: String) -> String {
-    let own = "\(heading) \(title)\n\n" + (summary.isEmpty ? "" : "\(summary.sentence)\n\n") + table
-    let inner = fields.compactMap { field -> String? in
-      guard let record = field.shape.record else { return nil }
-      let path = title == name && owner == nil && heading == "##" ? field.key : "\(title).\(field.key)"
-      return record.section(heading, title: path)
-    }
-    return ([own] + inner).joined(separator: "\n")
+  fileprivate func section(_ heading: String, _ elsewhere: [String: String]) -> String {
+    ["\(heading) \(name)\n", summary.isEmpty ? "" : "\(summary.sentence)\n", table(elsewhere)].filter { !$0.isEmpty }
+      .joined(separator: "\n")
   }
 
   /// Lines for a terminal: a line for each key, with what it may be and its default.
@@ -40,37 +42,49 @@ extension RecordShape {
 }
 
 extension OneOfShape {
-  /// For each kind a heading, what it is, and the table of its keys; `note` adds what is known beyond the shape.
-  public func sections(heading: String, note: (String) -> String = { _ in "" }) -> String {
+  /// For each kind a heading, what it is, and the table of its keys; `note` adds what is known beyond that.
+  public func sections(heading: String, note: (RecordShape) -> String = { _ in "" }) -> String {
     kinds.map { kind in
-      let parts = ["\(heading) \(kind.name)\n", "\(kind.summary.sentence)\n", note(kind.name), kind.table]
+      let parts = ["\(heading) \(kind.name)\n", "\(kind.summary.sentence)\n", note(kind), kind.table]
       return parts.filter { !$0.isEmpty }.joined(separator: "\n")
     }.joined(separator: "\n")
   }
 }
 
 extension Shape {
-  /// The object that a value or an element is, when it is one with a table of its own.
-  fileprivate var record: RecordShape? {
+  /// Adds the sections of what has a name in it and was not explained yet.
+  fileprivate func collect(
+    into sections: inout [String], _ done: inout Set<String>, _ heading: String, _ elsewhere: [String: String]
+  ) {
     switch self {
-    case .record(let record): record
-    case .list(let element, _): element.record
-    case .named(let element): element.record
-    case .either(let shapes): shapes.lazy.compactMap(\.record).first
-    case .text, .boolean, .integer, .number, .duration, .chance, .words, .null, .constant, .oneOf: nil
+    case .record(let record):
+      guard done.insert(record.name).inserted else { return }
+      sections.append(record.section(heading, elsewhere))
+      for field in record.fields { field.shape.collect(into: &sections, &done, heading, elsewhere) }
+    case .oneOf(let kinds):
+      guard done.insert(kinds.name).inserted else { return }
+      sections.append("\(heading) \(kinds.name)\n\nAn object whose `\(kinds.key)` says which kind it is, or a text.\n")
+      for kind in kinds.kinds {
+        sections.append(kind.section(heading + "#", elsewhere))
+        for field in kind.fields { field.shape.collect(into: &sections, &done, heading, elsewhere) }
+      }
+    case .list(let element, _), .named(let element): element.collect(into: &sections, &done, heading, elsewhere)
+    case .either(let shapes): for shape in shapes { shape.collect(into: &sections, &done, heading, elsewhere) }
+    case .text, .boolean, .integer, .number, .duration, .chance, .words, .null, .constant: break
     }
   }
 
-  fileprivate var tableText: String {
-    switch self {
+  fileprivate func tableText(_ elsewhere: [String: String]) -> String {
+    func link(_ text: String, _ name: String) -> String { "[\(text)](\(elsewhere[name] ?? "#\(name)"))" }
+    return switch self {
     case .words(let words): words.map { "`\($0)`" }.joined(separator: ", ")
     case .boolean: "`true`, `false`"
     case .null: "`null`"
     case .constant(let number): "`\(number)`"
-    case .list(let element, _): "list of \(element.tableText)"
-    case .record(let record): "[object](#\(record.name))"
-    case .either(let shapes): shapes.map(\.tableText).joined(separator: " or ")
-    case .oneOf(let kinds): "[\(kinds.name)](#\(kinds.name))"
+    case .list(let element, _): "list of \(element.tableText(elsewhere))"
+    case .record(let record): link("object", record.name)
+    case .either(let shapes): shapes.map { $0.tableText(elsewhere) }.joined(separator: " or ")
+    case .oneOf(let kinds): link(kinds.name, kinds.name)
     case .text, .integer, .number, .duration, .chance, .named: range
     }
   }
@@ -80,7 +94,9 @@ extension FieldShape {
   fileprivate var standardTableText: String {
     if isRequired { return "required" }
     if let standardText { return standardText }
-    return standard.map { "`\($0.word)`" } ?? ""
+    guard let standard, standard != .text("") else { return "" }
+    let word = standard.word
+    return "`\(word.contains("\n") ? String(JSON5Writer.write(standard, as: .jsonLine).dropLast()) : word)`"
   }
 }
 

@@ -201,6 +201,7 @@ public struct Kind<Root: Equatable & Sendable>: Sendable {
   let base: Root
   let fields: [FieldShape]
   private let rules: [JSON5Member]
+  private let example: String?
   let read: @Sendable (ObjectReader) -> Root?
   /// Whether a value is of this kind.
   let holds: @Sendable (Root) -> Bool
@@ -220,7 +221,8 @@ public struct Kind<Root: Equatable & Sendable>: Sendable {
     let base = make(record.base)
     let rest = Record("", "", base, shared, rules: []) { _, _ in }
     (name, summary, self.base) = (record.name, record.summary, base)
-    (fields, rules) = (record.shape.fields + rest.shape.fields, record.shape.rules)
+    let shape = record.shape
+    (fields, rules, example) = (shape.fields + rest.shape.fields, shape.rules, shape.example)
     read = { object in
       var payload = record.base
       let isWhole = record.fill(&payload, from: object)
@@ -236,13 +238,14 @@ public struct Kind<Root: Equatable & Sendable>: Sendable {
   /// A kind without a payload.
   public init(_ name: String, _ summary: String, _ value: Root) {
     (self.name, self.summary, base, fields, rules) = (name, summary, value, [], [])
+    example = name
     read = { _ in value }
     holds = { $0 == value }
     write = { _ in [] }
   }
 
   func shape(of owner: String) -> RecordShape {
-    RecordShape(name: name, owner: owner, summary: summary, fields: fields, rules: rules)
+    RecordShape(name: name, owner: owner, summary: summary, fields: fields, rules: rules, example: example)
   }
 }
 

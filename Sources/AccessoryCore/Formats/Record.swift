@@ -11,6 +11,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
   let fields: [Field<Root>]
   private let check: @Sendable (Root, ObjectReader) -> Void
   private let rules: [JSON5Member]
+  private var example: String?
 
   /// An object whose keys are `fields`, with the defaults of `base`.
   public init(_ name: String, _ summary: String = "", _ base: Root, @FieldList<Root> _ fields: () -> [Field<Root>]) {
@@ -30,12 +31,21 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
   public func checked(
     schema: [JSON5Member] = [], _ check: @escaping @Sendable (Root, ObjectReader) -> Void
   ) -> Record {
-    Record(name, summary, base, fields, rules: rules + schema, check: check)
+    var checked = Record(name, summary, base, fields, rules: rules + schema, check: check)
+    checked.example = example
+    return checked
+  }
+
+  /// The same with a text `name,key=value,…` that shows in documents what it is good for.
+  public func example(_ text: String) -> Record {
+    var shown = self
+    shown.example = text
+    return shown
   }
 
   /// How it looks.
   public var shape: RecordShape {
-    RecordShape(name: name, summary: summary, fields: fields.map { $0.shape(base) }, rules: rules)
+    RecordShape(name: name, summary: summary, fields: fields.map { $0.shape(base) }, rules: rules, example: example)
   }
 
   /// As a value of a key or an element of a list.
@@ -136,17 +146,20 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
   ///   - isRequired: whether the key must be there.
   ///   - isAlwaysWritten: whether it is written with its default value too.
   ///   - standard: the default where it depends on properties whose keys stand before this one.
+  ///   - standardText: what documents say of a default that is not the one of the type.
   public init<Value>(
     _ key: String, _ path: Property<Root, Value>, _ format: Format<Value>, _ summary: String,
-    isRequired: Bool = false, isAlwaysWritten: Bool = false, standard: Standard<Root, Value>? = nil
+    isRequired: Bool = false, isAlwaysWritten: Bool = false, standard: Standard<Root, Value>? = nil,
+    standardText: String? = nil
   ) {
     self.key = key
     self.isRequired = isRequired
     shape = { base in
-      let value = standard == nil && !isRequired ? format.encode(base[keyPath: path], nil) : nil
+      let hasOwn = standard == nil && standardText == nil && !isRequired
+      let value = hasOwn ? format.encode(base[keyPath: path], nil) : nil
       return FieldShape(
         key: key, summary: summary, shape: format.shape, isRequired: isRequired, standard: value,
-        standardText: standard?.text)
+        standardText: standardText ?? standard?.text)
     }
     read = { value, root, place in
       guard let read = format.decode(value, root[keyPath: path], place) else { return false }

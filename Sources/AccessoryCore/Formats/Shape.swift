@@ -55,11 +55,17 @@ public struct RecordShape: Sendable {
   public let summary: String
   /// Its keys, in the order in which they are written.
   public let fields: [FieldShape]
+  /// A text `name,key=value,…` that shows what it is good for; nil where there is none.
+  public var example: String?
   /// What else a schema says about it.
   let rules: [JSON5Member]
 
-  init(name: String, owner: String? = nil, summary: String, fields: [FieldShape], rules: [JSON5Member]) {
+  init(
+    name: String, owner: String? = nil, summary: String, fields: [FieldShape], rules: [JSON5Member],
+    example: String? = nil
+  ) {
     (self.name, self.owner, self.summary, self.fields, self.rules) = (name, owner, summary, fields, rules)
+    self.example = example
   }
 }
 

@@ -50,7 +50,7 @@ public struct Flicker: Equatable, Sendable {
     Field(
       "auth", \.answersAuthentication, .words([("answer", true), ("never", false)]),
       "whether the empty appearance answers the authentication")
-  }
+  }.example("flicker,cycles=3,gap=1s")
 
   /// A length with its jitter, by this chance; never less than nothing.
   public func jittered(_ length: Duration, using random: inout some RandomNumberGenerator) -> Duration {

@@ -31,7 +31,7 @@ public enum Quirk: Equatable, Sendable, CustomStringConvertible {
     Kind(
       Record("stale-bytes", "begins each session but the first with bytes of the one before", 64) {
         Field("count", \.self, .integer(1...65_536), "at most how many bytes")
-      }, Quirk.staleBytes
+      }.example("stale-bytes,count=16"), Quirk.staleBytes
     ) { if case .staleBytes(let count) = $0 { count } else { nil } }
   }
 
@@ -77,7 +77,7 @@ public struct OddAuthentication: Equatable, Sendable {
       "the device role refuses a right signature; or the accessory never answers, signs wrongly, answers late")
     Field(
       "delay", \.delay, .duration(.zero ... .seconds(3600)), "how late the certificate is, and then the signature")
-  }
+  }.example("authentication,slow,delay=3s")
 }
 
 /// What goes wrong while an accessory identifies itself; set-up slower than 10 s in the background gets an app suspended
@@ -105,7 +105,7 @@ public struct OddIdentification: Equatable, Sendable {
   static let format = Record("identification", "does not identify itself in time", OddIdentification()) {
     Field("answer", \.answer, .choice, "whether the accessory identifies itself late or not at all")
     Field("delay", \.delay, .duration(.zero ... .seconds(3600)), "how late a slow answer is")
-  }
+  }.example("identification,never")
 }
 
 /// What goes wrong when a session is opened (field failures W6, W8 and W12, and F11 of the API's behaviours).
@@ -146,7 +146,7 @@ public struct OddSession: Equatable, Sendable {
       "delay", \.delay, .duration(.zero ... .seconds(3600)), "how long after the start it closes or detaches")
     Field(
       "times", \.times, .integer(0...1_000_000), "how many sessions are treated so before the others work; 0 for all")
-  }
+  }.example("session,close,delay=2s,times=1")
 }
 
 extension [Quirk] {

@@ -35,8 +35,8 @@ struct CommandSpec: Sendable {
 
   /// All commands.
   static let all: [CommandSpec] = [
-    .demo, .run, .list, .watch, .info, .send, .burst, .report, .console, .plug, .decode, .profile, .scenario, .soak,
-    .port, .doctor,
+    .demo, .run, .list, .watch, .info, .send, .burst, .report, .console, .plug, .decode, .profile, .quirk, .fault,
+    .scenario, .soak, .port, .doctor,
     .completion,
   ]
 

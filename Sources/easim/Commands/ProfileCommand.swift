@@ -10,10 +10,10 @@ extension CommandSpec {
       list            the profiles that are shipped, and yours in ~/.config/easim/profiles
       show PROFILE    print its file, with comments
       check PROFILE   print every error and warning, each with file:line:column
-      new NAME        print a profile to start from
+      new NAME        print a profile to start from; with --behavior, a commented one
       import [FILE]   print profiles made from EAAccessory descriptions pasted from a log (FILE, or - for stdin)
       """,
-    examples: ["easim profile list", "easim profile show lawk-view", "easim profile new my-accessory"],
+    examples: ["easim profile list", "easim profile show lawk-view", "easim profile new my-lamp --behavior script"],
     run: runProfile)
 }
 
@@ -22,12 +22,18 @@ private struct ProfileOptions: CommandOptions {
 
   var verb = Verb.list
   var subject: String?
+  var behavior: Behavior?
   var shared = SharedOptions()
 
   static let operands: [Operand<Self>] = [
     Operand(\.verb, .choice), Operand(optional: "PROFILE|FILE", \.subject, .optional(.text)),
   ]
-  static let options: [Option<Self>] = [.json]
+  static let options: [Option<Self>] = [
+    Option(
+      "--behavior", \.behavior, .optional(.words(Behavior.format.starters)),
+      "what sessions of the new profile meet"),
+    .json,
+  ]
 
   fileprivate func neededSubject() throws(UsageError) -> String {
     if let subject { return subject }
@@ -42,7 +48,7 @@ private func runProfile(_ options: ProfileOptions, _ console: Console) throws ->
     console.out(try Profiles.library.text(options.neededSubject()), ending: "")
     return .done
   case .check: return try check(options.neededSubject(), console)
-  case .new: return try make(options.neededSubject(), console)
+  case .new: return try make(options.neededSubject(), options.behavior, console)
   case .import: return try importProfiles(options.subject ?? "-", console)
   }
 }
@@ -81,10 +87,14 @@ private func check(_ reference: String, _ console: Console) throws -> ExitCode {
   return .done
 }
 
-private func make(_ name: String, _ console: Console) throws -> ExitCode {
+private func make(_ name: String, _ behavior: Behavior?, _ console: Console) throws -> ExitCode {
   let allowed = name.allSatisfy { $0.isLetter || $0.isNumber || $0 == "-" || $0 == "_" }
   guard allowed, !name.isEmpty else {
     throw UsageError("'\(name)' is not a valid profile name: use letters, digits, - and _")
+  }
+  if let behavior {
+    console.out(StarterProfile.text(name, behavior), ending: "")
+    return .done
   }
   var profile = try Profiles.library.profile("echo")
   profile.name = name
@@ -110,4 +120,9 @@ private func importProfiles(_ path: String, _ console: Console) throws -> ExitCo
     console.out(accessory.profile.text(comment: comment), ending: "")
   }
   return result.problems.contains { $0.severity == .error } ? .checkFailed : .done
+}
+
+extension OneOf<Behavior> {
+  /// Each kind of behaviour by its name.
+  fileprivate var starters: [(word: String, value: Behavior)] { examples.map { (name(of: $0), $0) } }
 }

@@ -30,6 +30,16 @@ public enum CommittedText {
       """
   }
 
+  /// The same for the part of a file between `<!-- begin NAME -->` and `<!-- end NAME -->`.
+  public static func difference(_ path: String, part name: String, from text: String) throws -> String? {
+    let whole = try Repository.text(path)
+    guard let begin = whole.range(of: "<!-- begin \(name) -->\n"), let end = whole.range(of: "<!-- end \(name) -->")
+    else {
+      return "\(path) has no part '\(name)': write <!-- begin \(name) --> and <!-- end \(name) -->"
+    }
+    return try difference(path, from: "\(whole[..<begin.upperBound])\(text)\(whole[end.lowerBound...])")
+  }
+
   private static func lines(_ text: String) -> [Substring] {
     text.split(separator: "\n", omittingEmptySubsequences: false)
   }

@@ -19,7 +19,7 @@ extension Fault {
       Field("above", \.above, .integer(1...65_536), "the largest write that is still quick, in bytes")
       Field("rate", \.rate, .integer(1...1_000_000_000), "how many bytes of a larger write pass in a second")
       Field("capacity", \.capacity, .capacity, "how many bytes are held before the sender is held back")
-    }
+    }.example("collapse,above=512,rate=1000")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage {
       CollapseStage(above: above, bytesPerSecond: rate, capacity: capacity)

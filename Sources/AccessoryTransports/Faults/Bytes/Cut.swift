@@ -21,7 +21,7 @@ extension Fault {
       Field(
         "packets", \.packets, .integer(0...1_000_000_000),
         "cuts behind so many packets of one direction; 0 for no such limit")
-    }
+    }.example("cut,packets=20,out")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { CutStage(bytes: bytes, packets: packets, unit: unit) }
   }

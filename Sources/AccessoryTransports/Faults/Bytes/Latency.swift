@@ -19,7 +19,7 @@ extension Fault {
       Field("delay", \.delay, .duration(.zero ... .seconds(3600)), "how much later")
       Field("jitter", \.jitter, .duration(.zero ... .seconds(3600)), "up to how much later still, by the seed")
       Field("capacity", \.capacity, .capacity, "how many bytes are held before the sender is held back")
-    }
+    }.example("latency,delay=20ms,jitter=10ms")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage {
       LatencyStage(delay: delay, jitter: jitter, capacity: capacity)

@@ -15,7 +15,7 @@ extension Fault {
     static let format = Record("rate", "passes so many bytes a second", Rate()) {
       Field("bytes", \.bytes, .integer(1...1_000_000_000), "how many bytes a second")
       Field("capacity", \.capacity, .capacity, "how many bytes are held before the sender is held back")
-    }
+    }.example("rate,bytes=7500")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { RateStage(bytesPerSecond: bytes, capacity: capacity) }
   }

@@ -16,7 +16,7 @@ extension Fault {
     static let format = Record("slow-reader", "reads so many bytes, pauses, and reads on", SlowReader()) {
       Field("bytes", \.bytes, .integer(1...1_048_576), "how many bytes are read at a time")
       Field("every", \.every, .duration(.microseconds(1) ... .seconds(3600)), "how long it pauses in between")
-    }
+    }.example("slow-reader,bytes=100,every=50ms")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { SlowReaderStage(bytes: bytes, every: every) }
   }

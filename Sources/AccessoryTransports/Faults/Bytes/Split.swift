@@ -17,7 +17,7 @@ extension Fault {
       Field("size", \.size, .integer(1...65_536), "the largest piece, in bytes")
       Field("gap", \.gap, .duration(.zero ... .seconds(60)), "how much time lies between two pieces")
       Field("capacity", \.capacity, .capacity, "how many bytes are held before the sender is held back")
-    }
+    }.example("split,size=20")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { SplitStage(size: size, gap: gap, capacity: capacity) }
   }

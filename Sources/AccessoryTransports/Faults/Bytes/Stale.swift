@@ -29,7 +29,7 @@ extension Fault {
       Field(
         "kind", \.kind, .choice, "the end of a packet; whole packets of a link that is no more; or random bytes")
       Field("bytes", \.bytes, .integer(1...65_536), "how many bytes; packets are not cut short")
-    }
+    }.example("stale,noise,bytes=200")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { StaleStage(kind: kind, count: bytes) }
   }

@@ -13,7 +13,7 @@ extension Fault {
       "stall", "passes nothing while it lasts; what was held passes afterwards", Stall()
     ) {
       Field("capacity", \.capacity, .capacity, "how many bytes are held before the sender is held back")
-    }
+    }.example("stall,after=1s,for=3s")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { StallStage(capacity: capacity) }
   }

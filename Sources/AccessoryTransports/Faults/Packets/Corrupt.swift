@@ -31,7 +31,7 @@ extension Fault {
       Field(
         "sum", \.mendsSum, .words([("wrong", false), ("right", true)]),
         "whether the checksum is left wrong or made right again")
-    }
+    }.example("corrupt,chance=2%,header")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage {
       PacketStage(CorruptStrike(part: part, mendsSum: mendsSum), packets, unit)

@@ -15,7 +15,7 @@ extension Fault {
     static let format = Record("duplicate", "delivers packets more than once", Duplicate()) {
       StruckPackets.format.fields(at: \.packets)
       Field("copies", \.copies, .integer(1...16), "how many more times")
-    }
+    }.example("duplicate,chance=5%")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { PacketStage(DuplicateStrike(copies: copies), packets, unit) }
   }

@@ -10,7 +10,8 @@ extension Fault {
     /// The defaults.
     public init() {}
 
-    static let format = Record("loss", "loses packets", Loss()) { StruckPackets.format.fields(at: \.packets) }
+    static let format = Record("loss", "loses packets", Loss()) { StruckPackets.format.fields(at: \.packets) }.example(
+      "loss,chance=2%,burst=3")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { PacketStage(LossStrike(), packets, unit) }
   }

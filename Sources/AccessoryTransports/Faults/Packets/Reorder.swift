@@ -19,7 +19,7 @@ extension Fault {
       Field("by", \.by, .integer(1...127), "by how many")
       Field(
         "wait", \.wait, .duration(.microseconds(1) ... .seconds(60)), "how long it waits for them at the latest")
-    }
+    }.example("reorder,chance=10%,by=3")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage {
       PacketStage(ReorderStrike(by: by, wait: wait), packets, unit)

@@ -1,0 +1,88 @@
+/// One form of an address, for documents: how it is written, and what each role does with it.
+public struct AddressForm: Equatable, Sendable {
+  /// How it is written, with words in capitals for what has to be filled in.
+  public let written: String
+  /// One that is right.
+  public let example: String
+  /// What a host connects to; nil where it is not for hosts.
+  public let host: String?
+  /// Where a simulated accessory appears; nil where it does not.
+  public let simulator: String?
+
+  private init(_ written: String, _ example: String, host: String?, simulator: String?) {
+    (self.written, self.example, self.host, self.simulator) = (written, example, host, simulator)
+  }
+
+  /// Every form there is.
+  public static var all: [AddressForm] { Address.Kind.allCases.flatMap(forms) }
+
+  /// A Markdown table of all forms.
+  public static var table: String {
+    let rows = all.map { form in
+      "| `\(form.written)` | `\(form.example)` | \(form.host ?? "–") | \(form.simulator ?? "–") |\n"
+    }
+    return "| form | example | a host connects to | a simulated accessory |\n|---|---|---|---|\n" + rows.joined()
+  }
+
+  private static func forms(of kind: Address.Kind) -> [AddressForm] {
+    switch kind {
+    case .bench:
+      [
+        AddressForm("bench:", "bench:", host: "every accessory on the bench", simulator: "is plugged in at the bench"),
+        AddressForm("bench:SERIAL", "bench:EW1-0001", host: "the accessory with this serial number", simulator: nil),
+        AddressForm(
+          "bench:DIR#", "bench:/tmp/bench#", host: "every accessory on the bench in this directory",
+          simulator: "is plugged in there"),
+        AddressForm(
+          "bench:DIR#SERIAL", "bench:/tmp/bench#EW1-0001", host: "the accessory with this serial number there",
+          simulator: nil),
+      ]
+    case .unix:
+      [
+        AddressForm(
+          "unix:PATH", "unix:/tmp/lamp.sock", host: "the unix socket", simulator: "listens at the unix socket")
+      ]
+    case .tcp:
+      [
+        AddressForm("tcp:HOST:PORT", "tcp:127.0.0.1:7000", host: "the TCP port", simulator: "listens at the TCP port"),
+        AddressForm(
+          "tcp:[IPV6]:PORT", "tcp:[::1]:7000", host: "the TCP port of an IPv6 address",
+          simulator: "listens at the TCP port of an IPv6 address"),
+      ]
+    case .pty:
+      [
+        AddressForm(
+          "pty:PATH", "pty:/tmp/lamp-tty", host: "the terminal, opened raw",
+          simulator: "makes a pseudo terminal, and a link to it at PATH")
+      ]
+    case .serial:
+      [
+        AddressForm(
+          "serial:PATH", "serial:/dev/ttyUSB0", host: "the serial line, opened raw",
+          simulator: "speaks on the serial line"),
+        AddressForm(
+          "serial:PATH,BAUD", "serial:/dev/ttyUSB0,115200", host: "the serial line at this speed",
+          simulator: "speaks on the serial line at this speed"),
+      ]
+    case .usb:
+      [
+        AddressForm("usb:", "usb:", host: "every accessory on USB", simulator: nil),
+        AddressForm("usb:VID:PID", "usb:1209:0001", host: "those with these ids, in hex", simulator: nil),
+        AddressForm("usb:serial=S", "usb:serial=EW1-0001", host: "the one with this serial string", simulator: nil),
+        AddressForm("usb:BUS-PORT", "usb:1-2.4", host: "the one at this port", simulator: nil),
+      ]
+    case .usbip:
+      [
+        AddressForm(
+          "usbip:HOST:PORT", "usbip:127.0.0.1:3240", host: nil,
+          simulator: "is a USB device that 'easim plug' attaches to a kernel")
+      ]
+    case .gadget:
+      [
+        AddressForm("gadget:", "gadget:", host: nil, simulator: "is this machine's own USB device port"),
+        AddressForm(
+          "gadget:UDC", "gadget:fe980000.usb", host: nil, simulator: "is the USB device port of this name"),
+      ]
+    }
+  }
+}

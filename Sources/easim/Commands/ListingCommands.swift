@@ -1,0 +1,88 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessoryTransports
+
+extension CommandSpec {
+  /// `easim quirk`.
+  static let quirk = CommandSpec(
+    name: "quirk", summary: "list the quirks of accessories and devices",
+    details: """
+      list            each quirk with its parameters, their defaults and an example for --quirk
+      """,
+    examples: ["easim quirk list"],
+    run: runQuirk)
+
+  /// `easim fault`.
+  static let fault = CommandSpec(
+    name: "fault", summary: "list the faults that cables can have",
+    details: """
+      list            each fault with its parameters, their defaults and an example for --fault
+      """,
+    examples: ["easim fault list"],
+    run: runFault)
+}
+
+private struct ListingOptions: CommandOptions {
+  enum Verb: String, CaseIterable { case list }
+
+  var verb = Verb.list
+  var shared = SharedOptions()
+
+  static let operands: [Operand<Self>] = [Operand(\.verb, .choice)]
+  static let options: [Option<Self>] = [.json]
+}
+
+private func runQuirk(_ options: ListingOptions, _ console: Console) throws -> ExitCode {
+  show(Quirk.format.shape, as: "quirk", options, console)
+  return .done
+}
+
+private func runFault(_ options: ListingOptions, _ console: Console) throws -> ExitCode {
+  show(Fault.format.shape, as: "fault", options, console)
+  for preset in FaultPreset.all {
+    let faults = preset.faults.map(\.description)
+    if options.shared.isJSON {
+      var object = JSONObject()
+      object.add("v", 1)
+      object.add("fault", preset.name)
+      object.add("summary", preset.summary)
+      object.add("faults", faults)
+      console.out(object.text)
+    } else {
+      console.out("\(preset.name): \(preset.summary)\n  stands for \(faults.joined(separator: " and "))\n")
+    }
+  }
+  return .done
+}
+
+private func show(_ format: OneOfShape, as key: String, _ options: ListingOptions, _ console: Console) {
+  for kind in format.kinds {
+    if options.shared.isJSON {
+      console.out(kind.object(as: key).text)
+    } else {
+      let example = kind.example.map { "  example: --\(key) \($0)\n" } ?? ""
+      console.out("\(kind.name): \(kind.summary)\n\(kind.help)\(example)")
+    }
+  }
+}
+
+extension RecordShape {
+  /// What it is, its example and its parameters.
+  fileprivate func object(as key: String) -> JSONObject {
+    var object = JSONObject()
+    object.add("v", 1)
+    object.add(key, name)
+    object.add("summary", summary)
+    if let example { object.add("example", example) }
+    let parameters = fields.map { field in
+      var parameter = JSONObject()
+      parameter.add("name", field.key)
+      parameter.add("value", field.shape.range)
+      if let standard = field.standard { parameter.add("default", standard.word) }
+      parameter.add("summary", field.summary)
+      return parameter.text
+    }
+    object.add("parameters", raw: "[\(parameters.joined(separator: ","))]")
+    return object
+  }
+}

@@ -1,0 +1,78 @@
+import AccessoryCore
+import AccessoryProfiles
+
+/// A commented profile to start from: what `easim profile new NAME --behavior B` prints.
+enum StarterProfile {
+  /// The file of an accessory of this name whose sessions such a behaviour serves.
+  static func text(_ name: String, _ behavior: Behavior) -> String {
+    """
+    // \(name): adapt it to your accessory, then run
+    //   easim profile check ./\(name).json5
+    //   easim run ./\(name).json5
+    // docs/profiles.md explains every key.
+    {
+      version: 1,
+      description: "describe the accessory here in one sentence",
+      accessory: {
+        name: "\(name)",
+        manufacturer: "Example Works",
+        modelNumber: "EW-1",
+        // With {index}, several accessories of this profile have numbers of their own.
+        serialNumber: "EW1-{index:04}",
+        firmwareRevision: "1.0",
+        hardwareRevision: "1.0",
+        // The protocols that apps declare in UISupportedExternalAccessoryProtocols.
+        protocols: ["com.example.\(name)"],
+      },
+    \(lines(name, behavior))
+    }
+
+    """
+  }
+
+  /// The key `behavior`, with what it can say.
+  private static func lines(_ name: String, _ behavior: Behavior) -> String {
+    switch behavior {
+    case .echo:
+      """
+        // Sends back what it receives.
+        behavior: "echo",
+      """
+    case .sink:
+      """
+        // Takes what it receives; with check, it must be the bytes 00, 01 … FF, 00 …
+        behavior: { type: "sink", check: true },
+      """
+    case .source:
+      """
+        // Talks by itself: 100 bytes ten times a second. Instead of a text: pattern: "counting" or "random".
+        behavior: { type: "source", rate: 1000, chunk: 100, text: "tick\\r\\n" },
+      """
+    case .exec:
+      """
+        // A program for each session: it reads what arrives, and what it prints is sent.
+        behavior: { type: "exec", command: "cat", arguments: [] },
+      """
+    case .script:
+      """
+        behavior: {
+          type: "script",
+          // Each request ends with these bytes. Also { fixed: 8 } for requests of 8 bytes, or "any".
+          framing: { delimiter: "\\r\\n" },
+          // The first rule whose request is equal answers. Requests are written without the delimiter, answers with it.
+          rules: [
+            { request: "HELLO", response: "\(name) 1.0\\r\\n" },
+            // An answer that comes late.
+            { request: "BATTERY?", response: "BATTERY 87\\r\\n", delay: "40ms" },
+            // Bytes that are no text, in hex.
+            { request: { hex: "01 02 03" }, response: { hex: "81 82 83 0d 0a" } },
+            // A request that is never answered.
+            { request: "SILENCE" },
+          ],
+          // The answer to everything else; without it there is none.
+          otherwise: "ERROR\\r\\n",
+        },
+      """
+    }
+  }
+}

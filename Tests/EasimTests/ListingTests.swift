@@ -1,0 +1,42 @@
+import AccessoryCore
+import TestSupport
+import Testing
+
+/// `easim quirk list`, `easim fault list` and `easim profile new --behavior`, as they are typed.
+@Suite struct ListingTests {
+  @Test(arguments: ["quirk", "fault"]) func aListHasEachKindWithAnExampleThatCanBePlayed(kind: String) throws {
+    let listed = try Program.run(kind, "list", "--json")
+    #expect(listed.ending == .exit(0))
+    let entries = try listed.outLines.map { try JSON5.read($0, file: "stdout") }
+    #expect(entries.count >= 6)
+    for entry in entries {
+      let name = entry[kind]
+      #expect(entry["v"]?.content == JSON5Value.number(1).content)
+      #expect(name != nil && entry["summary"] != nil)
+      #expect(entry["faults"] != nil || entry["example"] != nil && entry["parameters"] != nil)
+    }
+    let read = try Program.run(kind, "list")
+    #expect(read.ending == .exit(0))
+    for entry in entries {
+      guard case .text(let name)? = entry[kind]?.content else { continue }
+      #expect(read.outLines.contains { $0.hasPrefix("\(name): ") })
+    }
+  }
+
+  @Test func aWrongVerbIsAnsweredWithTheRightOne() throws {
+    #expect(try Program.run("quirk", "lst").ending == .exit(2))
+    #expect(try Program.run("fault").ending == .exit(2))
+  }
+
+  @Test(arguments: ["echo", "sink", "source", "script", "exec"])
+  func aStarterProfileIsInOrder(behavior: String) throws {
+    let place = TemporaryFolder()
+    let made = try Program.run("profile", "new", "my-lamp", "--behavior", behavior)
+    #expect(made.ending == .exit(0))
+    #expect(made.out.contains("// my-lamp: "))
+    let path = place.write(made.out, to: "my-lamp.json5")
+    let checked = try Program.run("profile", "check", path)
+    #expect(checked.err == "")
+    #expect(checked.out == "my-lamp is in order\n")
+  }
+}

@@ -1,0 +1,47 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessoryTransports
+import TestSupport
+import Testing
+
+/// The tables of the documents are made from what the code knows; `EASIM_REWRITE=1` rewrites them.
+@Suite(.serialized) struct GeneratedDocumentTests {
+  private func check(_ document: String, _ part: String, _ text: String) throws {
+    let difference = try CommittedText.difference("docs/\(document).md", part: part, from: text)
+    #expect(difference == nil, "\(difference ?? "")")
+  }
+
+  /// A line that plays what a kind describes.
+  private func play(_ command: String) -> (RecordShape) -> String {
+    { kind in kind.example.map { "Play it: `\(command) \($0)`\n" } ?? "" }
+  }
+
+  @Test func everyQuirkAndEveryFault() throws {
+    let quirks = Quirk.format.shape.sections(heading: "###", note: play("easim run lawk-view --quirk"))
+    try check("quirks-and-faults", "quirks", quirks)
+    let faults = Fault.format.shape.sections(heading: "###", note: play("easim run lawk-view --fault"))
+    try check("quirks-and-faults", "faults", faults)
+    let presets = FaultPreset.all.map { preset in
+      "| `\(preset.name)` | \(preset.summary) | \(preset.faults.map { "`\($0)`" }.joined(separator: ", ")) |\n"
+    }
+    try check("quirks-and-faults", "presets", "| name | what it is like | faults |\n|---|---|---|\n" + presets.joined())
+  }
+
+  @Test func everyFormOfAnAddress() throws {
+    try check("addresses", "addresses", AddressForm.table)
+  }
+
+  @Test func everyExampleIsRightAndOfItsKind() throws {
+    for kind in Quirk.format.shape.kinds {
+      #expect(try Quirk(try #require(kind.example, "\(kind.name)")).name == kind.name)
+    }
+    for kind in Fault.format.shape.kinds {
+      #expect(try Fault(try #require(kind.example, "\(kind.name)")).name == kind.name)
+    }
+    for form in AddressForm.all {
+      let address = try Address(parsing: form.example)
+      #expect(address.description == form.example)
+      #expect(form.written.hasPrefix("\(address.kind.rawValue):"))
+    }
+  }
+}
