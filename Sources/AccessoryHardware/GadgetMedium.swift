@@ -70,7 +70,7 @@ final class GadgetPort: Port {
     let place = place
     try gadget.plugIn { news in
       switch news {
-      case .cable(let cable): hear(.cable(cable, from: "a USB host on \(place)"))
+      case .cable(let cable): hear(.cable(cable.dedicated, from: "a USB host on \(place)"))
       case .lost(let reason): hear(.ended(reason))
       }
     }

@@ -54,6 +54,9 @@ public final class Device {
     attachments.compactMap(\.published).sorted { $0.connectionID < $1.connectionID }
   }
 
+  /// What the accessory on each cable is waited for.
+  package var phases: [PeerPhase] { attachments.map(\.phase) }
+
   /// How many cables are plugged in.
   public var cableCount: Int { attachments.count }
 
@@ -200,6 +203,8 @@ extension Device {
 public struct DeviceSettings {
   /// The wire's choices.
   public var peer = DevicePeer.Settings()
+  /// How long an accessory may be silent before it has a link.
+  public var patience = Patience.ofDevice
   /// When accessories are shown to apps.
   public var policy = PublicationMachine.Policy.ready
   /// A flicker that the device makes by itself.

@@ -24,6 +24,8 @@ final class DeviceAttachment: ConnectionOwner {
   private var linkWasUp = false
   private var certificate: [UInt8] = []
   private var challenge: [UInt8] = []
+  private lazy var peerWarnings = PeerWarnings(on: device.loop) { [unowned self] in tell($0) }
+  private var hasWarned = false
 
   init(
     cable: Cable, place: String, announced: BenchCard?, refusesSignatures: Bool, device: Device,
@@ -35,7 +37,8 @@ final class DeviceAttachment: ConnectionOwner {
     self.refusesSignatures = refusesSignatures
     self.ended = ended
     connection = Connection(
-      peer: DevicePeer(settings: device.peerSettings, memory: device.memory), cable: cable, on: device.loop)
+      peer: DevicePeer(settings: device.peerSettings, memory: device.memory), cable: cable,
+      patience: device.settings.patience, on: device.loop)
     publication = PublicationMachine(policy: device.settings.policy, flicker: device.settings.flicker)
     timer = device.loop.makeTimer { [unowned self] in publicationDeadlineCame() }
   }
@@ -71,6 +74,7 @@ final class DeviceAttachment: ConnectionOwner {
   }
 
   private func finish(_ reason: String) {
+    if hasWarned { peerWarnings.flush() }
     if let action = publication.gone() { perform(action) }
     timer?.cancel()
     timer = nil
@@ -99,7 +103,7 @@ final class DeviceAttachment: ConnectionOwner {
     case .ready: handleReady()
     case .answerTimedOut(let step):
       tell(.warning("the accessory never answered: \(step == .authentication ? "authentication" : "identification")"))
-    default: if let warning = TimelineEvent.Kind(warningOf: event) { tell(warning) }
+    default: if let warning = TimelineEvent.Kind(warningOf: event) { note(warning) }
     }
   }
 
@@ -111,6 +115,18 @@ final class DeviceAttachment: ConnectionOwner {
   func connectionEnded(_ end: ChannelEnd) {
     finish(end.description)
   }
+
+  func connectionGaveUp(_ silence: Silence) {
+    finish("closed the cable: \(silence.sentence(about: "the accessory"))")
+  }
+
+  private func note(_ warning: TimelineEvent.Kind) {
+    hasWarned = true
+    peerWarnings.note(warning)
+  }
+
+  /// What the accessory is waited for.
+  var phase: PeerPhase { connection.phase }
 
   // MARK: Authentication
 

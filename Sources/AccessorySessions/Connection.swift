@@ -17,6 +17,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   /// The cable between the two ends.
   public let cable: Cable
   private let timer: LoopTimer
+  private let patience: Patience
 
   // Not checked for overlapping access, which would cost a call for each of a packet's many looks at them. A connection
   // belongs to one loop; while the peer is changed in place it calls only the channel's `send`, which calls nothing back.
@@ -27,13 +28,18 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   @exclusivity(unchecked) private var owner: (any ConnectionOwner)?
   @exclusivity(unchecked) private var isDraining = false
   @exclusivity(unchecked) private var isOver = false
+  /// How long the other end has been silent; nil where it may be.
+  @exclusivity(unchecked) private var watch: PhaseWatch?
+  private var watchTimer: LoopTimer?
 
   /// Packets are gathered into one send up to this size, where the medium does not keep transfers apart.
   private static var gatherLimit: Int { 256 * 1024 }
 
-  /// A connection that has not started. On the loop.
-  public init(peer: consuming Peer<Role>, cable: Cable, on loop: any EventLoop) {
+  /// A connection that has not started, and that closes the cable when the other end is silent for longer than `patience`.
+  /// On the loop.
+  public init(peer: consuming Peer<Role>, cable: Cable, patience: Patience = .unlimited, on loop: any EventLoop) {
     self.peer = peer
+    self.patience = cable.isDedicated ? .unlimited : patience
     self.cable = cable
     self.loop = loop
     timer = loop.makeTimer()
@@ -42,12 +48,14 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
 
   deinit {
     timer.cancel()
+    watchTimer?.cancel()
   }
 
   /// Begins. The owner is held until the connection is over.
   public func start(_ owner: any ConnectionOwner) {
     self.owner = owner
     cable.main.start(self)
+    if patience != .unlimited { beginWatch() }
     perform { $0.start(now: $1) }
   }
 
@@ -55,6 +63,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   public func perform<Result>(_ body: (inout Peer<Role>, Instant) -> Result) -> Result {
     let result = body(&peer, now)
     drainAndFlush()
+    notePhase()
     return result
   }
 
@@ -81,6 +90,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   private func finish(_ reason: String) {
     isOver = true
     timer.cancel()
+    watchTimer?.cancel()
     peer.stop(reason)
     drainEvents()
     for native in natives { native.end(.channelEnded(reason)) }
@@ -133,7 +143,10 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
         // Sessions of native transport bypass the link, but belong to the same device and accessory, which start anew.
         for native in natives { native.end(.linkDown(end)) }
         owner?.connectionTold(event)
-      default: owner?.connectionTold(event)
+        notePhase()
+      default:
+        owner?.connectionTold(event)
+        notePhase()
       }
     }
   }
@@ -141,6 +154,35 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   /// The peer's deadline has come.
   public func timerFired(_ timer: LoopTimer) {
     perform { $0.handleTimeout(now: $1) }
+  }
+
+  // MARK: Silence
+
+  /// What the peer waits for.
+  public var phase: PeerPhase { peer.phase }
+
+  private func beginWatch() {
+    watch = PhaseWatch(patience)
+    watchTimer = loop.makeTimer { [unowned self] in silenceLasted() }
+  }
+
+  /// Looks at the phase after whatever may have changed it.
+  private func notePhase() {
+    guard watch != nil, !isOver else { return }
+    watch?.note(peer.phase, now: now)
+    armWatch()
+  }
+
+  private func armWatch() {
+    if let deadline = watch?.deadline { watchTimer?.arm(at: deadline) } else { watchTimer?.cancel() }
+  }
+
+  private func silenceLasted() {
+    guard let silence = watch?.handleTimeout(peer.phase, now: now) else { return armWatch() }
+    let told = owner
+    cable.main.close()
+    finish(silence.sentence(about: "the other end"))
+    told?.connectionGaveUp(silence)
   }
 
   // MARK: The channel
@@ -233,4 +275,13 @@ public protocol ConnectionOwner: AnyObject {
   func connectionSessionEnded(_ session: Session, _ end: SessionEnd)
   /// The cable is gone; every session has ended already.
   func connectionEnded(_ end: ChannelEnd)
+  /// The other end was silent for too long, and the cable was closed for it; every session was ended before.
+  func connectionGaveUp(_ silence: Silence)
+}
+
+extension ConnectionOwner {
+  /// As a cable that is gone.
+  public func connectionGaveUp(_ silence: Silence) {
+    connectionEnded(.lost(silence.sentence(about: "it")))
+  }
 }

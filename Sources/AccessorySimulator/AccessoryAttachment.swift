@@ -15,6 +15,8 @@ final class AccessoryAttachment: ConnectionOwner {
     case wantsToDetach
     /// The cable is gone.
     case ended(String)
+    /// The device was silent for too long, and the cable was closed.
+    case gaveUp(Silence)
   }
 
   private unowned let accessory: SimulatedAccessory
@@ -28,11 +30,13 @@ final class AccessoryAttachment: ConnectionOwner {
   private var staleBytes: StaleBytes?
   /// Native channels that the device opened and that get no answer.
   private var ignoredChannels: [any Channel] = []
+  private lazy var peerWarnings = PeerWarnings(on: connection.loop) { [unowned self] in tell($0) }
+  private var hasWarned = false
 
   /// An attachment of `accessory`, which outlives it.
   init(
-    of accessory: SimulatedAccessory, prepared: PreparedProfile, cable: Cable, link: LinkSettings, isWhole: Bool,
-    answersAuthentication: Bool, on loop: any EventLoop
+    of accessory: SimulatedAccessory, prepared: PreparedProfile, cable: Cable, link: LinkSettings, patience: Patience,
+    isWhole: Bool, answersAuthentication: Bool, on loop: any EventLoop
   ) {
     self.accessory = accessory
     self.prepared = prepared
@@ -43,7 +47,7 @@ final class AccessoryAttachment: ConnectionOwner {
       identification: prepared.identification(isWhole: isWhole, hasNativeChannels: cable.hasNativeChannels),
       settings: link)
     peer.identifiesAtOnce = prepared.oddIdentification == nil
-    connection = Connection(peer: peer, cable: cable, on: loop)
+    connection = Connection(peer: peer, cable: cable, patience: patience, on: loop)
   }
 
   func start() {
@@ -64,9 +68,9 @@ final class AccessoryAttachment: ConnectionOwner {
 
   /// Pulls the cable out from this side.
   func close(_ reason: String) {
-    stopTimers()
-    closeIgnoredChannels()
+    tidyUp()
     connection.close(reason)
+    if hasWarned { peerWarnings.flush() }
   }
 
   /// Closes every session and stays attached.
@@ -110,7 +114,7 @@ final class AccessoryAttachment: ConnectionOwner {
       let list = refused.keys.sorted().map(String.init).joined(separator: ", ")
       tell(.warning("the device refused the identification: parameters \(list)"))
     case .sessionRequested(let id, let protocolID): openSession(id, protocolID)
-    default: if let warning = TimelineEvent.Kind(warningOf: event) { tell(warning) }
+    default: if let warning = TimelineEvent.Kind(warningOf: event) { note(warning) }
     }
   }
 
@@ -124,10 +128,28 @@ final class AccessoryAttachment: ConnectionOwner {
   }
 
   func connectionEnded(_ end: ChannelEnd) {
-    stopTimers()
-    closeIgnoredChannels()
+    tidyUp()
     hear(.ended(end.description))
   }
+
+  func connectionGaveUp(_ silence: Silence) {
+    tidyUp()
+    hear(.gaveUp(silence))
+  }
+
+  private func tidyUp() {
+    stopTimers()
+    closeIgnoredChannels()
+    if hasWarned { peerWarnings.flush() }
+  }
+
+  private func note(_ warning: TimelineEvent.Kind) {
+    hasWarned = true
+    peerWarnings.note(warning)
+  }
+
+  /// What the device is waited for.
+  var phase: PeerPhase { connection.phase }
 
   private func tell(_ kind: TimelineEvent.Kind) {
     accessory.tell(kind)

@@ -18,6 +18,7 @@ public final class SimulatedAccessory {
   private let prepared: PreparedProfile
   private let port: any Port
   private let adjustLink: (inout LinkSettings) -> Void
+  private let patience: Patience
   private let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
   /// What becomes of its sessions, counted over all attachments.
@@ -28,15 +29,17 @@ public final class SimulatedAccessory {
   private var flicker: WireFlickerMachine
   private var random: SeededRandom
   private var attachment: AccessoryAttachment?
+  private var refusals: ReportLimit?
   private var timer: LoopTimer?
   /// The subject of its events: the accessory as it presents itself now.
   private var subject: TimelineEvent.Subject
 
   /// Creates an accessory that is not plugged in. `report` receives everything that happens to it, on the loop; `link` may
-  /// change link settings that the profile does not set.
+  /// change link settings that the profile does not set. A device that is silent for longer than `patience` is sent away.
   public init(
     _ profile: Profile, at port: any Port, authenticator: any AccessoryAuthenticator, on loop: any EventLoop,
-    link: @escaping (inout LinkSettings) -> Void = { _ in }, behavior: ((Behavior) -> any AccessoryBehavior)? = nil,
+    patience: Patience = Patience(), link: @escaping (inout LinkSettings) -> Void = { _ in },
+    behavior: ((Behavior) -> any AccessoryBehavior)? = nil,
     report: @escaping (TimelineEvent) -> Void
   ) {
     self.profile = profile
@@ -46,11 +49,13 @@ public final class SimulatedAccessory {
     self.loop = loop
     self.report = report
     adjustLink = link
+    self.patience = patience
     sessionQuirk = SessionQuirk(profile.quirks.session)
     flicker = WireFlickerMachine(flicker: profile.quirks.flicker)
     random = loop.random.derived("accessory")
     subject = Self.subject(profile, offering: [])
     timer = loop.makeTimer { [unowned self] in deadlineCame() }
+    refusals = ReportLimit("warnings about devices that connect", on: loop) { [unowned self] in tell(.warning($0)) }
   }
 
   deinit {
@@ -112,6 +117,7 @@ public final class SimulatedAccessory {
     attachment = nil
     leaving?.close("the accessory detached: \(reason)")
     port.close()
+    refusals?.flush()
     tell(.detach(reason))
   }
 
@@ -129,7 +135,7 @@ public final class SimulatedAccessory {
   private func hear(_ event: PortEvent) {
     switch event {
     case .cable(let cable, let device): attach(cable, device)
-    case .warning(let text): tell(.warning(text))
+    case .warning(let text): refusals?.report(text)
     case .ended(let why):
       tell(.warning("\(port.place) is over: \(why)"))
       unplug(why)
@@ -139,7 +145,7 @@ public final class SimulatedAccessory {
   private func attach(_ cable: Cable, _ device: String) {
     guard attachment == nil else {
       // A plug takes one cable.
-      tell(.warning("refused \(device): another device is already connected"))
+      refusals?.report("refused \(device): another device is already connected")
       cable.main.close()
       return
     }
@@ -147,7 +153,7 @@ public final class SimulatedAccessory {
     var link = prepared.link
     adjustLink(&link)
     let next = AccessoryAttachment(
-      of: self, prepared: prepared, cable: cable, link: link, isWhole: !flicker.isEmpty,
+      of: self, prepared: prepared, cable: cable, link: link, patience: patience, isWhole: !flicker.isEmpty,
       answersAuthentication: !flicker.isEmpty || flicker.flicker?.answersAuthentication ?? true, on: loop)
     attachment = next
     next.start()
@@ -162,12 +168,23 @@ public final class SimulatedAccessory {
     case .ended(let why):
       attachment = nil
       tell(.note("the device left: \(why)"))
-      // Still plugged in for the next device, which finds the accessory as the first one did.
-      flicker.deviceLeft()
-      offer(isWhole: !flicker.isEmpty)
-      armTimer()
+      awaitNextDevice()
+    case .gaveUp(let silence):
+      attachment = nil
+      tell(.warning("closed the cable: \(silence.sentence(about: "the device"))"))
+      awaitNextDevice()
     }
   }
+
+  /// Still plugged in for the next device, which finds the accessory as the first one did.
+  private func awaitNextDevice() {
+    flicker.deviceLeft()
+    offer(isWhole: !flicker.isEmpty)
+    armTimer()
+  }
+
+  /// What the device on the cable is waited for; nil without one.
+  package var phase: PeerPhase? { attachment?.phase }
 
   func tell(_ kind: TimelineEvent.Kind) {
     report(TimelineEvent(time: loop.now, side: .accessory, kind: kind, subject: subject))

@@ -66,8 +66,10 @@ public struct PeerProcess: Equatable, Sendable, CustomStringConvertible {
 public struct TransportOptions: Equatable, Sendable {
   /// Whether TCP may reach beyond this machine.
   public var allowsRemote = false
-  /// Whether a unix listener accepts users other than its own and root.
+  /// Whether the other end of a socket on this machine may belong to users other than this process's own and root.
   public var allowsOtherUsers = false
+  /// Whether a unix listener locks its path by a file beside it. Not needed where no path is used twice, as on a bench.
+  package var locksUnixPath = true
   /// The size of a socket's buffers in bytes; the system's default when nil.
   public var socketBuffers: Int?
 

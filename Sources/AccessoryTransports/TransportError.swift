@@ -20,6 +20,8 @@ public enum TransportError: Error, Equatable, Sendable {
   case timedOut(Address, after: Duration)
   /// The address leaves this machine, and that was not allowed.
   case remoteNotAllowed(Address)
+  /// The accessory belongs to another user of this machine, and that was not allowed; the text says to whom.
+  case otherUser(Address, String)
   /// The system does not let this user do it; the fix is a command or an action that helps.
   case notPermitted(Address, String, fix: String?)
   /// The address has the right form and cannot work as it is; the text says why.
@@ -38,17 +40,21 @@ public enum TransportError: Error, Equatable, Sendable {
     switch self {
     case .notAStream(let address), .noMedium(let address), .simulatorsOnly(let address), .hostsOnly(let address),
       .nobodyThere(let address, _), .inUse(let address, _), .timedOut(let address, _), .remoteNotAllowed(let address),
-      .notPermitted(let address, _, _), .unusable(let address, _), .noLink(let address, _), .left(let address),
+      .otherUser(let address, _), .notPermitted(let address, _, _), .unusable(let address, _), .noLink(let address, _),
+      .left(let address),
       .failed(let address, _), .system(let address, _):
       address
     }
   }
 
+  /// Whether it is that the accessory belongs to another user of this machine.
+  public var isAboutUsers: Bool { if case .otherUser = self { true } else { false } }
+
   /// Whether trying again may help although nothing has been plugged in, installed or typed anew.
   public var mayPass: Bool {
     switch self {
     case .nobodyThere, .inUse, .timedOut, .notPermitted, .noLink, .failed, .system: true
-    case .notAStream, .noMedium, .simulatorsOnly, .hostsOnly, .remoteNotAllowed, .unusable, .left: false
+    case .notAStream, .noMedium, .simulatorsOnly, .hostsOnly, .remoteNotAllowed, .otherUser, .unusable, .left: false
     }
   }
 
@@ -63,6 +69,7 @@ public enum TransportError: Error, Equatable, Sendable {
     case .inUse(_, let pid): .inUse(address, pid: pid)
     case .timedOut(_, let limit): .timedOut(address, after: limit)
     case .remoteNotAllowed: .remoteNotAllowed(address)
+    case .otherUser(_, let detail): .otherUser(address, detail)
     case .notPermitted(_, let detail, let fix): .notPermitted(address, detail, fix: fix)
     case .unusable(_, let detail): .unusable(address, detail)
     case .noLink(_, let detail): .noLink(address, detail)
@@ -103,6 +110,7 @@ extension TransportError: CustomStringConvertible {
       "\(address) is not on this machine; TCP stays on 127.0.0.1 and [::1] unless remote peers are allowed"
     case .notPermitted(let address, let detail, let fix):
       "\(address) cannot be opened: \(detail)" + (fix.map { "; \($0)" } ?? "")
+    case .otherUser(let address, let detail): "\(address) is not trusted: \(detail)"
     case .unusable(let address, let detail): "\(address) cannot be used: \(detail)"
     case .inUse(let address, _): "\(address) is \(detail)"
     case .left(let address): "\(address) \(detail)"
@@ -113,7 +121,8 @@ extension TransportError: CustomStringConvertible {
   /// The reason alone, as a fragment for a list or a sentence that names the address already.
   public var detail: String {
     switch self {
-    case .nobodyThere(_, let detail), .unusable(_, let detail), .failed(_, let detail), .notPermitted(_, let detail, _):
+    case .nobodyThere(_, let detail), .unusable(_, let detail), .failed(_, let detail), .notPermitted(_, let detail, _),
+      .otherUser(_, let detail):
       detail
     case .noLink(_, let detail):
       "it closed the cable before the iAP2 link was up (\(detail)): another host may be using it, or it is not an accessory"

@@ -75,10 +75,10 @@ public enum Transports {
         let terminal = try RawTerminal.open(path, baud: nil, at: address)
         let channel = DescriptorChannel(
           taking: terminal.release(), as: .terminal(hangUp: .closedByPeer), on: loop)
-        return DelayedAnswer(channel, from: address, on: loop, completion: completion)
+        return DelayedAnswer(Cable(main: channel), from: address, on: loop, completion: completion)
       case .serial(let path, let baud):
         let channel = try SerialLine.open(path: path, baud: baud, on: loop)
-        return DelayedAnswer(channel, from: address, on: loop, completion: completion)
+        return DelayedAnswer(Cable(main: channel).dedicated, from: address, on: loop, completion: completion)
       case .bench, .usb, .usbip, .gadget: throw .notAStream(address)
       }
     } catch {
@@ -117,18 +117,18 @@ public enum Transports {
 
 /// A result that is known at once and delivered in a later turn, as all others are.
 final class DelayedAnswer: Connecting {
-  private var channel: DescriptorChannel?
+  private var cable: Cable?
   private var timer: LoopTimer?
 
   init(
-    _ channel: DescriptorChannel, from address: Address, on loop: any EventLoop,
+    _ cable: Cable, from address: Address, on loop: any EventLoop,
     completion: @escaping (Transports.Answer) -> Void
   ) {
-    self.channel = channel
+    self.cable = cable
     timer = loop.schedule(after: .zero) {
-      self.channel = nil
+      self.cable = nil
       self.timer = nil
-      completion(.success((Cable(main: channel), PeerDescription(address: address))))
+      completion(.success((cable, PeerDescription(address: address))))
     }
   }
 
@@ -139,7 +139,7 @@ final class DelayedAnswer: Connecting {
   func cancel() {
     timer?.cancel()
     timer = nil
-    channel?.close()
-    channel = nil
+    cable?.main.close()
+    cable = nil
   }
 }

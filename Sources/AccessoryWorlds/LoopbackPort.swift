@@ -35,7 +35,9 @@ final class LoopbackPort: Port {
     let made = LoopbackChannel.makePair(on: loop, latency: line.latency, bytesPerSecond: line.bytesPerSecond)
     let nativeChannels = LoopbackNativeChannels(on: loop, latency: line.latency, bytesPerSecond: line.bytesPerSecond)
     (cable, self.nativeChannels) = (made, nativeChannels)
-    hear(.cable(wrap(Cable(main: made.left) { nativeChannels.hear = $0 }, .accessory), from: "the world's device"))
+    hear(
+      .cable(
+        wrap(Cable(main: made.left) { nativeChannels.hear = $0 }.dedicated, .accessory), from: "the world's device"))
     let (end, loop) = (SeverableChannel(around: made.right, on: loop), loop)
     deviceEnd = end
     plugIntoDevice(
@@ -44,7 +46,7 @@ final class LoopbackPort: Port {
           let channel = SeverableChannel(around: try nativeChannels.open(name), on: loop)
           self?.keep(channel)
           return channel
-        }, .device))
+        }.dedicated, .device))
   }
 
   private func keep(_ channel: SeverableChannel) {

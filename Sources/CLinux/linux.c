@@ -7,6 +7,7 @@
 #include <linux/usb/functionfs.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -208,4 +209,16 @@ __attribute__((weak)) void easim_add_hardware_media(void *table);
 
 void clinux_add_hardware_media(void *table) {
   if (easim_add_hardware_media) easim_add_hardware_media(table);
+}
+
+int clinux_exchange(const char *one, const char *other) {
+  return renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE);
+}
+
+int clinux_rename_to_free(const char *from, const char *to) {
+  if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
+  // A file system without the flag: a second name for the same file does the same.
+  if (errno != EINVAL || link(from, to) != 0) return -1;
+  unlink(from);
+  return 0;
 }

@@ -37,6 +37,9 @@ private func carryOut(_ words: [String], _ console: Console) -> ExitCode {
     let option = command.hasOption("--allow-remote") ? ": --allow-remote" : ""
     console.err("easim \(command.name): \(TransportError.remoteNotAllowed(address))\(option)")
     return .usage
+  } catch let error as TransportError where error.isAboutUsers {
+    console.err("easim \(command.name): \(error)\(command.hasOption("--any-user") ? ": --any-user" : "")")
+    return .usage
   } catch let error as SourceProblems {
     console.err("\(error)")
     return .usage

@@ -121,14 +121,60 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: geteuid() == 0)) func anotherUsersSocketIsThatUsers() throws {
-    // The user of a thread alone, as the kernel notes it with a new socket.
+  /// Sets the user of this thread alone, as the kernel notes it with a new socket.
+  private func setUser(_ user: uid_t) throws {
     typealias SetUser = @convention(c) (uid_t) -> Int32
-    let setUser = unsafeBitCast(try #require(dlsym(nil, "setfsuid")), to: SetUser.self)
+    _ = unsafeBitCast(try #require(dlsym(nil, "setfsuid")), to: SetUser.self)(user)
+  }
+
+  @Test(.enabled(if: geteuid() == 0)) func aListenerTurnsAnotherUserAwayUnlessAllowed() throws {
+    func connect(_ options: TransportOptions) throws -> Meeting {
+      let meeting = try Meeting(at: .tcp(host: "127.0.0.1", port: 0), options: options)
+      guard case .tcp(_, let port) = meeting.listener.address else { return meeting }
+      try setUser(65_534)
+      let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+      try setUser(0)
+      defer { close(client) }
+      var name = sockaddr_in()
+      name.sin_family = sa_family_t(AF_INET)
+      name.sin_addr.s_addr = inet_addr("127.0.0.1")
+      name.sin_port = port.bigEndian
+      let isConnected = withUnsafePointer(to: &name) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          Glibc.connect(client, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+        }
+      }
+      try #require(isConnected)
+      #expect(
+        meeting.loop.run(until: { meeting.accepted.count + meeting.refusals.count == 1 }, limit: hangLimit))
+      return meeting
+    }
+    let trusted = TrustedUsers().names()
+    let meeting = try connect(TransportOptions())
+    #expect(meeting.refusals == ["it belongs to user 65534, and only \(trusted) may connect"])
+    try meeting.connect().close()
+    var open = TransportOptions()
+    open.allowsOtherUsers = true
+    #expect(try connect(open).accepted.count == 1)
+  }
+
+  @Test func whoMayConnectByTCPIsWhoMayConnectByUnixSockets() {
+    let trusted = TrustedUsers(user: 1_000, sudoUser: nil)
+    #expect(trusted.refusal(of: TCPPeer.user(1_000)) == nil)
+    #expect(trusted.refusal(of: TCPPeer.user(0)) == nil)
+    #expect(trusted.refusal(of: TCPPeer.remote) == nil, "a matter of --allow-remote")
+    #expect(
+      trusted.refusal(of: TCPPeer.user(1_001)) == "it belongs to user 1001, and only root and user 1000 may connect")
+    #expect(
+      trusted.refusal(of: TCPPeer.unknown)
+        == "the system does not say which user it belongs to, and only root and user 1000 may connect")
+  }
+
+  @Test(.enabled(if: geteuid() == 0)) func anotherUsersSocketIsThatUsers() throws {
     try connected { client, listener in
-      _ = setUser(65534)
+      try setUser(65534)
       let accepted = accept(listener, nil, nil)
-      _ = setUser(0)
+      try setUser(0)
       defer { close(accepted) }
       #expect(TCPPeer(of: client) == .user(65534))
       #expect(TCPPeer(of: accepted) == .user(0))

@@ -1,8 +1,9 @@
 import AccessoryCore
-import AccessoryTransports
 import ChannelSuite
 import Glibc
 import Testing
+
+@testable import AccessoryTransports
 
 @Suite struct TCPTests {
   /// Any free port of this machine.
@@ -22,6 +23,21 @@ import Testing
       return
     }
     #expect(from != 0 && from != port)
+    both.close()
+  }
+
+  /// In the kernel's table the timer of a connection is 02 while its keep-alive is what is waited for.
+  @Test func bothEndsOfAConnectionAreKeptAlive() throws {
+    let meeting = try Meeting(at: Self.anyPort)
+    guard case .tcp(_, let port) = meeting.listener.address else { return }
+    let both = try meeting.connect()
+    let table = String(decoding: try #require(ProcessTable.bytes(of: "/proc/net/tcp")), as: UTF8.self)
+    let number = String(port, radix: 16, uppercase: true)
+    let name = "0100007F:" + String(repeating: "0", count: 4 - number.count) + number
+    let lines = table.split(separator: "\n").map { $0.split(separator: " ") }
+      .filter { $0.count > 5 && ($0[1] == name || $0[2] == name) && $0[3] == "01" }
+    #expect(lines.count == 2)
+    #expect(lines.allSatisfy { $0[5].hasPrefix("02:") })
     both.close()
   }
 

@@ -137,6 +137,31 @@ import Testing
     try meeting.connect().close()
   }
 
+  /// Names beside the path that easim may be tempted to use for itself.
+  @Test func noFileBesideThePathIsTouched() throws {
+    let names = ["line.\(getpid())", "line.lock", "line.tmp"]
+    for name in names { close(open(directory.path + "/" + name, O_CREAT | O_WRONLY, 0o600)) }
+    let meeting = try Meeting(at: address)
+    try meeting.connect().close()
+    meeting.listener.close()
+    #expect(directory.names == names.sorted())
+  }
+
+  @Test func aFileThatTookTheLinksPlaceStays() throws {
+    let meeting = try Meeting(at: address)
+    let terminal = try #require(target)
+    unlink(path)
+    close(open(path, O_CREAT | O_WRONLY, 0o600))
+    // The path is about to lead to the next terminal, and cannot.
+    let host = open(terminal, O_RDWR | O_NOCTTY)
+    defer { close(host) }
+    #expect(meeting.loop.run(until: { !meeting.ends.isEmpty }, limit: hangLimit))
+    #expect(meeting.ends == [.unusable(address, "a file that is no link to a terminal is in the way")])
+    #expect(directory.names == ["line"])
+    var status = stat()
+    #expect(lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG)
+  }
+
   @Test func aFileInTheWayStays() throws {
     close(open(path, O_CREAT | O_WRONLY, 0o600))
     #expect(throws: TransportError.unusable(address, "a file that is no link to a terminal is in the way")) {

@@ -10,6 +10,7 @@ import Testing
       .notAStream(address), .noMedium(address), .simulatorsOnly(address), .hostsOnly(address),
       .nobodyThere(address, "x"), .inUse(address, pid: 1), .inUse(address, pid: nil),
       .timedOut(address, after: .seconds(2)), .remoteNotAllowed(address), .notPermitted(address, "x", fix: "y"),
+      .otherUser(address, "x"),
       .unusable(address, "x"), .noLink(address, "x"), .left(address), .failed(address, "x"),
       .system(address, SystemError("connect", code: 5)),
     ]

@@ -94,17 +94,27 @@ import Testing
   }
 
   @Test func otherUsersAreTurnedAwayUnlessAllowed() {
-    let mine: UInt32 = 1_000
-    func refusal(_ user: UInt32?, _ options: TransportOptions = TransportOptions()) -> String? {
-      UnixListener.refusal(of: user.map { PeerProcess(pid: 1, user: $0) }, by: mine, options: options)
-    }
-    #expect(refusal(mine) == nil)
+    let trusted = TrustedUsers(user: 1_000, sudoUser: "1001")
+    func refusal(_ user: UInt32?) -> String? { trusted.refusal(of: user.map { PeerProcess(pid: 1, user: $0) }) }
+    #expect(refusal(1_000) == nil)
     #expect(refusal(0) == nil)
-    #expect(refusal(1_001) == "user 1001 is not user 1000")
-    #expect(refusal(nil) == "the system does not say which user it is")
-    var open = TransportOptions()
-    open.allowsOtherUsers = true
-    #expect(refusal(1_001, open) == nil)
+    #expect(refusal(1_001) == "it belongs to user 1001, and only root and user 1000 may connect")
+    #expect(
+      refusal(nil) == "the system does not say which user it belongs to, and only root and user 1000 may connect")
+    func server(_ user: UInt32?) -> String? {
+      trusted.refusal(ofServer: user.map { PeerProcess(pid: 1, user: $0) })
+    }
+    #expect(server(1_000) == nil)
+    #expect(server(1_001) == "it belongs to user 1001, and only root and user 1000 are trusted")
+    #expect(server(nil) == "the system does not say which user it belongs to")
+  }
+
+  @Test func theCallerOfSudoIsTrustedByRootAlone() {
+    #expect(TrustedUsers(user: 0, sudoUser: "1001").names() == "root and user 1001")
+    #expect(TrustedUsers(user: 0, sudoUser: "1001").contains(1_001))
+    #expect(TrustedUsers(user: 0, sudoUser: "no number").names() == "root")
+    #expect(!TrustedUsers(user: 0, sudoUser: nil).contains(1_001))
+    #expect(TrustedUsers(user: 1_000, sudoUser: "1001").names("or") == "root or user 1000")
   }
 
   @Test func aFullBacklogIsWaitedForAndThenTimedOut() throws {

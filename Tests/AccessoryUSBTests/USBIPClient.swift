@@ -37,6 +37,13 @@ final class USBIPRig {
   let server: USBIPServer
   let export: USBIPExport
   var complaints: [String] { log.lines }
+  /// How many complaints there were, those included that were only counted.
+  var allComplaints: Int {
+    complaints.reduce(0) { sum, line in
+      let words = line.split(separator: " ")
+      return sum + (words.first == "and" ? Int(words[1]) ?? 0 : 1)
+    }
+  }
   private(set) var cables: [AccessoryEnd] = []
   private(set) var sides: [(name: String, end: AccessoryEnd)] = []
   private let log = Log()

@@ -186,23 +186,18 @@ import Testing
     #expect([.exit(1), .killed(by: SIGTERM)].contains(end.ending), "\(end.err)")
   }
 
-  // MARK: The second signal
+  // MARK: More than one signal
 
-  @Test func theSecondSignalEndsTheProcessWhateverItWaitsFor() throws {
-    let plist = place.file("Info.plist")
-    mkfifo(plist, 0o600)
-    let writer = open(plist, O_RDWR | O_NONBLOCK | O_CLOEXEC)
-    defer { close(writer) }
-    let blanks = [UInt8](repeating: 0x20, count: 4_096)
-    while write(writer, blanks, blanks.count) > 0 {}
-    let send = try run("send", address, "--text", "x", "--info-plist", plist)
-    // There is room again: easim reads, and waits for the rest, which never comes. It does nothing else meanwhile.
-    var question = pollfd(fd: writer, events: Int16(POLLOUT), revents: 0)
-    #expect(poll(&question, 1, Int32(Program.hangLimit)) == 1)
-    send.send(SIGINT)
-    send.send(SIGTERM)
-    let end = try send.wait()
-    #expect([.killed(by: SIGINT), .killed(by: SIGTERM)].contains(end.ending))
+  /// A transcript that is not read is waited for at the end, but not by who asks again and again.
+  @Test func theThirdSignalEndsTheProcessWhateverItWaitsFor() throws {
+    let fifo = UnreadFIFO(in: place)
+    let accessory = try talkativeAccessory(fifo)
+    place.write([UInt8](repeating: 7, count: 2_000_000), to: "payload")
+    let held = try Program.run("send", address, "--file", place.file("payload"), "--timeout", "3s")
+    #expect(held.ending == .exit(4), "\(held.out)\(held.err)")
+    for signal in [SIGINT, SIGTERM, SIGHUP] { accessory.send(signal) }
+    let end = try accessory.wait()
+    #expect([SIGINT, SIGTERM, SIGHUP].contains { end.ending == .killed(by: $0) })
   }
 }
 

@@ -102,7 +102,13 @@ public final class BenchPort: Port {
         preconditionFailure("six letters and a count are a name")
       }
       do {
-        return (entry, try Transports.listen(at: .unix(path: entry.socketPath), on: loop) { hear(PortEvent($0)) })
+        // No name on a bench is used twice, so nothing is replaced there.
+        var options = TransportOptions()
+        options.locksUnixPath = false
+        return (
+          entry,
+          try Transports.listen(at: .unix(path: entry.socketPath), on: loop, options: options) { hear(PortEvent($0)) }
+        )
       } catch TransportError.inUse {
         letters = BenchEntry.freshAccessoryName()
       }

@@ -23,6 +23,9 @@ public struct Cable {
   }
 
   private let sides: Sides
+  /// Whether its two ends are fixed, so that no other host or accessory waits for the place: a serial line, a device port,
+  /// a cable in memory. Then the other end may be silent for as long as it likes, as one that is not switched on.
+  public private(set) var isDedicated = false
 
   /// A cable of one channel.
   public init(main: any Channel) {
@@ -39,9 +42,12 @@ public struct Cable {
     (self.main, sides) = (main, .heard(onNativeChannel))
   }
 
-  private init(main: any Channel, sides: Sides) {
-    (self.main, self.sides) = (main, sides)
+  private init(main: any Channel, sides: Sides, isDedicated: Bool) {
+    (self.main, self.sides, self.isDedicated) = (main, sides, isDedicated)
   }
+
+  /// The same cable between two fixed ends; see ``isDedicated``.
+  public var dedicated: Cable { Cable(main: main, sides: sides, isDedicated: true) }
 
   /// Whether the medium has native channels at all.
   public var hasNativeChannels: Bool {
@@ -71,11 +77,11 @@ public struct Cable {
       case .opened(let open): .opened { name throws(NativeChannelRefusal) in wrapSide(name, try open(name)) }
       case .heard(let begin): .heard { hear in begin { hear($0, wrapSide($0, $1)) } }
       }
-    return Cable(main: wrapMain(main), sides: outer)
+    return Cable(main: wrapMain(main), sides: outer, isDedicated: isDedicated)
   }
 
   /// The same cable with another main channel and the sides it has.
-  public func with(main: any Channel) -> Cable { Cable(main: main, sides: sides) }
+  public func with(main: any Channel) -> Cable { Cable(main: main, sides: sides, isDedicated: isDedicated) }
 }
 
 /// Why a native channel cannot be opened.

@@ -12,6 +12,7 @@ public enum Excerpt {
       case "\r": shown += "\\r"
       case "\t": shown += "\\t"
       case _ where scalar.value < 0x20 || scalar.value == 0x7F: shown += "\\x" + Hex.number(scalar.value, digits: 2)
+      case _ where scalar.isUnprintable: shown += String(scalar).spelledOut
       default: shown.unicodeScalars.append(scalar)
       }
     }

@@ -56,7 +56,7 @@ public struct JSONObject: Equatable, Sendable {
     members += "\(Self.quoted(key)):\(value)"
   }
 
-  /// A text as JSON writes it: quotation marks, backslashes and control characters escaped, the rest as it is.
+  /// A text as JSON writes it: quotation marks, backslashes and what shows nothing on a terminal escaped, the rest as it is.
   public static func quoted(_ text: String) -> String {
     var out = "\""
     for scalar in text.unicodeScalars {
@@ -66,8 +66,8 @@ public struct JSONObject: Equatable, Sendable {
       case "\n": out += "\\n"
       case "\r": out += "\\r"
       case "\t": out += "\\t"
-      case "\u{0}"..."\u{1F}", "\u{7F}":
-        out += "\\u" + Hex.number(scalar.value, digits: 4, uppercase: false)
+      case _ where scalar.isUnprintable:
+        for unit in String(scalar).utf16 { out += "\\u" + Hex.number(UInt32(unit), digits: 4, uppercase: false) }
       default: out.unicodeScalars.append(scalar)
       }
     }

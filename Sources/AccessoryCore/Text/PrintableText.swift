@@ -1,35 +1,53 @@
-// What others chose, such as the name of an accessory, and people read on a terminal: on one line, and without orders to the
-// terminal. JSON and an app get it as it is.
+// What others chose, such as the name of an accessory, and people read on a terminal: on one line, without orders to the
+// terminal, and in the order in which it was written. JSON and an app get it as it is.
 
 extension StringProtocol {
-  /// The text with U+FFFD for each control character.
+  /// The text with U+FFFD for each character that is no sign; see ``Unicode/Scalar/isUnprintable``.
   ///
   /// ```swift
   /// "Glasses\u{1B}[2J".printable   // "Glasses\u{FFFD}[2J"
   /// ```
-  package var printable: String { replacingControls { _ in "\u{FFFD}" } }
+  package var printable: String { printable(keeping: []) }
 
-  /// The text with an escape for each control character, where people may want to know which it was.
+  /// The same, but for those that may stay.
+  package func printable(keeping kept: [Unicode.Scalar]) -> String {
+    replacingControls { kept.contains($0) ? String($0) : "\u{FFFD}" }
+  }
+
+  /// The text with an escape for each of them, where people may want to know which it was.
   ///
   /// ```swift
   /// "Glasses\u{1B}[2J".spelledOut   // #"Glasses\u{1b}[2J"#
   /// ```
   package var spelledOut: String { spelledOut(keeping: []) }
 
-  /// The same, but for those control characters that may stay.
+  /// The same, but for those that may stay.
   package func spelledOut(keeping kept: [Unicode.Scalar]) -> String {
     replacingControls { kept.contains($0) ? String($0) : "\\u{\(String($0.value, radix: 16))}" }
   }
 
   private func replacingControls(_ replacement: (Unicode.Scalar) -> String) -> String {
     var result = ""
+    var before: Unicode.Scalar?
     for scalar in unicodeScalars {
-      if scalar.properties.generalCategory == .control {
+      if scalar.isUnprintable, !(scalar.isJoiner && before?.takesJoiner == true) {
         result += replacement(scalar)
       } else {
         result.unicodeScalars.append(scalar)
       }
+      before = scalar
     }
     return result
+  }
+}
+
+extension Unicode.Scalar {
+  /// Zero-width joiner and non-joiner, which several scripts and many emoji need.
+  fileprivate var isJoiner: Bool { value == 0x200C || value == 0x200D }
+
+  /// Whether a joiner behind it means something: behind Latin letters it only hides.
+  fileprivate var takesJoiner: Bool {
+    properties.isEmoji && value > 0x7F || properties.isVariationSelector || properties.isEmojiModifier
+      || properties.isAlphabetic && value >= 0x0600 || properties.generalCategory == .nonspacingMark
   }
 }

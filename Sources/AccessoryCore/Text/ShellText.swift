@@ -42,13 +42,6 @@ extension StringProtocol {
 }
 
 extension Unicode.Scalar {
-  fileprivate var isUnprintable: Bool {
-    switch properties.generalCategory {
-    case .control, .format, .lineSeparator, .paragraphSeparator: true
-    default: false
-    }
-  }
-
   fileprivate var isPlainInShells: Bool {
     switch self {
     case "a"..."z", "A"..."Z", "0"..."9", "_", "-", ".", "/", ":", ",", "=", "@", "%", "+": true

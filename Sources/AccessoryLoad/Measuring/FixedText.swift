@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// Numbers as reports show them.
 enum FixedText {
   /// A number with so many places behind the point: "0.830".
@@ -19,15 +21,7 @@ enum FixedText {
   }
 
   /// Thousands apart: "1,234,567".
-  static func grouped(_ value: Int) -> String {
-    var digits = String(value.magnitude)
-    var parts: [String] = []
-    while digits.count > 3 {
-      parts.insert(String(digits.suffix(3)), at: 0)
-      digits = String(digits.dropLast(3))
-    }
-    return (value < 0 ? "-" : "") + ([digits] + parts).joined(separator: ",")
-  }
+  static func grouped(_ value: Int) -> String { value.groupedDigits }
 
   /// Nanoseconds in the unit that suits them: "12.5 µs", "1.25 ms", "2.000 s".
   static func time(_ nanoseconds: Double) -> String {

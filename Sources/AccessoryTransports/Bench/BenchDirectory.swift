@@ -4,8 +4,8 @@ import Glibc
 /// The bench: the directory where simulated accessories are plugged in and hosts in other processes find them.
 ///
 /// Which one it is, when nobody names one: `$EASIM_BENCH`; else `easim` in `$XDG_RUNTIME_DIR`; else `easim-UID` in the
-/// system's temporary directory. It is made with mode 0700, and one that belongs to another user or that everybody may
-/// write to is refused, because whoever can write there can pretend to be an accessory.
+/// system's temporary directory. It is made with mode 0700, and one that belongs to another user or that others may
+/// write to, its group included, is refused, because whoever can write there can pretend to be an accessory.
 ///
 /// What lies in it is told by ``BenchEntry``.
 public struct BenchDirectory: Hashable, Sendable {
@@ -92,6 +92,7 @@ public struct BenchDirectory: Hashable, Sendable {
     guard status.st_mode & S_IFMT == S_IFDIR else { throw .notADirectory(path) }
     guard status.st_uid == geteuid() else { throw .notOwned(path, by: status.st_uid) }
     guard status.st_mode & S_IWOTH == 0 else { throw .writableByAll(path) }
+    guard status.st_mode & S_IWGRP == 0 else { throw .writableByGroup(path) }
     return true
   }
 
@@ -114,12 +115,19 @@ public enum BenchError: Error, Equatable, Sendable, CustomStringConvertible {
   case notOwned(String, by: UInt32)
   /// Everybody may write to it.
   case writableByAll(String)
+  /// Its group may write to it.
+  case writableByGroup(String)
   /// The directory it should be in is not there.
   case noParent(String)
   /// No socket fits into it.
   case pathTooLong(String)
   /// The system refused.
   case system(SystemError)
+
+  private static func writable(_ others: String, _ path: String) -> String {
+    "\(others) may write to the bench \(path), so what is plugged in there cannot be trusted: chmod 700 \(path.shellWord), or "
+      + "choose another with EASIM_BENCH=DIR"
+  }
 
   /// What is wrong and what helps.
   public var description: String {
@@ -128,9 +136,8 @@ public enum BenchError: Error, Equatable, Sendable, CustomStringConvertible {
     case .notOwned(let path, let user):
       "the bench \(path) belongs to user \(user) and not to you (user \(geteuid())), so what is plugged in there cannot "
         + "be trusted: choose another with EASIM_BENCH=DIR"
-    case .writableByAll(let path):
-      "everybody may write to the bench \(path), so what is plugged in there cannot be trusted: chmod 700 \(path.shellWord), or "
-        + "choose another with EASIM_BENCH=DIR"
+    case .writableByAll(let path): Self.writable("everybody", path)
+    case .writableByGroup(let path): Self.writable("its group", path)
     case .noParent(let path):
       "the bench \(path) cannot be made, because the directory it should be in is not there: make it first, or choose "
         + "another with EASIM_BENCH=DIR"

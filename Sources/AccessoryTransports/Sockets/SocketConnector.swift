@@ -131,6 +131,11 @@ final class SocketConnector: Connecting, DescriptorHandler {
   private func succeed(_ socket: Int32) {
     SocketOptions.apply(options, to: socket)
     let peer = PeerDescription(address: address, process: PeerProcess(ofUnixSocket: socket))
+    // The kernel tells whose the listener is. A TCP listener's socket is known only once it has accepted.
+    if case .unix = address, !options.allowsOtherUsers, let reason = TrustedUsers().refusal(ofServer: peer.process) {
+      close(socket)
+      return finish(.failure(.otherUser(address, reason)))
+    }
     finish(.success((Cable(main: DescriptorChannel(taking: socket, as: .socket, on: loop)), peer)))
   }
 

@@ -95,8 +95,13 @@ enum SocketOptions {
       set(SO_SNDBUF, of: SOL_SOCKET, to: Int32(clamping: size), on: socket)
       set(SO_RCVBUF, of: SOL_SOCKET, to: Int32(clamping: size), on: socket)
     }
-    // Fails, and does not matter, on unix sockets. The link has its own idea of when to gather.
+    // What follows fails, and does not matter, on unix sockets. The link has its own idea of when to gather.
     set(TCP_NODELAY, of: Int32(IPPROTO_TCP), to: 1, on: socket)
+    // iAP2 has no keep-alive of its own, and a machine that is switched off says nothing: it is missed within a minute.
+    set(SO_KEEPALIVE, of: SOL_SOCKET, to: 1, on: socket)
+    set(TCP_KEEPIDLE, of: Int32(IPPROTO_TCP), to: 30, on: socket)
+    set(TCP_KEEPINTVL, of: Int32(IPPROTO_TCP), to: 10, on: socket)
+    set(TCP_KEEPCNT, of: Int32(IPPROTO_TCP), to: 3, on: socket)
   }
 
   static func set(_ option: Int32, of level: Int32, to value: Int32, on socket: Int32) {

@@ -1,7 +1,8 @@
 import AccessoryCore
 import Glibc
 
-/// Listening on a TCP port, of this machine only unless remote peers are allowed.
+/// Listening on a TCP port, of this machine only unless remote peers are allowed, and for the user's own processes and
+/// root's unless other users are.
 enum TCPListener {
   static func open(
     host: String, port: UInt16, on loop: any PollingLoop, options: TransportOptions,
@@ -21,7 +22,10 @@ enum TCPListener {
       guard name.with({ bind(socket.number, $0, $1) }) == 0 else { throw SystemError.last("take the port") }
       let bound = SocketAddress.filled { getsockname(socket.number, $0, $1) }.address
       let family = SocketListener.Family(
-        examine: { _, from in (PeerDescription(address: from.tcpAddress ?? address), nil) }, cleanUp: {})
+        examine: { accepted, from in
+          let peer = PeerDescription(address: from.tcpAddress ?? address)
+          return (peer, options.allowsOtherUsers ? nil : TrustedUsers().refusal(of: TCPPeer(of: accepted)))
+        }, cleanUp: {})
       return try SocketListener(
         socket, address: .tcp(host: host, port: bound.port ?? port), on: loop, options: options, family: family,
         hear: hear)

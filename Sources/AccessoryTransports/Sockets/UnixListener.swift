@@ -4,7 +4,8 @@ import Glibc
 /// Listening on a unix socket: for the user's own processes, in a file of mode 0600.
 ///
 /// The socket file of a dead process is replaced; one that is listened on is not. Whether it is, a datagram socket that
-/// tries to connect finds out without being noticed: "wrong type" from a live one, "refused" from a dead one.
+/// tries to connect finds out without being noticed: "wrong type" from a live one, "refused" from a dead one. A
+/// ``PathLock`` keeps two processes from replacing it at the same time.
 package enum UnixListener {
   static func open(
     path: String, on loop: any PollingLoop, options: TransportOptions, hear: @escaping (ListenerEvent) -> Void
@@ -14,16 +15,29 @@ package enum UnixListener {
       throw TransportError.unusable(address, "a socket path has at most \(Address.longestUnixPath) bytes")
     }
     do {
+      let lock = options.locksUnixPath ? try lock(path, address: address) : nil
       let socket = try OwnedDescriptor(
         socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0),
         "make a unix socket")
       // The file gets this mode when it is made, so that it is never open to others, not even for a moment.
       fchmod(socket.number, 0o600)
       try bind(socket.number, to: name, path: path, address: address)
-      let family = family(address: address, file: FileIdentity(path: path), options: options)
+      let family = family(address: address, file: FileIdentity(path: path), lock: lock, options: options)
       return try SocketListener(socket, address: address, on: loop, options: options, family: family, hear: hear)
     } catch let error as SystemError {
       throw TransportError(listening: error, at: address)
+    }
+  }
+
+  private static func lock(_ path: String, address: Address) throws -> PathLock {
+    do throws(PathLock.Problem) {
+      return try PathLock(besides: path)
+    } catch {
+      switch error {
+      case .held(let pid): throw TransportError.inUse(address, pid: pid)
+      case .isForeign(let file): throw TransportError.unusable(address, "\(file) is in the way and is no lock of easim")
+      case .system(let error): throw error
+      }
     }
   }
 
@@ -65,25 +79,19 @@ package enum UnixListener {
   }
 
   private static func family(
-    address: Address, file: FileIdentity?, options: TransportOptions
+    address: Address, file: FileIdentity?, lock: PathLock?, options: TransportOptions
   ) -> SocketListener.Family {
     SocketListener.Family(
       examine: { accepted, _ in
         let process = PeerProcess(ofUnixSocket: accepted)
         let peer = PeerDescription(address: address, process: process)
-        return (peer, refusal(of: process, by: geteuid(), options: options))
+        return (peer, options.allowsOtherUsers ? nil : TrustedUsers().refusal(of: process))
       },
       // Only our own file: somebody may have replaced it.
-      cleanUp: { if let file, FileIdentity(path: file.path) == file { unlink(file.path) } })
-  }
-}
-
-extension UnixListener {
-  /// Why a process is turned away; nil when it may come in.
-  package static func refusal(of process: PeerProcess?, by owner: UInt32, options: TransportOptions) -> String? {
-    if options.allowsOtherUsers { return nil }
-    guard let process else { return "the system does not say which user it is" }
-    return [0, owner].contains(process.user) ? nil : "user \(process.user) is not user \(owner)"
+      cleanUp: {
+        if let file, FileIdentity(path: file.path) == file { unlink(file.path) }
+        lock?.release()
+      })
   }
 }
 

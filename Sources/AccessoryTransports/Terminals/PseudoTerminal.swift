@@ -53,16 +53,55 @@ struct TerminalLink {
     return (changed.tv_sec, changed.tv_nsec) > (made.tv_sec, made.tv_nsec)
   }
 
-  /// Points the link at a terminal. There is no moment at which the path leads nowhere.
-  func point(to terminal: String) throws(SystemError) {
-    let new = "\(path).\(getpid())"
-    unlink(new)
-    guard symlink(terminal, new) == 0 else { throw .last("make the link \(path)") }
-    guard rename(new, path) == 0 else {
+  /// Points the link at a terminal, instead of at `former`. There is no moment at which the path leads nowhere, and no file
+  /// is removed that is not a link of ours or a stale one: what was at the path is moved aside and looked at.
+  func point(to terminal: String, from former: String?, for address: Address) throws(TransportError) {
+    let new = try makeBeside(to: terminal, for: address)
+    if clinux_rename_to_free(new, path) == 0 { return }
+    guard errno == EEXIST, try exchange(new, former, for: address) else {
       let error = SystemError.last("make the link \(path)")
       unlink(new)
+      throw TransportError(listening: error, at: address)
+    }
+    let aside = TerminalLink(path: new)
+    guard aside.target != nil || access(new, F_OK) == 0 else { return }
+    if let former, aside.target == former {
+      unlink(new)
+      return
+    }
+    do throws(TransportError) {
+      try aside.checkFree(for: address)
+      unlink(new)
+    } catch {
+      // Another's: it gets its place back.
+      clinux_exchange(new, path)
+      aside.remove(from: terminal)
       throw error
     }
+  }
+
+  /// Puts the new link at the path, and what was there at the name of the new one. A file system that cannot exchange names
+  /// loses what was there, so it is looked at before.
+  private func exchange(_ new: String, _ former: String?, for address: Address) throws(TransportError) -> Bool {
+    if clinux_exchange(new, path) == 0 { return true }
+    guard errno == EINVAL else { return false }
+    if former == nil || target != former {
+      do throws(TransportError) { try checkFree(for: address) } catch {
+        unlink(new)
+        throw error
+      }
+    }
+    return rename(new, path) == 0
+  }
+
+  /// Makes a link beside the path, under a name that nothing has.
+  private func makeBeside(to terminal: String, for address: Address) throws(TransportError) -> String {
+    for _ in 0..<16 {
+      let new = "\(path).\(BenchEntry.freshAccessoryName())"
+      if symlink(terminal, new) == 0 { return new }
+      guard errno == EEXIST else { break }
+    }
+    throw TransportError(listening: .last("make the link \(path)"), at: address)
   }
 
   /// Removes the link if it still leads to `terminal`.

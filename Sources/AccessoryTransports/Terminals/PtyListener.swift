@@ -38,7 +38,7 @@ final class PtyListener: Listener, DescriptorHandler {
       notifications = try OwnedDescriptor(
         inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC)), "watch for the terminal to be opened"
       ).release()
-      try makeTerminal()
+      try makeTerminal(after: nil)
       watch = try loop.watch(notifications, for: .readable, self)
     } catch let error as SystemError {
       throw TransportError(listening: error, at: address)
@@ -71,20 +71,25 @@ final class PtyListener: Listener, DescriptorHandler {
   /// Makes the next terminal, or takes the link away and says why there is none.
   private func replaceTerminal(_ opened: Waiting) -> TransportError? {
     do {
-      try makeTerminal()
+      try makeTerminal(after: opened.name)
       return nil
     } catch {
       link.remove(from: opened.name)
-      return TransportError(listening: error, at: address)
+      switch error {
+      case let error as TransportError: return error
+      case let error as SystemError: return TransportError(listening: error, at: address)
+      default: return .unusable(address, "\(error)")
+      }
     }
   }
 
-  private func makeTerminal() throws(SystemError) {
+  /// Makes a terminal that waits to be opened, in the place of the one of this name.
+  private func makeTerminal(after former: String?) throws {
     let terminal = try PseudoTerminal()
     let name = terminal.name
     let watch = inotify_add_watch(notifications, name, UInt32(IN_OPEN))
-    guard watch >= 0 else { throw .last("watch for \(name) to be opened") }
-    try link.point(to: name)
+    guard watch >= 0 else { throw SystemError.last("watch for \(name) to be opened") }
+    try link.point(to: name, from: former, for: address)
     waiting = Waiting(end: terminal.takeEnd(), name: name, watch: watch)
   }
 

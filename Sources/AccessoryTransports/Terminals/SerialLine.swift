@@ -26,7 +26,7 @@ final class SerialListener: Listener {
       self.announcement = nil
       guard let channel = self.channel else { return }
       self.channel = nil
-      hear(.accepted(Cable(main: channel), PeerDescription(address: address)))
+      hear(.accepted(Cable(main: channel).dedicated, PeerDescription(address: address)))
     }
   }
 

@@ -39,6 +39,10 @@ int clinux_open_pty(char *name, size_t room);
 /// such process, ENOSYS where the kernel lacks the call (before 5.3).
 int clinux_open_process(int32_t pid);
 
+/// renameat2 without folders: swaps two names, or gives a name that must be free. 0, or -1 with errno.
+int clinux_exchange(const char *one, const char *other);
+int clinux_rename_to_free(const char *from, const char *to);
+
 /// The environment of this process, which Swift cannot name because it is a variable.
 char *const *clinux_environment(void);
 

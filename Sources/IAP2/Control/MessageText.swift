@@ -81,10 +81,9 @@ extension String {
   fileprivate var quoted: String {
     var text = "\""
     for scalar in unicodeScalars {
-      switch scalar.properties.generalCategory {
-      case .control, .format, .lineSeparator, .paragraphSeparator:
+      if scalar.isUnprintable {
         text += "\\u{\(String(scalar.value, radix: 16))}"
-      default:
+      } else {
         if scalar == "\"" || scalar == "\\" { text += "\\" }
         text.unicodeScalars.append(scalar)
       }

@@ -9,6 +9,8 @@ public typealias AccessoryPeer = Peer<AccessoryRole>
 public struct AccessoryRole: PeerRole {
   fileprivate var prepared: PreparedIdentification
   fileprivate var identifiesAtOnce = true
+  /// How far the device has come.
+  var progress = AccessoryProgress()
 
   /// Works through bytes that decide something, and answers the control messages in them.
   public static func receive(_ bytes: RawSpan, _ peer: inout AccessoryPeer, now: Instant) {
@@ -55,11 +57,13 @@ extension Peer where Role == AccessoryRole {
   /// Answers the device's request for the certificate.
   public mutating func provideCertificate(_ bytes: [UInt8]) {
     core.send(.certificate(bytes))
+    noteAuthentication(.answered)
   }
 
   /// Answers the device's challenge.
   public mutating func provideResponse(_ bytes: [UInt8]) {
     core.send(.response(bytes))
+    noteAuthentication(.answered)
   }
 
   /// Opens a session that the device asked for; what came for it meanwhile is announced. Only accessories
@@ -91,7 +95,9 @@ extension Peer where Role == AccessoryRole {
   }
 
   private mutating func identify() {
-    if core.send(role.prepared.message) { core.events.append(.identificationSent) }
+    guard core.send(role.prepared.message) else { return }
+    noteIdentification(.answered)
+    core.events.append(.identificationSent)
   }
 
   /// Withdraws the identification.
@@ -109,16 +115,26 @@ extension Peer where Role == AccessoryRole {
   fileprivate mutating func handle(_ message: ControlMessage) {
     switch message.id {
     case .startIdentification:
+      noteIdentification(.owner)
       if identifiesAtOnce { identify() } else { core.events.append(.identificationRequested) }
-    case .identificationAccepted: core.events.append(.identificationAccepted)
+    case .identificationAccepted:
+      noteIdentification(.accepted)
+      core.events.append(.identificationAccepted)
     case .identificationRejected: handleRejection(message)
-    case .requestAuthenticationCertificate: core.events.append(.certificateRequested)
+    case .requestAuthenticationCertificate:
+      noteAuthentication(.owner)
+      core.events.append(.certificateRequested)
     case .requestAuthenticationChallengeResponse:
       if let challenge = core.decode(message, { p throws(ParameterError) in try p.authenticationBlob() }) {
+        noteAuthentication(.owner)
         core.events.append(.challenged(challenge))
       }
-    case .authenticationSucceeded: core.events.append(.authenticationSucceeded)
-    case .authenticationFailed: core.events.append(.authenticationFailed)
+    case .authenticationSucceeded:
+      noteAuthentication(.accepted)
+      core.events.append(.authenticationSucceeded)
+    case .authenticationFailed:
+      noteAuthentication(.refused)
+      core.events.append(.authenticationFailed)
     case .startExternalAccessorySession: handleSessionRequest(message)
     case .stopExternalAccessorySession: handleSessionStop(message)
     case .deviceInformationUpdate, .deviceLanguageUpdate, .deviceTimeUpdate, .deviceUUIDUpdate:
@@ -138,7 +154,9 @@ extension Peer where Role == AccessoryRole {
       }
       return refused
     }
-    if let refused { core.events.append(.identificationRejected(refused)) }
+    guard let refused else { return }
+    noteIdentification(.refused)
+    core.events.append(.identificationRejected(refused))
   }
 
   private mutating func handleSessionRequest(_ message: ControlMessage) {

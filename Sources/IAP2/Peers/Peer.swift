@@ -48,6 +48,9 @@ public protocol PeerRole {
   /// The core has done what was due at `now`; whatever is due for the role follows.
   static func handleTimeout(_ peer: inout Peer<Self>, now: Instant)
 
+  /// What this end waits for while the link is up.
+  static func phase(of peer: borrowing Peer<Self>) -> PeerPhase
+
   /// The link is gone, and with it everything that was agreed on it.
   mutating func linkEnded()
 }

@@ -14,6 +14,8 @@ struct SharedOptions: Sendable {
   var faults: [Fault] = []
   /// `--allow-remote`.
   var allowsRemote = false
+  /// `--any-user`.
+  var takesAnyUser = false
   /// `--seed`.
   var seed: UInt64?
   /// `--protocol`.
@@ -48,6 +50,10 @@ extension Option {
 
   static var allowRemote: Option {
     Option("--allow-remote", \.shared.allowsRemote, "allow TCP connections to and from other machines")
+  }
+
+  static var anyUser: Option {
+    Option("--any-user", \.shared.takesAnyUser, "trust sockets of other users of this machine, too")
   }
 
   static var seed: Option {

@@ -47,7 +47,7 @@ struct BurstOptions: ReportingOptions {
     Option("--reconnect", \.plan.reconnects, "continue when an accessory comes back, and count lost bursts"),
     Option("--all", \.usesAll, "use every accessory on the bench that fits"),
     .report, .baseline, .tolerance,
-    .fault, .seed, .protocolName, .infoPlist, .allProtocols, .allowRemote, .timeout, .json, .transcript,
+    .fault, .seed, .protocolName, .infoPlist, .allProtocols, .allowRemote, .anyUser, .timeout, .json, .transcript,
   ]
   static let rules: [OptionRule] = [
     .exclusive(["--size", "--payload"]), .exclusive(["--count", "--for"]), .needs("--pause-every", "--pause"),

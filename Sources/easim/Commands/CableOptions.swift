@@ -6,7 +6,7 @@ import AccessoryTransports
 /// Every way from an address to a cable that easim has.
 let media = MediumTable.linked
 
-/// What the options of a command say about all of its cables: `--allow-remote`, `--fault` and `--transcript`.
+/// What the options of a command say about all of its cables: `--allow-remote`, `--any-user`, `--fault` and `--transcript`.
 final class CableOptions {
   /// How far sockets may reach.
   let transport: TransportOptions
@@ -31,6 +31,7 @@ final class CableOptions {
     faults = shared.faults
     var transport = TransportOptions()
     transport.allowsRemote = shared.allowsRemote
+    transport.allowsOtherUsers = shared.takesAnyUser
     self.transport = transport
   }
 

@@ -28,7 +28,7 @@ private struct ConsoleOptions: CommandOptions {
 
   static let operands: [Operand<Self>] = [.address(\.address)]
   static let options: [Option<Self>] = [
-    .infoPlist, .allProtocols, .allowRemote, .fault, .timeout, .json, .transcript,
+    .infoPlist, .allProtocols, .allowRemote, .anyUser, .fault, .timeout, .json, .transcript,
   ]
 }
 

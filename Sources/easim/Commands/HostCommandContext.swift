@@ -69,7 +69,9 @@ final class HostCommandContext {
   static func app(_ shared: SharedOptions) throws -> AppSettings {
     var settings = AppSettings()
     settings.filterSwitch = "--all-protocols"
-    if let path = shared.infoPlist { settings.manifest = try AppManifest.read(file: path) }
+    if let path = shared.infoPlist {
+      settings.manifest = try PatientFile.read(named: "--info-plist \(path)") { try AppManifest.read(file: path) }
+    }
     if shared.ignoresInfoPlist {
       settings.rules.visibility = .all
       settings.rules.undeclaredSessions = .allowed

@@ -25,7 +25,7 @@ private struct InfoOptions: CommandOptions {
     Option(
       "--layout", \.layout, .words([("A", .a), ("B", .b), ("C", .c)]),
       "A: as on iOS 12, B: with a regioncode, C: without a delegate"),
-    .protocolName, .infoPlist, .allProtocols, .allowRemote, .timeout, .json, .transcript,
+    .protocolName, .infoPlist, .allProtocols, .allowRemote, .anyUser, .timeout, .json, .transcript,
   ]
 }
 

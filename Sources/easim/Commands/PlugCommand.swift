@@ -85,33 +85,21 @@ extension PlugRules {
   /// What the options say, and of servers on this machine only those of root and of the user who called sudo, unless they
   /// say otherwise.
   fileprivate init(_ options: PlugOptions) {
-    let owners = PlugOwners()
+    let users = TrustedUsers()
     let takesAnyUser = options.takesAnyUser
     self.init(takesAnyDevice: options.takesAnyDevice) { connection in
-      takesAnyUser ? .trusted : owners.judge(TCPPeer(of: connection))
+      takesAnyUser ? .trusted : users.judge(TCPPeer(of: connection))
     }
   }
 }
 
-/// The users whose servers may choose what is plugged into this machine: root, this process's, and the one who called sudo.
-struct PlugOwners: Equatable {
-  let users: Set<UInt32>
-
-  /// - Parameters:
-  ///   - user: this process's user.
-  ///   - sudoUser: what sudo left in `SUDO_UID`, which counts for root alone.
-  init(user: UInt32 = geteuid(), sudoUser: String? = getenv("SUDO_UID").map { String(cString: $0) }) {
-    let caller = user == 0 ? sudoUser.flatMap { UInt32($0) } : nil
-    users = Set([0, user] + (caller.map { [$0] } ?? []))
-  }
-
-  /// Another machine is a matter of `--allow-remote`.
-  func judge(_ peer: TCPPeer) -> PlugRules.Verdict {
-    let others = users.filter { $0 != 0 }.sorted().map { "user \($0)" }.joined(separator: " or ")
-    let trusted = others.isEmpty ? "root" : "root or \(others)"
+extension TrustedUsers {
+  /// Whether a server may choose what is plugged into this machine. Another machine is a matter of `--allow-remote`.
+  fileprivate func judge(_ peer: TCPPeer) -> PlugRules.Verdict {
+    let trusted = names("or")
     switch peer {
     case .remote: return .trusted
-    case .user(let user) where users.contains(user): return .trusted
+    case .user(let user) where contains(user): return .trusted
     case .user(let user):
       return .refused(
         "the server belongs to user \(user), and only servers of \(trusted) may attach devices to this kernel")

@@ -21,6 +21,10 @@ extension CommandSpec {
 
       Each host finds the accessory newly plugged in, and sees a whole flicker if there is one. Ctrl-C unplugs cleanly.
 
+      An accessory serves one host at a time and turns others away. A host that falls silent before it has identified and
+      authenticated the accessory is sent away after --patience. On unix: and tcp: only hosts of the same user and of root
+      are served, unless --any-user is given.
+
       With --scenario, the accessories and cables of a scenario are played, starting when a device connects; the other end
       is 'easim scenario run NAME --at ADDR'. A PROFILE then replaces the scenario's own. It ends when the scenario is over
       and the device has disconnected.
@@ -41,6 +45,7 @@ private struct RunOptions: CommandOptions {
   var quirks: [Quirk] = []
   var scenario: String?
   var limit: Duration?
+  var patience = Patience.usual
   var shared = SharedOptions()
 
   static let operands: [Operand<Self>] = [Operand(each: "PROFILE…", 0...10_000, \.profiles, .text)]
@@ -61,7 +66,10 @@ private struct RunOptions: CommandOptions {
       "--scenario", \.scenario, .optional(.text), as: "NAME",
       "play the accessories and cables of a scenario (see above)"),
     Option("--for", \.limit, .optional(.duration), "unplug after TIME"),
-    .fault, .allowRemote, .json, .seed, .transcript,
+    Option(
+      "--patience", \.patience, .duration, "send a host away that is silent for TIME during the handshake; 0s for never"
+    ),
+    .fault, .allowRemote, .anyUser, .json, .seed, .transcript,
   ]
   static let rules: [OptionRule] = ["--count", "--behavior", "--quirk"].map {
     .exclusive([$0, "--scenario"], because: "a scenario has its own accessories")
@@ -79,10 +87,11 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
   var accessories: [SimulatedAccessory] = []
   defer { for accessory in accessories { accessory.unplug("easim is exiting") } }
   let lineRate = options.shared.faults.lineRate
+  let patience = options.patience == .zero ? Patience.unlimited : Patience(options.patience)
   for (profile, port) in zip(profiles, try places.ports(for: profiles)) {
     let accessory = SimulatedAccessory(
       profile, at: port, authenticator: Profiles.coprocessor(for: profile), on: stage.loop,
-      link: { $0.lineRate = lineRate }
+      patience: patience, link: { $0.lineRate = lineRate }
     ) { event in
       if case .sessionClose(_, _, _, let read, let written) = event.kind {
         sessions += 1

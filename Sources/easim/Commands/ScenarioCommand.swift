@@ -49,7 +49,8 @@ struct ScenarioOptions: CommandOptions {
     Option("--real-time", \.isRealTime, "play in real time, with real authentication"),
     Option(
       "--at", \.place, .optional(.text), as: "ADDR", "play with the accessories at ADDR, in real time"),
-    .fault, .timeout.described("how long to wait for the accessories at --at"), .allowRemote, .json, .seed, .transcript,
+    .fault, .timeout.described("how long to wait for the accessories at --at"), .allowRemote, .anyUser, .json, .seed,
+    .transcript,
   ]
   static let rules: [OptionRule] = [.needs("--timeout", "--at")]
 

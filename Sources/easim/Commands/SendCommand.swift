@@ -58,7 +58,7 @@ struct SendOptions: CommandOptions {
       }
     },
     Option("--early", \.isEarly, "publish the accessory before it is authenticated, as older systems did"),
-    .protocolName, .infoPlist, .allProtocols, .fault, .seed, .allowRemote, .timeout, .json, .transcript,
+    .protocolName, .infoPlist, .allProtocols, .fault, .seed, .allowRemote, .anyUser, .timeout, .json, .transcript,
   ]
   static let rules: [OptionRule] = [.exclusive(["--text", "--hex", "--file", "--10k"])]
 

@@ -23,7 +23,7 @@ private struct WatchOptions: CommandOptions {
 
   static let operands: [Operand<Self>] = [.addresses(\.addresses)]
   static let options: [Option<Self>] = [
-    Option("--for", \.limit, .optional(.duration), "stop after TIME"), .allowRemote, .json,
+    Option("--for", \.limit, .optional(.duration), "stop after TIME"), .allowRemote, .anyUser, .json,
   ]
 }
 

@@ -93,7 +93,7 @@ enum Machine {
 
   private static func remedy(for error: BenchError) -> String {
     switch error {
-    case .writableByAll(let path): "chmod 700 \(path.shellWord)"
+    case .writableByAll(let path), .writableByGroup(let path): "chmod 700 \(path.shellWord)"
     case .noParent(let path): "mkdir -p \(path.shellWord) && chmod 700 \(path.shellWord)"
     case .notADirectory, .notOwned, .pathTooLong, .system: #"export EASIM_BENCH="$(mktemp -d)""#
     }

@@ -103,7 +103,8 @@ final class Console {
 
   /// A line of progress or complaint.
   func err(_ line: String) {
-    stderr.lane.add(line + "\n", .line, to: stderr.outlet, at: now)
+    // Errors quote names that others chose.
+    stderr.lane.add(line.spelledOut(keeping: ["\n", "\t"]) + "\n", .line, to: stderr.outlet, at: now)
   }
 
   /// Draws on the terminal at stderr or stdout. A newer drawing replaces one that has not been written yet.

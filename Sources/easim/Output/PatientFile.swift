@@ -52,6 +52,17 @@ enum PatientFile {
     }
   }
 
+  /// Reads a file by a call that may wait for a pipe. A signal that asks easim to stop ends the wait.
+  static func read<Content: Sendable>(
+    named name: String, _ read: @escaping @Sendable () throws -> Content
+  ) throws -> Content {
+    switch perform(atMost: limit * 2, late: { _ in }, { Result { try read() } }) {
+    case .done(let content): return try content.get()
+    case .stopped: throw AccessoryTarget.Refusal(code: .checkFailed, message: "\(name): stopped before it was read")
+    case .timeIsOver: throw UsageError("\(name): it could not be read within \(limit.components.seconds * 2) s")
+    }
+  }
+
   private static func isPipe(_ path: String) -> Bool {
     var status = stat()
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO

@@ -68,6 +68,19 @@ import Testing
     #expect(BenchError.writableByAll(bench.path).description.contains("chmod 700 \(bench.path)"))
   }
 
+  @Test(arguments: [mode_t(0o770), 0o720, 0o775]) func aBenchThatItsGroupMayWriteToIsRefusedAsWell(mode: mode_t) throws
+  {
+    let bench = BenchDirectory(temporary.path + "/shared")
+    try bench.make()
+    chmod(bench.path, mode)
+    #expect(throws: BenchError.writableByGroup(bench.path)) { try bench.make() }
+    #expect(throws: BenchError.writableByGroup(bench.path)) { try bench.check() }
+    #expect(
+      BenchError.writableByGroup(bench.path).description.hasPrefix("its group may write to the bench \(bench.path), "))
+    chmod(bench.path, 0o755)
+    #expect(try bench.check())
+  }
+
   @Test(.enabled("only root can give a directory away", { geteuid() == 0 }))
   func aBenchOfAnotherUserIsRefused() throws {
     let bench = BenchDirectory(temporary.path + "/theirs")

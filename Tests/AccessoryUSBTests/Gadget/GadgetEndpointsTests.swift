@@ -119,6 +119,15 @@ import Testing
     #expect(!rig.queue.written.contains([5]))
   }
 
+  @Test func bytesThatWereNotReadWhenTheHostBeginsAnewAreALoss() throws {
+    try rig.carry()
+    rig.cables[0].channel.pauseReading()
+    for byte in 1...3 { rig.queue.endRead([UInt8(byte)]) }
+    rig.endpoints.begin(packetSize: 512)
+    #expect(rig.cables[0].received == [])
+    #expect(rig.cables[0].end == .lost("it closed the channel; 3 bytes that it had sent were not read"))
+  }
+
   @Test func anUnplugEndsTheCableAndNothingIsBegunUntilTheNext() throws {
     try rig.carry()
     rig.endpoints.stop(.closedByPeer)

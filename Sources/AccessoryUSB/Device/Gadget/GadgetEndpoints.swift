@@ -103,13 +103,15 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   /// The endpoints no longer exist, or start again.
   func stop(_ end: ChannelEnd) {
     let before = state
+    // The host has been told that they arrived, so their loss is no orderly end.
+    let unread = arrived.count
     state = .off
     generation += 1
     (readsUnderWay, writesUnderWay) = (0, 0)
     (arrived, held, emptyPacketsOwed, probes) = ([], nil, 0, 0)
     queue.cancelAll()
     quiet?.cancel()
-    if case .carrying(let pipe) = before { pipe.end(end) }
+    if case .carrying(let pipe) = before { pipe.end(end.dropping(unread: unread)) }
   }
 
   /// Whether bytes of a closed cable are still being sent.

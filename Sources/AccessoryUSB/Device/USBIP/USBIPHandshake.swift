@@ -96,6 +96,12 @@ enum USBIPError: Error, Equatable, CustomStringConvertible {
   case tooManyRequests(Int)
   case tooSlow
   case takesNoAnswer
+  case usesNothing
+  case endsNoTransfer
+  case takesNoTransferAnswers
+  case madeRoom(of: Int)
+
+  private static var transferLimit: String { DurationText.format(USBIPServer.transferPatience) }
 
   var description: String {
     switch self {
@@ -111,6 +117,11 @@ enum USBIPError: Error, Equatable, CustomStringConvertible {
     case .tooManyRequests(let count): "it has \(count) transfers pending, which is the limit"
     case .tooSlow: "it connected and sent no request"
     case .takesNoAnswer: "it does not read the answers to its requests"
+    case .usesNothing: "it has the device and sent no transfer within \(Self.transferLimit)"
+    case .endsNoTransfer: "it sent the beginning of a transfer, but not the rest within \(Self.transferLimit)"
+    case .takesNoTransferAnswers: "it has the device but read no answers for \(Self.transferLimit)"
+    case .madeRoom(let count):
+      "another client connected, and it had waited longest of \(count) clients without a device"
     }
   }
 }

@@ -45,6 +45,12 @@ final class USBIPImport: BulkCarrier {
   /// All pairs, that of iAP2 first.
   private let lines: [USBIPLine]
   @exclusivity(unchecked) private var quiet: LoopTimer?
+  /// What the client owes now; the timer fires when it has owed that for too long.
+  @exclusivity(unchecked) private var debt: USBIPDebt? = .firstTransfer
+  @exclusivity(unchecked) private var debtTimer: LoopTimer?
+  @exclusivity(unchecked) private var wasUsed = false
+  /// Whether the client has made progress since the debt was looked at.
+  @exclusivity(unchecked) private var hasPaid = false
   /// The beginning of a request that is incomplete.
   @exclusivity(unchecked) private var inbox: [UInt8] = []
   /// Answers that the connection has not accepted yet.
@@ -75,9 +81,14 @@ final class USBIPImport: BulkCarrier {
     natives = lines.filter { $0.protocolName != nil }
     self.lines = [main] + natives
     quiet = loop.makeTimer { [unowned self] in endCable(.lost("the host stopped reading")) }
+    debtTimer = loop.makeTimer { [unowned self] in if let debt { finish(debt.problem) } }
+    debtTimer?.arm(at: loop.now + USBIPDebt.firstTransfer.limit)
   }
 
-  deinit { quiet?.cancel() }
+  deinit {
+    quiet?.cancel()
+    debtTimer?.cancel()
+  }
 
   // MARK: The connection
 
@@ -106,6 +117,7 @@ final class USBIPImport: BulkCarrier {
     do throws(USBIPError) {
       while !isOver, let (request, end) = try USBIPRequest.read(bytes, at: head) {
         head = end
+        (wasUsed, hasPaid) = (true, true)
         isMoreToCome = bytes.byteCount - end >= USBIPRequest.headerSize
         try handle(request, bytes)
       }
@@ -119,7 +131,18 @@ final class USBIPImport: BulkCarrier {
   /// Sends the answers that are waiting.
   func flush() {
     guard !isOver else { return }
-    while !outbox.isEmpty, outbox.consume({ connection.send($0) }) > 0 {}
+    while !outbox.isEmpty, outbox.consume({ connection.send($0) }) > 0 { hasPaid = true }
+    noteDebt()
+  }
+
+  /// Looks at what the client owes after whatever may have changed it.
+  private func noteDebt() {
+    let next: USBIPDebt? =
+      !outbox.isEmpty ? .transferAnswers : !inbox.isEmpty ? .restOfTransfer : wasUsed ? nil : .firstTransfer
+    if next == nil, debt == nil { return }
+    if next != debt || hasPaid, let next { debtTimer?.arm(at: loop.now + next.limit) }
+    if next == nil { debtTimer?.cancel() }
+    (debt, hasPaid) = (next, false)
   }
 
   /// Whether so many answers are unread that no more requests are to be read.
@@ -139,6 +162,7 @@ final class USBIPImport: BulkCarrier {
   func connectionEnded(_ end: ChannelEnd) {
     guard !isOver else { return }
     isOver = true
+    debtTimer?.cancel()
     endCable(.lost("the USB/IP client left: \(end)"))
   }
 
@@ -151,6 +175,7 @@ final class USBIPImport: BulkCarrier {
     guard !isOver else { return }
     flush()
     isOver = true
+    debtTimer?.cancel()
     connection.close()
     endCable(.lost("unplugged"))
     over(problem)
@@ -316,6 +341,7 @@ final class USBIPImport: BulkCarrier {
       taken += piece.byteCount
       answer(sequence, with: piece)
     }
+    if !isReceiving { noteDebt() }
     return taken
   }
 

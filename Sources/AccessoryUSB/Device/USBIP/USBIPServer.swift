@@ -14,12 +14,15 @@ import AccessoryCore
 public final class USBIPServer {
   /// How long a client may take to send a request, and how long to read the answer.
   public static let patience = Duration.seconds(10)
+  /// How long a client that has a device may leave a transfer half sent, or answers to transfers unread.
+  public static let transferPatience = Duration.seconds(30)
   /// How many clients without a device may be connected: those that have sent no request yet, or do not read the
-  /// answer.
+  /// answer. When one more connects, the one that has waited longest is disconnected, so that silent clients do not keep
+  /// others from an answer.
   public static let mostWaiting = 64
 
   private let loop: any EventLoop
-  private let report: (String) -> Void
+  private let complaints: ReportLimit
   private var clients: [USBIPClient] = []
   private var exports: [USBIPExport] = []
   private var nextNumber = 1
@@ -27,7 +30,7 @@ public final class USBIPServer {
   /// Creates a server without accessories. `report` is called with a sentence for each mistake of a client.
   public init(on loop: any EventLoop, report: @escaping (String) -> Void) {
     self.loop = loop
-    self.report = report
+    complaints = ReportLimit("closed connections of USB/IP clients", on: loop, tell: report)
   }
 
   /// Adds an accessory to this server's bus, not plugged in yet. Its bus id stays the same each time it is plugged in.
@@ -41,9 +44,8 @@ public final class USBIPServer {
   /// Serves a client that has just connected; its channel must not be started.
   public func accept(_ channel: any Channel, from peer: String) {
     loop.preconditionCurrent()
-    guard clients.count(where: \.isWaiting) < Self.mostWaiting else {
-      report("refused \(peer): \(Self.mostWaiting) other clients are connected without a device")
-      return channel.close()
+    if clients.count(where: \.isWaiting) >= Self.mostWaiting {
+      clients.first(where: \.isWaiting)?.refuse(.madeRoom(of: Self.mostWaiting))
     }
     let client = USBIPClient(channel, from: peer, server: self, on: loop)
     clients.append(client)
@@ -54,6 +56,7 @@ public final class USBIPServer {
   public func close() {
     for client in clients { client.close() }
     clients.removeAll()
+    complaints.flush()
   }
 
   fileprivate var plugged: [USBIPListedDevice] { exports.filter(\.isPluggedIn).map(\.device) }
@@ -67,7 +70,7 @@ public final class USBIPServer {
   }
 
   fileprivate func tell(_ sentence: String) {
-    report(sentence)
+    complaints.report(sentence)
   }
 }
 
@@ -138,7 +141,7 @@ private final class USBIPClient: ChannelHandler {
   }
 
   func start() {
-    beginPatience(.tooSlow)
+    beginPatience(.request)
     channel.start(self)
   }
 
@@ -149,11 +152,11 @@ private final class USBIPClient: ChannelHandler {
     channel.close()
   }
 
-  private func beginPatience(_ problem: USBIPError) {
-    timer = loop.schedule(after: USBIPServer.patience) { [weak self] in self?.refuse(problem) }
+  private func beginPatience(_ debt: USBIPDebt) {
+    timer = loop.schedule(after: debt.limit) { [weak self] in self?.refuse(debt.problem) }
   }
 
-  private func refuse(_ problem: USBIPError) {
+  fileprivate func refuse(_ problem: USBIPError) {
     server.tell("closed the connection of the USB/IP client at \(peer): \(problem)")
     leave()
   }
@@ -250,6 +253,6 @@ private final class USBIPClient: ChannelHandler {
     state = .leaving(rest: Array(answer[taken...]))
     guard taken > 0 || timer?.deadline == nil else { return }
     timer?.cancel()
-    beginPatience(.takesNoAnswer)
+    beginPatience(.answer)
   }
 }

@@ -1,0 +1,107 @@
+// What others can cause as often as they like, such as a refused connection, must not fill a terminal or a log.
+
+/// Decides which messages of one kind are reported: the first few of each ten seconds. The others are counted.
+///
+/// ```
+///   quiet ── message ──▶ counting: reports until ``most``, then counts ── 10 s later ──▶ quiet, or reports the count
+/// ```
+///
+/// Invariant: there is a deadline only while messages are counted that were not reported.
+package struct MessageRate: Equatable, Sendable {
+  /// How long messages are counted together.
+  package static let period = Duration.seconds(10)
+  /// How many of them are reported.
+  package static let most = 10
+
+  private var start: Instant?
+  private var reported = 0
+  /// How many messages of this period were not reported.
+  package private(set) var held = 0
+
+  /// No message yet.
+  package init() {}
+
+  /// When ``handleTimeout(now:)`` wants to be called.
+  package var deadline: Instant? { held > 0 ? start.map { $0 + Self.period } : nil }
+
+  /// A message. Returns whether to report it.
+  package mutating func note(now: Instant) -> Bool {
+    if held == 0, start.map({ $0 + Self.period <= now }) ?? true { (start, reported) = (now, 0) }
+    if reported < Self.most {
+      reported += 1
+      return true
+    }
+    held += 1
+    return false
+  }
+
+  /// The time of ``deadline`` has come. Returns how many messages were not reported. Where there were some, the next
+  /// period begins at once, and reports none of its own: a flood that goes on is one line in ten seconds.
+  package mutating func handleTimeout(now: Instant) -> Int {
+    guard let deadline, deadline <= now else { return 0 }
+    return take(startingAgainAt: now)
+  }
+
+  /// Takes the count before its time.
+  package mutating func take(startingAgainAt now: Instant) -> Int {
+    defer { (start, held) = (now, 0) }
+    return held
+  }
+}
+
+/// Reports messages of one kind on a loop, at most ten in ten seconds, and then how many more there were.
+///
+/// ```swift
+/// let refusals = ReportLimit("refused devices", on: loop) { print($0) }
+/// refusals.report("refused process 4711 of user 1001: …")     // after ten of them, ten seconds later:
+///                                                             // "and 1,240 more refused devices in the last 10 s"
+/// ```
+package final class ReportLimit {
+  private let what: String
+  private let loop: any EventLoop
+  private let tell: (String) -> Void
+  private var rate = MessageRate()
+  private var timer: LoopTimer?
+  private var countedSince: Instant?
+
+  /// Creates a limit for messages that count as `what`, a plural.
+  package init(_ what: String, on loop: any EventLoop, tell: @escaping (String) -> Void) {
+    self.what = what
+    self.loop = loop
+    self.tell = tell
+  }
+
+  deinit { timer?.cancel() }
+
+  /// Reports a message, or counts it.
+  package func report(_ text: @autoclosure () -> String) {
+    if rate.note(now: loop.now) { return tell(text()) }
+    if countedSince == nil { countedSince = loop.now }
+    armTimer()
+  }
+
+  /// Reports the count at once: what the messages were about is over.
+  package func flush() {
+    timer?.cancel()
+    tellCount(rate.take(startingAgainAt: loop.now))
+  }
+
+  private func armTimer() {
+    guard let deadline = rate.deadline else { return }
+    let timer = timer ?? loop.makeTimer { [unowned self] in timeCame() }
+    self.timer = timer
+    timer.arm(at: deadline)
+  }
+
+  private func timeCame() {
+    tellCount(rate.handleTimeout(now: loop.now))
+    armTimer()
+  }
+
+  private func tellCount(_ count: Int) {
+    guard count > 0, let since = countedSince else { return }
+    countedSince = nil
+    let seconds = max(1, Int((loop.now - since).inSeconds.rounded(.up)))
+    tell("and \(count.groupedDigits) more \(what) in the last \(seconds) s")
+  }
+}

@@ -1,0 +1,115 @@
+import AccessoryCore
+import IAP2
+
+/// How long the other end of a cable may be silent, by what it is waited for. Then the cable is closed, so that another
+/// host or accessory can have the place.
+///
+/// A cable between two fixed ends (``Cable/isDedicated``) has no such limits: no other device waits for it.
+public struct Patience: Equatable, Sendable {
+  /// For its part in detection, and for leaving where detection has failed for good; nil for no limit.
+  public var detection: Duration?
+  /// For agreeing on a link, once detection was answered.
+  public var link: Duration?
+  /// For its messages of authentication.
+  public var authentication: Duration?
+  /// For its messages of identification.
+  public var identification: Duration?
+
+  /// What is used where nothing else is asked for. A field report has iOS wait as long for an answer.
+  public static let usual = Duration.seconds(30)
+
+  /// The same limit for each; nil for none.
+  public init(_ limit: Duration? = Patience.usual) {
+    (detection, link, authentication, identification) = (limit, limit, limit, limit)
+  }
+
+  /// Without any limit.
+  public static let unlimited = Patience(nil)
+
+  /// For a device, which limits the answers to its questions itself: see `DevicePeer.Settings.answerTimeout`.
+  public static let ofDevice: Patience = {
+    var patience = Patience()
+    (patience.authentication, patience.identification) = (nil, nil)
+    return patience
+  }()
+
+  /// The limit of a phase; nil where nothing is waited for, or not from the other end.
+  public func limit(of phase: PeerPhase) -> Duration? {
+    switch phase {
+    case .detection, .stopped: detection
+    case .synchronization: link
+    case .authentication: authentication
+    case .identification: identification
+    case .owner, .ready, .refused: nil
+    }
+  }
+}
+
+/// The other end was silent for too long.
+public struct Silence: Equatable, Sendable {
+  /// What was waited for.
+  public let phase: PeerPhase
+  /// For how long.
+  public let limit: Duration
+
+  /// A sentence fragment that begins with the other end: "the device did not answer detection within 30 s".
+  public func sentence(about other: String) -> String {
+    "\(other) did not \(missing) within \(DurationText.format(limit))"
+  }
+
+  private var missing: String {
+    switch phase {
+    case .detection: "take part in detection"
+    case .stopped: "leave after detection had failed"
+    case .synchronization: "agree on a link"
+    case .authentication: "finish authentication"
+    case .identification: "finish identification"
+    case .owner, .ready, .refused: "answer"
+    }
+  }
+}
+
+/// Measures how long one phase lasts.
+///
+/// ```
+///   detection ──▶ synchronization ──▶ authentication ⇄ identification ──▶ ready
+///       ▲                                      │
+///       └────────── the link went down ────────┘
+/// ```
+///
+/// Detection and synchronization are one way up: an end that answers detection again and again, and never agrees on a link,
+/// gets no new time for it.
+///
+/// Invariant: there is a deadline only in a phase that has a limit.
+struct PhaseWatch {
+  private let patience: Patience
+  private(set) var phase = PeerPhase.stopped
+  private(set) var deadline: Instant?
+
+  init(_ patience: Patience) {
+    self.patience = patience
+  }
+
+  /// The phase is this one now.
+  mutating func note(_ next: PeerPhase, now: Instant) {
+    guard next != phase, !(next.isBeforeLink && phase.isBeforeLink) else { return }
+    begin(next, now: now)
+  }
+
+  /// The deadline has come while the phase is this one. Returns whether the other end was silent for too long.
+  mutating func handleTimeout(_ current: PeerPhase, now: Instant) -> Silence? {
+    guard let due = deadline, due <= now else { return nil }
+    // No event tells of this step, and it has a limit of its own.
+    if phase == .detection, current == .synchronization {
+      begin(current, now: now)
+      return nil
+    }
+    deadline = nil
+    return patience.limit(of: phase).map { Silence(phase: phase, limit: $0) }
+  }
+
+  private mutating func begin(_ next: PeerPhase, now: Instant) {
+    phase = next
+    deadline = patience.limit(of: next).map { now + $0 }
+  }
+}

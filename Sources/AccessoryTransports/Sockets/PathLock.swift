@@ -1,0 +1,106 @@
+import AccessoryCore
+import Glibc
+
+/// The right to listen at a path: a lock on the file `PATH.lock`, held for as long as the listener listens.
+///
+/// Without it two processes that find the socket of a dead one would both replace it, and the second would remove the
+/// first one's. The kernel lets go of the lock when the process ends, however it ends; the file of a killed process is
+/// used again by the next.
+///
+/// The file has one line, `easim PID`. A file with anything else in it is somebody's own, and is left alone.
+final class PathLock {
+  /// Why there is no lock.
+  enum Problem: Error {
+    /// Another process has it; its process id where it said so.
+    case held(pid: Int32?)
+    /// The file of that name is no lock.
+    case isForeign(String)
+    /// The system refused.
+    case system(SystemError)
+  }
+
+  private static let mark = "easim "
+  /// How often the file is opened again because its owner has just removed it.
+  private static let attempts = 100
+
+  private let path: String
+  private var descriptor: Int32
+
+  /// Takes the lock of a path.
+  init(besides path: String) throws(Problem) {
+    self.path = path + ".lock"
+    descriptor = -1
+    for _ in 0..<Self.attempts {
+      if let taken = try Self.take(self.path) {
+        descriptor = taken
+        return
+      }
+    }
+    throw .held(pid: nil)
+  }
+
+  deinit { release() }
+
+  /// Lets go of the path, and removes the file.
+  func release() {
+    guard descriptor >= 0 else { return }
+    // In this order: another process that has opened the file sees that it is no longer the one of that name.
+    if Self.isStill(descriptor, at: path) { unlink(path) }
+    close(descriptor)
+    descriptor = -1
+  }
+
+  /// Nil when the file was removed meanwhile.
+  private static func take(_ path: String) throws(Problem) -> Int32? {
+    let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+    if opened < 0, [EISDIR, ELOOP, ENXIO].contains(errno) { throw .isForeign(path) }
+    guard opened >= 0 else { throw .system(.last("open \(path)")) }
+    do throws(Problem) {
+      if try lock(opened, at: path) { return opened }
+      close(opened)
+      return nil
+    } catch {
+      close(opened)
+      throw error
+    }
+  }
+
+  /// Whether the file is locked now; false when it was removed meanwhile.
+  private static func lock(_ file: Int32, at path: String) throws(Problem) -> Bool {
+    guard try isOurs(file) else { throw .isForeign(path) }
+    guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
+      guard errno == EWOULDBLOCK else { throw .system(.last("lock \(path)")) }
+      throw .held(pid: holder(file))
+    }
+    guard isStill(file, at: path) else { return false }
+    let text = Array("\(mark)\(getpid())\n".utf8)
+    ftruncate(file, 0)
+    // What cannot be written is only missing from another process's message.
+    _ = text.withUnsafeBytes { pwrite(file, $0.baseAddress, $0.count, 0) }
+    return true
+  }
+
+  /// Whether the file is a lock: a file of this user or root with our line, or, for a moment, with nothing.
+  private static func isOurs(_ file: Int32) throws(Problem) -> Bool {
+    var status = stat()
+    guard fstat(file, &status) == 0 else { throw .system(.last("look at a lock")) }
+    guard status.st_mode & S_IFMT == S_IFREG else { return false }
+    return status.st_size == 0 || text(file).hasPrefix(mark)
+  }
+
+  private static func holder(_ file: Int32) -> Int32? {
+    Int32(text(file).dropFirst(mark.count).prefix { $0 != "\n" })
+  }
+
+  private static func text(_ file: Int32) -> String {
+    var buffer = [UInt8](repeating: 0, count: 64)
+    let count = buffer.withUnsafeMutableBytes { pread(file, $0.baseAddress, $0.count, 0) }
+    return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+  }
+
+  private static func isStill(_ file: Int32, at path: String) -> Bool {
+    var (opened, named) = (stat(), stat())
+    guard fstat(file, &opened) == 0, lstat(path, &named) == 0 else { return false }
+    return (opened.st_dev, opened.st_ino) == (named.st_dev, named.st_ino)
+  }
+}

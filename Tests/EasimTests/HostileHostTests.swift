@@ -1,0 +1,125 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// `easim run` against hosts that are silent, too many, or have names that play tricks on a terminal.
+@Suite struct HostileHostTests {
+  let place = TemporaryFolder()
+
+  private var path: String { place.file("s") }
+
+  private func run(_ words: String...) throws -> Program { try Program(path: BuiltProducts.easim, ["run"] + words) }
+
+  /// A host that connects and does nothing.
+  private func connect() throws -> Int32 {
+    let host = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var name = sockaddr_un()
+    name.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8) }
+    let isConnected = withUnsafePointer(to: &name) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        Glibc.connect(host, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+      }
+    }
+    try #require(isConnected)
+    return host
+  }
+
+  @Test func aSilentHostIsSentAwayAndTheNextIsServed() throws {
+    let accessory = try run("echo", "--on", "unix:\(path)", "--patience", "300ms")
+    try accessory.line("plugged in at")
+    let silent = try connect()
+    defer { close(silent) }
+    try accessory.line("closed the cable: the device did not take part in detection within 300ms")
+    let send = try Program.run("send", "unix:\(path)", "--text", "hello", "--expect", "echo", "--timeout", "1m")
+    #expect(send.ending == .exit(0), "\(send.err)")
+    accessory.send(SIGINT)
+    #expect(try accessory.wait().ending == .exit(0))
+  }
+
+  @Test func refusedHostsBeyondTheFirstFewAreCounted() throws {
+    let accessory = try run("echo", "--on", "unix:\(path)", "--patience", "0s")
+    try accessory.line("plugged in at")
+    let first = try connect()
+    defer { close(first) }
+    try accessory.line("a device is on the cable")
+    for _ in 0..<200 {
+      let other = try connect()
+      // It has been refused when this ends.
+      var byte: UInt8 = 0
+      while recv(other, &byte, 1, 0) < 0, errno == EINTR {}
+      close(other)
+    }
+    accessory.send(SIGINT)
+    let lines = try accessory.wait().outLines
+    let refused = lines.count { $0.contains("another device is already connected") }
+    let counted = lines.compactMap {
+      $0.firstMatch(of: /and (\d+) more warnings about devices that connect in the last/)
+    }
+    .compactMap { Int($0.1) }
+    #expect(refused < 100 && refused + counted.reduce(0, +) == 200)
+  }
+
+  /// The socket of a killed accessory, and several that find it at the same time.
+  @Test(arguments: 0..<5) func ofSeveralAccessoriesAtOneStalePathOneIsPluggedIn(round: Int) throws {
+    let stale = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var name = sockaddr_un()
+    name.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8) }
+    let isBound = withUnsafePointer(to: &name) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(stale, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+      }
+    }
+    try #require(isBound)
+    close(stale)
+    let programs = try (0..<4).map { _ in try run("echo", "--on", "unix:\(path)") }
+    let winners = programs.filter { (try? $0.line("plugged in at")) != nil }
+    #expect(winners.count == 1)
+    let send = try Program.run("send", "unix:\(path)", "--text", "hello", "--expect", "echo", "--timeout", "1m")
+    #expect(send.ending == .exit(0), "\(send.err)")
+    for winner in winners {
+      winner.send(SIGINT)
+      #expect(try winner.wait().ending == .exit(0))
+    }
+    #expect(place.names == [])
+  }
+
+  @Test func aNameThatTurnsTheLineAroundIsShownHarmlessly() throws {
+    let echo = try Repository.text("profiles/echo.json5")
+    let name = "Glasses \u{202E}gnp.exe\u{200B}\u{2028}\u{E0041}"
+    let odd = try #require(echo.firstMatch(of: /name: ['"]([^'"]*)['"]/)?.1)
+    place.write(echo.replacing(odd, with: name, maxReplacements: 1), to: "odd.json5")
+    let accessory = try run(place.file("odd.json5"), "--on", "unix:\(path)")
+    try accessory.line("plugged in at")
+    let text = try Program.run("send", "unix:\(path)", "--text", "hello", "--expect", "echo", "--transcript", "-")
+    let json = try Program.run("send", "unix:\(path)", "--text", "hello", "--expect", "echo", "--json")
+    accessory.send(SIGINT)
+    let mine = try accessory.wait()
+    let shown = [text.out, text.err, json.out, json.err, mine.out, mine.err].joined()
+    for scalar in ["\u{202E}", "\u{200B}", "\u{2028}", "\u{E0041}"] as [Unicode.Scalar] {
+      #expect(!shown.unicodeScalars.contains(scalar))
+    }
+    #expect(text.ending == .exit(0) && text.out.contains("Glasses \u{FFFD}gnp.exe\u{FFFD}\u{FFFD}\u{FFFD}"))
+    let connect = try #require(try EventLines(json.out).events("connect").first)
+    #expect(connect["name"]?.text == name, "JSON says exactly what it is")
+  }
+
+  @Test func ctrlCEndsTheWaitForAFileThatIsRead() throws {
+    let plist = place.file("Info.plist")
+    mkfifo(plist, 0o600)
+    let writer = open(plist, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+    defer { close(writer) }
+    let blanks = [UInt8](repeating: 0x20, count: 4_096)
+    while write(writer, blanks, blanks.count) > 0 {}
+    let send = try Program(
+      path: BuiltProducts.easim, ["send", "unix:\(path)", "--text", "x", "--info-plist", plist])
+    // There is room again: easim reads, and waits for the rest, which never comes.
+    var question = pollfd(fd: writer, events: Int16(POLLOUT), revents: 0)
+    #expect(poll(&question, 1, Int32(Program.hangLimit)) == 1)
+    send.send(SIGINT)
+    let end = try send.wait()
+    #expect(end.ending == .exit(1), "\(end.err)")
+    #expect(end.err == "easim send: --info-plist \(plist): stopped before it was read\n")
+  }
+}
