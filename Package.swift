@@ -170,7 +170,8 @@ let package = Package(
     tests(
       "SeededWorldsTests",
       [
-        "AccessoryWorlds", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
+        "AccessoryWorlds", "AccessorySimulator", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports",
+        "AccessoryCore", "IAP2", "TestSupport",
       ]),
 
     // The program as a user runs it; declared, so that it is built first.
@@ -184,7 +185,7 @@ let package = Package(
       ["easim", "AccessoryWorlds", "AccessoryCore", "AccessoryProfiles", "AccessoryTransports", "TestSupport"],
       exclude: ["Documents", "Golden"]),
 
-    tests("AccessoryCoreTests", ["AccessoryCore"]),
+    tests("AccessoryCoreTests", ["AccessoryCore", "TestSupport"]),
     tests("FuzzReplayTests", ["FuzzTargets"]),
     tests("WireBasicsTests", ["WireBasics"]),
     tests("IAP2Tests", ["IAP2"]),
@@ -230,7 +231,7 @@ let package = Package(
       "AccessoryLoadTests",
       [
         "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions",
-        "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
+        "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2", "TestSupport",
       ]),
   ],
   swiftLanguageModes: [.v6]

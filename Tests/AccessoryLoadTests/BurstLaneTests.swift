@@ -12,10 +12,11 @@ import Testing
     _ verification: BurstPlan.Verification, payload: [UInt8] = [1, 2, 3, 4], inFlight: Int = 2
   ) -> BurstLane {
     var plan = BurstPlan()
-    plan.payload = payload
+    plan.payload = .bytes(payload)
     plan.verification = verification
     plan.inFlight = inFlight
-    return BurstLane(plan)
+    return BurstLane(
+      plan, verifier: ReplyVerifier(plan), stream: UniqueStream(seed: 1, session: 0), scratch: UniqueScratch())
   }
 
   /// What is told of bytes, as short words.
@@ -28,6 +29,7 @@ import Testing
       case .different(let flight, let difference):
         told.append("burst \(flight.ticket.number): \(difference)")
         return told
+      case .suspicious: told.append("suspicious")
       case .unexpected(let count): told.append("unexpected \(count)")
       }
     }

@@ -18,7 +18,7 @@ import Testing
     for index in profile.protocols.indices { profile.protocols[index].behavior = nil }
     if let quirk { profile.apply(try Quirk(quirk)) }
     var plan = BurstPlan()
-    plan.payload = payload
+    plan.payload = .bytes(payload)
     let probe = BurstProbe(plan, on: loop)
     var app = AppSettings()
     app.rules.visibility = .all

@@ -2,6 +2,7 @@ import AccessoryCore
 import AccessoryHost
 import AccessoryProfiles
 import AccessorySessions
+import AccessorySimulator
 import AccessoryTransports
 import AccessoryWorlds
 import IAP2
@@ -66,7 +67,7 @@ import Testing
       Self.plan {
         $0.extent = .time(.seconds(10))
         $0.pace = .rate(burstsPerSecond: 10)
-        $0.payload = [1, 2, 3]
+        $0.payload = .unique(size: 3)
       }, faults: ["stall,after=3s,for=2s,in"])
     let report = try rig.finish()
     #expect(report.completed == 100)
@@ -79,7 +80,7 @@ import Testing
   @Test(arguments: [7_500, 100_000]) func aPacedLoadKeepsItsRateToAPercent(rate: Int) throws {
     let rig = try LoadRig(
       Self.plan {
-        $0.payload = [UInt8](repeating: 7, count: 500)
+        $0.payload = .unique(size: 500)
         $0.pace = .rate(burstsPerSecond: Double(rate) / 500)
         $0.extent = .time(.seconds(60))
         $0.inFlight = 8
@@ -143,7 +144,7 @@ import Testing
   @Test func aWrongReplyEndsTheRunAndNamesTheByte() throws {
     let rig = try LoadRig(
       Self.plan {
-        $0.payload = [1, 2, 3, 4]
+        $0.payload = .bytes([1, 2, 3, 4])
         $0.verification = .reply([1, 2, 9, 4])
       })
     let report = try rig.finish()
@@ -206,6 +207,21 @@ import Testing
     #expect(attachments.map(\.completed).reduce(0, +) == report.completed)
     #expect(report.completed + report.lost == 200)
     #expect(report.sites.first?.link.establishments == 4)
+  }
+
+  /// Nothing was verified, so nothing passed: what docs/load.md says of `--reconnect`.
+  @Test func reconnectingFailsWhenEveryBurstIsLost() throws {
+    let closing = ClosureBehavior { _, session, _ in session.close() }
+    let rig = try LoadRig(
+      Self.plan {
+        $0.extent = .bursts(5)
+        $0.reconnects = true
+      }, playing: closing)
+    let report = try rig.finish()
+    #expect(rig.runner.outcome == .done)
+    #expect(report.completed == 0)
+    #expect(report.lost == 5)
+    #expect(!report.passed)
   }
 
   @Test func anAccessoryThatStaysAwayIsNotWaitedForForEver() throws {

@@ -26,7 +26,8 @@ final class LoadRig {
 
   init(
     _ plan: BurstPlan, profile: String = "echo", behavior: String? = nil, quirks: [String] = [], faults: [String] = [],
-    bytesPerSecond: Int? = nil, knowsLine: Bool = false, seed: UInt64 = 7
+    bytesPerSecond: Int? = nil, knowsLine: Bool = false, seed: UInt64 = 7,
+    playing: (any AccessoryBehavior)? = nil
   ) throws {
     loop = VirtualLoop(seed: seed)
     var settings = World.Settings()
@@ -52,7 +53,7 @@ final class LoadRig {
       for index in described.protocols.indices { described.protocols[index].behavior = nil }
     }
     for quirk in quirks { described.apply(try Quirk(quirk)) }
-    accessory = world.add(described)
+    accessory = world.add(described, behavior: playing.map { playing in { _ in playing } })
     var app = AppSettings()
     app.rules.visibility = .all
     app.rules.undeclaredSessions = .allowed

@@ -8,18 +8,19 @@ import Testing
 @Suite struct BehaviorReportTests {
   private let loop = VirtualLoop()
 
-  @Test func aSinkThatChecksTellsTheFirstWrongByteOnTheTimeline() throws {
+  @Test func aSinkThatChecksTellsWrongBytesOnTheTimeline() throws {
     let bench = try BehaviorBench(.sink(check: true), on: loop)
     try loop.advance(by: .seconds(1))
     let ear = try bench.open()
     ear.send((0..<300).map { UInt8(truncatingIfNeeded: $0) })
-    ear.send([44, 45, 0xFF, 0, 0])
-    ear.send([9, 9, 9])
+    ear.send([44, 45, 0xFF, 0, 1])
+    ear.send([9, 10, 11])
     try loop.advance(by: .seconds(1))
     #expect(
       bench.said == [
         .warning(
-          "session 1: byte 302 is ff and should be 2e to go on counting; what follows is not checked")
+          "session 1: byte 302 is ff and should be 2e to go on counting"),
+        .warning("session 1: byte 305 is 09 and should be 02 to go on counting"),
       ])
     #expect(ear.session.unacknowledged == 0)
   }

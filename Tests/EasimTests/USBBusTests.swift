@@ -56,7 +56,7 @@ import Testing
     let send = try bus.device(Self.camera)
       .run("send", "usb:", "--protocol", Self.frames, "--10k", "--expect", "echo", "--transcript", place.file("wire"))
     #expect(send.ending == .exit(0), "\(send.err)")
-    #expect((send.out + send.err).contains("10000 bytes came back as expected"))
+    #expect((send.out + send.err).contains("10000 bytes sent, EADemo's pattern came back"))
     #expect(send.err.contains(Self.nothingLeft), "\(send.err)")
     let wire = String(decoding: try #require(place.bytes("wire")), as: UTF8.self)
     #expect(wire.contains("D SIDE \(Self.frames) 10000 bytes"), "\(wire)")

@@ -186,7 +186,7 @@ import Testing
     let send = try mock("--fail", "\(direction):\(code):3000", "--part", "100")
       .run("send", "usb:", "--10k", "--expect", "echo")
     #expect(send.ending == .exit(0), "\(send.err)")
-    #expect((send.out + send.err).contains("10000 bytes came back as expected"))
+    #expect((send.out + send.err).contains("10000 bytes sent, EADemo's pattern came back"))
     try accessory.interrupt()
   }
 
@@ -196,7 +196,7 @@ import Testing
     let accessory = try Accessory(on: .unix, in: place)
     let send = try mock("--fail", "\(direction):\(code):3000").run("send", "usb:", "--10k", "--expect", "echo")
     #expect(send.ending == .exit(0), "\(send.err)")
-    #expect((send.out + send.err).contains("10000 bytes came back as expected"))
+    #expect((send.out + send.err).contains("10000 bytes sent, EADemo's pattern came back"))
     try accessory.interrupt()
   }
 

@@ -53,15 +53,6 @@ import Testing
     withExtendedLifetime(kept) { #expect(watch.leaks == ["kept 3"]) }
   }
 
-  @Test(arguments: [0, 1, 65_520, 65_521, 200_000]) func aByteThatIsNotThePatternsIsFoundWhereverItLies(offset: Int) {
-    var bytes = SoakPattern.with(5, from: offset, count: 100) { $0.withUnsafeBytes { [UInt8]($0) } }
-    #expect(SoakPattern.match(bytes.span.bytes, 5, from: offset) == 100)
-    #expect(SoakPattern.match(bytes.span.bytes, 6, from: offset) < 100)
-    #expect(SoakPattern.match(bytes.span.bytes, 5, from: offset + 1) < 100)
-    bytes[42] ^= 1
-    #expect(SoakPattern.match(bytes.span.bytes, 5, from: offset) == 42)
-  }
-
   @Test func theHashKnowsOrderAndBoundaries() {
     func hash(_ parts: [[UInt8]]) -> UInt64 {
       var hash = RunningHash()

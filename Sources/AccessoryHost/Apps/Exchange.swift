@@ -4,7 +4,9 @@ import IAP2
 
 /// Sends bytes over a session and checks the reply: used by `easim send` and the demo.
 ///
-/// An echo is compared byte by byte as it arrives, so that the first difference is known by its position.
+/// An echo is compared byte by byte as it arrives, so that the first difference is known by its position. Where the bytes
+/// are those of a `UniqueStream`, the kind of the difference is reported too: then what follows the first difference is
+/// collected until nothing more comes.
 public final class Exchange: SessionHandler {
   /// The expected reply.
   public enum Expectation: Equatable, Sendable {
@@ -20,6 +22,8 @@ public final class Exchange: SessionHandler {
   public enum Outcome: Equatable, Sendable {
     /// Everything was sent, and the expected reply came.
     case verified(sent: Int, received: Int)
+    /// The reply is not the stream that was sent.
+    case wrong([StreamFinding])
     /// The reply differs.
     case different(at: Int, expected: UInt8, got: UInt8, window: String)
     /// More came than was expected.
@@ -36,6 +40,10 @@ public final class Exchange: SessionHandler {
   private var done: ((Outcome) -> Void)?
   private var sent = 0
   private var received = 0
+  private var verifier: StreamVerifier?
+  private let scratch = UniqueScratch()
+  private var quietTimer: LoopTimer?
+  private var loop: (any EventLoop)?
 
   /// Sends `payload` and calls `done` once. At most `window` bytes are sent and not yet returned, for apps that want
   /// small writes.
@@ -52,6 +60,22 @@ public final class Exchange: SessionHandler {
     }
     self.done = done
   }
+
+  /// For how long nothing must come after something wrong, before it is said what it was.
+  static let quiet = Duration.milliseconds(500)
+
+  /// Sends the first `count` bytes of a stream, and says by its kind what is wrong with the echo.
+  public convenience init(
+    _ stream: UniqueStream, count: Int, expecting expectation: Expectation, on loop: any EventLoop,
+    done: @escaping (Outcome) -> Void
+  ) {
+    self.init(stream.bytes(0..<count), expecting: expectation, done: done)
+    guard expectation == .echo else { return }
+    verifier = StreamVerifier(stream)
+    self.loop = loop
+  }
+
+  deinit { quietTimer?.cancel() }
 
   /// Starts on an open session, and becomes its handler.
   public func start(on session: Session) {
@@ -79,6 +103,7 @@ public final class Exchange: SessionHandler {
   }
 
   private func finish(_ outcome: Outcome) {
+    quietTimer?.cancel()
     guard let told = done else { return }
     done = nil
     told(outcome)
@@ -94,7 +119,27 @@ public final class Exchange: SessionHandler {
     if done != nil, window < .max, sent < payload.count { send(session) }
   }
 
+  /// Says what is wrong with what came, if something is, without waiting for more.
+  public func conclude() {
+    guard let findings = verifier?.conclude(), !findings.isEmpty else { return }
+    finish(.wrong(findings))
+  }
+
+  private func check(_ bytes: RawSpan) {
+    let rest = min(bytes.byteCount, max(0, expected.count - received))
+    received += bytes.byteCount
+    if verifier?.check(bytes.extracting(0..<rest), scratch) == true, rest == bytes.byteCount {
+      return finishIfComplete()
+    }
+    // What comes behind the last byte of an echo is wrong, whatever it is.
+    verifier?.collect(bytes.extracting(rest..<bytes.byteCount))
+    if verifier?.isFull == true { return conclude() }
+    quietTimer = quietTimer ?? loop?.makeTimer { [weak self] in self?.conclude() }
+    if let loop { quietTimer?.arm(at: loop.now + Self.quiet) }
+  }
+
   private func compare(_ bytes: RawSpan) {
+    if verifier != nil { return check(bytes) }
     for offset in 0..<min(bytes.byteCount, expected.count - received) {
       let got = bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
       if got != expected[received + offset] {
@@ -122,6 +167,7 @@ public final class Exchange: SessionHandler {
 
   /// The session has ended.
   public func session(_ session: Session, endedWith end: SessionEnd) {
+    conclude()
     finish(.ended(end, sent: sent, received: received))
   }
 }
@@ -140,6 +186,7 @@ extension Exchange.Outcome: CustomStringConvertible {
     switch self {
     case .verified(let sent, let received):
       received == 0 ? "\(sent) bytes sent" : "\(sent) bytes sent, \(received) bytes came back as expected"
+    case .wrong(let findings): findings.text()
     case .different(let place, let expected, let got, let window):
       "byte \(place) is \(Hex.plain([got])) and should be \(Hex.plain([expected])); around it should be \(window)"
     case .excess(let received, let expected):

@@ -6,6 +6,9 @@ import AccessoryCore
 /// last byte, *awaited* until its whole reply is there (or, where no reply is expected, until its last byte is
 /// acknowledged), then *complete*.
 ///
+/// An echo of unique bytes is compared by a `StreamVerifier`: once something else comes, the lane collects all that
+/// follows until ``conclude()`` says what it was.
+///
 /// Invariants: at most `inFlight` bursts are under way; at most one of them is partly sent and at most one partly
 /// answered, and that one is the oldest; a byte that comes while nothing is awaited belongs to no burst.
 public struct BurstLane {
@@ -23,13 +26,18 @@ public struct BurstLane {
     case completed(Flight)
     /// Something else came than must come. The session is of no use any more.
     case different(Flight, ReplyDifference)
-    /// So many bytes came that no burst asked for.
+    /// The same, and what it was is not known yet: what follows is collected until ``BurstLane/conclude()``.
+    case suspicious
+    /// So many bytes came that no burst asked for. What they are is for ``BurstLane/conclude()`` to say.
     case unexpected(Int)
   }
 
   private let payloadCount: Int
   private let inFlight: Int
   private let verifier: ReplyVerifier
+  /// What compares an echo of unique bytes.
+  private var echo: StreamVerifier?
+  private let scratch: UniqueScratch
   private let awaitsReply: Bool
   /// Under way, the oldest first.
   public private(set) var flights: [Flight] = []
@@ -40,12 +48,19 @@ public struct BurstLane {
   /// Bytes that the session took since it was opened.
   public private(set) var bytesSent = 0
   private var completedCount = 0
+  /// The numbers of the bursts begun last.
+  private var numbers: [Int] = []
+  private var begunCount = 0
+  /// So many numbers are kept.
+  private static let numbersKept = 64
 
-  /// The lane of a session that was just opened.
-  public init(_ plan: BurstPlan) {
-    payloadCount = plan.payload.count
+  /// The lane of a session that was just opened. Where bursts are unique, `stream` is what they are cut from.
+  public init(_ plan: BurstPlan, verifier: ReplyVerifier, stream: UniqueStream, scratch: UniqueScratch) {
+    payloadCount = plan.payload.size
     inFlight = plan.inFlight
-    verifier = ReplyVerifier(plan)
+    self.verifier = verifier
+    self.scratch = scratch
+    if case .unique = plan.payload, plan.verification == .echo { echo = StreamVerifier(stream) }
     awaitsReply = plan.verification != .nothing
     flights.reserveCapacity(inFlight)
   }
@@ -57,6 +72,12 @@ public struct BurstLane {
   public mutating func begin(_ ticket: BurstSchedule.Ticket, now: Instant) {
     precondition(hasRoom, "a session has no more bursts under way than the plan says")
     flights.append(Flight(ticket: ticket, began: now))
+    if begunCount < Self.numbersKept {
+      numbers.append(ticket.number)
+    } else {
+      numbers[begunCount % Self.numbersKept] = ticket.number
+    }
+    begunCount += 1
   }
 
   /// The part of the payload that is to be offered to the session next; nil when all is sent.
@@ -76,23 +97,61 @@ public struct BurstLane {
   public mutating func receive(_ bytes: RawSpan, at offset: inout Int) -> Event? {
     guard offset < bytes.byteCount else { return nil }
     let left = bytes.byteCount - offset
+    if isSuspicious {
+      collect(bytes, from: &offset)
+      return nil
+    }
     guard awaitsReply, let oldest = flights.first, sentWhole > 0 || sentOfNext > 0 else {
-      offset = bytes.byteCount
+      collect(bytes, from: &offset)
       return .unexpected(left)
     }
     let count = min(left, verifier.count - receivedOfOldest)
     let part = bytes.extracting(offset..<offset + count)
     offset += count
-    if let difference = verifier.difference(in: part, at: receivedOfOldest) { return .different(oldest, difference) }
+    if echo != nil {
+      guard echo?.check(part, scratch) == true else {
+        collect(bytes, from: &offset)
+        return .suspicious
+      }
+    } else if let difference = verifier.difference(in: part, at: receivedOfOldest) {
+      return .different(oldest, difference)
+    }
     receivedOfOldest += count
     // An answer that is whole before its question is: what is still to be sent is sent first.
     guard receivedOfOldest == verifier.count, sentWhole > 0 else {
       guard receivedOfOldest == verifier.count, offset < bytes.byteCount else { return nil }
       let more = bytes.byteCount - offset
-      offset = bytes.byteCount
+      collect(bytes, from: &offset)
       return .unexpected(more)
     }
     return .completed(complete())
+  }
+
+  /// Keeps the rest of what came for ``conclude()``.
+  private mutating func collect(_ bytes: RawSpan, from offset: inout Int) {
+    echo?.collect(bytes.extracting(offset..<bytes.byteCount))
+    offset = bytes.byteCount
+  }
+
+  /// Whether something came that must not, and what it was is still to be said.
+  public var isSuspicious: Bool { echo?.isSuspicious == true }
+
+  /// Whether it is to be said now, because no more of it is collected.
+  public var isFull: Bool { echo?.isFull == true }
+
+  /// Says what was wrong with what came, and in which words; nothing when it was not suspicious. What no burst asked for
+  /// (`isAsked` false) takes the place of no answer.
+  public mutating func conclude(isAsked: Bool = true) -> (findings: [StreamFinding], words: StreamWords) {
+    let (kept, begun) = (numbers, begunCount)
+    let words = StreamWords(burstSize: payloadCount) { index in
+      index < begun && index >= begun - kept.count ? kept[index % Self.numbersKept] : nil
+    }
+    return (echo?.conclude(burstSize: isAsked ? payloadCount : nil) ?? [], words)
+  }
+
+  /// How much of the reply of the oldest burst came, when not all of it did.
+  public var partlyAnswered: (received: Int, expected: Int)? {
+    flights.isEmpty || receivedOfOldest == 0 ? nil : (receivedOfOldest, verifier.count)
   }
 
   /// A burst whose reply came before its last byte was taken, and which is complete now.

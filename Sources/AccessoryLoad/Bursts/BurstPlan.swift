@@ -27,6 +27,33 @@ public struct BurstPlan: Equatable, Sendable {
     case rate(burstsPerSecond: Double)
   }
 
+  /// What a burst is.
+  public enum Payload: Equatable, Sendable {
+    /// So many bytes that come in no other burst and no other session: the next of the session's `UniqueStream`.
+    case unique(size: Int)
+    /// So many bytes of EADemo's "Send 10K", which count 00 to ff; the same in every burst.
+    case eademo(size: Int)
+    /// These bytes, the same in every burst.
+    case bytes([UInt8])
+
+    /// How many bytes a burst has.
+    public var size: Int {
+      switch self {
+      case .unique(let size), .eademo(let size): size
+      case .bytes(let bytes): bytes.count
+      }
+    }
+
+    /// The bytes of every burst; nil when no two bursts are the same.
+    public var repeatedBytes: [UInt8]? {
+      switch self {
+      case .unique: nil
+      case .eademo(let size): CountingPattern.bytes(size)
+      case .bytes(let bytes): bytes
+      }
+    }
+  }
+
   /// What must come back for each burst.
   public enum Verification: Equatable, Sendable {
     /// The very bytes of the payload.
@@ -63,8 +90,8 @@ public struct BurstPlan: Equatable, Sendable {
     }
   }
 
-  /// The bytes of one burst: EADemo's "Send 10K", unless set otherwise.
-  public var payload = CountingPattern.bytes(10_000)
+  /// The bytes of one burst.
+  public var payload = Payload.unique(size: 10_000)
   /// When it is done.
   public var extent = Extent.bursts(100)
   /// Sessions to each accessory.
@@ -88,6 +115,6 @@ public struct BurstPlan: Equatable, Sendable {
   /// The protocol of the sessions; nil when there is only one.
   public var protocolName: String?
 
-  /// EADemo's 10,000 bytes, a hundred times, one after the other, echoed.
+  /// 10,000 bytes, others each time, a hundred times, one after the other, echoed.
   public init() {}
 }

@@ -1,7 +1,7 @@
 import Glibc
 import IAP2
 
-/// Compares what comes back for one burst with what must come back, as it arrives.
+/// Compares what comes back for one burst with what must come back, as it arrives, where that is the same for all bursts.
 public struct ReplyVerifier: Equatable, Sendable {
   /// What must come back; nil when only the length is known.
   private let expected: [UInt8]?
@@ -10,9 +10,9 @@ public struct ReplyVerifier: Equatable, Sendable {
 
   /// What `plan` expects for each burst.
   public init(_ plan: BurstPlan) {
-    count = plan.verification.replyCount(payload: plan.payload.count)
+    count = plan.verification.replyCount(payload: plan.payload.size)
     switch plan.verification {
-    case .echo: expected = plan.payload
+    case .echo: expected = plan.payload.repeatedBytes
     case .reply(let bytes): expected = bytes
     case .replyLength, .nothing: expected = nil
     }

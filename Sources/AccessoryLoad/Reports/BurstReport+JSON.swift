@@ -19,6 +19,7 @@ extension BurstReport {
     if service.total > 0 { object.add("service", service.json) }
     object.add("series", seriesJSON)
     object.add("errors", raw: Self.list(ErrorKind.allCases.compactMap(errorJSON)))
+    object.add("mismatches", mismatchesJSON)
     object.add("sites", raw: Self.list(sites.map(\.json)))
     return object
   }
@@ -42,6 +43,7 @@ extension BurstReport {
     object.add("inFlight", plan.inFlight)
     object.add("pace", plan.pace)
     object.add("verification", plan.verification)
+    object.add("pattern", plan.pattern)
     object.add("faults", plan.faults)
     return object
   }
@@ -51,6 +53,14 @@ extension BurstReport {
     object.add("sliceNanoseconds", Int(series.length.wholeNanoseconds))
     let slices = series.slices.map { "[\($0.bursts),\($0.bytes),\($0.errors)]" }
     object.add("slices", raw: "[\(slices.joined(separator: ","))]")
+    return object
+  }
+
+  private var mismatchesJSON: JSONObject {
+    var object = JSONObject()
+    for kind in StreamFinding.Kind.allCases {
+      if let count = mismatches[kind] { object.add(kind.rawValue, count) }
+    }
     return object
   }
 

@@ -20,7 +20,9 @@ extension BurstReport {
     self.init(
       plan: Plan(
         size: try plan.count("size"), sessions: try plan.count("sessions"), inFlight: try plan.count("inFlight"),
-        pace: try plan.text("pace"), verification: try plan.text("verification"), faults: try plan.texts("faults")))
+        pace: try plan.text("pace"), verification: try plan.text("verification"),
+        // What was written before bursts differed has none.
+        pattern: plan.value["pattern"] == nil ? "fixed" : try plan.text("pattern"), faults: try plan.texts("faults")))
     passed = try reader.boolean("passed")
     ending = try reader.text("ending")
     runs = try reader.count("runs")
@@ -34,6 +36,12 @@ extension BurstReport {
         throw entry.problem("there is no such kind of error")
       }
       errors[kind] = ErrorTally(count: try entry.count("count"), first: try entry.text("first"))
+    }
+    if reader.value["mismatches"] != nil {
+      let counts = try reader.member("mismatches")
+      for kind in StreamFinding.Kind.allCases where counts.value[kind.rawValue] != nil {
+        mismatches[kind] = try counts.count(kind.rawValue)
+      }
     }
     sites = []
     for entry in try reader.list("sites") { sites.append(try entry.site()) }

@@ -30,6 +30,7 @@ extension BurstReport {
     for kind in ErrorKind.allCases {
       if let tally = errors[kind] { row(kind.title, "\(FixedText.grouped(tally.count)); the first: \(tally.first)") }
     }
+    if let text = mismatchText { row("mismatches", text) }
     row("ended", "\(ending)\(passed ? "" : " (failed)")")
     return lines.joined(separator: "\n")
   }
@@ -46,9 +47,19 @@ extension BurstReport {
     switch plan.verification {
     case "none":
       "delivered, which means acknowledged by the link or taken by native transport's endpoints (nothing was compared)"
-    case "echo": "echo verified byte for byte"
+    case "echo" where plan.pattern == "unique": "echo verified byte for byte"
+    case "echo" where plan.pattern == "eademo": "EADemo's pattern came back"
+    case "echo": "the same bytes came back each time"
     default: "\(plan.verification) verified"
     }
+  }
+
+  /// "2 lost, 1 repeated": in which ways the bytes were wrong that came back; nil when they were not.
+  var mismatchText: String? {
+    let parts = StreamFinding.Kind.allCases.compactMap { kind in
+      mismatches[kind].map { "\(FixedText.grouped($0)) \(kind.rawValue)" }
+    }
+    return parts.isEmpty ? nil : parts.joined(separator: ", ")
   }
 
   /// Bytes a second as reports show them: "2.43 MB/s".

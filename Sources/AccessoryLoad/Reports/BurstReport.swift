@@ -69,6 +69,8 @@ public struct BurstReport: Equatable, Sendable {
   public var series = ThroughputSeries()
   /// What went wrong.
   public var errors: [ErrorKind: ErrorTally] = [:]
+  /// In which ways the bytes were wrong that came back, where bursts are unique; one error may have several.
+  public var mismatches: [StreamFinding.Kind: Int] = [:]
   /// Each accessory.
   public var sites: [Site] = []
 
@@ -115,11 +117,18 @@ public struct BurstReport: Equatable, Sendable {
     public var pace: String
     /// "echo", "reply of 4 bytes", "none".
     public var verification: String
+    /// What the bursts were: "unique", "eademo", or "fixed" for the same bytes each time.
+    public var pattern: String
     /// What was done to the channels, in the form of `--fault`.
     public var faults: [String] = []
 
     init(_ plan: BurstPlan) {
-      size = plan.payload.count
+      size = plan.payload.size
+      switch plan.payload {
+      case .unique: pattern = "unique"
+      case .eademo: pattern = "eademo"
+      case .bytes: pattern = "fixed"
+      }
       sessions = plan.sessions
       inFlight = plan.inFlight
       switch plan.pace {
@@ -134,12 +143,15 @@ public struct BurstReport: Equatable, Sendable {
       }
     }
 
-    init(size: Int, sessions: Int, inFlight: Int, pace: String, verification: String, faults: [String]) {
+    init(
+      size: Int, sessions: Int, inFlight: Int, pace: String, verification: String, pattern: String, faults: [String]
+    ) {
       self.size = size
       self.sessions = sessions
       self.inFlight = inFlight
       self.pace = pace
       self.verification = verification
+      self.pattern = pattern
       self.faults = faults
     }
   }
@@ -243,6 +255,7 @@ extension BurstReport {
     for kind in ErrorKind.allCases {
       if let tally = other.errors[kind] { addError(kind, tally.count, tally.first) }
     }
+    mismatches.merge(other.mismatches, uniquingKeysWith: +)
     sites += other.sites
   }
 }

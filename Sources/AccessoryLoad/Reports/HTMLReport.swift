@@ -16,6 +16,7 @@ extension BurstReport {
       self.errors[kind].map { [kind.title, FixedText.grouped($0.count), $0.first] }
     }
     if !errors.isEmpty { body.append("<h2>Errors</h2>\n\(table(["kind", "how many", "the first"], errors))") }
+    if let mismatchText { body.append("<p>Bytes that came back wrong: \(mismatchText)</p>") }
     if let comparison {
       let rows = comparison.figures.map { [$0.isRegression ? "worse" : "within", $0.description] }
       body.append("<h2>Baseline</h2>\n\(table(["verdict", "figure"], rows))")

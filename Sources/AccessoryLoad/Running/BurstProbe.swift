@@ -34,6 +34,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
   /// Whether any accessory appeared.
   public private(set) var sawAccessory = false
   private let plan: BurstPlan
+  private let payload: [UInt8]
   private let loop: any EventLoop
   private var sent = 0
   private var received: [UInt8] = []
@@ -44,6 +45,8 @@ public final class BurstProbe: AppHandler, SessionHandler {
   /// A probe with the plan's payload and protocol.
   public init(_ plan: BurstPlan, on loop: any EventLoop) {
     self.plan = plan
+    var random = loop.random.derived("bursts")
+    payload = plan.payload.repeatedBytes ?? UniqueStream(seed: random.next(), session: 0).bytes(0..<plan.payload.size)
     self.loop = loop
     timer = loop.makeTimer { [unowned self] in conclude() }
   }
@@ -69,7 +72,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
   public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 
   private func send(_ session: Session) {
-    let payload = plan.payload
+    let payload = payload
     while sent < payload.count {
       let taken = session.write(payload.span.bytes.extracting(sent..<payload.count))
       if taken == 0 { return }
@@ -100,11 +103,11 @@ public final class BurstProbe: AppHandler, SessionHandler {
 
   private func conclude() {
     guard finding == nil, let session else { return }
-    if received == plan.payload {
+    if received == payload {
       finding = .echo
     } else if receivedCount > 0 {
       finding = .reply(count: receivedCount, first: Array(received.prefix(Self.shown)))
-    } else if sent == plan.payload.count, session.unacknowledged == 0 {
+    } else if sent == payload.count, session.unacknowledged == 0 {
       finding = .nothing
     } else {
       return timer?.arm(at: loop.now + Self.quiet) ?? ()

@@ -48,6 +48,13 @@ public final class BurstRunner {
   public private(set) var outcome: Outcome?
   /// The accessories, in the order in which they were added.
   public private(set) var sites: [BurstSite] = []
+  /// The bytes of every burst; nil when no two bursts are the same.
+  let repeatedPayload: [UInt8]?
+  /// Where bursts that differ are made.
+  let scratch = UniqueScratch()
+  private let verifier: ReplyVerifier
+  private let seed: UInt64
+  private var streams = 0
   private let hear: (TimelineEvent) -> Void
   private var schedule: BurstSchedule
   private var tally: BurstReport
@@ -58,10 +65,14 @@ public final class BurstRunner {
 
   /// A run that has not begun. `report` hears of what people should hear of: errors as they happen, and the end.
   public init(_ plan: BurstPlan, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void = { _ in }) {
-    precondition(!plan.payload.isEmpty, "a burst has at least one byte")
+    precondition(plan.payload.size > 0, "a burst has at least one byte")
     precondition(plan.sessions > 0 && plan.inFlight > 0, "a run has at least one session and one burst under way")
     self.plan = plan
     self.loop = loop
+    repeatedPayload = plan.payload.repeatedBytes
+    verifier = ReplyVerifier(plan)
+    var random = loop.random.derived("bursts")
+    seed = random.next()
     hear = report
     schedule = BurstSchedule(plan)
     tally = BurstReport(plan)
@@ -131,6 +142,18 @@ public final class BurstRunner {
     return report
   }
 
+  // MARK: For the lanes
+
+  /// What the bursts of the next session are cut from.
+  func nextStream() -> UniqueStream {
+    defer { streams += 1 }
+    return UniqueStream(seed: seed, session: streams)
+  }
+
+  func makeLane(_ stream: UniqueStream) -> BurstLane {
+    BurstLane(plan, verifier: verifier, stream: stream, scratch: scratch)
+  }
+
   // MARK: From the sites
 
   func siteIsReady() {
@@ -168,12 +191,12 @@ public final class BurstRunner {
     schedule.settle(now: loop.now)
     if flight.ticket.isMeasured {
       tally.completed += 1
-      tally.bytes += plan.payload.count
+      tally.bytes += plan.payload.size
       tally.latency.record(nanoseconds(from: flight.ticket.due))
       if case .rate = plan.pace { tally.service.record(nanoseconds(from: flight.began)) }
       note { slice in
         slice.bursts += 1
-        slice.bytes += plan.payload.count
+        slice.bytes += plan.payload.size
       }
     } else {
       tally.warmUp += 1
@@ -190,7 +213,10 @@ public final class BurstRunner {
     if plan.pause != nil, !flights.isEmpty { wake?.arm(at: loop.now) }
   }
 
-  func failed(_ kind: BurstReport.ErrorKind, _ text: String, count: Int = 1, at site: BurstSite) {
+  func failed(
+    _ kind: BurstReport.ErrorKind, _ text: String, _ findings: [StreamFinding] = [], count: Int = 1, at site: BurstSite
+  ) {
+    for finding in findings { tally.mismatches[finding.kind, default: 0] += 1 }
     tally.addError(kind, count, "\(site.name): \(text)")
     note { $0.errors += count }
     // The first of a kind is told; a thousand of them are a number.

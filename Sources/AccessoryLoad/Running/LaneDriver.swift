@@ -6,7 +6,8 @@ import IAP2
 /// Does for one session what its ``BurstLane`` says: writes, reads, and tells what came of it.
 ///
 /// States: `closed` before it is opened and between two sessions; `open`; `over` for good, after something came that must
-/// not, or when nobody opens it again.
+/// not, or when nobody opens it again. While it is open and the lane is suspicious, no burst begins, and when nothing has
+/// come for ``quiet`` the lane says what was wrong.
 final class LaneDriver: SessionHandler {
   private enum State {
     case closed
@@ -22,25 +23,32 @@ final class LaneDriver: SessionHandler {
   private var machine: BurstLane
   private var isWriting = false
   private var isWatchingDelivery = false
+  private var stream: UniqueStream
+  /// Goes off when nothing has followed something suspicious for a while.
+  private var quietTimer: LoopTimer?
 
   init(index: Int, site: BurstSite, runner: BurstRunner) {
     self.index = index
     self.site = site
     self.runner = runner
-    machine = BurstLane(runner.plan)
+    stream = UniqueStream(seed: 0, session: 0)
+    machine = runner.makeLane(stream)
   }
+
+  deinit { quietTimer?.cancel() }
 
   var isOpen: Bool { if case .open = state { true } else { false } }
   var isOver: Bool { if case .over = state { true } else { false } }
   var mayOpen: Bool { if case .closed = state { true } else { false } }
   var isIdle: Bool { machine.flights.isEmpty }
   /// Whether another burst may begin now: all of those before it are sent, and there is room for one more.
-  var canBegin: Bool { isOpen && !isWriting && machine.hasRoom && machine.unsent == nil }
+  var canBegin: Bool { isOpen && !isWriting && !machine.isSuspicious && machine.hasRoom && machine.unsent == nil }
 
   func deadline(timeout: Duration) -> Instant? { machine.deadline(timeout: timeout) }
 
   func open(_ session: Session) {
-    machine = BurstLane(runner.plan)
+    stream = runner.nextStream()
+    machine = runner.makeLane(stream)
     state = .open(session)
     session.handler = self
   }
@@ -76,14 +84,19 @@ final class LaneDriver: SessionHandler {
     guard case .open(let session) = state, !isWriting else { return }
     isWriting = true
     defer { isWriting = false }
-    let payload = runner.plan.payload
     while case .open = state, let rest = machine.unsent {
-      let taken = session.write(payload.span.bytes.extracting(rest))
+      let taken = write(rest, to: session)
       if taken == 0 { return }
       machine.took(taken)
       while let flight = machine.completeAnswered() { complete(flight) }
     }
     if runner.plan.verification == .nothing, !session.hasAcknowledgements { watchDelivery() }
+  }
+
+  private func write(_ range: Range<Int>, to session: Session) -> Int {
+    if let payload = runner.repeatedPayload { return session.write(payload.span.bytes.extracting(range)) }
+    let place = machine.bytesSent
+    return runner.scratch.show(stream, place..<place + range.count) { session.write($0) }
   }
 
   /// How often what has left this end is looked at, where no acknowledgement tells.
@@ -108,14 +121,44 @@ final class LaneDriver: SessionHandler {
       case .different(let flight, let difference):
         runner.failed(.different, "burst \(flight.ticket.number): \(difference)", at: site)
         giveUp()
+      case .suspicious: break
       case .unexpected(let count) where runner.plan.verification == .nothing: runner.unasked(count)
       case .unexpected(let count):
-        runner.failed(.unexpected, "\(count) bytes came that no burst asked for", at: site)
+        let (findings, words) = machine.conclude(isAsked: false)
+        let what = findings.isEmpty ? "" : ": \(findings.text(words))"
+        runner.failed(.unexpected, "\(count) bytes came that no burst asked for\(what)", findings, at: site)
         giveUp()
       }
     }
+    if isOpen, machine.isSuspicious { waitForQuiet() }
     if isOver { runner.laneIsOver() }
   }
+
+  // MARK: Something wrong
+
+  /// For how long nothing must come after something suspicious, before it is said what it was.
+  static let quiet = Duration.milliseconds(500)
+
+  private func waitForQuiet() {
+    if machine.isFull { return concludeSuspicion() }
+    quietTimer = quietTimer ?? runner.loop.makeTimer { [unowned self] in concludeSuspicion() }
+    quietTimer?.arm(at: runner.loop.now + Self.quiet)
+  }
+
+  private func concludeSuspicion() {
+    tellSuspicion()
+    giveUp()
+    runner.laneIsOver()
+  }
+
+  /// Says what was wrong with what came, if something was.
+  private func tellSuspicion() {
+    quietTimer?.cancel()
+    let (findings, words) = machine.conclude()
+    if !findings.isEmpty { runner.failed(.different, findings.text(words), findings, at: site) }
+  }
+
+  // MARK: Deliveries
 
   /// Something was acknowledged, perhaps.
   func lookAtAcknowledgements() {
@@ -134,6 +177,7 @@ final class LaneDriver: SessionHandler {
   /// The session is gone; what was under way is lost.
   func lose(_ why: String) {
     guard isOpen else { return }
+    tellSuspicion()
     state = runner.plan.reconnects ? .closed : .over
     abandon(why)
   }
@@ -141,6 +185,7 @@ final class LaneDriver: SessionHandler {
   /// Nothing comes of this session any more.
   func giveUp() {
     let session = openSession
+    tellSuspicion()
     state = .over
     dropFlights()
     session?.close("the load test is done with it")
@@ -148,6 +193,7 @@ final class LaneDriver: SessionHandler {
 
   func close() {
     guard let session = openSession else { return }
+    tellSuspicion()
     state = .over
     dropFlights()
     session.close("the load test is over")
@@ -155,9 +201,12 @@ final class LaneDriver: SessionHandler {
 
   func watch(now: Instant) {
     guard let deadline = machine.deadline(timeout: runner.plan.timeout), deadline <= now else { return }
+    if machine.isSuspicious { return concludeSuspicion() }
     let oldest = machine.flights.first?.ticket.number ?? 0
+    let part =
+      machine.partlyAnswered.map { ": \($0.received) of \($0.expected) bytes came back, and then nothing" } ?? ""
     runner.failed(
-      .timedOut, "burst \(oldest) took longer than \(DurationText.format(runner.plan.timeout))", at: site)
+      .timedOut, "burst \(oldest) took longer than \(DurationText.format(runner.plan.timeout))\(part)", at: site)
     giveUp()
     runner.laneIsOver()
   }

@@ -8,7 +8,7 @@ import AccessoryCore
 public enum Behavior: Equatable, Sendable {
   /// Sends back what it receives.
   case echo
-  /// Takes what it receives and counts it; checks, if asked, that it is the counting pattern 00, 01 … FF, 00 ….
+  /// Takes what it receives and counts it; checks, if asked, that it is what `easim burst` or EADemo sends.
   case sink(check: Bool)
   /// Talks by itself.
   case source(Source)
@@ -25,7 +25,7 @@ public enum Behavior: Equatable, Sendable {
     Kind("echo", "sends back what it receives", Behavior.echo)
     Kind(
       Record("sink", "takes what it receives and counts it", false) {
-        Field("check", \.self, .boolean, "whether the bytes must be the counting pattern 00, 01 … FF, 00 …")
+        Field("check", \.self, .boolean, "whether to report bytes that are not those of easim burst or of EADemo")
       }, Behavior.sink(check:)
     ) { if case .sink(let check) = $0 { check } else { nil } }
     Kind(Source.format, Behavior.source) { if case .source(let source) = $0 { source } else { nil } }

@@ -1,8 +1,9 @@
+import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Takes what it receives; with `checks`, it must be the counting pattern 00, 01 … FF, 00 …, and the first byte that is
-/// not is told as a warning, once per session.
+/// Takes what it receives. With `checks`, it must be what `easim burst` and `easim send --size` send, or EADemo's pattern:
+/// what is lost, repeated, reordered, corrupted or foreign is told as a warning.
 public struct SinkBehavior: AccessoryBehavior {
   private let checks: Bool
 
@@ -13,42 +14,50 @@ public struct SinkBehavior: AccessoryBehavior {
 
   /// A handler that takes everything.
   public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
-    Sink(checks: checks, context)
+    checks ? CheckingSink(context) : Sink()
   }
 
   private final class Sink: SessionHandler {
-    private var checks: Bool
-    private let context: BehaviorContext
-    private var count = 0
+    func sessionIsReadable(_ session: Session) { session.read { $0.byteCount } }
+    func sessionIsWritable(_ session: Session) {}
+    func session(_ session: Session, endedWith end: SessionEnd) {}
+  }
 
-    init(checks: Bool, _ context: BehaviorContext) {
-      self.checks = checks
+  private final class CheckingSink: SessionHandler {
+    /// For how long nothing must come after something wrong, before it is said what it was.
+    private static let quiet = Duration.milliseconds(500)
+
+    private let context: BehaviorContext
+    private var check = SinkCheck()
+    private var timer: LoopTimer?
+
+    init(_ context: BehaviorContext) {
       self.context = context
     }
 
+    deinit { timer?.cancel() }
+
     func sessionIsReadable(_ session: Session) {
       session.read { bytes in
-        if checks { check(bytes) }
-        count += bytes.byteCount
+        tell(check.receive(bytes))
         return bytes.byteCount
       }
-    }
-
-    private func check(_ bytes: RawSpan) {
-      for offset in 0..<bytes.byteCount {
-        let got = bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
-        let expected = UInt8(truncatingIfNeeded: count + offset)
-        if got != expected {
-          context.warn(
-            "byte \(count + offset) is \(Hex.plain([got])) and should be \(Hex.plain([expected])) to go on counting; "
-              + "what follows is not checked")
-          checks = false
-          return
-        }
-      }
+      guard check.isSuspicious else { return }
+      timer = timer ?? context.loop.makeTimer { [unowned self] in tell(check.conclude()) }
+      timer?.arm(at: context.loop.now + Self.quiet)
     }
 
     func sessionIsWritable(_ session: Session) {}
-    func session(_ session: Session, endedWith end: SessionEnd) {}
+
+    func session(_ session: Session, endedWith end: SessionEnd) {
+      timer?.cancel()
+      sessionIsReadable(session)
+      timer?.cancel()
+      tell(check.end())
+    }
+
+    private func tell(_ texts: [String]) {
+      for text in texts { context.warn(text) }
+    }
   }
 }

@@ -10,6 +10,7 @@ struct BurstOptions: ReportingOptions {
 
   var addresses: [Address] = []
   var plan = BurstPlan()
+  var pattern: BytePattern?
   var payload: String?
   var rate: BurstRate?
   var pauseEvery: Int?
@@ -23,9 +24,9 @@ struct BurstOptions: ReportingOptions {
 
   static let operands: [Operand<Self>] = [.addresses(\.addresses)]
   static let options: [Option<Self>] = [
-    Option("--size", \.size, .integer(1...(64 << 20)), "bytes of a burst, counting 00 to ff"),
-    Option(
-      "--payload", \.payload, .optional(.text), as: "FILE", "what a burst is, instead of --size bytes that count"),
+    Option("--size", \.size, .integer(1...(64 << 20)), "bytes of a burst"),
+    Option("--pattern", \.pattern, .optional(.choice), BytePattern.summary, standard: "unique"),
+    Option("--payload", \.payload, .optional(.text), as: "FILE", "send the bytes of a file in every burst"),
     Option("--count", \.count, .integer(1...1_000_000_000), "number of bursts over all sessions"),
     Option("--for", \.time, .optional(.someTime), "run for TIME instead of a number of bursts"),
     Option("--sessions", \.plan.sessions, .integer(1...1_000), "number of sessions with each accessory"),
@@ -50,13 +51,14 @@ struct BurstOptions: ReportingOptions {
     .fault, .seed, .protocolName, .infoPlist, .allProtocols, .allowRemote, .anyUser, .timeout, .json, .transcript,
   ]
   static let rules: [OptionRule] = [
-    .exclusive(["--size", "--payload"]), .exclusive(["--count", "--for"]), .needs("--pause-every", "--pause"),
+    .exclusive(["--size", "--payload"]), .exclusive(["--pattern", "--payload"]),
+    .exclusive(["--count", "--for"]), .needs("--pause-every", "--pause"),
     .needs("--tolerance", "--baseline"),
   ]
 
   private var size: Int {
-    get { plan.payload.count }
-    set { plan.payload = CountingPattern.bytes(newValue) }
+    get { plan.payload.size }
+    set { plan.payload = .unique(size: newValue) }
   }
 
   private var count: Int {
@@ -72,11 +74,13 @@ struct BurstOptions: ReportingOptions {
   /// The plan with what several options say together, and what is in files.
   func wholePlan() throws -> BurstPlan {
     var plan = plan
+    if pattern == .eademo { plan.payload = .eademo(size: plan.payload.size) }
     if let payload {
-      plan.payload = try InputFile.read(payload, option: "--payload")
-      if plan.payload.isEmpty { throw UsageError("--payload \(payload) is empty") }
+      let bytes = try InputFile.read(payload, option: "--payload")
+      if bytes.isEmpty { throw UsageError("--payload \(payload) is empty") }
+      plan.payload = .bytes(bytes)
     }
-    if let rate { plan.pace = .rate(burstsPerSecond: rate.burstsPerSecond(size: plan.payload.count)) }
+    if let rate { plan.pace = .rate(burstsPerSecond: rate.burstsPerSecond(size: plan.payload.size)) }
     if let pause { plan.pause = BurstPlan.Pause(every: pauseEvery ?? 1, length: pause) }
     plan.verification = try wholeVerification()
     plan.timeout = shared.timeout

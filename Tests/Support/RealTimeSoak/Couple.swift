@@ -113,7 +113,7 @@ final class Couple {
     switch kind {
     case .echo: words += ["--for", setting.limit]
     // A multiple of 256, so that the counting bytes count on from burst to burst.
-    case .sink: words += ["--for", setting.limit, "--verify", "none", "--size", "10240"]
+    case .sink: words += ["--for", setting.limit, "--verify", "none"]
     case .accessory: words += ["--for", setting.limit, "--reconnect"]
     }
     let faults = chances.faults(flipsBits: true)

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryLoad
 import AccessoryTransports
 import BenchmarkFloors
 import IAP2
@@ -17,6 +18,10 @@ enum CountedWork: String, CaseIterable {
   case largePacket = "packet.10000"
   /// A packet of up to 2,048 bytes between two connections: with channels, loop, timers and session handlers.
   case connectionPacket = "connection.2048"
+  /// A burst of 10,000 bytes of a load test, echoed and compared: both ends, cables in memory.
+  case burst = "burst.10000"
+  /// Such a burst with four in flight.
+  case burstsInFlight = "burst.10000.4"
   /// A whole flicker with the stub authenticator: two attachments, 28 packets.
   case flicker = "flicker.wire.stub"
 
@@ -28,6 +33,7 @@ enum CountedWork: String, CaseIterable {
     switch self {
     case .smallPacket, .packet2048, .largePacket: 256
     case .connectionPacket: 128
+    case .burst, .burstsInFlight: 256
     case .flicker: 50
     }
   }
@@ -40,6 +46,8 @@ enum CountedWork: String, CaseIterable {
     case .packet2048: try carry(batches, burst: 2_036, maximumPacket: 2_048)
     case .largePacket: try carry(batches, burst: 10_000, maximumPacket: 65_535)
     case .connectionPacket: try echo(batches)
+    case .burst: try burst(batches, inFlight: 1)
+    case .burstsInFlight: try burst(batches, inFlight: 4)
     case .flicker: try report(batches) { try Figure.playFlickers($0, .stub) / 4 }
     }
   }
@@ -72,6 +80,18 @@ enum CountedWork: String, CaseIterable {
       device.drive(bursts: times, inFlight: 4)
       try run { device.isDone }
       return device.packets - before
+    }
+  }
+
+  private func burst(_ batches: Int, inFlight: Int) throws {
+    var plan = BurstPlan()
+    plan.extent = .bursts(.max)
+    plan.inFlight = inFlight
+    let loop = VirtualLoop(seed: 1)
+    let worlds = try BurstWorlds(1, plan, latency: .microseconds(1), on: loop)
+    try worlds.attach { try loop.run(until: $0, limit: .seconds(3_600)) }
+    try report(batches) { times in
+      try worlds.play(bursts: times) { try loop.run(until: $0, limit: .seconds(3_600)) }
     }
   }
 

@@ -56,6 +56,15 @@ final class BurstWorlds {
     guard runner.outcome == .done else { throw MeasuringError.failed("the bursts: \(runner.report.ending)") }
   }
 
+  /// Plays on until so many bursts more are complete, and returns how many were completed.
+  func play(bursts count: Int, _ run: Running) throws -> Int {
+    let before = runner.progress.bursts
+    guard try run({ runner.progress.bursts >= before + count || runner.outcome != nil }), runner.outcome == nil else {
+      throw MeasuringError.failed("the bursts: \(runner.report.ending)")
+    }
+    return runner.progress.bursts - before
+  }
+
   func tearDown() {
     for world in worlds { world.tearDown() }
     for app in apps { app.close() }

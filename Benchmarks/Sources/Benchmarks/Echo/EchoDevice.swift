@@ -45,7 +45,7 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
   /// From now on, every byte that comes back is compared.
   func compare() {
     var plan = BurstPlan()
-    plan.payload = burst
+    plan.payload = .bytes(burst)
     verifier = ReplyVerifier(plan)
   }
 

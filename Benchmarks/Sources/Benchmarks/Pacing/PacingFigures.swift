@@ -90,7 +90,7 @@ extension Figure {
 
   private static func burst(_ rate: Int, _ total: Int, _ meter: ArrivalMeter, _ loop: EpollLoop) throws -> Double {
     var plan = BurstPlan()
-    plan.payload = CountingPattern.bytes(100)
+    plan.payload = .unique(size: 100)
     plan.pace = .rate(burstsPerSecond: Double(rate) / 100)
     plan.extent = .bursts(total / 100)
     plan.verification = .nothing

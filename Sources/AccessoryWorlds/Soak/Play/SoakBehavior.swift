@@ -19,7 +19,7 @@ final class SoakEcho: SessionHandler {
   init(_ session: Session, _ account: SoakSession, on loop: any EventLoop, _ record: SoakRecord) {
     self.account = account
     self.record = record
-    echo = EchoBehavior().makeHandler(for: session, in: BehaviorContext(loop: loop))
+    echo = record.echo.makeHandler(for: session, in: BehaviorContext(loop: loop))
     account.simulator.isOpen = true
     account.simulator.session = session
     record.leaks.watch(session, "session", Int(account.id))

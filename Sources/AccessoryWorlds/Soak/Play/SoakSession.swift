@@ -9,8 +9,8 @@ import IAP2
 final class SoakSession {
   /// The record of one end.
   final class Half {
-    /// Where its bytes lie in the pattern.
-    let key: Int
+    /// What it writes.
+    let stream: UniqueStream
     var written = 0
     var read = 0
     var end: SessionEnd?
@@ -22,8 +22,8 @@ final class SoakSession {
     /// end is gone.
     var isAtRest: Bool { end == nil && (session?.unacknowledged ?? 0) == 0 }
 
-    init(key: Int) {
-      self.key = key
+    init(_ stream: UniqueStream) {
+      self.stream = stream
     }
   }
 
@@ -50,8 +50,9 @@ final class SoakSession {
     isIgnored = trouble == .ignore || trouble == .silent
     linkDownsBefore = linkDowns
     name = "session \(id) of accessory \(accessory)"
-    device = Half(key: number * 7_919)
-    simulator = Half(key: isEcho ? number * 7_919 : number * 7_919 + 31_337)
+    device = Half(UniqueStream(seed: plan.seed, session: 2 * number))
+    // An echo's bytes are the device's.
+    simulator = Half(UniqueStream(seed: plan.seed, session: 2 * number + (isEcho ? 0 : 1)))
   }
 
   /// Which end it is.

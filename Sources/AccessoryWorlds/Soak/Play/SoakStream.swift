@@ -17,6 +17,10 @@ final class SoakStream: SessionHandler {
   private var writing: LoopTimer?
   private var reading: LoopTimer?
   private var closing: LoopTimer?
+  /// Goes off when nothing has followed something wrong for a while.
+  private var quietTimer: LoopTimer?
+  /// For what it reads.
+  private var verifier: StreamVerifier
   /// How many bytes it reads before it stops; nil when it does not stop.
   private var appetite: Int?
   private var isSettling = false
@@ -32,6 +36,7 @@ final class SoakStream: SessionHandler {
     self.record = record
     self.session = session
     random = SeededRandom(seed: seed)
+    verifier = StreamVerifier(account.other(side).stream)
     left = plan.bytes
     if case .stops(let after, _) = plan.reading { appetite = after }
     account[side].isOpen = true
@@ -54,6 +59,7 @@ final class SoakStream: SessionHandler {
     closing?.cancel()
     reading?.cancel()
     read()
+    tellWrongBytes()
   }
 
   // MARK: Writing
@@ -61,10 +67,10 @@ final class SoakStream: SessionHandler {
   private func write() {
     guard let session, session.isOpen else { return }
     while left > 0 {
-      let most = min(left, plan.chunk, SoakPattern.longest)
+      let most = min(left, plan.chunk, UniqueBuffer.longest)
       let count = most == 1 ? 1 : Int.random(in: 1...most, using: &random)
-      let key = account[side].key
-      let taken = SoakPattern.with(key, from: account[side].written, count: count) { session.write($0) }
+      let half = account[side]
+      let taken = record.scratch.show(half.stream, half.written..<half.written + count) { session.write($0) }
       account[side].written += taken
       left -= taken
       if taken < count, session.isOpen {
@@ -129,15 +135,25 @@ final class SoakStream: SessionHandler {
     if account.isHostile { return }
     let half = account[side]
     let other = account.other(side)
-    let good = SoakPattern.match(bytes, other.key, from: half.read)
-    if good < bytes.byteCount {
-      record.violation(
-        .bytes, "\(account.name): byte \(half.read + good) is not what was written", at: loop.now)
+    if !verifier.check(bytes, record.scratch) {
+      if verifier.isFull { tellWrongBytes() }
+      quietTimer = quietTimer ?? loop.makeTimer { [weak self] in self?.tellWrongBytes() }
+      quietTimer?.arm(at: loop.now + Self.quiet)
     }
     let read = half.read + bytes.byteCount
     if read > other.written {
       record.violation(
         .bytes, "\(account.name): \(read) bytes were read and \(other.written) written", at: loop.now)
+    }
+  }
+
+  /// For how long nothing must come after something wrong, before it is said what it was.
+  private static let quiet = Duration.milliseconds(500)
+
+  private func tellWrongBytes() {
+    quietTimer?.cancel()
+    for finding in verifier.conclude() {
+      record.violation(.bytes, "\(account.name): \(finding.text())", at: loop.now)
     }
   }
 

@@ -1,5 +1,6 @@
 import AccessoryCore
 import AccessorySessions
+import AccessorySimulator
 
 /// The record of one world: broken rules, corners reached, and the hash of everything that happened.
 final class SoakRecord {
@@ -10,6 +11,10 @@ final class SoakRecord {
   var coverage = SoakCoverage()
   var hash = RunningHash()
   var leaks = LeakWatch()
+  /// Where the bytes of the streams are made.
+  let scratch = UniqueScratch()
+  /// What plays an echo; a test has others, which must be found out.
+  var echo: any AccessoryBehavior = EchoBehavior()
   private(set) var publications = PublicationWatch()
   /// How often a link went down at either end, including resets by the device.
   private(set) var linkDowns = 0

@@ -1,0 +1,164 @@
+/// Says what is wrong with bytes that came where those of a stream should have come.
+///
+/// It goes through the stretches in the order in which they came (``StreamSegments``) and keeps the place in the stream
+/// that should come next. A stretch from further on leaves a gap, which is *lost* unless a later stretch fills it
+/// (*reordered*). A stretch from before is *repeated* when the stream goes on behind it where it stopped, and *stale*
+/// when it took the place of a later burst. Bytes of no place are *corrupted* when the stream goes on behind them as if
+/// they had been right, *inserted* when it goes on as if they were not there, and *foreign* when they are a whole answer.
+struct StreamDiagnosis {
+  private let stream: UniqueStream
+  private let bytes: [UInt8]
+  private let burstSize: Int?
+  private let segments: [StreamSegments.Segment]
+  private var gaps: [Range<Int>] = []
+  /// What was found, in the order in which it came.
+  private(set) var findings: [StreamFinding] = []
+  /// The place in the stream that should come next.
+  private(set) var next: Int
+
+  /// Looks at `bytes`, the first of which should be the one at `place` of the stream.
+  init(_ bytes: [UInt8], at place: Int, of stream: UniqueStream, burstSize: Int?) {
+    self.stream = stream
+    self.bytes = bytes
+    self.burstSize = burstSize
+    segments = StreamSegments(bytes, of: stream).all
+    next = place
+    for index in segments.indices { take(segments[index], index) }
+    for gap in gaps { findings.append(StreamFinding(.lost, at: gap.lowerBound, count: gap.count)) }
+  }
+
+  private mutating func take(_ segment: StreamSegments.Segment, _ index: Int) {
+    let following = index + 1 < segments.count ? segments[index + 1] : nil
+    switch segment.source {
+    case .ours(let offset): takeOurs(offset, segment.range.count, following)
+    case .session(let session, let offset):
+      takeForeign(segment.range.count, "they are of session \(session), from its byte \(offset) on", following)
+    case .run(let seed): takeForeign(segment.range.count, "they are of another run, with the seed \(seed)", following)
+    case .unknown: takeUnknown(segment.range, following)
+    }
+  }
+
+  // MARK: Bytes of this session
+
+  private mutating func takeOurs(_ offset: Int, _ count: Int, _ following: StreamSegments.Segment?) {
+    let end = offset + count
+    if offset > next { gaps.append(next..<offset) }
+    if offset >= next {
+      next = end
+    } else if let index = gaps.firstIndex(where: { $0.contains(offset) }) {
+      fill(gaps.remove(at: index), with: offset..<end)
+    } else if end > next {
+      findings.append(StreamFinding(.repeated, at: next, count: next - offset, origin: offset))
+      next = end
+    } else {
+      takeOld(offset, count, following)
+    }
+  }
+
+  private mutating func fill(_ gap: Range<Int>, with range: Range<Int>) {
+    let filled = range.clamped(to: gap)
+    findings.append(StreamFinding(.reordered, at: filled.lowerBound, count: filled.count))
+    let rests = [gap.lowerBound..<filled.lowerBound, filled.upperBound..<gap.upperBound]
+    gaps += rests.filter { !$0.isEmpty }
+    let again = gap.upperBound..<max(gap.upperBound, min(range.upperBound, next))
+    if !again.isEmpty {
+      findings.append(StreamFinding(.repeated, at: next, count: again.count, origin: again.lowerBound))
+    }
+    next = max(next, range.upperBound)
+  }
+
+  private mutating func takeOld(_ offset: Int, _ count: Int, _ following: StreamSegments.Segment?) {
+    let isOfEarlierBurst = burstSize.map { offset / $0 < next / $0 } ?? false
+    let goesOn = following?.offset == next
+    let isStale = isOfEarlierBurst && !goesOn
+    findings.append(StreamFinding(isStale ? .stale : .repeated, at: next, count: count, origin: offset))
+    if !goesOn, isStale || following?.offset == next + count { next += count }
+  }
+
+  // MARK: Other bytes
+
+  private mutating func takeForeign(_ count: Int, _ detail: String, _ following: StreamSegments.Segment?) {
+    findings.append(StreamFinding(.foreign, at: next, count: count, detail))
+    if following?.offset != next { next += count }
+  }
+
+  private mutating func takeUnknown(_ range: Range<Int>, _ following: StreamSegments.Segment?) {
+    let count = range.count
+    if isReversed(range) {
+      findings.append(StreamFinding(.reordered, at: next, count: count, "they came in reverse"))
+      next += count
+      return
+    }
+    if let offset = following?.offset {
+      // The first of what is inserted may be by chance what should come, and passed for it.
+      if offset <= next, next - offset < Self.shown {
+        findings.append(StreamFinding(.inserted, at: offset, count: count + next - offset, look(range)))
+        next = offset
+        return
+      }
+      if offset < next { return takeForeign(count, look(range), nil) }
+      if offset < next + count {
+        corrupt(range.prefix(offset - next))
+        let rest = range.dropFirst(offset - next)
+        findings.append(StreamFinding(.inserted, at: offset, count: rest.count, look(rest)))
+        next = offset
+        return
+      }
+      if count >= burstSize ?? .max { return takeForeign(count, look(range), nil) }
+      return corrupt(range)
+    }
+    if let offset = recent(range) { return takeOurs(offset, count, nil) }
+    let wanted = stream.bytes(next..<next + count)
+    let same = zip(range, wanted).count { bytes[$0] == $1 }
+    let isStart = burstSize.map { next % $0 == 0 } ?? (next == 0)
+    let isAnswer = count > 4 * UniqueStream.blockSize || isStart
+    if isAnswer, same * 4 < count { takeForeign(count, look(range), nil) } else { corrupt(range) }
+  }
+
+  /// Bytes that differ from those in their place; in the middle of them some may be right.
+  private mutating func corrupt(_ range: Range<Int>) {
+    let wanted = stream.bytes(next..<next + range.count)
+    let wrong = zip(range, wanted).filter { bytes[$0] != $1 }
+    defer { next += range.count }
+    guard let first = wrong.first?.0, let last = wrong.last?.0 else { return }
+    let place = next + first - range.lowerBound
+    let bits = wrong.reduce(0) { $0 + (bytes[$1.0] ^ $1.1).nonzeroBitCount }
+    let expected = wanted[(first - range.lowerBound)...].prefix(Self.shown)
+    let got = bytes[first...].prefix(min(Self.shown, last - first + 1))
+    let what = bits < 8 ? "\(bits.counted("bit")) differ\(bits == 1 ? "s" : ""), " : ""
+    let all = look(first..<last + 1)
+    findings.append(
+      StreamFinding(
+        .corrupted, at: place, count: last - first + 1,
+        "\(what)expected \(Hex.spaced(expected))\(last - first < Self.shown ? "" : " …"), "
+          + (all.hasPrefix("got") ? "got \(Hex.spaced(got))\(last - first < Self.shown ? "" : " …")" : all)))
+  }
+
+  private static let shown = 8
+
+  /// What bytes look like that belong nowhere.
+  private func look(_ range: Range<Int>) -> String {
+    let part = bytes[range]
+    if part.count > 1, let first = part.first, part.allSatisfy({ $0 == first }) {
+      return "all of them are \(Hex.plain([first]))"
+    }
+    if part.count > 2, zip(part, part.dropFirst()).allSatisfy({ $0 &+ 1 == $1 }) {
+      return "they count, as EADemo's pattern does: \(Hex.spaced(part.prefix(4))) …"
+    }
+    return "got \(Hex.spaced(part.prefix(Self.shown)))\(part.count > Self.shown ? " …" : "")"
+  }
+
+  /// Where too few bytes to hold a block belong, if they are the beginning of one of the last bursts.
+  private func recent(_ range: Range<Int>) -> Int? {
+    guard let burstSize, 4..<2 * UniqueStream.blockSize ~= range.count, next % burstSize == 0 else { return nil }
+    return (1...16).lazy.map { next - $0 * burstSize }.first { offset in
+      offset >= 0 && stream.bytes(offset..<offset + range.count).elementsEqual(bytes[range])
+    }
+  }
+
+  private func isReversed(_ range: Range<Int>) -> Bool {
+    guard range.count >= 2 * UniqueStream.blockSize else { return false }
+    let reversed = StreamSegments(bytes[range].reversed(), of: stream).all
+    return reversed.reduce(0) { $0 + ($1.offset == nil ? 0 : $1.range.count) } * 2 > range.count
+  }
+}

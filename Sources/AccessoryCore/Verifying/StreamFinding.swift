@@ -1,0 +1,99 @@
+/// What was wrong with the bytes of a ``UniqueStream`` as they came.
+public struct StreamFinding: Equatable, Sendable {
+  /// The ways in which bytes can be wrong.
+  public enum Kind: String, CaseIterable, Sendable {
+    /// Bytes that were sent never came.
+    case lost
+    /// Bytes that had come came once more.
+    case repeated
+    /// Bytes of an earlier burst came instead of this one's.
+    case stale
+    /// Bytes came before others that were sent before them.
+    case reordered
+    /// Other bytes came in the place of those that were sent.
+    case corrupted
+    /// Bytes that nobody sent came between those that were.
+    case inserted
+    /// What came is no part of this session: of another one, of another run, or of something else altogether.
+    case foreign
+  }
+
+  /// What is wrong.
+  public let kind: Kind
+  /// Where in the stream: the first byte that it concerns.
+  public let place: Int
+  /// How many bytes it concerns.
+  public let count: Int
+  /// Where bytes that were seen before belong.
+  public let origin: Int?
+  /// More about it, as a sentence fragment; "" when there is nothing to add.
+  public let detail: String
+
+  init(_ kind: Kind, at place: Int, count: Int, origin: Int? = nil, _ detail: String = "") {
+    self.kind = kind
+    self.place = place
+    self.count = count
+    self.origin = origin
+    self.detail = detail
+  }
+}
+
+/// How a place in a stream is named: where the stream is cut into bursts, by burst.
+public struct StreamWords {
+  /// Bytes of a burst; nil where there are none.
+  public let burstSize: Int?
+  private let number: (Int) -> Int?
+
+  /// Places are bytes of the stream.
+  public init() {
+    burstSize = nil
+    number = { _ in nil }
+  }
+
+  /// Places are bytes of bursts of `burstSize` bytes; `number` gives the number of the burst that was the so-many-th of
+  /// the stream, as far as it is known.
+  public init(burstSize: Int, number: @escaping (Int) -> Int?) {
+    self.burstSize = burstSize
+    self.number = number
+  }
+
+  /// "byte 12 of burst 3".
+  public func byte(_ place: Int) -> String {
+    guard let burstSize else { return "byte \(place)" }
+    return "byte \(place % burstSize) of \(burst(place))"
+  }
+
+  /// "burst 3".
+  public func burst(_ place: Int) -> String {
+    guard let burstSize else { return "the stream" }
+    return number(place / burstSize).map { "burst \($0)" } ?? "an earlier burst"
+  }
+}
+
+extension StreamFinding {
+  /// A sentence fragment that begins with the kind.
+  public func text(_ words: StreamWords = StreamWords()) -> String {
+    let bytes = count.counted("byte")
+    let sentence =
+      switch kind {
+      case .lost: "lost: \(bytes) from \(words.byte(place)) on never came"
+      case .repeated: "repeated: \(bytes) from \(words.byte(origin ?? place)) on came again before \(words.byte(place))"
+      case .stale:
+        "stale: \(bytes) of \(words.burst(origin ?? place)) came instead of those from \(words.byte(place)) on"
+      case .reordered: "reordered: \(bytes) from \(words.byte(place)) on came out of order"
+      case .corrupted: "corrupted: \(bytes) from \(words.byte(place)) on"
+      case .inserted: "inserted: \(bytes) that were never sent came before \(words.byte(place))"
+      case .foreign: "foreign: \(bytes) from \(words.byte(place)) on were never sent in this session"
+      }
+    return detail.isEmpty ? sentence : "\(sentence): \(detail)"
+  }
+}
+
+extension Sequence<StreamFinding> {
+  /// The first few, one behind the other, and how many there are more.
+  public func text(_ words: StreamWords = StreamWords()) -> String {
+    let all = Array(self)
+    let more = all.count > 3 ? "; and \(all.count - 3) more" : ""
+    return all.prefix(3).map { $0.text(words) }.joined(separator: "; ") + more
+  }
+}

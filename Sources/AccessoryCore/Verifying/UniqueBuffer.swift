@@ -1,0 +1,77 @@
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Memory in which stretches of streams are made, to be sent or to be compared with.
+///
+/// It keeps the stretch that was made last, so an answer that comes before anything else is sent is compared with the
+/// very bytes that were written, and nothing is made twice.
+public struct UniqueBuffer {
+  /// The longest stretch that is shown at once.
+  public static let longest = 65_536
+
+  private var blocks: [SIMD2<UInt64>] = []
+  private var stream: UniqueStream?
+  /// What of the stream lies in `blocks`, from a block's beginning to a block's end.
+  private var covered = 0..<0
+
+  /// No stretch yet.
+  public init() {}
+
+  /// Shows the bytes of `range` of a stream to `body`, or the first ``longest`` of them.
+  public mutating func show<Result>(
+    _ stream: UniqueStream, _ range: Range<Int>, _ body: (RawSpan) -> Result
+  ) -> Result {
+    let range = range.prefix(Self.longest)
+    if !covers(stream, range) { make(stream, range) }
+    let start = range.lowerBound - covered.lowerBound
+    return body(blocks.span.bytes.extracting(start..<start + range.count))
+  }
+
+  /// Whether `range` of a stream lies here.
+  public func covers(_ stream: UniqueStream, _ range: Range<Int>) -> Bool {
+    covered.lowerBound <= range.lowerBound && range.upperBound <= covered.upperBound && self.stream == stream
+  }
+
+  /// How many bytes from the front are those of a stream from `offset` on.
+  public mutating func match(_ bytes: RawSpan, _ stream: UniqueStream, from offset: Int) -> Int {
+    var matched = 0
+    while matched < bytes.byteCount {
+      let same = show(stream, offset + matched..<offset + bytes.byteCount) { wanted in
+        bytes.extracting(matched..<matched + wanted.byteCount).countOfSameBytes(as: wanted)
+      }
+      matched += same
+      if same < min(Self.longest, bytes.byteCount - matched + same) { break }
+    }
+    return matched
+  }
+
+  private mutating func make(_ stream: UniqueStream, _ range: Range<Int>) {
+    let first = range.lowerBound / UniqueStream.blockSize
+    let end = (range.upperBound + UniqueStream.blockSize - 1) / UniqueStream.blockSize
+    let count = end - first
+    if blocks.count < count { blocks = [SIMD2<UInt64>](repeating: .zero, count: count) }
+    blocks.withUnsafeMutableBufferPointer { buffer in
+      stream.fill(UnsafeMutableBufferPointer(rebasing: buffer[..<count]), from: first)
+    }
+    self.stream = stream
+    covered = first * UniqueStream.blockSize..<end * UniqueStream.blockSize
+  }
+}
+
+extension RawSpan {
+  /// How many bytes from the front are the same in two spans of the same length.
+  public func countOfSameBytes(as other: RawSpan) -> Int {
+    precondition(byteCount == other.byteCount, "two spans of different lengths are not compared")
+    let isSame = withUnsafeBytes { left in
+      other.withUnsafeBytes { right in
+        guard let left = left.baseAddress, let right = right.baseAddress else { return true }
+        return memcmp(left, right, byteCount) == 0
+      }
+    }
+    if isSame { return byteCount }
+    return (0..<byteCount).first {
+      unsafeLoad(fromByteOffset: $0, as: UInt8.self) != other.unsafeLoad(fromByteOffset: $0, as: UInt8.self)
+    } ?? byteCount
+  }
+}

@@ -1,0 +1,149 @@
+/// The bytes of one session, each 16 of which say where they belong: to which seed, which session and which place in it.
+///
+/// A stream has no end and no period: what a program sends is a stretch of it, and a stretch that comes back from
+/// somewhere else, or from another session or another run, differs in every block. A block of 16 bytes is two
+/// little-endian numbers of 64 bits,
+///
+/// ```
+/// tag  = session << 44 | block number
+/// low  = key(seed, session) + lowStep × tag        high = highOrigin + highStep × tag        (modulo 2^64)
+/// ```
+///
+/// so the next block is this one plus a constant, which is two additions; and `highStep` being odd, `high` gives the tag
+/// back, the tag and `low` the key, and the key the seed. 16 bytes that never were a block give a seed of pure chance.
+///
+/// ```swift
+/// let stream = UniqueStream(seed: 7, session: 0)
+/// let bytes = stream.bytes(0..<10_000)
+/// UniqueStream.place(of: bytes.span.bytes, at: 32)   // seed 7, session 0, offset 32
+/// ```
+public struct UniqueStream: Hashable, Sendable {
+  /// How many bytes say where they belong.
+  public static let blockSize = 16
+  /// A block's number has so many bits: 281 terabytes of a session.
+  static let blockBits = 44
+  /// Sessions are told apart up to this many; after that their numbers begin again.
+  public static let sessionLimit = 1 << (UInt64.bitWidth - blockBits)
+
+  private static let lowStep: UInt64 = 0x9E37_79B9_7F4A_7C15
+  private static let highStep: UInt64 = 0xD1B5_4A32_D192_ED03
+  private static let highOrigin: UInt64 = 0x8CB9_2BA7_2F3D_8DD7
+  private static let highStepInverse = inverse(of: highStep)
+
+  /// The seed of the run.
+  public let seed: UInt64
+  /// Which session of the run.
+  public let session: Int
+  private let key: UInt64
+
+  /// The stream of a session of a run.
+  public init(seed: UInt64, session: Int) {
+    self.seed = seed
+    self.session = session & (Self.sessionLimit - 1)
+    key = Self.mix(seed) ^ Self.mix(~UInt64(self.session))
+  }
+
+  // MARK: Making
+
+  /// Fills `blocks` from block number `first` on. Optimised this is little more than an addition and a store a block.
+  func fill(_ blocks: UnsafeMutableBufferPointer<SIMD2<UInt64>>, from first: Int) {
+    guard var target = blocks.baseAddress else { return }
+    let tag = tag(ofBlock: first)
+    let step = SIMD2<UInt64>(Self.lowStep, Self.highStep)
+    let stride = step &+ step &+ step &+ step
+    var next = SIMD2<UInt64>(key &+ Self.lowStep &* tag, Self.highOrigin &+ Self.highStep &* tag)
+    var second = next &+ step
+    var third = second &+ step
+    var fourth = third &+ step
+    for _ in 0..<blocks.count / 4 {
+      target[0] = next.littleEndianLanes
+      target[1] = second.littleEndianLanes
+      target[2] = third.littleEndianLanes
+      target[3] = fourth.littleEndianLanes
+      next &+= stride
+      second &+= stride
+      third &+= stride
+      fourth &+= stride
+      target += 4
+    }
+    for _ in 0..<blocks.count % 4 {
+      target[0] = next.littleEndianLanes
+      next &+= step
+      target += 1
+    }
+  }
+
+  /// A copy of a stretch.
+  public func bytes(_ range: Range<Int>) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(range.count)
+    var buffer = UniqueBuffer()
+    while bytes.count < range.count {
+      buffer.show(self, range.dropFirst(bytes.count)) { piece in piece.withUnsafeBytes { bytes += $0 } }
+    }
+    return bytes
+  }
+
+  private func tag(ofBlock block: Int) -> UInt64 {
+    UInt64(truncatingIfNeeded: session) << Self.blockBits | UInt64(truncatingIfNeeded: block)
+      & (1 << Self.blockBits - 1)
+  }
+
+  // MARK: Reading
+
+  /// Where a block belongs.
+  public struct Place: Equatable, Sendable {
+    /// The seed of the run that it was made in.
+    public let seed: UInt64
+    /// The session that it was made for.
+    public let session: Int
+    /// Where in that session's stream it begins.
+    public let offset: Int
+  }
+
+  /// Where the 16 bytes from `index` on belong. Bytes that are no block belong nowhere, which shows by a seed that no run
+  /// had, or by what follows.
+  public static func place(of bytes: RawSpan, at index: Int) -> Place {
+    let low = UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
+    let high = UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index + 8, as: UInt64.self))
+    let tag = (high &- highOrigin) &* highStepInverse
+    let session = tag >> blockBits
+    return Place(
+      seed: unmix(low &- lowStep &* tag ^ mix(~session)), session: Int(session),
+      offset: Int(tag & (1 << blockBits - 1)) * blockSize)
+  }
+
+  // MARK: The key
+
+  /// splitmix64's last step, which mixes every bit into every other and can be undone.
+  private static func mix(_ seed: UInt64) -> UInt64 {
+    var mixed = seed &+ lowStep
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+
+  private static func unmix(_ key: UInt64) -> UInt64 {
+    var mixed = key
+    mixed = (mixed ^ (mixed >> 31) ^ (mixed >> 62)) &* inverse(of: 0x94D0_49BB_1331_11EB)
+    mixed = (mixed ^ (mixed >> 27) ^ (mixed >> 54)) &* inverse(of: 0xBF58_476D_1CE4_E5B9)
+    return (mixed ^ (mixed >> 30) ^ (mixed >> 60)) &- lowStep
+  }
+
+  /// The number by which an odd one makes 1, modulo 2^64: each round of Newton's doubles the bits that are right.
+  private static func inverse(of odd: UInt64) -> UInt64 {
+    var inverse = odd
+    for _ in 0..<5 { inverse &*= 2 &- odd &* inverse }
+    return inverse
+  }
+}
+
+extension SIMD2<UInt64> {
+  fileprivate var littleEndianLanes: SIMD2<UInt64> {
+    #if _endian(little)
+      self
+    #else
+      SIMD2(x.littleEndian, y.littleEndian)
+    #endif
+  }
+}
