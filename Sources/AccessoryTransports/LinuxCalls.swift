@@ -30,9 +30,10 @@ import Glibc
 @_extern(c) func clinux_environment() -> UnsafePointer<UnsafeMutablePointer<CChar>?>?
 @_extern(c) func clinux_write_to_pipe(_ pipe: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int
 @_extern(c) func clinux_pipe(_ ends: UnsafeMutablePointer<Int32>?) -> Int32
-@discardableResult
-@_extern(c) func clinux_close_from(
-  _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>?, _ first: Int32
+@_extern(c) func clinux_start_guarded(
+  _ path: UnsafePointer<CChar>?, _ words: UnsafePointer<UnsafeMutablePointer<CChar>?>?,
+  _ variables: UnsafePointer<UnsafeMutablePointer<CChar>?>?, _ folder: UnsafePointer<CChar>?, _ input: Int32,
+  _ output: Int32, _ errors: Int32, _ guardian: UnsafeMutablePointer<Int32>?, _ leash: UnsafeMutablePointer<Int32>?
 ) -> Int32
 
 /// `struct epoll_event`, which is packed on x86-64 and nowhere else, and its constants.

@@ -231,6 +231,36 @@ import Testing
     #expect(kill(processID, 0) == -1 && errno == ESRCH)
   }
 
+  @Test func onlySoManyProgramsRunAtATime() throws {
+    let places = ProgramPlaces(2)
+    let bench = try BehaviorBench(.echo, on: loop, playing: { _ in ExecBehavior(.init("cat"), places: places) })
+    wait("the accessory is shown") { bench.shown != nil }
+    let ears = try (0..<3).map { _ in try bench.open() }
+    wait("the third is refused") { bench.endings.count == 1 }
+    #expect(ears[2].end == .closedByAccessory)
+    #expect(bench.said == [.warning("session 3: cat is not run: 2 programs are running already, the most at a time")])
+    ears[0].session.close()
+    wait("the first program ends") { bench.accessory.runningPrograms == 1 }
+    let next = try bench.open()
+    next.send("x")
+    wait("there is room again") { next.text == "x" }
+  }
+
+  @Test func aProgramThatOthersCouldHaveWrittenIsNotRun() throws {
+    var program = Behavior.Program("cat")
+    program.origin.objection = "/tmp/x.json5 belongs to another user"
+    let bench = try BehaviorBench(.exec(program), on: loop)
+    wait("the accessory is shown") { bench.shown != nil }
+    let ear = try bench.open()
+    wait("the session ends") { ear.end != nil && bench.endings.count == 1 }
+    #expect(
+      bench.said == [
+        .warning(
+          "session 1: cat is not run: /tmp/x.json5 belongs to another user, so the programs that it names are not run "
+            + "unless they are allowed")
+      ])
+  }
+
   @Test func inInventedTimeThereAreNoPrograms() throws {
     let loop = VirtualLoop()
     let bench = try BehaviorBench(.exec(.init("cat")), on: loop)

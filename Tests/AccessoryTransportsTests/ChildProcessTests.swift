@@ -1,6 +1,7 @@
 import AccessoryCore
 import CLinux
 import Glibc
+import TestSupport
 import Testing
 
 @testable import AccessoryTransports
@@ -56,10 +57,8 @@ import Testing
     let child = try shell("sleep 1000 & echo $!", witness)
     wait("the end is told") { witness.endings == [.exited(0)] }
     let background = try #require(Int32(witness.printed.dropLast()))
-    var isOver = false
-    let end = WatchedDescriptor(taking: CLinux.clinux_open_process(background))
-    try end.watch(for: .readable, on: loop) { _ in isOver = true }
-    wait("what was left behind ends too") { isOver }
+    // Before the end is told, so that there is nothing to wait for.
+    #expect(kill(background, 0) == -1 && errno == ESRCH)
     withExtendedLifetime(child) {}
   }
 
@@ -101,17 +100,87 @@ import Testing
     }
   }
 
-  @Test func variablesAreAddedToTheEnvironmentAndReplaceIt() throws {
-    setenv("EASIM_TEST_KEPT", "kept", 1)
-    setenv("EASIM_TEST_REPLACED", "old", 1)
+  @Test func aProgramGetsAShortListOfVariablesAndThoseThatItsProfileNames() throws {
+    for name in ["TOKEN", "PASSED", "LC_EASIM"] { setenv("\(name == "LC_EASIM" ? "" : "EASIM_")\(name)", "old", 1) }
+    var command = ProcessCommand("env", environment: ["EASIM_SESSION": "1"])
+    command.add(variables: ["EASIM_PASSED", "EASIM_SET=new=1", "HOME=/nowhere", "EASIM_MISSING"])
     let witness = Witness()
-    let child = try ChildProcess(
-      ProcessCommand(
-        "sh", ["-c", "echo $EASIM_TEST_KEPT $EASIM_TEST_REPLACED; env | grep -c EASIM_TEST_REPLACED"],
-        environment: ["EASIM_TEST_REPLACED": "new=1"]), on: loop, witness)
+    let child = try ChildProcess(command, on: loop, witness)
     wait("the end is told") { witness.endings == [.exited(0)] }
-    #expect(witness.printed == "kept new=1\n1\n")
+    let lines = Set(witness.printed.split(separator: "\n").map(String.init))
+    #expect(lines.isSuperset(of: ["EASIM_SESSION=1", "EASIM_PASSED=old", "EASIM_SET=new=1", "HOME=/nowhere"]))
+    #expect(lines.contains("LC_EASIM=old"))
+    let names = lines.map { line in String(line.prefix { $0 != "=" }) }
+    let usual = ProcessCommand.usualVariables
+    #expect(names.allSatisfy { name in name.hasPrefix("EASIM_") || name.hasPrefix("LC_") || usual.contains(name) })
+    #expect(!names.contains("EASIM_TOKEN"))
     withExtendedLifetime(child) {}
+  }
+
+  @Test func aProgramIsFoundInItsFolderBeforePathAndRunsThere() throws {
+    let folder = TemporaryFolder()
+    folder.write("#!/bin/sh\necho beside; pwd -P; other", to: "ls")
+    folder.write("#!/bin/sh\necho other", to: "other")
+    for name in ["ls", "other"] { chmod(folder.file(name), 0o755) }
+    let witness = Witness()
+    let child = try ChildProcess(ProcessCommand("ls", in: folder.path), on: loop, witness)
+    wait("the end is told") { witness.endings == [.exited(0)] }
+    let real = try #require(realpath(folder.path, nil))
+    defer { free(real) }
+    #expect(witness.printed == "beside\n\(String(cString: real))\nother\n")
+    withExtendedLifetime(child) {}
+  }
+
+  @Test func whatCannotBeStartedIsKnownBefore() {
+    let folder = TemporaryFolder()
+    folder.write("no program", to: "plain")
+    func objection(_ program: String, _ arguments: [String] = []) -> SystemError? {
+      ProgramFinder.objection(to: ProcessCommand(program, arguments, in: folder.path))
+    }
+    #expect(objection("cat") == nil)
+    #expect(objection("./plain") == SystemError("start ./plain", code: EACCES))
+    #expect(objection("plain") == SystemError("start plain", code: EACCES))
+    #expect(objection("missing") == SystemError("start missing", code: ENOENT))
+    #expect(objection("/bin/sh", ["-c", "./missing -x | cat"]) == SystemError("start ./missing", code: ENOENT))
+    #expect(objection("/bin/sh", ["-c", "cd /; X=1 ./missing"]) == nil, "only a first word is certain")
+  }
+
+  /// A shell script that leaves a daemon behind: in a session of its own, its parent gone, deaf to SIGTERM. Its number is
+  /// in the file before "up" is printed.
+  private static func daemon(_ file: String) -> String {
+    "(setsid sh -c 'trap \"\" TERM; echo $$ > \(file); while :; do sleep 1000; done' &); "
+      + "while [ ! -s \(file) ]; do :; done; echo up; "
+  }
+
+  private func end(of process: Int32) throws -> (WatchedDescriptor, Flag) {
+    let isOver = Flag()
+    let end = WatchedDescriptor(taking: CLinux.clinux_open_process(process))
+    try end.watch(for: .readable, on: loop) { _ in isOver.isRaised = true }
+    return (end, isOver)
+  }
+
+  private final class Flag { var isRaised = false }
+
+  @Test(arguments: ["exit 5", "kill -KILL $$", "dropped"])
+  func whatLeftItsGroupAndItsParentEndsWithTheProgram(ending: String) throws {
+    let folder = TemporaryFolder()
+    let witness = Witness()
+    let script = Self.daemon(folder.file("pid")) + (ending == "dropped" ? "sleep 1000" : "read line; \(ending)")
+    var child: ChildProcess? = try shell(script, witness)
+    wait("the daemon runs") { witness.printed == "up\n" }
+    let bytes = try #require(folder.bytes("pid"))
+    let number = try #require(Int32(String(decoding: bytes.dropLast(), as: UTF8.self)))
+    let (watch, isOver) = try end(of: number)
+    switch ending {
+    case "dropped":
+      child = nil
+      #expect(witness.endings == [])
+    default:
+      child?.closeInput()
+      wait("the end is told") { witness.endings == [ending == "exit 5" ? .exited(5) : .killed(signal: SIGKILL)] }
+    }
+    wait("the daemon ends too") { isOver.isRaised }
+    withExtendedLifetime((child, watch)) {}
   }
 
   @Test func droppingAProgramEndsItAndWhatItStarted() throws {

@@ -9,11 +9,13 @@ import Glibc
 /// child.closeInput()       // it ends, and the handler hears how
 /// ```
 ///
-/// **The end.** The handler hears it once, after everything that the program itself printed. What it started and left
-/// behind in its group is then asked to end (SIGTERM); nobody waits for what such a process still prints.
+/// **The end.** The handler hears it once, after everything that the program itself printed. What the program started and
+/// left behind has ended by then: its guardian asks it to (SIGTERM), and kills what is still there a second later. What it
+/// still prints meanwhile may be lost.
 ///
 /// **Ending it.** ``closeInput()`` and ``terminate(grace:)`` is the orderly way; its signals go to the program's whole
-/// group. Dropping the last reference kills it at once. Either way it is waited for, so that no zombie stays.
+/// group. Dropping the last reference kills it and everything that it started at once, and so does the end of this
+/// process, however it dies. No zombie stays.
 public final class ChildProcess {
   private enum State {
     case running
@@ -27,7 +29,7 @@ public final class ChildProcess {
   /// Reads in one go after the program's end. A pipe holds less, so only what others print is cut off by it.
   private static let drainingReads = 16
 
-  /// The number of its process.
+  /// The number of the process that guards it and ends as it does.
   public let processID: Int32
   /// Whether the handler has not heard of the end yet.
   public var isRunning: Bool { state != .over }
@@ -39,6 +41,8 @@ public final class ChildProcess {
   private var output: WatchedDescriptor?
   private var errors: WatchedDescriptor?
   private var ending: WatchedDescriptor?
+  /// Leads to the guardian: signals for the program, and its life. Nil when it has ended.
+  private var leash: WatchedDescriptor?
   private var ticker: LoopTimer?
   private var terminator: LoopTimer?
   private var isPaused = false
@@ -59,7 +63,8 @@ public final class ChildProcess {
     self.handler = handler
     let spawn = try ProcessSpawn(command)
     processID = spawn.processID
-    let (input, output, errors) = spawn.release()
+    let (input, output, errors, leash) = spawn.release()
+    self.leash = WatchedDescriptor(taking: leash)
     self.input = WatchedDescriptor(taking: input)
     self.output = WatchedDescriptor(taking: output)
     self.errors = WatchedDescriptor(taking: errors)
@@ -78,7 +83,7 @@ public final class ChildProcess {
 
   deinit {
     guard isRunning else { return }
-    Glibc.kill(-processID, SIGKILL)
+    leash = nil
     var status: Int32 = 0
     while waitpid(processID, &status, 0) < 0, errno == EINTR {}
   }
@@ -188,7 +193,10 @@ public final class ChildProcess {
 
   /// Sends a signal to the program and what it started.
   public func signal(_ number: Int32) {
-    if state == .running { Glibc.kill(-processID, number) }
+    guard state == .running, let leash else { return }
+    _ = withUnsafeBytes(of: UInt8(truncatingIfNeeded: number)) {
+      clinux_write_to_pipe(leash.number, $0.baseAddress, $0.count)
+    }
   }
 
   private func lookForEnd() {
@@ -216,12 +224,10 @@ public final class ChildProcess {
   }
 
   private func finish() {
-    // Before it is waited for, because until then the number of its group belongs to nobody else.
-    Glibc.kill(-processID, SIGTERM)
     var status: Int32 = 0
     while waitpid(processID, &status, 0) < 0, errno == EINTR {}
     state = .over
-    (output, errors) = (nil, nil)
+    (output, errors, leash) = (nil, nil, nil)
     let signal = status & 0x7F
     handler?.child(self, endedWith: signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(signal: signal))
   }

@@ -1,73 +1,49 @@
 import Glibc
 
 /// Starts a program with three pipes. Apart from ``ChildProcess`` because nothing here knows of a loop.
+///
+/// Between this process and the program there is a guardian (`CLinux/guardian.c`), which sees to it that nothing of the
+/// program outlives either of them.
 struct ProcessSpawn: ~Copyable {
-  /// The program's process, which also leads a process group of its own.
+  /// The guardian's process, which ends as the program does.
   let processID: pid_t
   /// This process's ends, non-blocking and close-on-exec.
   let input: OwnedDescriptor
   let output: OwnedDescriptor
   let errors: OwnedDescriptor
+  /// Signals for the program are written to it; closing it ends everything at once.
+  let leash: OwnedDescriptor
 
   /// Starts `command`. The program gets its three pipes and no other descriptor; no signal is blocked or ignored in it,
   /// whatever this process blocks and ignores.
   init(_ command: ProcessCommand) throws(SystemError) {
+    let path = try ProgramFinder.find(command.program, beside: command.folder, path: command.searchPath)
     let input = try Pipe(keeping: .writing)
     let output = try Pipe(keeping: .reading)
     let errors = try Pipe(keeping: .reading)
-    processID = try Self.spawn(command, standard: [input.theirs.number, output.theirs.number, errors.theirs.number])
+    let words = CStrings([command.program] + command.arguments)
+    let variables = CStrings(command.environment.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" })
+    let texts = CStrings([path] + (command.folder.map { [$0] } ?? []))
+    var (processID, leash): (Int32, Int32) = (0, -1)
+    let code = words.pointers.withUnsafeBufferPointer { words in
+      variables.pointers.withUnsafeBufferPointer { variables in
+        clinux_start_guarded(
+          texts.pointers[0], words.baseAddress, variables.baseAddress, texts.pointers[1], input.theirs.number,
+          output.theirs.number, errors.theirs.number, &processID, &leash)
+      }
+    }
+    guard code == 0 else { throw SystemError("start \(command.program)", code: code) }
+    let reins = try OwnedDescriptor(leash, "start \(command.program)")
+    self.processID = processID
+    self.leash = reins
     self.input = input.takeOurs()
     self.output = output.takeOurs()
     self.errors = errors.takeOurs()
   }
 
   /// Gives this process's ends away.
-  consuming func release() -> (input: Int32, output: Int32, errors: Int32) {
-    (input.release(), output.release(), errors.release())
-  }
-
-  private static func spawn(_ command: ProcessCommand, standard: [Int32]) throws(SystemError) -> pid_t {
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    for (target, source) in standard.enumerated() {
-      posix_spawn_file_actions_adddup2(&actions, source, Int32(target))
-    }
-    clinux_close_from(&actions, 3)
-
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var none = sigset_t()
-    sigemptyset(&none)
-    var all = sigset_t()
-    sigfillset(&all)
-    posix_spawnattr_setsigmask(&attributes, &none)
-    posix_spawnattr_setsigdefault(&attributes, &all)
-    posix_spawnattr_setpgroup(&attributes, 0)
-    let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP
-    posix_spawnattr_setflags(&attributes, Int16(flags))
-
-    var processID: pid_t = 0
-    let words = CStrings([command.program] + command.arguments)
-    let variables = CStrings(environment(adding: command.environment))
-    let code = posix_spawnp(
-      &processID, command.program, &actions, &attributes, words.pointers, variables.pointers)
-    guard code == 0 else { throw SystemError("start \(command.program)", code: code) }
-    return processID
-  }
-
-  /// This process's variables, with `added` in place of those of the same name.
-  private static func environment(adding added: [String: String]) -> [String] {
-    var variables: [String] = []
-    var next = clinux_environment()
-    while let variable = next?.pointee {
-      let text = String(cString: variable)
-      let name = String(text.prefix { $0 != "=" })
-      if added[name] == nil { variables.append(text) }
-      next = next?.advanced(by: 1)
-    }
-    return variables + added.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+  consuming func release() -> (input: Int32, output: Int32, errors: Int32, leash: Int32) {
+    (input.release(), output.release(), errors.release(), leash.release())
   }
 }
 
@@ -119,23 +95,6 @@ private struct CStrings: ~Copyable {
   }
 
   deinit { for pointer in pointers { free(pointer) } }
-}
-
-/// A program to start: what a shell would be given, without a shell in between.
-public struct ProcessCommand: Equatable, Sendable {
-  /// The program: a path, or a name that is sought on PATH.
-  public var program: String
-  /// Its arguments, without its own name.
-  public var arguments: [String]
-  /// Variables that are added to this process's environment, or replace what it has.
-  public var environment: [String: String]
-
-  /// A command.
-  public init(_ program: String, _ arguments: [String] = [], environment: [String: String] = [:]) {
-    self.program = program
-    self.arguments = arguments
-    self.environment = environment
-  }
 }
 
 /// How a program ended.

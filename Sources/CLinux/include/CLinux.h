@@ -56,6 +56,15 @@ int clinux_pipe(int ends[2]);
 /// Lets a program start with no descriptor from `first` on; before glibc 2.34 it still gets none that is close-on-exec.
 int clinux_close_from(posix_spawn_file_actions_t *actions, int first);
 
+/// Starts a program, as the leader of a process group, with a guardian between this process and it. The program gets
+/// three descriptors and no other, and no signal is blocked or ignored in it. The guardian ends as the program does, after
+/// everything that the program started has been ended too. A byte written to `leash` is a signal for the program's group;
+/// when the leash is closed, by the end of this process for example, all of it is killed at once. 0, or an error number.
+/// `words` and `variables` end with NULL; `folder` is where it runs, or NULL; the last three numbers before the results are
+/// its stdin, stdout and stderr, each above 2.
+int clinux_start_guarded(const char *path, char *const *words, char *const *variables, const char *folder, int input,
+                         int output, int errors, int32_t *guardian, int *leash);
+
 /// Makes a terminal raw until `clinux_terminal_release`, the end of the process or its crash. The caller switches to the
 /// alternate screen. 0, or -1 with errno.
 int clinux_terminal_hold(int descriptor);

@@ -16,6 +16,8 @@ struct SharedOptions: Sendable {
   var allowsRemote = false
   /// `--any-user`.
   var takesAnyUser = false
+  /// `--allow-exec`.
+  var allowsExec = false
   /// `--seed`.
   var seed: UInt64?
   /// `--protocol`.
@@ -54,6 +56,10 @@ extension Option {
 
   static var anyUser: Option {
     Option("--any-user", \.shared.takesAnyUser, "trust sockets of other users of this machine, too")
+  }
+
+  static var allowExec: Option {
+    Option("--allow-exec", \.shared.allowsExec, "run the programs of profiles that other users can write")
   }
 
   static var seed: Option {

@@ -30,7 +30,7 @@ private struct DemoOptions: CommandOptions {
     Option("--quirk", \.quirk, as: "Q", "use another flicker, such as flicker,cycles=3,empty=50ms") {
       $0 = try Quirk(option: $1)
     },
-    .seed, .transcript,
+    .allowExec, .seed, .transcript,
   ]
 }
 
@@ -56,6 +56,9 @@ private func runDemo(_ options: DemoOptions, _ console: Console) throws -> ExitC
     _ = try loop.runUntilQuiet()
     return demonstration.passed == true ? .done : .checkFailed
   }
+  var profiles = [profile]
+  try Programs.admit(&profiles, options.shared, console)
+  profile = profiles[0]
   let stage = try Stage(console, seed: seed)
   let demonstration = try Demonstration(profile, settings: settings, on: stage.loop)
   demonstration.start()

@@ -80,6 +80,7 @@ private func list(_ console: Console) throws -> ExitCode {
 private func check(_ reference: String, _ console: Console) throws -> ExitCode {
   let template = try Profiles.library.template(reference)
   for warning in template.warnings { console.err(warning.description) }
+  for line in try Programs.report(template.profile) { console.out(line) }
   let warnings = template.warnings.count
   console.out(
     "\(template.profile.name) is in order"

@@ -69,7 +69,7 @@ private struct RunOptions: CommandOptions {
     Option(
       "--patience", \.patience, .duration, "send a host away that is silent for TIME during the handshake; 0s for never"
     ),
-    .fault, .allowRemote, .anyUser, .json, .seed, .transcript,
+    .fault, .allowExec, .allowRemote, .anyUser, .json, .seed, .transcript,
   ]
   static let rules: [OptionRule] = ["--count", "--behavior", "--quirk"].map {
     .exclusive([$0, "--scenario"], because: "a scenario has its own accessories")
@@ -79,7 +79,8 @@ private struct RunOptions: CommandOptions {
 private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCode {
   if let name = options.scenario { return try runScenario(name, options, console) }
   if options.profiles.isEmpty { throw UsageError("PROFILE… is missing") }
-  let profiles = try profiles(options)
+  var profiles = try profiles(options)
+  try Programs.admit(&profiles, options.shared, console)
   let stage = try Stage(console, seed: options.shared.seed)
   let places = try RunPorts(on: options.place, options.shared, accessories: profiles.count, on: stage.loop, console)
   var sessions = 0
@@ -153,6 +154,7 @@ private func runScenario(_ name: String, _ options: RunOptions, _ console: Conso
         + "were given: give one for each accessory, or none")
   }
   for (index, profile) in own.enumerated() { scenario.accessories[index].play(profile) }
+  try scenario.admitPrograms(options.shared, console)
   let stage = try Stage(console, seed: options.shared.seed)
   let places = try RunPorts(on: options.place, options.shared, accessories: count, on: stage.loop, console)
   let ports = try places.ports(for: scenario.accessories.map(\.profile))

@@ -49,7 +49,8 @@ struct ScenarioOptions: CommandOptions {
     Option("--real-time", \.isRealTime, "play in real time, with real authentication"),
     Option(
       "--at", \.place, .optional(.text), as: "ADDR", "play with the accessories at ADDR, in real time"),
-    .fault, .timeout.described("how long to wait for the accessories at --at"), .allowRemote, .anyUser, .json, .seed,
+    .fault, .timeout.described("how long to wait for the accessories at --at"), .allowExec, .allowRemote, .anyUser,
+    .json, .seed,
     .transcript,
   ]
   static let rules: [OptionRule] = [.needs("--timeout", "--at")]
@@ -124,6 +125,8 @@ private func play(_ scenario: Scenario, _ options: ScenarioOptions, _ console: C
     return try conclude(player, console) { try loop.advance(by: .milliseconds(100)) }
   }
   settings.authentication = .real
+  var scenario = scenario
+  try scenario.admitPrograms(options.shared, console)
   let stage = try Stage(console, seed: seed)
   let player = ScenarioPlayer(scenario, client: type, settings: settings, on: stage.loop)
   player.start()

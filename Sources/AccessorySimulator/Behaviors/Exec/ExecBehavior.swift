@@ -13,7 +13,11 @@ import IAP2
 ///   reason.
 /// - The session ends: the program still gets what had arrived, then the end of its input, then two grace times; see
 ///   ``AccessoryTransports/ChildProcess/terminate(grace:)``.
-/// - The program finds `EASIM_PROTOCOL` and `EASIM_SESSION` in its environment.
+/// - The program finds `EASIM_PROTOCOL` and `EASIM_SESSION` in its environment, a short list of usual variables, and
+///   what its profile names.
+/// - It is looked for beside the file that names it, and runs there.
+/// - A session that would need more programs than may run at a time is closed.
+/// - A program that a file names which others can write is not run, unless that is allowed (``Profile/allowPrograms()``).
 ///
 /// A program lives in real time, so on a loop without descriptors the session is closed with a warning that says so.
 public struct ExecBehavior: AccessoryBehavior {
@@ -22,11 +26,15 @@ public struct ExecBehavior: AccessoryBehavior {
 
   private let program: Behavior.Program
   private let grace: Duration
+  private let places: ProgramPlaces
 
   /// A program, by its path or by a name that is sought beside its profile and on PATH.
-  public init(_ program: Behavior.Program, grace: Duration = Self.grace) {
+  public init(
+    _ program: Behavior.Program, grace: Duration = Self.grace, places: ProgramPlaces = ProgramPlaces.ofThisProcess
+  ) {
     self.program = program
     self.grace = grace
+    self.places = places
   }
 
   /// A handler that has started the program.
@@ -35,13 +43,16 @@ public struct ExecBehavior: AccessoryBehavior {
       return refusal(
         session, context, "\(objection), so the programs that it names are not run unless they are allowed")
     }
-    var command = ProcessCommand(program.command, program.arguments)
+    var command = program.processCommand
     command.environment["EASIM_PROTOCOL"] = session.protocolName
     command.environment["EASIM_SESSION"] = String(session.id)
     guard let loop = context.loop as? any PollingLoop else {
       return refusal(session, context, "a program needs real time, and this loop invents its own")
     }
-    let served = ServedProgram(session, context, grace: grace)
+    guard let place = places.take() else {
+      return refusal(session, context, "\(places.count) programs are running already, the most at a time")
+    }
+    let served = ServedProgram(session, context, grace: grace, place)
     do {
       try served.start(command, on: loop)
       return served
@@ -58,6 +69,15 @@ public struct ExecBehavior: AccessoryBehavior {
   }
 }
 
+extension Behavior.Program {
+  /// The command that starts it.
+  public var processCommand: ProcessCommand {
+    var process = ProcessCommand(command, arguments, in: origin.folder)
+    process.add(variables: environment)
+    return process
+  }
+}
+
 /// One program and the session it serves.
 private final class ServedProgram: SessionHandler, ChildProcessHandler {
   /// Lives as long as the program, which may be longer than the session is open.
@@ -66,6 +86,7 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
   private let grace: Duration
   private let sending = OneAtATime()
   private var child: ChildProcess?
+  private var place: ProgramPlaces.Place?
   private var lines = LineSplitter()
   /// Printed and not taken by the session yet.
   private var unsent = ByteQueue()
@@ -77,7 +98,8 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
   private var unread = 0
   private var unheard = 0
 
-  init(_ session: Session, _ context: BehaviorContext, grace: Duration) {
+  init(_ session: Session, _ context: BehaviorContext, grace: Duration, _ place: ProgramPlaces.Place) {
+    self.place = place
     self.session = session
     self.context = context
     self.grace = grace
@@ -164,7 +186,7 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
   private func finishIfDone() {
     guard let ending, unsent.isEmpty else { return }
     self.ending = nil
-    child = nil
+    (child, place) = (nil, nil)
     // What came last, to be counted.
     sessionIsReadable(session)
     if unread > 0 { context.note("\(unread) bytes came that the program did not read") }
@@ -205,21 +227,4 @@ struct LineSplitter {
     rest.removeAll(keepingCapacity: true)
     tell(line)
   }
-}
-
-/// Holds the programs that an accessory's sessions started, until each has ended: a session may be long over while its
-/// program still takes its leave.
-///
-final class ProgramKeeper {
-  private var programs: [ObjectIdentifier: AnyObject] = [:]
-
-  /// How many have not ended.
-  var count: Int { programs.count }
-
-  func keep(_ program: AnyObject) { programs[ObjectIdentifier(program)] = program }
-
-  func forget(_ program: AnyObject) { programs[ObjectIdentifier(program)] = nil }
-
-  /// Ends what is left at once.
-  func endAll() { programs = [:] }
 }
