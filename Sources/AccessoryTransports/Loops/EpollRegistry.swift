@@ -20,6 +20,10 @@ final class EpollRegistry {
   // Not checked for overlapping access: it belongs to one loop and makes no calls while it changes.
   @exclusivity(unchecked) private var table = WatchTable()
   private let polled: PolledDescriptors
+  /// Watches whose new interest the kernel had no memory for.
+  private var unchanged: [EpollWatch] = []
+  /// How soon that is tried again.
+  private static let retryInterval: Int64 = 10_000_000
 
   init(polled: PolledDescriptors) throws(SystemError) {
     let epoll = epoll_create1(O_CLOEXEC)
@@ -70,8 +74,12 @@ final class EpollRegistry {
     switch watch.means {
     case .polling: polled.interestChanged()
     case .epoll(let token):
-      let done = control(EpollEvent.modify, watch.descriptor, Self.mask(watch.interest), token)
-      precondition(done, "a descriptor was closed before its watch was cancelled: \(SystemError.reason(errno))")
+      if control(EpollEvent.modify, watch.descriptor, Self.mask(watch.interest), token) { return }
+      precondition(
+        errno != EBADF && errno != ENOENT,
+        "a descriptor was closed before its watch was cancelled: \(SystemError.reason(errno))")
+      // The kernel has no memory for it now; the next turn tries again.
+      unchanged.append(watch)
     }
   }
 
@@ -80,8 +88,12 @@ final class EpollRegistry {
     case .polling: polled.remove(watch)
     case .epoll(let token):
       table.release(token)
+      unchanged.removeAll { $0 === watch }
+      // After another failure the watch ends when the descriptor is closed, and its token is known to be free until then.
       let done = control(EpollEvent.delete, watch.descriptor, 0, token)
-      precondition(done, "a descriptor was closed before its watch was cancelled: \(SystemError.reason(errno))")
+      precondition(
+        done || errno != EBADF && errno != ENOENT,
+        "a descriptor was closed before its watch was cancelled: \(SystemError.reason(errno))")
     }
   }
 
@@ -90,9 +102,15 @@ final class EpollRegistry {
   /// Waits until a descriptor is ready, ``wake()`` is called or `timeout` nanoseconds are over (negative: no limit),
   /// and returns how many events there are for ``dispatch(_:)``.
   func wait(timeout: Int64) -> Int {
-    let count = clinux_epoll_wait(epoll, events, Int32(Self.eventsPerTurn), timeout)
+    if !unchanged.isEmpty {
+      let waiting = unchanged
+      unchanged = []
+      for watch in waiting { interestChanged(watch) }
+    }
+    let limit = unchanged.isEmpty || 0..<Self.retryInterval ~= timeout ? timeout : Self.retryInterval
+    let count = clinux_epoll_wait(epoll, events, Int32(Self.eventsPerTurn), limit)
     if count >= 0 { return Int(count) }
-    precondition(errno == EINTR, "epoll cannot wait: \(SystemError.reason(errno))")
+    precondition(errno == EINTR || errno == ENOMEM, "epoll cannot wait: \(SystemError.reason(errno))")
     return 0
   }
 
