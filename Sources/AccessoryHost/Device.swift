@@ -44,7 +44,8 @@ public final class Device {
     self.loop = loop
     self.report = report
     peerSettings = settings.peerSettings
-    authenticator = settings.authenticator
+    let accepts = settings.authentication == .accept
+    authenticator = accepts ? AcceptingAuthenticator(settings.authenticator) : settings.authenticator
     random = loop.random.derived("device")
     ids = ConnectionIDs(using: &random)
   }
@@ -199,6 +200,16 @@ extension Device {
   }
 }
 
+/// How much a device makes of authentication.
+public enum AuthenticationMode: String, CaseIterable, Sendable {
+  /// A certificate that cannot be read, or a wrong signature, refuses the accessory (AA04).
+  case verify
+  /// The same are warnings, and the accessory is used.
+  case accept
+  /// The accessory is not asked to authenticate, as some hosts in the field never do.
+  case skip
+}
+
 /// The choices of a device.
 public struct DeviceSettings {
   /// The wire's choices.
@@ -213,6 +224,8 @@ public struct DeviceSettings {
   public var alertsForMissingApps = true
   /// What accessories are judged with.
   public var authenticator: any DeviceAuthenticator
+  /// What becomes of the judgement.
+  public var authentication = AuthenticationMode.verify
 
   /// The choices at their defaults, and what to judge accessories with.
   public init(authenticator: any DeviceAuthenticator) {
@@ -222,6 +235,7 @@ public struct DeviceSettings {
   /// The wire's choices, in the order that the publication needs: before identification there is no name to show.
   var peerSettings: DevicePeer.Settings {
     var settings = peer
+    if authentication == .skip { settings.asksForAuthentication = false }
     if policy == .early || flicker?.maker == .device { settings.order = .identificationFirst }
     return settings
   }

@@ -22,6 +22,7 @@ final class DeviceAttachment: ConnectionOwner {
   @exclusivity(unchecked) private var identified: TimelineEvent.Subject?
   private var timer: LoopTimer?
   private var linkWasUp = false
+  private var legacyFrames = 0
   private var certificate: [UInt8] = []
   private var challenge: [UInt8] = []
   private lazy var peerWarnings = PeerWarnings(on: device.loop) { [unowned self] in tell($0) }
@@ -93,6 +94,7 @@ final class DeviceAttachment: ConnectionOwner {
     case .linkDown(let end):
       tell(.link(isUp: false, end.description))
       withdraw()
+      if case .unusable(let error) = end { tell(.refused(.synchronization(error))) }
     case .certificateReceived(let bytes): handleCertificate(bytes)
     case .responseReceived(let response): handleResponse(response)
     case .authenticationSucceeded: tell(.authentication(.succeeded))
@@ -103,6 +105,8 @@ final class DeviceAttachment: ConnectionOwner {
     case .ready: handleReady()
     case .answerTimedOut(let step):
       tell(.warning("the accessory never answered: \(step == .authentication ? "authentication" : "identification")"))
+      tell(.refused(.unanswered(step)))
+    case .legacyFrame(let frame): handleLegacy(frame)
     default: if let warning = TimelineEvent.Kind(warningOf: event) { note(warning) }
     }
   }
@@ -141,23 +145,32 @@ final class DeviceAttachment: ConnectionOwner {
       challenge = try authenticator.challenge(for: bytes)
       connection.perform { $0.challenge(self.challenge, now: $1) }
     } catch {
-      tell(.authentication(.refused(.certificate("\(error)"))))
-      connection.perform { $0.concludeAuthentication(accepted: false, now: $1) }
+      refuse(.certificate("\(error)"))
     }
   }
 
   private func handleResponse(_ response: [UInt8]) {
     switch device.authenticator.judge(response: response, to: challenge, certificate: certificate) {
     case .accepted where refusesSignatures:
-      tell(.authentication(.refused(.onPurpose)))
-      connection.perform { $0.concludeAuthentication(accepted: false, now: $1) }
+      refuse(.onPurpose)
     case .accepted(let warnings):
       for warning in warnings { tell(.warning(warning)) }
       connection.perform { $0.concludeAuthentication(accepted: true, now: $1) }
-    case .refused(let reason):
-      tell(.authentication(.refused(.signature("\(reason)"))))
-      connection.perform { $0.concludeAuthentication(accepted: false, now: $1) }
+    case .refused(let reason): refuse(.signature("\(reason)"))
     }
+  }
+
+  private func refuse(_ reason: TimelineEvent.Authentication.Refusal) {
+    tell(.authentication(.refused(reason)))
+    connection.perform { $0.concludeAuthentication(accepted: false, now: $1) }
+    tell(.refused(.authentication(reason.description)))
+  }
+
+  /// One frame of iAP1 may be noise, or a greeting from an accessory that tries both protocols.
+  private func handleLegacy(_ frame: [UInt8]) {
+    if let warning = TimelineEvent.Kind(warningOf: .legacyFrame(frame)) { note(warning) }
+    legacyFrames += 1
+    if legacyFrames == 2, !linkWasUp { tell(.refused(.legacyAccessory(frame: frame))) }
   }
 
   // MARK: Identification and publication
@@ -165,7 +178,7 @@ final class DeviceAttachment: ConnectionOwner {
   private func handleIdentification(_ judged: JudgedIdentification) {
     for finding in judged.verdict.warnings { tell(.warning("identification: \(finding)")) }
     for finding in judged.verdict.errors { tell(.warning("identification refused: \(finding)")) }
-    guard judged.verdict.isAccepted else { return }
+    guard judged.verdict.isAccepted else { return tell(.refused(.identification(judged.verdict.errors))) }
     let identified = TimelineEvent.Subject(judged.identification)
     self.identified = identified
     let names = identified.protocols.joined(separator: ", ")

@@ -47,8 +47,8 @@ extension Connection where Role == DeviceRole {
   /// Opens a session for an app; live at once.
   public func openSession(_ protocolName: String) throws(SessionRefusal) -> Session {
     var session: Session?
-    let route = perform { peer, _ in
-      let route = peer.openSession(protocolNamed: protocolName)
+    let route = perform { peer, now in
+      let route = peer.openSession(protocolNamed: protocolName, now: now)
       if case .link(let id) = route { session = adopt(id, protocolName) }
       return route
     }

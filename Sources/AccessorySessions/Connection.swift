@@ -56,7 +56,8 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     self.owner = owner
     cable.main.start(self)
     if patience != .unlimited { beginWatch() }
-    perform { $0.start(now: $1) }
+    peer.core.start(now: now)
+    drainAndFlush()
   }
 
   /// Lets the owner do something with the peer, and then does whatever follows from it.
@@ -91,7 +92,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     isOver = true
     timer.cancel()
     watchTimer?.cancel()
-    peer.stop(reason)
+    Role.stop(&peer, reason)
     drainEvents()
     for native in natives { native.end(.channelEnded(reason)) }
     owner = nil
@@ -153,7 +154,8 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
 
   /// The peer's deadline has come.
   public func timerFired(_ timer: LoopTimer) {
-    perform { $0.handleTimeout(now: $1) }
+    Role.handleTimeout(&peer, now: now)
+    drainAndFlush()
   }
 
   // MARK: Silence
@@ -189,7 +191,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
 
   /// Bytes arrived.
   public func channel(_ channel: any Channel, received bytes: RawSpan) {
-    peer.receive(bytes, now: now)
+    Role.receive(bytes, &peer, now: now)
     drainAndFlush()
   }
 
@@ -257,7 +259,8 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   }
 
   func close(_ session: Session) {
-    perform { peer, _ in peer.core.closeSession(session.id) }
+    peer.core.closeSession(session.id)
+    drainAndFlush()
   }
 
   var hasAcknowledgements: Bool { true }

@@ -44,6 +44,8 @@ public final class World {
 
     /// What authenticates.
     public var authentication = Authentication.stub
+    /// What becomes of an accessory that does not authenticate.
+    public var authenticationMode = AuthenticationMode.verify
     /// The properties of the cables.
     public var line = Line()
     /// The faults on every cable, new ones for each cable that is plugged in. Bytes pass the faults of one end in the
@@ -119,6 +121,7 @@ public final class World {
     var device = DeviceSettings(authenticator: authenticator)
     device.policy = settings.policy
     device.peer = settings.peer
+    device.authentication = settings.authenticationMode
     device.flicker = settings.deviceFlicker
     self.device = Device(settings: device, on: loop) { event in log.add(event) }
   }

@@ -29,8 +29,8 @@ import Testing
       name: "text that is not UTF-8", message: Sheet.message(0x1D01, "00070000fffe00"),
       shown: "parameter 0 is not UTF-8, at byte 0: ff fe 00"),
     Case(
-      name: "text without its zero byte", message: Sheet.message(0x1D01, "00060000 4142"),
-      shown: "parameter 0 is text without the zero byte that ends it, at byte 0: 41 42"),
+      name: "text that is not UTF-8", message: Sheet.message(0x1D01, "00060000 ff00"),
+      shown: "parameter 0 is not UTF-8, at byte 0: ff 00"),
     Case(
       name: "groups without end", message: Sheet.message(0x1D01, deep),
       shown: "parameter 0 (protocol number) is missing, at byte 0: (nothing)"),

@@ -32,7 +32,7 @@ import Testing
   @Test func anOpenedSessionCarriesBytesBothWays() {
     var wire = Wire()
     wire.start()
-    #expect(wire.device.openSession(protocolNamed: "com.example.echo") == .link(1))
+    #expect(wire.device.openSession(protocolNamed: "com.example.echo", now: wire.now) == .link(1))
     let hello = Array("hello".utf8)
     #expect(wire.device.core.write(hello.span.bytes, to: 1) == 5)
     wire.settle()

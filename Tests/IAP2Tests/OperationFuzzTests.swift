@@ -81,8 +81,8 @@ private struct Conversation {
     var wire = Wire()
     wire.keepsBytes = true
     wire.start()
-    _ = wire.device.openSession(protocolNamed: "com.example.echo")
-    _ = wire.device.openSession(protocolNamed: "com.example.echo")
+    _ = wire.device.openSession(protocolNamed: "com.example.echo", now: wire.now)
+    _ = wire.device.openSession(protocolNamed: "com.example.echo", now: wire.now)
     wire.settle()
     let hello = Array("hello".utf8)
     for _ in 0..<5 {
@@ -131,7 +131,7 @@ extension DeviceRole: Owned {
     switch event {
     case .certificateReceived: peer.challenge([UInt8](repeating: 0x42, count: 32), now: now)
     case .responseReceived: peer.concludeAuthentication(accepted: true, now: now)
-    case .ready: for _ in 0..<2 { _ = peer.openSession(protocolNamed: "com.example.echo") }
+    case .ready: for _ in 0..<2 { _ = peer.openSession(protocolNamed: "com.example.echo", now: now) }
     default: break
     }
   }
@@ -141,7 +141,7 @@ extension DeviceRole: Owned {
     case 0: peer.resetLink(now: now)
     case 1: peer.challenge(dice.bytes(20), now: now)
     case 2: peer.concludeAuthentication(accepted: dice.chance(50), now: now)
-    default: _ = peer.openSession(protocolNamed: "com.example.echo")
+    default: _ = peer.openSession(protocolNamed: "com.example.echo", now: now)
     }
   }
 }

@@ -34,6 +34,10 @@ extension TimelineEvent {
     case .identification(let text), .alert(let text), .fault(let text), .warning(let text), .note(let text):
       object.add("text", text)
     case .authentication(let step): object.add("text", step.description)
+    case .refused(let refusal):
+      object.add("reason", refusal.name)
+      object.add("text", refusal.sentence)
+      object.add("advice", refusal.advice)
     case .connect, .disconnect: break
     case .sessionOpen(let id, let name):
       object.add("session", id)

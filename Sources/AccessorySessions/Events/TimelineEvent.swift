@@ -73,6 +73,8 @@ public struct TimelineEvent: Equatable, Sendable {
     case fault(String)
     /// Something went wrong that was not done on purpose.
     case warning(String)
+    /// The device cannot use the accessory.
+    indirect case refused(Refusal)
     /// Something worth a line: "10,000 bytes sent".
     case note(String)
     /// Something that was expected came out so.
@@ -93,13 +95,21 @@ public struct TimelineEvent: Equatable, Sendable {
     case unanswered
 
     /// Why the device refuses.
-    public enum Refusal: Equatable, Sendable {
+    public enum Refusal: Equatable, Sendable, CustomStringConvertible {
       /// The certificate cannot be used; why.
       case certificate(String)
       /// The signature or the chain of certificates is not accepted; why.
       case signature(String)
       /// A quirk of the device refuses a valid signature.
       case onPurpose
+
+      /// The reason.
+      public var description: String {
+        switch self {
+        case .certificate(let reason), .signature(let reason): reason
+        case .onPurpose: "the signature is valid, and refused on purpose"
+        }
+      }
     }
 
     /// What happened.
@@ -107,8 +117,7 @@ public struct TimelineEvent: Equatable, Sendable {
       switch self {
       case .succeeded: "succeeded"
       case .accepted: "accepted by the device"
-      case .refused(.certificate(let reason)), .refused(.signature(let reason)): "refused: \(reason)"
-      case .refused(.onPurpose): "refused: the signature is valid, and refused on purpose"
+      case .refused(let reason): "refused: \(reason)"
       case .refusedByDevice: "refused by the device"
       case .unanswered: "left unanswered"
       }
@@ -149,6 +158,7 @@ extension TimelineEvent.Kind {
     case .alert: "alert"
     case .fault: "fault"
     case .warning: "warning"
+    case .refused: "refused"
     case .note: "note"
     case .result: "result"
     }
@@ -169,6 +179,11 @@ extension TimelineEvent.Kind {
     switch event {
     case .skipped(let skipped): self = .warning(skipped.description)
     case .malformed(let text): self = .warning(text)
+    case .legacyFrame(let bytes): self = .warning("an iAP1 frame has no meaning here: \(Hex.spaced(bytes))")
+    case .strayEnd(let end):
+      self = .warning("the accessory sent \(end == .reset ? "RST" : "SLP"), which only a device sends: ignored")
+    case .synchronizationAdjusted(let values):
+      self = .warning("the SYN has values out of range: \(values.map(\.description).joined(separator: "; "))")
     case .strayData(let session, let bytes):
       self = .warning("\(bytes) bytes came for session \(session), which is not open: dropped")
     default: return nil

@@ -25,6 +25,12 @@ public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   case repeatedParameter
   /// A text is blank.
   case blankText
+  /// A text lacks the zero byte that ends it; it is read all the same.
+  case textWithoutEnd
+  /// Several languages stand in one parameter, each with its zero byte; they are read all the same.
+  case packedLanguages
+  /// A text that need not be there is blank.
+  case blankOptionalText
   /// A parameter that only says "present" has a value.
   case presenceWithValue
   /// Two protocols share a number or a name.
@@ -61,7 +67,7 @@ public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   /// What iPhones were seen to do, and a warning where it is not known.
   public var defaultSeverity: Severity {
     switch self {
-    case .missingTransport, .wrongDirection, .sessionsWithoutMessages, .unknownNativeTransport,
+    case .textWithoutEnd, .packedLanguages, .blankOptionalText, .missingTransport, .wrongDirection, .sessionsWithoutMessages, .unknownNativeTransport,
       .nativeTransportBesideUSB:
       .warning
     default: .error

@@ -6,12 +6,16 @@ public struct IdentificationJudge: Hashable, Sendable {
   /// A judge with every rule at its default severity.
   public init() {}
 
-  /// A judge that refuses nothing.
+  /// A judge that refuses only what leaves nothing to work with: an identification that cannot be cut into parameters.
+  /// Everything else is a warning. Accessories that phones accept break many of the rules.
   public static var lenient: IdentificationJudge {
     var judge = IdentificationJudge()
     for check in IdentificationCheck.allCases { judge.severities[check] = .warning }
     return judge
   }
+
+  /// A judge that refuses what iPhones were seen to refuse, and warns where that is not known.
+  public static var strict: IdentificationJudge { IdentificationJudge() }
 
   /// What a judge says of an identification.
   public struct Verdict: Hashable, Sendable {
@@ -43,7 +47,8 @@ public struct IdentificationJudge: Hashable, Sendable {
   public func judge(_ reading: IdentificationReading) -> Verdict {
     var verdict = Verdict(errors: [], warnings: [])
     for finding in reading.findings + (reading.isReadable ? Self.findings(in: reading) : []) {
-      switch severities[finding.check] ?? finding.check.defaultSeverity {
+      let severity = severities[finding.check] ?? finding.check.defaultSeverity
+      switch reading.isReadable ? severity : .error {
       case .error: verdict.errors.append(finding)
       case .warning: verdict.warnings.append(finding)
       case .ignored: break
@@ -56,12 +61,15 @@ public struct IdentificationJudge: Hashable, Sendable {
   /// known of it is neither blank nor missing nor undeclared.
   private static func findings(in reading: IdentificationReading) -> [IdentificationFinding] {
     let identification = reading.identification
-    let unread = Set(reading.findings.filter { $0.check != .presenceWithValue }.map(\.parameter))
+    let unread = Set(reading.findings.filter { !readAllTheSame.contains($0.check) }.map(\.parameter))
     let findings =
       blankTexts(identification).filter { !unread.contains($0.parameter) } + duplicates(identification)
       + transports(identification) + messages(identification)
     return findings.filter { unread.isDisjoint(with: basis[$0.check] ?? []) }
   }
+
+  /// Findings about parameters that were read all the same.
+  private static let readAllTheSame: Set<IdentificationCheck> = [.presenceWithValue, .textWithoutEnd, .packedLanguages]
 
   /// The parameters that a rule is judged by, where it is not only the one that the finding names.
   private static let basis: [IdentificationCheck: Set<UInt16>] = [
@@ -74,12 +82,16 @@ public struct IdentificationJudge: Hashable, Sendable {
     let texts: [(UInt16, String)] = [
       (0, identification.name), (1, identification.model), (2, identification.manufacturer),
       (3, identification.serialNumber), (4, identification.firmwareVersion), (5, identification.hardwareVersion),
-      (11, identification.appMatchTeamID ?? "none"), (12, identification.currentLanguage),
-      (34, identification.productPlanUID ?? "none"),
+      (12, identification.currentLanguage),
     ]
+    let optionalTexts = [(UInt16(11), identification.appMatchTeamID), (34, identification.productPlanUID)]
     var findings = texts.filter { isBlank($0.1) }.map {
       IdentificationFinding(
         check: .blankText, parameter: $0.0, reason: "\(IdentificationReading.name($0.0)) is blank")
+    }
+    for (id, text) in optionalTexts where text.map(isBlank) ?? false {
+      findings.append(
+        .init(check: .blankOptionalText, parameter: id, reason: "\(IdentificationReading.name(id)) is blank"))
     }
     for one in identification.protocols where isBlank(one.name) {
       findings.append(.init(check: .blankText, parameter: 10, reason: "the name of protocol \(one.id) is blank"))

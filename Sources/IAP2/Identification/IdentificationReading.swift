@@ -45,26 +45,26 @@ public struct IdentificationReading: Hashable, Sendable {
   private mutating func take(_ parameter: Parameter) {
     do throws(ParameterError) {
       switch parameter.id {
-      case 0: identification.name = try parameter.text()
-      case 1: identification.model = try parameter.text()
-      case 2: identification.manufacturer = try parameter.text()
-      case 3: identification.serialNumber = try parameter.text()
-      case 4: identification.firmwareVersion = try parameter.text()
-      case 5: identification.hardwareVersion = try parameter.text()
+      case 0: identification.name = try text(parameter)
+      case 1: identification.model = try text(parameter)
+      case 2: identification.manufacturer = try text(parameter)
+      case 3: identification.serialNumber = try text(parameter)
+      case 4: identification.firmwareVersion = try text(parameter)
+      case 5: identification.hardwareVersion = try text(parameter)
       case 6: identification.messagesSent = try parameter.list().map(MessageID.init)
       case 7: identification.messagesReceived = try parameter.list().map(MessageID.init)
       case 8: identification.powerProvidingCapability = try parameter.number()
       case 9: identification.maximumCurrentDrawn = try parameter.number()
       case 10: identification.protocols.append(try readProtocol(parameter))
-      case 11: identification.appMatchTeamID = try parameter.text()
-      case 12: identification.currentLanguage = try parameter.text()
-      case 13: takeLanguage(try parameter.text())
+      case 11: identification.appMatchTeamID = try text(parameter)
+      case 12: identification.currentLanguage = try text(parameter)
+      case 13: try takeLanguages(parameter)
       case 14, 15, 16, 17, 24:
         if let kind = TransportComponent.Kind(rawValue: parameter.id) {
           identification.transports.append(try readTransport(parameter, kind))
         }
       case 18: identification.hidComponents.append(try readHID(parameter))
-      case 34: identification.productPlanUID = try parameter.text()
+      case 34: identification.productPlanUID = try text(parameter)
       default:
         // Where it stood is no part of what it says.
         identification.other.append(Parameter(id: parameter.id, value: parameter.value))
@@ -76,10 +76,34 @@ public struct IdentificationReading: Hashable, Sendable {
 
   private var hasLanguages = false
 
-  private mutating func takeLanguage(_ language: String) {
+  /// One language, as everywhere else; or several in one parameter, each with its zero byte, as some accessories have it.
+  private mutating func takeLanguages(_ parameter: Parameter) throws(ParameterError) {
+    var languages: [String] = []
+    let parts = parameter.value.split(separator: 0, omittingEmptySubsequences: true)
+    if parts.count > 1 {
+      for part in parts { languages.append(try Parameter(id: 13, value: part + [0], offset: parameter.offset).text()) }
+      findings.append(
+        .init(
+          check: .packedLanguages, parameter: 13,
+          reason: "\(parts.count) languages are packed in one parameter; each belongs in a parameter of its own"))
+    } else {
+      languages = [try text(parameter)]
+    }
     if !hasLanguages { identification.supportedLanguages = [] }
     hasLanguages = true
-    identification.supportedLanguages.append(language)
+    identification.supportedLanguages += languages
+  }
+
+  /// A text, also one without the zero byte that ends it. `group` is the parameter to name for one inside a group.
+  private mutating func text(_ parameter: Parameter, in group: UInt16? = nil) throws(ParameterError) -> String {
+    guard let last = parameter.value.last, last != 0 else { return try parameter.text() }
+    let whole = Parameter(id: parameter.id, value: parameter.value + [0], offset: parameter.offset)
+    let text = try whole.text()
+    findings.append(
+      .init(
+        check: .textWithoutEnd, parameter: group ?? parameter.id,
+        reason: (group == nil ? "" : "its parameter \(parameter.id): ") + "the text lacks the zero byte that ends it"))
+    return text
   }
 
   /// Notes a parameter that should only be present and has a value; reading goes on.
@@ -102,7 +126,7 @@ public struct IdentificationReading: Hashable, Sendable {
     if let value = group.first(2) { action = .init(rawValue: try value.number()) }
     return ExternalAccessoryProtocol(
       id: try group.only(0, "protocol number", base: parameter.offset).number(),
-      name: try group.only(1, "protocol name", base: parameter.offset).text(),
+      name: try text(group.only(1, "protocol name", base: parameter.offset), in: 10),
       matchAction: action, nativeTransportComponent: native, isCarPlay: checkPresence(group.first(4), in: 10))
   }
 
@@ -112,9 +136,12 @@ public struct IdentificationReading: Hashable, Sendable {
     let group = try parameter.group()
     var transport = TransportComponent(
       kind: kind, id: try group.only(0, "component number", base: parameter.offset).number(),
-      name: try group.only(1, "component name", base: parameter.offset).text(),
+      name: try text(group.only(1, "component name", base: parameter.offset), in: kind.rawValue),
       supportsIAP2: checkPresence(group.first(2), in: kind.rawValue))
-    transport.supportsCarPlay = checkPresence(group.first(4), in: kind.rawValue)
+    // What 4 means elsewhere no source says; a number that is not known in a group is ignored.
+    if kind == .usbHost || kind == .wirelessCarPlay {
+      transport.supportsCarPlay = checkPresence(group.first(4), in: kind.rawValue)
+    }
     for extra in group where extra.id == 3 {
       switch kind {
       case .usbDevice: transport.sampleRates.append(try extra.number())
@@ -126,11 +153,11 @@ public struct IdentificationReading: Hashable, Sendable {
     return transport
   }
 
-  private func readHID(_ parameter: Parameter) throws(ParameterError) -> HIDComponent {
+  private mutating func readHID(_ parameter: Parameter) throws(ParameterError) -> HIDComponent {
     let group = try parameter.group()
     return HIDComponent(
       id: try group.only(0, "component number", base: parameter.offset).number(),
-      name: try group.only(1, "component name", base: parameter.offset).text(),
+      name: try text(group.only(1, "component name", base: parameter.offset), in: 18),
       function: try group.only(2, "HID function", base: parameter.offset).number())
   }
 }

@@ -93,31 +93,39 @@ extension Link {
 
   /// A packet with the SYN bit arrived.
   mutating func handleSynchronization(_ header: PacketHeader, _ payload: RawSpan, now: Instant) -> Reaction {
-    let parameters: LinkParameters
+    var parameters: LinkParameters
+    let adjusted: [LinkParameters.ValueOutOfRange]
     do throws(LinkParametersError) {
-      parameters = try LinkParameters(decoding: payload)
+      parameters = try LinkParameters(reading: payload)
       // With ACK it is no offer of the accessory's own, but the device's values offered back.
-      if role == .device, !header.control.contains(.ack), let problem = parameters.problemAsOffer {
-        throw LinkParametersError(problem, in: payload)
+      adjusted = parameters.valuesOutOfRange(isOffer: role == .device && !header.control.contains(.ack))
+      if settings.outOfRange == .refuse, let value = adjusted.first {
+        throw LinkParametersError(
+          .outOfRange(value.field.rawValue, value: value.value, allowed: value.allowed), in: payload)
       }
     } catch {
       return refuse(error, now: now)
     }
-    return role == .device
-      ? answer(parameters, header, now: now) : handleAnswer(parameters, header, payload, now: now)
+    parameters = parameters.replacing(adjusted)
+    if role == .device { return answer(parameters, header, adjusted, now: now) }
+    return handleAnswer(parameters, header, payload, adjusted, now: now)
   }
 
   /// The other end's SYN cannot be used. An accessory waits a period before it tries again: two ends that disagree
   /// would otherwise go round in circles as fast as the wire lets them.
   private mutating func refuse(_ error: LinkParametersError, now: Instant) -> Reaction {
+    let isRepetition = refusedSynchronization == error.bytes && !terms.isUp
     switch (role, phase) {
     case (.device, .listening), (.device, .answering), (.device, .established):
-      return fail(.unusable(error), now: now)
+      let reaction = fail(.unusable(error), now: now)
+      refusedSynchronization = error.bytes
+      return isRepetition ? .nothing : reaction
     case (.accessory, .synchronizing):
       let reaction = fail(.unusable(error), now: now)
+      refusedSynchronization = error.bytes
       phase = .detecting(attempts: 0, next: now + settings.detectionPeriod)
       pending.remove(.detection)
-      return reaction
+      return isRepetition ? .nothing : reaction
     default:
       // A late or invented one: the link that is up has been agreed on.
       return .nothing
@@ -126,7 +134,9 @@ extension Link {
 
   // MARK: The device's side
 
-  private mutating func answer(_ offer: LinkParameters, _ header: PacketHeader, now: Instant) -> Reaction {
+  private mutating func answer(
+    _ offer: LinkParameters, _ header: PacketHeader, _ adjusted: [LinkParameters.ValueOutOfRange], now: Instant
+  ) -> Reaction {
     var ended: Reaction = .nothing
     switch phase {
     case .stopped, .detecting, .synchronizing:
@@ -150,6 +160,7 @@ extension Link {
       ended = .down(.restarted)
       takeFreshSequence()
     }
+    adjustments = adjusted
     let own = settings.parameters
     var answer = settings.deviceAnswer == .echo ? own.adoptingRecovery(of: offer) : own
     if offer.isZeroAcknowledgement { answer = settings.acceptsZeroAcknowledgement ? own.withoutAcknowledgements : own }
@@ -177,7 +188,8 @@ extension Link {
   // MARK: The accessory's side
 
   private mutating func handleAnswer(
-    _ answer: LinkParameters, _ header: PacketHeader, _ payload: RawSpan, now: Instant
+    _ answer: LinkParameters, _ header: PacketHeader, _ payload: RawSpan,
+    _ adjusted: [LinkParameters.ValueOutOfRange], now: Instant
   ) -> Reaction {
     if case .established = phase {
       guard header.control.contains(.ack), header.acknowledgement == synchronizationSequence else { return .nothing }
@@ -209,6 +221,7 @@ extension Link {
       pending.insert(.synchronization)
       return .nothing
     }
+    adjustments = adjusted
     let reaction = establish(LinkAgreement(ours: offer, theirs: answer), header.sequence)
     pending.insert(.acknowledgement)
     return reaction
@@ -225,6 +238,7 @@ extension Link {
     receiver.restart(after: peerSequence)
     isStalled = false
     counters.establishments += 1
+    refusedSynchronization = nil
     return .established(agreement)
   }
 

@@ -89,6 +89,10 @@ public struct Link: ~Copyable {
   /// How many more recovery values are exchanged before the device's are simply taken.
   var settlingRoundsLeft = 0
   var isStalled = false
+  /// Numbers of the other end's SYN that were replaced by allowed ones, until the owner takes them.
+  var adjustments: [LinkParameters.ValueOutOfRange] = []
+  /// The SYN that was refused last: a repetition of it is refused without another report.
+  var refusedSynchronization: [UInt8]?
   /// Where packets other than data are built, so that an acknowledgement allocates nothing.
   private var ownPacket: [UInt8] = []
   /// The numbers of the phase that every packet needs, kept beside it so that a packet touches no array.
@@ -120,9 +124,18 @@ public struct Link: ~Copyable {
     send(payload, after: .none, session: session)
   }
 
-  /// Queues a control message as one packet; it must fit.
+  /// Queues a control message: as one packet where it fits, otherwise over as many as it needs. A control session is a
+  /// byte stream, and messages have a length of their own.
   mutating func send(_ message: ControlMessage, session: UInt8) {
-    send(message.body.span.bytes, after: .init(message.header, count: ControlMessage.headerSize), session: session)
+    if message.body.count + ControlMessage.headerSize <= terms.maximumPayload {
+      send(message.body.span.bytes, after: .init(message.header, count: ControlMessage.headerSize), session: session)
+      return
+    }
+    let bytes = message.encoded
+    for start in stride(from: 0, to: bytes.count, by: terms.maximumPayload) {
+      let end = min(start + terms.maximumPayload, bytes.count)
+      send(bytes.span.bytes.extracting(start..<end), after: .none, session: session)
+    }
   }
 
   private mutating func send(_ payload: RawSpan, after prefix: SendQueue.Prefix, session: UInt8) {

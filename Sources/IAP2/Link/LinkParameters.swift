@@ -97,6 +97,14 @@ extension LinkParameters {
 
   /// Reads a SYN's payload. Values out of range are an error, except where a link without acknowledgements sends zeros.
   public init(decoding payload: RawSpan) throws(LinkParametersError) {
+    try self.init(reading: payload)
+    if let value = valuesOutOfRange(isOffer: false).first {
+      throw LinkParametersError(.outOfRange(value.field.rawValue, value: value.value, allowed: value.allowed), in: payload)
+    }
+  }
+
+  /// Reads a SYN's payload and keeps values as they came; only what cannot be made sense of is an error.
+  init(reading payload: RawSpan) throws(LinkParametersError) {
     guard payload.byteCount >= 10 else { throw LinkParametersError(.tooShort, in: payload) }
     guard (payload.byteCount - 10) % 3 == 0 else { throw LinkParametersError(.cutTable, in: payload) }
     func byte(_ at: Int) -> UInt8 { payload.unsafeLoad(fromByteOffset: at, as: UInt8.self) }
@@ -109,45 +117,110 @@ extension LinkParameters {
         LinkSession(id: byte($0), kind: .init(rawValue: byte($0 + 1)), version: byte($0 + 2))
       })
     version = byte(0)
-    if let problem { throw LinkParametersError(problem, in: payload) }
+    if let problem = sessionProblem { throw LinkParametersError(problem, in: payload) }
   }
 
   /// The number of the control session.
   var controlSession: UInt8? { sessions.first { $0.kind == .control }?.id }
 
-  /// What is wrong with these values by the sheet's ranges; nil when nothing is.
-  public var problem: LinkParametersError.Problem? {
-    func range(_ name: String, _ value: some BinaryInteger, _ allowed: ClosedRange<Int>) -> LinkParametersError.Problem?
-    {
-      allowed.contains(Int(value)) ? nil : .outOfRange(name, value: Int(value), allowed: allowed)
-    }
-    if version != 1 { return .outOfRange("link version", value: Int(version), allowed: 1...1) }
-    let zero = isZeroAcknowledgement
-    let found =
-      range("maximum outstanding packets", maximumOutstandingPackets, (zero ? 0 : 1)...127)
-      ?? range("maximum packet length", maximumPacketLength, 24...65_535)
-      ?? (zero ? nil : range("retransmission timeout", retransmissionTimeout, 20...65_535))
-      ?? (zero ? nil : range("cumulative acknowledgement timeout", cumulativeAcknowledgementTimeout, 10...32_767))
-      ?? (zero ? nil : range("maximum retransmissions", maximumRetransmissions, 1...30))
-      ?? range("maximum cumulative acknowledgements", maximumCumulativeAcknowledgements, 0...127)
-    if let found { return found }
+  /// What is wrong with the session table, without which there is no link; nil when nothing is.
+  private var sessionProblem: LinkParametersError.Problem? {
     if sessions.isEmpty { return .noSessions }
     for (index, session) in sessions.enumerated() {
       if session.id == 0 { return .sessionZero }
       if sessions[..<index].contains(where: { $0.id == session.id }) { return .duplicateSession(session.id) }
     }
-    if sessions.count(where: { $0.kind == .control }) != 1 { return .notOneControlSession }
-    return nil
+    return sessions.count(where: { $0.kind == .control }) == 1 ? nil : .notOneControlSession
   }
 }
 
+// MARK: - Values out of range
+
 extension LinkParameters {
-  /// What is wrong with these values as an accessory's offer. In a device's answer the window is its own and the rest
-  /// the accessory's, so they need not fit each other; in an offer both are the accessory's.
-  var problemAsOffer: LinkParametersError.Problem? {
-    let (acknowledgements, window) = (Int(maximumCumulativeAcknowledgements), Int(maximumOutstandingPackets))
-    guard acknowledgements > window else { return nil }
-    return .outOfRange("maximum cumulative acknowledgements", value: acknowledgements, allowed: 0...window)
+  /// A number in a SYN.
+  public enum Field: String, Hashable, Sendable {
+    /// The version of the link.
+    case version = "link version"
+    /// How many packets may be outstanding.
+    case window = "maximum outstanding packets"
+    /// The longest packet.
+    case length = "maximum packet length"
+    /// When a packet is sent again.
+    case retransmissionTimeout = "retransmission timeout"
+    /// How long an acknowledgement may wait.
+    case acknowledgementTimeout = "cumulative acknowledgement timeout"
+    /// How often a packet is sent again.
+    case retransmissions = "maximum retransmissions"
+    /// How many packets one acknowledgement covers.
+    case cumulativeAcknowledgements = "maximum cumulative acknowledgements"
+  }
+
+  /// A number in a SYN that is outside its range.
+  public struct ValueOutOfRange: Hashable, Sendable, CustomStringConvertible {
+    /// Which number.
+    public var field: Field
+    /// What the SYN says.
+    public var value: Int
+    /// What the sheet allows.
+    public var allowed: ClosedRange<Int>
+
+    /// A number outside its range.
+    public init(field: Field, value: Int, allowed: ClosedRange<Int>) {
+      self.field = field
+      self.value = value
+      self.allowed = allowed
+    }
+
+    /// The allowed value nearest to it.
+    public var nearest: Int { min(max(value, allowed.lowerBound), allowed.upperBound) }
+
+    /// "maximum outstanding packets is 0, allowed are 1 to 127: using 1".
+    public var description: String {
+      let range =
+        allowed.count == 1 ? "allowed is \(allowed.lowerBound)" : "allowed are \(allowed.lowerBound) to \(allowed.upperBound)"
+      return "\(field.rawValue) is \(value), \(range): using \(nearest)"
+    }
+  }
+
+  /// The numbers outside the ranges of the sheet. In a device's answer the window is its own and the rest the
+  /// accessory's, so they need not fit each other; in an offer both are the accessory's.
+  func valuesOutOfRange(isOffer: Bool) -> [ValueOutOfRange] {
+    let zero = isZeroAcknowledgement
+    let window = zero ? 0...127 : 1...127
+    var ranges: [(Field, Int, ClosedRange<Int>)] = [
+      (.version, Int(version), 1...1), (.window, Int(maximumOutstandingPackets), window),
+      (.length, Int(maximumPacketLength), 24...65_535),
+    ]
+    if !zero {
+      let most = isOffer ? min(max(Int(maximumOutstandingPackets), 1), 127) : 127
+      ranges += [
+        (.retransmissionTimeout, Int(retransmissionTimeout), 20...65_535),
+        (.acknowledgementTimeout, Int(cumulativeAcknowledgementTimeout), 10...32_767),
+        (.retransmissions, Int(maximumRetransmissions), 1...30),
+        (.cumulativeAcknowledgements, Int(maximumCumulativeAcknowledgements), 0...most),
+      ]
+    }
+    return ranges.compactMap { field, value, allowed in
+      allowed.contains(value) ? nil : ValueOutOfRange(field: field, value: value, allowed: allowed)
+    }
+  }
+
+  /// The same parameters with each of these values at the nearest allowed one.
+  func replacing(_ values: [ValueOutOfRange]) -> LinkParameters {
+    var it = self
+    for value in values {
+      let nearest = value.nearest
+      switch value.field {
+      case .version: it.version = UInt8(nearest)
+      case .window: it.maximumOutstandingPackets = UInt8(nearest)
+      case .length: it.maximumPacketLength = UInt16(nearest)
+      case .retransmissionTimeout: it.retransmissionTimeout = UInt16(nearest)
+      case .acknowledgementTimeout: it.cumulativeAcknowledgementTimeout = UInt16(nearest)
+      case .retransmissions: it.maximumRetransmissions = UInt8(nearest)
+      case .cumulativeAcknowledgements: it.maximumCumulativeAcknowledgements = UInt8(nearest)
+      }
+    }
+    return it
   }
 }
 

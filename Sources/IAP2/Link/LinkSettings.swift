@@ -29,6 +29,16 @@ public struct LinkSettings: Hashable, Sendable {
   /// How differing recovery values are settled. Disputed; `adopt` is understood by everyone.
   public var settling = Settling.adopt
 
+  /// What to do with a SYN whose numbers are outside the ranges of the sheet.
+  public enum OutOfRange: Hashable, Sendable {
+    /// Use the nearest allowed value, and report it. Phones answer versions 2 and 3 with 1.
+    case clamp
+    /// Refuse the SYN.
+    case refuse
+  }
+  /// What becomes of a SYN whose numbers are outside the ranges of the sheet. Accessories that phones accept send such.
+  public var outOfRange = OutOfRange.clamp
+
   /// What the device puts into its SYN|ACK.
   public enum DeviceAnswer: Hashable, Sendable {
     /// The accessory's recovery values and sessions beside its own announcements, as iPhones do.
@@ -98,6 +108,10 @@ public struct LinkSettings: Hashable, Sendable {
   /// How many bytes a second the line is known to carry each way; nil where nothing is known, or it is as fast as any. Then
   /// this end announces, and sends, no more at a time than the line carries in half the agreed retransmission timeout.
   public var lineRate: Int?
+
+  /// How long a packet may pause in the middle before it counts as cut off, and what follows is read as a new one; nil:
+  /// never. For lines that lose bytes, such as serial ones. Elsewhere packets arrive whole, however late.
+  public var interByteTimeout: Milliseconds?
 
   /// Settings with the given announcements and every other choice at its default.
   public init(parameters: LinkParameters = LinkParameters()) {

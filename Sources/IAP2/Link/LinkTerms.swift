@@ -49,7 +49,7 @@ extension Link {
 /// Nothing in iAP2 measures a line. But either end may take fewer and shorter packets than it could, and send fewer than
 /// the other takes: the half leaves the other for acknowledgements, which wait for what goes the other way.
 struct LineAllowance {
-  /// Every control message is one packet, and certificates and identifications have to fit.
+  /// Certificates and identifications fit one packet of this length.
   private static let leastLength = 2_048
 
   private let bytes: Int

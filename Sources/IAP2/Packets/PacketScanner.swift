@@ -86,6 +86,14 @@ public struct PacketScanner: ~Copyable {
     return skipped.take()
   }
 
+  /// Gives up an unfinished piece whose rest will not come: its first byte is skipped, and what follows it is searched
+  /// again by ``next(in:at:)``, which may be given no bytes.
+  public mutating func abandonPiece() {
+    guard carry.undecided > 0 else { return }
+    carry.decide(carry.withUndecided { skipped.add(.init(rebasing: $0[..<1])) })
+    carry.decide(carry.withUndecided { skipped.addUpToMark($0) })
+  }
+
   /// Drops an unfinished piece, for a link that starts anew.
   public mutating func forget() {
     carry.clear()

@@ -12,19 +12,29 @@ public struct AccessoryRole: PeerRole {
   /// How far the device has come.
   var progress = AccessoryProgress()
 
-  /// Works through bytes that decide something, and answers the control messages in them.
+  /// Takes bytes that arrived, and answers the control messages in them.
   public static func receive(_ bytes: RawSpan, _ peer: inout AccessoryPeer, now: Instant) {
+    if peer.core.takesByte(of: bytes) { return }
+    workThrough(bytes, &peer, now: now)
+  }
+
+  private static func workThrough(_ bytes: RawSpan, _ peer: inout AccessoryPeer, now: Instant) {
     peer.core.beginDelivery()
     var offset = 0
     while let message = peer.core.advance(bytes, at: &offset, now: now) { peer.handle(message) }
-    peer.core.announceRoom()
+    peer.core.endDelivery(now: now)
   }
 
-  /// An accessory waits for nothing of its own.
-  public static func handleTimeout(_ peer: inout AccessoryPeer, now: Instant) {}
+  /// Does what is due at `now`; an accessory waits for nothing of its own.
+  public static func handleTimeout(_ peer: inout AccessoryPeer, now: Instant) {
+    if peer.core.dropsCutPiece(now: now) { workThrough([UInt8]().span.bytes, &peer, now: now) }
+    peer.core.handleTimeout(now: now)
+  }
 
-  /// The identification outlives the link.
-  public mutating func linkEnded() {}
+  /// The channel is gone; the identification stays what it is.
+  public static func stop(_ peer: inout AccessoryPeer, _ reason: String) {
+    peer.core.stop(reason)
+  }
 }
 
 extension Peer where Role == AccessoryRole {

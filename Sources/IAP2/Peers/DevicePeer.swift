@@ -34,6 +34,7 @@ extension Peer where Role == DeviceRole {
     role.followedLink = core.link.counters.establishments
     role.authentication = DeviceAuthentication()
     role.rejections = 0
+    guard role.settings.asksForAuthentication else { return ask(.identification, then: nil, now: now) }
     switch role.settings.order {
     case .authenticationFirst: ask(.authentication, then: .identification, now: now)
     case .identificationFirst: ask(.identification, then: .authentication, now: now)
@@ -101,9 +102,10 @@ extension Peer where Role == DeviceRole {
   /// There are no more numbers than that.
   private static var sessionLimit: Int { 65_536 }
 
-  /// Opens a session on a declared protocol. Live at once: most accessories never confirm. Nil when the accessory is
+  /// Opens a session on a declared protocol. It is open at once, because most accessories never confirm; its first data
+  /// may have to wait, see ``DeviceRole/Settings/settlingTime``. Nil when the accessory is
   /// not ready, has no such protocol, or its link cannot carry the session; an event says why in that case.
-  public mutating func openSession(protocolNamed name: String) -> SessionRoute? {
+  public mutating func openSession(protocolNamed name: String, now: Instant) -> SessionRoute? {
     guard isReady, let found = role.accepted?.identification.externalAccessoryProtocol(named: name) else { return nil }
     if let component = found.nativeTransportComponent { return .native(component: component) }
     guard core.carriesSessions else {
@@ -117,6 +119,7 @@ extension Peer where Role == DeviceRole {
     guard core.send(.startSession(id, protocolID: found.id)) else { return nil }
     role.nextSession &+= 1
     core.sessions.open(id, protocolID: found.id)
+    if role.settings.settlingTime.count > 0 { core.holdWrites(to: id, until: now + role.settings.settlingTime) }
     return .link(id)
   }
 
@@ -228,6 +231,7 @@ extension Peer where Role == DeviceRole {
     switch value {
     case 0:
       core.sessions.noteAnswer(at: index)
+      core.releaseWrites(at: index)
       core.events.append(.sessionConfirmed(id))
     case 1: core.endSession(id, core.sessions.entries[index].stage == .heard ? .closedByAccessory : .refused)
     default: core.events.append(.malformed("\(message.id) has status \(value), known are 0 (in order) and 1 (close)"))

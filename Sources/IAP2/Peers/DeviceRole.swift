@@ -14,6 +14,8 @@ public struct DeviceRole: PeerRole {
     public var link = LinkSettings.device
     /// Which comes first.
     public var order = Order.authenticationFirst
+    /// Whether the accessory is asked to authenticate. Some hosts never ask, and go from the link to identification.
+    public var asksForAuthentication = true
     /// How identifications are judged.
     public var judge = IdentificationJudge()
     /// How long the accessory may take for each answer. iOS's own limit is not public; a field report has 30 s.
@@ -35,6 +37,9 @@ public struct DeviceRole: PeerRole {
       power.batteryPercent = 80
       return power
     }()
+    /// How long the first data of a session waits after EA00, or until the accessory confirms the session by EA03. Some
+    /// accessories lose what comes in the same read as the message that opens the session.
+    public var settlingTime: Milliseconds = 0
     /// The number of the first session; the device chooses, and 1 is the commonest.
     public var firstSession: UInt16 = 1
 
@@ -82,8 +87,13 @@ public struct DeviceRole: PeerRole {
     nextSession = settings.firstSession
   }
 
-  /// Works through bytes that decide something, and answers the control messages in them.
+  /// Takes bytes that arrived, and answers the control messages in them.
   public static func receive(_ bytes: RawSpan, _ peer: inout DevicePeer, now: Instant) {
+    if peer.core.takesByte(of: bytes) { return }
+    workThrough(bytes, &peer, now: now)
+  }
+
+  private static func workThrough(_ bytes: RawSpan, _ peer: inout DevicePeer, now: Instant) {
     peer.core.beginDelivery()
     var offset = 0
     while true {
@@ -92,19 +102,27 @@ public struct DeviceRole: PeerRole {
       guard let message else { break }
       peer.handle(message, now: now)
     }
-    peer.core.announceRoom()
+    peer.core.endDelivery(now: now)
   }
 
-  /// Notices a link that time has ended, and reports an answer that did not come in time.
+  /// Does what is due at `now`: notices a link that time has ended, and reports an answer that did not come in time.
   public static func handleTimeout(_ peer: inout DevicePeer, now: Instant) {
+    if peer.core.dropsCutPiece(now: now) { workThrough([UInt8]().span.bytes, &peer, now: now) }
+    peer.core.handleTimeout(now: now)
     peer.followLink(now: now)
     guard let due = peer.core.answerDeadline, due <= now, case .asking(let step, _) = peer.role.progress else { return }
     peer.core.answerDeadline = nil
     peer.core.events.append(.answerTimedOut(step))
   }
 
+  /// The channel is gone, and with it what the accessory said.
+  public static func stop(_ peer: inout DevicePeer, _ reason: String) {
+    peer.core.stop(reason)
+    peer.role.linkEnded()
+  }
+
   /// What the accessory said, and how far it had come, belongs to the link that is gone.
-  public mutating func linkEnded() {
+  mutating func linkEnded() {
     progress = .linkDown
     accepted = nil
   }

@@ -16,43 +16,38 @@ public struct Peer<Role: PeerRole>: ~Copyable {
   /// What only this role has.
   var role: Role
 
-  /// Starts: the accessory sends the detection sequence, the device listens.
-  public mutating func start(now: Instant) {
-    core.link.start(now: now)
-  }
-
   /// Takes bytes that arrived.
-  @inlinable
   public mutating func receive(_ bytes: RawSpan, now: Instant) {
-    if !core.takesByte(of: bytes) { Role.receive(bytes, &self, now: now) }
+    Role.receive(bytes, &self, now: now)
   }
 
   /// Does what is due when the time of ``PeerCore/deadline`` has come.
   public mutating func handleTimeout(now: Instant) {
-    core.handleTimeout(now: now)
     Role.handleTimeout(&self, now: now)
   }
 
   /// The channel is gone: every session ends with `reason`, and nothing is waited for any more.
   public mutating func stop(_ reason: String) {
-    core.stop(reason)
-    role.linkEnded()
+    Role.stop(&self, reason)
   }
 }
 
 /// What one role adds to what both share: ``AccessoryRole`` and ``DeviceRole``.
+///
+/// Static, with the peer as a parameter: a generic owner that calls a mutating method of `Peer<Role>` has to look up the
+/// metadata of that type first, which takes longer than a short packet.
 public protocol PeerRole {
-  /// Works through bytes that decide something, and answers the control messages in them.
+  /// Takes bytes that arrived, and answers the control messages in them.
   static func receive(_ bytes: RawSpan, _ peer: inout Peer<Self>, now: Instant)
 
-  /// The core has done what was due at `now`; whatever is due for the role follows.
+  /// Does what is due at `now`.
   static func handleTimeout(_ peer: inout Peer<Self>, now: Instant)
 
   /// What this end waits for while the link is up.
   static func phase(of peer: borrowing Peer<Self>) -> PeerPhase
 
-  /// The link is gone, and with it everything that was agreed on it.
-  mutating func linkEnded()
+  /// The channel is gone: every session ends with `reason`.
+  static func stop(_ peer: inout Peer<Self>, _ reason: String)
 }
 
 // What both roles use to read control messages.

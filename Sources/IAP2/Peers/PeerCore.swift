@@ -13,6 +13,9 @@ public struct PeerCore: ~Copyable {
   private var holdingSince: Instant?
   /// Since when there is room, made by sending, that waiting writers have not heard of: a timeout due at once tells them.
   private var roomSince: Instant?
+  /// When the packet that is not whole counts as cut off, and how many of its bytes had arrived when that was set.
+  private var pieceDeadline: Instant?
+  private var pieceCount = 0
   /// When the accessory must have answered what the device's role asked it; nil when nothing is waited for.
   var answerDeadline: Instant?
   /// The numbers of the sessions of a link that is up.
@@ -26,6 +29,11 @@ public struct PeerCore: ~Copyable {
   }
 
   // MARK: For the owner
+
+  /// Starts: the accessory sends the detection sequence, the device listens.
+  public mutating func start(now: Instant) {
+    link.start(now: now)
+  }
 
   /// Takes the next event out of the queue.
   @inlinable
@@ -51,6 +59,30 @@ public struct PeerCore: ~Copyable {
   /// delivery brings could not be read before its end.
   mutating func beginDelivery() {
     if link.isZeroAcknowledgement { sessions.noteDelivery(bound: link.settings.sessionReceiveBound) }
+  }
+
+  /// A delivery ends.
+  mutating func endDelivery(now: Instant) {
+    announceRoom()
+    if let timeout = link.settings.interByteTimeout { limitPiece(now: now, timeout) }
+  }
+
+  private mutating func limitPiece(now: Instant, _ timeout: Milliseconds) {
+    pieceCount = scanner.heldCount
+    pieceDeadline = pieceCount > 0 ? now + timeout : nil
+  }
+
+  /// Whether a packet was cut off: its beginning is dropped, and what followed it can be worked through again.
+  mutating func dropsCutPiece(now: Instant) -> Bool {
+    guard let due = pieceDeadline, due <= now, let timeout = link.settings.interByteTimeout else { return false }
+    // Bytes that come one at a time do not set the time anew.
+    if scanner.heldCount > pieceCount {
+      limitPiece(now: now, timeout)
+      return false
+    }
+    pieceDeadline = nil
+    scanner.abandonPiece()
+    return true
   }
 
   /// Works through `bytes` from `offset` on, until a control message is whole or the bytes are used up.
@@ -85,10 +117,7 @@ public struct PeerCore: ~Copyable {
   private mutating func handleLegacy(_ frame: RawSpan) {
     let reaction = link.handleLegacy(frame)
     react(reaction)
-    if reaction == .nothing {
-      let shown = frame.withUnsafeBytes { Hex.spaced($0) }
-      events.append(.malformed("an iAP1 frame has no meaning here: \(shown)"))
-    }
+    if reaction == .nothing { events.append(.legacyFrame(frame.withUnsafeBytes { [UInt8]($0) })) }
   }
 
   private mutating func handleSpoiled(_ header: PacketHeader, _ place: PacketScanner.Place, _ bytes: RawSpan) {
@@ -132,6 +161,7 @@ public struct PeerCore: ~Copyable {
   private mutating func handle(_ header: PacketHeader, packet: RawSpan, now: Instant) {
     let payload = packet.extracting(PacketHeader.size..<PacketHeader.size + header.payloadCount)
     let reaction = link.handle(header, payload: payload, hasRoom: hasRoom(header, payload), now: now)
+    if !header.control.isDisjoint(with: [.syn, .rst, .slp]) { reportOddities(header.control) }
     switch reaction {
     case .nothing: return
     case .deliver(let session): deliver(payload, to: session, now: now)
@@ -140,6 +170,16 @@ public struct PeerCore: ~Copyable {
       // The packet that completed a handshake may carry data already.
       if payload.byteCount > 0, !header.control.contains(.syn) { handle(header, packet: packet, now: now) }
     case .down: react(reaction)
+    }
+  }
+
+  /// Reports what the link put up with.
+  private mutating func reportOddities(_ control: ControlBits) {
+    if !link.adjustments.isEmpty {
+      events.append(.synchronizationAdjusted(link.adjustments))
+      link.adjustments = []
+    } else if link.role == .device, !control.contains(.syn) {
+      events.append(.strayEnd(control.contains(.rst) ? .reset : .asleep))
     }
   }
 
@@ -278,9 +318,25 @@ public struct PeerCore: ~Copyable {
     guard let index = sessions.index(of: id), sessions.entries[index].stage != .requested,
       let session = externalAccessorySession
     else { return 0 }
-    let taken = link.send(bytes, externalAccessory: id, session: session)
+    let isHeld = sessions.entries[index].holdsWritesUntil != nil
+    let taken = isHeld ? 0 : link.send(bytes, externalAccessory: id, session: session)
     if taken < bytes.byteCount { sessions.setWantsRoom(true, at: index) }
     return taken
+  }
+
+  /// Takes nothing for a new session until `time`, or until ``releaseWrites(at:)``.
+  mutating func holdWrites(to id: UInt16, until time: Instant) {
+    guard let index = sessions.index(of: id) else { return }
+    sessions.holdWrites(at: index, until: time)
+  }
+
+  /// Takes what is written to a session from now on, and announces it to a writer that waits.
+  mutating func releaseWrites(at index: Int) {
+    guard sessions.entries[index].holdsWritesUntil != nil else { return }
+    sessions.holdWrites(at: index, until: nil)
+    guard sessions.entries[index].wantsRoom else { return }
+    sessions.setWantsRoom(false, at: index)
+    events.append(.sessionWritable(sessions.entries[index].id))
   }
 
   /// A session that was asked for is not wanted: what came for it is dropped, and told.
@@ -334,7 +390,8 @@ public struct PeerCore: ~Copyable {
   mutating func announceRoom() {
     roomSince = nil
     guard sessions.waitingWriters > 0 else { return }
-    for index in sessions.entries.indices where sessions.entries[index].wantsRoom {
+    for index in sessions.entries.indices
+    where sessions.entries[index].wantsRoom && sessions.entries[index].holdsWritesUntil == nil {
       let id = sessions.entries[index].id
       guard link.unacknowledged(externalAccessory: id) <= link.settings.sessionSendBound / 2 else { continue }
       sessions.setWantsRoom(false, at: index)
@@ -344,15 +401,14 @@ public struct PeerCore: ~Copyable {
 
   // MARK: Control messages
 
-  /// Sends a control message; one that does not fit the other end's packets is reported and not sent. Whether it went.
+  /// Sends a control message, over several packets where the other end takes only short ones. One that is longer than
+  /// the length field of messages can say is reported and not sent. Whether it went.
   @discardableResult
   public mutating func send(_ message: ControlMessage) -> Bool {
     guard let session = controlSession else { return false }
     let count = message.body.count + ControlMessage.headerSize
-    guard count <= link.maximumPayload else {
-      events.append(
-        .malformed(
-          "\(message.id) needs \(count) bytes and the other end takes \(link.maximumPayload) in a packet: not sent"))
+    guard count <= Int(UInt16.max) else {
+      events.append(.malformed("\(message.id) needs \(count) bytes and a message has at most 65535: not sent"))
       return false
     }
     link.send(message, session: session)
@@ -368,7 +424,9 @@ public struct PeerCore: ~Copyable {
 
   /// When ``Peer/handleTimeout(now:)`` wants to be called; nil while nothing is due.
   public var deadline: Instant? {
-    Instant.earlier(Instant.earlier(link.deadline, holdDeadline), Instant.earlier(roomSince, answerDeadline))
+    Instant.earlier(
+      Instant.earlier(link.deadline, holdDeadline),
+      Instant.earlier(Instant.earlier(roomSince, answerDeadline), Instant.earlier(sessions.heldUntil, pieceDeadline)))
   }
 
   mutating func handleTimeout(now: Instant) {
@@ -376,6 +434,9 @@ public struct PeerCore: ~Copyable {
       for entry in sessions.entries.filter({ $0.fullSince.map { $0 + sleepLimit <= now } ?? false }) {
         closeSession(entry.id, .notRead(bytes: entry.unread))
       }
+    }
+    for index in sessions.entries.indices {
+      if let due = sessions.entries[index].holdsWritesUntil, due <= now { releaseWrites(at: index) }
     }
     react(link.handleTimeout(now: now))
     if roomSince != nil { announceRoom() }
@@ -386,5 +447,6 @@ public struct PeerCore: ~Copyable {
     leaveLink(.channelEnded(reason))
     link.stop()
     scanner.forget()
+    pieceDeadline = nil
   }
 }

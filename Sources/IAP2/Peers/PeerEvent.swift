@@ -9,10 +9,16 @@ public enum PeerEvent: Equatable, Sendable {
   indirect case linkUp(LinkAgreement)
   /// The link is down; sessions have ended, each with an event of its own before this one.
   indirect case linkDown(LinkEnd)
+  /// The other end's SYN has numbers outside their ranges; the nearest allowed ones are used.
+  indirect case synchronizationAdjusted([LinkParameters.ValueOutOfRange])
   /// Bytes that belong to no packet were stepped over.
   case skipped(SkippedBytes)
   /// The other side sent something that cannot be understood, with the bytes that prove it. The link goes on.
   case malformed(String)
+  /// A frame of iAP1 came where it means nothing.
+  case legacyFrame([UInt8])
+  /// The accessory sent RST or SLP, which only a device sends. The link goes on.
+  case strayEnd(LinkEnd)
   /// A control message that no machine here handles.
   case message(ControlMessage)
   /// A packet of a file transfer: acknowledged, not interpreted.

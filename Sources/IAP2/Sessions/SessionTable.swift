@@ -45,6 +45,8 @@ struct SessionTable {
     var unread = 0
     /// Since when as much is unread as may be.
     var fullSince: Instant?
+    /// Until when nothing may be written, because the accessory may need the time.
+    var holdsWritesUntil: Instant?
     /// Whether a write was cut short and its writer waits for room.
     var wantsRoom = false
   }
@@ -147,6 +149,15 @@ struct SessionTable {
     entries[index].fullSince = since
   }
 
+  /// When the next session takes writes that wait for it; nil when none does.
+  private(set) var heldUntil: Instant?
+
+  /// Has writes to a session wait until `time`, or no longer.
+  mutating func holdWrites(at index: Int, until time: Instant?) {
+    entries[index].holdsWritesUntil = time
+    heldUntil = entries.compactMap(\.holdsWritesUntil).min()
+  }
+
   /// Since when the session is full that has been so the longest.
   var fullSince: Instant? {
     if fullCount == 0 { return nil }
@@ -158,6 +169,7 @@ struct SessionTable {
     guard let index = index(of: id) else { return false }
     setWantsRoom(false, at: index)
     setFull(nil, at: index)
+    if heldUntil != nil { holdWrites(at: index, until: nil) }
     if entries[index].inbox.isEmpty {
       entries.remove(at: index)
       return true

@@ -88,4 +88,6 @@ enum ExitCode: Int32 {
   case timedOut = 4
   /// The accessory disconnected.
   case gone = 5
+  /// The accessory was refused, or refused to work: authentication, identification, an unusable SYN, iAP1 only.
+  case refused = 6
 }

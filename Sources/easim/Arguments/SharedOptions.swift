@@ -26,6 +26,8 @@ struct SharedOptions: Sendable {
   var infoPlist: String?
   /// `--all-protocols`.
   var ignoresInfoPlist = false
+  /// `--auth`, `--judge` and `--settle`.
+  var tolerance = AccessoryTolerance()
 }
 
 extension Option {
@@ -78,6 +80,25 @@ extension Option {
     Option(
       "--info-plist", \.shared.infoPlist, .optional(.text), as: "FILE",
       "use the protocols and background modes that this Info.plist declares")
+  }
+
+  static var auth: Option {
+    Option(
+      "--auth", \.shared.tolerance.authentication, .choice,
+      "verify: refuse a wrong certificate or signature, accept: only warn, skip: do not ask for authentication")
+  }
+
+  static var judge: Option {
+    Option(
+      "--judge", \.shared.tolerance.judge, .choice,
+      "strict: refuse identifications that iPhones were seen to refuse, lenient: only warn where possible")
+  }
+
+  static var settle: Option {
+    Option(
+      "--settle", \.shared.tolerance.settle, .duration,
+      "wait TIME after opening a session before the first data, or until the accessory confirms it"
+    ).standard(nil)
   }
 
   static var allProtocols: Option {

@@ -16,7 +16,8 @@ extension CommandSpec {
       Named links for --fault: bluetooth, bluetooth-scanning, big-writes, usb-high-speed.
 
       Exit codes: 0 all verified, 1 a reply differs or the result is worse than the baseline, 2 usage error, 3 no accessory
-      found, 4 timed out, 5 an accessory disconnected. Ctrl-C ends the run and still writes the report.
+      found, 4 timed out, 5 an accessory disconnected, 6 an accessory was refused. Ctrl-C ends the run and still writes the
+      report.
       """,
     examples: [
       "easim burst --count 50",

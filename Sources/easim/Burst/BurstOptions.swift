@@ -48,7 +48,8 @@ struct BurstOptions: ReportingOptions {
     Option("--reconnect", \.plan.reconnects, "continue when an accessory comes back, and count lost bursts"),
     Option("--all", \.usesAll, "use every accessory on the bench that fits"),
     .report, .baseline, .tolerance,
-    .fault, .seed, .protocolName, .infoPlist, .allProtocols, .allowRemote, .anyUser, .timeout, .json, .transcript,
+    .fault, .seed, .protocolName, .auth, .judge, .settle, .infoPlist, .allProtocols, .allowRemote, .anyUser, .timeout,
+    .json, .transcript,
   ]
   static let rules: [OptionRule] = [
     .exclusive(["--size", "--payload"]), .exclusive(["--pattern", "--payload"]),

@@ -65,10 +65,14 @@ final class BurstSession {
     tick = timer
     timer.arm(at: stage.loop.now + Self.barPeriod)
     let isHidden = { [hosts] in hosts.contains { !$0.app.hiddenAccessories.isEmpty } }
-    _ = stage.run(until: { runner.outcome != nil || isHidden() })
+    let isRefused = { [hosts] in hosts.contains { $0.refusal != nil } }
+    _ = stage.run(until: { runner.outcome != nil || isHidden() || isRefused() })
     timer.cancel()
     bar.clear()
-    if runner.outcome == nil { runner.stop(stage.signal == nil ? HostCommandContext.nothingVisible : stage.signalName) }
+    if runner.outcome == nil {
+      let refusal = hosts.lazy.compactMap(\.refusal).first?.sentence
+      runner.stop(stage.signal == nil ? refusal ?? HostCommandContext.nothingVisible : stage.signalName)
+    }
     let report = runner.report
     let wasHidden = isHidden()
     for host in hosts { host.stop() }
@@ -106,7 +110,8 @@ final class BurstSession {
     let comparison = baseline.comparison(of: report)
     // What was never reached measured nothing, and a report of nothing would hide the last good one.
     if report.begun > 0 { for file in reports { file.write(report, comparison, console) } }
-    let code = isHidden ? .unreachable : exitCode(report, comparison)
+    let refusing = stage.signal == nil ? hosts.first { $0.refusal != nil } : nil
+    let code = refusing != nil ? .refused : isHidden ? .unreachable : exitCode(report, comparison)
     if console.isJSON {
       var object = JSONObject(event: "result", at: stage.loop.now, side: .app)
       object.add("passed", code == .done)
@@ -117,7 +122,11 @@ final class BurstSession {
       console.out(report.text)
       if let comparison { console.out(comparison.text) }
     }
-    if report.begun == 0 { console.err("easim: \(explanation(report, isHidden))") }
+    if let refusing {
+      refusing.explainRefusal(console)
+    } else if report.begun == 0 {
+      console.err("easim: \(explanation(report, isHidden))")
+    }
     return code
   }
 

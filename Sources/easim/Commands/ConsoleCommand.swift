@@ -28,7 +28,7 @@ private struct ConsoleOptions: CommandOptions {
 
   static let operands: [Operand<Self>] = [.address(\.address)]
   static let options: [Option<Self>] = [
-    .infoPlist, .allProtocols, .allowRemote, .anyUser, .fault, .timeout, .json, .transcript,
+    .auth, .judge, .settle, .infoPlist, .allProtocols, .allowRemote, .anyUser, .fault, .timeout, .json, .transcript,
   ]
 }
 
@@ -41,6 +41,7 @@ private func runConsole(_ options: ConsoleOptions, _ console: Console) throws ->
   let cables = CableOptions(options.shared, on: stage.loop) { front.tell($0) }
   var deviceSettings = DeviceSettings(authenticator: AccessoryVerifier())
   deviceSettings.peer.link.lineRate = cables.faults.lineRate
+  options.shared.tolerance.apply(to: &deviceSettings, at: address, timeout: nil)
   let device = Device(settings: deviceSettings, on: stage.loop) { front.tell($0) }
   let dialer = try media.makeDialer(to: address, for: device, on: stage.loop, options: cables.transport) {
     cables.wrap($0, at: .device)

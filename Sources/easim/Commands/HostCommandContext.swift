@@ -23,6 +23,7 @@ final class HostCommandContext {
   private let device: Device
   private let options: CableOptions
   private let stage: Stage
+  private let refusals = RefusalWatch()
 
   /// Makes what the options ask for: the protocol, what the app declares, and what is done to cables.
   convenience init(
@@ -53,7 +54,11 @@ final class HostCommandContext {
     var settings = DeviceSettings(authenticator: AccessoryVerifier())
     settings.peer.link.lineRate = options.faults.lineRate
     settings.policy = policy
-    let device = Device(settings: settings, on: stage.loop, report: report)
+    shared.tolerance.apply(to: &settings, at: address, timeout: shared.timeout)
+    let device = Device(settings: settings, on: stage.loop) { [refusals] event in
+      refusals.see(event)
+      report(event)
+    }
     self.device = device
     target = try AccessoryTarget(
       at: address, protocolName: shared.protocolName, for: device, on: stage.loop, options: options,
@@ -61,6 +66,12 @@ final class HostCommandContext {
     ) { options.wrap($0, at: .device).wrapped(main: tap) { $1 } }
     self.app = device.makeApp(handler, settings: app)
   }
+
+  /// Why the accessory cannot be used, where it is refused; nil otherwise.
+  var refusal: Refusal? { refusals.refusal }
+
+  /// Prints why the accessory was refused, and what to try.
+  func explainRefusal(_ console: Console) { refusals.explain(console) }
 
   /// What the links have done.
   var linkCounters: LinkCounters { device.linkCounters }
@@ -87,7 +98,8 @@ final class HostCommandContext {
       throw error
     }
     let dialer = target.dialer
-    let ended = stage.run(until: { condition() || dialer.failure != nil }, limit: limit) && dialer.failure == nil
+    let isHopeless = { [refusals] in dialer.failure != nil || refusals.refusal != nil }
+    let ended = stage.run(until: { condition() || isHopeless() }, limit: limit) && !isHopeless()
     stop(closing)
     stage.settle(until: { isUnplugged })
     return ended

@@ -10,7 +10,8 @@ extension CommandSpec {
     details: """
       Connect to the accessory at ADDR (default: the only one on the bench) as an Apple device would, wait until it lists
       its protocols (through a flicker, if there is one), and print it in the layout of EAAccessory's debug description.
-      The exit code is 2 when there are several accessories, 3 when there is none, and 4 when it did not become ready.
+      The exit code is 2 when there are several accessories, 3 when there is none, 4 when it did not become ready, and 6
+      when it was refused.
       """,
     examples: ["easim info", "easim info bench:040025380108A000608 --json"], run: runInfo)
 }
@@ -25,7 +26,7 @@ private struct InfoOptions: CommandOptions {
     Option(
       "--layout", \.layout, .words([("A", .a), ("B", .b), ("C", .c)]),
       "A: as on iOS 12, B: with a regioncode, C: without a delegate"),
-    .protocolName, .infoPlist, .allProtocols, .allowRemote, .anyUser, .timeout, .json, .transcript,
+    .protocolName, .auth, .judge, .infoPlist, .allProtocols, .allowRemote, .anyUser, .timeout, .json, .transcript,
   ]
 }
 
@@ -51,6 +52,10 @@ private func runInfo(_ options: InfoOptions, _ console: Console) throws -> ExitC
       console.isJSON
         ? seen.listing(at: stage.loop.now) : seen.dump(options.layout, address: host.objectAddress))
     return .done
+  }
+  if host.refusal != nil {
+    host.explainRefusal(console)
+    return .refused
   }
   if stage.signal != nil {
     console.err("easim: stopped by \(stage.signalName) before an accessory was ready")

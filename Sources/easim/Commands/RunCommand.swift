@@ -89,10 +89,15 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
   defer { for accessory in accessories { accessory.unplug("easim is exiting") } }
   let lineRate = options.shared.faults.lineRate
   let patience = options.patience == .zero ? Patience.unlimited : Patience(options.patience)
+  let interByteTimeout = (try? Address(parsing: options.place))?.interByteTimeout
   for (profile, port) in zip(profiles, try places.ports(for: profiles)) {
     let accessory = SimulatedAccessory(
       profile, at: port, authenticator: Profiles.coprocessor(for: profile), on: stage.loop,
-      patience: patience, link: { $0.lineRate = lineRate }
+      patience: patience,
+      link: {
+        $0.lineRate = lineRate
+        $0.interByteTimeout = interByteTimeout
+      }
     ) { event in
       if case .sessionClose(_, _, _, let read, let written) = event.kind {
         sessions += 1

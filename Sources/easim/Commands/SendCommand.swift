@@ -13,7 +13,7 @@ extension CommandSpec {
       authenticate it, wait for its protocol (through a flicker, if there is one), open a session and send.
 
       Exit codes: 0 verified, 1 the reply differs, 2 several accessories or protocols fit, 3 no accessory found,
-      4 timed out, 5 the accessory disconnected.
+      4 timed out, 5 the accessory disconnected, 6 refused: authentication, identification or SYN cannot be used.
       """,
     examples: [
       "easim send --10k --expect echo", "easim send --size 100000 --expect echo",
@@ -65,7 +65,8 @@ struct SendOptions: CommandOptions {
       }
     },
     Option("--early", \.isEarly, "publish the accessory before it is authenticated, as older systems did"),
-    .protocolName, .infoPlist, .allProtocols, .fault, .seed, .allowRemote, .anyUser, .timeout, .json, .transcript,
+    .protocolName, .auth, .judge, .settle, .infoPlist, .allProtocols, .fault, .seed, .allowRemote, .anyUser, .timeout,
+    .json, .transcript,
   ]
   static let rules: [OptionRule] = [
     .exclusive(["--text", "--hex", "--file", "--10k", "--size"]),
@@ -121,6 +122,10 @@ private func runSend(_ options: SendOptions, _ console: Console) throws -> ExitC
   }
   sender.conclude()
   if let verdict = sender.verdict { return verdict }
+  if host.refusal != nil {
+    host.explainRefusal(console)
+    return .refused
+  }
   if stage.signal != nil {
     console.err("easim: stopped by \(stage.signalName); \(sender.progress)")
     return .checkFailed

@@ -23,7 +23,7 @@ private struct WatchOptions: CommandOptions {
 
   static let operands: [Operand<Self>] = [.addresses(\.addresses)]
   static let options: [Option<Self>] = [
-    Option("--for", \.limit, .optional(.duration), "stop after TIME"), .allowRemote, .anyUser, .json,
+    Option("--for", \.limit, .optional(.duration), "stop after TIME"), .auth, .judge, .allowRemote, .anyUser, .json,
   ]
 }
 
@@ -35,10 +35,14 @@ private func runWatch(_ options: WatchOptions, _ console: Console) throws -> Exi
     console.show(event)
   }
   let cables = CableOptions(options.shared, on: stage.loop, report: show)
-  let device = Device(settings: DeviceSettings(authenticator: AccessoryVerifier()), on: stage.loop, report: show)
+  var settings = DeviceSettings(authenticator: AccessoryVerifier())
+  let addresses = options.addresses.orStandardBench
+  let line = addresses.first { $0.interByteTimeout != nil }
+  options.shared.tolerance.apply(to: &settings, at: line ?? addresses[0], timeout: nil)
+  let device = Device(settings: settings, on: stage.loop, report: show)
   var finders: [any AccessoryFinder] = []
   var dialers: [Dialer] = []
-  for address in options.addresses.orStandardBench {
+  for address in addresses {
     let finder = try media[address].makeFinder(for: address, on: stage.loop, options: cables.transport)
     if finder.seesArrivals {
       let countBefore = count

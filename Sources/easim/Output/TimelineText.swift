@@ -52,6 +52,7 @@ enum TimelineText {
     case .alert(let text): return ("!", "alert: \(text)", Style.strong)
     case .fault(let text): return ("!", "fault: \(text)", Style.bad)
     case .warning(let text): return ("!", text, Style.bad)
+    case .refused(let refusal): return ("✗", "refused: \(refusal.sentence)", Style.bad)
     case .note(let text): return (" ", text, Style.plain)
     case .result(let passed, let text): return (passed ? "✓" : "✗", text, passed ? Style.good : Style.bad)
     }

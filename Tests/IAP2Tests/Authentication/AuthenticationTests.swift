@@ -235,4 +235,14 @@ import Testing
     #expect(wire.accessoryEvents.contains(.authenticationSucceeded))
     #expect(wire.accessoryEvents.contains(.identificationAccepted))
   }
+
+  /// Captured: a microphone's host sends 1D00 after the link is up, and no AA message at all.
+  @Test func aDeviceThatSkipsAuthenticationIsReadyAfterTheIdentification() {
+    var settings = DevicePeer.Settings()
+    settings.asksForAuthentication = false
+    var wire = Wire(device: settings)
+    wire.start()
+    #expect(wire.device.isReady == true)
+    #expect(!wire.lines.contains { $0.contains("AA0") })
+  }
 }

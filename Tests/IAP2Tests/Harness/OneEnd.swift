@@ -19,7 +19,7 @@ struct OneEnd<Role: PeerRole>: ~Copyable {
   }
 
   @discardableResult mutating func start() -> [String] {
-    peer.start(now: now)
+    peer.core.start(now: now)
     return says()
   }
 

@@ -33,8 +33,8 @@ struct Wire: ~Copyable {
 
   /// Starts both and runs until neither has anything more to say without time passing.
   mutating func start() {
-    device.start(now: now)
-    accessory.start(now: now)
+    device.core.start(now: now)
+    accessory.core.start(now: now)
     settle()
   }
 

@@ -55,7 +55,8 @@ import Testing
   static let unreadable: [Case] = [
     Case(.unreadableParameter, 0, "parameter 0 is not UTF-8, at byte 0: ff 00", set(0, "ff00")),
     Case(
-      .unreadableParameter, 1, "parameter 1 is text without the zero byte that ends it, at byte 12: 45", set(1, "45")),
+      .unreadableParameter, 1, "parameter 1 is text with a zero byte in it, at byte 12: 45 00 31 00", set(1, "45003100")
+    ),
     Case(.unreadableParameter, 8, "parameter 8 has 2 bytes where 1 belong, at byte 65: 00 00", set(8, "0000")),
     Case(
       .unreadableParameter, 6, "parameter 6 is a list of two-byte numbers of 3 bytes, at byte 51: ea 03 ea",
@@ -85,8 +86,8 @@ import Testing
       (13, "a supported language"),
     ].map { id, name in Case(.blankText, id, "\(name) is blank", set(id, Sheet.text(id % 2 == 0 ? "" : " \t"))) }
     + [
-      Case(.blankText, 11, "the team id is blank", add(11, Sheet.text(""))),
-      Case(.blankText, 34, "the product plan UID is blank", add(34, Sheet.text(" "))),
+      Case(.blankOptionalText, 11, "the team id is blank", add(11, Sheet.text(""))),
+      Case(.blankOptionalText, 34, "the product plan UID is blank", add(34, Sheet.text(" "))),
       Case(
         .blankText, 10, "the name of protocol 2 is blank",
         add(10, Sheet.parameter(0, "02") + Sheet.parameter(1, Sheet.text("")))),
@@ -99,6 +100,13 @@ import Testing
     ]
 
   static let others: [Case] = [
+    Case(.textWithoutEnd, 1, "the text lacks the zero byte that ends it", set(1, "45")),
+    Case(
+      .textWithoutEnd, 10, "its parameter 1: the text lacks the zero byte that ends it",
+      set(10, Sheet.parameter(0, "01") + Sheet.parameter(1, "612e62"))),
+    Case(
+      .packedLanguages, 13, "2 languages are packed in one parameter; each belongs in a parameter of its own",
+      set(13, Sheet.text("en") + Sheet.text("de"))),
     Case(
       .presenceWithValue, 16, "its parameter 2 must have no value and has 1 bytes",
       set(16, Sheet.parameter(0, "0000") + Sheet.parameter(1, Sheet.text("USB")) + Sheet.parameter(2, "01"))),
@@ -200,7 +208,7 @@ import Testing
   @Test func severitiesAreWhatAnIPhoneWasSeenToDo() {
     let warnings: Set<IdentificationCheck> = [
       .missingTransport, .wrongDirection, .sessionsWithoutMessages, .unknownNativeTransport,
-      .nativeTransportBesideUSB,
+      .nativeTransportBesideUSB, .textWithoutEnd, .packedLanguages, .blankOptionalText,
     ]
     for check in IdentificationCheck.allCases {
       #expect(check.defaultSeverity == (warnings.contains(check) ? .warning : .error), "\(check.rawValue)")
@@ -209,6 +217,31 @@ import Testing
 
   @Test func theLenientJudgeRefusesNothing() {
     for one in Self.all { #expect(judge(one.body, .lenient).isAccepted, "\(one.reason)") }
+  }
+
+  @Test func theLenientJudgeRefusesWhatCannotBeCutIntoParameters() {
+    #expect(!judge("0009000045", .lenient).isAccepted)
+  }
+
+  /// An open accessory's stack and a phone's own habits: several languages in one value, each with its zero byte.
+  @Test func packedLanguagesAndTextsWithoutEndAreRead() {
+    var body = Self.good
+    Self.set(1, "4531")(&body)
+    Self.set(13, Sheet.text("en") + Sheet.text("de"))(&body)
+    let bytes = Sheet.unhex(body.map { Sheet.parameter($0.id, $0.value) }.joined())
+    let reading = IdentificationReading(ControlMessage(.identificationInformation, body: bytes))
+    #expect(reading.identification.model == "E1")
+    #expect(reading.identification.supportedLanguages == ["en", "de"])
+  }
+
+  /// Number 4 has a meaning in groups 16 and 24 only; one accessory has a text there in group 17.
+  @Test func aNumberWithoutMeaningInItsGroupIsIgnored() {
+    var body = Self.good
+    Self.add(
+      17, Sheet.parameter(0, "0009") + Sheet.parameter(1, Sheet.text("BT")) + Sheet.parameter(4, Sheet.text("x")))(
+        &body)
+    let verdict = judge(body.map { Sheet.parameter($0.id, $0.value) }.joined())
+    #expect(verdict.errors + verdict.warnings == [])
   }
 
   /// No message opens or closes a session that bypasses the link.

@@ -91,8 +91,7 @@ import Testing
     var end = accessory()
     end.start()
     #expect(end.hears(frame) == [])
-    let shown = Sheet.unhex(frame).map { Sheet.hex([$0]) }.joined(separator: " ")
-    #expect(end.told() == [.malformed("an iAP1 frame has no meaning here: \(shown)")])
+    #expect(end.told() == [.legacyFrame(Sheet.unhex(frame))])
     #expect(end.peer.core.deadline == .milliseconds(1_000))
     #expect(end.hears(Sheet.detection).count == 1)
   }
@@ -108,12 +107,12 @@ import Testing
   @Test func framesOfIAP1AreToldByEitherEndAtAnyTime() {
     var up = OneEnd.accessory()
     up.hears("ff55020000fe")
-    #expect(up.told() == [.malformed("an iAP1 frame has no meaning here: ff 55 02 00 00 fe")])
+    #expect(up.told() == [.legacyFrame([0xFF, 0x55, 0x02, 0x00, 0x00, 0xFE])])
     #expect(up.peer.core.isLinkUp == true)
     var end = device()
     end.start()
     end.hears("ff55020013eb")
-    #expect(end.told() == [.malformed("an iAP1 frame has no meaning here: ff 55 02 00 13 eb")])
+    #expect(end.told() == [.legacyFrame([0xFF, 0x55, 0x02, 0x00, 0x13, 0xEB])])
   }
 
   @Test func detectionOnALiveLinkBringsTheAccessoryBackToTheBeginning() {

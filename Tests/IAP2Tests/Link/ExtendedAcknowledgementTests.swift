@@ -87,7 +87,7 @@ import Testing
     var settings = DevicePeer.Settings()
     settings.link.extendedAcknowledgement = meaning
     var device = OneEnd.readyDevice(settings)
-    #expect(device.peer.openSession(protocolNamed: "com.example.echo") == .link(1))
+    #expect(device.peer.openSession(protocolNamed: "com.example.echo", now: device.now) == .link(1))
     device.says()
     var accessory = OneEnd.accessory(LinkSettings(), device: 0x40)
     accessory.opens(1, sequence: 0x41)

@@ -73,7 +73,7 @@ import Testing
 
   @Test func aDeviceThatResetListensAgain() {
     var end = OneEnd.readyDevice()
-    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == .link(1))
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == .link(1))
     end.says()
     end.peer.resetLink(now: end.now)
     #expect(end.says() == [Sheet.packet(0x10, 6, 3)])
@@ -85,13 +85,13 @@ import Testing
 
   @Test func nothingCanBeSentAfterAResetAndNothingTraps() {
     var end = OneEnd.readyDevice()
-    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == .link(1))
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == .link(1))
     end.says()
     end.peer.resetLink(now: end.now)
     end.peer.core.send(ControlMessage(.deviceLanguageUpdate) { $0.text(0, "en") })
     end.peer.core.closeSession(1)
     #expect(end.writes([1], to: 1) == 0)
-    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == nil)
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == nil)
     end.peer.challenge([1], now: end.now)
     end.peer.concludeAuthentication(accepted: true, now: end.now)
     #expect(end.says() == [Sheet.packet(0x10, 6, 3)])
@@ -117,7 +117,7 @@ import Testing
     var end = OneEnd.readyDevice()
     end.peer.stop("unplugged")
     #expect(end.peer.isReady == false)
-    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == nil)
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == nil)
     #expect(end.peer.core.deadline == nil)
     var waiting = OneEnd.device()
     waiting.peer.stop("unplugged")
@@ -134,5 +134,15 @@ import Testing
     #expect(end.peer.core.unacknowledged(1) == 0)
     #expect(end.says() == [])
     #expect(end.told() == [.sessionEnded(1, .channelEnded("unplugged"))])
+  }
+
+  /// One maker's hosts take a reset from an accessory as an end; a device that ignores it says so.
+  @Test(arguments: [(UInt8(0x10), LinkEnd.reset), (0x08, .asleep)])
+  func aResetOrSleepFromTheAccessoryIsReportedAndIgnored(_ control: UInt8, _ end: LinkEnd) {
+    var device = OneEnd.device()
+    _ = device.told()
+    device.hears(Sheet.packet(control, 0, 0))
+    #expect(device.told() == [.strayEnd(end)])
+    #expect(device.peer.core.isLinkUp == true)
   }
 }

@@ -75,7 +75,9 @@ import Testing
 
   @Test(arguments: refused + [refusedAsOffer])
   func theDeviceRefusesAndShowsTheBytes(_ one: Case) {
-    var end = OneEnd(DevicePeer())
+    var settings = DevicePeer.Settings()
+    settings.link.outOfRange = .refuse
+    var end = OneEnd(DevicePeer(settings: settings))
     end.start()
     #expect(end.hears(Sheet.packet(0x80, 0, 0, one.payload)) == [])
     guard case .linkDown(let reason)? = end.told().first else {
@@ -89,7 +91,9 @@ import Testing
 
   @Test(arguments: refused)
   func theAccessoryRefusesAndShowsTheBytes(_ one: Case) {
-    var end = OneEnd(AccessoryPeer(identification: .example))
+    var settings = LinkSettings()
+    settings.outOfRange = .refuse
+    var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
     end.start()
     end.hears(Sheet.detection)
     end.hears(Sheet.packet(0xC0, 0x40, 0, one.payload))
@@ -135,7 +139,7 @@ import Testing
     var end = OneEnd(AccessoryPeer(identification: .example))
     end.start()
     end.hears(Sheet.detection)
-    #expect(end.hears(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(version: 2))) == [])
+    #expect(end.hears(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(sessions: ""))) == [])
     #expect(end.passes(2_500) == ["1000 \(Sheet.detection)", "2000 \(Sheet.detection)"])
   }
 
@@ -143,7 +147,7 @@ import Testing
   @Test func aSynThatCannotBeUsedEndsALiveLinkOfTheDeviceToo() {
     var end = OneEnd.device()
     _ = end.told()
-    end.hears(Sheet.packet(0x80, 0x30, 0, Sheet.parameters(window: 0)))
+    end.hears(Sheet.packet(0x80, 0x30, 0, Sheet.parameters(sessions: "")))
     guard case .linkDown(.unusable)? = end.told().first else {
       Issue.record("the reason is told")
       return
@@ -162,5 +166,73 @@ import Testing
     }
     #expect(error.bytes.count == 310)
     #expect(error.description.count < 300)
+  }
+
+  // MARK: Values out of range
+
+  /// A phone offered version 3, then 2, then 1 until it was answered: 1 at once is what every end understands.
+  @Test(arguments: [2, 3]) func laterVersionsAreAnsweredWithOne(_ version: Int) {
+    var end = OneEnd(DevicePeer())
+    end.start()
+    let answer = end.hears(Sheet.packet(0x80, 0, 0, Sheet.parameters(version: version)))
+    #expect(answer == [Sheet.packet(0xC0, 0, 0, Sheet.parameters(window: 127))])
+    #expect(
+      end.told() == [.synchronizationAdjusted([.init(field: .version, value: version, allowed: 1...1)])])
+    end.hears(Sheet.packet(0x40, 0, 0))
+    #expect(end.peer.core.isLinkUp == true)
+  }
+
+  struct Clamped: Sendable {
+    let offered: String
+    let answered: String
+    let warning: String
+  }
+
+  static let clamped = [
+    Clamped(
+      offered: Sheet.parameters(timeout: 19), answered: Sheet.parameters(window: 127, timeout: 20),
+      warning: "retransmission timeout is 19, allowed are 20 to 65535: using 20"),
+    Clamped(
+      offered: Sheet.parameters(hold: 40_000), answered: Sheet.parameters(window: 127, hold: 32_767),
+      warning: "cumulative acknowledgement timeout is 40000, allowed are 10 to 32767: using 32767"),
+    Clamped(
+      offered: Sheet.parameters(repeats: 0), answered: Sheet.parameters(window: 127, repeats: 1),
+      warning: "maximum retransmissions is 0, allowed are 1 to 30: using 1"),
+    Clamped(
+      offered: Sheet.parameters(window: 5, acks: 6), answered: Sheet.parameters(window: 127, acks: 5),
+      warning: "maximum cumulative acknowledgements is 6, allowed are 0 to 5: using 5"),
+    Clamped(
+      offered: Sheet.parameters(window: 0), answered: Sheet.parameters(window: 127, acks: 1),
+      warning: "maximum outstanding packets is 0, allowed are 1 to 127: using 1"),
+  ]
+
+  @Test(arguments: clamped) func valuesOutOfRangeAreReplacedByTheNearest(_ one: Clamped) {
+    var end = OneEnd(DevicePeer())
+    end.start()
+    #expect(end.hears(Sheet.packet(0x80, 0, 0, one.offered)) == [Sheet.packet(0xC0, 0, 0, one.answered)])
+    guard case .synchronizationAdjusted(let values)? = end.told().first else {
+      Issue.record("the values are reported")
+      return
+    }
+    #expect(values.first?.description == one.warning)
+    end.hears(Sheet.packet(0x40, 0, 0))
+    #expect(end.peer.core.isLinkUp == true)
+  }
+
+  @Test func theAccessoryTakesADevicesOddValuesToo() {
+    var end = OneEnd(AccessoryPeer(identification: .example))
+    end.start()
+    end.hears(Sheet.detection)
+    end.hears(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(version: 2, window: 128)))
+    #expect(end.peer.core.isLinkUp == true)
+  }
+
+  @Test func aSynThatCannotBeUsedIsReportedOnce() {
+    var end = OneEnd(DevicePeer())
+    end.start()
+    for _ in 0..<3 { end.hears(Sheet.packet(0x80, 0, 0, Sheet.parameters(sessions: ""))) }
+    #expect(end.told().count == 1)
+    end.hears(Sheet.packet(0x80, 0, 0, Sheet.parameters(sessions: "010201")))
+    #expect(end.told().count == 1)
   }
 }

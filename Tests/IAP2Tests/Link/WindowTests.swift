@@ -129,17 +129,33 @@ import Testing
     #expect(packets[1] == data(2, Array(bytes(70_000)[65_523...])))
   }
 
-  @Test func aControlMessageThatDoesNotFitIsToldAndNotSent() {
+  @Test func aControlMessageThatDoesNotFitGoesInSeveralPackets() {
     var end = accessory(length: 24)
     end.peer.core.send(ControlMessage(.deviceLanguageUpdate) { $0.text(0, "abcd") })
-    #expect(end.says() == [])
+    let message = Sheet.message(0x4E0A, "00090000 6162636400")
     #expect(
-      end.told() == [
-        .malformed(
-          "4E0A DeviceLanguageUpdate needs 15 bytes and the other end takes 14 in a packet: not sent")
+      end.says() == [
+        Sheet.packet(0x40, 1, 0x41, session: 1, String(message.prefix(28))),
+        Sheet.packet(0x40, 2, 0x41, session: 1, String(message.dropFirst(28))),
       ])
-    end.peer.core.send(ControlMessage(.deviceLanguageUpdate) { $0.text(0, "abc") })
-    #expect(end.says().count == 1)
+    #expect(end.told() == [])
+  }
+
+  /// A coprocessor's certificate has 607 bytes and more; a device that takes packets of 64 gets it all the same.
+  @Test(arguments: [24, 64, 626]) func aCertificateReachesADeviceThatTakesShortPackets(_ length: Int) {
+    var settings = DevicePeer.Settings()
+    settings.link.parameters.maximumPacketLength = UInt16(length)
+    var wire = Wire(device: settings)
+    wire.start()
+    #expect(wire.device.isReady == true)
+  }
+
+  @Test(arguments: [24, 47, 48]) func aChallengeReachesAnAccessoryThatTakesShortPackets(_ length: Int) {
+    var settings = LinkSettings()
+    settings.parameters.maximumPacketLength = UInt16(length)
+    var wire = Wire(accessory: settings)
+    wire.start()
+    #expect(wire.device.isReady == true)
   }
 
   @Test func aControlMessageNoPacketCouldHoldIsToldToo() {
@@ -149,7 +165,7 @@ import Testing
     #expect(
       end.told() == [
         .malformed(
-          "4E01 BluetoothComponentInformation needs 65536 bytes and the other end takes 65525 in a packet: not sent")
+          "4E01 BluetoothComponentInformation needs 65536 bytes and a message has at most 65535: not sent")
       ])
   }
 }

@@ -138,7 +138,7 @@ import Testing
     var settings = DevicePeer.Settings()
     settings.link.sessionSendBound = 100
     var end = OneEnd.readyDevice(settings, offer: Self.zero)
-    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == .link(1))
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == .link(1))
     #expect(end.writes([UInt8](repeating: 7, count: 250), to: 1) == 100)
     #expect(end.says().count == 2)
     #expect(end.peer.core.unacknowledged(1) == 0)

@@ -245,7 +245,7 @@ import Testing
     var settings = DevicePeer.Settings()
     settings.link.sessionReceiveBound = 10
     var end = OneEnd.readyDevice(settings, offer: Sheet.parameters(timeout: 1_000, repeats: 4, acks: 1))
-    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == .link(1))
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == .link(1))
     end.says()
     end.hears(Sheet.packet(0x40, 4, 6, session: 2, "0001" + String(repeating: "aa", count: 10)))
     _ = end.told()
@@ -274,8 +274,8 @@ import Testing
       maximumOutstandingPackets: 4, maximumPacketLength: 512, retransmissionTimeout: 1_000, maximumRetransmissions: 4)
     var wire = Wire(accessory: settings)
     wire.start()
-    #expect(wire.device.openSession(protocolNamed: "com.example.echo") == .link(1))
-    #expect(wire.device.openSession(protocolNamed: "com.example.echo") == .link(2))
+    #expect(wire.device.openSession(protocolNamed: "com.example.echo", now: wire.now) == .link(1))
+    #expect(wire.device.openSession(protocolNamed: "com.example.echo", now: wire.now) == .link(2))
     let asleep = [UInt8](repeating: 1, count: 10_000)
     let work = (0..<5_000).map { UInt8($0 % 251) }
     #expect(wire.device.core.write(asleep.span.bytes, to: 1) == 10_000)

@@ -8,7 +8,7 @@ import Testing
     var settings = DevicePeer.Settings()
     change(&settings)
     var end = OneEnd.readyDevice(settings)
-    _ = end.peer.openSession(protocolNamed: "com.example.echo")
+    _ = end.peer.openSession(protocolNamed: "com.example.echo", now: end.now)
     end.says()
     return end
   }
@@ -19,7 +19,7 @@ import Testing
 
   @Test func aSessionIsOpenedByItsProtocolsNumberAndLiveAtOnce() {
     var end = OneEnd.readyDevice()
-    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == .link(1))
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == .link(1))
     #expect(end.says() == [Sheet.packet(0x40, 6, 3, session: 1, "40400011ea000005000001000600010001")])
     #expect(end.peer.core.isOpen(1) == true)
     #expect(end.writes(Array("hello".utf8), to: 1) == 5)
@@ -30,21 +30,21 @@ import Testing
     var settings = DevicePeer.Settings()
     settings.firstSession = 0xFFFE
     var end = OneEnd.readyDevice(settings)
-    let routes = (0..<4).map { _ in end.peer.openSession(protocolNamed: "com.example.echo") }
+    let routes = (0..<4).map { _ in end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) }
     #expect(routes == [.link(0xFFFE), .link(0xFFFF), .link(0), .link(1)])
     end.peer.core.closeSession(0xFFFF)
-    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == .link(2))
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == .link(2))
   }
 
   @Test func anUnknownProtocolOpensNothing() {
     var end = OneEnd.readyDevice()
-    #expect(end.peer.openSession(protocolNamed: "com.example.other") == nil)
+    #expect(end.peer.openSession(protocolNamed: "com.example.other", now: end.now) == nil)
     #expect(end.says() == [])
   }
 
   @Test func nothingOpensBeforeTheAccessoryIsReady() {
     var end = OneEnd.device()
-    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == nil)
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == nil)
   }
 
   @Test func aProtocolWithANativeTransportGoesBesideTheLink() {
@@ -54,7 +54,7 @@ import Testing
       with: Sheet.parameter(
         10, Sheet.parameter(0, "01") + Sheet.parameter(1, Sheet.text("com.example.echo")) + Sheet.parameter(3, "0000")))
     var end = OneEnd.readyDevice(identification: native)
-    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == .native(component: 0))
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == .native(component: 0))
     // No EA00, no session on the link.
     #expect(end.says() == [])
   }
@@ -62,7 +62,7 @@ import Testing
   /// What cannot be carried is not opened, and the reason told.
   @Test func nothingOpensOnALinkWithoutASessionForIt() {
     var end = OneEnd.readyDevice(offer: Sheet.parameters(sessions: "010001"))
-    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == nil)
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == nil)
     #expect(end.says() == [])
     #expect(
       end.told() == [
@@ -73,7 +73,7 @@ import Testing
   @Test func nothingOpensWhenTheRequestDoesNotFitTheAccessorysPackets() {
     // 26 bytes hold 16 of payload, and EA00 has 17.
     var end = OneEnd.readyDevice(offer: Sheet.parameters(length: 26))
-    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == nil)
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == nil)
     #expect(end.peer.core.isOpen(1) == false)
   }
 
@@ -141,7 +141,7 @@ import Testing
     var wire = Wire()
     wire.start()
     for id in UInt16(1)...40 {
-      #expect(wire.device.openSession(protocolNamed: "com.example.echo") == .link(id))
+      #expect(wire.device.openSession(protocolNamed: "com.example.echo", now: wire.now) == .link(id))
       let bytes = [UInt8](repeating: UInt8(id), count: Int(id) * 10)
       #expect(wire.device.core.write(bytes.span.bytes, to: id) == bytes.count)
     }
@@ -151,5 +151,33 @@ import Testing
       wire.accessory.core.takeInbox(id, &inbox)
       #expect(inbox == [UInt8](repeating: UInt8(id), count: Int(id) * 10))
     }
+  }
+
+  // MARK: Settling
+
+  @Test func theFirstDataWaitsForTheSettlingTime() {
+    var end = opened { $0.settlingTime = 200 }
+    #expect(end.writes([1, 2, 3], to: 1) == 0)
+    #expect(end.passes(199) == [])
+    #expect(end.told() == [])
+    end.passes(1)
+    #expect(end.told() == [.sessionWritable(1)])
+    #expect(end.writes([1, 2, 3], to: 1) == 3)
+    #expect(end.says().count == 1)
+  }
+
+  @Test func theFirstDataWaitsNoLongerThanForTheAccessorysConfirmation() {
+    var end = opened { $0.settlingTime = 10_000 }
+    #expect(end.writes([1, 2, 3], to: 1) == 0)
+    end.hears(Sheet.packet(0x40, 4, 6, session: 1, Sheet.status(1, 0)))
+    #expect(Set(end.told().map { "\($0)" }) == ["sessionConfirmed(1)", "sessionWritable(1)"])
+    #expect(end.writes([1, 2, 3], to: 1) == 3)
+  }
+
+  @Test func aSessionThatIsClosedWhileItSettlesLeavesNoDeadline() {
+    var end = opened { $0.settlingTime = 10_000 }
+    end.hears(Sheet.packet(0x40, 4, 6, session: 1, Sheet.status(1, 1)))
+    end.passes(5_000)
+    #expect(end.peer.core.deadline == nil)
   }
 }

@@ -99,7 +99,7 @@ import Testing
 
   @Test func d6IsHowADeviceClosesASession() {
     var end = OneEnd.readyDevice()
-    #expect(end.peer.openSession(protocolNamed: "com.example.echo") == .link(1))
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == .link(1))
     end.says()
     end.peer.core.closeSession(1)
     let ours = end.says()

@@ -11,7 +11,7 @@ import Testing
     var wire = Wire(accessory: settings)
     wire.isRecording = false
     wire.start()
-    #expect(wire.device.openSession(protocolNamed: "com.example.echo") == .link(1))
+    #expect(wire.device.openSession(protocolNamed: "com.example.echo", now: wire.now) == .link(1))
     wire.settle()
     wire.losesEvery = 997
     // 52 bytes fill a packet of 64; each begins with its number.

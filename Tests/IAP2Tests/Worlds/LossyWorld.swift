@@ -79,8 +79,8 @@ struct LossyWorld: ~Copyable {
 
   /// Runs to the end and says what was wrong, if anything.
   mutating func run() -> String? {
-    device.start(now: now)
-    accessory.start(now: now)
+    device.core.start(now: now)
+    accessory.core.start(now: now)
     for _ in 0..<60_000 {
       converse()
       if let problem { return problem }
@@ -199,7 +199,7 @@ struct LossyWorld: ~Copyable {
   }
 
   private mutating func openSession() {
-    guard case .link(let id)? = device.openSession(protocolNamed: "com.example.echo") else { return }
+    guard case .link(let id)? = device.openSession(protocolNamed: "com.example.echo", now: now) else { return }
     let sleeps = !isFair && dice.chance(10)
     streams[id] = (Stream(key: Int(id) * 2, sleeps: sleeps), Stream(key: Int(id) * 2 + 1))
     writeDown(id, 1 + dice.below(3_000))

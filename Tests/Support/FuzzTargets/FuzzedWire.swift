@@ -22,7 +22,7 @@ public enum FuzzedWire {
       switch event {
       case .certificateReceived: peer.challenge([4, 5, 6], now: now)
       case .responseReceived: peer.concludeAuthentication(accepted: true, now: now)
-      case .ready: _ = peer.openSession(protocolNamed: "com.example.fuzz")
+      case .ready: _ = peer.openSession(protocolNamed: "com.example.fuzz", now: now)
       default: break
       }
     }
@@ -41,7 +41,7 @@ public enum FuzzedWire {
     var rest = program[...]
     var acknowledged: UInt8 = 0
     var sequence: UInt8 = 0
-    peer.start(now: now)
+    peer.core.start(now: now)
     settle(&peer, now, &acknowledged, answer)
     while let step = rest.popFirst() {
       let length = Int(rest.popFirst() ?? 0)
@@ -90,7 +90,8 @@ public enum FuzzedWire {
 
   /// Drains the peer, and learns the number that it waits to see acknowledged.
   private static func settle<Role: PeerRole>(
-    _ peer: inout Peer<Role>, _ now: Instant, _ acknowledged: inout UInt8, _ answer: (inout Peer<Role>, PeerEvent) -> Void
+    _ peer: inout Peer<Role>, _ now: Instant, _ acknowledged: inout UInt8,
+    _ answer: (inout Peer<Role>, PeerEvent) -> Void
   ) {
     var inbox: [UInt8] = []
     for _ in 0..<1_000 {

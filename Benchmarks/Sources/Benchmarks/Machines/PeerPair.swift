@@ -20,10 +20,10 @@ struct PeerPair: ~Copyable {
     var settings = DevicePeer.Settings()
     settings.link = LinkSettings(parameters: parameters)
     device = DevicePeer(settings: settings)
-    device.start(now: now)
-    accessory.start(now: now)
+    device.core.start(now: now)
+    accessory.core.start(now: now)
     settle()
-    guard case .link(let id) = device.openSession(protocolNamed: EchoAccessory.protocolName) else {
+    guard case .link(let id) = device.openSession(protocolNamed: EchoAccessory.protocolName, now: now) else {
       throw .failed("the accessory did not get ready")
     }
     session = id

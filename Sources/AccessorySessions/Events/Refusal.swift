@@ -1,0 +1,57 @@
+import IAP2
+
+/// Why an accessory cannot be used by a host, known the moment it happens: what ends a command with exit code 6.
+public enum Refusal: Equatable, Sendable {
+  /// The accessory is not authenticated (AA04); the reason.
+  case authentication(String)
+  /// The identification was refused (1D03), for these reasons.
+  case identification([IdentificationFinding])
+  /// The accessory's SYN cannot be used.
+  case synchronization(LinkParametersError)
+  /// The accessory sent frames of iAP1 and no iAP2 detection; one of them.
+  case legacyAccessory(frame: [UInt8])
+  /// The accessory did not answer in time.
+  case unanswered(DevicePeer.Step)
+
+  /// What happened, as a sentence without its full stop.
+  public var sentence: String {
+    switch self {
+    case .authentication(let reason): "authentication failed (AA04): \(reason)"
+    case .identification(let findings):
+      "the identification was refused (1D03): \(findings.map(\.description).joined(separator: "; "))"
+    case .synchronization(let error): error.description
+    case .legacyAccessory(let frame): "the accessory speaks iAP1 only: it sent \(Hex.spaced(frame.prefix(32)))"
+    case .unanswered(.authentication): "the accessory did not answer the request to authenticate (AA00 or AA02)"
+    case .unanswered(.identification): "the accessory did not answer the request to identify itself (1D00)"
+    }
+  }
+
+  /// What can be tried.
+  public var advice: String {
+    switch self {
+    case .authentication:
+      "--auth accept uses the accessory all the same, with a warning; --auth skip does not ask it to authenticate"
+    case .identification(let findings):
+      findings.contains { $0.check == .unreadableParameter && $0.parameter == 0 }
+        ? "correct the message in the firmware; --transcript FILE keeps its bytes"
+        : "--judge lenient makes these findings warnings"
+    case .synchronization: "correct the SYN in the firmware; --transcript FILE keeps its bytes"
+    case .legacyAccessory:
+      "easim speaks iAP2, whose accessories begin with \(Hex.spaced(PacketWriter.detection)); check which mode it is in"
+    case .unanswered(.authentication): "--auth skip goes on without authentication"
+    case .unanswered(.identification):
+      "check in the firmware that it handles 1D00 after the link is up; --transcript FILE shows what it sent"
+    }
+  }
+
+  /// The name in JSON.
+  public var name: String {
+    switch self {
+    case .authentication: "authentication"
+    case .identification: "identification"
+    case .synchronization: "syn"
+    case .legacyAccessory: "iap1"
+    case .unanswered: "unanswered"
+    }
+  }
+}

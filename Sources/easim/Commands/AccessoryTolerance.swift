@@ -1,0 +1,64 @@
+import AccessoryCore
+import AccessoryHost
+import AccessorySessions
+import IAP2
+
+/// How much a host command puts up with: `--auth`, `--judge` and `--settle`.
+struct AccessoryTolerance: Sendable {
+  /// What `--judge` says.
+  enum Judge: String, CaseIterable, Sendable {
+    /// What iPhones were seen to refuse is refused.
+    case strict
+    /// Only an identification that leaves nothing to work with is refused; the rest are warnings.
+    case lenient
+  }
+
+  var authentication = AuthenticationMode.verify
+  var judge = Judge.lenient
+  var settle = Duration.zero
+
+  /// Changes the settings of a device; `timeout` is the time limit of the whole command.
+  func apply(to settings: inout DeviceSettings, at address: Address, timeout: Duration?) {
+    settings.authentication = authentication
+    settings.peer.judge = judge == .lenient ? .lenient : .strict
+    settings.peer.settlingTime = Milliseconds(settle.inWholeMilliseconds)
+    settings.peer.link.interByteTimeout = address.interByteTimeout
+    // The command should end with what is not answered, and not with its own time limit a moment before.
+    if let timeout, timeout > .zero {
+      let limit = max(1, timeout.inWholeMilliseconds * 3 / 4)
+      settings.peer.answerTimeout = Milliseconds(min(settings.peer.answerTimeout.count, limit))
+    }
+  }
+}
+
+extension Address {
+  /// How long a packet may pause in the middle. Only serial lines lose bytes; the kernel may hold some back for 16 ms.
+  var interByteTimeout: Milliseconds? {
+    if case .serial = self { 500 } else { nil }
+  }
+}
+
+extension Duration {
+  /// Milliseconds, rounded up.
+  fileprivate var inWholeMilliseconds: Int64 {
+    let (seconds, attoseconds) = components
+    return seconds * 1_000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+  }
+}
+
+/// Remembers the first refusal among the events of a device, and prints it.
+final class RefusalWatch {
+  private(set) var refusal: Refusal?
+
+  /// Looks at an event.
+  func see(_ event: TimelineEvent) {
+    if case .refused(let refusal) = event.kind, self.refusal == nil { self.refusal = refusal }
+  }
+
+  /// Prints what happened and what to try.
+  func explain(_ console: Console) {
+    guard let refusal else { return }
+    console.err("easim: \(refusal.sentence)")
+    console.err("easim: try: \(refusal.advice)")
+  }
+}

@@ -1,0 +1,54 @@
+import IAP2
+import Testing
+
+/// Lines that lose bytes: a packet that is cut off for good, and what follows it.
+@Suite struct CutPacketTests {
+  private func device() -> OneEnd<DeviceRole> {
+    var settings = DevicePeer.Settings()
+    settings.link.interByteTimeout = 200
+    var end = OneEnd.device(settings)
+    _ = end.told()
+    return end
+  }
+
+  private static let certificate = Sheet.packet(
+    0x40, 1, 1, session: 1, Sheet.message(0xAA01, Sheet.parameter(0, "cece")))
+
+  @Test func aPacketThatIsCutOffDoesNotSwallowTheNext() {
+    var end = device()
+    end.hears(String(Self.certificate.prefix(24)))
+    end.passes(200)
+    end.hears(Self.certificate)
+    #expect(end.told().contains(.certificateReceived([0xCE, 0xCE])))
+  }
+
+  /// The packet behind the cut one had arrived already, and was taken for its rest.
+  @Test func whatFollowedTheCutIsReadAgain() {
+    var end = device()
+    let long = Sheet.packet(
+      0x40, 1, 1, session: 1, Sheet.message(0xAA01, Sheet.parameter(0, String(repeating: "00", count: 200))))
+    end.hears(String(long.prefix(40)))
+    end.hears(Self.certificate)
+    #expect(end.told() == [])
+    end.passes(200)
+    #expect(end.told().contains(.certificateReceived([0xCE, 0xCE])))
+  }
+
+  @Test func bytesThatComeOneAtATimeAreNotCutOff() {
+    var end = device()
+    for byte in Sheet.unhex(Self.certificate) {
+      end.hears(bytes: [byte])
+      end.passes(150)
+    }
+    #expect(end.told() == [.certificateReceived([0xCE, 0xCE])])
+  }
+
+  @Test func withoutTheSettingAPacketMayPauseForEver() {
+    var end = OneEnd.device()
+    _ = end.told()
+    end.hears(String(Self.certificate.prefix(24)))
+    end.passes(20_000)
+    end.hears(String(Self.certificate.dropFirst(24)))
+    #expect(end.told() == [.certificateReceived([0xCE, 0xCE])])
+  }
+}
