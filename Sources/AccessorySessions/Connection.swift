@@ -58,6 +58,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     if patience != .unlimited { beginWatch() }
     peer.core.start(now: now)
     drainAndFlush()
+    notePhase()
   }
 
   /// Lets the owner do something with the peer, and then does whatever follows from it.
@@ -156,6 +157,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   public func timerFired(_ timer: LoopTimer) {
     Role.handleTimeout(&peer, now: now)
     drainAndFlush()
+    notePhase()
   }
 
   // MARK: Silence

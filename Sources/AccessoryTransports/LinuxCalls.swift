@@ -27,6 +27,8 @@ import Glibc
 ) -> Int32
 @_extern(c) func clinux_open_pty(_ name: UnsafeMutablePointer<CChar>?, _ room: Int) -> Int32
 @_extern(c) func clinux_open_process(_ pid: Int32) -> Int32
+@_extern(c) func clinux_exchange(_ one: UnsafePointer<CChar>?, _ other: UnsafePointer<CChar>?) -> Int32
+@_extern(c) func clinux_rename_to_free(_ from: UnsafePointer<CChar>?, _ to: UnsafePointer<CChar>?) -> Int32
 @_extern(c) func clinux_environment() -> UnsafePointer<UnsafeMutablePointer<CChar>?>?
 @_extern(c) func clinux_write_to_pipe(_ pipe: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int
 @_extern(c) func clinux_pipe(_ ends: UnsafeMutablePointer<Int32>?) -> Int32

@@ -75,15 +75,18 @@ import Testing
     var rate = MessageRate()
     for _ in 0..<20 { _ = rate.note(now: at(0)) }
     _ = rate.handleTimeout(now: at(10_000))
-    #expect(!rate.note(now: at(19_999)))
+    let early = rate.note(now: at(19_999))
+    #expect(!early)
     _ = rate.handleTimeout(now: at(20_000))
-    #expect(rate.note(now: at(30_000)))
+    let late = rate.note(now: at(30_000))
+    #expect(late)
   }
 
   @Test func fewMessagesNeedNoDeadline() {
     var rate = MessageRate()
     for step in Int64(0)..<500 {
-      #expect(rate.note(now: at(step * 1_100)))
+      let isReported = rate.note(now: at(step * 1_100))
+      #expect(isReported)
       #expect(rate.deadline == nil)
     }
   }

@@ -70,7 +70,7 @@ import Testing
       #expect(matched == wrong)
     }
     matched = match(stretch, &buffer, UniqueStream(seed: 7, session: 4), from: range.lowerBound)
-    #expect(matched < 2)
+    #expect(matched < 16, "no block of one session is in another")
   }
 
   /// What sends may be told of something that makes it send more, while it shows a stretch.

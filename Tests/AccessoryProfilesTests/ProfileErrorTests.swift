@@ -65,7 +65,10 @@ import Testing
       "f:7:11: accessory.dockType: a template is written '{index}', '{index:04}' or '{index:04x}', and '{index:4}' is "
         + "none of these"
     ),
-    ("supportedLanguages: []", "f:7:21: accessory.supportedLanguages: expected a list of at least 1 element, found none"),
+    (
+      "supportedLanguages: []",
+      "f:7:21: accessory.supportedLanguages: expected a list of at least 1 element, found none"
+    ),
     ("supportedLanguages: 'en'", "f:7:21: accessory.supportedLanguages: expected a list, found text 'en'"),
     ("supportedLanguages: ['en', 1]", "f:7:28: accessory.supportedLanguages[1]: expected text, found number 1"),
     (

@@ -123,7 +123,9 @@ import Testing
   @Test func theCommandLineReadsBehaviorsTheSameWay() throws {
     #expect(try Behavior("source,rate=7") == .source(.init(rate: 7)))
     let error = #expect(throws: SourceProblems.self) { try Behavior("source,rat=7") }
-    #expect(error?.description == "behavior 'source,rat=7', column 8: unknown key 'rat' in behavior source, did you mean 'rate'?")
+    #expect(
+      error?.description
+        == "behavior 'source,rat=7', column 8: unknown key 'rat' in behavior source, did you mean 'rate'?")
   }
 }
 

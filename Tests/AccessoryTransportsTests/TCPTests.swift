@@ -34,8 +34,11 @@ import Testing
     let table = String(decoding: try #require(ProcessTable.bytes(of: "/proc/net/tcp")), as: UTF8.self)
     let number = String(port, radix: 16, uppercase: true)
     let name = "0100007F:" + String(repeating: "0", count: 4 - number.count) + number
-    let lines = table.split(separator: "\n").map { $0.split(separator: " ") }
-      .filter { $0.count > 5 && ($0[1] == name || $0[2] == name) && $0[3] == "01" }
+    let all: [[Substring]] = table.split(separator: "\n").map { $0.split(separator: " ") }
+    let lines = all.filter { (line: [Substring]) -> Bool in
+      guard line.count > 5, line[3] == "01" else { return false }
+      return line[1] == name || line[2] == name
+    }
     #expect(lines.count == 2)
     #expect(lines.allSatisfy { $0[5].hasPrefix("02:") })
     both.close()

@@ -53,13 +53,21 @@ import Testing
     let loop = VirtualLoop()
     let device: Device
     let accessory: SimulatedAccessory
-    let wire: SeverableChannel
+    let wire: Wire
     let port = HandPort()
     private let log = Log()
     var texts: [String] { log.texts }
 
     final class Log {
       var texts: [String] = []
+    }
+
+    /// Both ends of the line: cut off, neither hears of the other, not even that it closes.
+    struct Wire {
+      let ends: [SeverableChannel]
+      func sever() { for end in ends { end.sever() } }
+      /// The device goes away, and the accessory hears of it.
+      func close() { ends[1].close() }
     }
 
     final class HandPort: Port {
@@ -83,9 +91,10 @@ import Testing
         profile, at: port, authenticator: StubAuthenticator(seed: 1), on: loop, patience: patience
       ) { log.add($0) }
       let pair = LoopbackChannel.makePair(on: loop, latency: .milliseconds(10))
-      wire = SeverableChannel(around: pair.right, on: loop)
+      let ends = [SeverableChannel(around: pair.left, on: loop), SeverableChannel(around: pair.right, on: loop)]
+      wire = Wire(ends: ends)
       try accessory.plugIn()
-      let (left, right) = (Cable(main: pair.left), Cable(main: wire))
+      let (left, right) = (Cable(main: wire.ends[0]), Cable(main: wire.ends[1]))
       port.hear?(.cable(isDedicated ? left.dedicated : left, from: "the test"))
       device.plugIn(isDedicated ? right.dedicated : right, at: "the test", refusesSignatures: refuses)
     }

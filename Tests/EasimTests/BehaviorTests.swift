@@ -27,9 +27,9 @@ import Testing
   }
 
   @Test(arguments: [
-    ("eco", "behavior: unknown behavior 'eco', did you mean 'echo'?"),
-    ("source,rat=5", "unknown key 'rat' in behavior, did you mean 'rate'?"),
-    ("source,rate=0", "behavior.rate: expected a whole number from 1 to 1000000000, found number 0"),
+    ("eco", "unknown behavior 'eco', did you mean 'echo'?"),
+    ("source,rat=5", "column 8: unknown key 'rat' in behavior source, did you mean 'rate'?"),
+    ("source,rate=0", "column 8: rate: expected a whole number from 1 to 1000000000, found number 0"),
     ("script", "a script has rules: write it in a profile"), ("exec:", "the command is missing: write 'exec:COMMAND'"),
   ]) func whatIsNoBehaviorSaysWhatToTypeInstead(text: String, expected: String) throws {
     let run = try Program.run("run", "echo", "--on", "unix:\(place.file("a.sock"))", "--behavior", text)

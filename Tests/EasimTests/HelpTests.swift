@@ -92,6 +92,10 @@ import Testing
 
   @Test func everyExampleWorksAsPrintedWhileThoseOfRunAreRunning() throws {
     let place = TemporaryFolder()
+    _ = mkdir(place.file("Sources"), 0o700)
+    _ = mkdir(place.file("Sources/App"), 0o700)
+    place.write("import ExternalAccessory", to: "Client.swift")
+    place.write("import ExternalAccessory", to: "Sources/App/Client.swift")
     place.write([0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10], to: "capture.bin")
     let runs = try Self.examples("run").map { try Self.shell("exec \($0)", in: place) }
     for run in runs { try run.line("plugged in") }

@@ -102,7 +102,7 @@ import Testing
     }
     #expect(text.ending == .exit(0) && text.out.contains("Glasses \u{FFFD}gnp.exe\u{FFFD}\u{FFFD}\u{FFFD}"))
     let connect = try #require(try EventLines(json.out).events("connect").first)
-    #expect(connect["name"]?.text == name, "JSON says exactly what it is")
+    #expect(connect["accessory"]?["name"]?.text == name, "JSON says exactly what it is")
   }
 
   @Test func ctrlCEndsTheWaitForAFileThatIsRead() throws {

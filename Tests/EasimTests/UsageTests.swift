@@ -51,7 +51,10 @@ import Testing
     ("run lawk-view --fault los", "--fault los: unknown fault 'los', did you mean 'loss'?"),
     ("run lawk-view --fault loss,chanc=1%", "did you mean 'chance'?"),
     ("run --scenario flickr", "no scenario 'flickr', did you mean 'flicker'?"),
-    ("run --scenario flicker --count 2", "--count and --scenario cannot be combined: a scenario has its own accessories"),
+    (
+      "run --scenario flicker --count 2",
+      "--count and --scenario cannot be combined: a scenario has its own accessories"
+    ),
     ("run echo echo --scenario flicker", "has 1 accessory, but 2 profiles were given"),
     ("run --scenario transport-switch --on unix:/tmp/a", "put {index} where their number shall stand"),
     ("scenario run transport-switch --at unix:/tmp/a", "put {index} where their number shall stand"),

@@ -47,7 +47,12 @@ import Testing
     let bench = Bench()
     let folder = bench.folder.file("Linux")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    try FileManager.default.copyItem(atPath: BuiltProducts.program("EADemoClient"), toPath: "\(folder)/App")
+    // By another process: a file that this one writes is busy while another test's child holds its descriptor.
+    let copy = Process()
+    copy.executableURL = URL(fileURLWithPath: "/bin/cp")
+    copy.arguments = [BuiltProducts.program("EADemoClient"), "\(folder)/App"]
+    try copy.run()
+    copy.waitUntilExit()
     let plist = """
       <?xml version="1.0"?><plist version="1.0"><dict>
       <key>UISupportedExternalAccessoryProtocols</key><array><string>\(declared)</string></array>

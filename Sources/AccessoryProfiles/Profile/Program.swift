@@ -43,6 +43,7 @@ extension Behavior {
       if object.value("command")?.content == .text("") { object.error("command", "the command is empty") }
     }
 
+    /// Whether both say the same; where they were written does not count.
     public static func == (one: Program, other: Program) -> Bool {
       one.command == other.command && one.arguments == other.arguments && one.environment == other.environment
     }

@@ -74,7 +74,7 @@ struct TerminalLink {
       unlink(new)
     } catch {
       // Another's: it gets its place back.
-      clinux_exchange(new, path)
+      _ = clinux_exchange(new, path)
       aside.remove(from: terminal)
       throw error
     }

@@ -67,7 +67,8 @@ public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   /// What iPhones were seen to do, and a warning where it is not known.
   public var defaultSeverity: Severity {
     switch self {
-    case .textWithoutEnd, .packedLanguages, .blankOptionalText, .missingTransport, .wrongDirection, .sessionsWithoutMessages, .unknownNativeTransport,
+    case .textWithoutEnd, .packedLanguages, .blankOptionalText, .missingTransport, .wrongDirection,
+      .sessionsWithoutMessages, .unknownNativeTransport,
       .nativeTransportBesideUSB:
       .warning
     default: .error

@@ -99,7 +99,8 @@ extension LinkParameters {
   public init(decoding payload: RawSpan) throws(LinkParametersError) {
     try self.init(reading: payload)
     if let value = valuesOutOfRange(isOffer: false).first {
-      throw LinkParametersError(.outOfRange(value.field.rawValue, value: value.value, allowed: value.allowed), in: payload)
+      throw LinkParametersError(
+        .outOfRange(value.field.rawValue, value: value.value, allowed: value.allowed), in: payload)
     }
   }
 
@@ -177,7 +178,8 @@ extension LinkParameters {
     /// "maximum outstanding packets is 0, allowed are 1 to 127: using 1".
     public var description: String {
       let range =
-        allowed.count == 1 ? "allowed is \(allowed.lowerBound)" : "allowed are \(allowed.lowerBound) to \(allowed.upperBound)"
+        allowed.count == 1
+        ? "allowed is \(allowed.lowerBound)" : "allowed are \(allowed.lowerBound) to \(allowed.upperBound)"
       return "\(field.rawValue) is \(value), \(range): using \(nearest)"
     }
   }

@@ -1,8 +1,6 @@
 /// What both roles are built from: scanner, link, control stream, sessions, and the events for the owner.
-///
-/// The core moves bytes; it does not know what a message means. Whole control messages come out of
-/// ``advance(_:at:now:)`` one at a time and in order with everything else on the wire, so that data right behind the
-/// message that opens its session finds it open.
+/// The core moves bytes; it does not know what a message means. Whole control messages come out of ``advance(_:at:now:)`` one
+/// at a time and in order with everything else, so that data right behind the message that opens its session finds it open.
 public struct PeerCore: ~Copyable {
   var link: Link
   var sessions = SessionTable()
@@ -11,7 +9,7 @@ public struct PeerCore: ~Copyable {
   private var control = ControlStream()
   /// Since when the session is full that acknowledgements are held back for.
   private var holdingSince: Instant?
-  /// Since when there is room, made by sending, that waiting writers have not heard of: a timeout due at once tells them.
+  /// Since when there is room that waiting writers have not heard of: a timeout due at once tells them.
   private var roomSince: Instant?
   /// When the packet that is not whole counts as cut off, and how many of its bytes had arrived when that was set.
   private var pieceDeadline: Instant?

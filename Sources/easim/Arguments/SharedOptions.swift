@@ -85,19 +85,19 @@ extension Option {
   static var auth: Option {
     Option(
       "--auth", \.shared.tolerance.authentication, .choice,
-      "verify: refuse a wrong certificate or signature, accept: only warn, skip: do not ask for authentication")
+      "refuse a wrong certificate or signature, only warn, or do not ask")
   }
 
   static var judge: Option {
     Option(
       "--judge", \.shared.tolerance.judge, .choice,
-      "strict: refuse identifications that iPhones were seen to refuse, lenient: only warn where possible")
+      "refuse identifications that iPhones refuse, or only warn")
   }
 
   static var settle: Option {
     Option(
       "--settle", \.shared.tolerance.settle, .duration,
-      "wait TIME after opening a session before the first data, or until the accessory confirms it"
+      "wait TIME, or for the accessory's confirmation, before a session's first data"
     ).standard(nil)
   }
 

@@ -25,6 +25,9 @@ extension TimelineEvent {
       case .refused, .refusedByDevice: "authentication \(step)"
       case .succeeded, .accepted, .unanswered: nil
       }
+    // Its step was shown as it happened.
+    case .refused(.authentication): nil
+    case .refused(let refusal): "\(refusal.sentence); \(refusal.advice)"
     case .attach, .detach, .link, .identification, .connect, .disconnect, .sessionOpen, .sessionClose, .fault, .note,
       .result:
       nil

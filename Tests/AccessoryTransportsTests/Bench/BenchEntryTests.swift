@@ -62,7 +62,7 @@ import Testing
     touch(entry.cardPath)
     #expect(entry.isAlive)
     #expect(bench.sweep() == [])
-    #expect(temporary.names.count == 3)
+    #expect(temporary.names.count == 4, "socket, its lock, the claim's lock, card")
     #expect(bench.entries() == [entry])
     entry.remove()
     listener.close()

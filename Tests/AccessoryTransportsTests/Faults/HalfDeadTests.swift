@@ -15,7 +15,7 @@ import Testing
     #expect(rig.atLeft.text == "alive")
     #expect(rig.atLeft.end == nil && rig.atRight.end == nil)
     #expect(rig.count() == count(hits: 100, bytes: 10_000_000))
-    #expect(rig.reported == ["half-dead,direction=out,after=1s (out): everything is lost from now on"])
+    #expect(rig.reported == ["half-dead,after=1s (out): everything is lost from now on"])
   }
 
   @Test func itRecoversWhenItsTimeIsOver() throws {

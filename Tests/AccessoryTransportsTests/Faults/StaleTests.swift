@@ -12,7 +12,7 @@ import Testing
     let read = FaultRig.read(rig.atLeft.bytes)
     #expect(read.sequences == [5])
     #expect(read.skipped == 40)
-    #expect(rig.reported == ["stale,kind=tail,bytes=40 (in): 40 bytes of an earlier session come first"])
+    #expect(rig.reported == ["stale,bytes=40 (in): 40 bytes of an earlier session come first"])
     #expect(rig.count(.in) == count(hits: 1, bytes: 40))
   }
 

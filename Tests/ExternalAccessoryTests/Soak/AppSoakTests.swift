@@ -47,9 +47,10 @@ enum Soak {
     if total.written != total.read + total.lost { findings.append("the books do not balance") }
     // Most of it gets through, or this would not be about bytes.
     if total.read < total.lost { findings.append("more was lost than read") }
-    await SoakRound.until { (try? SoakRound.descriptors()) == descriptors }
-    let left = try SoakRound.descriptors()
-    if left != descriptors { findings.append("descriptors: \(descriptors) became \(left)") }
+    // A loop of the first worlds may have been on its way out when they were counted.
+    await SoakRound.until { ((try? SoakRound.descriptors(beside: descriptors)) ?? []).isEmpty }
+    let left = try SoakRound.descriptors(beside: descriptors)
+    if !left.isEmpty { findings.append("descriptors that are left: \(left)") }
     if heap - heapBefore > 1 << 20 { findings.append("the heap grew from \(heapBefore) to \(heap) bytes") }
     return findings + ["soak: \(done) plugs, \(total), heap \(heapBefore) before and \(heap) after"]
   }
@@ -89,6 +90,16 @@ final class SoakRound: @unchecked Sendable {
     try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
       try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
     }.filter { !$0.hasPrefix("/proc/") && $0 != "anon_inode:[timerfd]" }.sorted()
+  }
+
+  /// Those that are there beside others, each as often as it is there more often.
+  static func descriptors(beside others: [String]) throws -> [String] {
+    var rest = others
+    return try descriptors().filter { descriptor in
+      guard let place = rest.firstIndex(of: descriptor) else { return true }
+      rest.remove(at: place)
+      return false
+    }
   }
 
   func play() async throws -> [String] {

@@ -221,7 +221,7 @@ import Testing
     #expect(
       end.told() == [
         .malformed(
-          "AA01 AuthenticationCertificate needs 70010 bytes and the other end takes 65525 in a packet: not sent")
+          "AA01 AuthenticationCertificate needs 70010 bytes and a message has at most 65535: not sent")
       ])
   }
 

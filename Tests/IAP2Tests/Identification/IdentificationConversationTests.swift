@@ -197,19 +197,6 @@ import Testing
     #expect(end.says() == [Sheet.packet(0x40, 1, 0x40, session: 1, "404000061d05")])
   }
 
-  /// What does not fit the device's packets was not sent, and must not be told as sent.
-  @Test func anIdentificationThatDoesNotFitIsNotToldAsSent() {
-    var end = OneEnd.accessory(answer: Sheet.parameters(window: 127, length: 100))
-    #expect(end.hears(Sheet.packet(0x40, 0x41, 0, session: 1, "404000061d00")) == [])
-    let told = end.told()
-    #expect(told.count == 1)
-    guard case .malformed(let text)? = told.first else {
-      Issue.record("the reason is told")
-      return
-    }
-    #expect(text.hasPrefix("1D01 IdentificationInformation needs "))
-  }
-
   @Test func bothPeersGetThroughTwoRefusalsTogether() {
     var identification = Identification.example
     identification.serialNumber = ""

@@ -70,11 +70,11 @@ import Testing
       ])
   }
 
-  @Test func nothingOpensWhenTheRequestDoesNotFitTheAccessorysPackets() {
+  @Test func aRequestThatDoesNotFitTheAccessorysPacketsGoesInSeveral() {
     // 26 bytes hold 16 of payload, and EA00 has 17.
     var end = OneEnd.readyDevice(offer: Sheet.parameters(length: 26))
-    #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == nil)
-    #expect(end.peer.core.isOpen(1) == false)
+    #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == .link(1))
+    #expect(end.says().count == 2)
   }
 
   @Test func aConfirmationIsTold() {
