@@ -23,7 +23,13 @@ package enum UnixListener {
       fchmod(socket.number, 0o600)
       try bind(socket.number, to: name, path: path, address: address)
       let family = family(address: address, file: FileIdentity(path: path), lock: lock, options: options)
-      return try SocketListener(socket, address: address, on: loop, options: options, family: family, hear: hear)
+      do {
+        return try SocketListener(socket, address: address, on: loop, options: options, family: family, hear: hear)
+      } catch {
+        // Bound, and so ours; nothing listens on it.
+        unlink(path)
+        throw error
+      }
     } catch let error as SystemError {
       throw TransportError(listening: error, at: address)
     }

@@ -33,8 +33,13 @@ final class BlockingUSBCalls: @unchecked Sendable {
         if let calls { Unmanaged<BlockingUSBCalls>.fromOpaque(calls).takeRetainedValue().main() }
         return nil
       }, Unmanaged.passRetained(self).toOpaque())
-    precondition(code == 0, "the thread for USB cannot be started: \(String(cString: strerror(code)))")
-    pthread_detach(thread)
+    if code == 0 {
+      pthread_detach(thread)
+    } else {
+      // The system has no thread left: better that the calls hold up the loop than that they are never made.
+      Unmanaged.passUnretained(self).release()
+      main()
+    }
   }
 
   private func main() {
