@@ -75,6 +75,8 @@ import Testing
         watches.append(try loop.watch(pipes[index].reading, for: .readable, handler))
         pipes[index].fill("x")
       }
+      _ = loop.run(until: { told > 0 }, limit: hangLimit)
+      // A second handler would be told in the same turn, and a stale event in the next.
       _ = loop.run(until: { false }, limit: .milliseconds(5))
       precondition(told == 1, "\(told) handlers were told")
       // The new watch works.
