@@ -6,7 +6,7 @@ import IAP2
 ///
 /// A cable between two fixed ends (``Cable/isDedicated``) has no such limits: no other device waits for it.
 public struct Patience: Equatable, Sendable {
-  /// For its part in detection, and for leaving where detection has failed for good; nil for no limit.
+  /// How long it may take to answer detection, or to leave after detection has failed; nil for no limit.
   public var detection: Duration?
   /// For agreeing on a link, once detection was answered.
   public var link: Duration?

@@ -12,7 +12,7 @@ public struct StreamFinding: Equatable, Sendable {
     case reordered
     /// Other bytes came in the place of those that were sent.
     case corrupted
-    /// Bytes that nobody sent came between those that were.
+    /// Bytes that were never sent arrived between those that were.
     case inserted
     /// What came is no part of this session: of another one, of another run, or of something else altogether.
     case foreign

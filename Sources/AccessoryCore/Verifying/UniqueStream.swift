@@ -22,7 +22,7 @@ public struct UniqueStream: Hashable, Sendable {
   public static let blockSize = 16
   /// A block's number has so many bits: 281 terabytes of a session.
   static let blockBits = 44
-  /// Sessions are told apart up to this many; after that their numbers begin again.
+  /// How many sessions have data of their own; after that the numbers start again.
   public static let sessionLimit = 1 << (UInt64.bitWidth - blockBits)
 
   private static let lowStep: UInt64 = 0x9E37_79B9_7F4A_7C15

@@ -2,7 +2,7 @@ import AccessoryCore
 
 /// The flicker as its players need it: connect with no protocols, disconnect, moments later connect whole.
 ///
-/// That is what Apple's EADemo read-me describes. Nobody has published the true timings, so the defaults are ours. The
+/// That is what Apple's EADemo read-me describes. The true timings are not published, so the defaults are ours. The
 /// `wire` maker is the accessory, which attaches, identifies with no protocols, detaches and attaches again; the
 /// `device` maker is the device role, which publishes an accessory early and withdraws it.
 public struct Flicker: Equatable, Sendable {
