@@ -224,6 +224,8 @@ public struct DeviceSettings {
   public var alertsForMissingApps = true
   /// What accessories are judged with.
   public var authenticator: any DeviceAuthenticator
+  /// Whether every control message is an event, and one that the accessory did not declare a warning.
+  public var tellsMessages = false
   /// What becomes of the judgement.
   public var authentication = AuthenticationMode.verify
 

@@ -27,6 +27,7 @@ final class DeviceAttachment: ConnectionOwner {
   private var challenge: [UInt8] = []
   private lazy var peerWarnings = PeerWarnings(on: device.loop) { [unowned self] in tell($0) }
   private var hasWarned = false
+  private var declarations = DeclarationWatch()
 
   init(
     cable: Cable, place: String, announced: BenchCard?, refusesSignatures: Bool, device: Device,
@@ -37,9 +38,9 @@ final class DeviceAttachment: ConnectionOwner {
     self.announced = announced
     self.refusesSignatures = refusesSignatures
     self.ended = ended
-    connection = Connection(
-      peer: DevicePeer(settings: device.peerSettings, memory: device.memory), cable: cable,
-      patience: device.settings.patience, on: device.loop)
+    var peer = DevicePeer(settings: device.peerSettings, memory: device.memory)
+    peer.core.tellsMessages = device.settings.tellsMessages
+    connection = Connection(peer: peer, cable: cable, patience: device.settings.patience, on: device.loop)
     publication = PublicationMachine(policy: device.settings.policy, flicker: device.settings.flicker)
     timer = device.loop.makeTimer { [unowned self] in publicationDeadlineCame() }
   }
@@ -107,6 +108,7 @@ final class DeviceAttachment: ConnectionOwner {
       tell(.warning("the accessory never answered: \(step == .authentication ? "authentication" : "identification")"))
       tell(.refused(.unanswered(step)))
     case .legacyFrame(let frame): handleLegacy(frame)
+    case .passed(let passed): handlePassing(passed)
     default: if let warning = TimelineEvent.Kind(warningOf: event) { note(warning) }
     }
   }
@@ -171,6 +173,13 @@ final class DeviceAttachment: ConnectionOwner {
     if let warning = TimelineEvent.Kind(warningOf: .legacyFrame(frame)) { note(warning) }
     legacyFrames += 1
     if legacyFrames == 2, !linkWasUp { tell(.refused(.legacyAccessory(frame: frame))) }
+  }
+
+  private func handlePassing(_ passed: PassedMessage) {
+    tell(.message(passed))
+    guard passed.direction == .received else { return }
+    let declared = connection.inspect { $0.identification?.messagesSent }
+    if let text = declarations.warning(about: passed.message.id, sentByAccessory: declared) { note(.warning(text)) }
   }
 
   // MARK: Identification and publication

@@ -32,11 +32,12 @@ final class AccessoryAttachment: ConnectionOwner {
   private var ignoredChannels: [any Channel] = []
   private lazy var peerWarnings = PeerWarnings(on: connection.loop) { [unowned self] in tell($0) }
   private var hasWarned = false
+  private var declarations = DeclarationWatch()
 
   /// An attachment of `accessory`, which outlives it.
   init(
     of accessory: SimulatedAccessory, prepared: PreparedProfile, cable: Cable, link: LinkSettings, patience: Patience,
-    isWhole: Bool, answersAuthentication: Bool, on loop: any EventLoop
+    isWhole: Bool, answersAuthentication: Bool, tellsMessages: Bool, on loop: any EventLoop
   ) {
     self.accessory = accessory
     self.prepared = prepared
@@ -47,6 +48,7 @@ final class AccessoryAttachment: ConnectionOwner {
       identification: prepared.identification(isWhole: isWhole, hasNativeChannels: cable.hasNativeChannels),
       settings: link)
     peer.identifiesAtOnce = prepared.oddIdentification == nil
+    peer.core.tellsMessages = tellsMessages
     connection = Connection(peer: peer, cable: cable, patience: patience, on: loop)
   }
 
@@ -114,6 +116,7 @@ final class AccessoryAttachment: ConnectionOwner {
       let list = refused.keys.sorted().map(String.init).joined(separator: ", ")
       tell(.warning("the device refused the identification: parameters \(list)"))
     case .sessionRequested(let id, let protocolID): openSession(id, protocolID)
+    case .passed(let passed): handlePassing(passed)
     default: if let warning = TimelineEvent.Kind(warningOf: event) { note(warning) }
     }
   }
@@ -161,6 +164,13 @@ final class AccessoryAttachment: ConnectionOwner {
 
   private func noteProgress() {
     if isIdentified, isAuthenticated || !answersAuthentication { hear(.deviceIsDone) }
+  }
+
+  private func handlePassing(_ passed: PassedMessage) {
+    tell(.message(passed))
+    guard passed.direction == .received else { return }
+    let declared = connection.inspect { $0.identification.messagesReceived }
+    if let text = declarations.warning(about: passed.message.id, sentByDevice: declared) { note(.warning(text)) }
   }
 
   // MARK: Authentication and identification

@@ -19,6 +19,7 @@ public final class SimulatedAccessory {
   private let port: any Port
   private let adjustLink: (inout LinkSettings) -> Void
   private let patience: Patience
+  private let tellsMessages: Bool
   private let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
   /// What becomes of its sessions, counted over all attachments.
@@ -36,9 +37,11 @@ public final class SimulatedAccessory {
 
   /// Creates an accessory that is not plugged in. `report` receives everything that happens to it, on the loop; `link` may
   /// change link settings that the profile does not set. A device that is silent for longer than `patience` is sent away.
+  /// With `tellsMessages` every control message is an event, and one that the accessory did not declare a warning.
   public init(
     _ profile: Profile, at port: any Port, authenticator: any AccessoryAuthenticator, on loop: any EventLoop,
-    patience: Patience = Patience(), link: @escaping (inout LinkSettings) -> Void = { _ in },
+    patience: Patience = Patience(), tellsMessages: Bool = false,
+    link: @escaping (inout LinkSettings) -> Void = { _ in },
     behavior: ((Behavior) -> any AccessoryBehavior)? = nil,
     report: @escaping (TimelineEvent) -> Void
   ) {
@@ -50,6 +53,7 @@ public final class SimulatedAccessory {
     self.report = report
     adjustLink = link
     self.patience = patience
+    self.tellsMessages = tellsMessages
     sessionQuirk = SessionQuirk(profile.quirks.session)
     flicker = WireFlickerMachine(flicker: profile.quirks.flicker)
     random = loop.random.derived("accessory")
@@ -154,7 +158,8 @@ public final class SimulatedAccessory {
     adjustLink(&link)
     let next = AccessoryAttachment(
       of: self, prepared: prepared, cable: cable, link: link, patience: patience, isWhole: !flicker.isEmpty,
-      answersAuthentication: !flicker.isEmpty || flicker.flicker?.answersAuthentication ?? true, on: loop)
+      answersAuthentication: !flicker.isEmpty || flicker.flicker?.answersAuthentication ?? true,
+      tellsMessages: tellsMessages, on: loop)
     attachment = next
     next.start()
   }

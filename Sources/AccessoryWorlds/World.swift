@@ -62,6 +62,8 @@ public final class World {
     public var deviceFlicker: Flicker?
     /// The seed of coprocessors and their certificates.
     public var seed: UInt64 = 1
+    /// Whether every control message is an event, and one that the accessory did not declare a warning.
+    public var tellsMessages = false
     /// Whether the transcript is kept; it costs time and memory.
     public var keepsTranscript = false
     /// Called with every event as it happens; events are also kept.
@@ -123,6 +125,7 @@ public final class World {
     device.peer = settings.peer
     device.authentication = settings.authenticationMode
     device.flicker = settings.deviceFlicker
+    device.tellsMessages = settings.tellsMessages
     self.device = Device(settings: device, on: loop) { event in log.add(event) }
   }
 
@@ -136,7 +139,7 @@ public final class World {
     let port = makePort(number)
     let accessory = SimulatedAccessory(
       profile, at: port, authenticator: authenticator(for: profile, settings.seed &+ UInt64(number)), on: loop,
-      link: link, behavior: behavior, report: { [log] event in log.add(event) })
+      tellsMessages: settings.tellsMessages, link: link, behavior: behavior, report: { [log] event in log.add(event) })
     accessories.append((accessory, port))
     return accessory
   }

@@ -23,6 +23,17 @@ import Testing
     #expect(run.err.contains("1 session was served, 20000 bytes in all"))
   }
 
+  @Test func controlMessagesAreLinesUnlessTheyAreNotWanted() throws {
+    let accessory = try Accessory(on: .unix, in: place, "--quiet-messages")
+    let shown = try Program.run("send", accessory.address, "--text", "hello", "--expect", "echo")
+    #expect(shown.out.contains("device     → 1D00 StartIdentification\n"), "\(shown.out)")
+    #expect(shown.out.contains("device     ← EA03 StatusExternalAccessoryProtocolSession session=1 status=0\n"))
+    let quiet = try Program.run("send", accessory.address, "--text", "hello", "--json", "--quiet-messages")
+    #expect(quiet.ending == .exit(0))
+    #expect(try EventLines(quiet.out).events("message").isEmpty)
+    #expect(!(try accessory.interrupt().out.contains("1D00")))
+  }
+
   /// No cable between two processes has native channels, except on USB.
   @Test(arguments: Accessory.Medium.allCases)
   func aProtocolOfNativeTransportGoesOverTheLinkWithAWarning(medium: Accessory.Medium) throws {

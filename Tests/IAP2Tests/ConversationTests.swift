@@ -21,8 +21,8 @@ import Testing
         "A DATA seq=3 ack=4 session=1 1D01 IdentificationInformation name=\"Example\" model=\"E1\" "
           + "manufacturer=\"Nobody\" serial-number=\"0001\" firmware-version=\"1\" hardware-version=\"1\" "
           + "messages-sent=[EA03] messages-received=[EA00 EA01] power-capability=0 maximum-current-mA=0 "
-          + "protocol={0=01 1=\"com.example.echo\" 2=01} current-language=\"en\" supported-language=\"en\" "
-          + "USB-host-transport={0=0000 1=\"USB\" 2=yes}",
+          + "protocol={id=1 name=\"com.example.echo\" match-action=1} current-language=\"en\" supported-language=\"en\" "
+          + "USB-host-transport={component=0 name=\"USB\" iAP2=yes}",
         "D DATA seq=5 ack=3 session=1 1D02 IdentificationAccepted",
       ])
     #expect(wire.deviceEvents.last == .ready)

@@ -31,6 +31,7 @@ extension TimelineEvent {
     case .link(let isUp, let text):
       object.add("up", isUp)
       object.add("text", text)
+    case .message(let passed): object.add(passed)
     case .identification(let text), .alert(let text), .fault(let text), .warning(let text), .note(let text):
       object.add("text", text)
     case .authentication(let step): object.add("text", step.description)

@@ -55,6 +55,8 @@ public struct TimelineEvent: Equatable, Sendable {
     case detach(String)
     /// The link came up or went down.
     case link(isUp: Bool, String)
+    /// A control message.
+    indirect case message(PassedMessage)
     /// A step of identification.
     case identification(String)
     /// A step of authentication.
@@ -149,6 +151,7 @@ extension TimelineEvent.Kind {
     case .attach: "attach"
     case .detach: "detach"
     case .link: "link"
+    case .message: "message"
     case .identification: "identification"
     case .authentication: "authentication"
     case .connect: "connect"

@@ -1,12 +1,25 @@
 // Every control message that at least two public sources know, as data: number, name, sender, how many
-// top-level parameters are known, and those that have a name.
+// top-level parameters are known, and those that have a name. Numbers without a name were seen in use, and no more is
+// known of them.
 
 extension MessageCatalog {
   static let entries: [Entry] = [
     Entry(0x00B0, "StartOOBBTPairing", .device, 0),
-    Entry(0x00B1, "OOBBTPairingAccessoryInformation", .accessory, 2),
-    Entry(0x00B2, "OOBBTPairingLinkKeyInformation", .device, 2),
-    Entry(0x00B3, "OOBBTPairingCompletionInformation", .accessory, 1),
+    Entry(
+      0x00B1, "OOBBTPairingAccessoryInformation", .accessory, 2,
+      """
+      0 u16 transport component; 1 blob MAC
+      """),
+    Entry(
+      0x00B2, "OOBBTPairingLinkKeyInformation", .device, 2,
+      """
+      0 blob link key; 1 blob device MAC
+      """),
+    Entry(
+      0x00B3, "OOBBTPairingCompletionInformation", .accessory, 1,
+      """
+      0 u8 result
+      """),
     Entry(0x00B4, "StopOOBBTPairing", .device, 0),
     Entry(0x1D00, "StartIdentification", .device, 0),
     Entry(
@@ -14,10 +27,16 @@ extension MessageCatalog {
       """
       0 utf8 name; 1 utf8 model; 2 utf8 manufacturer; 3 utf8 serial number; 4 utf8 firmware version; \
       5 utf8 hardware version; 6 list messages sent; 7 list messages received; 8 u8 power capability; \
-      9 u16 maximum current mA; 10 group protocol; 11 utf8 team id; 12 utf8 current language; \
-      13 utf8 supported language; 14 group serial transport; 15 group USB device transport; \
-      16 group USB host transport; 17 group Bluetooth transport; 18 group HID; 20 group vehicle information; \
-      21 group vehicle status; 22 group location; 23 group USB host HID; 24 group wireless CarPlay transport; \
+      9 u16 maximum current mA; \
+      10 group protocol {0 u8 id; 1 utf8 name; 2 u8 match action; 3 u16 native transport; 4 none CarPlay}; \
+      11 utf8 team id; 12 utf8 current language; 13 utf8 supported language; \
+      14 group serial transport {0 u16 component; 1 utf8 name; 2 none iAP2}; \
+      15 group USB device transport {0 u16 component; 1 utf8 name; 2 none iAP2; 3 u8 audio rate}; \
+      16 group USB host transport {0 u16 component; 1 utf8 name; 2 none iAP2; 3 u8 CarPlay interface; 4 none CarPlay}; \
+      17 group Bluetooth transport {0 u16 component; 1 utf8 name; 2 none iAP2; 3 blob MAC}; \
+      18 group HID {0 u16 component; 1 utf8 name; 2 u8 function}; 20 group vehicle information; \
+      21 group vehicle status; 22 group location {0 u16 component; 1 utf8 name}; 23 group USB host HID; \
+      24 group wireless CarPlay transport {0 u16 component; 1 utf8 name; 2 none iAP2; 4 none CarPlay}; \
       26 group Bluetooth LE transport; 29 group Bluetooth HID; 30 group route guidance display; \
       33 group road object detection; 34 utf8 product plan UID
       """),
@@ -84,14 +103,16 @@ extension MessageCatalog {
     Entry(
       0x4300, "CarPlayAvailability", .device, 3,
       """
-      0 group wired; 1 group wireless
+      0 group wired {0 u8 available; 1 utf8 USB id}; 1 group wireless {0 u8 available; 1 utf8 Bluetooth id}
       """),
     Entry(0x4301, "CarPlayStartSession", .accessory, 9),
+    Entry(0x4302, "", nil, 0),
+    Entry(0x4303, "", nil, 0),
     Entry(0x4C00, "StartMediaLibraryInformation", .accessory, 0),
     Entry(
       0x4C01, "MediaLibraryInformation", .device, 1,
       """
-      0 group library
+      0 group library {0 utf8 name; 1 utf8 uid; 2 u8 type}
       """),
     Entry(0x4C02, "StopMediaLibraryInformation", .accessory, 0),
     Entry(
@@ -117,10 +138,18 @@ extension MessageCatalog {
     Entry(
       0x4E01, "BluetoothComponentInformation", .accessory, 1,
       """
-      0 group component status
+      0 group component status {0 u16 component; 1 u8 on}
       """),
-    Entry(0x4E03, "StartBluetoothConnectionUpdates", .accessory, 1),
-    Entry(0x4E04, "BluetoothConnectionUpdate", .device, 2),
+    Entry(
+      0x4E03, "StartBluetoothConnectionUpdates", .accessory, 1,
+      """
+      0 u16 component
+      """),
+    Entry(
+      0x4E04, "BluetoothConnectionUpdate", .device, 2,
+      """
+      0 u16 component
+      """),
     Entry(0x4E05, "StopBluetoothConnectionUpdates", .accessory, 0),
     Entry(
       0x4E09, "DeviceInformationUpdate", .device, 1,
@@ -155,12 +184,22 @@ extension MessageCatalog {
     Entry(
       0x5000, "StartNowPlayingUpdates", .accessory, 3,
       """
-      0 group media item fields; 1 group playback fields
+      0 group media item fields {0 none id; 1 none title; 4 none duration ms; 6 none album; 7 none track; \
+      8 none tracks; 9 none disc; 10 none discs; 12 none artist; 14 none album artist; 16 none genre; \
+      18 none composer; 26 none artwork transfer; 27 none chapters}; \
+      1 group playback fields {0 none status; 1 none elapsed ms; 2 none queue index; 3 none queue count; \
+      4 none chapter; 5 none shuffle; 6 none repeat; 7 none app; 8 none library uid; 12 none speed; \
+      16 none bundle id}
       """),
     Entry(
       0x5001, "NowPlayingUpdate", .device, 2,
       """
-      0 group media item; 1 group playback
+      0 group media item {0 number id; 1 utf8 title; 4 number duration ms; 6 utf8 album; 7 u16 track; \
+      8 u16 tracks; 9 u16 disc; 10 u16 discs; 12 utf8 artist; 14 utf8 album artist; 16 utf8 genre; \
+      18 utf8 composer; 26 u8 artwork transfer; 27 u16 chapters}; \
+      1 group playback {0 u8 status; 1 number elapsed ms; 2 number queue index; 3 number queue count; \
+      4 number chapter; 5 u8 shuffle; 6 u8 repeat; 7 utf8 app; 8 utf8 library uid; 12 u16 speed; \
+      16 utf8 bundle id}
       """),
     Entry(0x5002, "StopNowPlayingUpdates", .accessory, 0),
     Entry(
@@ -210,7 +249,13 @@ extension MessageCatalog {
       """
       0 u16 component
       """),
-    Entry(0xA100, "StartVehicleStatusUpdates", .device, 16),
+    Entry(0x6806, "", nil, 0),
+    Entry(0x6807, "", nil, 0),
+    Entry(
+      0xA100, "StartVehicleStatusUpdates", .device, 16,
+      """
+      3 none range; 4 none temperature; 6 none range warning
+      """),
     Entry(
       0xA101, "VehicleStatusUpdate", .accessory, 25,
       """
@@ -235,7 +280,17 @@ extension MessageCatalog {
       """),
     Entry(0xAA04, "AuthenticationFailed", .device, 0),
     Entry(0xAA05, "AuthenticationSucceeded", .device, 0),
-    Entry(0xAE00, "StartPowerUpdates", .accessory, 12),
+    Entry(0xAA06, "AccessoryAuthenticationSerialNumber", .accessory, 0),
+    Entry(0xAD00, "", nil, 0),
+    Entry(0xAD01, "", nil, 0),
+    Entry(0xAD02, "", nil, 0),
+    Entry(0xAD03, "", nil, 0),
+    Entry(
+      0xAE00, "StartPowerUpdates", .accessory, 12,
+      """
+      0 none maximum current drawn; 1 none will charge; 2 none accessory power mode; \
+      4 none external charger; 5 none charging; 6 none battery percent
+      """),
     Entry(
       0xAE01, "PowerUpdate", .device, 13,
       """
@@ -248,6 +303,7 @@ extension MessageCatalog {
       """
       0 u16 available mA; 1 u8 should charge
       """),
+    Entry(0xAE05, "", nil, 0),
     Entry(0xDA00, "StartUSBDeviceModeAudio", .accessory, 0),
     Entry(
       0xDA01, "USBDeviceModeAudioInformation", .device, 3,
@@ -276,7 +332,11 @@ extension MessageCatalog {
       0 u16 session; 1 u8 status
       """),
     Entry(0xFFF0, "GPRMCDataStatusValuesNotification", .device, 3),
-    Entry(0xFFFA, "StartLocationInformation", .device, 15),
+    Entry(
+      0xFFFA, "StartLocationInformation", .device, 15,
+      """
+      1 none GGA; 2 none RMC; 3 none GSV; 4 none vehicle speed; 5 none gyro; 6 none accelerometer; 7 none heading
+      """),
     Entry(
       0xFFFB, "LocationInformation", .accessory, 1,
       """

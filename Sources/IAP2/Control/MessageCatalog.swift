@@ -6,15 +6,15 @@ public enum MessageCatalog {
   public struct Entry: Sendable {
     /// The message's number.
     public let id: MessageID
-    /// Its name.
+    /// Its name; empty where a message was seen and no source names it.
     public let name: String
-    /// Which role sends it.
-    public let sender: Link.Role
+    /// Which role sends it, as far as that is known.
+    public let sender: Link.Role?
     /// How many top-level parameters are known to exist.
     public let parameterCount: Int
     let parameterText: String
 
-    init(_ id: UInt16, _ name: String, _ sender: Link.Role, _ parameterCount: Int, _ parameters: String = "") {
+    init(_ id: UInt16, _ name: String, _ sender: Link.Role?, _ parameterCount: Int, _ parameters: String = "") {
       self.id = MessageID(rawValue: id)
       self.name = name
       self.sender = sender
@@ -53,6 +53,8 @@ public enum MessageCatalog {
     public let kind: ValueKind
     /// Its name; may be empty.
     public let name: String
+    /// The parameters of a group, as far as they are known.
+    public let group: [ParameterEntry]
   }
 
   /// What is known of a message, if anything.
@@ -62,7 +64,7 @@ public enum MessageCatalog {
 
   /// The message with this name, as in the catalogue.
   public static func named(_ name: String) -> Entry? {
-    entries.first { $0.name == name }
+    name.isEmpty ? nil : entries.first { $0.name == name }
   }
 
   /// All entries, by number.
@@ -75,11 +77,34 @@ public enum MessageCatalog {
 extension MessageCatalog.Entry {
   /// The parameters that have a name.
   public var parameters: [MessageCatalog.ParameterEntry] {
-    parameterText.split(separator: ";").compactMap { text in
-      let words = text.split(separator: " ", maxSplits: 2)
-      guard words.count >= 2, let id = UInt16(words[0]), let kind = MessageCatalog.ValueKind(rawValue: String(words[1]))
-      else { return nil }
-      return .init(id: id, kind: kind, name: words.count > 2 ? String(words[2]) : "")
+    var text = parameterText[...]
+    return MessageCatalog.ParameterEntry.read(&text)
+  }
+}
+
+extension MessageCatalog.ParameterEntry {
+  /// Reads "0 u16 component; 1 group range {0 u16 from; 1 u16 to}; 2 none", up to the end or the brace that closes a group.
+  fileprivate static func read(_ text: inout Substring) -> [Self] {
+    var entries: [Self] = []
+    while let end = text.firstIndex(where: { ";{}".contains($0) }) ?? (text.isEmpty ? nil : text.endIndex) {
+      let words = text[..<end].split(separator: " ", maxSplits: 2)
+      let mark = end < text.endIndex ? text[end] : ";"
+      text = end < text.endIndex ? text[text.index(after: end)...] : ""
+      let group = mark == "{" ? read(&text) : []
+      if words.count >= 2, let id = UInt16(words[0]), let kind = MessageCatalog.ValueKind(rawValue: String(words[1])) {
+        let name = words.count > 2 ? words[2].trimmingSuffix(of: " ") : ""
+        entries.append(Self(id: id, kind: kind, name: name, group: group))
+      }
+      if mark == "}" { break }
     }
+    return entries
+  }
+}
+
+extension Substring {
+  fileprivate func trimmingSuffix(of character: Character) -> String {
+    var text = self
+    while text.last == character { text.removeLast() }
+    return String(text)
   }
 }

@@ -66,6 +66,7 @@ extension MessageID: CustomStringConvertible {
   /// "EA00 StartExternalAccessoryProtocolSession", or the number alone.
   public var description: String {
     let number = Hex.number(rawValue)
-    return MessageCatalog.entry(self).map { "\(number) \($0.name)" } ?? number
+    guard let name = MessageCatalog.entry(self)?.name, !name.isEmpty else { return number }
+    return "\(number) \(name)"
   }
 }

@@ -174,7 +174,7 @@ public struct IdentificationJudge: Hashable, Sendable {
     for (parameter, list, sender) in [(UInt16(6), sent, Link.Role.accessory), (7, received, .device)] {
       find(.reservedMessage, parameter, list.filter(isReserved), "these go without saying and must not be listed")
       let wrong = list.filter { id in
-        !isReserved(id) && MessageCatalog.entry(id).map { $0.sender != sender } ?? false
+        !isReserved(id) && MessageCatalog.entry(id)?.sender.map { $0 != sender } ?? false
       }
       find(.wrongDirection, parameter, wrong, "these are sent by the other side")
     }

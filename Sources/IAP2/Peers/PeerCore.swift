@@ -6,7 +6,9 @@ public struct PeerCore: ~Copyable {
   var sessions = SessionTable()
   @usableFromInline var events = EventQueue()
   @usableFromInline var scanner: PacketScanner
-  private var control = ControlStream()
+  /// Whether the owner hears of every control message, see ``PeerEvent/passed(_:)``.
+  public var tellsMessages = false
+  var control = ControlStream()
   /// Since when the session is full that acknowledgements are held back for.
   private var holdingSince: Instant?
   /// Since when there is room that waiting writers have not heard of: a timeout due at once tells them.
@@ -17,7 +19,7 @@ public struct PeerCore: ~Copyable {
   /// When the accessory must have answered what the device's role asked it; nil when nothing is waited for.
   var answerDeadline: Instant?
   /// The numbers of the sessions of a link that is up.
-  private var controlSession: UInt8?
+  var controlSession: UInt8?
   private var externalAccessorySession: UInt8?
   private var fileSession: UInt8?
 
@@ -140,20 +142,6 @@ public struct PeerCore: ~Copyable {
   private static func sample(_ packet: RawSpan) -> [UInt8] {
     let end = min(packet.byteCount - 1, PacketHeader.size + 32)
     return packet.withUnsafeBytes { [UInt8]($0[PacketHeader.size..<max(PacketHeader.size, end)]) }
-  }
-
-  private mutating func nextMessage() -> ControlMessage? {
-    while let item = control.next() {
-      switch item {
-      case .message(let message): return message
-      case .garbage(let bytes):
-        events.append(
-          .malformed(
-            "the control session carries \(bytes.count) bytes that are not the beginning of a message: \(Hex.spaced(bytes.prefix(32)))"
-          ))
-      }
-    }
-    return nil
   }
 
   private mutating func handle(_ header: PacketHeader, packet: RawSpan, now: Instant) {
@@ -395,22 +383,6 @@ public struct PeerCore: ~Copyable {
       sessions.setWantsRoom(false, at: index)
       events.append(.sessionWritable(id))
     }
-  }
-
-  // MARK: Control messages
-
-  /// Sends a control message, over several packets where the other end takes only short ones. One that is longer than
-  /// the length field of messages can say is reported and not sent. Whether it went.
-  @discardableResult
-  public mutating func send(_ message: ControlMessage) -> Bool {
-    guard let session = controlSession else { return false }
-    let count = message.body.count + ControlMessage.headerSize
-    guard count <= Int(UInt16.max) else {
-      events.append(.malformed("\(message.id) needs \(count) bytes and a message has at most 65535: not sent"))
-      return false
-    }
-    link.send(message, session: session)
-    return true
   }
 
   // MARK: Time

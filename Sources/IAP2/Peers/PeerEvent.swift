@@ -19,6 +19,8 @@ public enum PeerEvent: Equatable, Sendable {
   case legacyFrame([UInt8])
   /// The accessory sent RST or SLP, which only a device sends. The link goes on.
   case strayEnd(LinkEnd)
+  /// A control message, before what it leads to; reported only where ``PeerCore/tellsMessages`` asks for it.
+  indirect case passed(PassedMessage)
   /// A control message that no machine here handles.
   case message(ControlMessage)
   /// A packet of a file transfer: acknowledged, not interpreted.

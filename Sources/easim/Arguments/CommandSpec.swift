@@ -29,6 +29,7 @@ struct CommandSpec: Sendable {
     self.run = { words, console in
       guard let options = try CommandLineReader<Options>.read(words) else { return nil }
       console.isJSON = options.shared.isJSON
+      console.showsMessages = !options.shared.hidesMessages
       return try run(options, console)
     }
   }

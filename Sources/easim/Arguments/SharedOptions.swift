@@ -6,6 +6,8 @@ import AccessoryTransports
 struct SharedOptions: Sendable {
   /// `--json`.
   var isJSON = false
+  /// `--quiet-messages`.
+  var hidesMessages = false
   /// `--timeout`.
   var timeout = Duration.seconds(10)
   /// `--transcript`: a path, or `-` for stderr.
@@ -32,6 +34,10 @@ struct SharedOptions: Sendable {
 
 extension Option {
   static var json: Option { Option("--json", \.shared.isJSON, "print one JSON object per line on stdout") }
+
+  static var quietMessages: Option {
+    Option("--quiet-messages", \.shared.hidesMessages, "leave out the lines of control messages")
+  }
 
   static var timeout: Option {
     Option("--timeout", \.shared.timeout, .duration, "time limit for the whole command")

@@ -49,7 +49,7 @@ struct BurstOptions: ReportingOptions {
     Option("--all", \.usesAll, "use every accessory on the bench that fits"),
     .report, .baseline, .tolerance,
     .fault, .seed, .protocolName, .auth, .judge, .settle, .infoPlist, .allProtocols, .allowRemote, .anyUser, .timeout,
-    .json, .transcript,
+    .json, .quietMessages, .transcript,
   ]
   static let rules: [OptionRule] = [
     .exclusive(["--size", "--payload"]), .exclusive(["--pattern", "--payload"]),

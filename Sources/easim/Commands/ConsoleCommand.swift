@@ -28,7 +28,8 @@ private struct ConsoleOptions: CommandOptions {
 
   static let operands: [Operand<Self>] = [.address(\.address)]
   static let options: [Option<Self>] = [
-    .auth, .judge, .settle, .infoPlist, .allProtocols, .allowRemote, .anyUser, .fault, .timeout, .json, .transcript,
+    .auth, .judge, .settle, .infoPlist, .allProtocols, .allowRemote, .anyUser, .fault, .timeout, .json, .quietMessages,
+    .transcript,
   ]
 }
 
@@ -40,6 +41,7 @@ private func runConsole(_ options: ConsoleOptions, _ console: Console) throws ->
     Terminal.isThere && !console.isJSON ? EADemoScreenFront(console) : EADemoPipeFront(console)
   let cables = CableOptions(options.shared, on: stage.loop) { front.tell($0) }
   var deviceSettings = DeviceSettings(authenticator: AccessoryVerifier())
+  deviceSettings.tellsMessages = true
   deviceSettings.peer.link.lineRate = cables.faults.lineRate
   options.shared.tolerance.apply(to: &deviceSettings, at: address, timeout: nil)
   let device = Device(settings: deviceSettings, on: stage.loop) { front.tell($0) }

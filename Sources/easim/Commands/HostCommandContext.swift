@@ -54,6 +54,7 @@ final class HostCommandContext {
     var settings = DeviceSettings(authenticator: AccessoryVerifier())
     settings.peer.link.lineRate = options.faults.lineRate
     settings.policy = policy
+    settings.tellsMessages = true
     shared.tolerance.apply(to: &settings, at: address, timeout: shared.timeout)
     let device = Device(settings: settings, on: stage.loop) { [refusals] event in
       refusals.see(event)

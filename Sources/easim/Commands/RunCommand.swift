@@ -69,7 +69,7 @@ private struct RunOptions: CommandOptions {
     Option(
       "--patience", \.patience, .duration, "send a host away that is silent for TIME during the handshake; 0s for never"
     ),
-    .fault, .allowExec, .allowRemote, .anyUser, .json, .seed, .transcript,
+    .fault, .allowExec, .allowRemote, .anyUser, .json, .quietMessages, .seed, .transcript,
   ]
   static let rules: [OptionRule] = ["--count", "--behavior", "--quirk"].map {
     .exclusive([$0, "--scenario"], because: "a scenario has its own accessories")
@@ -93,7 +93,7 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
   for (profile, port) in zip(profiles, try places.ports(for: profiles)) {
     let accessory = SimulatedAccessory(
       profile, at: port, authenticator: Profiles.coprocessor(for: profile), on: stage.loop,
-      patience: patience,
+      patience: patience, tellsMessages: true,
       link: {
         $0.lineRate = lineRate
         $0.interByteTimeout = interByteTimeout

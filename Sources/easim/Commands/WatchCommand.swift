@@ -24,6 +24,7 @@ private struct WatchOptions: CommandOptions {
   static let operands: [Operand<Self>] = [.addresses(\.addresses)]
   static let options: [Option<Self>] = [
     Option("--for", \.limit, .optional(.duration), "stop after TIME"), .auth, .judge, .allowRemote, .anyUser, .json,
+    .quietMessages,
   ]
 }
 
@@ -31,12 +32,13 @@ private func runWatch(_ options: WatchOptions, _ console: Console) throws -> Exi
   let stage = try Stage(console)
   var count = 0
   let show = { (event: TimelineEvent) in
-    count += 1
+    if case .message = event.kind {} else { count += 1 }
     console.show(event)
   }
   let cables = CableOptions(options.shared, on: stage.loop, report: show)
   var settings = DeviceSettings(authenticator: AccessoryVerifier())
   let addresses = options.addresses.orStandardBench
+  settings.tellsMessages = true
   let line = addresses.first { $0.interByteTimeout != nil }
   options.shared.tolerance.apply(to: &settings, at: line ?? addresses[0], timeout: nil)
   let device = Device(settings: settings, on: stage.loop, report: show)

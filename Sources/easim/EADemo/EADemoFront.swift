@@ -28,7 +28,8 @@ extension TimelineEvent {
     // Its step was shown as it happened.
     case .refused(.authentication): nil
     case .refused(let refusal): "\(refusal.sentence); \(refusal.advice)"
-    case .attach, .detach, .link, .identification, .connect, .disconnect, .sessionOpen, .sessionClose, .fault, .note,
+    case .attach, .detach, .link, .message, .identification, .connect, .disconnect, .sessionOpen, .sessionClose, .fault,
+      .note,
       .result:
       nil
     }

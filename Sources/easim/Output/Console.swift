@@ -25,6 +25,8 @@ final class Console {
     get { shared.isJSON.load(ordering: .relaxed) }
     set { shared.isJSON.store(newValue, ordering: .relaxed) }
   }
+  /// Whether control messages are shown.
+  var showsMessages = true
   /// Whether the reader of stdout has exited, as `head` does.
   var hasNoReader: Bool { shared.hasNoReader.load(ordering: .acquiring) }
   /// Whether everything that must be written, on stdout or to a file, was. If not, a command does not exit with 0.
@@ -115,6 +117,7 @@ final class Console {
 
   /// An event, in the form asked for.
   func show(_ event: TimelineEvent) {
+    if case .message = event.kind, !showsMessages { return }
     out(isJSON ? event.json : TimelineText.line(event, colors: colors))
   }
 

@@ -1,5 +1,6 @@
 import AccessoryCore
 import AccessorySessions
+import IAP2
 
 /// Events as lines for people: the time, who, and what, in columns.
 enum TimelineText {
@@ -17,6 +18,9 @@ enum TimelineText {
     static let strong = "\u{1B}[1m"
     static let quiet = "\u{1B}[2m"
   }
+
+  /// The longest line of a message; `--json` and `--transcript` have all of it.
+  private static let messageLimit = 100
 
   /// A scenario's complaint has several lines; in all else a line end is part of a name.
   private static func isOneLine(_ event: TimelineEvent) -> Bool {
@@ -42,6 +46,9 @@ enum TimelineText {
         : ("+", "cable at \(shown(place))", Style.quiet)
     case .detach(let reason): return ("-", "unplugged: \(reason)", event.side == .accessory ? Style.plain : Style.quiet)
     case .link(let isUp, let text): return (" ", isUp ? "link \(text)" : "link down: \(text)", Style.quiet)
+    case .message(let passed):
+      let arrow = passed.direction == .sent ? "→" : "←"
+      return (arrow, MessageText.line(passed.message, atMost: messageLimit), Style.quiet)
     case .identification(let text): return (" ", "identification: \(text)", Style.quiet)
     case .authentication(let step): return (" ", "authentication: \(step)", Style.quiet)
     case .connect: return ("●", "connect     \(name)  [\(offer)]\(id)", Style.strong)

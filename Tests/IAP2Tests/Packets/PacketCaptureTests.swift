@@ -69,7 +69,7 @@ import Testing
     }
     #expect(
       MessageText.parameterLines(message) == [
-        "0 name = \"LAWK\\u{1b}View\"", "10 protocol", "  0 = 01", "  1 = \"com.lawaken.iap2\"",
+        "0 name = \"LAWK\\u{1b}View\"", "10 protocol", "  0 id = 1", "  1 name = \"com.lawaken.iap2\"",
         "9 maximum current mA = 500",
       ])
     #expect(
