@@ -38,7 +38,7 @@ import Testing
   @Test func mergingReportsThatWereWrittenIsExact() throws {
     let (left, right) = (try Self.report(seed: 3, count: 30), try Self.report(seed: 4, count: 50))
     var sum = try Self.read(left.json.text)
-    sum.merge(try Self.read(right.json.text))
+    try sum.merge(try Self.read(right.json.text))
     var latency = left.latency
     latency.merge(right.latency)
     #expect(sum.latency.steps == latency.steps)

@@ -133,7 +133,7 @@ import Testing
     #expect(again.mismatches == report.mismatches)
     #expect(again.plan.pattern == "unique")
     var sum = again
-    sum.merge(report)
+    try sum.merge(report)
     #expect(sum.mismatches == [.foreign: 2])
   }
 }

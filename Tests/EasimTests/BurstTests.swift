@@ -84,6 +84,25 @@ import Testing
     try accessory.interrupt()
   }
 
+  @Test func countsThatWouldOverflowAreAnErrorWithTheFile() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let burst = try Program.run("burst", accessory.address, "--count", "2", "--report", place.file("a.json"))
+    #expect(burst.ending == .exit(0), "\(burst.err)")
+    let most = 1 << 56
+    let large = try text("a.json").replacing("\"overdue\":0", with: "\"overdue\":\(most - 100_000)")
+    place.write(large, to: "b.json")
+    let merge = try Program.run("report", "merge", place.file("a.json"), place.file("b.json"), place.file("b.json"))
+    #expect(merge.ending == .exit(2))
+    #expect(
+      merge.err.contains("\(place.file("b.json")): with this report, the counts of the reports add up to more than"),
+      "\(merge.err)")
+    place.write(large.replacing("\(most - 100_000)", with: "\(most)"), to: "b.json")
+    let show = try Program.run("report", "show", place.file("b.json"))
+    #expect(show.ending == .exit(2))
+    #expect(show.err.contains("b.json:1:1: the counts of the report add up to more than \(most)"), "\(show.err)")
+    try accessory.interrupt()
+  }
+
   @Test func aMissedBaselineEndsWithOneAndNamesTheFigure() throws {
     let accessory = try Accessory(on: .unix, in: place)
     let first = try Program.run("burst", accessory.address, "--count", "5", "--report", place.file("r.json"))

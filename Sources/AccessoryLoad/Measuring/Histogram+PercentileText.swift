@@ -10,16 +10,19 @@ extension Histogram {
   }
 
   /// The distribution by percentiles, five lines for each halving of the distance to 100 %, and a last one at 100 %.
+  ///
+  /// However many values there are, these are at most as many lines as there are ``percentileLevels``, and one.
   public var percentileLines: [PercentileLine] {
     var lines: [PercentileLine] = []
-    var (level, seen) = (0.0, 0)
+    var levels = Self.percentileLevels[...]
+    var seen = 0
     for step in steps {
       seen += step.count
       let reached = 100 * Double(seen) / Double(total)
-      while reached >= level, level < 100 {
+      while let level = levels.first, reached >= level {
         lines.append(
           PercentileLine(value: min(step.highest, maximum ?? 0), quantile: level / 100, count: seen))
-        level += 100 / Self.ticks(at: level)
+        levels.removeFirst()
         // All values are told: what is finer than one of them would repeat the last line.
         if seen == total { break }
       }
@@ -27,6 +30,18 @@ extension Histogram {
     if let maximum { lines.append(PercentileLine(value: maximum, quantile: 1, count: total)) }
     return lines
   }
+
+  /// The percentiles that have a line where there are values enough: below 100 as far as numbers can tell them apart.
+  static let percentileLevels: [Double] = {
+    var levels: [Double] = []
+    var level = 0.0
+    // A level that stands for 100 % once it is divided is none; and near 100 a step is too small to change the number.
+    while level / 100 < 1, levels.last != level {
+      levels.append(level)
+      level += 100 / ticks(at: level)
+    }
+    return levels
+  }()
 
   /// How many lines the whole distribution would have at the density that holds at `level` per cent.
   private static func ticks(at level: Double) -> Double {

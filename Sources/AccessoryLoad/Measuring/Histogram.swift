@@ -58,7 +58,7 @@ public struct Histogram: Equatable, Sendable {
     }
   }
 
-  /// Adds what another histogram counted.
+  /// Adds what another histogram counted. Both together must count fewer than 2 to the power of 63.
   public mutating func merge(_ other: Histogram) {
     for (index, count) in other.counts.enumerated() where count > 0 { add(count, at: index) }
     if let least = other.minimum { minimum = min(minimum ?? least, least) }
@@ -78,7 +78,7 @@ public struct Histogram: Equatable, Sendable {
   public func value(atPercentile percentile: Double) -> Int {
     guard let minimum, let maximum else { return 0 }
     let share = min(max(percentile, 0), 100) / 100
-    let wanted = max(1, Int((share * Double(total)).rounded(.up)))
+    let wanted = max(1, Int(exactly: (share * Double(total)).rounded(.up)) ?? total)
     var seen = 0
     for (index, count) in counts.enumerated() {
       seen += count

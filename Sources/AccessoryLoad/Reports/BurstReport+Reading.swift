@@ -3,8 +3,8 @@ import AccessoryProfiles
 import IAP2
 
 extension BurstReport {
-  /// More is no report of ours.
-  private static let limits = JSON5.Limits(bytes: 64 << 20, depth: 16)
+  /// More is no report of ours: two full histograms take 3 MB, and an accessory with all its attachments 0.2 MB.
+  private static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
 
   /// Reads a report that ``json`` wrote.
   ///
@@ -43,8 +43,14 @@ extension BurstReport {
         mismatches[kind] = try counts.count(kind.rawValue)
       }
     }
-    sites = []
-    for entry in try reader.list("sites") { sites.append(try entry.site()) }
+    let sites = try reader.member("sites")
+    let entries = try sites.list()
+    guard entries.count <= Self.mostSites else {
+      throw sites.problem("expected at most \(Self.mostSites) accessories, found \(entries.count)")
+    }
+    self.sites = []
+    for entry in entries { self.sites.append(try entry.site()) }
+    if counted == nil { throw reader.problem("the counts of the report add up to more than \(Self.mostCounted)") }
   }
 }
 
@@ -63,6 +69,9 @@ private struct ReportReader {
 
   func text() throws(SourceProblem) -> String {
     guard case .text(let text) = value.content else { throw problem("expected text, found \(value.summary)") }
+    guard text.utf8.count <= Self.longestText else {
+      throw problem("expected text of at most \(Self.longestText) bytes, found \(text.utf8.count)")
+    }
     return text
   }
 
@@ -80,8 +89,9 @@ private struct ReportReader {
     return boolean
   }
 
-  /// The largest count that is read: sums of many reports still fit.
-  private static let most: Int64 = 1 << 56
+  /// Longer texts are none of ours, and the texts of many reports are shown together.
+  private static let longestText = 10_000
+  private static let most = Int64(BurstReport.mostCounted)
 
   func count(_ key: String) throws(SourceProblem) -> Int { try member(key).count() }
 
@@ -110,8 +120,13 @@ private struct ReportReader {
 
   func histogram() throws(SourceProblem) -> Histogram {
     var steps: [(value: Int, count: Int)] = []
+    var total = 0
     for entry in try list("counts") {
       let pair = try entry.counts(2)
+      guard pair[1] <= BurstReport.mostCounted - total else {
+        throw entry.problem("the counts up to here add up to more than \(BurstReport.mostCounted)")
+      }
+      total += pair[1]
       steps.append((pair[0], pair[1]))
     }
     let minimum = value["min"] == nil ? nil : try count("min")
@@ -142,7 +157,13 @@ private struct ReportReader {
     site.accessory = try text("accessory")
     site.serial = try text("serial")
     site.more = try count("moreAttachments")
-    for entry in try list("attachments") {
+    let attachments = try member("attachments")
+    let entries = try attachments.list()
+    guard entries.count <= BurstReport.Site.attachmentLimit else {
+      throw attachments.problem(
+        "expected at most \(BurstReport.Site.attachmentLimit) attachments, found \(entries.count)")
+    }
+    for entry in entries {
       site.attachments.append(
         .init(
           connectionID: try entry.count("connectionID"), offeredProtocols: try entry.boolean("offeredProtocols"),

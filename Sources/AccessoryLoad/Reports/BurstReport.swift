@@ -233,29 +233,4 @@ extension BurstReport {
       if let current { attachments[current].lost += count }
     }
   }
-
-  /// Adds another report: another machine's, of the same load at the same time. Counts, histograms and slices add up, and
-  /// the time measured is that of the longer one.
-  public mutating func merge(_ other: BurstReport) {
-    runs += other.runs
-    passed = passed && other.passed
-    if ending != other.ending { ending = "\(ending); \(other.ending)" }
-    measured = max(measured, other.measured)
-    begun += other.begun
-    warmUp += other.warmUp
-    completed += other.completed
-    lost += other.lost
-    overdue += other.overdue
-    bytes += other.bytes
-    unaskedBytes += other.unaskedBytes
-    reconnections += other.reconnections
-    latency.merge(other.latency)
-    service.merge(other.service)
-    series.merge(other.series)
-    for kind in ErrorKind.allCases {
-      if let tally = other.errors[kind] { addError(kind, tally.count, tally.first) }
-    }
-    mismatches.merge(other.mismatches, uniquingKeysWith: +)
-    sites += other.sites
-  }
 }

@@ -136,7 +136,8 @@ public struct CaptureSummary: Equatable, Sendable {
     entries += 1
     counts[entry.event, default: 0] += 1
     if !entry.event.isSound { unsound += 1 }
-    skipped += entry.skippedCount
+    // A transcript may claim any number.
+    skipped = skipped.addingReportingOverflow(entry.skippedCount).overflow ? .max : skipped + entry.skippedCount
   }
 
   /// "12 packets, 1 of them spoiled, 3 bytes skipped".

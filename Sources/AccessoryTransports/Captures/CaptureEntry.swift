@@ -108,7 +108,7 @@ public struct CaptureEntry: Equatable, Sendable {
     case "SKIPPED"?: event = .skipped
     default: event = line.number("seq") == nil ? .note : .packet
     }
-    skippedCount = words.first == "SKIPPED" && words.count > 1 ? Int(words[1]) ?? 0 : 0
+    skippedCount = words.first == "SKIPPED" && words.count > 1 ? max(0, Int(words[1]) ?? 0) : 0
     header = nil
   }
 }

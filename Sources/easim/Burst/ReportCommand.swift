@@ -39,15 +39,17 @@ private func runReport(_ options: ReportOptions, _ console: Console) throws -> E
   if options.verb == .show, options.paths.count > 1 {
     throw UsageError("show takes one report; use merge for several")
   }
-  let reports = try options.paths.map { try BurstReport(json: InputFile.read($0), file: $0) }
-  guard var sum = reports.first else { throw UsageError("FILE… is missing") }
-  for report in reports.dropFirst() {
+  guard let first = options.paths.first else { throw UsageError("FILE… is missing") }
+  // One after the other, so that a thousand reports take the memory of one and of the sum.
+  var sum = try report(at: first)
+  for path in options.paths.dropFirst() {
+    let report = try report(at: path)
     if report.plan != sum.plan {
       let plan = report.plan
       console.err(
         "easim: warning: the reports have different plans: \(plan.size) bytes, \(plan.pace), \(plan.verification)")
     }
-    sum.merge(report)
+    do { try sum.merge(report) } catch { throw UsageError("\(path): with this report, \(error)") }
   }
   let baseline = try Baseline(options.reports)
   let files = try options.reports.paths.map { try ReportFile($0) }
@@ -56,6 +58,10 @@ private func runReport(_ options: ReportOptions, _ console: Console) throws -> E
   console.out(console.isJSON ? sum.json.text : sum.text)
   if let comparison, !console.isJSON { console.out(comparison.text) }
   return sum.passed && comparison?.passed ?? true ? .done : .checkFailed
+}
+
+private func report(at path: String, option: String? = nil) throws -> BurstReport {
+  try BurstReport(json: InputFile.read(path, option: option), file: path)
 }
 
 /// Where the report of a load test goes, and what it is compared with.
@@ -107,7 +113,7 @@ struct Baseline {
 
   init(_ targets: ReportTargets) throws {
     tolerance = targets.tolerance
-    report = try targets.baseline.map { try BurstReport(json: InputFile.read($0, option: "--baseline"), file: $0) }
+    report = try targets.baseline.map { try easim.report(at: $0, option: "--baseline") }
   }
 
   func comparison(of report: BurstReport) -> BaselineComparison? {

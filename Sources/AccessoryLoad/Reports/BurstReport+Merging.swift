@@ -1,0 +1,94 @@
+import IAP2
+
+extension BurstReport {
+  /// The most that all counts of a report may add up to. Sums of any of them then fit, and so does the sum of two reports.
+  static let mostCounted = 1 << 56
+  /// The most accessories of a report.
+  static let mostSites = 10_000
+  /// The most attachments that a sum keeps one by one.
+  static let mostAttachments = 100_000
+
+  /// Why two reports cannot be added up.
+  public enum MergeError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// Counts would overflow.
+    case tooMuchCounted
+    /// There are too many accessories to list each.
+    case tooManySites
+
+    /// What is too much, as a sentence.
+    public var description: String {
+      switch self {
+      case .tooMuchCounted: "the counts of the reports add up to more than \(BurstReport.mostCounted)"
+      case .tooManySites: "the reports have more than \(BurstReport.mostSites) accessories: merge fewer"
+      }
+    }
+  }
+
+  /// Adds another report: another machine's, of the same load at the same time. Counts, histograms and slices add up, and
+  /// the time measured is that of the longer one. An error leaves the report as it was.
+  public mutating func merge(_ other: BurstReport) throws(MergeError) {
+    guard let counted, let more = other.counted, more <= Self.mostCounted - counted else { throw .tooMuchCounted }
+    guard sites.count + other.sites.count <= Self.mostSites else { throw .tooManySites }
+    runs += other.runs
+    passed = passed && other.passed
+    if ending != other.ending { ending = "\(ending); \(other.ending)" }
+    measured = max(measured, other.measured)
+    for field in Self.countFields { self[keyPath: field.path] += other[keyPath: field.path] }
+    latency.merge(other.latency)
+    service.merge(other.service)
+    series.merge(other.series)
+    for kind in ErrorKind.allCases {
+      if let tally = other.errors[kind] { addError(kind, tally.count, tally.first) }
+    }
+    mismatches.merge(other.mismatches, uniquingKeysWith: +)
+    addSites(of: other)
+  }
+
+  private mutating func addSites(of other: BurstReport) {
+    var room = max(0, Self.mostAttachments - sites.reduce(0) { $0 + $1.attachments.count })
+    for var site in other.sites {
+      let dropped = max(0, site.attachments.count - room)
+      site.attachments.removeLast(dropped)
+      site.more += dropped
+      room -= site.attachments.count
+      sites.append(site)
+    }
+  }
+
+  /// All counts added up; nil when that is more than ``mostCounted``.
+  var counted: Int? {
+    var sum = CountSum()
+    sum.add(runs)
+    for field in Self.countFields { sum.add(self[keyPath: field.path]) }
+    sum.add(latency.total)
+    sum.add(service.total)
+    for slice in series.slices {
+      sum.add(slice.bursts)
+      sum.add(slice.bytes)
+      sum.add(slice.errors)
+    }
+    for tally in errors.values { sum.add(tally.count) }
+    for count in mismatches.values { sum.add(count) }
+    for site in sites {
+      sum.add(site.more)
+      // Dropped attachments are counted as more.
+      sum.add(site.attachments.count)
+      for attachment in site.attachments {
+        sum.add(attachment.completed)
+        sum.add(attachment.lost)
+      }
+      for field in LinkCounters.reportFields { sum.add(site.link[keyPath: field.path]) }
+    }
+    return sum.value
+  }
+}
+
+/// A sum of counts that are not negative; nil once it is beyond the bound.
+private struct CountSum {
+  var value: Int? = 0
+
+  mutating func add(_ count: Int) {
+    guard let sum = value else { return }
+    value = count <= BurstReport.mostCounted - sum ? sum + count : nil
+  }
+}

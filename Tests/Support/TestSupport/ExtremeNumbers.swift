@@ -1,0 +1,77 @@
+/// Variants of a text whose numbers are extreme: what arithmetic on numbers from files is tested with.
+public enum ExtremeNumbers {
+  /// Around the borders of all kinds of numbers, and things that are written as numbers and are none.
+  public static let spellings = [
+    "0", "-1", "1", "255", "65536", "4294967295", "4294967296", "9007199254740993", "72057594037927936",
+    "9223372036854775807", "-9223372036854775808", "9223372036854775808", "18446744073709551616", "1e308", "-1e308",
+    "1e-320", "1e999", "0x7fffffffffffffff", "NaN", "Infinity",
+  ]
+
+  /// A text with one number or several replaced, and what was done to it.
+  public struct Variant: Sendable, CustomStringConvertible {
+    /// The whole text.
+    public let text: String
+    /// The numbers that were put in, with their places.
+    public let description: String
+  }
+
+  /// Each number in turn replaced by each of `spellings`. Numbers in quotes are replaced too, as in `'250ms'`; digits at
+  /// the end of a word are not.
+  public static func one(of text: String, spellings: [String] = spellings) -> [Variant] {
+    let places = numbers(in: Array(text.utf8))
+    return places.flatMap { place in spellings.map { variant(text, [(place, $0)]) } }
+  }
+
+  /// `count` texts in which about a third of the numbers are replaced, each by any of the spellings. The same `seed` gives
+  /// the same texts.
+  public static func several(of text: String, count: Int, seed: UInt64, spellings: [String] = spellings) -> [Variant] {
+    let places = numbers(in: Array(text.utf8))
+    var state = seed
+    func draw(_ bound: Int) -> Int {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int(state >> 33) % bound
+    }
+    return (0..<count).map { _ in
+      variant(text, places.filter { _ in draw(3) == 0 }.map { ($0, spellings[draw(spellings.count)]) })
+    }
+  }
+
+  private static func variant(_ text: String, _ changes: [(place: Range<Int>, spelling: String)]) -> Variant {
+    var bytes = Array(text.utf8)
+    for (place, spelling) in changes.reversed() { bytes.replaceSubrange(place, with: spelling.utf8) }
+    let all = Array(text.utf8)
+    let said = changes.map { place, spelling in
+      "…\(String(decoding: all[max(0, place.lowerBound - 24)..<place.lowerBound], as: UTF8.self))\(spelling)"
+    }
+    return Variant(text: String(decoding: bytes, as: UTF8.self), description: said.joined(separator: " "))
+  }
+
+  private static func numbers(in bytes: [UInt8]) -> [Range<Int>] {
+    func isDigit(_ index: Int) -> Bool { index < bytes.count && 0x30...0x39 ~= bytes[index] }
+    func isOfWord(_ index: Int) -> Bool {
+      guard bytes.indices.contains(index) else { return false }
+      return isDigit(index) || 0x41...0x5A ~= bytes[index] || 0x61...0x7A ~= bytes[index] || bytes[index] >= 0x80
+    }
+    var found: [Range<Int>] = []
+    var index = 0
+    while index < bytes.count {
+      guard isDigit(index) else {
+        index += 1
+        continue
+      }
+      var end = index
+      // Of 1.5 both parts are one number, and of 0x12 the digits of both.
+      while isDigit(end) || end < bytes.count && bytes[end] == 0x2E && isDigit(end + 1) { end += 1 }
+      if end == index + 1, bytes[index] == 0x30, end < bytes.count, bytes[end] | 0x20 == 0x78 {
+        end += 1
+        while isOfWord(end) { end += 1 }
+      }
+      let hasSign = index > 0 && bytes[index - 1] == 0x2D && !isOfWord(index - 2)
+      if hasSign || !isOfWord(index - 1) && (index == 0 || bytes[index - 1] != 0x2D) {
+        found.append((hasSign ? index - 1 : index)..<end)
+      }
+      index = end
+    }
+    return found
+  }
+}
