@@ -82,6 +82,18 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     for session in sessions + natives.map(\.session) { session.close() }
   }
 
+  /// Forgets every open session without closing it: the other end still has it, and nothing is answered on it. Returns
+  /// the sessions.
+  public func forgetSessions() -> [Session] {
+    let open = (sessions + natives.map(\.session)).filter(\.isOpen)
+    for session in open {
+      let discarder = Discarder()
+      session.handler = discarder
+      discarder.sessionIsReadable(session)
+    }
+    return open
+  }
+
   /// Looks at the peer without changing it.
   public func inspect<Result>(_ body: (borrowing Peer<Role>) -> Result) -> Result {
     body(peer)

@@ -80,6 +80,11 @@ final class AccessoryAttachment: ConnectionOwner {
     connection.closeSessions()
   }
 
+  /// Answers nothing on its sessions any more, which stay open at the device.
+  func forgetSessions() {
+    for session in connection.forgetSessions() { accessory.tell(.note("session \(session.id): forgotten")) }
+  }
+
   /// Does something later, if this attachment is still there then: it keeps its timers, and they must not keep it.
   private func later(_ delay: Duration, _ work: @escaping (AccessoryAttachment) -> Void) {
     timers.removeAll { $0.deadline == nil }

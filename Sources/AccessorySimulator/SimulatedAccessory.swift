@@ -96,6 +96,12 @@ public final class SimulatedAccessory {
     attachment?.closeSessions()
   }
 
+  /// Forgets every session without closing it: at the device they stay open, and nothing is answered on them. New sessions
+  /// work.
+  public func forgetSessions() {
+    attachment?.forgetSessions()
+  }
+
   // MARK: Doing what the program says
 
   private func perform(_ action: WireFlickerMachine.Action, _ reason: String = "unplugged") throws {

@@ -39,6 +39,8 @@ public final class SimulatedWorld: @unchecked Sendable {
   private var bundleBefore: BundleDeclarations?
   /// The scenario that is being played. On the loop only.
   var timeline: ScenarioTimeline?
+  /// The other app of the scenario. On the loop only.
+  var otherApp: ScenarioApp?
   private let lock = Lock()
 
   /// A world with a device, an app and no accessories. The manager shows it until ``end()``.
@@ -110,6 +112,7 @@ public final class SimulatedWorld: @unchecked Sendable {
     perform { _ in
       for other in others { other.close() }
       others = []
+      otherApp?.quit()
     }
     realm.end()
   }

@@ -71,6 +71,9 @@ public final class WorldAccessory: @unchecked Sendable {
   /// Closes its sessions and stays connected.
   public func closeSessions() { perform { simulated, _ in simulated.closeSessions() } }
 
+  /// Forgets its sessions without closing them: they stay open in the app, and nothing is answered on them.
+  public func forgetSessions() { perform { simulated, _ in simulated.forgetSessions() } }
+
   /// Handles sessions that are opened from now on with this behaviour.
   public func behave(_ behavior: any AccessoryBehavior) { perform { _, _ in self.behavior = behavior } }
 

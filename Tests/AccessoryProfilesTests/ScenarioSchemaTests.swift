@@ -46,6 +46,8 @@ import Testing
   @Test(arguments: [
     ("step", "accessory", ScenarioReader.accessoryActions), ("step", "cable", ScenarioReader.cableActions),
     ("step", "device", ScenarioReader.deviceActions), ("step", "app", ScenarioReader.appActions),
+    ("step", "sdk", ScenarioReader.sdkActions), ("step", "otherApp", ScenarioReader.otherAppActions),
+    ("step", "sessions", ScenarioReader.sessionsOfEndedApps),
     ("expectation", "event", Scenario.expectedEvents), ("fault", "at", ScenarioReader.ends),
   ])
   func theChoicesHaveTheSameWords(definition: String, key: String, words: [String]) throws {

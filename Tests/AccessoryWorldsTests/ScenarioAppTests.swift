@@ -40,6 +40,81 @@ import Testing
       try play(again).app == ["connect", "session.open", "session.close", "disconnect", "connect", "session.open"])
   }
 
+  @Test(arguments: ["kill", "crash"]) func anAppThatEndsLosesItsSessionAndKnowsNothingWhenItIsLaunchedAgain(
+    word: String
+  ) throws {
+    let (player, app) = try play(
+      plugIn + "{ at: '1s', app: '\(word)' }, { at: '2s', app: 'launch' }, { at: '3s', app: 'look', sees: ['one'] },"
+        + "{ at: '4s', app: 'openSession' }")
+    #expect(app == ["connect", "session.open", "session.close", "session.open"])
+    // The new process has verified one payload; that of the old one is gone with it.
+    #expect(player.client.report.verified == 1)
+    #expect(player.client.report.isServing)
+  }
+
+  @Test func sessionsThatTheSystemLeavesAreThoseOfAnotherApp() throws {
+    let steps =
+      plugIn
+      + "{ at: '1s', app: 'kill', sessions: 'left' }, { at: '2s', app: 'launch' }, { at: '3s', app: 'openSession' },"
+    let refused = try play(steps, "app: { rules: { otherApps: 'refused' } },")
+    #expect(refused.app == ["connect", "session.open"])
+    #expect(!refused.player.client.report.isServing)
+    let replugged = try play(
+      steps + "{ at: '5s', accessory: 'unplug' }, { at: '6s', accessory: 'plugIn' }",
+      "app: { rules: { otherApps: 'refused' } },")
+    #expect(
+      replugged.app == ["connect", "session.open", "session.close", "disconnect", "connect", "session.open"])
+    #expect(replugged.player.client.report.isServing)
+  }
+
+  @Test func anAppThatIsNotRunningIsSkippedAndNotCrashedTwice() throws {
+    let (player, app) = try play(
+      plugIn + "{ at: '1s', app: 'kill' }, { at: '1s', app: 'crash' }, { at: '2s', app: 'openSession' },"
+        + "{ at: '2s', sdk: 'openSession' }")
+    #expect(app == ["connect", "session.open", "session.close"])
+    let skipped = player.world.events.filter { $0.json.contains("is not running, so this is skipped") }
+    #expect(skipped.count == 3)
+  }
+
+  @Test func anotherSDKTakesTheSessionOfTheApp() throws {
+    let (player, app) = try play(
+      plugIn
+        + "{ at: '1s', sdk: 'openSession' }, { at: '2s', app: 'look', sees: ['one'] }, { at: '3s', sdk: 'closeSession' }"
+    )
+    #expect(app == ["connect", "session.open", "session.close", "session.open", "session.close"])
+    #expect(!player.client.report.isServing)
+    let refused = try play(
+      plugIn + "{ at: '1s', sdk: 'openSession' }", "app: { rules: { secondSession: 'refused' } },")
+    #expect(refused.app == ["connect", "session.open"])
+    #expect(refused.player.client.report.isServing)
+  }
+
+  @Test(arguments: [
+    ("shared", ["connect", "session.open", "session.open", "session.close"], true),
+    ("refused", ["connect", "session.open"], true),
+    ("interrupted", ["connect", "session.open", "session.close", "session.open", "session.close"], false),
+  ])
+  func anotherAppOpensASessionAsTheRulesSay(rule: String, expected: [String], isServing: Bool) throws {
+    let (player, app) = try play(
+      plugIn
+        + "{ at: '1s', otherApp: 'launch' }, { at: '2s', otherApp: 'openSession' }, { at: '3s', otherApp: 'kill' }",
+      "app: { rules: { otherApps: '\(rule)' } },")
+    #expect(app == expected)
+    #expect(player.client.report.isServing == isServing)
+  }
+
+  @Test func aForgottenSessionStaysOpenAndAnswersNothing() throws {
+    let (player, app) = try play(
+      plugIn + "{ at: '5s', accessory: 'forgetSessions' }, { at: '2h', app: 'look', sees: ['one'] }",
+      "app: { every: '1m' },")
+    #expect(app == ["connect", "session.open"])
+    #expect(!player.client.report.isServing)
+    // A new session works.
+    let again = try play(
+      plugIn + "{ at: '5s', accessory: 'forgetSessions' }, { at: '10s', app: 'openSession' }", "app: { every: '1m' },")
+    #expect(again.player.client.report.isServing)
+  }
+
   @Test func itsUserOpensAndClosesSessions() throws {
     let steps = plugIn + "{ at: '1s', app: 'closeSession' }, { at: '2s', app: 'openSession' }"
     let (player, app) = try play(steps)

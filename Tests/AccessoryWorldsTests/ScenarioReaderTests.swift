@@ -40,7 +40,9 @@ import Testing
       "cable: 'pullUnnoticed'", "device: 'resetLink'", "device: 'ignoreCables'", "device: 'heedCables'",
       "app: 'launch'", "app: 'quit'", "app: 'register'", "app: 'unregister'", "app: 'foreground'", "app: 'background'",
       "app: 'suspend'", "app: 'resume'", "app: 'openSession'", "app: 'closeSession'",
-      "app: 'look', sees: ['glasses', 'glasses']",
+      "app: 'look', sees: ['glasses', 'glasses']", "accessory: 'forgetSessions'", "app: 'kill'",
+      "app: 'crash', sessions: 'left'", "sdk: 'openSession'", "sdk: 'closeSession'", "otherApp: 'launch'",
+      "otherApp: 'kill', sessions: 'closed'", "otherApp: 'openSession'",
     ]
     let scenario = try read(document(words.map { "{ at: '1s', \($0) }" }.joined(separator: ",")))
     #expect(
@@ -50,7 +52,10 @@ import Testing
         .deviceHeedsCables(false), .deviceHeedsCables(true), .app(.launches), .app(.quits), .app(.registers),
         .app(.unregisters), .app(.moves(.foreground)), .app(.moves(.background)), .app(.moves(.suspended)),
         .app(.moves(.background)), .app(.opensSession("glasses")), .app(.closesSession),
-        .app(.looks(sees: ["glasses", "glasses"])),
+        .app(.looks(sees: ["glasses", "glasses"])), .accessoryForgetsSessions("glasses"),
+        .app(.ends(.kill, leavesSessions: false)), .app(.ends(.crash, leavesSessions: true)),
+        .sdk(.opensSession("glasses")), .sdk(.closesSession), .otherApp(.launches),
+        .otherApp(.ends(.kill, leavesSessions: false)), .otherApp(.opensSession("glasses")),
       ])
   }
 
@@ -64,8 +69,8 @@ import Testing
       document(
         "",
         """
-        app: { protocols: ['com.a'], backgroundModes: ['external-accessory'], registered: false, payload: 7, rules: {
-          visibility: 'all', undeclaredSessions: 'allowed', honorsBackgroundMode: false, secondSession: 'refused',
+        app: { protocols: ['com.a'], backgroundModes: ['external-accessory'], registered: false, payload: 7, every: '30s', rules: {
+          visibility: 'all', undeclaredSessions: 'allowed', honorsBackgroundMode: false, secondSession: 'refused', otherApps: 'interrupted',
           reattachment: 'connectOnly', settlingTime: '4s', wakesForBytes: false, wakeTime: '3s',
           lostConnects: 'outsideForeground', announcesBytesOnce: true } },
         cable: { faults: ['loss,chance=2%'] },
@@ -75,6 +80,7 @@ import Testing
     rules.undeclaredSessions = .allowed
     rules.honorsBackgroundMode = false
     rules.secondSession = .refused
+    rules.otherApps = .interrupted
     rules.reattachment = .connectOnly
     rules.settlingTime = .seconds(4)
     rules.wakesForBytes = false
@@ -86,6 +92,7 @@ import Testing
     #expect(scenario.app.manifest.keepsAccessoriesInBackground)
     #expect(!scenario.app.startsRegistered)
     #expect(scenario.payload == 7)
+    #expect(scenario.interval == .seconds(30))
     #expect(scenario.faults.map(\.fault.description) == ["loss,chance=2%"])
   }
 
@@ -95,10 +102,24 @@ import Testing
       "{ at: '1s', app: 'quit', off: 'glasses' }",
       "f:2:33: unknown key 'off' in steps[0], did you mean 'of'?"
     ),
-    ("{ at: '1s' }", "f:2:8: steps[0]: a step names one side: 'accessory', 'cable', 'device', 'app'"),
+    (
+      "{ at: '1s' }", "f:2:8: steps[0]: a step names one side: 'accessory', 'cable', 'device', 'app', 'sdk', 'otherApp'"
+    ),
     (
       "{ at: '1s', app: 'quit', cable: 'pull' }",
-      "f:2:8: steps[0]: a step names one side: 'accessory', 'cable', 'device', 'app'"
+      "f:2:8: steps[0]: a step names one side: 'accessory', 'cable', 'device', 'app', 'sdk', 'otherApp'"
+    ),
+    (
+      "{ at: '1s', app: 'quit', sessions: 'left' }",
+      "f:2:43: steps[0].sessions: only of an app that is killed or crashes: app: 'kill'"
+    ),
+    (
+      "{ at: '1s', sdk: 'closeSession', of: 'glasses' }",
+      "f:2:45: steps[0].of: only 'openSession' is about one accessory"
+    ),
+    (
+      "{ at: '1s', otherApp: 'kill', sessions: 'lef' }",
+      "f:2:48: steps[0].sessions: 'lef' is not known here, did you mean 'left'?"
     ),
     ("{ at: '1s', app: 'look' }", "f:2:8: steps[0]: the key 'sees' is missing"),
     (

@@ -63,7 +63,7 @@ struct Mutations {
     case .text(let text):
       var wrong: [(String, JSON5Value)] = [("5", .number(5)), ("[]", .array([]))]
       if text.first?.isNumber == true, text.hasSuffix("s") {
-        wrong += [("'9000h'", .text("9000h")), ("'25h'", .text("25h")), ("'5'", .text("5"))]
+        wrong += [("'9000h'", .text("9000h")), ("'200h'", .text("200h")), ("'5'", .text("5"))]
       } else {
         let other = misspelt(text)
         wrong.append(("'\(other)'", .text(other)))

@@ -78,6 +78,9 @@ import Testing
     ("app: 'quit', of: 'c'", "'c' is not known here"),
     ("cable: 'pullUnnoticed'", "a scenario with 'apps' has only plugIn"),
     ("device: 'ignoreCables'", "a scenario with 'apps' has only plugIn"),
+    ("accessory: 'forgetSessions'", "a scenario with 'apps' has only plugIn"),
+    ("sdk: 'openSession'", "a scenario with 'apps' has only plugIn"),
+    ("otherApp: 'launch'", "a scenario with 'apps' has only plugIn"),
   ]) func aStepThatNoPlanHasIsTold(step: String, complaint: String) {
     let text =
       "{ version: 1, description: 'd', accessories: { g: { profile: 'echo' } }, apps: { a: {}, b: {} },"

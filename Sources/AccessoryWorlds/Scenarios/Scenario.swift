@@ -45,6 +45,8 @@ public struct Scenario: Equatable, Sendable {
   public var app = AppSettings()
   /// How many bytes the app sends over each session and expects back.
   public var payload = 2_000
+  /// How often the app exchanges its payload over an open session; once when nil.
+  public var interval: Duration?
   /// What happens, in order.
   public var steps: [Step]
   /// How long the world continues after the last step, unless everything is quiet before.
@@ -108,6 +110,8 @@ public struct Scenario: Equatable, Sendable {
     case accessoryUnplugs(String)
     /// The accessory closes its sessions and stays connected.
     case accessoryClosesSessions(String)
+    /// The accessory forgets its sessions: they stay open at the device, and nothing is answered on them.
+    case accessoryForgetsSessions(String)
     /// Pulls the cable: bytes under way are lost.
     case cablePulled(String)
     /// The accessory disappears and the device does not notice: what the device sends from then on is lost.
@@ -118,14 +122,38 @@ public struct Scenario: Equatable, Sendable {
     case deviceHeedsCables(Bool)
     /// Something happens to the app.
     case app(AppAction)
+    /// Another SDK in the app's process does something.
+    case sdk(SDKAction)
+    /// Something happens to another app, which is not running until a step launches it.
+    case otherApp(AppAction)
+  }
+
+  /// What another SDK in the app's process does. To the system it is the same app.
+  public enum SDKAction: Equatable, Sendable {
+    /// It opens a session for the first protocol of this accessory.
+    case opensSession(String)
+    /// It closes its session.
+    case closesSession
+  }
+
+  /// How the process of an app ends without its doing.
+  public enum Ending: String, Equatable, Sendable {
+    /// The system or the user ends it.
+    case kill
+    /// It crashes.
+    case crash
   }
 
   /// What happens to the app.
   public enum AppAction: Equatable, Sendable {
-    /// It is launched; without such a step it runs from the start.
+    /// It is launched: a new process, which knows nothing of an earlier one. The app runs from the start unless the first
+    /// step of its life launches it.
     case launches
     /// It quits.
     case quits
+    /// Its process ends. The system closes its sessions, unless it leaves them: then the accessory believes that the app is
+    /// still there, until it is unplugged.
+    case ends(Ending, leavesSessions: Bool)
     /// Some object in its process registers for notifications.
     case registers
     /// Some object in its process unregisters.

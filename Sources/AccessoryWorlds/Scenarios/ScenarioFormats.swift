@@ -4,7 +4,7 @@ import AccessoryHost
 // The parts of a scenario's file that are described by records: read, written by `easim soak`, and described in the schema.
 
 /// The longest duration in a scenario.
-let longestInScenarios = Duration.seconds(24 * 3_600)
+let longestInScenarios = Duration.seconds(7 * 24 * 3_600)
 private let amounts = 0...1_000_000_000
 
 extension ScenarioReader {
@@ -21,6 +21,7 @@ struct ScenarioAppSection: Equatable {
   var backgroundModes: [String] = []
   var startsRegistered = true
   var payload = 2_000
+  var interval: Duration?
   var rules = AppRules()
 
   static let format = Record(
@@ -39,6 +40,9 @@ struct ScenarioAppSection: Equatable {
     Field(
       "payload", \.payload, .integer(1...1_000_000),
       "how many bytes it sends over each session and expects back")
+    Field(
+      "every", \.interval, .optional(.duration(.seconds(1)...longestInScenarios)),
+      "how often it does so while a session is open; once when left out")
     Field("rules", \.rules, AppRules.format)
   }
 
@@ -72,6 +76,10 @@ extension AppRules {
       "secondSession", \.secondSession,
       .words([("closesFirst", .closesFirst), ("refused", .refused), ("sideBySide", .sideBySide)]),
       "a second session for one protocol of one accessory")
+    Field(
+      "otherApps", \.otherApps,
+      .words([("shared", .shared), ("refused", .refused), ("interrupted", .interrupted)]),
+      "a session for a protocol for which another app has one")
     Field(
       "reattachment", \.reattachment,
       .words([("both", .both), ("nothing", .nothing), ("connectOnly", .connectOnly)]),

@@ -19,6 +19,7 @@ public final class ScenarioPlayer {
   public let world: World
 
   private let app: ScenarioApp
+  private let other: ScenarioApp
   private var parts: [String: SimulatedAccessory] = [:]
   private lazy var timeline = ScenarioTimeline(scenario, holds: false, on: world.loop) { [unowned self] in perform($0) }
 
@@ -36,6 +37,7 @@ public final class ScenarioPlayer {
     let world = World(settings, on: loop)
     self.world = world
     app = ScenarioApp(scenario, client: client, on: world.device) { [unowned world] in world.tell($0) }
+    other = ScenarioApp(besideTheAppOf: scenario, on: world.device) { [unowned world] in world.tell($0) }
     for part in scenario.accessories { parts[part.name] = world.add(part.profile) }
   }
 
@@ -60,6 +62,7 @@ public final class ScenarioPlayer {
   public func tearDown() {
     timeline.cancel()
     app.quit()
+    other.quit()
     world.tearDown()
   }
 
@@ -69,12 +72,15 @@ public final class ScenarioPlayer {
       do { try parts[name]?.plugIn() } catch { preconditionFailure("a cable in memory can always be plugged in") }
     case .accessoryUnplugs(let name): parts[name]?.unplug()
     case .accessoryClosesSessions(let name): parts[name]?.closeSessions()
+    case .accessoryForgetsSessions(let name): parts[name]?.forgetSessions()
     case .cablePulled(let name): if let part = parts[name] { world.pull(part) }
     case .cablePulledUnnoticed(let name): if let part = parts[name] { world.pull(part, unnoticed: true) }
     case .deviceHeedsCables(let heeds): world.device.noticesCables = heeds
     case .deviceResetsLink(let name):
       if let part = parts[name] { world.device.resetLinks(serial: part.profile.identity.serialNumber) }
     case .app(let action): app.perform(action)
+    case .sdk(let action): app.performSDK(action)
+    case .otherApp(let action): other.perform(action)
     }
   }
 }

@@ -96,7 +96,7 @@ extension ScenarioReader {
     case .accessoryClosesSessions(let name): return .closeSessions(place(name))
     case .cablePulled(let name): return .pull(place(name))
     case .deviceResetsLink(let name): return .resetLink(place(name))
-    case .cablePulledUnnoticed, .deviceHeedsCables, .app:
+    case .cablePulledUnnoticed, .deviceHeedsCables, .accessoryForgetsSessions, .app, .sdk, .otherApp:
       reader.problems.error(
         at: reader.position, path: reader.path,
         "a scenario with 'apps' has only plugIn, unplug, closeSessions, pull, resetLink, and quit of an app")

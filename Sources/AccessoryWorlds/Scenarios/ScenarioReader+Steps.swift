@@ -4,16 +4,22 @@ import AccessoryProfiles
 
 // The steps of a scenario: what happens when, on which side.
 extension ScenarioReader {
-  static let stepShape = ObjectShape("step", ["at", "accessory", "cable", "device", "app", "of", "sees"])
+  static let stepShape = ObjectShape("step", ["at"] + sides + ["of", "sessions", "sees"])
 
-  static let sides = ["accessory", "cable", "device", "app"]
-  static let accessoryActions = ["plugIn", "unplug", "closeSessions"]
+  static let sides = ["accessory", "cable", "device", "app", "sdk", "otherApp"]
+  static let accessoryActions = ["plugIn", "unplug", "closeSessions", "forgetSessions"]
   static let cableActions = ["pull", "pullUnnoticed"]
   static let deviceActions = ["resetLink", "ignoreCables", "heedCables"]
   static let appActions = [
-    "launch", "quit", "register", "unregister", "foreground", "background", "suspend", "resume", "openSession",
-    "closeSession", "look",
+    "launch", "quit", "kill", "crash", "register", "unregister", "foreground", "background", "suspend", "resume",
+    "openSession", "closeSession", "look",
   ]
+  static let sdkActions = ["openSession", "closeSession"]
+  static let otherAppActions = [
+    "launch", "quit", "kill", "crash", "foreground", "background", "suspend", "resume", "openSession", "closeSession",
+  ]
+  /// What becomes of the sessions of an app that is killed or crashes.
+  static let sessionsOfEndedApps = ["closed", "left"]
 
   static func steps(_ root: ObjectReader, _ names: [String]) -> [Scenario.Step] {
     steps(root) { action($0, names) }.map { Scenario.Step(at: $0.at, $0.action) }
@@ -29,6 +35,9 @@ extension ScenarioReader {
       guard reader.require("at"), let at = reader.duration("at", in: .zero...longest) else { continue }
       if let last = steps.last, at < last.at {
         reader.error("at", "steps stand in the order of time, and the one before is at \(DurationText.format(last.at))")
+      }
+      if reader.value("sessions") != nil, ending(reader) == nil {
+        reader.error("sessions", "only of an app that is killed or crashes: app: 'kill'")
       }
       if let action = action(reader) { steps.append((at, action)) }
     }
@@ -46,7 +55,12 @@ extension ScenarioReader {
     if reader.value("sees") != nil, reader.text(side) != "look" {
       reader.error("sees", "only an app that looks sees anything: app: 'look'")
     }
-    if side == "app" { return appAction(reader, names).map(Scenario.Action.app) }
+    switch side {
+    case "app": return appAction(reader, side, of: appActions, names).map(Scenario.Action.app)
+    case "otherApp": return appAction(reader, side, of: otherAppActions, names).map(Scenario.Action.otherApp)
+    case "sdk": return sdkAction(reader, names).map(Scenario.Action.sdk)
+    default: break
+    }
     if side == "device", let heeds = noticesCables(reader) { return .deviceHeedsCables(heeds) }
     guard let name = accessory(reader, names) else { return nil }
     switch side {
@@ -55,6 +69,7 @@ extension ScenarioReader {
       case "plugIn"?: return .accessoryPlugsIn(name)
       case "unplug"?: return .accessoryUnplugs(name)
       case "closeSessions"?: return .accessoryClosesSessions(name)
+      case "forgetSessions"?: return .accessoryForgetsSessions(name)
       default: return nil
       }
     case "cable":
@@ -73,14 +88,39 @@ extension ScenarioReader {
     return word == "heedCables"
   }
 
-  private static func appAction(_ reader: ObjectReader, _ names: [String]) -> Scenario.AppAction? {
-    guard let word = reader.choice("app", of: appActions) else { return nil }
+  /// How the step ends an app without its doing.
+  private static func ending(_ reader: ObjectReader) -> Scenario.Ending? {
+    for side in ["app", "otherApp"] {
+      if case .text(let word)? = reader.value(side)?.content, let ending = Scenario.Ending(rawValue: word) {
+        return ending
+      }
+    }
+    return nil
+  }
+
+  private static func sdkAction(_ reader: ObjectReader, _ names: [String]) -> Scenario.SDKAction? {
+    switch reader.choice("sdk", of: sdkActions) {
+    case "openSession"?: return accessory(reader, names).map(Scenario.SDKAction.opensSession)
+    case "closeSession"?:
+      if reader.value("of") != nil { reader.error("of", "only 'openSession' is about one accessory") }
+      return .closesSession
+    default: return nil
+    }
+  }
+
+  private static func appAction(
+    _ reader: ObjectReader, _ side: String, of words: [String], _ names: [String]
+  ) -> Scenario.AppAction? {
+    guard let word = reader.choice(side, of: words) else { return nil }
     if reader.value("of") != nil, word != "openSession" {
       reader.error("of", "only 'openSession' is about one accessory")
     }
     switch word {
     case "launch": return .launches
     case "quit": return .quits
+    case "kill", "crash":
+      let sessions = reader.value("sessions") == nil ? nil : reader.choice("sessions", of: sessionsOfEndedApps)
+      return ending(reader).map { .ends($0, leavesSessions: sessions == "left") }
     case "register": return .registers
     case "unregister": return .unregisters
     case "foreground": return .moves(.foreground)

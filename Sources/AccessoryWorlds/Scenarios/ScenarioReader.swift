@@ -62,6 +62,7 @@ enum ScenarioReader {
       let section = Format.object(ScenarioAppSection.format).read(value, at: Place(root.path(of: "app"), problems))
       scenario.app = section?.settings ?? scenario.app
       scenario.payload = section?.payload ?? scenario.payload
+      scenario.interval = section?.interval
     }
     scenario.seed = root.integer("seed", in: 0...Int.max).map { UInt64($0) }
     scenario.plan = plan(root, scenario, parts)

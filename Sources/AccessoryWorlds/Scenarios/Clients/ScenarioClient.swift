@@ -20,6 +20,10 @@ public class ScenarioClient: AppHandler {
 
   /// The bytes that are sent over each session.
   final var payload: [UInt8] = []
+  /// How often the payload is sent over an open session; once when nil.
+  final var interval: Duration?
+  /// Called when the app's process crashes, with the reason.
+  final var onCrash: (String) -> Void = { _ in }
   /// When the app was launched.
   final var beginning: Instant
 
@@ -29,6 +33,8 @@ public class ScenarioClient: AppHandler {
   final private(set) var current: (session: Session, accessory: PublishedAccessory)?
   private var exchange: Exchange?
   private var counted = Report()
+  private var lastVerified: Instant?
+  private var hasEnded = false
   /// Work that became due while the app was suspended.
   private var overdue: [() -> Void] = []
 
@@ -42,9 +48,18 @@ public class ScenarioClient: AppHandler {
   /// What it has achieved so far.
   public final var report: Report {
     var report = counted
-    report.isServing = current?.session.isOpen == true && counted.verified > 0
+    report.isServing = isServing
     return report
   }
+
+  private var isServing: Bool {
+    guard !hasEnded, current?.session.isOpen == true, let lastVerified else { return false }
+    guard let interval else { return true }
+    return loop.now <= lastVerified + interval + Self.timeOfAnExchange
+  }
+
+  /// How long an exchange may take.
+  private static let timeOfAnExchange = Duration.seconds(10)
 
   // MARK: What subclasses decide
 
@@ -62,6 +77,15 @@ public class ScenarioClient: AppHandler {
 
   /// The current session ended by itself, or its echo was wrong.
   func sessionFailed(_ accessory: PublishedAccessory, _ app: AppView) {}
+
+  /// An exchange over the current session was verified.
+  func exchangeVerified(_ app: AppView) {}
+
+  /// The user asks for a session.
+  func userWants(_ accessory: PublishedAccessory, _ app: AppView) {
+    closeCurrent()
+    open(accessory, app)
+  }
 
   /// A session could not be opened.
   func openingFailed(_ accessory: PublishedAccessory, _ app: AppView) {}
@@ -84,12 +108,6 @@ public class ScenarioClient: AppHandler {
   func uploadStopped(after sent: Int) {}
 
   // MARK: What they share
-
-  /// The user asks for a session.
-  final func userWants(_ accessory: PublishedAccessory, _ app: AppView) {
-    closeCurrent()
-    open(accessory, app)
-  }
 
   final func open(_ accessory: PublishedAccessory, _ app: AppView) {
     do {
@@ -115,15 +133,21 @@ public class ScenarioClient: AppHandler {
     begin(exchange, on: session)
   }
 
+  /// Sends a payload over the current session once more, unless an exchange is under way.
+  final func exchangeAgain(_ app: AppView) {
+    guard exchange == nil, let current, current.session.isOpen else { return }
+    send(over: current.session, current.accessory, app)
+  }
+
   /// No reply is expected now, but the end of the session still is an event.
   private func watchForEnd(of session: Session, _ accessory: PublishedAccessory, _ app: AppView) {
-    session.handler = EndWatch { [unowned self] in failLater(session, accessory, app) }
+    session.handler = Discarder { [unowned self] in failLater(session, accessory, app) }
   }
 
   /// Runs work later; if the app is suspended then, when it resumes.
   final func later(_ delay: Duration, _ app: AppView, _ work: @escaping (AppView) -> Void) {
     loop.schedule(after: delay) { [weak self, weak app] in
-      guard let self, let app else { return }
+      guard let self, let app, !hasEnded else { return }
       if app.state == .suspended { overdue.append { [weak app] in if let app { work(app) } } } else { work(app) }
     }
   }
@@ -149,7 +173,9 @@ public class ScenarioClient: AppHandler {
     exchange = nil
     if outcome.isVerified {
       counted.verified += 1
-      return watchForEnd(of: session, accessory, app)
+      lastVerified = loop.now
+      watchForEnd(of: session, accessory, app)
+      return exchangeVerified(app)
     }
     if case .ended(_, let sent, _) = outcome { uploadStopped(after: sent) }
     failLater(session, accessory, app)
@@ -171,15 +197,18 @@ public class ScenarioClient: AppHandler {
     session?.close()
   }
 
-  private final class EndWatch: SessionHandler {
-    private let ended: () -> Void
+  // MARK: The process
 
-    init(_ ended: @escaping () -> Void) {
-      self.ended = ended
-    }
+  /// The process ends: nothing of it is called any more.
+  final func endProcess() {
+    hasEnded = true
+    exchange = nil
+    overdue = []
+    current?.session.handler = nil
+  }
 
-    func sessionIsReadable(_ session: Session) { session.read { $0.byteCount } }
-    func sessionIsWritable(_ session: Session) {}
-    func session(_ session: Session, endedWith end: SessionEnd) { ended() }
+  /// The process crashes, in a later turn of the loop, because this is called in the middle of something.
+  final func crash(_ reason: String) {
+    loop.schedule(after: .zero) { [weak self] in self?.onCrash(reason) }
   }
 }

@@ -15,11 +15,15 @@ import AccessorySessions
 /// - before it sends, it waits a moment and discards bytes of an earlier session;
 /// - it writes small amounts, and no more than the session accepts;
 /// - when nothing moves for a while, it checks for unannounced bytes, and then gives the session up;
+/// - while it needs data, it sends again from time to time, and when it comes to the foreground, so that a session that died
+///   without an end is noticed;
 /// - it starts an interrupted upload from the beginning.
 ///
 /// Clients that lack one of these points are in NearlySoundClients.swift.
 public class SoundClient: ScenarioClient {
   private var attempts = 0
+  /// The number of probes that were planned; only the newest is made.
+  private var probes = 0
 
   // MARK: What nearly sound clients lack
 
@@ -31,6 +35,8 @@ public class SoundClient: ScenarioClient {
   var forgetsFailures: Bool { true }
   /// After how many failed attempts or unexpected ends it waits for a change before it tries again.
   var attemptLimit: Int { 8 }
+  /// Whether it checks from time to time that a silent session still works.
+  var probesSilentSessions: Bool { true }
   override var window: Int { 1_024 }
   override var quietTime: Duration { .milliseconds(100) }
 
@@ -45,6 +51,7 @@ public class SoundClient: ScenarioClient {
     if forgetsFailures { attempts = 0 }
     if current?.session.isOpen == false { closeCurrent() }
     serve(app)
+    if interval != nil { probe(app) }
   }
 
   /// An accessory appeared.
@@ -68,7 +75,21 @@ public class SoundClient: ScenarioClient {
     retry(app)
   }
 
+  override func exchangeVerified(_ app: AppView) {
+    guard let interval else { return }
+    probes += 1
+    let number = probes
+    later(interval, app) { [weak self] app in if self?.probes == number { self?.probe(app) } }
+  }
+
   // MARK: Actions
+
+  /// Sends over an idle session, and gives the session up when no reply comes.
+  private func probe(_ app: AppView) {
+    guard probesSilentSessions, progress == nil, let session = current?.session else { return }
+    exchangeAgain(app)
+    if let patience { watch(session, patience, app) }
+  }
 
   private func serve(_ app: AppView) {
     guard current == nil, attempts < attemptLimit else { return }

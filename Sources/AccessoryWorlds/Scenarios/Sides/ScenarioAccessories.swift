@@ -70,9 +70,10 @@ public final class ScenarioAccessories {
       do { try parts[name]?.plugIn() } catch { failure = failure ?? error }
     case .accessoryUnplugs(let name): parts[name]?.unplug()
     case .accessoryClosesSessions(let name): parts[name]?.closeSessions()
+    case .accessoryForgetsSessions(let name): parts[name]?.forgetSessions()
     case .cablePulled(let name), .cablePulledUnnoticed(let name): pull(name)
     // The other process plays these.
-    case .deviceResetsLink, .deviceHeedsCables, .app: break
+    case .deviceResetsLink, .deviceHeedsCables, .app, .sdk, .otherApp: break
     }
   }
 

@@ -2,35 +2,73 @@ import AccessoryCore
 import AccessoryHost
 import AccessorySessions
 
-/// The app of a scenario, launched and suspended by its steps, with a client in it that handles what happens. The
-/// app's notifications appear on the timeline as well, with the app as their side.
+/// An app of a scenario, launched, suspended and killed by its steps, with a client in it that handles what happens. The
+/// app's notifications appear on the timeline as well, with the app as their side; those of an app beside it do not.
 package final class ScenarioApp {
-  let client: ScenarioClient
+  /// The client in the process that runs, or that ran last.
+  private(set) var client: ScenarioClient
   /// Where the app's list of accessories differed from what a step expects, in the order of the steps.
   private(set) var surprises: [ScenarioComparison.Difference] = []
 
   private let scenario: Scenario
+  private let type: ScenarioClient.Type
+  private let name: String
+  private let isWatched: Bool
   private let device: Device
   private let report: (TimelineEvent) -> Void
   private var view: AppView?
+  private let sdk: ScenarioSDK
+  /// Processes that ended and whose sessions the system left open.
+  private var left: [AppView] = []
+  private var hasRun = false
 
-  /// An app on `device`, running unless a step launches it.
-  package init(
+  /// An app on `device`, running unless the first step of its life launches it.
+  package convenience init(
     _ scenario: Scenario, client: ScenarioClient.Type, on device: Device, report: @escaping (TimelineEvent) -> Void
   ) {
+    self.init(scenario, client, "the app", isWatched: true, on: device, report: report)
+    if scenario.runsFromTheStart { launch() }
+  }
+
+  /// Another app, which opens sessions only when its user wants one. It is not running.
+  package convenience init(
+    besideTheAppOf scenario: Scenario, on device: Device, report: @escaping (TimelineEvent) -> Void
+  ) {
+    self.init(scenario, ScenarioClient.self, "the other app", isWatched: false, on: device, report: report)
+  }
+
+  private init(
+    _ scenario: Scenario, _ type: ScenarioClient.Type, _ name: String, isWatched: Bool, on device: Device,
+    report: @escaping (TimelineEvent) -> Void
+  ) {
     self.scenario = scenario
+    self.type = type
+    self.name = name
+    self.isWatched = isWatched
     self.device = device
     self.report = report
-    self.client = client.init(wanting: scenario.wantedProtocol, on: device.loop)
-    self.client.payload = CountingPattern.bytes(scenario.payload)
-    if !scenario.steps.contains(where: { $0.action == .app(.launches) }) { launch() }
+    sdk = ScenarioSDK(scenario, on: device.loop, report: report)
+    client = Self.makeClient(type, scenario, on: device)
+  }
+
+  private static func makeClient(
+    _ type: ScenarioClient.Type, _ scenario: Scenario, on device: Device
+  ) -> ScenarioClient {
+    let client = type.init(wanting: scenario.wantedProtocol, on: device.loop)
+    client.payload = CountingPattern.bytes(scenario.payload)
+    client.interval = scenario.interval
+    return client
   }
 
   /// Runs a step.
   package func perform(_ action: Scenario.AppAction) {
     switch action {
-    case .launches: launch()
-    case .quits: quit()
+    case .launches:
+      tell(.note(view == nil ? "\(name) is launched" : "\(name) runs already"))
+      launch()
+    case .quits: with("it quits") { _ in end("\(name) ended", leavesSessions: false) }
+    case .ends(let ending, let leavesSessions):
+      with(ending.story) { _ in end("\(name) \(ending.past)", leavesSessions: leavesSessions) }
     case .registers: with("an object in its process registers for notifications") { $0.register() }
     case .unregisters: with("an object in its process unregisters for notifications") { $0.unregister() }
     case .moves(let state): with(state.story) { move($0, to: state) }
@@ -40,14 +78,35 @@ package final class ScenarioApp {
     }
   }
 
-  /// Stops. Its sessions end.
+  /// Runs a step of another SDK in the app's process.
+  package func performSDK(_ action: Scenario.SDKAction) {
+    sdk.perform(action, in: view)
+  }
+
+  /// Stops. Its sessions end, also those that were left.
   package func quit() {
-    view?.close()
+    end("\(name) ended", leavesSessions: false)
+    for view in left { view.close() }
+    left = []
+  }
+
+  private func end(_ reason: String, leavesSessions: Bool) {
+    guard let ended = view else { return }
     view = nil
+    client.endProcess()
+    if leavesSessions { left.append(ended) } else { ended.close(reason) }
   }
 
   private func launch() {
     guard view == nil else { return }
+    // A new process knows nothing of the one before.
+    if hasRun { client = Self.makeClient(type, scenario, on: device) }
+    hasRun = true
+    client.onCrash = { [weak self, unowned client] reason in
+      guard let self, self.client === client, self.view != nil else { return }
+      tell(.warning("\(name) crashes: \(reason)"))
+      end("\(name) crashed", leavesSessions: false)
+    }
     let view = device.makeApp(Ears(of: self), settings: scenario.app)
     self.view = view
     client.beginning = device.loop.now
@@ -55,8 +114,8 @@ package final class ScenarioApp {
   }
 
   private func with(_ story: String, _ body: (AppView) -> Void) {
-    guard let view else { return tell(.note("the app is not running, so this is skipped: \(story)")) }
-    tell(.note("the app: \(story)"))
+    guard let view else { return tell(.note("\(name) is not running, so this is skipped: \(story)")) }
+    tell(.note("\(name): \(story)"))
     body(view)
   }
 
@@ -68,7 +127,7 @@ package final class ScenarioApp {
 
   private func open(_ view: AppView, _ name: String) {
     guard let accessory = view.accessories.last(where: { scenario.namesBySerial[$0.serialNumber] == name }) else {
-      return tell(.note("the app does not see \(name)"))
+      return tell(.note("\(self.name) does not see \(name)"))
     }
     client.userWants(accessory, view)
   }
@@ -77,7 +136,7 @@ package final class ScenarioApp {
     let seen = view.accessories.map { scenario.namesBySerial[$0.serialNumber] ?? $0.serialNumber }
     let isRight = seen == expected
     func text(_ names: [String]) -> String { names.isEmpty ? "nothing" : names.joined(separator: ", ") }
-    tell(.result(passed: isRight, "the app's list contains \(text(seen))"))
+    tell(.result(passed: isRight, "\(name)'s list contains \(text(seen))"))
     guard !isRight else { return }
     surprises.append(.init(list: text(expected), instead: text(seen), at: device.loop.now))
   }
@@ -93,14 +152,22 @@ package final class ScenarioApp {
     }
 
     func accessoryDidConnect(_ accessory: PublishedAccessory, _ view: AppView) {
-      app?.tell(.connect, accessory)
-      app?.client.accessoryDidConnect(accessory, view)
+      app?.hear(.connect, accessory, view) { $0.accessoryDidConnect(accessory, view) }
     }
 
     func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ view: AppView) {
-      app?.tell(.disconnect, accessory)
-      app?.client.accessoryDidDisconnect(accessory, view)
+      app?.hear(.disconnect, accessory, view) { $0.accessoryDidDisconnect(accessory, view) }
     }
+  }
+
+  /// A process that has ended hears nothing, even if the system left its sessions.
+  private func hear(
+    _ kind: TimelineEvent.Kind, _ accessory: PublishedAccessory, _ view: AppView, _ body: (ScenarioClient) -> Void
+  ) {
+    guard self.view === view else { return }
+    // What the app is expected to see is about this app.
+    if isWatched { tell(kind, accessory) }
+    body(client)
   }
 
   private func tell(_ kind: TimelineEvent.Kind, _ accessory: PublishedAccessory? = nil) {
@@ -116,5 +183,36 @@ extension AppState {
     case .background: "it goes to the background"
     case .suspended: "it is suspended"
     }
+  }
+}
+
+extension Scenario.Ending {
+  fileprivate var story: String {
+    switch self {
+    case .kill: "its process is killed"
+    case .crash: "its process crashes"
+    }
+  }
+
+  fileprivate var past: String {
+    switch self {
+    case .kill: "was killed"
+    case .crash: "crashed"
+    }
+  }
+}
+
+extension Scenario {
+  /// Whether the app runs before the first step: unless the first step of its life launches it.
+  fileprivate var runsFromTheStart: Bool {
+    for step in steps {
+      guard case .app(let action) = step.action else { continue }
+      switch action {
+      case .launches: return false
+      case .quits, .ends: return true
+      default: continue
+      }
+    }
+    return true
   }
 }

@@ -24,6 +24,7 @@ public final class ScenarioDevice {
   public let device: Device
 
   private let app: ScenarioApp
+  private let other: ScenarioApp
   private let log: Log
   private let loop: any EventLoop
   private var dialers: [Dialer] = []
@@ -67,6 +68,7 @@ public final class ScenarioDevice {
     settings.flicker = scenario.deviceFlicker
     device = Device(settings: settings, on: loop) { log.add($0) }
     app = ScenarioApp(scenario, client: client, on: device) { log.add($0) }
+    other = ScenarioApp(besideTheAppOf: scenario, on: device) { log.add($0) }
   }
 
   /// The app's client.
@@ -120,6 +122,7 @@ public final class ScenarioDevice {
     for dialer in dialers { dialer.stop() }
     timeline.cancel()
     app.quit()
+    other.quit()
     device.unplugAll("done")
   }
 
@@ -131,8 +134,10 @@ public final class ScenarioDevice {
     case .deviceHeedsCables(let heeds): device.noticesCables = heeds
     case .cablePulledUnnoticed(let name): sever(name)
     case .app(let action): app.perform(action)
+    case .sdk(let action): app.performSDK(action)
+    case .otherApp(let action): other.perform(action)
     // The other process plays these.
-    case .accessoryPlugsIn, .accessoryUnplugs, .accessoryClosesSessions, .cablePulled: break
+    case .accessoryPlugsIn, .accessoryUnplugs, .accessoryClosesSessions, .accessoryForgetsSessions, .cablePulled: break
     }
   }
 
