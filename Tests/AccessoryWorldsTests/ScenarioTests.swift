@@ -33,6 +33,49 @@ import Testing
     #expect(!player.client.report.isServing, "\(naive) got through \(name)\n\(player.world.events.map(\.json))")
   }
 
+  /// Each naive client breaks in the way that the page describes, and not by accident.
+  @Test(arguments: [
+    ("the-other-accessory-leaves", "nothing more was expected, but 'session.close' of reader"),
+    (
+      "session-taken-by-another-sdk",
+      "expected 'session.open', not before 17s, not after 20s, but 'session.open' of scanner"
+    ),
+    ("killed-with-a-session-open", "expected 'session.open', not before 5s, not after 6s, but nothing more happened"),
+    (
+      "two-apps-and-neither-connects",
+      "expected 'session.open', not before 72s, not after 73s, but nothing more happened"
+    ),
+    (
+      "silent-after-the-background",
+      "expected 'session.close', not before 40s, not after 51s, but nothing more happened"
+    ),
+    (
+      "retry-with-the-old-accessory", "expected 'session.open', not before 5s, not after 10s, but nothing more happened"
+    ),
+    ("timer-aborts-the-connection", "nothing more was expected, but 'session.close' of dongle"),
+    ("second-session-crashes", "nothing more was expected, but 'session.close' of reader"),
+    ("dead-after-a-day", "expected 'session.close', not before 24h, not after 1452m, but nothing more happened"),
+  ])
+  func theNaiveClientBreaksForTheReasonOfThePage(name: String, difference: String) throws {
+    let naive = try #require(try ScenarioLibrary().scenario(name).naiveClient)
+    let player = try play(name, try #require(ScenarioClients.named(naive)))
+    let found = try #require(player.comparison.difference).description
+    #expect(found.contains(difference), "\(found)")
+  }
+
+  @Test func aSecondSessionCrashesTheAppThatFreedItsDelegate() throws {
+    let player = try play("second-session-crashes", FreesTheDelegateOfOpenStreams.self)
+    let crash = player.world.events.contains { $0.json.contains("the app crashes: an event of the first session") }
+    #expect(crash)
+  }
+
+  /// The rules, and not the number of attempts, refuse the session until the accessory is plugged in again.
+  @Test func neitherAppGetsASessionWhileThatOfAKilledAppIsLeft() throws {
+    let player = try play("two-apps-and-neither-connects", SoundClient.self)
+    let refused = player.world.events.filter { $0.json.contains("another app has an open session") }
+    #expect(refused.count > 5)
+  }
+
   @Test(arguments: names) func oneSeedWritesOneTranscript(name: String) throws {
     let first = try play(name, SoundClient.self).world.transcript
     #expect(!first.isEmpty)
@@ -47,7 +90,7 @@ import Testing
 
   @Test func everyFieldFailureAndEveryVariantOfTheFlickerIsReproduced() throws {
     let reproduced = Set(try Self.names.flatMap { try ScenarioLibrary().scenario($0).reproduces })
-    let failures = (1...18).map { "W\($0)" }
+    let failures = ((1...21) + [27, 28, 29, 31]).map { "W\($0)" }
     // F7 is that something does not happen, F10 has no report.
     let variants = [1, 2, 3, 4, 5, 6, 8, 9, 11].map { "F\($0)" }
     #expect(Set(failures + variants).subtracting(reproduced) == [])

@@ -5,16 +5,22 @@ import Testing
 /// Scenarios as a user plays them: in one process in virtual time, and in two in real time.
 @Suite struct ScenarioTests {
   /// The scenarios that ship, as `easim scenario list` knows them.
-  static let names: [String] = {
+  static let names = all.map(\.name)
+
+  /// Their names and how many seconds each takes in real time.
+  static let all: [(name: String, seconds: Double)] = {
     guard let list = try? Program.run("scenario", "list", "--json"), list.ending == .exit(0) else {
       preconditionFailure("easim scenario list does not work")
     }
-    return list.outLines.compactMap { try? StrictJSON(reading: $0)["scenario"]?.text }
+    return list.outLines.compactMap { line in
+      guard let entry = try? StrictJSON(reading: line), let name = entry["scenario"]?.text else { return nil }
+      return (name, entry["seconds"]?.number ?? 0)
+    }
   }()
 
   @Test func theListShowsEachScenarioWithItsSummary() throws {
     let lines = try Program.run("scenario", "list").outLines
-    #expect(lines.count == Self.names.count && lines.count >= 25)
+    #expect(lines.count == Self.names.count && lines.count >= 34)
     for (line, name) in zip(lines, Self.names) { #expect(line.hasPrefix("\(name) ") && line.count > name.count + 10) }
   }
 
@@ -38,14 +44,18 @@ import Testing
     let accessories: Program
     let device: Program
 
-    init(_ name: String, on address: String, environment: [String: String] = [:], client: String = "SoundClient") throws
-    {
+    init(
+      _ name: String, on address: String, environment: [String: String] = [:], client: String = "SoundClient",
+      file: String? = nil
+    ) throws {
       self.name = name
+      let reference = file ?? name
       let easim = BuiltProducts.easim
       accessories = try Program(
-        path: easim, ["run", "--scenario", name, "--on", address, "--json"], environment: environment)
+        path: easim, ["run", "--scenario", reference, "--on", address, "--json"], environment: environment)
       device = try Program(
-        path: easim, ["scenario", "run", name, "--at", address, "--client", client, "--json", "--timeout", "120s"],
+        path: easim,
+        ["scenario", "run", reference, "--at", address, "--client", client, "--json", "--timeout", "120s"],
         environment: environment)
     }
 
@@ -65,8 +75,38 @@ import Testing
   /// times as long cannot keep the times that real accessories keep, and what it does is tested in virtual time.
   @Test(.enabled(if: getenv("EASIM_SANITIZED") == nil)) func everyScenarioCanBePlayedByTwoProcesses() throws {
     let place = TemporaryFolder()
-    let pairs = try Self.names.map { name in try Pair(name, on: "unix:\(place.file("\(name)-{index}.sock"))") }
+    let names = Self.all.filter { $0.seconds < 300 }.map(\.name)
+    #expect(Set(Self.names).subtracting(names) == ["dead-after-a-day"])
+    let pairs = try names.map { name in try Pair(name, on: "unix:\(place.file("\(name)-{index}.sock"))") }
     for pair in pairs { try pair.expect(.exit(0)) }
+  }
+
+  /// The day takes twenty seconds here, and every other time of the scenario is as much shorter.
+  @Test(.enabled(if: getenv("EASIM_SANITIZED") == nil)) func theDeadSessionOfADayIsFoundInRealTimeToo() throws {
+    let place = TemporaryFolder()
+    var text = try Repository.text("profiles/scenarios/dead-after-a-day.json5")
+    for (long, short) in [("24h", "20s"), ("10m", "5s"), ("1452m", "45s"), ("30m", "25s")] {
+      text = text.replacing("\"\(long)\"", with: "\"\(short)\"")
+    }
+    let file = place.write(text, to: "day.json5")
+    let pairs = try ["SoundClient", "naive"].map { client in
+      try Pair("day", on: "unix:\(place.file("\(client).sock"))", client: client, file: file)
+    }
+    try pairs[0].expect(.exit(0))
+    try pairs[1].expect(.exit(1))
+  }
+
+  /// What ends a naive client's day is the same in real time.
+  @Test(
+    .enabled(if: getenv("EASIM_SANITIZED") == nil),
+    arguments: [
+      "the-other-accessory-leaves", "session-taken-by-another-sdk", "killed-with-a-session-open",
+      "two-apps-and-neither-connects", "silent-after-the-background", "retry-with-the-old-accessory",
+      "timer-aborts-the-connection", "second-session-crashes",
+    ])
+  func theNaiveClientsOfTheSecondCollectionBreakInRealTimeToo(name: String) throws {
+    let place = TemporaryFolder()
+    try Pair(name, on: "unix:\(place.file("{index}.sock"))", client: "naive").expect(.exit(1))
   }
 
   @Test func onTheBenchAndOnATerminalTheyComeOutTheSame() throws {

@@ -26,7 +26,7 @@ import Testing
       let app = world.perform { inner in
         ScenarioApp(scenario, client: SoundClient.self, on: inner.device) { [unowned inner] in inner.tell($0) }
       }
-      _ = world.play { app.perform($0) }
+      _ = world.play(sdk: { app.performSDK($0) }, { app.perform($0) })
       await world.advance(by: world.scenarioLength)
       world.perform { _ in app.quit() }
       world.end()
@@ -78,6 +78,55 @@ import Testing
       await world.advance(by: world.scenarioLength)
       #expect(ear.words.contains("disconnect 1") && ear.words.last == "connect 1", "\(ear.words)")
       #expect(world.appState == .foreground)
+    }
+  }
+
+  @Test func aScenarioKillsAndLaunchesTheAppOfAWorld() async throws {
+    try await withSimulatedWorld(.init(scenario: "killed-with-a-session-open")) { world in
+      let asked = Asked()
+      manager.registerForLocalNotifications()
+      world.playScenario { action in asked.add(action) }
+      await world.advance(by: .seconds(1))
+      let accessory = try #require(manager.connectedAccessories.first)
+      let session = try #require(EASession(accessory: accessory, forProtocol: glassesProtocol))
+      let ear = session.listen()
+      await world.advance(by: .seconds(1))
+      let heard = ear.all
+      await world.advance(by: .seconds(2))
+      #expect(asked.actions == [.ends(.kill, leavesSessions: false)])
+      #expect(!world.isAppRunning)
+      #expect(ear.all == heard)
+      await world.advance(by: .seconds(6))
+      #expect(asked.actions.dropFirst() == [.launches, .looks(sees: ["drone"])])
+      #expect(world.isAppRunning && world.registrationCount == 0)
+      let again = try #require(manager.connectedAccessories.first)
+      #expect(EASession(accessory: again, forProtocol: glassesProtocol) != nil)
+    }
+  }
+
+  @Test func aScenarioLetsAnotherSDKTakeTheSessionOfAnAppInAWorld() async throws {
+    try await withSimulatedWorld(.init(scenario: "session-taken-by-another-sdk")) { world in
+      world.playScenario()
+      await world.advance(by: .seconds(1))
+      let accessory = try #require(manager.connectedAccessories.first)
+      let session = try #require(EASession(accessory: accessory, forProtocol: glassesProtocol))
+      let ear = session.listen()
+      await world.advance(by: .seconds(10))
+      #expect(!ear.all.contains("in end"))
+      await world.advance(by: .seconds(10))
+      #expect(ear.all.contains("in end"))
+      #expect(manager.connectedAccessories == [accessory])
+    }
+  }
+
+  @Test func aDayOfAScenarioIsADayOfVirtualTimeAlone() async throws {
+    try await withSimulatedWorld(.init(scenario: "dead-after-a-day")) { world in
+      world.playScenario()
+      let begun = Date()
+      await world.advance(by: world.scenarioLength)
+      #expect(world.scenarioLength > .seconds(24 * 3_600))
+      #expect(Date().timeIntervalSince(begun) < 60)
+      #expect(manager.connectedAccessories.count == 1)
     }
   }
 

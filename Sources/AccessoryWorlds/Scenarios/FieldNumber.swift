@@ -14,7 +14,10 @@ enum FieldNumber {
     "W12": "pulled while busy", "W13": "set-up slower than the background allows",
     "W14": "retries without end or reset",
     "W15": "ignored after fast replugging", "W16": "races during set-up", "W17": "bytes of an earlier session",
-    "W18": "a pulled cable that is not noticed",
+    "W18": "a pulled cable that is not noticed", "W19": "the disconnect of another accessory",
+    "W20": "another SDK takes the session", "W21": "killed with a session open",
+    "W27": "no data after the background", "W28": "a retry or a timer of an earlier connect",
+    "W29": "an event of freed streams", "W31": "a session that died unnoticed",
     // What External Accessory does by nature: notifications, suspension, sessions, streams.
     "N3": "one registration count per process", "N8": "no connect at launch", "N15": "a transport switch",
     "S6": "ten seconds in the background", "E7": "no session at first", "T7": "short writes", "T20": "field throughput",

@@ -76,3 +76,8 @@ public final class GivesUpSlowUploads: SoundClient {
 public final class BelievesTheFirstByte: SoundClient {
   override var quietTime: Duration { .zero }
 }
+
+/// Never sends over an idle session to see whether it still works.
+public final class TrustsASilentSession: SoundClient {
+  override var probesSilentSessions: Bool { false }
+}

@@ -32,6 +32,17 @@ public enum ScenarioClients {
     ("WritesAllAtOnce", WritesAllAtOnce.self, "writes as much at once as the session accepts"),
     ("GivesUpSlowUploads", GivesUpSlowUploads.self, "treats an upload of more than ten seconds as failed"),
     ("BelievesTheFirstByte", BelievesTheFirstByte.self, "treats the first bytes of a session as the reply to its own"),
+    ("EndsAtAnyDisconnect", EndsAtAnyDisconnect.self, "ends its session at the disconnect of any accessory"),
+    (
+      "RetriesWithTheOldAccessory", RetriesWithTheOldAccessory.self,
+      "tries again with the accessory of an earlier connect"
+    ),
+    ("AbortsAtItsTimer", AbortsAtItsTimer.self, "gives up when its timer fires, connected or not"),
+    (
+      "FreesTheDelegateOfOpenStreams", FreesTheDelegateOfOpenStreams.self,
+      "frees the delegate of streams that are still open"
+    ),
+    ("TrustsASilentSession", TrustsASilentSession.self, "never checks whether a silent session still works"),
   ]
 
   /// The client of this name.
