@@ -79,6 +79,9 @@ public final class FaultChannel: Channel, ChannelHandler {
   /// As the channel inside.
   public var keepsTransfersApart: Bool { inner.keepsTransfersApart }
 
+  /// As the channel inside.
+  public var longestTransfer: Int? { inner.longestTransfer }
+
   /// The bytes that the faults and the inner channel hold.
   public var undelivered: Int { (outbound?.held ?? 0) + inner.undelivered }
 

@@ -1,6 +1,7 @@
 import AccessoryCore
 
-/// A kind of link from the field, as a chain of faults: the value of `--fault bluetooth`.
+/// A kind of link from the field, as a chain of faults: the value of `--fault bluetooth`. A preset slows down whatever the
+/// address is; it does not use Bluetooth, which the address `bt:` does.
 ///
 /// ```swift
 /// let chain = try FaultPreset.faults("bluetooth-scanning")   // or any fault: "loss,chance=5%"
@@ -16,12 +17,12 @@ public struct FaultPreset: Equatable, Sendable {
   public let faults: [Fault]
 
   /// All presets.
-  public static let all = [bluetooth, bluetoothScanning, bigWrites, usbHighSpeed]
+  public static let all = [bluetooth, bluetoothScanning, bluetoothHandsFree, bigWrites, usbHighSpeed]
 
   /// Bluetooth classic: 7,500 bytes a second, the throughput of External Accessory reported from the field. The delay
   /// of 10 to 25 ms is our choice: a few slots of the radio.
   public static let bluetooth = FaultPreset(
-    name: "bluetooth", summary: "Bluetooth classic: 7,500 bytes a second each way, 10 to 25 ms late",
+    name: "bluetooth", summary: "as slow as Bluetooth classic: 7,500 bytes a second each way, 10 to 25 ms late",
     faults: [rate(7_500), latency(.milliseconds(10), jitter: .milliseconds(15))])
 
   /// The same while the app scans for Bluetooth LE: 60 to 70 % of the throughput for the first 20 seconds.
@@ -31,6 +32,12 @@ public struct FaultPreset: Equatable, Sendable {
       rate(4_875, for: .seconds(20)), rate(7_500, after: .seconds(20)),
       latency(.milliseconds(10), jitter: .milliseconds(15)),
     ])
+
+  /// The same while hands-free audio shares the radio: of 15 frames a second 6 to 15 arrived. The rate is that of 6,
+  /// the worst; the delay is our choice: it grows by the slots that audio takes.
+  public static let bluetoothHandsFree = FaultPreset(
+    name: "bluetooth-hfp", summary: "the same while hands-free audio shares the radio: 40 % of it, 10 to 80 ms late",
+    faults: [rate(3_000), latency(.milliseconds(10), jitter: .milliseconds(70))])
 
   /// Writes above about 2 KB become very slow. No report says how slow; the 2,000 bytes a second are our choice.
   public static let bigWrites = FaultPreset(
