@@ -27,6 +27,9 @@ public final class SimulatedAccessory {
   /// The programs of its sessions.
   let programs = ProgramKeeper()
 
+  /// Why its place is gone and it cannot be plugged in again; nil while it can.
+  public private(set) var failure: String?
+
   private var flicker: WireFlickerMachine
   private var random: SeededRandom
   private var attachment: AccessoryAttachment?
@@ -148,6 +151,7 @@ public final class SimulatedAccessory {
     case .warning(let text): refusals?.report(text)
     case .ended(let why):
       tell(.warning("\(port.place) is over: \(why)"))
+      failure = why
       unplug(why)
     }
   }

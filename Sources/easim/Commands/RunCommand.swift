@@ -108,7 +108,11 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
     try accessory.plugIn()
     accessories.append(accessory)
   }
-  _ = stage.run(until: { false }, limit: options.limit)
+  let isHopeless = { accessories.allSatisfy { $0.failure != nil } }
+  if stage.run(until: isHopeless, limit: options.limit), let failure = accessories.first?.failure {
+    console.err("easim run: cannot be plugged in at \(options.place): \(failure)")
+    return .usage
+  }
   for accessory in accessories {
     accessory.unplug(stage.signal.map { _ in stage.signalName } ?? "the time of --for is over")
   }
