@@ -54,6 +54,7 @@ let package = Package(
     .target(name: "CLinux"),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"])]),
+    .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CUdev", pkgConfig: "libudev", providers: [.apt(["libudev-dev"])]),
 
     // Floor 0: the protocol; loops, channels, addresses and text.
@@ -78,10 +79,17 @@ let package = Package(
       "AccessoryCables", floor: 2, ["AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "CLinux"],
       swift: callingC),
 
-    // Floor 3: what only programs with hardware link: USB.
+    // Floor 2: Bluetooth, whose connections are channels of floor 1.
+    library(
+      "AccessoryBluetooth", floor: 2, ["AccessoryTransports", "AccessoryCore", "CLinux", "CSystemd"]),
+
+    // Floor 3: what only programs with hardware link: USB and Bluetooth.
     library(
       "AccessoryHardware", floor: 3,
-      ["AccessoryCables", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB", "AccessoryCore"]),
+      [
+        "AccessoryBluetooth", "AccessoryCables", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB",
+        "AccessoryCore",
+      ]),
 
     // Floor 3: the two roles, as a user thinks of them.
     library(
@@ -139,7 +147,7 @@ let package = Package(
       name: "easim",
       dependencies: [
         "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessoryHardware",
-        "AccessoryCables", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB",
+        "AccessoryBluetooth", "AccessoryCables", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB",
         "Certificates", "AccessoryCore", "IAP2", "CLinux",
       ], swiftSettings: settings),
 
@@ -153,10 +161,11 @@ let package = Package(
       swiftSettings: settings
     ),
 
-    // The same suite on USB, for a guest of the kernel lane.
+    // The same suite on USB and Bluetooth, for a guest of the kernel lane.
     .executableTarget(
-      name: "ChannelsOnUSB", dependencies: ["ChannelSuite", "AccessoryUSB", "AccessoryTransports", "AccessoryCore"],
-      path: "Tests/Support/ChannelsOnUSB", swiftSettings: settings),
+      name: "ChannelsOnHardware",
+      dependencies: ["ChannelSuite", "AccessoryBluetooth", "AccessoryUSB", "AccessoryTransports", "AccessoryCore"],
+      path: "Tests/Support/ChannelsOnHardware", swiftSettings: settings),
 
     .target(
       name: "FuzzTargets", dependencies: ["IAP2", "AccessoryProfiles"], path: "Tests/Support/FuzzTargets",
@@ -195,6 +204,13 @@ let package = Package(
       ["AccessoryCore", "AccessoryTransports", "ChannelSuite", "CLinux", "IAP2", "TestSupport"]),
     tests(
       "AccessoryUSBTests", ["AccessoryUSB", "AccessoryTransports", "AccessoryCore", "ChannelSuite", "TestSupport"]),
+    tests(
+      "AccessoryBluetoothTests",
+      [
+        "AccessoryHardware", "AccessoryBluetooth", "AccessoryHost", "AccessorySimulator", "AccessoryCables",
+        "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "CSystemd",
+        "TestSupport",
+      ]),
     tests("CertificatesTests", ["Certificates", "AccessoryCore", "CCrypto", "CLinux"]),
     tests(
       "AccessoryCablesTests",

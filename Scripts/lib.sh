@@ -34,17 +34,19 @@ require_swift() {
 # The Debian packages that building easim needs and this machine lacks, one per line.
 missing_packages() {
   if ! command -v pkg-config >/dev/null; then
-    printf 'pkg-config\nlibssl-dev\nlibusb-1.0-0-dev\nlibudev-dev\n'
+    printf 'pkg-config\nlibssl-dev\nlibusb-1.0-0-dev\nlibudev-dev\nlibsystemd-dev\n'
     return
   fi
   pkg-config --exists libcrypto || printf 'libssl-dev\n'
   pkg-config --exists libusb-1.0 || printf 'libusb-1.0-0-dev\n'
   pkg-config --exists libudev || printf 'libudev-dev\n'
+  pkg-config --exists libsystemd || printf 'libsystemd-dev\n'
 }
 
-# The same for the tests: a USB device that is none, in place of hardware.
+# The same for the tests: a USB device that is none, in place of hardware, and a D-Bus for a BlueZ that is none.
 missing_test_packages() {
   missing_packages
+  command -v dbus-daemon >/dev/null || printf 'dbus\n'
   command -v umockdev-wrapper >/dev/null || printf 'umockdev\n'
   pkg-config --exists umockdev-1.0 2>/dev/null || printf 'libumockdev-dev\n'
 }
@@ -55,6 +57,9 @@ missing_guest_packages() {
   [[ -x /bin/busybox ]] && ! ldd /bin/busybox >/dev/null 2>&1 || printf 'busybox-static\n'
   command -v python3 >/dev/null || printf 'python3\n'
   command -v zstd >/dev/null || printf 'zstd\n'
+  command -v dbus-daemon >/dev/null || printf 'dbus\n'
+  [[ -x /usr/libexec/bluetooth/bluetoothd ]] || printf 'bluez\n'
+  command -v btvirt >/dev/null || printf 'bluez-test-tools\n'
 }
 
 # What checking the text of the repository needs: the program's own script is checked too, so the program is built.

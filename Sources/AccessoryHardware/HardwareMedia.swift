@@ -11,4 +11,5 @@ public func addHardwareMedia(to table: UnsafeMutableRawPointer?) {
   table?.pointee.add(USBMedium())
   table?.pointee.add(USBIPMedium())
   table?.pointee.add(GadgetMedium())
+  table?.pointee.add(BluetoothMedium())
 }

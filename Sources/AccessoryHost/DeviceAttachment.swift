@@ -38,7 +38,9 @@ final class DeviceAttachment: ConnectionOwner {
     self.announced = announced
     self.refusesSignatures = refusesSignatures
     self.ended = ended
-    var peer = DevicePeer(settings: device.peerSettings, memory: device.memory)
+    var settings = device.peerSettings
+    settings.link.parameters = settings.link.parameters.fitting(frames: cable.main.longestTransfer)
+    var peer = DevicePeer(settings: settings, memory: device.memory)
     peer.core.tellsMessages = device.settings.tellsMessages
     connection = Connection(peer: peer, cable: cable, patience: device.settings.patience, on: device.loop)
     publication = PublicationMachine(policy: device.settings.policy, flicker: device.settings.flicker)

@@ -44,6 +44,8 @@ final class AccessoryAttachment: ConnectionOwner {
     self.isWhole = isWhole
     self.answersAuthentication = answersAuthentication
     staleBytes = prepared.staleBytes.map(StaleBytes.init(limit:))
+    var link = link
+    link.parameters = link.parameters.fitting(frames: cable.main.longestTransfer)
     var peer = AccessoryPeer(
       identification: prepared.identification(isWhole: isWhole, hasNativeChannels: cable.hasNativeChannels),
       settings: link)

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -221,4 +222,72 @@ int clinux_rename_to_free(const char *from, const char *to) {
   if (errno != EINVAL || link(from, to) != 0) return -1;
   unlink(from);
   return 0;
+}
+
+// Linux' Bluetooth addresses (net/bluetooth), declared here because their headers are in a package of their own.
+struct clinux_bdaddr {
+  uint8_t bytes[6];
+} __attribute__((packed));
+
+struct clinux_sockaddr_rfcomm {
+  sa_family_t family;
+  struct clinux_bdaddr address;
+  uint8_t channel;
+};
+
+struct clinux_sockaddr_l2cap {
+  sa_family_t family;
+  uint16_t psm;
+  struct clinux_bdaddr address;
+  uint16_t cid;
+  uint8_t address_type;
+};
+
+enum { CLINUX_BTPROTO_L2CAP = 0, CLINUX_BTPROTO_RFCOMM = 3, CLINUX_SOL_BLUETOOTH = 274, CLINUX_BT_SECURITY = 4 };
+
+static int clinux_close_keeping_errno(int descriptor) {
+  int code = errno;
+  close(descriptor);
+  errno = code;
+  return -1;
+}
+
+int clinux_bluetooth_connect(int channel, const uint8_t local[6], const uint8_t remote[6]) {
+  int is_rfcomm = channel > 0;
+  int type = (is_rfcomm ? SOCK_STREAM : SOCK_SEQPACKET) | SOCK_CLOEXEC | SOCK_NONBLOCK;
+  int descriptor = socket(AF_BLUETOOTH, type, is_rfcomm ? CLINUX_BTPROTO_RFCOMM : CLINUX_BTPROTO_L2CAP);
+  if (descriptor < 0) return -1;
+  if (is_rfcomm) {
+    // Level 2 (medium): the line is encrypted with the key of the bond.
+    struct {
+      uint8_t level;
+      uint8_t key_size;
+    } security = {2, 0};
+    setsockopt(descriptor, CLINUX_SOL_BLUETOOTH, CLINUX_BT_SECURITY, &security, sizeof security);
+    struct clinux_sockaddr_rfcomm name = {.family = AF_BLUETOOTH};
+    memcpy(name.address.bytes, local, 6);
+    if (bind(descriptor, (struct sockaddr *)&name, sizeof name) < 0) return clinux_close_keeping_errno(descriptor);
+    memcpy(name.address.bytes, remote, 6);
+    name.channel = (uint8_t)channel;
+    if (connect(descriptor, (struct sockaddr *)&name, sizeof name) < 0 && errno != EINPROGRESS && errno != EAGAIN)
+      return clinux_close_keeping_errno(descriptor);
+  } else {
+    struct clinux_sockaddr_l2cap name = {.family = AF_BLUETOOTH};
+    memcpy(name.address.bytes, local, 6);
+    if (bind(descriptor, (struct sockaddr *)&name, sizeof name) < 0) return clinux_close_keeping_errno(descriptor);
+    memcpy(name.address.bytes, remote, 6);
+    name.psm = htole16(1);
+    if (connect(descriptor, (struct sockaddr *)&name, sizeof name) < 0 && errno != EINPROGRESS && errno != EAGAIN)
+      return clinux_close_keeping_errno(descriptor);
+  }
+  return descriptor;
+}
+
+int clinux_bluetooth_is_free(int channel) {
+  int descriptor = socket(AF_BLUETOOTH, SOCK_STREAM | SOCK_CLOEXEC, CLINUX_BTPROTO_RFCOMM);
+  if (descriptor < 0) return 1;
+  struct clinux_sockaddr_rfcomm name = {.family = AF_BLUETOOTH, .channel = (uint8_t)channel};
+  int is_free = bind(descriptor, (struct sockaddr *)&name, sizeof name) == 0 || errno != EADDRINUSE;
+  close(descriptor);
+  return is_free;
 }

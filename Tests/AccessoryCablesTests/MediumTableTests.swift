@@ -20,7 +20,7 @@ import Testing
   ) throws {
     let example = [
       Address.Kind.bench: "bench:", .unix: "unix:/a", .tcp: "tcp:[::1]:7", .pty: "pty:/a", .serial: "serial:/a",
-      .usb: "usb:", .usbip: "usbip:[::1]:7", .gadget: "gadget:",
+      .usb: "usb:", .usbip: "usbip:[::1]:7", .gadget: "gadget:", .bt: "bt:",
     ]
     let address = try Address(parsing: try #require(example[kind]))
     #expect(try MediumTable.linked[address].kinds.contains(kind))

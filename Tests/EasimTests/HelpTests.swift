@@ -27,7 +27,10 @@ import Testing
     let line = "cd '\(place.path)' && " + line.replacing("/tmp/", with: "\(place.path)/")
     return try Program(
       path: "/bin/sh", ["-c", line],
-      environment: ["PATH": "\(BuiltProducts.folder):\(path)", "EASIM_BENCH": place.file("bench")])
+      environment: [
+        "PATH": "\(BuiltProducts.folder):\(path)", "EASIM_BENCH": place.file("bench"),
+        "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(place.file("bus"))",
+      ])
   }
 
   @Test func theVersionIsTheChangelogsNewest() throws {
@@ -85,6 +88,11 @@ import Testing
     "easim plug usbip:127.0.0.1:3240 --timeout 1s": 3,
     // Nor is anything plugged in.
     "easim list usb:": 3,
+    // The tests have no D-Bus, so whatever this machine has, nothing is paired.
+    "easim pair": 3,
+    "easim pair bt:00:AA:01:00:00:42 --yes": 3,
+    "easim pair bt:hci1#00:AA:01:00:00:42 --pin 0000": 3,
+    "easim unpair bt:00:AA:01:00:00:42": 3,
   ]
 
   /// What an example that lasts until Ctrl-C prints when it is at work.

@@ -1,7 +1,7 @@
-# with: .build/install/release/ChannelsOnUSB=/easim/bin/ChannelsOnUSB
+# with: .build/install/release/ChannelsOnHardware=/easim/bin/ChannelsOnHardware
 # The suite that every channel passes in 'swift test', here with libusb on the kernel's USB at one end and a FunctionFS gadget
 # on dummy_hcd's device port at the other.
 . /easim/lib.sh
-ChannelsOnUSB gadget channels >/tmp/suite 2>&1 || fail "$(grep -v '^✔' /tmp/suite)"
+ChannelsOnHardware gadget channels >/tmp/suite 2>&1 || fail "$(grep -v '^✔' /tmp/suite)"
 sed -n 's/^\([0-9]* checks\)/measured: \1/p' /tmp/suite
 [ -z "$(ls /sys/kernel/config/usb_gadget)" ] || fail "left in configfs: $(ls /sys/kernel/config/usb_gadget)"

@@ -27,6 +27,8 @@ public enum Address: Hashable, Sendable {
   /// A USB device controller of this kernel, for a simulated accessory as a real USB device; the only one when it has no
   /// name.
   case gadget(controller: String?)
+  /// Bluetooth: paired accessories, or this machine as one.
+  case bluetooth(BluetoothSelector)
 
   /// Which accessories on USB are meant.
   public enum USBSelector: Hashable, Sendable {
@@ -61,6 +63,8 @@ public enum Address: Hashable, Sendable {
     case usbip
     /// A USB device controller of this machine.
     case gadget
+    /// Bluetooth.
+    case bt
 
     /// The form of such an address, with words in capitals for what has to be filled in: `tcp:HOST:PORT`.
     var form: String {
@@ -73,6 +77,7 @@ public enum Address: Hashable, Sendable {
       case .usb: "usb:VID:PID"
       case .usbip: "usbip:HOST:PORT"
       case .gadget: "gadget:UDC"
+      case .bt: "bt:AA:BB:CC:DD:EE:FF"
       }
     }
   }
@@ -88,6 +93,7 @@ public enum Address: Hashable, Sendable {
     case .usb: .usb
     case .usbip: .usbip
     case .gadget: .gadget
+    case .bluetooth: .bt
     }
   }
 }
@@ -105,6 +111,7 @@ extension Address: CustomStringConvertible {
     case .usb(let selector): "usb:\(selector)"
     case .usbip(let host, let port): "usbip:\(Self.bracketed(host)):\(port)"
     case .gadget(let controller): "gadget:\(controller ?? "")"
+    case .bluetooth(let selector): "bt:\(selector)"
     }
   }
 

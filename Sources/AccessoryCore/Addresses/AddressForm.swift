@@ -83,6 +83,24 @@ public struct AddressForm: Equatable, Sendable {
         AddressForm(
           "gadget:UDC", "gadget:fe980000.usb", host: nil, simulator: "is the USB device port of this name"),
       ]
+    case .bt:
+      [
+        AddressForm(
+          "bt:", "bt:", host: "every paired accessory on Bluetooth",
+          simulator: "is a Bluetooth device, on the first adapter"),
+        AddressForm(
+          "bt:ADAPTER", "bt:hci1", host: "those that are paired with this adapter",
+          simulator: "is a Bluetooth device on this adapter"),
+        AddressForm(
+          "bt:AA:BB:CC:DD:EE:FF", "bt:AA:BB:CC:DD:EE:FF", host: "the Bluetooth device with this address", simulator: nil
+        ),
+        AddressForm(
+          "bt:ADAPTER#AA:BB:CC:DD:EE:FF", "bt:hci1#AA:BB:CC:DD:EE:FF", host: "this device, by this adapter",
+          simulator: nil),
+        AddressForm(
+          "bt:ADAPTER,dial=AA:BB:CC:DD:EE:FF", "bt:hci1,dial=AA:BB:CC:DD:EE:FF", host: nil,
+          simulator: "connects to this paired host instead of waiting for one"),
+      ]
     }
   }
 }

@@ -42,6 +42,7 @@ struct AddressParser {
         throw error(rest, "'\(rest)' is a path", "gadget:" + (rest.split(separator: "/").last ?? ""))
       }
       return .gadget(controller: rest.isEmpty ? nil : String(rest))
+    case .bt: return .bluetooth(try BluetoothSelectorParser(parser: self).parse(rest))
     case nil: throw wrongKind(kind, rest: rest)
     }
   }

@@ -22,6 +22,9 @@ public protocol Channel: AnyObject {
   /// may be gathered into one `send`. Readers never rely on it.
   var keepsTransfersApart: Bool { get }
 
+  /// How many bytes of one `send` the medium carries in one frame; nil where it has no frames. Packets that fit are cheaper.
+  var longestTransfer: Int? { get }
+
   /// Begins to receive. The handler is held until the end, and never called from within `start` or `send`.
   func start(_ handler: any ChannelHandler)
 
@@ -51,6 +54,9 @@ public protocol Channel: AnyObject {
 extension Channel {
   /// The medium cannot tell.
   public var undelivered: Int { 0 }
+
+  /// The medium has no frames.
+  public var longestTransfer: Int? { nil }
 
   /// One after the other.
   public func send(_ head: RawSpan, then body: RawSpan) -> Int {

@@ -177,6 +177,7 @@ final class ReceptionTap: Channel, ChannelHandler {
   }
 
   var keepsTransfersApart: Bool { inner.keepsTransfersApart }
+  var longestTransfer: Int? { inner.longestTransfer }
   var undelivered: Int { inner.undelivered }
 
   func start(_ handler: any ChannelHandler) {

@@ -22,8 +22,18 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   public enum Medium: Sendable {
     /// A connected stream socket.
     case socket
+    /// A connected stream socket whose medium carries frames, as Bluetooth's RFCOMM does: each `send` begins a frame, which holds
+    /// up to `longest` bytes.
+    case frames(longest: Int)
     /// A terminal, with the end that a hang-up means.
     case terminal(hangUp: ChannelEnd)
+
+    var isSocket: Bool {
+      switch self {
+      case .socket, .frames: true
+      case .terminal: false
+      }
+    }
   }
 
   private enum State {
@@ -34,8 +44,16 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     case over
   }
 
-  /// Always false: a stream joins and splits.
-  public let keepsTransfersApart = false
+  /// Whether the medium carries frames. A stream joins and splits.
+  public var keepsTransfersApart: Bool { longestTransfer != nil }
+
+  /// The longest frame, where the medium carries frames.
+  public var longestTransfer: Int? {
+    if case .frames(let longest) = medium { longest } else { nil }
+  }
+
+  /// Called once when the channel is over, by its owner's ``close()`` or by its end.
+  public var whenOver: (() -> Void)?
 
   private let loop: any PollingLoop
   private let medium: Medium
@@ -159,10 +177,22 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     if case .started(_, let watch) = state { watch.cancel() }
     state = .over
     switch medium {
-    case .socket: _ = ClosingSocket(descriptor, on: loop, atMost: closingTime)
+    case .socket, .frames: _ = ClosingSocket(descriptor, on: loop, atMost: closingTime)
     case .terminal: _ = ClosingTerminal(descriptor, on: loop, atMost: closingTime)
     }
     descriptor = -1
+    tellOver()
+  }
+
+  /// Ends a socket's connection both ways, as if the other end had closed it: the handler hears of the end.
+  public func hangUp() {
+    if descriptor >= 0 { shutdown(descriptor, Int32(SHUT_RDWR)) }
+  }
+
+  private func tellOver() {
+    let tell = whenOver
+    whenOver = nil
+    tell?()
   }
 
   // MARK: - Readiness
@@ -263,20 +293,21 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     state = .over
     if descriptor >= 0 { Glibc.close(descriptor) }
     descriptor = -1
+    tellOver()
   }
 
   // MARK: - System calls
 
   private func read(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
     switch medium {
-    case .socket: recv(descriptor, buffer.baseAddress, buffer.count, 0)
+    case .socket, .frames: recv(descriptor, buffer.baseAddress, buffer.count, 0)
     case .terminal: Glibc.read(descriptor, buffer.baseAddress, buffer.count)
     }
   }
 
   private func write(_ bytes: UnsafeRawBufferPointer) -> Int {
     switch medium {
-    case .socket: Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+    case .socket, .frames: Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
     case .terminal: Glibc.write(descriptor, bytes.baseAddress, bytes.count)
     }
   }
@@ -286,7 +317,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
       parts.initializeElement(at: 0, to: Self.part(head))
       parts.initializeElement(at: 1, to: Self.part(body))
       switch medium {
-      case .socket:
+      case .socket, .frames:
         var message = msghdr()
         (message.msg_iov, message.msg_iovlen) = (parts.baseAddress, parts.count)
         return sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
@@ -302,7 +333,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   /// The socket's pending error, which the kernel clears by reporting it.
   private var pendingError: Int32 {
     switch medium {
-    case .socket: SocketOptions.pendingError(of: descriptor)
+    case .socket, .frames: SocketOptions.pendingError(of: descriptor)
     case .terminal: 0
     }
   }

@@ -40,6 +40,9 @@ public final class TranscriptChannel: Channel, ChannelHandler {
 
   /// As the channel inside.
   public var keepsTransfersApart: Bool { inner.keepsTransfersApart }
+
+  /// As the channel inside.
+  public var longestTransfer: Int? { inner.longestTransfer }
   /// As the channel inside.
   public var undelivered: Int { inner.undelivered }
 

@@ -98,3 +98,11 @@ int clinux_functionfs_packet_size(int endpoint);
 /// Lets the optional product with USB, where it is linked into this program, add its media to `table`, which is a
 /// MediumTable of AccessoryCables. Does nothing otherwise.
 void clinux_add_hardware_media(void *table);
+
+/// Begins to connect to a Bluetooth device: to an RFCOMM channel, or, for channel 0, to its list of services (L2CAP, protocol
+/// 1). Addresses are six bytes, the lowest first. Returns a descriptor that is non-blocking and close-on-exec and becomes
+/// writable when the connection has succeeded or failed, or -1 with errno (EAFNOSUPPORT where the kernel has no Bluetooth).
+int clinux_bluetooth_connect(int channel, const uint8_t local[6], const uint8_t remote[6]);
+
+/// Whether nothing listens on an RFCOMM channel of this machine.
+int clinux_bluetooth_is_free(int channel);

@@ -36,6 +36,15 @@ public struct LinkParameters: Hashable, Sendable {
     self.sessions = sessions
   }
 
+  /// The same for a medium that carries up to `longest` bytes in one frame: the other end's packets go into one each. nil
+  /// changes nothing.
+  public func fitting(frames longest: Int?) -> LinkParameters {
+    guard let longest else { return self }
+    var fitted = self
+    fitted.maximumPacketLength = min(maximumPacketLength, UInt16(clamping: max(longest, 24)))
+    return fitted
+  }
+
   /// Whether these ask for a link without acknowledgements and repetitions: all four recovery values are zero.
   public var isZeroAcknowledgement: Bool {
     retransmissionTimeout == 0 && cumulativeAcknowledgementTimeout == 0 && maximumRetransmissions == 0

@@ -36,7 +36,7 @@ struct CommandSpec: Sendable {
 
   /// All commands.
   static let all: [CommandSpec] = [
-    .demo, .run, .list, .watch, .info, .send, .burst, .report, .console, .plug, .decode, .profile, .quirk, .fault,
+    .demo, .run, .list, .watch, .info, .send, .burst, .report, .console, .pair, .unpair, .plug, .decode, .profile, .quirk, .fault,
     .scenario, .soak, .port, .doctor,
     .completion,
   ]

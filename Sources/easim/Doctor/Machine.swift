@@ -1,3 +1,4 @@
+import AccessoryBluetooth
 import AccessoryCore
 import AccessoryTransports
 import AccessoryUSB
@@ -10,8 +11,8 @@ enum Machine {
   /// All questions, in the order in which they are answered.
   static func examine() -> [Examination] {
     [
-      kernel, bench, inotify, processes, tcp, pty, cryptography, descriptors, usb, virtualHost, devicePort, gadgets,
-      functionFS,
+      kernel, bench, inotify, processes, tcp, pty, cryptography, descriptors, usb, bluetooth, virtualHost, devicePort,
+      gadgets, functionFS,
     ]
   }
 
@@ -171,6 +172,32 @@ enum Machine {
     }
     let count = found.count { $0.trouble == nil }
     return .works("\(USBHost.libraryVersion), \(count.counted("accessory", "accessories"))")
+  }
+
+  private static var bluetooth: Examination {
+    let finding: Examination.Finding
+    do throws(BluetoothError) {
+      let (adapters, devices) = try BlueZ.look()
+      guard let adapter = adapters.first(where: \.isPowered) ?? adapters.first else { throw .noAdapter(nil) }
+      guard adapter.isPowered else { throw .adapterOff(adapter.name) }
+      let count = devices.count { $0.isAccessory && $0.isPaired }
+      finding = .works("BlueZ, \(adapter.name), \(count.counted("paired accessory", "paired accessories"))")
+    } catch {
+      finding = .limited(error.detail, remedy: remedy(for: error))
+    }
+    return Examination(name: "bluetooth", purpose: "accessories on Bluetooth, in both roles", finding: finding)
+  }
+
+  private static func remedy(for error: BluetoothError) -> String {
+    switch error {
+    case .noBus: "sudo apt-get install dbus bluez"
+    case .noService: "sudo apt-get install bluez && sudo systemctl start bluetooth"
+    case .notPermitted: "sudo usermod -aG bluetooth \"$USER\""
+    // An adapter on USB that has no interface needs its driver; without an adapter the command does no harm.
+    case .noAdapter: "sudo modprobe btusb"
+    case .adapterOff: "rfkill unblock bluetooth && bluetoothctl power on"
+    default: "sudo systemctl restart bluetooth"
+    }
   }
 
   private static var virtualHost: Examination {

@@ -32,6 +32,7 @@ final class WireWatch: Channel, ChannelHandler {
   }
 
   var keepsTransfersApart: Bool { inner.keepsTransfersApart }
+  var longestTransfer: Int? { inner.longestTransfer }
 
   func start(_ handler: any ChannelHandler) {
     self.handler = handler

@@ -1,14 +1,16 @@
-// Runs ChannelSuite and DeathSuite on USB, in a guest of the kernel lane: the same checks as in `swift test`, with the host's
-// libusb at one end and a simulated accessory at the other.
+// Runs ChannelSuite and DeathSuite on USB or Bluetooth, in a guest of the kernel lane: the same checks as in `swift test`, with
+// the host at one end (libusb, or a socket of RFCOMM) and a simulated accessory at the other.
 //
-//   ChannelsOnUSB usbip channels|deaths [WORD…]     as root; needs vhci_hcd. WORD: only checks whose names contain it
-//   ChannelsOnUSB gadget channels|deaths [WORD…]    needs dummy_hcd and FunctionFS
+//   ChannelsOnHardware usbip channels|deaths [WORD…]     as root; needs vhci_hcd. WORD: only checks whose names contain it
+//   ChannelsOnHardware gadget channels|deaths [WORD…]    needs dummy_hcd and FunctionFS
+//   ChannelsOnHardware bluetooth channels|deaths [WORD…] needs BlueZ, and hci0 paired with hci1
 
 import ChannelSuite
 import Glibc
 
 let media: [String: (ChannelFactory, DeathFactory)] = [
   "usbip": (.usbip, .usbip), "gadget": (.gadget, .gadget),
+  "bluetooth": (BluetoothRig.channels, BluetoothRig.deaths),
 ]
 
 /// Written at once: a check may hang or trap, and what ran before it should be known.
@@ -25,7 +27,7 @@ switch (medium, suite) {
 case (let (channels, _)?, "channels"): all = ChannelSuite.cases(for: [channels]).map { ($0.description, $0.run) }
 case (let (_, deaths)?, "deaths"): all = DeathSuite.cases(for: [deaths]).map { ($0.description, $0.run) }
 default:
-  say("usage: ChannelsOnUSB \(media.keys.sorted().joined(separator: "|")) channels|deaths [WORD…]")
+  say("usage: ChannelsOnHardware \(media.keys.sorted().joined(separator: "|")) channels|deaths [WORD…]")
   exit(2)
 }
 let cases = all.filter { example in words.isEmpty || words.contains { example.name.contains($0) } }

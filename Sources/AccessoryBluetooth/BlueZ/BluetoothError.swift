@@ -1,0 +1,99 @@
+/// Why Bluetooth cannot be used, or a device not: each with what fixes it.
+public enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// There is no D-Bus system bus.
+  case noBus(String)
+  /// BlueZ's service does not run.
+  case noService
+  /// D-Bus or BlueZ does not let this user do it.
+  case notPermitted(String)
+  /// This machine has no Bluetooth adapter, or none of the name that was asked for.
+  case noAdapter(String?)
+  /// The adapter is off.
+  case adapterOff(String)
+  /// Another process offers the same service: BlueZ gives a service to one.
+  case serviceTaken
+  /// The device is not paired with this machine.
+  case notPaired(String)
+  /// The device does not answer.
+  case outOfRange
+  /// The device refused.
+  case refused(String)
+  /// The device does not offer the service.
+  case noSuchService
+  /// It took too long.
+  case timedOut
+  /// Anything else; the text says what.
+  case failed(String)
+
+  /// One sentence fragment with what to do.
+  public var description: String {
+    let problem = detail
+    return fix.map { "\(problem); \($0)" } ?? problem
+  }
+
+  /// What is wrong.
+  public var detail: String {
+    switch self {
+    case .noBus(let why): "there is no D-Bus system bus (\(why))"
+    case .noService: "the Bluetooth service does not run"
+    case .notPermitted(let what): "\(what) is not permitted to this user"
+    case .noAdapter(nil): "this machine has no Bluetooth adapter"
+    case .noAdapter(let name?): "this machine has no Bluetooth adapter \(name)"
+    case .adapterOff(let name): name.isEmpty ? "the Bluetooth adapter is off" : "the Bluetooth adapter \(name) is off"
+    case .serviceTaken:
+      "another process is a Bluetooth accessory or host already, and BlueZ lets only one offer the service"
+    case .notPaired: "it is not paired with this machine"
+    case .outOfRange: "it does not answer: it is out of range, off, or connected to another device"
+    case .refused(let why): "it refused: \(why)"
+    case .noSuchService: "it does not offer the service of an accessory"
+    case .timedOut: "it did not answer in time"
+    case .failed(let what): what
+    }
+  }
+
+  /// What to do about it, where one command or action helps.
+  public var fix: String? {
+    switch self {
+    case .noBus: "install and start D-Bus: apt-get install dbus"
+    case .noService: "start it: systemctl start bluetooth (from the Debian package bluez)"
+    case .notPermitted: "run as root, or add the user to the group bluetooth"
+    case .noAdapter: "plug one in; see 'easim doctor'"
+    case .adapterOff: "switch it on: bluetoothctl power on (or, where that fails, rfkill unblock bluetooth)"
+    case .serviceTaken: "end the other one, or use another address such as unix:/tmp/a.sock for this one"
+    case .notPaired(let address): "pair it: easim pair bt:\(address)"
+    case .outOfRange, .refused, .noSuchService, .timedOut, .failed: nil
+    }
+  }
+
+  /// What an error of a call to BlueZ means.
+  public init(_ error: BusError, adapter: String? = nil) {
+    switch error {
+    case .timedOut: self = .timedOut
+    case .closed(let why): self = .noBus(why)
+    case .failed(let what, _): self = .noBus("cannot \(what)")
+    case .remote(let name, let message): self = Self.meaning(of: name, message, adapter)
+    }
+  }
+
+  private static func meaning(of name: String, _ message: String, _ adapter: String?) -> Self {
+    switch name {
+    case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner",
+      "org.freedesktop.DBus.Error.Spawn.ExecFailed", "org.freedesktop.systemd1.NoSuchUnit":
+      .noService
+    case "org.freedesktop.DBus.Error.AccessDenied": .notPermitted("using BlueZ")
+    case "org.freedesktop.DBus.Error.UnknownObject": .noAdapter(adapter)
+    case "org.bluez.Error.NotReady": .adapterOff(adapter ?? "hci0")
+    case "org.bluez.Error.NotPermitted" where message.contains("UUID already registered"),
+      "org.bluez.Error.AlreadyExists" where message.contains("UUID"):
+      .serviceTaken
+    case "org.bluez.Error.Failed" where message.contains("adapter-not-powered"): .adapterOff(adapter ?? "hci0")
+    case "org.bluez.Error.ConnectionAttemptFailed": .outOfRange
+    case "org.bluez.Error.AuthenticationCanceled": .refused("pairing was cancelled")
+    case "org.bluez.Error.AuthenticationFailed": .refused("pairing failed: the PIN or the confirmation was wrong")
+    case "org.bluez.Error.AuthenticationRejected": .refused("it rejected the pairing")
+    case "org.bluez.Error.AuthenticationTimeout": .timedOut
+    case "org.bluez.Error.DoesNotExist": .failed("BlueZ does not know such a device")
+    default: .failed(message.isEmpty ? name : message)
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import AccessoryCore
+
+/// A service that this process offers on every adapter: BlueZ listens, publishes the record, and hands each connection over
+/// as a descriptor. Registered again by itself when BlueZ was restarted; gone when this is dropped or the process ends.
+public final class OfferedService {
+  /// What happens to it.
+  public enum Event {
+    /// A device connected; its object, and the connection.
+    case connected(device: String, BusDescriptor)
+    /// BlueZ asks for the end of a device's connection.
+    case shallEnd(device: String)
+    /// The service is registered and published.
+    case registered
+    /// It cannot be offered.
+    case failed(BluetoothError)
+  }
+
+  private static let managerInterface = "org.bluez.ProfileManager1"
+  private static let profileInterface = "org.bluez.Profile1"
+
+  private let blueZ: BlueZ
+  private let record: ServiceRecord
+  private let path: String
+  private let hear: (Event) -> Void
+  private var object: BusObject?
+  private var observer: BlueZ.Observer?
+  private var isAccepting: () -> Bool
+
+  /// Offers a service as soon as BlueZ answers.
+  ///
+  /// - Parameters:
+  ///   - path: the object of this process that BlueZ calls; one for each service.
+  ///   - isAccepting: whether a device that connects now is let in.
+  public init(
+    _ record: ServiceRecord, at path: String, by blueZ: BlueZ, isAccepting: @escaping () -> Bool = { true },
+    hear: @escaping (Event) -> Void
+  ) {
+    self.blueZ = blueZ
+    self.record = record
+    self.path = path
+    self.isAccepting = isAccepting
+    self.hear = hear
+    observer = blueZ.observe { [unowned self] news in
+      switch news {
+      case .available: register()
+      case .unavailable: withdraw()
+      default: break
+      }
+    }
+    if blueZ.state == .available { register() }
+  }
+
+  deinit {
+    guard let object else { return }
+    // BlueZ withdraws the record; it would do so as well when this process ends.
+    blueZ.call("/org/bluez", Self.managerInterface, "UnregisterProfile", [.objectPath(path)]) { _ in }
+    blueZ.bus?.withdraw(object)
+  }
+
+  private func withdraw() {
+    if let object { blueZ.bus?.withdraw(object) }
+    object = nil
+  }
+
+  private func register() {
+    // Once for each life of the service.
+    guard object == nil, let bus = blueZ.bus else { return }
+    do {
+      object = try bus.export(path) { [weak self] call in self?.handle(call) }
+    } catch {
+      return hear(.failed(BluetoothError(error)))
+    }
+    blueZ.call(
+      "/org/bluez", Self.managerInterface, "RegisterProfile",
+      [.objectPath(path), .string(record.service), .properties(record.options)]
+    ) { [weak self] answer in
+      guard let self else { return }
+      switch answer {
+      case .success: hear(.registered)
+      case .failure(let error): hear(.failed(error))
+      }
+    }
+  }
+
+  private func handle(_ call: BusCall) {
+    guard call.interface.isEmpty || call.interface == Self.profileInterface else { return call.failAsUnknown() }
+    switch (call.member, call.arguments.first) {
+    case ("NewConnection", .objectPath(let device)):
+      guard call.arguments.count >= 2, case .descriptor(let descriptor) = call.arguments[1] else {
+        return call.fail("org.bluez.Error.InvalidArguments", "no descriptor")
+      }
+      guard isAccepting() else { return call.fail("org.bluez.Error.Rejected", "the accessory is not plugged in") }
+      call.answer()
+      hear(.connected(device: device, descriptor))
+    case ("RequestDisconnection", .objectPath(let device)):
+      call.answer()
+      hear(.shallEnd(device: device))
+    case ("Release", _): call.answer()
+    default: call.failAsUnknown()
+    }
+  }
+}

@@ -1,0 +1,162 @@
+import AccessoryCore
+
+/// Pairs this machine with one device, or shows what could be paired: scans, pairs when the device is seen, and trusts it.
+///
+/// The device is trusted as soon as it is seen: BlueZ forgets a device that is neither paired nor trusted when the scan
+/// ends, even in the middle of the pairing.
+public final class Pairing {
+  /// What happens.
+  public enum Event {
+    /// The scan sees a device, for the first time or with a new name or signal.
+    case found(BluetoothDevice)
+    /// BlueZ asks something.
+    case question(PairingAgent.Question)
+    /// The device was seen, and pairing begins.
+    case begun(BluetoothDevice)
+    /// The device is paired, and may connect from now on.
+    case paired(BluetoothDevice)
+    /// It is not paired; the scan has ended.
+    case failed(BluetoothError)
+  }
+
+  private enum Phase {
+    case starting
+    case scanning
+    case pairing
+    case over
+  }
+
+  private let blueZ: BlueZ
+  private let selector: Address.BluetoothSelector
+  private let hear: (Event) -> Void
+  private var agent: PairingAgent?
+  private var observer: BlueZ.Observer?
+  private var adapter: BluetoothAdapter?
+  private var phase = Phase.starting
+
+  /// How long two devices may take to pair: a person may have to compare a number.
+  private static var pairingLimit: Duration { .seconds(120) }
+
+  /// Begins as soon as BlueZ answers.
+  ///
+  /// - Parameters:
+  ///   - selector: the device to pair; without one, whatever is found is reported until ``stop()``.
+  ///   - capability: what the user can do: `KeyboardDisplay` at a terminal, else `NoInputNoOutput`.
+  public init(
+    _ selector: Address.BluetoothSelector, by blueZ: BlueZ, capability: String, hear: @escaping (Event) -> Void
+  ) {
+    self.blueZ = blueZ
+    self.selector = selector
+    self.hear = hear
+    observer = blueZ.observe { [unowned self] in handle($0) }
+    agent = PairingAgent(by: blueZ, at: "/easim/agent", capability: capability) { [unowned self] result in
+      switch result {
+      case .success: begin()
+      case .failure(let error): finish(.failed(error))
+      }
+    } ask: {
+      hear(.question($0))
+    }
+  }
+
+  deinit { stop() }
+
+  /// Ends the scan, and a pairing that is under way.
+  public func stop() {
+    switch phase {
+    case .scanning: scan(false)
+    case .pairing:
+      if let device = wanted { blueZ.call(device.path, BluetoothObjects.deviceInterface, "CancelPairing") { _ in } }
+    case .starting, .over: break
+    }
+    phase = .over
+  }
+
+  private var wanted: BluetoothDevice? {
+    guard selector.device != nil else { return nil }
+    return blueZ.devices.first { $0.isMeant(by: selector) && $0.adapterPath == adapter?.path }
+  }
+
+  private func begin() {
+    guard case .starting = phase else { return }
+    do throws(BluetoothError) {
+      let adapter = try blueZ.adapter(named: selector.adapter)
+      self.adapter = adapter
+      phase = .scanning
+      if let device = wanted, device.isPaired { return trust(device) { [unowned self] in finish(.paired(device)) } }
+      for device in blueZ.devices where device.adapterPath == adapter.path { saw(device) }
+      guard case .scanning = phase else { return }
+      scan(true)
+    } catch {
+      finish(.failed(error))
+    }
+  }
+
+  private func scan(_ isOn: Bool) {
+    guard let adapter else { return }
+    let member = isOn ? "StartDiscovery" : "StopDiscovery"
+    guard isOn else { return blueZ.call(adapter.path, BluetoothObjects.adapterInterface, member) { _ in } }
+    // iAP2 runs over BR/EDR, so nothing else needs to be scanned for.
+    let filter = BusValue.properties(["Transport": .string("bredr")])
+    blueZ.call(adapter.path, BluetoothObjects.adapterInterface, "SetDiscoveryFilter", [filter]) { _ in }
+    blueZ.call(adapter.path, BluetoothObjects.adapterInterface, member) { [weak self] answer in
+      if case .failure(let error) = answer { self?.finish(.failed(error)) }
+    }
+  }
+
+  private func handle(_ news: BlueZ.News) {
+    switch (phase, news) {
+    case (.starting, .unavailable(let reason)), (.scanning, .unavailable(let reason)),
+      (.pairing, .unavailable(let reason)):
+      finish(.failed(reason))
+    case (.scanning, .deviceFound(let device)), (.scanning, .device(let device, from: _)): saw(device)
+    default: break
+    }
+  }
+
+  private func saw(_ device: BluetoothDevice) {
+    guard device.adapterPath == adapter?.path else { return }
+    if selector.device == nil { return hear(.found(device)) }
+    guard device.isMeant(by: selector) else { return }
+    phase = .pairing
+    hear(.begun(device))
+    trust(device) { [unowned self] in pair(device) }
+  }
+
+  private func trust(_ device: BluetoothDevice, then next: @escaping () -> Void) {
+    blueZ.set(device.path, BluetoothObjects.deviceInterface, "Trusted", .bool(true)) { [weak self] result in
+      guard let self else { return }
+      if case .failure(let error) = result { return finish(.failed(error)) }
+      next()
+    }
+  }
+
+  private func pair(_ device: BluetoothDevice) {
+    guard case .pairing = phase else { return }
+    scan(false)
+    blueZ.call(device.path, BluetoothObjects.deviceInterface, "Pair", timeout: Self.pairingLimit) {
+      [weak self] answer in
+      guard let self, case .pairing = phase else { return }
+      switch answer {
+      case .success: finish(.paired(wanted ?? device))
+      case .failure(let error): finish(.failed(error))
+      }
+    }
+  }
+
+  private func finish(_ event: Event) {
+    if case .over = phase { return }
+    if case .scanning = phase { scan(false) }
+    phase = .over
+    hear(event)
+  }
+
+  /// Forgets a device: its bond, and that it was trusted.
+  public static func remove(
+    _ device: BluetoothDevice, by blueZ: BlueZ, completion: @escaping (Result<Void, BluetoothError>) -> Void
+  ) {
+    blueZ.call(
+      device.adapterPath, BluetoothObjects.adapterInterface, "RemoveDevice", [.objectPath(device.path)]
+    ) { completion($0.map { _ in }) }
+  }
+}

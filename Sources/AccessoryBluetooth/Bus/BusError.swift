@@ -1,0 +1,30 @@
+import Glibc
+
+/// Why something on D-Bus did not succeed.
+public enum BusError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The other program answered with an error of this name.
+  case remote(name: String, message: String)
+  /// Nobody answered in time.
+  case timedOut
+  /// The connection to the bus has ended.
+  case closed(String)
+  /// A call of sd-bus failed: what was tried, and the system's error number.
+  case failed(String, code: Int32)
+
+  /// One line for people.
+  public var description: String {
+    switch self {
+    case .remote(let name, let message): message.isEmpty ? name : message
+    case .timedOut: "no answer on D-Bus"
+    case .closed(let why): "the connection to D-Bus has ended: \(why)"
+    case .failed(let what, let code):
+      "cannot \(what): " + (strerror(code).map { String(cString: $0) } ?? "error \(code)")
+    }
+  }
+}
+
+/// A result of sd-bus, which is negative for an error.
+func checked(_ result: Int32, _ action: @autoclosure () -> String) throws(BusError) -> Int32 {
+  if result < 0 { throw .failed(action(), code: -result) }
+  return result
+}

@@ -1,0 +1,439 @@
+import AccessoryCore
+import CSystemd
+import Glibc
+
+/// A connection to a D-Bus, on an event loop: method calls, signals, and objects that other programs may call.
+///
+/// sd-bus is driven by the loop's epoll: its descriptor is watched, its deadline is a timer, and no thread is started.
+/// Whatever arrives is delivered after sd-bus has returned, so a handler may call the bus, or close it.
+///
+/// ```swift
+/// let bus = try MessageBus(.system, on: loop) { error in print("D-Bus is gone: \(error)") }
+/// bus.call("org.bluez", "/org/bluez/hci0", "org.freedesktop.DBus.Properties", "GetAll", [.string("org.bluez.Adapter1")]) {
+///   print($0)
+/// }
+/// ```
+public final class MessageBus: TimerHandler {
+  /// Which bus.
+  public enum Place: Equatable, Sendable {
+    /// The system's, or the one that DBUS_SYSTEM_BUS_ADDRESS names.
+    case system
+    /// The one at a D-Bus address, such as `unix:path=/tmp/bus`.
+    case address(String)
+  }
+
+  /// What a call brings.
+  public typealias Answer = Result<[BusValue], BusError>
+
+  private let loop: any PollingLoop
+  private let ended: (BusError) -> Void
+  private let timer: LoopTimer
+  private var watch: (any DescriptorWatch)?
+  private var descriptor: Int32 = -1
+  /// nil once the connection has ended.
+  private(set) var raw: OpaquePointer?
+  /// What arrived while sd-bus was at work.
+  private var arrivals: [() -> Void] = []
+  private var pending: [ObjectIdentifier: PendingCall] = [:]
+  private var handlers: [BusHandler] = []
+
+  /// At most so many messages are handled in one turn of the loop.
+  private static var turnLimit: Int { 64 }
+
+  /// Connects. The connection is set up in later turns; calls may be made at once.
+  ///
+  /// - Parameter ended: called once when the bus goes away.
+  /// - Throws: ``BusError`` when there is no such bus.
+  public init(_ place: Place, on loop: any PollingLoop, ended: @escaping (BusError) -> Void) throws(BusError) {
+    loop.preconditionCurrent()
+    self.loop = loop
+    self.ended = ended
+    timer = loop.makeTimer()
+    let bus = try Self.open(place)
+    raw = bus
+    timer.handler = self
+    // A copy, because sd-bus closes its own as soon as the bus is gone, and the watch must end first.
+    descriptor = fcntl(sd_bus_get_fd(bus), F_DUPFD_CLOEXEC, 3)
+    do {
+      watch = try loop.watch(descriptor, for: .readable, Readiness(of: self))
+    } catch {
+      throw .closed("\(error)")
+    }
+    settle()
+  }
+
+  deinit {
+    stopWatching()
+    handlers = []
+    pending = [:]
+    // What was sent last, such as settings that are put back, still goes out.
+    if let raw { sd_bus_flush_close_unref(raw) }
+  }
+
+  private static func open(_ place: Place) throws(BusError) -> OpaquePointer {
+    var bus: OpaquePointer?
+    switch place {
+    case .system: _ = try checked(sd_bus_open_system(&bus), "connect to the D-Bus system bus")
+    case .address(let address):
+      _ = try checked(sd_bus_new(&bus), "connect to D-Bus")
+      var result = sd_bus_set_address(bus, address)
+      if result >= 0 { result = sd_bus_set_bus_client(bus, 1) }
+      if result >= 0 { result = sd_bus_start(bus) }
+      if result < 0 {
+        sd_bus_unref(bus)
+        throw .failed("connect to D-Bus at \(address)", code: -result)
+      }
+    }
+    guard let bus else { throw .closed("sd-bus gave no connection") }
+    return bus
+  }
+
+  // MARK: - Calls
+
+  /// Calls a method of another program.
+  ///
+  /// - Parameter completion: called once, in a later turn, unless the bus is dropped before.
+  public func call(
+    _ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: [BusValue] = [],
+    timeout: Duration = .seconds(25), completion: @escaping (Answer) -> Void
+  ) {
+    loop.preconditionCurrent()
+    do throws(BusError) {
+      guard let raw else { throw .closed("it was closed") }
+      let message = try Self.makeCall(raw, destination, path, interface, member, arguments)
+      defer { sd_bus_message_unref(message) }
+      let call = PendingCall(self, completion)
+      let limit = UInt64(max(1, timeout.wholeNanoseconds / 1_000))
+      let result = sd_bus_call_async(
+        raw, &call.slot, message, PendingCall.answered, Unmanaged.passUnretained(call).toOpaque(), limit)
+      _ = try checked(result, "call \(interface).\(member)")
+      pending[ObjectIdentifier(call)] = call
+    } catch {
+      loop.schedule(after: .zero) { completion(.failure(error)) }
+    }
+    settle()
+  }
+
+  /// Calls a method and waits for the answer: for a command that lists what is there and ends. Not on a loop that has other
+  /// work.
+  public static func callAndWait(
+    _ place: Place, _ destination: String, _ path: String, _ interface: String, _ member: String,
+    _ arguments: [BusValue] = [], timeout: Duration = .seconds(5)
+  ) throws(BusError) -> [BusValue] {
+    let bus = try open(place)
+    defer { sd_bus_flush_close_unref(bus) }
+    let message = try makeCall(bus, destination, path, interface, member, arguments)
+    defer { sd_bus_message_unref(message) }
+    var error = sd_bus_error()
+    var reply: OpaquePointer?
+    let result = sd_bus_call(bus, message, UInt64(max(1, timeout.wholeNanoseconds / 1_000)), &error, &reply)
+    defer {
+      sd_bus_error_free(&error)
+      sd_bus_message_unref(reply)
+    }
+    guard result >= 0, let reply else { throw BusError(error, result) }
+    return try readValues(of: reply)
+  }
+
+  private static func makeCall(
+    _ bus: OpaquePointer, _ destination: String, _ path: String, _ interface: String, _ member: String,
+    _ arguments: [BusValue]
+  ) throws(BusError) -> OpaquePointer {
+    var message: OpaquePointer?
+    _ = try checked(
+      sd_bus_message_new_method_call(bus, &message, destination, path, interface, member), "call \(interface).\(member)"
+    )
+    guard let message else { throw .closed("sd-bus gave no message") }
+    do {
+      try append(arguments, to: message)
+    } catch {
+      sd_bus_message_unref(message)
+      throw error
+    }
+    return message
+  }
+
+  /// A call that waits for its answer.
+  private final class PendingCall {
+    unowned let bus: MessageBus
+    let completion: (Answer) -> Void
+    var slot: OpaquePointer?
+
+    init(_ bus: MessageBus, _ completion: @escaping (Answer) -> Void) {
+      self.bus = bus
+      self.completion = completion
+    }
+
+    deinit { sd_bus_slot_unref(slot) }
+
+    static let answered: sd_bus_message_handler_t = { message, context, _ in
+      guard let message, let context else { return 0 }
+      let call = Unmanaged<PendingCall>.fromOpaque(context).takeUnretainedValue()
+      let answer = MessageBus.answer(in: message)
+      call.bus.arrivals.append { [bus = call.bus] in
+        guard let call = bus.pending.removeValue(forKey: ObjectIdentifier(call)) else { return }
+        call.completion(answer)
+      }
+      return 1
+    }
+  }
+
+  private static func answer(in message: OpaquePointer) -> Answer {
+    if sd_bus_message_is_method_error(message, nil) > 0 {
+      guard let error = sd_bus_message_get_error(message) else { return .failure(.closed("an error without a name")) }
+      return .failure(BusError(error.pointee, 0))
+    }
+    do throws(BusError) {
+      return .success(try readValues(of: message))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  // MARK: - Signals and objects
+
+  /// Hears the signals that fit a match rule, such as `type='signal',sender='org.bluez'`.
+  public func onSignal(_ rule: String, _ hear: @escaping (BusSignal) -> Void) throws(BusError) {
+    guard let raw else { throw .closed("it was closed") }
+    let handler = BusHandler(self) { message in
+      guard let values = try? readValues(of: message) else { return }
+      hear(BusSignal(message, values))
+    }
+    let result = sd_bus_add_match_async(raw, &handler.slot, rule, BusHandler.arrived, nil, handler.context)
+    _ = try checked(result, "listen to signals of D-Bus")
+    handlers.append(handler)
+    settle()
+  }
+
+  /// Makes an object that other programs may call, until ``withdraw(_:)``.
+  ///
+  /// - Parameter answer: called for every method call, in a later turn; see ``BusCall``.
+  @discardableResult
+  public func export(_ path: String, _ answer: @escaping (BusCall) -> Void) throws(BusError) -> BusObject {
+    guard let raw else { throw .closed("it was closed") }
+    let handler = BusHandler(self) { message in
+      guard sd_bus_message_is_method_call(message, nil, nil) > 0, let values = try? readValues(of: message) else {
+        return
+      }
+      answer(BusCall(message, values))
+    }
+    let result = sd_bus_add_object(raw, &handler.slot, path, BusHandler.arrived, handler.context)
+    _ = try checked(result, "export \(path)")
+    handlers.append(handler)
+    settle()
+    return BusObject(path: path, handler: handler)
+  }
+
+  /// Takes an object away.
+  public func withdraw(_ object: BusObject) {
+    handlers.removeAll { $0 === object.handler }
+  }
+
+  func arrived(_ work: @escaping () -> Void) { arrivals.append(work) }
+
+  // MARK: - The loop
+
+  /// What the loop holds while it watches: the bus itself would never be released.
+  private final class Readiness: DescriptorHandler {
+    private weak var bus: MessageBus?
+
+    init(of bus: MessageBus) { self.bus = bus }
+
+    func descriptorReady(_ readiness: AccessoryCore.Readiness) { bus?.process() }
+  }
+
+  /// Called by the loop.
+  public func timerFired(_ timer: LoopTimer) { process() }
+
+  /// Lets sd-bus work, then delivers what it brought.
+  private func process() {
+    guard let raw else { return }
+    var failure: BusError?
+    for _ in 0..<Self.turnLimit {
+      let result = sd_bus_process(raw, nil)
+      if result < 0 { failure = .closed(String(cString: strerror(-result))) }
+      if result <= 0 { break }
+    }
+    let work = arrivals
+    arrivals = []
+    for deliver in work { deliver() }
+    if let failure { return end(failure) }
+    settle()
+  }
+
+  /// Asks sd-bus what it waits for.
+  private func settle() {
+    guard let raw, let watch else { return }
+    let events = sd_bus_get_events(raw)
+    var interest: AccessoryCore.Readiness = []
+    if events & Int32(POLLIN) != 0 { interest.insert(.readable) }
+    if events & Int32(POLLOUT) != 0 { interest.insert(.writable) }
+    watch.change(to: interest)
+    var deadline: UInt64 = 0
+    guard sd_bus_get_timeout(raw, &deadline) >= 0, deadline != .max else { return timer.cancel() }
+    timer.arm(at: loop.now + .microseconds(max(0, Int64(clamping: deadline) - Self.microseconds)))
+  }
+
+  /// The time by the clock that sd-bus uses.
+  private static var microseconds: Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
+  }
+
+  private func stopWatching() {
+    timer.cancel()
+    watch?.cancel()
+    watch = nil
+    if descriptor >= 0 { close(descriptor) }
+    descriptor = -1
+  }
+
+  private func end(_ error: BusError) {
+    guard let bus = raw else { return }
+    raw = nil
+    stopWatching()
+    let waiting = pending.values.map(\.completion)
+    pending = [:]
+    handlers = []
+    sd_bus_close_unref(bus)
+    for completion in waiting { completion(.failure(error)) }
+    ended(error)
+  }
+}
+
+/// A signal that arrived.
+public struct BusSignal: Sendable {
+  /// The object that it is about.
+  public let path: String
+  /// Its interface.
+  public let interface: String
+  /// Its name.
+  public let member: String
+  /// Its values.
+  public let values: [BusValue]
+
+  init(path: String, interface: String = "", member: String, values: [BusValue]) {
+    self.path = path
+    self.interface = interface
+    self.member = member
+    self.values = values
+  }
+
+  init(_ message: OpaquePointer, _ values: [BusValue]) {
+    self.init(
+      path: text(sd_bus_message_get_path(message)), interface: text(sd_bus_message_get_interface(message)),
+      member: text(sd_bus_message_get_member(message)), values: values)
+  }
+}
+
+private func text(_ characters: UnsafePointer<CChar>?) -> String { characters.map { String(cString: $0) } ?? "" }
+
+/// A method call of another program, to be answered once. Dropped unanswered, it is answered with an error.
+public final class BusCall {
+  /// The object that is called.
+  public let path: String
+  /// The interface, which may be empty.
+  public let interface: String
+  /// The method.
+  public let member: String
+  /// Its arguments.
+  public let arguments: [BusValue]
+  /// The name on the bus of the program that calls.
+  public let sender: String
+  private var message: OpaquePointer?
+
+  init(_ message: OpaquePointer, _ arguments: [BusValue]) {
+    path = text(sd_bus_message_get_path(message))
+    interface = text(sd_bus_message_get_interface(message))
+    member = text(sd_bus_message_get_member(message))
+    sender = text(sd_bus_message_get_sender(message))
+    self.arguments = arguments
+    self.message = sd_bus_message_ref(message)
+  }
+
+  deinit { fail("org.freedesktop.DBus.Error.Failed", "not answered") }
+
+  /// Answers with values.
+  public func answer(_ values: [BusValue] = []) {
+    send { message, reply throws(BusError) in
+      _ = try checked(sd_bus_message_new_method_return(message, &reply), "answer a call")
+      if let reply { try append(values, to: reply) }
+    }
+  }
+
+  /// Answers with an error.
+  public func fail(_ name: String, _ text: String) {
+    send { message, reply throws(BusError) in
+      var error = sd_bus_error()
+      sd_bus_error_set(&error, name, text)
+      defer { sd_bus_error_free(&error) }
+      _ = try checked(sd_bus_message_new_method_error(message, &reply, &error), "answer a call")
+    }
+  }
+
+  /// Says that there is no such method.
+  public func failAsUnknown() {
+    fail("org.freedesktop.DBus.Error.UnknownMethod", "no method \(interface).\(member)")
+  }
+
+  private func send(_ make: (OpaquePointer, inout OpaquePointer?) throws(BusError) -> Void) {
+    guard let message else { return }
+    self.message = nil
+    var reply: OpaquePointer?
+    // A caller that is gone needs no answer.
+    if (try? make(message, &reply)) != nil, let reply { sd_bus_send(nil, reply, nil) }
+    sd_bus_message_unref(reply)
+    sd_bus_message_unref(message)
+  }
+}
+
+/// An object that was exported.
+public struct BusObject {
+  /// Its path.
+  public let path: String
+  fileprivate let handler: BusHandler
+}
+
+/// What sd-bus calls for a match or an object.
+private final class BusHandler {
+  unowned let bus: MessageBus
+  let hear: (OpaquePointer) -> Void
+  var slot: OpaquePointer?
+
+  init(_ bus: MessageBus, _ hear: @escaping (OpaquePointer) -> Void) {
+    self.bus = bus
+    self.hear = hear
+  }
+
+  deinit { sd_bus_slot_unref(slot) }
+
+  var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
+
+  static let arrived: sd_bus_message_handler_t = { message, context, _ in
+    guard let message, let context else { return 0 }
+    let handler = Unmanaged<BusHandler>.fromOpaque(context).takeUnretainedValue()
+    let kept = sd_bus_message_ref(message)
+    handler.bus.arrived { [handler] in
+      if let kept { handler.hear(kept) }
+      sd_bus_message_unref(kept)
+    }
+    // 1: handled; signals go on to other matches all the same.
+    return sd_bus_message_is_method_call(message, nil, nil) > 0 ? 1 : 0
+  }
+}
+
+extension BusError {
+  /// What sd-bus says of a failed call.
+  init(_ error: sd_bus_error, _ result: Int32) {
+    guard let name = error.name.map({ String(cString: $0) }) else {
+      self = result == -ETIMEDOUT ? .timedOut : .failed("call a method on D-Bus", code: -result)
+      return
+    }
+    switch name {
+    case "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.Timeout", "System.Error.ETIMEDOUT":
+      self = .timedOut
+    default: self = .remote(name: name, message: error.message.map { String(cString: $0) } ?? "")
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import AccessoryCore
+import AccessoryTransports
+import CLinux
+import Glibc
+
+/// Where Bluetooth connections come from: the kernel, or a test.
+public protocol BluetoothSockets: Sendable {
+  /// Begins to connect, and returns a descriptor that becomes writable when it has succeeded or failed.
+  ///
+  /// - Parameter local: the address of the adapter to use.
+  func connect(
+    _ service: BluetoothSocketKind, from local: BluetoothDeviceAddress, to remote: BluetoothDeviceAddress
+  ) throws(SystemError) -> Int32
+
+  /// Whether nobody listens on an RFCOMM channel of this machine.
+  func isFree(channel: UInt8) -> Bool
+}
+
+/// What a Bluetooth socket is connected to.
+public enum BluetoothSocketKind: Equatable, Sendable {
+  /// The device's list of services: L2CAP, protocol 1; each packet apart.
+  case serviceDiscovery
+  /// A channel of RFCOMM: a stream.
+  case rfcomm(channel: UInt8)
+}
+
+/// Linux' Bluetooth sockets. No privilege is needed to connect.
+public struct KernelSockets: BluetoothSockets {
+  /// The kernel's sockets.
+  public init() {}
+
+  /// Begins to connect. The connection is encrypted, so the devices must be paired.
+  public func connect(
+    _ service: BluetoothSocketKind, from local: BluetoothDeviceAddress, to remote: BluetoothDeviceAddress
+  ) throws(SystemError) -> Int32 {
+    let channel: Int32 =
+      switch service {
+      case .serviceDiscovery: 0
+      case .rfcomm(let channel): Int32(channel)
+      }
+    let descriptor = clinux_bluetooth_connect(channel, local.lowestFirst, remote.lowestFirst)
+    if descriptor < 0 { throw SystemError("connect to \(remote)", code: errno) }
+    return descriptor
+  }
+
+  /// Tries to listen there.
+  public func isFree(channel: UInt8) -> Bool { clinux_bluetooth_is_free(Int32(channel)) != 0 }
+}

@@ -1,0 +1,179 @@
+import AccessoryCore
+import AccessoryTransports
+import Glibc
+
+/// One attempt to connect to a service of a Bluetooth device: asks for its channel over SDP, then connects by RFCOMM.
+///
+/// A raw socket, not BlueZ's `ConnectProfile`: it takes 45 to 60 ms instead of half a second, and needs no service registered
+/// with BlueZ, which only one process may have.
+///
+/// The kernel says "busy" for some milliseconds after a former connection to the same channel has ended, so a busy channel
+/// is tried again a few times.
+final class RFCOMMDial: Connecting, DescriptorHandler {
+  typealias Completion = (Result<BusDescriptor, BluetoothError>) -> Void
+
+  private enum Phase {
+    case connectingSDP
+    case asking
+    case connecting
+    case pausing
+    case over
+  }
+
+  private let sockets: any BluetoothSockets
+  private let loop: any PollingLoop
+  private let local: BluetoothDeviceAddress
+  private let remote: BluetoothDeviceAddress
+  private let completion: Completion
+  private var search: ServiceSearch
+  private var channel: UInt8 = 0
+  private var phase = Phase.connectingSDP
+  private var descriptor: Int32 = -1
+  private var watch: (any DescriptorWatch)?
+  private var limit: LoopTimer?
+  private var pause: LoopTimer?
+  private var busyTries = 0
+
+  /// How long a whole attempt may take: paging a device that is away takes about five seconds.
+  static var timeout: Duration { .seconds(15) }
+  private static var busyPause: Duration { .milliseconds(40) }
+  private static var mostBusyTries: Int { 10 }
+
+  /// Begins.
+  ///
+  /// - Parameter completion: called once, in a later turn, unless the attempt is cancelled.
+  init(
+    to service: String, of remote: BluetoothDeviceAddress, from local: BluetoothDeviceAddress,
+    by sockets: any BluetoothSockets, on loop: any PollingLoop, completion: @escaping Completion
+  ) {
+    search = ServiceSearch(for: service)
+    self.sockets = sockets
+    self.loop = loop
+    self.local = local
+    self.remote = remote
+    self.completion = completion
+    limit = loop.schedule(after: Self.timeout) { [unowned self] in finish(.failure(.timedOut)) }
+    // In a later turn, so that even an immediate failure is reported after this returns.
+    pause = loop.schedule(after: .zero) { [unowned self] in open(.serviceDiscovery, .connectingSDP) }
+  }
+
+  deinit { release() }
+
+  /// Cancels the attempt.
+  func cancel() {
+    phase = .over
+    release()
+  }
+
+  private func release() {
+    limit?.cancel()
+    pause?.cancel()
+    drop()
+  }
+
+  private func drop() {
+    watch?.cancel()
+    watch = nil
+    if descriptor >= 0 { close(descriptor) }
+    descriptor = -1
+  }
+
+  private func finish(_ result: Result<BusDescriptor, BluetoothError>) {
+    if case .over = phase { return }
+    phase = .over
+    release()
+    completion(result)
+  }
+
+  private func open(_ kind: BluetoothSocketKind, _ next: Phase) {
+    do {
+      phase = next
+      descriptor = try sockets.connect(kind, from: local, to: remote)
+      watch = try loop.watch(descriptor, for: .writable, self)
+    } catch let error as SystemError {
+      failed(error.code)
+    } catch {
+      finish(.failure(.failed("\(error)")))
+    }
+  }
+
+  /// Called by the loop.
+  func descriptorReady(_ readiness: Readiness) {
+    switch phase {
+    case .connectingSDP:
+      if let code = connectFailure { return failed(code) }
+      phase = .asking
+      watch?.change(to: .readable)
+      send(search.start())
+    case .asking: receive()
+    case .connecting:
+      if let code = connectFailure { return failed(code) }
+      watch?.cancel()
+      watch = nil
+      let connected = BusDescriptor(taking: descriptor)
+      descriptor = -1
+      finish(.success(connected))
+    case .pausing, .over: break
+    }
+  }
+
+  private var connectFailure: Int32? {
+    var (code, size) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
+    guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size) == 0 else { return errno }
+    return code == 0 ? nil : code
+  }
+
+  private func send(_ packet: [UInt8]) {
+    let count = packet.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+    if count < 0 { failed(errno) }
+  }
+
+  private func receive() {
+    let packet = loop.withReadBuffer { buffer -> [UInt8]? in
+      let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+      return count > 0 ? Array(buffer[..<count]) : nil
+    }
+    guard let packet else {
+      if errno == EAGAIN || errno == EINTR { return }
+      return failed(ECONNRESET)
+    }
+    switch search.receive(packet) {
+    case .send(let next): send(next)
+    case .found(let channel):
+      self.channel = channel
+      drop()
+      open(.rfcomm(channel: channel), .connecting)
+    case .absent: finish(.failure(.noSuchService))
+    case .failed(let what): finish(.failure(.failed("its list of services cannot be read: \(what)")))
+    }
+  }
+
+  private func failed(_ code: Int32) {
+    drop()
+    if code == EBUSY, busyTries < Self.mostBusyTries {
+      busyTries += 1
+      let (kind, next): (BluetoothSocketKind, Phase) =
+        channel == 0 ? (.serviceDiscovery, .connectingSDP) : (.rfcomm(channel: channel), .connecting)
+      phase = .pausing
+      pause = loop.schedule(after: Self.busyPause) { [unowned self] in open(kind, next) }
+      return
+    }
+    finish(.failure(BluetoothError(connecting: code)))
+  }
+}
+
+extension BluetoothError {
+  /// What the kernel's reason for a failed connection means.
+  init(connecting code: Int32) {
+    switch code {
+    case EHOSTDOWN, ETIMEDOUT: self = .outOfRange
+    case EAFNOSUPPORT, EPROTONOSUPPORT, ESOCKTNOSUPPORT: self = .noAdapter(nil)
+    case EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL, ENODEV: self = .adapterOff("")
+    case EACCES, EPERM: self = .refused("the pairing is not valid any more")
+    case ECONNREFUSED: self = .refused("its channel is closed, or the pairing is not valid any more")
+    case EBUSY: self = .failed("the channel is in use by another connection")
+    case ECONNRESET: self = .refused("it closed the connection")
+    default: self = .failed(strerror(code).map { String(cString: $0) } ?? "error \(code)")
+    }
+  }
+}

@@ -1,0 +1,261 @@
+import AccessoryBluetooth
+import AccessoryCables
+import AccessoryCore
+import AccessoryProfiles
+import AccessoryTransports
+
+/// Accessories on Bluetooth: paired ones for hosts, and this machine as one for simulators.
+final class BluetoothMedium: Medium {
+  let kinds = [Address.Kind.bt]
+  let capacity = PortCapacity.one
+  let noticesPulledCables = true
+
+  private let place: MessageBus.Place
+  private let sockets: any BluetoothSockets
+  /// The host's side of each loop that has one. BlueZ gives a service to one D-Bus client, so a loop's finders share it.
+  private let hosts = Locked<[ObjectIdentifier: WeakHost]>([:])
+
+  private struct WeakHost {
+    weak var host: BluetoothHost?
+  }
+
+  init(_ place: MessageBus.Place = .system, sockets: any BluetoothSockets = KernelSockets()) {
+    self.place = place
+    self.sockets = sockets
+  }
+
+  func makeFinder(
+    for address: Address, on loop: any PollingLoop, options: TransportOptions
+  ) throws -> any AccessoryFinder {
+    let selector = Self.selector(address)
+    if selector.dials != nil { throw TransportError.simulatorsOnly(address) }
+    return BluetoothFinder(selector, of: host(on: loop))
+  }
+
+  func look(at address: Address) throws -> Sighting? {
+    let selector = Self.selector(address)
+    if selector.dials != nil { throw TransportError.simulatorsOnly(address) }
+    let (adapters, devices) = try blueZ(at: address) { () throws(BluetoothError) in try BlueZ.look(place) }
+    let host = BluetoothLook(adapters: adapters)
+    try blueZ(at: address) { () throws(BluetoothError) in try host.check(selector.adapter) }
+    return Sighting(
+      accessories: devices.filter { $0.isShown(for: selector) }
+        .map { FoundAccessory($0, trouble: host.obstacle(to: $0)) })
+  }
+
+  func makePortHub(at address: Address, _ context: PortContext) throws -> any PortHub {
+    let selector = Self.selector(address)
+    if selector.device != nil {
+      throw TransportError.unusable(
+        address, "a simulated accessory is at an adapter of this machine; did you mean bt:\(selector.adapter ?? "")?")
+    }
+    return BluetoothHub(selector, BlueZ(place, on: context.loop, sockets: sockets))
+  }
+
+  private func blueZ<Result>(
+    at address: Address, _ body: () throws(BluetoothError) -> Result
+  ) throws(TransportError) -> Result {
+    do { return try body() } catch { throw TransportError(error, at: address) }
+  }
+
+  private func host(on loop: any PollingLoop) -> BluetoothHost {
+    hosts.withLock { hosts in
+      hosts = hosts.filter { $0.value.host != nil }
+      if let host = hosts[ObjectIdentifier(loop)]?.host { return host }
+      let host = BluetoothHost(BlueZ(place, on: loop, sockets: sockets))
+      hosts[ObjectIdentifier(loop)] = WeakHost(host: host)
+      return host
+    }
+  }
+
+  private static func selector(_ address: Address) -> Address.BluetoothSelector {
+    guard case .bluetooth(let selector) = address else { preconditionFailure("\(address) is not on Bluetooth") }
+    return selector
+  }
+}
+
+/// Follows the paired accessories, and connects to them.
+private final class BluetoothFinder: AccessoryFinder {
+  let seesArrivals = true
+  // A device that is out of range is paged for seconds, and no event tells that it is back.
+  let pauses = RedialPauses(shortest: .milliseconds(300), longest: .seconds(5))
+
+  private let selector: Address.BluetoothSelector
+  private let host: BluetoothHost
+  private var observer: BluetoothHost.Observer?
+  private var shown: [String: BluetoothDevice] = [:]
+  private var hear: ((AccessoryChange) -> Void)?
+  /// What stands for the devices that cannot be seen: Bluetooth cannot be used, or the one that was named is unknown.
+  private var absent: FoundAccessory?
+
+  init(_ selector: Address.BluetoothSelector, of host: BluetoothHost) {
+    self.selector = selector
+    self.host = host
+  }
+
+  func start(_ hear: @escaping (AccessoryChange) -> Void) {
+    self.hear = hear
+    observer = host.observe { [unowned self] in handle($0) }
+    host.start()
+    if host.blueZ.state == .available {
+      for device in host.blueZ.devices { arrived(device) }
+      showAbsent(nil)
+    }
+  }
+
+  func stop() {
+    observer = nil
+    hear = nil
+  }
+
+  private func handle(_ event: BluetoothHost.Event) {
+    switch event {
+    case .arrived(let device): arrived(device)
+    case .changed(let device, let before): changed(device, from: before)
+    case .left(let device):
+      if shown.removeValue(forKey: device.path) != nil { hear?(.left(found(device), reason: "removed from BlueZ")) }
+    case .trouble(let reason): showAbsent(reason)
+    case .cannotBeDialled(let error):
+      hear?(.warning("accessories that dial cannot reach this process: \(error)"))
+    }
+  }
+
+  private func arrived(_ device: BluetoothDevice) {
+    guard device.isShown(for: selector), shown[device.path] == nil else { return }
+    shown[device.path] = device
+    if host.blueZ.state == .available { showAbsent(nil) }
+    hear?(.arrived(found(device)))
+  }
+
+  private func changed(_ device: BluetoothDevice, from before: BluetoothDevice) {
+    guard shown[device.path] != nil else { return arrived(device) }
+    shown[device.path] = device
+    // Its signal changes all the time while something scans, and means nothing here.
+    let (now, then) = (found(device), found(before))
+    if now != then || device == before { hear?(.changed(now, from: then)) }
+  }
+
+  private func found(_ device: BluetoothDevice) -> FoundAccessory {
+    FoundAccessory(device, trouble: host.obstacle(to: device))
+  }
+
+  /// Says why nothing can be found; or that the device that was named is not known; or takes that back.
+  private func showAbsent(_ reason: BluetoothError?) {
+    if let absent { hear?(.left(absent, reason: "")) }
+    absent = nil
+    let address = Address.bluetooth(selector)
+    var trouble = reason.map { TransportError($0, at: address) }
+    if trouble == nil, let device = selector.device, shown.isEmpty {
+      trouble = TransportError(.notPaired("\(device)"), at: address)
+    }
+    guard let trouble else { return }
+    var stand = FoundAccessory(key: "bt", identity: "bt", address: address)
+    stand.trouble = trouble
+    absent = stand
+    hear?(.arrived(stand))
+  }
+
+  func connect(
+    to accessory: FoundAccessory, completion: @escaping (Result<OpenedCable, TransportError>) -> Void
+  ) throws(TransportError) -> any Connecting {
+    if let trouble = accessory.trouble { throw trouble }
+    let address = accessory.address
+    guard let device = shown[accessory.key] else { throw .left(address) }
+    return host.connect(to: device) { result in
+      completion(result.map { OpenedCable(Cable(main: $0)) }.mapError { TransportError($0, at: address) })
+    }
+  }
+}
+
+/// The one place of an accessory on an adapter.
+private final class BluetoothHub: PortHub {
+  private let selector: Address.BluetoothSelector
+  private let blueZ: BlueZ
+
+  init(_ selector: Address.BluetoothSelector, _ blueZ: BlueZ) {
+    self.selector = selector
+    self.blueZ = blueZ
+  }
+
+  func makePort(for profile: Profile, number: Int) -> any Port {
+    BluetoothPort(selector, BluetoothAccessory(selector, name: profile.identity.name, by: blueZ))
+  }
+}
+
+/// This machine as a Bluetooth accessory. Opening the port lets hosts connect, closing it turns them away, and dropping it
+/// withdraws the service.
+private final class BluetoothPort: Port {
+  private let selector: Address.BluetoothSelector
+  private let accessory: BluetoothAccessory
+
+  init(_ selector: Address.BluetoothSelector, _ accessory: BluetoothAccessory) {
+    self.selector = selector
+    self.accessory = accessory
+  }
+
+  deinit { accessory.stop() }
+
+  /// "bt:hci0 (00:AA:01:00:00:42)", once the adapter is known.
+  var place: String {
+    accessory.adapter.map { "bt:\($0.name) (\($0.address))" } ?? "\(Address.bluetooth(selector))"
+  }
+
+  func open(_ hear: @escaping (PortEvent) -> Void) {
+    accessory.plugIn { event in
+      switch event {
+      case .connected(let channel, let host): hear(.cable(Cable(main: channel), from: host))
+      case .warning(let text): hear(.warning(text))
+      case .ended(let error): hear(.ended("\(error)"))
+      }
+    }
+  }
+
+  func close() { accessory.unplug() }
+}
+
+/// What a single look at BlueZ tells.
+private struct BluetoothLook {
+  let adapters: [BluetoothAdapter]
+
+  func check(_ name: String?) throws(BluetoothError) {
+    let meant = adapters.filter { (name ?? $0.name) == $0.name }
+    guard let first = meant.first else { throw .noAdapter(name) }
+    guard meant.contains(where: \.isPowered) else { throw .adapterOff(first.name) }
+  }
+
+  func obstacle(to device: BluetoothDevice) -> BluetoothError? {
+    device.obstacle(adapter: adapters.first { $0.path == device.adapterPath })
+  }
+}
+
+extension BluetoothDevice {
+  /// Whether a host shows it: an accessory, or the one device that the address names.
+  fileprivate func isShown(for selector: Address.BluetoothSelector) -> Bool {
+    isMeant(by: selector) && (isAccessory || selector.device != nil)
+  }
+}
+
+extension FoundAccessory {
+  /// A device as BlueZ knows it.
+  fileprivate init(_ device: BluetoothDevice, trouble: BluetoothError?) {
+    let address = Address.bluetooth(.init(adapter: device.adapter, device: device.address))
+    self.init(key: device.path, identity: device.address.description, address: address)
+    name = device.title
+    self.trouble = trouble.map { TransportError($0, at: address) }
+  }
+}
+
+extension TransportError {
+  fileprivate init(_ error: BluetoothError, at address: Address) {
+    self =
+      switch error {
+      case .outOfRange: .nobodyThere(address, error.detail)
+      case .timedOut: .timedOut(address, after: BluetoothHost.attemptLimit)
+      case .notPermitted, .noService, .noBus, .adapterOff, .noAdapter:
+        .notPermitted(address, error.detail, fix: error.fix)
+      case .serviceTaken, .notPaired: .unusable(address, error.description)
+      // A service that is not there now may be offered in a moment: the device knows of it from an earlier time.
+      case .noSuchService, .refused, .failed: .failed(address, error.description)
+      }
+  }
+}

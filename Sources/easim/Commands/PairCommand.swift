@@ -1,0 +1,266 @@
+import AccessoryBluetooth
+import AccessoryCore
+import AccessorySessions
+import Glibc
+
+extension CommandSpec {
+  /// `easim pair`.
+  static let pair = CommandSpec(
+    name: "pair", summary: "find Bluetooth devices, and pair this machine with one",
+    details: """
+      Without a device, scan for --timeout and list the devices as they are seen: address, name, signal strength, and whether
+      the device is an accessory (many say so only once they are paired). With bt:AA:BB:CC:DD:EE:FF, pair with that device and
+      trust it, so that it may also connect to this machine. bt:hci1 and bt:hci1#AA:BB:CC:DD:EE:FF choose the adapter.
+
+      Questions of the other device are asked on the terminal. Without a terminal, --yes answers them with yes and --pin
+      gives the PIN; a question that neither answers ends the pairing.
+      """,
+    examples: [
+      "easim pair", "easim pair bt:00:AA:01:00:00:42 --yes", "easim pair bt:hci1#00:AA:01:00:00:42 --pin 0000",
+    ],
+    run: runPair)
+
+  /// `easim unpair`.
+  static let unpair = CommandSpec(
+    name: "unpair", summary: "remove the pairing with a Bluetooth device",
+    details: """
+      Forget a Bluetooth device: its bond, and that it was trusted. It must be paired again before it can connect.
+      """,
+    examples: ["easim unpair bt:00:AA:01:00:00:42"], run: runUnpair)
+}
+
+private struct PairOptions: CommandOptions {
+  var address = Address.bluetooth(.init())
+  var pin: String?
+  var isYes = false
+  var timeout = Duration.seconds(30)
+  var shared = SharedOptions()
+
+  static let operands: [Operand<Self>] = [
+    Operand(placeholder: "[bt:DEVICE]", 0...1, \.address) { $0 = try Address(typed: $1) }
+  ]
+  static let options: [Option<Self>] = [
+    Option("--timeout", \.timeout, .someTime, "how long to scan, and at most to wait for the device"),
+    Option("--pin", \.pin, .optional(.text), as: "PIN", "the PIN that the device asks for"),
+    Option("--yes", \.isYes, "answer every question of the pairing with yes"), .json,
+  ]
+}
+
+private struct UnpairOptions: CommandOptions {
+  var address = Address.bluetooth(.init())
+  var shared = SharedOptions()
+
+  static let operands: [Operand<Self>] = [
+    Operand(placeholder: "bt:DEVICE", 1...1, \.address) { $0 = try Address(typed: $1) }
+  ]
+  static let options: [Option<Self>] = [.timeout, .json]
+}
+
+/// The part of an address that names a device and an adapter.
+private func selector(of address: Address, needsDevice: Bool) throws(UsageError) -> Address.BluetoothSelector {
+  guard case .bluetooth(let selector) = address else {
+    throw UsageError("\(address) is not on Bluetooth: bt:AA:BB:CC:DD:EE:FF")
+  }
+  if selector.dials != nil { throw UsageError("'dial=' is for 'easim run': bt:AA:BB:CC:DD:EE:FF") }
+  if needsDevice, selector.device == nil { throw UsageError("which device? bt:AA:BB:CC:DD:EE:FF") }
+  return selector
+}
+
+private func runPair(_ options: PairOptions, _ console: Console) throws -> ExitCode {
+  let selector = try selector(of: options.address, needsDevice: false)
+  if let pin = options.pin, !(1...16).contains(pin.utf8.count) {
+    throw UsageError("--pin: a PIN has 1 to 16 characters")
+  }
+  let stage = try Stage(console)
+  let blueZ = BlueZ(on: stage.loop)
+  let answers = try PairingAnswers(options, blueZ, on: stage.loop, console)
+  var shown: [String: BluetoothDevice] = [:]
+  var outcome: Result<BluetoothDevice, BluetoothError>?
+  let pairing = Pairing(selector, by: blueZ, capability: answers.capability) { event in
+    switch event {
+    case .found(let device):
+      if let before = shown[device.path], !before.isNews(device) { return }
+      shown[device.path] = device
+      console.show(device)
+    case .begun(let device): console.err("easim: pairing with \(device.title.printable)")
+    case .question(let question): answers.answer(question)
+    case .paired(let device): outcome = .success(device)
+    case .failed(let error): outcome = .failure(error)
+    }
+  }
+  blueZ.start()
+  let isScan = selector.device == nil
+  _ = stage.run(until: { outcome != nil || (isScan && console.hasNoReader) }, limit: options.timeout)
+  pairing.stop()
+  answers.close()
+  switch outcome {
+  case .success(let device)?:
+    console.show(device, paired: true)
+    return .done
+  case .failure(let error)?:
+    console.err("easim pair: \(answers.unanswered ?? "\(error)")")
+    return error.exitCode
+  case nil: break
+  }
+  if isScan {
+    console.err("easim: \(shown.count.counted("device")) seen; pair one with: easim pair bt:ADDRESS")
+    return shown.isEmpty ? .unreachable : .done
+  }
+  if stage.signal != nil {
+    console.err("easim: not paired")
+    return .checkFailed
+  }
+  console.err(
+    "easim pair: \(options.address) was not seen within \(options.timeout); make it visible (most accessories have a button for it) and try again"
+  )
+  return .unreachable
+}
+
+private func runUnpair(_ options: UnpairOptions, _ console: Console) throws -> ExitCode {
+  let selector = try selector(of: options.address, needsDevice: true)
+  let stage = try Stage(console)
+  let blueZ = BlueZ(on: stage.loop)
+  blueZ.start()
+  _ = stage.run(until: { blueZ.state != .starting }, limit: options.shared.timeout)
+  if case .unavailable(let reason) = blueZ.state {
+    console.err("easim unpair: \(reason)")
+    return reason.exitCode
+  }
+  let devices = blueZ.devices.filter { $0.isMeant(by: selector) }
+  guard !devices.isEmpty else {
+    console.err("easim unpair: this machine does not know \(options.address)")
+    return .unreachable
+  }
+  var left = devices.count
+  var failure: BluetoothError?
+  for device in devices {
+    Pairing.remove(device, by: blueZ) { result in
+      left -= 1
+      if case .failure(let error) = result { failure = error }
+    }
+  }
+  _ = stage.run(until: { left == 0 }, limit: options.shared.timeout)
+  if let failure {
+    console.err("easim unpair: \(failure)")
+    return failure.exitCode
+  }
+  guard left == 0 else {
+    console.err("easim unpair: BlueZ did not answer within \(options.shared.timeout)")
+    return .timedOut
+  }
+  for device in devices { console.show(device, paired: false) }
+  return .done
+}
+
+/// Answers what BlueZ asks during a pairing: from the options, or by a question on the terminal.
+private final class PairingAnswers {
+  /// What the user can do, in BlueZ's words.
+  let capability: String
+  /// What was asked and could not be answered, with the option that answers it.
+  private(set) var unanswered: String?
+
+  private let options: PairOptions
+  private let blueZ: BlueZ
+  private let console: Console
+  private var input: LineInput?
+  private var pending: ((String?) -> Void)?
+
+  init(_ options: PairOptions, _ blueZ: BlueZ, on loop: any PollingLoop, _ console: Console) throws {
+    (self.options, self.blueZ, self.console) = (options, blueZ, console)
+    let isTerminal = isatty(STDIN_FILENO) == 1
+    capability = isTerminal || options.pin != nil ? "KeyboardDisplay" : "NoInputNoOutput"
+    if isTerminal {
+      input = try LineInput(on: loop) { [unowned self] line in
+        let answer = pending
+        pending = nil
+        answer?(line)
+      }
+    }
+  }
+
+  func close() { input?.close() }
+
+  func answer(_ question: PairingAgent.Question) {
+    switch question {
+    case .authorization(let device, let answer):
+      decide("Pair with \(name(device)) without a number to compare?", answer)
+    case .confirmation(let device, let number, let answer):
+      decide("Does \(name(device)) show \(PairingAgent.digits(number))?", answer)
+    case .service(let device, _, let answer): decide("May \(name(device)) connect?", answer)
+    case .pin(let device, let answer): ask("PIN of \(name(device)) (often 0000 or 1234):", answer)
+    case .passkey(let device, let answer):
+      ask("Number that \(name(device)) shows:") { text in answer(text.flatMap { UInt32($0) }) }
+    case .show(let device, let text): console.err("easim: type \(text) at \(name(device))")
+    case .cancelled: pending = nil
+    }
+  }
+
+  private func decide(_ question: String, _ answer: @escaping (Bool) -> Void) {
+    if options.isYes {
+      console.err("easim: \(question) yes")
+      return answer(true)
+    }
+    guard let input else {
+      unanswered = "it asks: \(question) To answer yes without a terminal, use --yes"
+      return answer(false)
+    }
+    console.err("\(question) [y/n]")
+    pending = { line in answer(["y", "yes"].contains(line?.lowercased())) }
+    input.want()
+  }
+
+  private func ask(_ question: String, _ answer: @escaping (String?) -> Void) {
+    if let pin = options.pin { return answer(pin) }
+    guard let input else {
+      unanswered = "it asks for a PIN: --pin PIN"
+      return answer(nil)
+    }
+    console.err(question)
+    pending = { line in answer(line.flatMap { $0.isEmpty ? nil : $0 }) }
+    input.want()
+  }
+
+  private func name(_ path: String) -> String {
+    (blueZ.devices.first { $0.path == path }?.title ?? "the device").printable
+  }
+}
+
+extension BluetoothDevice {
+  /// Whether a user wants a line for the change: the signal moves all the time.
+  fileprivate func isNews(_ now: BluetoothDevice) -> Bool {
+    (name, services, isPaired) != (now.name, now.services, now.isPaired)
+  }
+}
+
+extension Console {
+  /// A line for a device that a scan sees, or that was paired or forgotten.
+  fileprivate func show(_ device: BluetoothDevice, paired: Bool? = nil) {
+    if isJSON {
+      var object = JSONObject(event: paired == nil ? "found" : "result", at: .origin)
+      object.add("on", "\(Address.bluetooth(.init(adapter: device.adapter, device: device.address)))")
+      object.add("name", device.name)
+      object.add("paired", paired ?? device.isPaired)
+      object.add("accessory", device.isAccessory)
+      if let signal = device.signal { object.add("signal", signal) }
+      return out(object.text)
+    }
+    if let paired { return out("\(paired ? "paired" : "forgotten"): \(device.title.printable) (bt:\(device.address))") }
+    let signal = device.signal.map { "\($0) dBm" } ?? "-"
+    let kind = device.isAccessory ? "accessory" : device.isAppleDevice ? "Apple device" : "-"
+    let state = device.isPaired ? "paired" : "-"
+    out("bt:\(device.address)  \(signal)  \(kind)  \(state)  \(device.name.printable)")
+  }
+}
+
+extension BluetoothError {
+  /// The exit code of a command that ends with it.
+  fileprivate var exitCode: ExitCode {
+    switch self {
+    case .noBus, .noService, .noAdapter, .adapterOff, .notPaired, .outOfRange: .unreachable
+    case .notPermitted, .serviceTaken: .usage
+    case .refused, .noSuchService: .refused
+    case .timedOut: .timedOut
+    case .failed: .checkFailed
+    }
+  }
+}

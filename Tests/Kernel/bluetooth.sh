@@ -1,0 +1,54 @@
+# Words of the tests on Bluetooth; sourced as /easim/bluetooth.sh, after lib.sh. Two virtual controllers, hci0 and hci1, and
+# BlueZ. Each test says in its head which programs it brings along.
+
+# adapter_property hci0 Powered
+adapter_property() {
+  dbus-send --system --print-reply=literal --dest=org.bluez "/org/bluez/$1" \
+    org.freedesktop.DBus.Properties.Get string:org.bluez.Adapter1 "string:$2" 2>/dev/null
+}
+
+# set_adapter hci0 Powered boolean:true
+set_adapter() {
+  dbus-send --system --print-reply --dest=org.bluez "/org/bluez/$1" \
+    org.freedesktop.DBus.Properties.Set string:org.bluez.Adapter1 "string:$2" "variant:$3" >/dev/null
+}
+
+address_of() { adapter_property "$1" Address | grep -o '[0-9A-F][0-9A-F]:[0-9A-F:]*'; }
+
+has_adapters() { adapter_property hci0 Address && adapter_property hci1 Address; }
+
+start_bluetoothd() {
+  /usr/libexec/bluetooth/bluetoothd -n >>/tmp/bluetoothd.log 2>&1 &
+  bluetoothd=$!
+  until_true 30 "bluetoothd has both adapters" has_adapters
+}
+
+start_bluetooth() {
+  mkdir -p /run/dbus /var/lib/bluetooth /etc/dbus-1/system.d
+  dbus-daemon --config-file=/easim/bus.conf --fork --nopidfile --nosyslog || fail "no D-Bus"
+  export DBUS_SYSTEM_BUS_ADDRESS=unix:path=/run/dbus/system_bus_socket
+  btvirt -l2 >/tmp/btvirt.log 2>&1 &
+  btvirt=$!
+  until_true 10 "two virtual controllers" test -e /sys/class/bluetooth/hci1
+  start_bluetoothd
+  set_adapter hci0 Powered boolean:true
+  set_adapter hci1 Powered boolean:true
+  host=$(address_of hci0)
+  accessory=$(address_of hci1)
+  echo "host at $host, accessory at $accessory"
+}
+
+# start_accessory ADDRESS [OPTIONS]: a simulated accessory in the background, plugged in.
+start_accessory() {
+  where=$1
+  shift
+  easim run lawk-view --on "$where" "$@" >/tmp/accessory.log 2>&1 &
+  run=$!
+  until_true 20 "the accessory is plugged in: $(cat /tmp/accessory.log)" grep -q 'plugged in' /tmp/accessory.log
+}
+
+# pair_machines: hci0 knows the accessory on hci1, and hci1 its host.
+pair_machines() {
+  easim pair "bt:hci0#$accessory" --yes --timeout 30s >/tmp/pair.log 2>&1 ||
+    fail "pairing: $(cat /tmp/pair.log /tmp/accessory.log) $(tail -5 /tmp/bluetoothd.log)"
+}

@@ -1,0 +1,79 @@
+import AccessoryBluetooth
+import AccessoryCore
+import AccessoryTransports
+import ChannelSuite
+
+/// RFCOMM between two adapters of this machine, which are paired: the left end is the host's, on hci0, the right end the
+/// accessory's, on hci1.
+final class BluetoothRig {
+  /// An emulated processor that others use as well takes its time.
+  static let hangLimit = Duration.seconds(60)
+
+  private let loop: EpollLoop
+  private let host: BluetoothHost
+  private let accessory: BluetoothAccessory
+  private var attempt: (any Connecting)?
+  private var right: DescriptorChannel?
+
+  /// A factory for the channel suite. RFCOMM has no cable that could be cut.
+  static let channels = ChannelFactory("RFCOMM", traits: ChannelFactory.Traits.all.subtracting(.canBeCut)) {
+    try BluetoothRig().connect()
+  }
+
+  /// A factory for the suite of deaths. RFCOMM cannot half-close.
+  static let deaths = DeathFactory("RFCOMM", deaths: [.close]) {
+    let bluetooth = try BluetoothRig()
+    let loop = bluetooth.loop
+    let rig = try bluetooth.connect()
+    return DeathRig(
+      channel: rig.left, other: ChannelledEnd(rig.right, cut: nil), run: rig.run,
+      turns: {
+        let before = loop.turns
+        _ = loop.run(until: { false }, limit: .milliseconds(50))
+        return loop.turns - before
+      }, tearDown: rig.dispose)
+  }
+
+  private init() throws {
+    loop = try EpollLoop()
+    // The roles are two processes in life, so each has a connection to the bus of its own.
+    host = BluetoothHost(BlueZ(on: loop))
+    accessory = BluetoothAccessory(.init(adapter: "hci1"), name: "the channel suite", by: BlueZ(on: loop))
+  }
+
+  private func connect() throws -> ChannelRig {
+    host.start()
+    var trouble: BluetoothError?
+    accessory.plugIn { [unowned self] event in
+      switch event {
+      case .connected(let channel, _): right = channel
+      case .ended(let error): trouble = error
+      case .warning: break
+      }
+    }
+    var left: DescriptorChannel?
+    var isTrying = false
+    let came = loop.run(
+      until: {
+        if left == nil, !isTrying, let device = host.blueZ.devices.first(where: { $0.adapter == "hci0" && $0.isPaired })
+        {
+          isTrying = true
+          // Until the accessory is registered its service is not found.
+          attempt = host.connect(to: device) { result in
+            isTrying = false
+            switch result {
+            case .success(let channel): left = channel
+            case .failure(let error): trouble = error
+            }
+          }
+        }
+        return left != nil && right != nil
+      }, limit: Self.hangLimit)
+    guard came, let left, let right else {
+      throw RigError("no connection: \(trouble.map { "\($0)" } ?? "no reason"); devices \(host.blueZ.devices)")
+    }
+    return ChannelRig(
+      left: left, right: right, run: { [loop] in loop.run(until: $0, limit: Self.hangLimit) },
+      tearDown: { [self] in accessory.stop() })
+  }
+}
