@@ -64,7 +64,7 @@ import Testing
     session.inputStream?.remove(from: .current, forMode: .default)
   }
 
-  @Test @MainActor func theCurrentLoopOfTheMainActorIsTheMainLoop() async throws {
+  @Test @MainActor func t24TheCurrentLoopOfTheMainActorIsTheMainLoop() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
       let ear = StreamEar(parts.session)
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test @MainActor func aScheduleOfTheMainActorIsTakenBackAsItWasMade() async throws {
+  @Test @MainActor func t24AScheduleOfTheMainActorIsTakenBackAsItWasMade() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
       let ear = StreamEar(parts.session)
@@ -109,7 +109,7 @@ import Testing
     deinit { end.signal() }
   }
 
-  @Test func aScheduleOnALoopThatNeverRunsIsAMisuse() async throws {
+  @Test func t25AScheduleOnALoopThatNeverRunsIsAMisuse() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
       let (ear, session) = (StreamEar(parts.session), parts.session)
@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  @Test func aStreamIsItsOwnDelegateUntilItHasOneAndAfterNil() async throws {
+  @Test func t23AStreamIsItsOwnDelegateUntilItHasOneAndAfterNil() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
       let ear = StreamEar(parts.session)

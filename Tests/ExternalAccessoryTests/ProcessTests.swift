@@ -4,7 +4,7 @@ import Testing
 
 /// The app's process: killed and crashed with a session open, launched again; other listeners in it; a long day.
 @Suite struct ProcessTests {
-  @Test(arguments: [true, false]) func anAppThatEndsHearsNothingMoreAndItsSessionsClose(crashes: Bool) async throws {
+  @Test(arguments: [true, false]) func s10AnAppThatEndsHearsNothingMoreAndItsSessionsClose(crashes: Bool) async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
       let (ear, notices) = (parts.session.listen(), Ear())
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func anAppThatIsLaunchedAgainFindsWhatIsAttachedAndIsNotToldOfIt() async throws {
+  @Test func s11AnAppThatIsLaunchedAgainFindsWhatIsAttachedAndIsNotToldOfIt() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
       manager.registerForLocalNotifications()
@@ -52,7 +52,7 @@ import Testing
   }
 
   /// W21 as some systems have it: the session of the killed app stays, and the next one gets none.
-  @Test(arguments: [true, false]) func aSessionThatIsLeftBehindMayBlockTheNextApp(blocks: Bool) async throws {
+  @Test(arguments: [true, false]) func s12ASessionThatIsLeftBehindMayBlockTheNextApp(blocks: Bool) async throws {
     var settings = SimulatedWorld.Settings()
     settings.rules.otherApps = blocks ? .refused : .interrupted
     try await withSimulatedWorld(settings) { world in
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func aCrashLosesWhatHasNotLeftTheDeviceAndAKillDoesNot() async throws {
+  @Test func s13ACrashLosesWhatHasNotLeftTheDeviceAndAKillDoesNot() async throws {
     for crashes in [false, true] {
       try await withSimulatedWorld { world in
         let parts = try await open(world)

@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func aScenarioLetsAnotherSDKTakeTheSessionOfAnAppInAWorld() async throws {
+  @Test func e15AnotherSDKInTheAppTakesItsSession() async throws {
     try await withSimulatedWorld(.init(scenario: "session-taken-by-another-sdk")) { world in
       world.playScenario()
       await world.advance(by: .seconds(1))
