@@ -46,6 +46,7 @@ let package = Package(
     .library(name: "AccessorySimulator", targets: ["AccessorySimulator"]),
     .library(name: "AccessoryHost", targets: ["AccessoryHost"]),
     .library(name: "AccessoryWorlds", targets: ["AccessoryWorlds"]),
+    .library(name: "AccessorySoak", targets: ["AccessorySoak"]),
     .library(name: "CLinux", targets: ["CLinux"]),
   ],
   targets: [
@@ -113,6 +114,14 @@ let package = Package(
         "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2",
       ], resources: [.embedInCode("Library")]),
 
+    // Floor 5: seeded worlds and their rules.
+    library(
+      "AccessorySoak", floor: 5,
+      [
+        "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions", "AccessoryProfiles",
+        "AccessoryTransports", "AccessoryCore", "IAP2",
+      ]),
+
     // Floor 5: Apple's API.
     library(
       "ExternalAccessory", floor: 5,
@@ -140,15 +149,15 @@ let package = Package(
     // Floor 6: load tests, as a library.
     library(
       "AccessoryLoad", floor: 6,
-      ["AccessoryHost", "AccessorySessions", "AccessoryProfiles", "AccessoryCore", "IAP2"]),
+      ["AccessoryHost", "AccessorySessions", "AccessoryCore", "IAP2"]),
 
     // Floor 7: the command line.
     .executableTarget(
       name: "easim",
       dependencies: [
-        "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessoryHardware",
-        "AccessoryBluetooth", "AccessoryCables", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB",
-        "Certificates", "AccessoryCore", "IAP2", "CLinux",
+        "AccessoryLoad", "AccessorySoak", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost",
+        "AccessoryHardware", "AccessoryBluetooth", "AccessoryCables", "AccessorySessions", "AccessoryProfiles",
+        "AccessoryTransports", "AccessoryUSB", "Certificates", "AccessoryCore", "IAP2", "CLinux",
       ], swiftSettings: settings),
 
     // An app of its own, as it would be on iOS: EADemo's session controller. Tests run it against `easim run`.
@@ -179,8 +188,8 @@ let package = Package(
     tests(
       "SeededWorldsTests",
       [
-        "AccessoryWorlds", "AccessorySimulator", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports",
-        "AccessoryCore", "IAP2", "TestSupport",
+        "AccessorySoak", "AccessoryWorlds", "AccessorySimulator", "AccessorySessions", "AccessoryProfiles",
+        "AccessoryTransports", "AccessoryCore", "IAP2", "TestSupport",
       ]),
 
     // The program as a user runs it; declared, so that it is built first.
@@ -191,14 +200,19 @@ let package = Package(
     // What users read when something is wrong, held against committed texts.
     tests(
       "ErrorTextTests",
-      ["easim", "AccessoryWorlds", "AccessoryCore", "AccessoryProfiles", "AccessoryTransports", "TestSupport"],
+      [
+        "easim", "AccessorySoak", "AccessoryWorlds", "AccessoryCore", "AccessoryProfiles", "AccessoryTransports",
+        "TestSupport",
+      ],
       exclude: ["Documents", "Golden"]),
 
     tests("AccessoryCoreTests", ["AccessoryCore", "TestSupport"]),
     tests("FuzzReplayTests", ["FuzzTargets"]),
     tests("WireBasicsTests", ["WireBasics"]),
     tests("IAP2Tests", ["IAP2"]),
-    tests("AccessoryProfilesTests", ["AccessoryProfiles", "AccessoryCore", "AccessoryWorlds", "TestSupport"]),
+    tests(
+      "AccessoryProfilesTests",
+      ["AccessoryProfiles", "AccessoryCore", "AccessorySoak", "AccessoryWorlds", "TestSupport"]),
     tests(
       "AccessoryTransportsTests",
       ["AccessoryCore", "AccessoryTransports", "ChannelSuite", "CLinux", "IAP2", "TestSupport"]),

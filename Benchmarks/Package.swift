@@ -5,7 +5,8 @@ import PackageDescription
 /// The modules of easim that the figures look into. They are products for this package; docs/public-api.md says which ones
 /// are meant for others.
 let easim = [
-  "ExternalAccessory", "ExternalAccessorySimulation", "AccessoryLoad", "AccessoryWorlds", "AccessorySimulator",
+  "ExternalAccessory", "ExternalAccessorySimulation", "AccessoryLoad", "AccessorySoak", "AccessoryWorlds",
+  "AccessorySimulator",
   "AccessoryHost", "AccessoryCables", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "AccessoryUSB",
   "Certificates",
   "AccessoryCore", "IAP2", "CLinux",

@@ -3,11 +3,13 @@ import TestSupport
 import Testing
 
 @testable import AccessoryProfiles
+@testable import AccessorySoak
 @testable import AccessoryWorlds
 
 /// The published schema of scenarios has the reader's keys and words, and every scenario that ships passes it.
 @Suite struct ScenarioSchemaTests {
   let schema: SchemaValidator
+  let records = ScenarioReader.records + ScenarioFile.records
 
   init() throws {
     let path = profilesFolder + "/schema/scenario.schema.json"
@@ -23,13 +25,13 @@ import Testing
     for shape in parts {
       #expect(try keys(schema.definition("#/$defs/\(shape.name)")) == shape.keys.sorted(), "\(shape.name)")
     }
-    #expect(schema.root["$defs"]?.members.count == parts.count + ScenarioReader.records.count + 1)
+    #expect(schema.root["$defs"]?.members.count == parts.count + records.count + 1)
   }
 
   /// The rest of the file is written by hand.
   @Test func theDefinitionsOfRecordsAreMadeOfThem() throws {
     let definitions = (schema.root["$defs"]?.members ?? []).map { definition in
-      guard let record = ScenarioReader.records.first(where: { $0.name == definition.key }) else { return definition }
+      guard let record = records.first(where: { $0.name == definition.key }) else { return definition }
       let made = record.schema(id: "").members.filter { !["$schema", "$id", "$defs"].contains($0.key) }
       return JSON5Member(definition.key, .object(made))
     }
@@ -79,7 +81,7 @@ import Testing
   func whatTheReaderRefusesItRefusesToo(text: String) throws {
     let bytes = Array(text.utf8)
     #expect(throws: SourceProblems.self) {
-      try ScenarioReader.read(bytes, file: "f", name: "f", profiles: ProfileLibrary())
+      try ScenarioFile(ScenarioSource(name: "f", path: "f", bytes: bytes), profiles: ProfileLibrary())
     }
     #expect(try !schema.accepts(try JSON5.read(bytes, file: "f")))
   }

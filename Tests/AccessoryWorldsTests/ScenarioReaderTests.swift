@@ -8,7 +8,8 @@ import Testing
 /// What a scenario's file says, and every complaint that it can earn, word for word.
 @Suite struct ScenarioReaderTests {
   func read(_ text: String) throws(SourceProblems) -> Scenario {
-    try ScenarioReader.read(Array(text.utf8), file: "f", name: "f", profiles: ProfileLibrary())
+    try ScenarioReader.read(
+      ScenarioSource(name: "f", path: "f", bytes: Array(text.utf8)), profiles: ProfileLibrary())
   }
 
   func complaints(_ text: String) -> [String] {

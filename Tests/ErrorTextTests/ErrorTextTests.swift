@@ -4,6 +4,7 @@ import AccessoryTransports
 import TestSupport
 import Testing
 
+@testable import AccessorySoak
 @testable import AccessoryWorlds
 
 /// What easim says about wrong files, options and command lines, held against the committed texts in `Golden`.
@@ -39,7 +40,8 @@ import Testing
 
   private func scenario(_ bytes: [UInt8]) -> [String] {
     do {
-      _ = try ScenarioReader.read(bytes, file: "f", name: "f", profiles: ProfileLibrary())
+      _ = try ScenarioFile(
+        ScenarioSource(name: "f", path: "f", bytes: bytes), profiles: ProfileLibrary())
       return []
     } catch {
       return error.problems.map(\.description)

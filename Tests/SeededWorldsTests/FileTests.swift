@@ -3,12 +3,13 @@ import AccessoryProfiles
 import AccessoryTransports
 import Testing
 
+@testable import AccessorySoak
 @testable import AccessoryWorlds
 
 /// A plan becomes a scenario's file and back, and each mistake in a file is reported.
 @Suite struct FileTests {
-  static func read(_ text: String) throws(SourceProblems) -> Scenario {
-    try ScenarioReader.read(Array(text.utf8), file: "f", name: "f", profiles: ProfileLibrary())
+  static func read(_ text: String) throws(SourceProblems) -> ScenarioFile {
+    try ScenarioFile(ScenarioSource(name: "f", path: "f", bytes: Array(text.utf8)), profiles: ProfileLibrary())
   }
 
   @Test func theFileOfAnyPlanIsReadAsThatPlan() throws {
@@ -16,7 +17,7 @@ import Testing
       var plan = SoakPlan(seed: seed)
       plan.forbidden = seed % 3 == 0 ? [.giveUp, .wrap] : []
       let read = try Self.read(plan.fileText(description: "seed \(seed)", comment: "a comment\n\nof lines"))
-      #expect(read.summary == "seed \(seed)")
+      #expect(read.scenario.summary == "seed \(seed)")
       try #require(read.plan == plan, "seed \(seed)")
     }
   }
@@ -41,16 +42,17 @@ import Testing
   }
 
   @Test func aProfileMayStandInTheFileOfAnyScenario() throws {
-    let scenario = try Self.read(
+    let file = try Self.read(
       """
       { version: 1, description: 'd', steps: [], expect: [], seed: 9,
         cable: { faults: ['loss,chance=1%', { fault: 'glue,size=2', at: 'accessory' }] },
         accessories: { a: { profile: { version: 1, extends: 'echo', accessory: { name: 'Mine' } } } } }
       """)
+    let scenario = file.scenario
     #expect(scenario.accessories[0].profile.identity.name == "Mine")
     #expect(scenario.faults.map(\.end) == [.device, .accessory])
     #expect(scenario.seed == 9)
-    #expect(scenario.plan == nil)
+    #expect(file.plan == nil)
   }
 
   @Test(arguments: [

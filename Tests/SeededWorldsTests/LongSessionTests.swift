@@ -2,6 +2,7 @@ import AccessoryCore
 import AccessoryTransports
 import Testing
 
+@testable import AccessorySoak
 @testable import AccessoryWorlds
 
 /// A session in which the numbers of packets go round four hundred times, through the whole house.

@@ -1,3 +1,4 @@
+import AccessorySoak
 import AccessoryWorlds
 import Glibc
 import Testing

@@ -3,6 +3,7 @@ import AccessoryProfiles
 import AccessoryTransports
 import Testing
 
+@testable import AccessorySoak
 @testable import AccessoryWorlds
 
 /// A failing world becomes a small one that fails for the same reason, and the file of it does so, too.

@@ -3,7 +3,7 @@ import AccessorySessions
 import IAP2
 import Testing
 
-@testable import AccessoryWorlds
+@testable import AccessorySoak
 
 /// Each of the other watches complains of what it is there for.
 @Suite struct WatchTests {

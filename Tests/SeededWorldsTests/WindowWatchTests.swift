@@ -2,7 +2,7 @@ import AccessoryTransports
 import IAP2
 import Testing
 
-@testable import AccessoryWorlds
+@testable import AccessorySoak
 
 /// The watch on the cable complains of each thing it is there for, and of nothing else.
 @Suite struct WindowWatchTests {

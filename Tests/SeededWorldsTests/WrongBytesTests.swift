@@ -4,6 +4,7 @@ import AccessorySimulator
 import TestSupport
 import Testing
 
+@testable import AccessorySoak
 @testable import AccessoryWorlds
 
 /// Soaked sessions with an accessory that echoes wrongly: the rule `bytes` is broken, and it is said how.

@@ -38,9 +38,6 @@ public struct Scenario: Equatable, Sendable {
   public var faults: [CableFault] = []
   /// The random seed; when nil, the player's.
   public var seed: UInt64?
-  /// For a file with `apps`: a world with several apps, checked by the rules of the soak. The steps are then those of
-  /// the plan, and there are no expectations.
-  public var plan: SoakPlan?
   /// The app's declarations, and how the system treats it.
   public var app = AppSettings()
   /// How many bytes the app sends over each session and expects back.

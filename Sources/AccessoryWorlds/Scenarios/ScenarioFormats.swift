@@ -1,18 +1,14 @@
 import AccessoryCore
 import AccessoryHost
 
-// The parts of a scenario's file that are described by records: read, written by `easim soak`, and described in the schema.
+// The parts of a scenario's file that are described by records: read, and described in the schema.
 
 /// The longest duration in a scenario.
-let longestInScenarios = Duration.seconds(7 * 24 * 3_600)
-private let amounts = 0...1_000_000_000
+package let longestInScenarios = Duration.seconds(7 * 24 * 3_600)
 
 extension ScenarioReader {
   /// How these parts look.
-  static let records = [
-    ScenarioAppSection.format.shape, AppRules.format.shape, SoakPlan.App.format.shape, StreamSection.format.shape,
-    SoakLinkChoices.format.shape,
-  ]
+  package static let records = [ScenarioAppSection.format.shape, AppRules.format.shape]
 }
 
 /// The app of a scenario: what its Info.plist declares, how the system treats it, and what it sends.
@@ -98,151 +94,5 @@ extension AppRules {
     Field(
       "announcesBytesOnce", \.announcesBytesOnce, .boolean,
       "whether a session announces bytes once and never again")
-  }
-}
-
-extension SoakPlan.App {
-  /// As scenarios write it.
-  static let format = Record(
-    "planApp", "an app that opens these sessions, in order, as accessories appear",
-    SoakPlan.App(sessions: [], patience: .zero, isRude: false)
-  ) {
-    Field(
-      "sessions", \.sessions, .list(of: SoakStreamPlan.format), "its sessions",
-      isAlwaysWritten: true)
-    Field(
-      "patience", \.patience, .duration(.zero...longestInScenarios),
-      "how long after an appearance, and after each session, it opens the next")
-    Field("rude", \.isRude, .boolean, "whether it also asks accessories without protocols")
-  }
-}
-
-extension SoakLinkChoices {
-  /// As scenarios write them.
-  static let format = Record(
-    "link", "with apps: choices of a link that no profile has", SoakLinkChoices()
-  ) {
-    Field(
-      "initialSequence", \.initialSequence, .integer(0...255),
-      "the sequence number of its first SYN")
-    Field(
-      "extendedAcknowledgement", \.extendedAcknowledgement,
-      .words([("never", 0), ("received", 1), ("missing", 2)]),
-      "which extended acknowledgement it sends")
-    Field(
-      "cumulativeAcknowledgements", \.cumulativeAcknowledgements, .optional(.integer(0...127)),
-      "how many packets one acknowledgement may cover, where it differs from the profile")
-    Field(
-      "repeatsOldestOnly", \.repeatsOldestOnly, .boolean,
-      "whether a timeout retransmits only the oldest packet")
-    Field(
-      "timesFromEach", \.timesFromEach, .boolean,
-      "whether its acknowledgement timer restarts with each packet")
-    Field(
-      "keepsAhead", \.keepsAhead, .boolean, "whether it keeps packets that arrive ahead of a gap")
-    Field(
-      "offersAgain", \.offersAgain, .boolean,
-      "whether an accessory answers differing recovery values with another offer")
-    Field(
-      "answersOwnRecovery", \.answersOwnRecovery, .boolean,
-      "whether a device answers with its own recovery values")
-    Field(
-      "receiveBound", \.receiveBound, .integer(1...amounts.upperBound),
-      "how many bytes of a session may be unread")
-    Field(
-      "sendBound", \.sendBound, .integer(1...amounts.upperBound),
-      "how many bytes of a session may wait to be sent")
-  }
-}
-
-extension SoakStreamPlan {
-  /// As scenarios write it.
-  static let format = Format.object(StreamSection.format).map(\.plan, back: StreamSection.init)
-}
-
-/// One end of a session with the keys that files have.
-struct StreamSection: Equatable {
-  private var whole = SoakStreamPlan()
-  private var readBytes: Int?
-  private var readEvery: Duration?
-  private var stopsAfter: Int?
-  private var resumesAfter: Duration?
-
-  static let format = Record(
-    "stream", "what one end of a session does with it; every byte that it reads is checked",
-    StreamSection()
-  ) {
-    Field(
-      "protocol", \.whole.protocolNumber, .integer(0...254),
-      "the index of the accessory's protocol that an app opens it for, modulo their number")
-    Field(
-      "bytes", \.whole.bytes, .integer(amounts), "how many bytes it writes", isAlwaysWritten: true)
-    Field(
-      "chunk", \.whole.chunk, .integer(1...amounts.upperBound), "the most bytes per write",
-      standard: Standard("all") { max(1, $0.whole.bytes) })
-    Field(
-      "think", \.whole.think, .duration(.zero...longestInScenarios), "the pause between two writes")
-    Field(
-      "readBytes", \.readBytes, .optional(.integer(1...amounts.upperBound)),
-      "a slow reader: this many bytes at a time")
-    Field(
-      "readEvery", \.readEvery, .optional(.duration(.nanoseconds(1)...longestInScenarios)),
-      "the pause of a slow reader")
-    Field(
-      "stopsAfter", \.stopsAfter, .optional(.integer(amounts)),
-      "a reader that stops after this many bytes")
-    Field(
-      "resumesAfter", \.resumesAfter, .optional(.duration(.zero...longestInScenarios)),
-      "when a reader that stopped goes on; at the end when left out")
-    Field(
-      "closes", \.whole.closing, .closing,
-      "when it closes the session: afterWriting, or after a time; never when left out")
-  }.checked { section, object in
-    let slow = ["readBytes", "readEvery"].filter { object.value($0) != nil }
-    if slow.count == 1 { object.error(slow[0], "'readBytes' and 'readEvery' come together") }
-    if object.value("resumesAfter") != nil, object.value("stopsAfter") == nil {
-      object.error("resumesAfter", "only a reader that 'stopsAfter' resumes")
-    }
-    if object.value("stopsAfter") != nil, !slow.isEmpty {
-      object.error("stopsAfter", "a reader is slow or stops, and not both")
-    }
-  }
-
-  private init() {}
-
-  init(_ plan: SoakStreamPlan) {
-    whole = plan
-    switch plan.reading {
-    case .eager: break
-    case .slow(let bytes, let every): (readBytes, readEvery) = (bytes, every)
-    case .stops(let after, let resumes): (stopsAfter, resumesAfter) = (after, resumes)
-    }
-  }
-
-  var plan: SoakStreamPlan {
-    var plan = whole
-    if let readBytes, let readEvery {
-      plan.reading = .slow(bytes: readBytes, every: readEvery)
-    } else if let stopsAfter {
-      plan.reading = .stops(after: stopsAfter, resumes: resumesAfter)
-    }
-    return plan
-  }
-}
-
-extension Format<SoakStreamPlan.Closing> {
-  fileprivate static let closing = Format(
-    .either([.words(["afterWriting"]), .duration(.zero...longestInScenarios)])
-  ) { value, place in
-    if value.content == .text("afterWriting") { return .afterWriting }
-    return Format<Duration>.duration(.zero...longestInScenarios).read(value, at: place).map {
-      .after($0)
-    }
-  } write: { closing in
-    switch closing {
-    case .never: .null
-    case .afterWriting: .text("afterWriting")
-    case .after(let time): .duration(time)
-    }
   }
 }

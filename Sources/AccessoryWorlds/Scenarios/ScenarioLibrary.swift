@@ -6,7 +6,7 @@ import AccessoryProfiles
 /// The files in `profiles/scenarios/` are the source; the build embeds each as `PackageResources.NAME_json5`. The list
 /// here is the only thing to add to for a new one, and a test compares it with the directory.
 public struct ScenarioLibrary: Sendable {
-  private let profiles: ProfileLibrary
+  package let profiles: ProfileLibrary
 
   private static let files: [(name: String, bytes: [UInt8])] = [
     ("background-and-back", PackageResources.background_and_back_json5),
@@ -55,18 +55,24 @@ public struct ScenarioLibrary: Sendable {
 
   /// The scenario that a reference names: a name, or a path when it has a `/` or an ending.
   public func scenario(_ reference: String) throws(SourceProblems) -> Scenario {
+    try ScenarioReader.read(file(reference), profiles: profiles)
+  }
+
+  /// The file that a reference names.
+  package func file(_ reference: String) throws(SourceProblems) -> ScenarioSource {
     if Self.isPath(reference) {
       let file = reference.split(separator: "/").last.map(String.init) ?? reference
-      let name = file.split(separator: ".").first.map(String.init) ?? file
-      return try ScenarioReader.read(Self.read(reference), file: reference, name: name, profiles: profiles)
+      return ScenarioSource(
+        name: file.split(separator: ".").first.map(String.init) ?? file, path: reference,
+        bytes: try Self.read(reference))
     }
     let found = try embedded(reference)
-    return try ScenarioReader.read(found.bytes, file: "\(found.name).json5", name: found.name, profiles: profiles)
+    return ScenarioSource(name: found.name, path: "\(found.name).json5", bytes: found.bytes)
   }
 
   /// The text of a scenario as it was written, with its comments; by name or path.
   public func text(_ reference: String) throws(SourceProblems) -> String {
-    String(decoding: Self.isPath(reference) ? try Self.read(reference) : try embedded(reference).bytes, as: UTF8.self)
+    String(decoding: try file(reference).bytes, as: UTF8.self)
   }
 
   private static func isPath(_ reference: String) -> Bool {
@@ -85,5 +91,18 @@ public struct ScenarioLibrary: Sendable {
     do { return try TextFile.read(path, limit: sizeLimit) } catch {
       throw SourceProblems([SourceProblem(at: nil, error.description)])
     }
+  }
+}
+
+/// A scenario's file that was not read yet.
+package struct ScenarioSource {
+  /// The file's name without its ending.
+  package let name: String
+  /// The file's name in messages.
+  package let path: String
+  package let bytes: [UInt8]
+
+  package init(name: String, path: String, bytes: [UInt8]) {
+    (self.name, self.path, self.bytes) = (name, path, bytes)
   }
 }

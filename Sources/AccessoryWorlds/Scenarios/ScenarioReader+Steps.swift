@@ -4,13 +4,13 @@ import AccessoryProfiles
 
 // The steps of a scenario: what happens when, on which side.
 extension ScenarioReader {
-  static let stepShape = ObjectShape("step", ["at"] + sides + ["of", "sessions", "sees"])
+  package static let stepShape = ObjectShape("step", ["at"] + sides + ["of", "sessions", "sees"])
 
   static let sides = ["accessory", "cable", "device", "app", "sdk", "otherApp"]
-  static let accessoryActions = ["plugIn", "unplug", "closeSessions", "forgetSessions"]
-  static let cableActions = ["pull", "pullUnnoticed"]
-  static let deviceActions = ["resetLink", "ignoreCables", "heedCables"]
-  static let appActions = [
+  package static let accessoryActions = ["plugIn", "unplug", "closeSessions", "forgetSessions"]
+  package static let cableActions = ["pull", "pullUnnoticed"]
+  package static let deviceActions = ["resetLink", "ignoreCables", "heedCables"]
+  package static let appActions = [
     "launch", "quit", "kill", "crash", "register", "unregister", "foreground", "background", "suspend", "resume",
     "openSession", "closeSession", "look",
   ]
@@ -26,7 +26,7 @@ extension ScenarioReader {
   }
 
   /// The steps with what `action` makes of each.
-  static func steps<Action>(
+  package static func steps<Action>(
     _ root: ObjectReader, _ action: (ObjectReader) -> Action?
   ) -> [(at: Duration, action: Action)] {
     var steps: [(at: Duration, action: Action)] = []
@@ -44,7 +44,7 @@ extension ScenarioReader {
     return steps
   }
 
-  static func action(_ reader: ObjectReader, _ names: [String]) -> Scenario.Action? {
+  package static func action(_ reader: ObjectReader, _ names: [String]) -> Scenario.Action? {
     let given = sides.filter { reader.value($0) != nil }
     guard given.count == 1, let side = given.first else {
       reader.problems.error(
@@ -150,7 +150,7 @@ extension ScenarioReader {
   }
 
   /// Which of the things with these names is meant.
-  static func named(_ reader: ObjectReader, _ names: [String], _ what: String) -> String? {
+  package static func named(_ reader: ObjectReader, _ names: [String], _ what: String) -> String? {
     if reader.value("of") != nil { return reader.choice("of", of: names) }
     if names.count == 1 { return names[0] }
     if !names.isEmpty {

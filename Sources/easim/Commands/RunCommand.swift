@@ -2,6 +2,7 @@ import AccessoryCore
 import AccessoryProfiles
 import AccessorySessions
 import AccessorySimulator
+import AccessorySoak
 import AccessoryTransports
 import AccessoryWorlds
 
@@ -148,8 +149,9 @@ private func profiles(_ options: RunOptions) throws -> [Profile] {
 
 /// Plays the accessories and the cables of a scenario.
 private func runScenario(_ name: String, _ options: RunOptions, _ console: Console) throws -> ExitCode {
-  var scenario = try ScenarioLibrary(profiles: Profiles.library).scenario(name)
-  if scenario.plan != nil {
+  let file = try ScenarioLibrary(profiles: Profiles.library).scenarioFile(name)
+  var scenario = file.scenario
+  if file.plan != nil {
     throw UsageError(
       "the scenario \(scenario.name) has 'apps' and runs in one process: easim scenario run \(name.shellWord)")
   }

@@ -1,6 +1,7 @@
 import AccessoryCore
 import AccessoryProfiles
 import AccessorySessions
+import AccessorySoak
 import AccessoryTransports
 import AccessoryWorlds
 
@@ -74,10 +75,10 @@ private func runScenario(_ options: ScenarioOptions, _ console: Console) throws 
     if options.showsFile {
       for reference in references { console.out(try library.text(reference), ending: "") }
     } else {
-      console.out(try references.map { try library.scenario($0).page }.joined(separator: "\n\n"))
+      console.out(try references.map { try library.scenarioFile($0).scenario.page }.joined(separator: "\n\n"))
     }
     return .done
-  case (.run, let name?): return try play(library.scenario(name), options, console)
+  case (.run, let name?): return try play(library.scenarioFile(name), options, console)
   case (.run, nil): throw UsageError("scenario run needs a scenario: \(library.names.joined(separator: ", "))")
   }
 }
@@ -103,8 +104,9 @@ private func list(_ library: ScenarioLibrary, _ console: Console) throws -> Exit
   return .done
 }
 
-private func play(_ scenario: Scenario, _ options: ScenarioOptions, _ console: Console) throws -> ExitCode {
-  if let plan = scenario.plan { return try PlanPlay(plan, options, console).play() }
+private func play(_ file: ScenarioFile, _ options: ScenarioOptions, _ console: Console) throws -> ExitCode {
+  var scenario = file.scenario
+  if let plan = file.plan { return try PlanPlay(plan, options, console).play() }
   let type = try options.type(for: scenario)
   if let place = options.place {
     return try ScenarioAtAddress(scenario, client: type, at: place, options.shared, console).play()
@@ -125,7 +127,6 @@ private func play(_ scenario: Scenario, _ options: ScenarioOptions, _ console: C
     return try conclude(player, console) { try loop.advance(by: .milliseconds(100)) }
   }
   settings.authentication = .real
-  var scenario = scenario
   try scenario.admitPrograms(options.shared, console)
   let stage = try Stage(console, seed: seed)
   let player = ScenarioPlayer(scenario, client: type, settings: settings, on: stage.loop)

@@ -1,5 +1,6 @@
 import AccessoryCore
 import AccessorySessions
+import AccessorySoak
 import AccessoryWorlds
 
 /// A scenario with `apps`, as `easim soak` writes them, played in virtual time and judged by the rules of the

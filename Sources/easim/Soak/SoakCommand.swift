@@ -1,5 +1,5 @@
 import AccessoryCore
-import AccessoryWorlds
+import AccessorySoak
 import Glibc
 
 extension CommandSpec {

@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessorySessions
+import AccessorySoak
 import AccessoryTransports
-import AccessoryWorlds
 import Glibc
 
 /// One run of `easim soak`: plays the worlds, shows progress, shrinks failures and reports.

@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessorySessions
+import AccessorySoak
 import AccessoryTransports
-import AccessoryWorlds
 
 /// The result of a run of `easim soak`, as text and as JSON.
 struct SoakVerdict {

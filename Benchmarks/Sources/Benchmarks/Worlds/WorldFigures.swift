@@ -1,4 +1,4 @@
-import AccessoryWorlds
+import AccessorySoak
 
 extension Figure {
   static var worlds: [Figure] { [seededWorlds] }

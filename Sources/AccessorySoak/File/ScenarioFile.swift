@@ -1,27 +1,42 @@
 import AccessoryCore
-import AccessoryHost
 import AccessoryProfiles
-import AccessoryTransports
+import AccessoryWorlds
 
-// Scenarios with `apps`: what happens in them is a plan, and they are judged by the rules of seeded worlds.
-extension ScenarioReader {
+/// What a scenario's file says. With `apps` it is a plan, as `easim soak` writes it, whose world is judged by the rules of
+/// seeded worlds; without, one app is judged by what it sees.
+public struct ScenarioFile: Equatable, Sendable {
+  /// The scenario; with `apps` it has no steps and no expectations.
+  public let scenario: Scenario
+  /// The plan of a file with `apps`.
+  public let plan: SoakPlan?
+}
+
+extension ScenarioLibrary {
+  /// The file that a reference names: a name, or a path when it has a `/` or an ending.
+  public func scenarioFile(_ reference: String) throws(SourceProblems) -> ScenarioFile {
+    try ScenarioFile(file(reference), profiles: profiles)
+  }
+}
+
+extension ScenarioFile {
   static let standardWindow: UInt8 = 127
   static let standardLength: UInt16 = 65_535
 
-  /// What only a scenario with `apps` has, and what it has not.
-  static let planKeys = ["forbid"]
-  static let clientKeys = ["app", "naive", "expect"]
-
-  /// The plan of a scenario with `apps`; nil of any other, where what belongs to a plan is an error.
-  static func plan(_ root: ObjectReader, _ scenario: Scenario, _ parts: [PlanPart]) -> SoakPlan? {
-    guard let value = root.value("apps") else {
-      for key in planKeys where root.value(key) != nil { root.error(key, "only a scenario with 'apps' has '\(key)'") }
-      for part in parts { part.reader.refuse(["link", "streams"], "only an accessory of a scenario with 'apps'") }
-      root.object("device", deviceShape)?.refuse(
-        ["window", "packetLength", "firstSession", "link"], "only the device of a scenario with 'apps'")
-      return nil
+  package init(_ file: ScenarioSource, profiles: ProfileLibrary) throws(SourceProblems) {
+    (scenario, plan) = try ScenarioReader.read(file, profiles: profiles) { root, scenario, parts in
+      guard let apps = root.value("apps") else {
+        ScenarioReader.finish(&scenario, root, parts)
+        return nil
+      }
+      return Self.plan(apps, root, scenario, parts)
     }
-    root.refuse(clientKeys, "a scenario with 'apps' is judged by the rules of seeded worlds: only one without")
+  }
+
+  private static func plan(
+    _ value: JSON5Value, _ root: ObjectReader, _ scenario: Scenario, _ parts: [ScenarioReader.Part]
+  ) -> SoakPlan {
+    root.refuse(
+      ["app", "naive", "expect"], "a scenario with 'apps' is judged by the rules of seeded worlds: only one without")
     let apps = apps(value, root)
     var plan = SoakPlan(
       seed: scenario.seed ?? 1, accessories: parts.map { accessory($0) }, apps: apps.map(\.app),
@@ -29,14 +44,14 @@ extension ScenarioReader {
       deviceLink: SoakLinkChoices(), deviceWindow: standardWindow, deviceLength: standardLength,
       policy: scenario.policy, deviceFlicker: scenario.deviceFlicker, firstSession: 1, length: .zero)
     plan.length = (plan.steps.last?.at ?? .zero) + scenario.tail
-    if let device = root.object("device", deviceShape) {
+    if let device = root.object("device", ScenarioReader.deviceShape) {
       plan.deviceWindow = UInt8(device.integer("window", in: 1...127) ?? 127)
       plan.deviceLength = UInt16(device.integer("packetLength", in: 128...65_535) ?? 65_535)
       plan.firstSession = UInt16(device.integer("firstSession", in: 1...65_535) ?? 1)
       plan.deviceLink = link(device)
     }
     let words = SoakCoverage.Corner.allCases.map(\.word)
-    plan.forbidden = texts(root, "forbid").compactMap { word in
+    plan.forbidden = ScenarioReader.texts(root, "forbid").compactMap { word in
       if let corner = SoakCoverage.Corner.named(word) { return corner }
       root.error("forbid", "'\(word)' is nothing that is counted\(Suggestion.hint(for: word, in: words))")
       return nil
@@ -44,14 +59,7 @@ extension ScenarioReader {
     return plan
   }
 
-  /// An accessory as it was read so far.
-  struct PlanPart {
-    let name: String
-    let profile: Profile
-    let reader: ObjectReader
-  }
-
-  private static func accessory(_ part: PlanPart) -> SoakPlan.Accessory {
+  private static func accessory(_ part: ScenarioReader.Part) -> SoakPlan.Accessory {
     var accessory = SoakPlan.Accessory(profile: part.profile, link: link(part.reader), conduct: .echo)
     if let value = part.reader.value("streams") {
       let place = Place(part.reader.path(of: "streams"), part.reader.problems)
@@ -76,13 +84,12 @@ extension ScenarioReader {
   // MARK: Steps
 
   private static func planSteps(_ root: ObjectReader, _ names: [String], _ apps: [String]) -> [SoakPlan.Step] {
-    steps(root) { reader in
+    ScenarioReader.steps(root) { reader in
       if reader.value("app") != nil {
         guard reader.choice("app", of: ["quit"]) != nil else { return nil }
-        return named(reader, apps, "app").flatMap { apps.firstIndex(of: $0) }.map { .closeApp($0) }
+        return ScenarioReader.named(reader, apps, "app").flatMap { apps.firstIndex(of: $0) }.map { .closeApp($0) }
       }
-      let action = action(reader, names)
-      return action.flatMap { planAction($0, names, reader) }
+      return ScenarioReader.action(reader, names).flatMap { planAction($0, names, reader) }
     }.map { SoakPlan.Step(at: $0.at, action: $0.action) }
   }
 
@@ -102,12 +109,5 @@ extension ScenarioReader {
         "a scenario with 'apps' has only plugIn, unplug, closeSessions, pull, resetLink, and quit of an app")
       return nil
     }
-  }
-}
-
-extension ObjectReader {
-  /// Reports keys that do not belong here.
-  fileprivate func refuse(_ keys: [String], _ who: String) {
-    for key in keys where value(key) != nil { error(key, "\(who) has '\(key)'") }
   }
 }

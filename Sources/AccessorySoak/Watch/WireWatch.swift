@@ -1,6 +1,7 @@
 import AccessoryCore
 import AccessorySessions
 import AccessoryTransports
+import AccessoryWorlds
 import IAP2
 
 /// A channel around one end of a world's cable that observes it for the watches and changes nothing.

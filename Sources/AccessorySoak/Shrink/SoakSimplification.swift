@@ -1,6 +1,7 @@
 import AccessoryCore
 import AccessoryProfiles
 import AccessoryTransports
+import AccessoryWorlds
 
 /// Simplifications of a plan that do not leave out whole parts. Each is a change to try, and does
 /// nothing when there is nothing left to simplify.

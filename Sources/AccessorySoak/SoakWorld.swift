@@ -4,6 +4,7 @@ import AccessoryProfiles
 import AccessorySessions
 import AccessorySimulator
 import AccessoryTransports
+import AccessoryWorlds
 import IAP2
 
 /// Plays one plan in virtual time to its end, and checks after every step that no rule was broken.

@@ -2,6 +2,7 @@ import AccessoryCore
 import AccessoryHost
 import AccessoryProfiles
 import AccessoryTransports
+import AccessoryWorlds
 
 /// One seeded world as data: its accessories and apps, the faults on its cables, its steps.
 ///

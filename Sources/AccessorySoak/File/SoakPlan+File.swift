@@ -1,6 +1,7 @@
 import AccessoryCore
 import AccessoryProfiles
 import AccessoryTransports
+import AccessoryWorlds
 
 // A plan as a scenario file with several apps. Instead of expectations, the rules of the soak judge it. Reading the
 // file gives the same plan, and so the same world to the byte.
@@ -44,8 +45,8 @@ extension SoakPlan {
     var members: [JSON5Member] = []
     if policy == .early { members.append(.init("policy", .text("early"))) }
     if let deviceFlicker { members.append(.init("flicker", .text(deviceFlicker.text))) }
-    if deviceWindow != ScenarioReader.standardWindow { members.append(.init("window", .number(Int(deviceWindow)))) }
-    if deviceLength != ScenarioReader.standardLength {
+    if deviceWindow != ScenarioFile.standardWindow { members.append(.init("window", .number(Int(deviceWindow)))) }
+    if deviceLength != ScenarioFile.standardLength {
       members.append(.init("packetLength", .number(Int(deviceLength))))
     }
     if firstSession != 1 { members.append(.init("firstSession", .number(Int(firstSession)))) }

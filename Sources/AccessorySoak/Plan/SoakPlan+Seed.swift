@@ -2,6 +2,7 @@ import AccessoryCore
 import AccessoryHost
 import AccessoryProfiles
 import AccessoryTransports
+import AccessoryWorlds
 
 extension SoakPlan {
   /// The plan of a seed. With a template, the accessories have that profile: its identity, protocols, link,
