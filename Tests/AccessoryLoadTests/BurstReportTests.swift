@@ -57,7 +57,7 @@ import Testing
   @Test(arguments: [
     ("{}", "'easim' is missing"), ("", "the file is empty"), ("{\"easim\":\"x\"}", "this is no burst report of easim"),
     ("{\"easim\":\"burst report\",\"version\":2}", "version 2, and this easim reads version 1"),
-    ("{\"easim\":\"burst report\",\"version\":-1}", "expected a count from 0"), ("[", "r.json:1:"),
+    ("{\"easim\":\"burst report\",\"version\":-1}", "expected a whole number from 0"), ("[", "r.json:1:"),
   ]) func whatIsNoReportIsNamedWithItsPlace(text: String, complaint: String) {
     do {
       _ = try Self.read(text)
@@ -83,10 +83,10 @@ import Testing
     ] {
       let broken = text.replacing(whole, with: spoiled, maxReplacements: 1)
       #expect(broken != text, "\(whole) is not there")
-      #expect(throws: SourceProblem.self, "\(spoiled)") { try Self.read(broken) }
+      #expect(throws: SourceProblems.self, "\(spoiled)") { try Self.read(broken) }
     }
     for cut in stride(from: 0, to: text.utf8.count - 1, by: 97) {
-      #expect(throws: SourceProblem.self) {
+      #expect(throws: SourceProblems.self) {
         try BurstReport(json: Array(text.utf8.prefix(cut)), file: "r.json")
       }
     }

@@ -68,6 +68,24 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
       encode(back($0), $1.map(back))
     }
   }
+
+  /// The same format of another type, where not each value of the one is a value of the other; `complaint` says what is
+  /// wrong with those that are none.
+  public func map<Other>(
+    _ other: @escaping @Sendable (Value) -> Other?, otherwise complaint: @escaping @Sendable () -> String,
+    back: @escaping @Sendable (Other) -> Value
+  ) -> Format<Other> {
+    Format<Other>(shape) { value, now, place in
+      let errors = place.problems.errorCount
+      guard let read = decode(value, now.map(back), place) else { return nil }
+      if let made = other(read) { return made }
+      // What is wrong in its parts was told.
+      if place.problems.errorCount == errors { place.error(value, complaint()) }
+      return nil
+    } encode: {
+      encode(back($0), $1.map(back))
+    }
+  }
 }
 
 /// A value with the name that it has in an object.

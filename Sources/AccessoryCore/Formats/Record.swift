@@ -231,6 +231,18 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     write = { _, _ in .number(number) }
   }
 
+  /// A key that follows from others: it is written for whoever reads the file, and passed over when it is read.
+  public init<Value>(
+    derived key: String, _ format: Format<Value>, _ summary: String, _ value: @escaping @Sendable (Root) -> Value
+  ) {
+    self.key = key
+    isRequired = false
+    shape = { _ in FieldShape(key: key, summary: summary, shape: format.shape, isRequired: false) }
+    read = { _, _, _ in true }
+    complete = { _ in }
+    write = { root, _ in format.write(value(root)) }
+  }
+
   /// A key that says nothing about the value, such as `$schema`: it is checked, and no more.
   public init<Value>(passing key: String, _ format: Format<Value>, _ summary: String) {
     self.key = key

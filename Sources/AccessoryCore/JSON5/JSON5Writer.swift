@@ -29,7 +29,7 @@ public struct JSON5Writer {
     return writer.text + "\n"
   }
 
-  private static func line(_ value: JSON5Value) -> String {
+  static func line(_ value: JSON5Value) -> String {
     switch value.content {
     case .array(let values): "[" + values.map(line).joined(separator: ",") + "]"
     case .object(let members):

@@ -12,6 +12,12 @@ public struct JSONObject: Equatable, Sendable {
   /// An object without members.
   public init() {}
 
+  /// The object that a tree is; without members when it is none.
+  public init(_ tree: JSON5Value) {
+    guard case .object(let members) = tree.content else { return }
+    for member in members { add(member.key, raw: JSON5Writer.line(member.value)) }
+  }
+
   /// The object as text.
   public var text: String { "{\(members)}" }
 

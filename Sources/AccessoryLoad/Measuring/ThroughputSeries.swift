@@ -17,6 +17,8 @@ public struct ThroughputSeries: Equatable, Sendable {
     /// Nothing happened.
     public init() {}
 
+    init(bursts: Int, bytes: Int, errors: Int) { (self.bursts, self.bytes, self.errors) = (bursts, bytes, errors) }
+
     mutating func add(_ other: Slice) {
       bursts += other.bursts
       bytes += other.bytes

@@ -108,17 +108,17 @@ public struct BurstReport: Equatable, Sendable {
   /// What was done, as reports say it.
   public struct Plan: Equatable, Sendable {
     /// Bytes of a burst.
-    public var size: Int
+    public var size = 0
     /// Sessions to each accessory.
-    public var sessions: Int
+    public var sessions = 0
     /// Bursts under way on each session at most.
-    public var inFlight: Int
+    public var inFlight = 0
     /// "closed loop", "50 bursts/s".
-    public var pace: String
+    public var pace = ""
     /// "echo", "reply of 4 bytes", "none".
-    public var verification: String
+    public var verification = ""
     /// What the bursts were: "unique", "eademo", or "fixed" for the same bytes each time.
-    public var pattern: String
+    public var pattern = "fixed"
     /// What was done to the channels, in the form of `--fault`.
     public var faults: [String] = []
 
@@ -143,17 +143,7 @@ public struct BurstReport: Equatable, Sendable {
       }
     }
 
-    init(
-      size: Int, sessions: Int, inFlight: Int, pace: String, verification: String, pattern: String, faults: [String]
-    ) {
-      self.size = size
-      self.sessions = sessions
-      self.inFlight = inFlight
-      self.pace = pace
-      self.verification = verification
-      self.pattern = pattern
-      self.faults = faults
-    }
+    init() {}
   }
 }
 

@@ -1,0 +1,290 @@
+import AccessoryCore
+import IAP2
+
+extension BurstReport {
+  /// The report as one object of JSON, on one line. ``init(json:file:)`` reads it back to the same value.
+  public var json: JSONObject { JSONObject(Self.format.tree(self)) }
+
+  /// More is no report of ours: two full histograms take 3 MB, and an accessory with all its attachments 0.2 MB.
+  private static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
+
+  /// Reads a report that ``json`` wrote; the error has everything that is wrong with it. Keys that a later version added are
+  /// passed over.
+  public init(json bytes: [UInt8], file: String) throws(SourceProblems) {
+    let tree: JSON5Value
+    do { tree = try JSON5.read(bytes, file: file, limits: Self.limits) } catch { throw SourceProblems([error]) }
+    _ = try Header.format.readKnown(tree)
+    self = try Self.format.readKnown(tree)
+  }
+
+  /// Figures that follow from others are written for people and other programs, and not read.
+  private static let format = Record(
+    "burst report", "what a run of `easim burst` measured", BurstReport(plan: Plan())
+  ) {
+    Header.format.fields(at: \.header)
+    Field("passed", \.passed, .boolean, "whether everything came out as it must", isRequired: true)
+    Field("ending", \.ending, .bounded, "how it ended", isRequired: true)
+    Field("runs", \.runs, .count, "how many runs it is merged from", isRequired: true)
+    Field("plan", \.plan, .object(Plan.format), "what was done", isRequired: true)
+    Field("measuredNanoseconds", \.measured, .nanoseconds, "how long was measured", isRequired: true)
+    Field(derived: "bytesPerSecond", .figure, "payload bytes a second, one way") { $0.bytesPerSecond }
+    Field(derived: "burstsPerSecond", .figure, "bursts a second") { $0.burstsPerSecond }
+    countFields.map { Field($0.name, $0.path, .count, "", isRequired: true) }
+    Field("latency", \.latency, .histogram, "from when a burst was due to when it was complete", isRequired: true)
+    Field("service", \.service, .histogram, "with a rate: from when a burst began to when it was complete")
+    Field("series", \.series, .series, "what happened when", isRequired: true)
+    Field("errors", \.errors, .errors, "what went wrong", isRequired: true)
+    Field(
+      "mismatches", \.mismatches, .object(mismatches), "in which ways bytes were wrong that came back",
+      isAlwaysWritten: true)
+    Field("sites", \.sites, .list(of: .object(Site.format), count: 0...mostSites), "each accessory", isRequired: true)
+  }.checked { report, object in
+    guard report.counted == nil else { return }
+    object.problems.error(at: object.position, "the counts of the report add up to more than \(mostCounted)")
+  }
+
+  /// The counts of a report, which ``merge(_:)`` adds up, and the names they are written under.
+  static let countFields: [(name: String, path: Property<BurstReport, Int>)] = [
+    ("begun", \.begun), ("warmUp", \.warmUp), ("completed", \.completed), ("lost", \.lost), ("overdue", \.overdue),
+    ("bytes", \.bytes), ("unaskedBytes", \.unaskedBytes), ("reconnections", \.reconnections),
+  ]
+
+  private static let mismatches = Record("mismatches", "how often each came", [StreamFinding.Kind: Int]()) {
+    StreamFinding.Kind.allCases.map { Field($0.rawValue, \.[$0], .optional(.count), "") }
+  }
+
+  private var header: Header {
+    get { Header() }
+    set {}
+  }
+}
+
+/// What says that a file is such a report, and which version of it.
+private struct Header: Equatable {
+  var kind = "burst report"
+  var version = BurstReport.version
+
+  static let format = Record("burst report", "", Header()) {
+    Field("easim", \.kind, .bounded, "what this is: `burst report`", isRequired: true)
+    Field("version", \.version, .integer(0...Int.max), "the version of this format", isRequired: true)
+  }.checked { header, object in
+    if header.kind != Header().kind {
+      object.error("easim", "this is no burst report of easim")
+    } else if header.version != BurstReport.version {
+      object.error(
+        "version", "the report has version \(header.version), and this easim reads version \(BurstReport.version)")
+    }
+  }
+}
+
+extension BurstReport.Plan {
+  fileprivate static let format = Record("plan", "what was done", Self()) {
+    Field("size", \.size, .count, "bytes of a burst", isRequired: true)
+    Field("sessions", \.sessions, .count, "sessions to each accessory", isRequired: true)
+    Field("inFlight", \.inFlight, .count, "the most bursts under way on each session", isRequired: true)
+    Field("pace", \.pace, .bounded, "`closed loop`, or a rate", isRequired: true)
+    Field("verification", \.verification, .bounded, "what was expected back", isRequired: true)
+    // What was written before bursts differed has none.
+    Field("pattern", \.pattern, .bounded, "what the bursts were", isAlwaysWritten: true)
+    Field("faults", \.faults, .list(of: .bounded), "what was done to the channels", isRequired: true)
+  }
+}
+
+extension BurstReport.Site {
+  fileprivate static let format = Record("site", "an accessory", Self()) {
+    Field("name", \.name, .bounded, "its address, as it was given", isRequired: true)
+    Field("accessory", \.accessory, .bounded, "what it is called", isRequired: true)
+    Field("serial", \.serial, .bounded, "its serial number", isRequired: true)
+    Field(
+      "attachments", \.attachments, .list(of: .object(Attachment.format), count: 0...attachmentLimit),
+      "each time it was connected",
+      isRequired: true)
+    Field("moreAttachments", \.more, .count, "how many more there were", isRequired: true)
+    Field("link", \.link, .object(LinkCounters.format), "what its links did", isRequired: true)
+  }
+}
+
+extension BurstReport.Site.Attachment {
+  fileprivate static let format = Record(
+    "attachment", "", Self(connectionID: 0, offeredProtocols: false, from: .origin)
+  ) {
+    Field("connectionID", \.connectionID, .count, "the number of the publication", isRequired: true)
+    Field("offeredProtocols", \.offeredProtocols, .boolean, "whether it offered protocols", isRequired: true)
+    Field("fromNanoseconds", \.from, .instant, "when it appeared", isRequired: true)
+    Field("toNanoseconds", \.lastSeen, .instant, "when it disappeared", isRequired: true)
+    Field("end", \.end, .bounded, "why it ended", isRequired: true)
+    Field("completed", \.completed, .count, "bursts completed with it", isRequired: true)
+    Field("lost", \.lost, .count, "bursts lost with it", isRequired: true)
+  }
+
+  private var lastSeen: Instant {
+    get { to ?? from }
+    set { to = newValue }
+  }
+}
+
+extension LinkCounters {
+  /// The counters that reports show, under the names they are written.
+  static let reportFields: [(name: String, path: Property<LinkCounters, Int>)] = [
+    ("packetsSent", \.packetsSent), ("packetsReceived", \.packetsReceived), ("retransmissions", \.retransmissions),
+    ("hastened", \.hastened), ("duplicates", \.duplicates), ("ahead", \.ahead), ("outside", \.outside),
+    ("spoiled", \.spoiled), ("refused", \.refused), ("skippedBytes", \.skippedBytes),
+    ("acknowledgementsSent", \.acknowledgementsSent), ("windowStalls", \.windowStalls),
+    ("sequenceWraps", \.sequenceWraps), ("withholdings", \.withholdings), ("giveUps", \.giveUps),
+    ("establishments", \.establishments),
+  ]
+
+  fileprivate static let format = Record("link", "counters of a link", LinkCounters()) {
+    reportFields.map { Field($0.name, $0.path, .count, "", isRequired: true) }
+  }
+}
+
+// MARK: - Values
+
+extension Format<Int> {
+  fileprivate static let count = integer(0...BurstReport.mostCounted)
+}
+
+extension Format<String> {
+  /// Longer texts are none of ours, and the texts of many reports are shown together.
+  fileprivate static let bounded = Format(.text(TextShape(length: 0...longest))) { value, place in
+    guard case .text(let text) = value.content else { return place.expected("text", value) }
+    if text.utf8.count <= longest { return text }
+    place.error(value, "expected text of at most \(longest) bytes, found \(text.utf8.count)")
+    return nil
+  } write: {
+    .text($0)
+  }
+
+  private static let longest = 10_000
+}
+
+extension Format<Duration> {
+  fileprivate static let nanoseconds: Format = Format<Int>.count.map {
+    Duration.nanoseconds($0)
+  } back: {
+    Int($0.wholeNanoseconds)
+  }
+}
+
+extension Format<Instant> {
+  fileprivate static let instant: Format = Format<Int>.count.map {
+    Instant(nanoseconds: Int64($0))
+  } back: {
+    Int($0.nanoseconds)
+  }
+}
+
+extension Format<Double> {
+  /// A measured figure: 5 is 5.0.
+  fileprivate static let figure = Format(.number(0...Double.greatestFiniteMagnitude)) { value, place in
+    if case .number(let number) = value.content { number.value } else { place.expected("a number", value) }
+  } write: {
+    JSON5Value(.number(JSON5Number(spelling: "\($0)", value: $0, integer: nil)))
+  }
+}
+
+/// One kind of error as reports write it.
+private struct ErrorEntry: Equatable {
+  var kind = BurstReport.ErrorKind.lost
+  var tally = BurstReport.ErrorTally()
+
+  static let format = Record("error", "errors of one kind", ErrorEntry()) {
+    Field("kind", \.kind, .choice, "which kind", isRequired: true)
+    Field("count", \.tally.count, .count, "how many", isRequired: true)
+    Field("first", \.tally.first, .bounded, "what was said of the first", isRequired: true)
+  }
+}
+
+extension Format<[BurstReport.ErrorKind: BurstReport.ErrorTally]> {
+  fileprivate static let errors: Format = Format<[ErrorEntry]>.list(of: .object(ErrorEntry.format)).map { entries in
+    Dictionary(entries.map { ($0.kind, $0.tally) }, uniquingKeysWith: { $1 })
+  } back: { errors in
+    BurstReport.ErrorKind.allCases.compactMap { kind in errors[kind].map { ErrorEntry(kind: kind, tally: $0) } }
+  }
+}
+
+/// A histogram as reports write it: the figures for people, and the counts from which ``Histogram/merge(_:)`` goes on, pairs
+/// of the lowest value of a step and how often it came.
+private struct HistogramSection: Equatable {
+  var shown = Histogram()
+  var total = 0
+  var minimum: Int?
+  var maximum: Int?
+  var counts: [[Int]] = []
+
+  static let format = Record("histogram", "how long bursts took", HistogramSection()) {
+    Field(derived: "unit", .text, "what values are counted in") { _ in "ns" }
+    Field("total", \.total, .count, "how many values", isRequired: true)
+    Field("min", \.minimum, .optional(.count), "the least")
+    Field("max", \.maximum, .optional(.count), "the greatest")
+    Field(derived: "mean", .figure, "the mean") { $0.shown.mean }
+    Histogram.shownPercentiles.map { name, percentile in
+      Field(derived: name, .count, "a percentile") { $0.shown.value(atPercentile: percentile) }
+    }
+    Field(
+      "counts", \.counts, .list(of: .list(of: .count, count: 2...2)), "values, each with how often it came",
+      isRequired: true)
+  }
+
+  init() {}
+
+  init(_ histogram: Histogram) {
+    (shown, total) = (histogram, histogram.total)
+    (minimum, maximum) = (histogram.minimum, histogram.maximum)
+    counts = histogram.steps.map { [$0.lowest, $0.count] }
+  }
+
+  /// Nil when the figures contradict each other.
+  var histogram: Histogram? {
+    // A count that could not be read was told, and is missing.
+    guard counts.allSatisfy({ $0.count == 2 }) else { return nil }
+    let histogram = Histogram(steps: counts.map { ($0[0], $0[1]) }, minimum: minimum, maximum: maximum)
+    return histogram?.total == total ? histogram : nil
+  }
+}
+
+extension Format<Histogram> {
+  fileprivate static let histogram: Format = HistogramSection.format.format.map {
+    $0.histogram
+  } otherwise: {
+    "the counts, their total, and the least and greatest values do not agree"
+  } back: {
+    HistogramSection($0)
+  }
+}
+
+extension Histogram {
+  /// The percentiles that every report shows.
+  static let shownPercentiles = [("p50", 50.0), ("p90", 90), ("p99", 99), ("p99.9", 99.9)]
+}
+
+/// Throughput over time as reports write it.
+private struct SeriesSection: Equatable {
+  var length = ThroughputSeries.finest
+  var slices: [[Int]] = []
+
+  static let format = Record("series", "what happened in each slice of time", SeriesSection()) {
+    Field("sliceNanoseconds", \.length, .nanoseconds, "how long a slice is", isRequired: true)
+    Field(
+      "slices", \.slices, .list(of: .list(of: .count, count: 3...3)), "bursts, bytes and errors of each",
+      isRequired: true)
+  }
+
+  /// Nil when there can be no such slices.
+  var series: ThroughputSeries? {
+    guard slices.allSatisfy({ $0.count == 3 }) else { return nil }
+    return ThroughputSeries(
+      length: length, slices: slices.map { ThroughputSeries.Slice(bursts: $0[0], bytes: $0[1], errors: $0[2]) })
+  }
+}
+
+extension Format<ThroughputSeries> {
+  fileprivate static let series: Format = SeriesSection.format.format.map {
+    $0.series
+  } otherwise: {
+    "there can be no such slices of time"
+  } back: { series in
+    SeriesSection(length: series.length, slices: series.slices.map { [$0.bursts, $0.bytes, $0.errors] })
+  }
+}
