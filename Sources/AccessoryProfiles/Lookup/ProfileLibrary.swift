@@ -110,7 +110,7 @@ public struct ProfileLibrary: Sendable {
         name: shipped.name, label: "\(shipped.name).json5", origin: .shipped(shipped.name), bytes: shipped.bytes)
     }
     let known = names.map(\.name)
-    let hint = Suggestion.nearest(to: reference, in: known).map { ", did you mean '\($0)'?" } ?? ""
+    let hint = Suggestion.nearHint(for: reference, in: known)
     let folder = userFolder.map { "\($0) and " } ?? ""
     let looked = hint.isEmpty ? ": looked" : "\(hint) Looked"
     let message =

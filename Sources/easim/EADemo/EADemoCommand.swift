@@ -105,9 +105,8 @@ extension EADemoCommand {
         throw EADemoCommandError("expected \(entry.form)")
       }
       let names = table.map { String($0.form.prefix { $0 != " " }) }
-      let near =
-        Suggestion.nearest(to: name, in: names).map { ", did you mean '\($0)'?" } ?? ", try 'help'"
-      throw EADemoCommandError("unknown command '\(name)'\(near)")
+      let near = Suggestion.nearHint(for: name, in: names)
+      throw EADemoCommandError("unknown command '\(name)'\(near.isEmpty ? ", try 'help'" : near)")
     }
   }
 
