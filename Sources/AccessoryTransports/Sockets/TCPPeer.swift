@@ -1,3 +1,4 @@
+import AccessoryCore
 import Glibc
 
 /// Whose socket is at the other end of a TCP connection.
@@ -101,14 +102,9 @@ struct TCPEndpoint: Hashable, Sendable {
     }
     let words = stride(from: 0, to: bytes.count, by: 4).map { start in
       let word = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: start, as: UInt32.self) }
-      return Self.hexadecimal(word, digits: 8)
+      return Hex.number(word)
     }
-    return words.joined() + ":" + Self.hexadecimal(UInt32(port), digits: 4)
-  }
-
-  private static func hexadecimal(_ number: UInt32, digits: Int) -> String {
-    let text = String(number, radix: 16, uppercase: true)
-    return String(repeating: "0", count: digits - text.count) + text
+    return words.joined() + ":" + Hex.number(port)
   }
 }
 
