@@ -17,6 +17,7 @@ extension Profile {
     out.currentLanguage = identity.currentLanguage
     out.supportedLanguages = identity.supportedLanguages
     out.productPlanUID = identity.productPlanUID
+    out.appMatchTeamID = identity.appMatchTeamID
     out.messagesSent = messages.sent.compactMap(\.messageID)
     out.messagesReceived = messages.received.compactMap(\.messageID)
     out.powerProvidingCapability = power.capability.wireValue

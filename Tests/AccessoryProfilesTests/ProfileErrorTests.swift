@@ -75,7 +75,7 @@ import Testing
       "serialNo: '1'",
       "f:7:1: unknown key 'serialNo' in accessory: expected 'name', 'manufacturer', 'modelNumber', 'serialNumber', "
         + "'ppid', 'regionCode', 'firmwareRevision', 'firmwareRevisionPending', 'hardwareRevision', 'dockType', "
-        + "'currentLanguage', 'supportedLanguages', 'protocols'"
+        + "'currentLanguage', 'supportedLanguages', 'appMatchTeamID', 'protocols'"
     ),
   ])
   func ofTheIdentity(key: String, complaint: String) {

@@ -22,6 +22,7 @@ import Testing
     expected.identity.dockType = "D"
     expected.identity.currentLanguage = "de"
     expected.identity.supportedLanguages = ["en", "de"]
+    expected.identity.appMatchTeamID = "AB12CD34EF"
     expected.protocols = [
       .init("com.example.a", id: 0),
       .init(

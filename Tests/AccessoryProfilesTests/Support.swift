@@ -34,7 +34,7 @@ let everyKey = """
     accessory: {
       name: "N", manufacturer: "M", modelNumber: "X", serialNumber: "S", ppid: "P", regionCode: "R",
       firmwareRevision: "1", firmwareRevisionPending: "2", hardwareRevision: "3", dockType: "D",
-      currentLanguage: "de", supportedLanguages: ["en", "de"],
+      currentLanguage: "de", supportedLanguages: ["en", "de"], appMatchTeamID: "AB12CD34EF",
       protocols: [
         "com.example.a",
         { name: "com.example.b", id: 0xb1, matchAction: "no-alert", behavior: "sink", nativeTransportComponent: 9 },

@@ -29,6 +29,8 @@ extension Profile {
     public var currentLanguage: String
     /// The languages it can speak, at least one.
     public var supportedLanguages: [String]
+    /// The team whose app belongs to the accessory (`AppMatchTeamID`): ten letters and digits; nil where it names none.
+    public var appMatchTeamID: String?
 
     /// An identity with defaults for what few accessories differ in.
     public init(
@@ -55,6 +57,9 @@ extension Profile {
         "supportedLanguages", \.supportedLanguages, .list(of: .identification(mayBeBlank: true), count: 1...Int.max),
         "the languages it can speak", isAlwaysWritten: true,
         standard: Standard("the current language alone") { [$0.currentLanguage] })
+      Field(
+        "appMatchTeamID", \.appMatchTeamID, .optional(.identification(mayBeBlank: false)),
+        "the team whose app belongs to the accessory: AppMatchTeamID in its identification")
     }
 
     /// The texts, in the order in which they are written. Each may hold `{index}`.
