@@ -22,6 +22,18 @@ import Testing
     #expect(try easim("list").wait().ending == .exit(3))
   }
 
+  @Test func aListOfOneProtocolHasOnlyThoseThatOfferIt() throws {
+    let run = try easim("run", "lawk-view", "echo")
+    try run.line("plugged in")
+    try run.line("plugged in")
+    let list = try easim("list", "--protocol", "com.lawaken.iap2").wait()
+    #expect(list.ending == .exit(0))
+    #expect(list.outLines.count == 1 && list.out.contains("com.lawaken.iap2"))
+    #expect(try easim("list", "--protocol", "com.example.other").wait().ending == .exit(3))
+    run.send(SIGINT)
+    _ = try run.wait()
+  }
+
   @Test func aListAsJSONHasTheOneShape() throws {
     let run = try easim("run", "lawk-view")
     try run.line("plugged in")

@@ -17,10 +17,16 @@ extension CommandSpec {
 
 private struct ListOptions: CommandOptions {
   var addresses: [Address] = []
+  var protocolName: String?
   var shared = SharedOptions()
 
   static let operands: [Operand<Self>] = [.addresses(\.addresses)]
-  static let options: [Option<Self>] = [.json]
+  static let options: [Option<Self>] = [
+    Option(
+      "--protocol", \.protocolName, .optional(.text), as: "P",
+      "list only accessories that offer the protocol P, or whose protocols are not known yet"),
+    .json,
+  ]
 }
 
 private func runList(_ options: ListOptions, _ console: Console) throws -> ExitCode {
@@ -33,7 +39,7 @@ private func runList(_ options: ListOptions, _ console: Console) throws -> ExitC
       )
     }
     for problem in sighting.problems { console.err("easim: \(problem)") }
-    found += sighting.accessories
+    found += sighting.accessories.filter { options.protocolName.map($0.mayOffer) ?? true }
   }
   if console.isJSON {
     for accessory in found { console.out(accessory.listing) }
