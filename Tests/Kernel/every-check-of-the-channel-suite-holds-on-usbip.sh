@@ -2,5 +2,4 @@
 # The suite that every channel passes in 'swift test', here with libusb on the kernel's USB at one end and the USB/IP server
 # at the other.
 . /easim/lib.sh
-ChannelsOnHardware usbip channels >/tmp/suite 2>&1 || fail "$(grep -v '^✔' /tmp/suite)"
-sed -n 's/^\([0-9]* checks\)/measured: \1/p' /tmp/suite
+suite usbip channels

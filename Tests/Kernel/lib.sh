@@ -25,3 +25,9 @@ until_true() {
     usleep 50000
   done
 }
+
+# suite MEDIUM NAME: a suite of ChannelsOnHardware holds. Otherwise says which checks failed, and which one it ended in.
+suite() {
+  ChannelsOnHardware "$@" >/tmp/suite 2>&1 || fail "$(sed -e '/^✔/d' -e '$!{/^…/d;}' /tmp/suite)"
+  sed -n 's/^\([0-9]* checks\)/measured: \1/p' /tmp/suite
+}

@@ -23,10 +23,15 @@ struct RigError: Error, CustomStringConvertible {
 /// Two ends of one USB cable on one loop. The left one is the host's, through libusb; the host learns of the accessory
 /// from libudev.
 final class USBRig {
-  /// An emulated processor that others use as well takes its time.
+  /// How long one check may take: an emulated processor that others use as well takes its time.
   static let hangLimit = Duration.seconds(60)
+  /// How long leaving nothing behind may take after it.
+  static let tearDownLimit = Duration.seconds(20)
+  /// How soon an accessory that has been used hears of it.
+  private static let hearing = Duration.milliseconds(500)
 
   private let loop: EpollLoop
+  private let end: Instant
   private let accessory: any AccessoryEnd
   private var here: [String: USBAccessory] = [:]
   private lazy var devices = USBDevices(on: loop) { [unowned self] change in
@@ -41,6 +46,7 @@ final class USBRig {
   private init(_ loop: EpollLoop, _ accessory: any AccessoryEnd) {
     self.loop = loop
     self.accessory = accessory
+    end = loop.now + Self.hangLimit
   }
 
   /// A factory for the channel suite.
@@ -89,16 +95,35 @@ final class USBRig {
     try accessory.plugIn { [unowned self] in cable = $0 }
     try wait("the kernel found the accessory usable") { usable != nil }
     guard let usable else { throw RigError("the accessory went again") }
-    var opened: Result<USBCable, USBHostError>?
-    USBOpening(usable, on: loop) { opened = $0 }
-    try wait("the accessory was opened") { opened != nil }
-    let left = try opened?.get().cable.main
-    // A gadget notices the program only when the kernel reports that its first reads have completed.
-    try wait("the accessory heard of the program that opened it") { cable != nil }
-    guard let left, let right = cable?.main else { throw RigError("there is no cable") }
+    let (left, right) = try open(usable)
     return ChannelRig(
       left: left, right: right, cut: { [accessory] in accessory.pull() },
-      run: { [loop] in loop.run(until: $0, limit: Self.hangLimit) }, tearDown: { [self] in tearDown() })
+      run: { [self] in run(until: $0) }, tearDown: { [self] in tearDown() })
+  }
+
+  /// Opens the accessory, and returns the host's end and the accessory's.
+  ///
+  /// A gadget hears of a program when the program has read its probes. Opening reads only until the accessory has been silent
+  /// for 10 ms, and on a busy machine the probes may be ready later than that. A real host then reads on; here many checks begin
+  /// with an end that is not started and reads nothing, so the device is opened again until the accessory was in time.
+  private func open(_ usable: USBAccessory) throws -> (left: any Channel, right: any Channel) {
+    while true {
+      cable = nil
+      var opened: Result<USBCable, USBHostError>?
+      let opening = USBOpening(usable, on: loop) { opened = $0 }
+      // Does nothing once it has completed.
+      defer { opening.cancel() }
+      try wait("the accessory was opened") { opened != nil }
+      guard let left = try opened?.get().cable.main else { throw RigError("there is no cable") }
+      _ = loop.run(until: { cable != nil }, limit: Self.hearing)
+      if let right = cable?.main { return (left, right) }
+      Self.openedAgain += 1
+      left.close()
+      try wait("the device was given back, because the accessory had not heard of the program that opened it") {
+        USBHost.isIdle
+      }
+      if loop.now >= end { throw RigError("the accessory never heard of the program that opened it") }
+    }
   }
 
   /// An accessory that has its configuration: before it has, no interface can be claimed.
@@ -106,18 +131,32 @@ final class USBRig {
     here.values.first { $0.trouble == nil && $0.activeConfiguration != nil }
   }
 
+  /// Runs the loop until the condition holds, or returns false when the check has taken too long.
+  private func run(until condition: () -> Bool) -> Bool {
+    loop.run(until: condition, limit: max(.zero, end - loop.now))
+  }
+
   private func wait(_ what: String, until condition: () -> Bool) throws(RigError) {
-    guard loop.run(until: condition, limit: Self.hangLimit) else {
+    guard run(until: condition) else {
       throw RigError("it never came about that \(what); on USB: \(Array(here.values))")
     }
   }
 
   /// The device is given back and gone before the next check begins.
   private func tearDown() {
-    _ = loop.run(until: { USBHost.isIdle }, limit: Self.hangLimit)
+    let end = loop.now + Self.tearDownLimit
+    func settle(until condition: () -> Bool) {
+      if !loop.run(until: condition, limit: max(.zero, end - loop.now)) { Self.isStuck = true }
+    }
+    settle { USBHost.isIdle }
     accessory.pull()
     accessory.tearDown()
-    _ = loop.run(until: { here.isEmpty }, limit: Self.hangLimit)
+    settle { here.isEmpty }
     devices.stop()
   }
+
+  /// How often an accessory was too late to hear of a program that opened it.
+  private(set) nonisolated(unsafe) static var openedAgain = 0
+  /// Whether a check has left something behind, so that a check after it would fail for that alone.
+  private(set) nonisolated(unsafe) static var isStuck = false
 }
