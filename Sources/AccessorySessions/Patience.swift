@@ -14,22 +14,26 @@ public struct Patience: Equatable, Sendable {
   public var authentication: Duration?
   /// For its messages of identification.
   public var identification: Duration?
+  /// For leaving, or for another attempt, after it has refused this end.
+  public var refusal: Duration?
 
   /// What is used where nothing else is asked for. A field report has iOS wait as long for an answer.
   public static let usual = Duration.seconds(30)
 
-  /// The same limit for each; nil for none.
+  /// The same limit for each; nil for none. After a refusal it is ten times as long, because people look at it.
   public init(_ limit: Duration? = Patience.usual) {
     (detection, link, authentication, identification) = (limit, limit, limit, limit)
+    refusal = limit.map { $0 * 10 }
   }
 
   /// Without any limit.
   public static let unlimited = Patience(nil)
 
-  /// For a device, which limits the answers to its questions itself: see `DevicePeer.Settings.answerTimeout`.
+  /// For a device, which limits the answers to its questions itself: see `DevicePeer.Settings.answerTimeout`. What it has
+  /// refused may stay: a real device does not unplug an accessory either.
   public static let ofDevice: Patience = {
     var patience = Patience()
-    (patience.authentication, patience.identification) = (nil, nil)
+    (patience.authentication, patience.identification, patience.refusal) = (nil, nil, nil)
     return patience
   }()
 
@@ -40,7 +44,8 @@ public struct Patience: Equatable, Sendable {
     case .synchronization: link
     case .authentication: authentication
     case .identification: identification
-    case .owner, .ready, .refused: nil
+    case .refused: refusal
+    case .owner, .ready: nil
     }
   }
 }
@@ -64,7 +69,8 @@ public struct Silence: Equatable, Sendable {
     case .synchronization: "agree on a link"
     case .authentication: "finish authentication"
     case .identification: "finish identification"
-    case .owner, .ready, .refused: "answer"
+    case .refused: "leave after its refusal"
+    case .owner, .ready: "answer"
     }
   }
 }

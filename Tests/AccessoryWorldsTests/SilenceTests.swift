@@ -42,9 +42,9 @@ import Testing
   static func outcome(_ example: Example) -> Outcome {
     switch (example.phase, example.end) {
     case (.stopped, _), (.detection, _), (.synchronization, _): .closed
-    case (.authentication, .accessory), (.identification, .accessory): .closed
+    case (.authentication, .accessory), (.identification, .accessory), (.refused, .accessory): .closed
     case (.authentication, .device), (.identification, .device): .reported
-    case (.owner, _), (.ready, _), (.refused, _): .nothing
+    case (.owner, _), (.ready, _), (.refused, .device): .nothing
     }
   }
 
@@ -123,8 +123,8 @@ import Testing
     // What is on its way when nothing is waited for arrives: silence begins on an idle line.
     if outcome == .nothing { try rig.loop.advance(by: .seconds(5)) }
     rig.wire.sever()
-    // Twice a limit, and the time in which a link gives up.
-    try rig.loop.advance(by: .seconds(180))
+    // Twice the longest limit, and the time in which a link gives up.
+    try rig.loop.advance(by: Patience.usual * 20 + .seconds(120))
     switch outcome {
     case .closed:
       #expect(rig.phase(of: example.end) == nil)
@@ -146,9 +146,10 @@ import Testing
     case .synchronization: patience.link = .seconds(7)
     case .authentication: patience.authentication = .seconds(7)
     case .identification: patience.identification = .seconds(7)
-    case .owner, .ready, .refused: patience = Patience(.seconds(7))
+    case .refused: patience.refusal = .seconds(7)
+    case .owner, .ready: patience = Patience(.seconds(7))
     }
-    let isLimited = ![.owner, .ready, .refused].contains(phase)
+    let isLimited = ![.owner, .ready].contains(phase)
     #expect(patience.limit(of: phase) == (isLimited ? .seconds(7) : nil))
     #expect(Patience.unlimited.limit(of: phase) == nil)
   }
@@ -168,6 +169,16 @@ import Testing
     rig.port.hear?(.cable(Cable(main: third.left), from: "a third device"))
     rig.device.plugIn(Cable(main: third.right), at: "the test")
     #expect(try rig.loop.run(until: { rig.accessory.phase == .ready }, limit: .seconds(5)))
+  }
+
+  @Test func aDeviceThatHasRefusedTheAccessoryAndStaysIsSentAwayAfterAWhile() throws {
+    let rig = try Rig(refuses: true)
+    #expect(try rig.loop.run(until: { rig.accessory.phase == .refused }, limit: .seconds(60)))
+    try rig.loop.advance(by: Patience.usual * 10 - .seconds(1))
+    #expect(rig.accessory.phase == .refused)
+    try rig.loop.advance(by: .seconds(1))
+    #expect(rig.accessory.phase == nil)
+    #expect(rig.texts.contains("closed the cable: the device did not leave after its refusal within 5m"))
   }
 
   @Test func aDeviceThatOnlyKeepsTheLinkUpIsSentAway() throws {

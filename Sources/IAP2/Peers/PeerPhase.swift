@@ -14,7 +14,7 @@ public enum PeerPhase: Hashable, Sendable, CaseIterable {
   case owner
   /// Nothing: sessions may be opened. iAP2 has no keep-alive, so silence means nothing now.
   case ready
-  /// Nothing: one end has refused the other, and it is for people to decide what follows.
+  /// Nothing that must come: one end has refused the other, which may leave, or try again.
   case refused
 
   /// Whether there is no link yet.
