@@ -129,7 +129,9 @@ final class EpollRegistry {
   /// Ends a ``wait(timeout:)`` that is in progress, or makes the next one short. From any thread.
   func wake() {
     var signal: UInt64 = 1
-    _ = write(wakeUpDescriptor, &signal, 8)
+    // A wake-up that is lost leaves the loop asleep with work to do. EAGAIN: one that was not read yet is enough.
+    var tries = 0
+    while write(wakeUpDescriptor, &signal, 8) != 8, errno != EAGAIN, tries < 100 { tries += 1 }
   }
 
   // MARK: - What epoll understands
