@@ -105,8 +105,8 @@ extension EADemoCommand {
         throw EADemoCommandError("expected \(entry.form)")
       }
       let names = table.map { String($0.form.prefix { $0 != " " }) }
-      let near = Suggestion.nearHint(for: name, in: names)
-      throw EADemoCommandError("unknown command '\(name)'\(near.isEmpty ? ", try 'help'" : near)")
+      let near = Suggestion.nearHint(for: Excerpt.of(name), in: names)
+      throw EADemoCommandError("unknown command '\(Excerpt.of(name))'\(near.isEmpty ? ", try 'help'" : near)")
     }
   }
 

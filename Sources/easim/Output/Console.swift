@@ -96,6 +96,9 @@ final class Console {
     }
   }
 
+  // What complains holds the lane and the outlet of stderr, which hold it.
+  deinit { shared.complain.withLock { $0 = nil } }
+
   // MARK: Lines
 
   /// A line of the result; a text that ends in a line end already is given with an empty `ending`.
