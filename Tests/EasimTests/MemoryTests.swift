@@ -35,4 +35,95 @@ import Testing
     let check = try Self.run("\(BuiltProducts.easim) profile check \(place.file("long.json5"))", within: 48)
     #expect(check.outLines == ["long is in order"], "\(check.err)")
   }
+
+  // MARK: Many of something
+
+  /// A script with an accessory at `$address`, which ends with it.
+  private func withAccessory(_ script: String) -> String {
+    """
+    easim=\(BuiltProducts.easim); address=unix:\(place.file("s"))
+    exec 3< <(exec "$easim" run echo --on "$address"); accessory=$!
+    until read -r line <&3 && [[ $line == *'plugged in at'* ]]; do :; done
+    cat <&3 >/dev/null &
+    \(script)
+    code=$?
+    grep VmHWM /proc/$accessory/status
+    kill -INT $accessory
+    exit $code
+    """
+  }
+
+  @Test(.enabled(if: canBeMeasured)) func anAccessoryAndABurstOf250SessionsTake48MiBEach() throws {
+    let burst = try Self.run(
+      withAccessory(#""$easim" burst "$address" --sessions 250 --count 500 --json >/dev/null"#), within: 48)
+    #expect(burst.ending == .exit(0), "\(burst.out)\(burst.err)")
+  }
+
+  @Test(.enabled(if: canBeMeasured)) func aThousandReportsAreMergedIn48MiB() throws {
+    let merge = try Self.run(
+      withAccessory(
+        """
+        "$easim" burst "$address" --count 20 --report \(place.file("r.json")) >/dev/null &&
+          "$easim" report merge $(yes \(place.file("r.json")) | head -n 1000)
+        """), within: 48)
+    #expect(merge.ending == .exit(0), "\(merge.err)")
+    #expect(merge.out.contains("20,000 bursts of 10,000 bytes"), "\(merge.out)")
+  }
+
+  @Test(.enabled(if: canBeMeasured)) func aConsoleReadsLinesOfAnyLengthIn48MiB() throws {
+    let console = try Self.run(
+      withAccessory(#"head -c 3M /dev/zero | tr '\0' x | "$easim" console "$address""#), within: 48)
+    #expect(console.ending == .exit(2), "\(console.err)")
+    #expect(console.out.utf8.count < 10_000)
+  }
+
+  @Test(.enabled(if: canBeMeasured)) func aScenarioWithTheLargestPayloadIsPlayedIn48MiB() throws {
+    place.write(
+      """
+      { version: 1, description: 'large', accessories: { a: { profile: 'echo' } }, app: { payload: 1000000 },
+        steps: [{ at: '0ms', accessory: 'plugIn' }], tail: '60s', expect: [{ connect: 'a' }] }
+      """, to: "s.json5")
+    let run = try Self.run("\(BuiltProducts.easim) scenario run \(place.file("s.json5"))", within: 48)
+    #expect(run.out.contains("session"), "\(run.out)\(run.err)")
+    #expect([.exit(0), .exit(1)].contains(run.ending), "\(run.out)\(run.err)")
+  }
+
+  @Test(.enabled(if: canBeMeasured)) func aBenchWithAThousandCardsIsListedIn48MiB() throws {
+    // Cards of a process that lives, which are all that a list reads.
+    let list = try Self.run(
+      #"""
+      export XDG_RUNTIME_DIR=\#(place.path); easim=\#(BuiltProducts.easim)
+      exec 3< <(exec "$easim" run echo); accessory=$!
+      until read -r line <&3 && [[ $line == *'plugged in at'* ]]; do :; done
+      cd \#(place.path)/easim && card=$(ls -- *.json) && text=$(<"$card") && name=${card%.json}
+      for a in {a..k}{a..k}{a..i}; do
+        other=${a}${name:3}
+        [[ $other == "$name" ]] || printf '%s\n' "${text//$name/$other}" >"$other.json"
+      done
+      "$easim" list --json | wc -l
+      "$easim" list | wc -l
+      kill -INT $accessory
+      """#, within: 48)
+    #expect(list.ending == .exit(0), "\(list.err)")
+    #expect(list.outLines.compactMap { Int($0.trimmingPrefix { $0 == " " }) }.allSatisfy { $0 >= 1_000 }, "\(list.out)")
+  }
+
+  @Test(.enabled(if: canBeMeasured)) func aListOf4096DevicesIsReadIn48MiB() throws {
+    let server = try OddServer()
+    let plug = try Program(
+      path: "/bin/bash",
+      ["-c", "ulimit -d \(48 * 1_024); exec \(BuiltProducts.easim) plug \(server.address) --timeout 1m"])
+    // Each device with as many interfaces as a number can say.
+    let kinds = [UInt8]((0..<255).flatMap { _ in [0x03, 0x01, 0x01, 0x00] as [UInt8] })
+    let one = PlugCommandTests.list([0x03, 0x01, 0x01])
+    var record = Array(one[12..<324])
+    record[311] = 255
+    let client = try server.accept()
+    _ = client.receive(8)
+    client.send(
+      [0x01, 0x11, 0x00, 0x05, 0, 0, 0, 0, 0, 0, 0x10, 0] + [UInt8]((0..<4_096).flatMap { _ in record + kinds }))
+    let remains = try plug.wait()
+    #expect(remains.ending == .exit(3), "\(remains.err)")
+    #expect(remains.err.contains("it is not an accessory") || remains.err.contains("no accessory"), "\(remains.err)")
+  }
 }

@@ -135,7 +135,7 @@ import Testing
 }
 
 /// A socket that programs take for a USB/IP server.
-private final class OddServer {
+final class OddServer {
   private let descriptor: Int32
   let address: String
 

@@ -6,7 +6,7 @@ extension BurstReport {
   public var json: JSONObject { JSONObject(Self.format.tree(self)) }
 
   /// More is no report of ours: two full histograms take 3 MB, and an accessory with all its attachments 0.2 MB.
-  private static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
+  private static let limits = JSON5.Limits(bytes: 8 << 20, depth: 16)
 
   /// Reads a report that ``json`` wrote; the error has everything that is wrong with it. Keys that a later version added are
   /// passed over.
