@@ -188,8 +188,9 @@ let package = Package(
     tests(
       "SeededWorldsTests",
       [
-        "AccessorySoak", "AccessoryWorlds", "AccessorySimulator", "AccessorySessions", "AccessoryProfiles",
-        "AccessoryTransports", "AccessoryCore", "IAP2", "TestSupport",
+        "AccessorySoak", "AccessoryWorlds", "AccessoryHardware", "AccessoryHost", "AccessorySimulator",
+        "AccessoryCables", "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "Certificates",
+        "AccessoryCore", "IAP2", "TestSupport",
       ]),
 
     // The program as a user runs it; declared, so that it is built first.
