@@ -1,0 +1,53 @@
+import AccessoryCore
+import TestSupport
+import Testing
+
+@testable import AccessoryProfiles
+@testable import AccessoryWorlds
+
+/// Extreme numbers in files: an error with its place, or something that can be used and written down again.
+@Suite struct ExtremeNumberTests {
+  private static let spellings = [
+    "0", "-1", "255", "65536", "4294967296", "9223372036854775807", "9223372036854775808", "1e308", "1e-320", "NaN",
+  ]
+
+  private func variants(of document: String) throws -> [ExtremeNumbers.Variant] {
+    let text = try Repository.text("Tests/ErrorTextTests/Documents/\(document).json5")
+    return ExtremeNumbers.one(of: text, spellings: Self.spellings)
+      + ExtremeNumbers.several(of: text, count: 50, seed: 3, spellings: Self.spellings)
+  }
+
+  @Test(arguments: ["profile", "behaviors"]) func inAProfile(document: String) throws {
+    var accepted = 0
+    for variant in try variants(of: document) {
+      do throws(SourceProblems) {
+        let template = try ProfileLibrary().template(text: Array(variant.text.utf8), file: "f", name: "f")
+        accepted += 1
+        let written = JSON5Writer.write(template.instance(3, of: 5).tree)
+        _ = try ProfileLibrary().template(text: Array(written.utf8), file: "f", name: "f")
+      } catch {
+        #expect(error.problems.allSatisfy { $0.position?.file == "f" || $0.position == nil }, "\(variant): \(error)")
+      }
+    }
+    #expect(accepted > 0)
+  }
+
+  @Test(arguments: ["scenario", "scenario-with-apps"]) func inAScenario(document: String) throws {
+    var accepted = 0
+    for variant in try variants(of: document) {
+      do throws(SourceProblems) {
+        let scenario = try ScenarioReader.read(
+          Array(variant.text.utf8), file: "f", name: "f", profiles: ProfileLibrary())
+        accepted += 1
+        guard let plan = scenario.plan else { continue }
+        let written = plan.fileText(description: "again")
+        let again = try ScenarioReader.read(
+          Array(written.utf8), file: "f", name: "f", profiles: ProfileLibrary())
+        #expect(again.plan == plan, "\(variant)")
+      } catch {
+        #expect(error.problems.allSatisfy { $0.position?.file == "f" || $0.position == nil }, "\(variant): \(error)")
+      }
+    }
+    #expect(accepted > 0)
+  }
+}
