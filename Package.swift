@@ -57,6 +57,7 @@ let package = Package(
     .systemLibrary(name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"])]),
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CUdev", pkgConfig: "libudev", providers: [.apt(["libudev-dev"])]),
+    .systemLibrary(name: "CPlist", pkgConfig: "libplist-2.0", providers: [.apt(["libplist-dev"])]),
 
     // Floor 0: the protocol; loops, channels, addresses and text.
     library("IAP2", floor: 0, ["WireBasics"]),
@@ -157,7 +158,7 @@ let package = Package(
       dependencies: [
         "AccessoryLoad", "AccessorySoak", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost",
         "AccessoryHardware", "AccessoryBluetooth", "AccessoryCables", "AccessorySessions", "AccessoryProfiles",
-        "AccessoryTransports", "AccessoryUSB", "Certificates", "AccessoryCore", "IAP2", "CLinux",
+        "AccessoryTransports", "AccessoryUSB", "Certificates", "AccessoryCore", "IAP2", "CLinux", "CPlist",
       ], swiftSettings: settings),
 
     // An app of its own, as it would be on iOS: EADemo's session controller. Tests run it against `easim run`.
@@ -254,8 +255,9 @@ let package = Package(
     tests(
       "ExternalAccessoryTests",
       [
-        "AccessoryHost", "AccessoryProfiles", "AccessorySessions", "AccessorySimulator", "AccessoryWorlds", "CLinux",
-        "EADemoClient", "ExternalAccessory", "ExternalAccessoryAppStandIns", "ExternalAccessoryAsync",
+        "AccessoryCore", "AccessoryHost", "AccessoryProfiles", "AccessorySessions", "AccessorySimulator",
+        "AccessoryWorlds", "CLinux", "EADemoClient", "ExternalAccessory", "ExternalAccessoryAppStandIns",
+        "ExternalAccessoryAsync",
         "ExternalAccessorySimulation", "IAP2", "TestSupport", "easim",
       ]),
     tests(

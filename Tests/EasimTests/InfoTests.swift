@@ -97,7 +97,7 @@ import Testing
       #expect(easim.ending == .exit(3))
       let said = easim.out + easim.err
       for part in [
-        "No Accessories Connected, as the app sees it", "\(path) declares com.example.other", "--all-protocols",
+        "there are accessories, but the app sees none of them", "\(path) declares com.example.other", "--all-protocols",
         "Application Not Installed: no app declares a protocol of Echo (com.example.echo)",
       ] { #expect(said.contains(part), "\(said)") }
     }
@@ -111,11 +111,11 @@ import Testing
     #expect(try run.wait().ending == .exit(0))
   }
 
-  @Test func aWrongInfoPlistIsNamedWithItsPlace() throws {
+  @Test func aWrongInfoPlistIsNamed() throws {
     bench.place.write("<plist>\n<dict><key>a</key></dict></plist>", to: "Info.plist")
     let path = bench.place.file("Info.plist")
     let easim = try bench.run("info", "--info-plist", path)
     #expect(easim.ending == .exit(2))
-    #expect(easim.err.contains("\(path):2:7: the key 'a' has no value"), "\(easim.err)")
+    #expect(easim.err.contains("\(path) is not a valid property list: libplist cannot read it"), "\(easim.err)")
   }
 }

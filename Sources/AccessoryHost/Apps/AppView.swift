@@ -7,7 +7,7 @@ import AccessorySessions
 ///
 /// ```swift
 /// var settings = AppSettings()
-/// settings.manifest = try AppManifest.read(file: "Info.plist")
+/// settings.manifest = try AppManifest.read(file: "Info.plist", with: LibPlist.read)
 /// let app = device.makeApp(handler, settings: settings)
 /// let session = try app.openSession(with: app.accessories[0], protocolName: "com.lawaken.iap2")
 /// ```
@@ -187,6 +187,6 @@ public protocol AppHandler: AnyObject {
 extension AppHandler {
   /// Does nothing by default.
   public func appRuns(_ isRunning: Bool, _ app: AppView) {}
-  /// Nobody set a delegate.
+  /// The default implementation, for apps without a delegate.
   public func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 }

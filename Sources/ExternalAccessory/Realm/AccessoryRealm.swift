@@ -46,7 +46,8 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   /// Keeps the owner of the device's cables alive.
   package var holder: AnyObject?
   private var appView: AppView?
-  /// Counts the launches of the app: what waits for the main thread when it is killed is for an app that is no more.
+  /// Counts the launches of the app: events that wait for the main thread when the app is killed are not for the next
+  /// one.
   private let life = Locked(0)
   /// The accessory objects of this realm, by connection ID. On the loop only.
   private var objects: [Int: EAAccessory] = [:]
@@ -80,8 +81,8 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   /// The app; nil while it does not run. On the loop.
   package var app: AppView? { appView }
 
-  /// The app's process ends, as when the system kills it or it crashes: nothing more is told to it, and its streams are
-  /// dead. On the loop.
+  /// The app's process ends, as when the system kills it or it crashes: it gets no more events, and its streams fail.
+  /// On the loop.
   ///
   /// - Returns: the app as the device saw it. The caller closes it, or keeps its sessions open.
   package func endProcess() -> AppView? {

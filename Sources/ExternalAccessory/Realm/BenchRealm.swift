@@ -52,7 +52,7 @@ enum BenchRealm {
       isSettled.wait()
       return realm
     } catch {
-      fatalError("ExternalAccessory cannot get at the bench: \(error)")
+      fatalError("ExternalAccessory cannot use the bench: \(error)")
     }
   }
 
@@ -127,16 +127,16 @@ enum BenchRealm {
       settings.rules.undeclaredSessions = .allowed
     }
     defer {
-      // Only of a file that was named: what lies beside the program is in the bundle already.
+      // Only for a named file: the file beside the program is in the bundle already.
       if variable("EASIM_INFO_PLIST") != nil, let declared = settings.manifest.declaredProtocols {
         BundleDeclarations(protocols: declared, modes: settings.manifest.backgroundModes).apply()
       }
     }
     do throws(SourceProblem) {
       if let path = variable("EASIM_INFO_PLIST") {
-        settings.manifest = try AppManifest.read(file: path)
+        settings.manifest = try AppManifest.read(file: path, with: FoundationPropertyList.read)
       } else {
-        settings.manifest = try AppManifest.find(among: places)
+        settings.manifest = try AppManifest.find(among: places, with: FoundationPropertyList.read)
       }
     } catch {
       say("\(error); so the app declares no protocols")

@@ -2,12 +2,12 @@ internal import AccessoryHost
 import CoreFoundation
 import Foundation
 
-/// What `Bundle.main.infoDictionary` says about accessories. Clients read it themselves, so it must agree with the
-/// declarations that the device goes by.
+/// The accessory settings in `Bundle.main.infoDictionary`. Clients read them themselves, so they must agree with the
+/// declarations that the device uses.
 ///
-/// A program on Linux has an empty dictionary unless an Info.plist lies beside it. CoreFoundation makes it once, mutable,
-/// and keeps it, so values that are set here are what every later `Bundle.main.infoDictionary` and
-/// `object(forInfoDictionaryKey:)` returns.
+/// On Linux the dictionary is empty unless there is an Info.plist beside the program. CoreFoundation creates it once,
+/// mutable, and keeps it, so later calls of `Bundle.main.infoDictionary` and `object(forInfoDictionaryKey:)` return
+/// the values that are set here.
 package struct BundleDeclarations: Equatable, Sendable {
   private var protocols: [String]?
   private var modes: [String]?
@@ -31,7 +31,7 @@ package struct BundleDeclarations: Equatable, Sendable {
   @discardableResult
   package func apply() -> Bool {
     guard let bundle = CFBundleGetMainBundle(), let info = CFBundleGetInfoDictionary(bundle) else { return false }
-    // The same object: CoreFoundation's type for it is only said to be immutable.
+    // The object is mutable, although CoreFoundation's type for it is the immutable one.
     let dictionary = Unmanaged<CFMutableDictionary>.fromOpaque(Unmanaged.passUnretained(info).toOpaque())
       .takeUnretainedValue()
     Self.set(AppManifest.protocolsKey, protocols, in: dictionary)

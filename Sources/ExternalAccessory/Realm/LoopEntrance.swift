@@ -84,8 +84,8 @@ package final class VirtualEntrance: LoopEntrance, @unchecked Sendable {
   /// The loop's time.
   package var now: Instant { lock.withLock { virtual.now } }
 
-  /// Runs everything that is due up to an instant; the time is then at most that instant. Stops the process if work makes
-  /// more work at the same instant without end, which is a defect of this package.
+  /// Runs all work up to an instant; the time is then at most that instant. Traps if work makes more work at the same
+  /// instant without end, which is a bug of this package.
   package func run(until instant: Instant) {
     lock.withLock {
       do { try virtual.run(until: { false }, limit: instant - virtual.now) } catch { fatalError("\(error)") }

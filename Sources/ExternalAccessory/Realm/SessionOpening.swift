@@ -14,7 +14,7 @@ package struct SessionOpening: Equatable, Sendable, CustomStringConvertible {
     trace = isTraced ? try? Backtrace.capture(algorithm: .fast, limit: 16, top: 0) : nil
   }
 
-  /// Places are found for so many openings of a process; an app that goes on like that has read them by then.
+  /// How many openings of a process get their place in the source, which is slow to find.
   private static let mostDescribed = 40
   private static let described = Locked(0)
 

@@ -7,8 +7,8 @@ import AccessoryTransports
 import Certificates
 import IAP2
 
-/// What every command that connects has: a device with one app, a way to the accessory that is meant, and a transcript
-/// where one was asked for.
+/// What all commands that connect have in common: a device with one app, a way to the selected accessory, and the
+/// transcript if there is one.
 final class HostCommandContext {
   /// The way to the accessory.
   let target: AccessoryTarget
@@ -18,14 +18,14 @@ final class HostCommandContext {
   private(set) var hadCable = false
   /// An address as a process of Apple's would print it; it means nothing outside of this one.
   var objectAddress: UInt64 { UInt64(UInt(bitPattern: ObjectIdentifier(app))) }
-  /// What an app says whose Info.plist hides everything that is there.
-  static let nothingVisible = "No Accessories Connected, as the app sees it"
+  /// The message for an app whose Info.plist hides all accessories that are there.
+  static let nothingVisible = "there are accessories, but the app sees none of them"
   private let device: Device
   private let options: CableOptions
   private let stage: Stage
   private let refusals = RefusalWatch()
 
-  /// Makes what the options ask for: the protocol, what the app declares, and what is done to cables.
+  /// From the options: the protocol, the declarations of the app, and the faults of cables.
   convenience init(
     _ shared: SharedOptions, at address: Address, policy: PublicationMachine.Policy = .ready,
     for handler: any AppHandler,
@@ -82,7 +82,9 @@ final class HostCommandContext {
     var settings = AppSettings()
     settings.filterSwitch = "--all-protocols"
     if let path = shared.infoPlist {
-      settings.manifest = try PatientFile.read(named: "--info-plist \(path)") { try AppManifest.read(file: path) }
+      settings.manifest = try PatientFile.read(named: "--info-plist \(path)") {
+        try AppManifest.read(file: path, with: LibPlist.read)
+      }
     }
     if shared.ignoresInfoPlist {
       settings.rules.visibility = .all
@@ -112,7 +114,7 @@ final class HostCommandContext {
     hadCable = device.cableCount > 0
     closing()
     app.close()
-    device.unplugAll("done")
+    device.unplugAll("easim is exiting")
   }
 
   /// Whether no cable is left, and nothing on its way there.

@@ -1,7 +1,5 @@
 import AccessoryCore
 import AccessoryProfiles
-import Glibc
-import TestSupport
 import Testing
 
 @testable import AccessoryHost
@@ -107,41 +105,11 @@ import Testing
       ])
   }
 
-  // MARK: The file
-
-  struct File {
-    let folder = TemporaryFolder()
-    let path: String
-
-    init(_ text: String) { path = folder.write(text, to: "Info.plist") }
-  }
-
-  @Test func theFileSaysWhatIsDeclaredAndWhichModesThereAre() throws {
-    let file = File(
-      """
-      <plist><dict>
-      <key>UISupportedExternalAccessoryProtocols</key><array><string>com.a</string></array>
-      <key>UIBackgroundModes</key><array><string>external-accessory</string></array>
-      </dict></plist>
-      """)
-    let manifest = try AppManifest.read(file: file.path)
-    #expect(manifest.declares("com.a") && !manifest.declares("com.b"))
-    #expect(manifest.keepsAccessoriesInBackground)
-    #expect(manifest.provenance == "\(file.path) declares com.a under UISupportedExternalAccessoryProtocols")
-    #expect(try AppManifest.find(among: ["/nowhere/Info.plist", file.path]) == manifest)
-    #expect(try AppManifest.find(among: ["/nowhere"]).origin == .sought(["/nowhere"]))
-  }
-
-  @Test func aFileOfAnotherShapeIsAnErrorWithItsPlace() throws {
-    let list = File("<plist>\n<array/></plist>")
-    let error = #expect(throws: SourceProblem.self) { try AppManifest.read(file: list.path) }
-    #expect(error?.description == "\(list.path):2:1: an Info.plist must be a <dict>, found an <array>")
-    let number = File(
-      "<plist><dict>\n<key>UISupportedExternalAccessoryProtocols</key>\n<integer>1</integer></dict></plist>")
-    let other = #expect(throws: SourceProblem.self) { try AppManifest.read(file: number.path) }
-    #expect(
-      other?.description
-        == "\(number.path):3:1: UISupportedExternalAccessoryProtocols: expected an <array> of <string>, "
-        + "found an <integer>")
+  @Test func anInfoPlistThatIsNowhereIsNotRead() throws {
+    let manifest = try AppManifest.find(among: ["/nowhere"]) { _ in
+      Issue.record("there is no file to read")
+      return .dictionary([:])
+    }
+    #expect(manifest.origin == .sought(["/nowhere"]))
   }
 }

@@ -2,125 +2,130 @@ import AccessoryCore
 import AccessoryProfiles
 import Testing
 
+/// What is checked before a library sees a property list.
 @Suite struct PropertyListTests {
-  static let whole = """
-    <?xml version="1.0" encoding="UTF-8"?>
-    <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-    <plist version="1.0">
-    <!-- what Xcode writes -->
-    <dict>
-      <key>CFBundleName</key>
-      <string>R&amp;D &lt;李&#x672A;&#21487;&gt; <![CDATA[<raw> & so]]></string>
-      <key>UISupportedExternalAccessoryProtocols</key>
-      <array>
-        <string>com.lawaken.iap2</string>
-        <!-- the second -->
-        <string>com.example.echo</string>
-      </array>
-      <key>UIBackgroundModes</key>
-      <array/>
-      <key>Version</key><integer>7</integer>
-      <key>Flag</key><true/>
-      <key>Other</key><dict><key>Empty</key><string/></dict>
-    </dict>
-    </plist>
-
-    """
-
-  func read(_ text: String) throws(SourceProblem) -> PropertyList {
-    try PropertyList.read(Array(text.utf8), file: "Info.plist")
-  }
-
-  func complaint(_ text: String) -> String {
+  static func complaint(_ bytes: [UInt8]) -> String {
     do {
-      return "none: \(try read(text))"
+      return "none: \(try PropertyListFile(bytes, path: "Info.plist").form)"
     } catch {
       return error.description
     }
   }
 
-  @Test func whatXcodeWritesIsRead() throws {
-    let plist = try read(Self.whole)
-    #expect(plist["CFBundleName"]?.content == .text("R&D <李未可> <raw> & so"))
-    let key = "UISupportedExternalAccessoryProtocols"
-    #expect(try plist[key]?.texts(of: key) == ["com.lawaken.iap2", "com.example.echo"])
-    #expect(plist["UIBackgroundModes"]?.content == .array([]))
-    #expect(plist["Version"]?.content == .other(tag: "integer", "7"))
-    #expect(plist["Flag"]?.content == .boolean(true))
-    #expect(plist["Other"]?["Empty"]?.content == .text(""))
-    #expect(plist["None"] == nil)
-    #expect(plist[key]?.position == SourcePosition(file: "Info.plist", line: 9, column: 3))
-  }
+  static func complaint(_ text: String) -> String { complaint(Array(text.utf8)) }
 
-  @Test func aMarkAtTheBeginningAndReturnsAtLineEndsDoNotMatter() throws {
-    let text = "\u{FEFF}" + Self.whole.split(separator: "\n").joined(separator: "\r\n")
-    #expect(try read(text)["Version"]?.content == .other(tag: "integer", "7"))
-  }
+  // MARK: XML
 
-  @Test func aSingleStringCountsAsAListOfOne() throws {
-    let plist = try read("<plist><dict><key>k</key><string>a</string></dict></plist>")
-    #expect(try plist["k"]?.texts(of: "k") == ["a"])
+  @Test(arguments: [
+    "<plist><dict/></plist>", "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<plist version=\"1.0\"><dict/></plist>",
+    "\u{FEFF}<plist><string>a > b</string><!-- <array> ' --></plist>",
+    "<plist><string><![CDATA[<array>]]></string></plist>",
+  ])
+  func xmlIsAccepted(text: String) {
+    #expect(Self.complaint(text) == "none: xml")
   }
 
   @Test(arguments: [
-    ("", "1:1: the file is empty: expected <plist>"),
+    ("", "Info.plist is not a property list: expected XML that begins with <?xml or <plist>"),
+    ("{}", "Info.plist is not a property list: expected XML that begins with <?xml or <plist>"),
+    ("<plist>\n <!-- ", "Info.plist:2:2: this tag or comment is not closed: '-->' is missing"),
+    ("<plist", "Info.plist:1:1: this tag or comment is not closed: '>' is missing"),
     (
-      "bplist00\u{1}",
-      "1:1: this is a binary property list: write it as XML, on Linux with `plistutil -i Info.plist -f xml`"
+      "<!DOCTYPE plist [<!ENTITY a \"b\">]><plist/>",
+      "Info.plist:1:1: a document type with definitions of its own is not read"
     ),
-    ("{}", "1:1: text stands where a tag is expected"),
-    ("<html>", "1:1: expected <plist>, found <html>"),
-    ("<plist>\n  <dict>\n<key>a</key></dict></plist>", "3:1: the key 'a' has no value"),
-    ("<plist><dict><string>a</string></dict></plist>", "1:14: expected a <key>, found <string>"),
-    ("<plist><array>\n<string>a</array></plist>", "2:10: expected </string> for line 2, found </array>"),
-    ("<plist><array>\n<string>a</string></plist>", "2:19: expected </array> for line 1, found </plist>"),
-    ("<plist><array>\n<strin/></array></plist>", "2:1: <strin/> is no value of a property list"),
-    ("<plist><string>a & b</string></plist>", "1:18: an '&' begins no entity here: as text it is written '&amp;'"),
-    ("<plist><string>&nbsp;</string></plist>", "1:16: the entity '&nbsp;' is not known"),
-    ("<plist><string>a < b</string></plist>", "1:18: a '<' begins no tag here: as text it is written '&lt;'"),
-    ("<plist><string>a</string>", "1:1: this <plist> is not closed"),
-    ("<plist><!-- ", "1:8: '<!--' is not closed: '-->' is missing"),
-    ("<plist><true/></plist><x/>", "1:23: expected nothing after </plist>, found <x/>"),
-    ("<!DOCTYPE plist [<!ENTITY a \"b\">]><plist/>", "1:1: a document type with definitions of its own is not read"),
-    (
-      "<plist><dict><key>a</key><true/><key>a</key><true/></dict></plist>",
-      "1:33: the key 'a' occurs twice: first at line 1"
-    ),
-    ("<plist", "1:1: this tag has no '>'"), ("<plist></plist>", "1:1: the <plist> has no value in it"),
+    ("<plist><string a=\"b\"/></plist>", "Info.plist:1:8: attributes of <string> are not read"),
+    ("<?xml encoding=\"UTF-16\"?><plist/>", "Info.plist:1:1: the encoding is not UTF-8"),
+    ("<plist>\0</plist>", "Info.plist is neither a binary property list nor XML in UTF-8"),
   ])
-  func whatIsWrongIsSaidWithItsPlace(text: String, expected: String) {
-    #expect(complaint(text) == "Info.plist:\(expected)")
+  func xmlThatReadersUnderstandDifferentlyIsRefused(text: String, expected: String) {
+    #expect(Self.complaint(text) == expected)
   }
 
-  @Test func aValueOfTheWrongKindIsNamedWithItsKey() throws {
-    let plist = try read("<plist><dict>\n<key>k</key>\n<array><string>a</string><true/></array></dict></plist>")
-    let error = #expect(throws: SourceProblem.self) { try plist["k"]?.texts(of: "k") }
-    #expect(error?.description == "Info.plist:3:26: k: expected a <string> in the list, found <true/>")
-    let number = try read("<plist><integer>1</integer></plist>")
-    #expect(throws: SourceProblem.self) { try number.texts(of: "k") }
+  @Test(arguments: [0, 1]) func xmlIsNestedSixtyFourDeepAndNotDeeper(more: Int) {
+    let depth = PropertyListFile.deepest + more
+    let text =
+      "<plist>" + String(repeating: "<array>", count: depth) + String(repeating: "</array>", count: depth) + "</plist>"
+    let expected =
+      more == 0 ? "none: xml" : "Info.plist:1:456: arrays and dictionaries are nested deeper than 64"
+    #expect(Self.complaint(text) == expected)
   }
 
-  @Test func nothingIsNestedWithoutEnd() {
-    let text = "<plist>" + String(repeating: "<array>", count: 100_000)
-    #expect(complaint(text).hasSuffix("lists are nested deeper than 64"))
+  /// Closing tags count only where every XML reader sees them.
+  @Test(arguments: ["<!--</array>-->", "<![CDATA[</array>]]>", "<?a </array>?>", "<!DOCTYPE </array>"])
+  func aHiddenClosingTagDoesNotHideTheDepth(hidden: String) {
+    let text = "<plist>" + String(repeating: "<array>\(hidden)", count: 70)
+    #expect(Self.complaint(text).hasSuffix("are nested deeper than 64"))
+  }
+
+  // MARK: Binary
+
+  /// A binary property list of one-byte offsets and references.
+  static func binary(_ objects: [[UInt8]], top: UInt8 = 0) -> [UInt8] {
+    var bytes = Array("bplist00".utf8)
+    var offsets: [UInt8] = []
+    for object in objects {
+      offsets.append(UInt8(bytes.count))
+      bytes += object
+    }
+    let table = UInt8(bytes.count)
+    let count = UInt8(objects.count)
+    bytes += offsets + [0, 0, 0, 0, 0, 0, 1, 1]
+    for number in [count, top, table] { bytes += [0, 0, 0, 0, 0, 0, 0, number] }
+    return bytes
+  }
+
+  @Test func binaryIsAccepted() {
+    #expect(Self.complaint(Self.binary([[0xD1, 1, 2], [0x51, 0x61], [0xA0]])) == "none: binary")
+    #expect(Self.complaint(Self.binary([[0x51, 0x61]])) == "none: binary")
+  }
+
+  @Test(arguments: [
+    (Array("bplist00".utf8), "it has only 8 bytes"),
+    (binary([[0x08]], top: 1), "its trailer refers to bytes that it does not have"),
+    (binary([[0xA1, 0]]), "arrays and dictionaries are nested deeper than 64"),
+    (binary([[0xA1, 7], [0x08]]), "byte 9 refers to an object that it does not have"),
+    (binary([[0xA9, 0]]), "object 0 is longer than the file"),
+    (binary([[0xAF, 0x08]]), "object 0 has a wrong length"),
+    (
+      binary((0..<40).map { [0xA2, $0 + 1, $0 + 1] } + [[0x08]]), "it has more than 100000 values"
+    ),
+  ])
+  func damagedBinaryIsRefused(bytes: [UInt8], reason: String) {
+    #expect(Self.complaint(bytes) == "Info.plist is a damaged binary property list: \(reason)")
   }
 
   @Test func everyCutAndEveryChangedByteIsAnAnswerAndNeverATrap() {
-    let bytes = Array(Self.whole.utf8)
-    for count in 0..<(bytes.count - 9) {
-      #expect(throws: SourceProblem.self) { try PropertyList.read(Array(bytes[..<count]), file: "cut") }
-    }
+    let bytes = Self.binary([[0xD2, 1, 2, 3, 4], [0x51, 0x61], [0x51, 0x62], [0xAF, 0x10, 1, 1], [0x09]])
+    for count in bytes.indices { _ = Self.complaint(Array(bytes[..<count])) }
     for index in bytes.indices {
-      for byte in [0x00, 0x3C, 0x3E, 0x26, 0xFF] as [UInt8] {
+      for byte in 0...UInt8.max {
         var changed = bytes
         changed[index] = byte
-        _ = try? PropertyList.read(changed, file: "changed")
+        _ = Self.complaint(changed)
       }
     }
   }
 
+  // MARK: Files and values
+
   @Test func aFileThatIsNotThereIsNamed() {
-    let error = #expect(throws: SourceProblem.self) { try PropertyList.read(file: "/nowhere/Info.plist") }
+    let error = #expect(throws: SourceProblem.self) { try PropertyListFile(path: "/nowhere/Info.plist") }
     #expect(error?.description == "/nowhere/Info.plist cannot be read: No such file or directory")
+  }
+
+  @Test func aLargeFileIsNotRead() {
+    let text = "<plist>" + String(repeating: " ", count: PropertyListFile.longest)
+    #expect(Self.complaint(text) == "Info.plist has more than 1048576 bytes, the most it may have")
+  }
+
+  @Test func aValueOfTheWrongKindIsNamedWithItsKey() throws {
+    #expect(try PropertyList.text("a").texts(of: "k") == ["a"])
+    let mixed = #expect(throws: SourceProblem.self) {
+      try PropertyList.array([.text("a"), .other("a boolean")]).texts(of: "k")
+    }
+    #expect(mixed?.description == "k: expected a string in the array, found a boolean")
+    let number = #expect(throws: SourceProblem.self) { try PropertyList.other("a number").texts(of: "k") }
+    #expect(number?.description == "k: expected an array of strings, found a number")
   }
 }
