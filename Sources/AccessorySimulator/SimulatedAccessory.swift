@@ -38,9 +38,9 @@ public final class SimulatedAccessory {
   /// The subject of its events: the accessory as it presents itself now.
   private var subject: TimelineEvent.Subject
 
-  /// Creates an accessory that is not plugged in. `report` receives everything that happens to it, on the loop; `link` may
-  /// change link settings that the profile does not set. A device that is silent for longer than `patience` is sent away.
-  /// With `tellsMessages` every control message is an event, and one that the accessory did not declare a warning.
+  /// Creates an accessory that is not plugged in. `report` receives all its events, on the loop; `link` can change
+  /// link settings that the profile does not set. A device that is silent for longer than `patience` is disconnected.
+  /// With `tellsMessages` every control message is an event, and an undeclared one a warning.
   public init(
     _ profile: Profile, at port: any Port, authenticator: any AccessoryAuthenticator, on loop: any EventLoop,
     patience: Patience = Patience(), tellsMessages: Bool = false,
@@ -163,7 +163,7 @@ public final class SimulatedAccessory {
       cable.main.close()
       return
     }
-    tell(.note("a device is on the cable: \(device)"))
+    tell(.note("device connected: \(device)"))
     var link = prepared.link
     adjustLink(&link)
     let next = AccessoryAttachment(

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A descriptor that is closed when nobody took it over, so that no way out of a function leaks one.
+/// A descriptor that is closed unless it is released, so that no return path of a function leaks it.
 struct OwnedDescriptor: ~Copyable {
   let number: Int32
 
@@ -12,7 +12,7 @@ struct OwnedDescriptor: ~Copyable {
 
   deinit { close(number) }
 
-  /// Gives the descriptor away.
+  /// Transfers the descriptor to the caller.
   consuming func release() -> Int32 {
     let number = number
     discard self

@@ -1,8 +1,8 @@
 import Glibc
 
-/// A system call that failed: which, on what, and what the system said.
+/// A failed system call: what it was for, and the system's reason.
 public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What was tried, as a fragment of a sentence: "open /dev/ttyUSB0".
+  /// The action, as a fragment of a sentence: "open /dev/ttyUSB0".
   public let action: String
   /// The number the system gave.
   public let code: Int32
@@ -13,7 +13,7 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     self.code = code
   }
 
-  /// What the system said: "No such file or directory".
+  /// The system's reason: "No such file or directory".
   public var reason: String { Self.reason(code) }
 
   /// One line: "cannot open /dev/ttyUSB0: No such file or directory".

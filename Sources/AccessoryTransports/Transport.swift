@@ -30,7 +30,7 @@ public protocol Connecting: AnyObject {
 
 /// The other end of a cable, as far as the medium identifies it.
 public struct PeerDescription: Equatable, Sendable, CustomStringConvertible {
-  /// The address of the other end, or the one where both ends meet.
+  /// The address of the other end, or of the place where both ends meet.
   public let address: Address
   /// The process at the other end, where the kernel reports it (unix sockets).
   public let process: PeerProcess?
@@ -66,7 +66,7 @@ public struct PeerProcess: Equatable, Sendable, CustomStringConvertible {
 public struct TransportOptions: Equatable, Sendable {
   /// Whether TCP may reach beyond this machine.
   public var allowsRemote = false
-  /// Whether the other end of a socket on this machine may belong to users other than this process's own and root.
+  /// Whether the other end of a socket on this machine may belong to other users than this process's own and root.
   public var allowsOtherUsers = false
   /// Whether a unix listener locks its path by a file beside it. Not needed where no path is used twice, as on a bench.
   package var locksUnixPath = true

@@ -1,10 +1,9 @@
 import AccessoryCore
 import Glibc
 
-/// Why an address cannot be used, now or at all: the one list of reasons for every medium, and the one place where they
-/// become sentences.
+/// Why an address cannot be used, now or at all: the reasons of every medium, with their sentences.
 public enum TransportError: Error, Equatable, Sendable {
-  /// ``Transports`` opens streams, and the address is of another medium.
+  /// ``Transports`` opens streams, and the address belongs to another medium.
   case notAStream(Address)
   /// No medium in this program opens such addresses.
   case noMedium(Address)
@@ -20,7 +19,7 @@ public enum TransportError: Error, Equatable, Sendable {
   case timedOut(Address, after: Duration)
   /// The address leaves this machine, and that was not allowed.
   case remoteNotAllowed(Address)
-  /// The accessory belongs to another user of this machine, and that was not allowed; the text says to whom.
+  /// The accessory belongs to another user of this machine, which is not allowed; the text names the user.
   case otherUser(Address, String)
   /// The system does not let this user do it; the fix is a command or an action that helps.
   case notPermitted(Address, String, fix: String?)
@@ -107,7 +106,7 @@ extension TransportError: CustomStringConvertible {
       }
     case .timedOut(let address, let limit): "\(address) did not answer within \(limit.inSeconds) s"
     case .remoteNotAllowed(let address):
-      "\(address) is not on this machine; TCP stays on 127.0.0.1 and [::1] unless remote peers are allowed"
+      "\(address) is not a loopback address (127.0.0.1 or [::1]); connections with other machines must be allowed"
     case .notPermitted(let address, let detail, let fix):
       "\(address) cannot be opened: \(detail)" + (fix.map { "; \($0)" } ?? "")
     case .otherUser(let address, let detail): "\(address) is not trusted: \(detail)"

@@ -14,7 +14,7 @@ public enum Transports {
   /// A cable, with its channel not started, or why there is none.
   public typealias Answer = Result<(cable: Cable, peer: PeerDescription), TransportError>
 
-  /// Listens at `address` for hosts, as an accessory does that is plugged in.
+  /// Listens at `address` for hosts, as an accessory does.
   ///
   /// - Parameter hear: called for every host that connects or is refused.
   /// - Throws: ``TransportError``.
@@ -105,7 +105,9 @@ public enum Transports {
         throw .unusable(address, "a socket path has at most \(Address.longestUnixPath) bytes")
       }
       return .known([name])
-    case .tcp(_, 0): throw .unusable(address, "port 0 is for listening on a free port; connect to the port it became")
+    case .tcp(_, 0):
+      throw .unusable(
+        address, "port 0 means any free port, and only a listener can use it; connect to the port that it reports")
     case .tcp(let host, let port):
       let known = NameResolver.known(host, port: port)
       guard options.allowsRemote || areHere(known) else { throw .remoteNotAllowed(address) }

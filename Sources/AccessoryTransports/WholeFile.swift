@@ -1,7 +1,7 @@
 import Glibc
 
-/// A file that is written whole or not at all: whoever opens it finds what was there before, or all of what is there now,
-/// whatever dies in between.
+/// A file that is written completely or not at all: a reader finds the old contents or all of the new ones, even when
+/// the process or the machine dies.
 ///
 /// ```swift
 /// let report = try WholeFile("report.json")    // fails now if it could not be written later
@@ -9,9 +9,9 @@ import Glibc
 /// try report.write(bytes)
 /// ```
 ///
-/// The bytes go to a temporary file in the same folder, which takes the place of the file once they are on the disk. The
-/// mode and, where the system permits, the owner of an existing file are kept; a link is followed, and stays. What cannot
-/// be replaced is written directly: `-` (stdout), pipes, and the descriptors and devices in /dev and /proc.
+/// The bytes go to a temporary file in the same folder, which replaces the file once they are on the disk. The mode
+/// of an existing file is kept, and so is its owner where the system permits; a link is followed and kept. Files that
+/// cannot be replaced are written directly: `-` (stdout), pipes, and the descriptors and devices in /dev and /proc.
 public final class WholeFile: Sendable {
   private enum Place {
     /// A file that gets replaced; `folder` and `path` are free of links.
@@ -50,8 +50,8 @@ public final class WholeFile: Sendable {
     if case .descriptor(let number, isOurs: true) = place { close(number) }
   }
 
-  /// Writes the file. After an error it is what it was before, and no temporary file is left; what was written directly may
-  /// have been written in part.
+  /// Writes the file. After an error the file is unchanged and no temporary file is left; files that are written
+  /// directly may have been written in part.
   public func write(_ bytes: [UInt8]) throws(SystemError) {
     switch place {
     case .descriptor(let number, _): try Self.write(bytes, to: number, "write")
@@ -66,7 +66,7 @@ public final class WholeFile: Sendable {
       try write(bytes, to: new.descriptor, "write \(path)")
       var status = stat()
       if stat(path, &status) == 0 {
-        // Only root may give a file away, and a file that belongs to its writer is no loss.
+        // Only root can give a file away; otherwise the file belongs to its writer.
         _ = fchown(new.descriptor, status.st_uid, status.st_gid)
         guard fchmod(new.descriptor, status.st_mode & 0o7777) == 0 else { throw SystemError.last("write \(path)") }
       }
@@ -86,7 +86,7 @@ public final class WholeFile: Sendable {
 
   // MARK: Where
 
-  /// The file that a path leads to, free of links; nil for what is written directly.
+  /// The file that a path leads to, with links resolved; nil for files that are written directly.
   private static func target(of path: String) throws(SystemError) -> String? {
     if ["/dev/fd/", "/dev/std", "/proc/"].contains(where: path.hasPrefix) { return nil }
     var (status, next) = (stat(), path)
@@ -105,7 +105,7 @@ public final class WholeFile: Sendable {
       return String(cString: real)
     }
     guard errno == ENOENT else { throw .last("write \(path)") }
-    // Nothing is there, or a link to what is not there yet.
+    // Nothing is there, or a link to a file that does not exist yet.
     for _ in 0..<40 {
       guard let link = destination(of: next) else { return next }
       var folder = next
@@ -127,7 +127,7 @@ public final class WholeFile: Sendable {
   private static func temporary(
     in folder: String, for path: String
   ) throws(SystemError) -> (descriptor: Int32, path: String) {
-    // One that a killed process left behind is stepped over.
+    // Skips a file that a killed process left behind.
     for number in 0..<1_000 {
       let name = "\(folder)/.easim-\(getpid())-\(number).tmp"
       let descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o644)

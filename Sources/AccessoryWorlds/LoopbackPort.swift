@@ -5,7 +5,7 @@ import AccessoryTransports
 
 /// A port whose other end is a device in the same process: plugging in makes a cable in memory.
 final class LoopbackPort: Port {
-  let place = "the world's cable"
+  let place = "a cable in memory"
   private let loop: any EventLoop
   private let line: World.Settings.Line
   private let wrap: (Cable, Transcript.End) -> Cable
@@ -37,7 +37,7 @@ final class LoopbackPort: Port {
     (cable, self.nativeChannels) = (made, nativeChannels)
     hear(
       .cable(
-        wrap(Cable(main: made.left) { nativeChannels.hear = $0 }.dedicated, .accessory), from: "the world's device"))
+        wrap(Cable(main: made.left) { nativeChannels.hear = $0 }.dedicated, .accessory), from: "this process"))
     let (end, loop) = (SeverableChannel(around: made.right, on: loop), loop)
     deviceEnd = end
     plugIntoDevice(

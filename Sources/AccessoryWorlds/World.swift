@@ -203,7 +203,7 @@ public final class World {
       deviceEnd: { [unowned self] cable in
         cableCount += 1
         let quirk = accessories[accessory].accessory.profile.quirks.authentication
-        device.plugIn(cable, at: "the world's cable", refusesSignatures: quirk?.answer == .refuse)
+        device.plugIn(cable, at: "a cable in memory", refusesSignatures: quirk?.answer == .refuse)
       })
   }
 

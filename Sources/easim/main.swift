@@ -34,7 +34,7 @@ private func carryOut(_ words: [String], _ console: Console) -> ExitCode {
     console.err("easim \(command.name): \(refusal.message)")
     return refusal.code
   } catch TransportError.remoteNotAllowed(let address) {
-    let option = command.hasOption("--allow-remote") ? ": --allow-remote" : ""
+    let option = command.hasOption("--allow-remote") ? ": use --allow-remote" : ""
     console.err("easim \(command.name): \(TransportError.remoteNotAllowed(address))\(option)")
     return .usage
   } catch let error as TransportError where error.isAboutUsers {

@@ -75,7 +75,7 @@ import Testing
     var visitors: [String] = []
     let accessories = try ["S1", "S2", "S3"].map { serial in
       lab.accessory(try lab.profile(serial: serial), on: bench) { event in
-        if case .note(let text) = event.kind, text.hasPrefix("a device is on the cable") { visitors.append(serial) }
+        if case .note(let text) = event.kind, text.hasPrefix("device connected") { visitors.append(serial) }
       }
     }
     for accessory in accessories { try accessory.plugIn() }

@@ -71,8 +71,8 @@ import Testing
     let rig = try DialerRig(.one, seesArrivals: false)
     rig.arrive("a")
     #expect(rig.dialer.failure == nil)
-    rig.finder.answer("a", .failure(.unusable(DialerRig.address("a"), "it is no terminal")))
-    #expect(rig.dialer.failure == .unusable(DialerRig.address("a"), "it is no terminal"))
+    rig.finder.answer("a", .failure(.unusable(DialerRig.address("a"), "it is not a terminal")))
+    #expect(rig.dialer.failure == .unusable(DialerRig.address("a"), "it is not a terminal"))
     #expect(rig.dialer.openLines == 0)
   }
 

@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  private static let nearestRates = "there is no baud rate 115201; near it: 115200 and 230400"
+  private static let nearestRates = "there is no baud rate 115201; supported rates near it: 115200 and 230400"
 
   @Test func anAccessoryOnABenchHasTheSerialNumberOfItsProfile() throws {
     let maker = PortMaker(.standard, PortContext(on: try EpollLoop()))

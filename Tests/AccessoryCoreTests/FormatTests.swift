@@ -137,7 +137,7 @@ private enum Effect: Equatable {
         { color: 'gren', brightnes: 5, brightness: 101, fading: '11s', on: 1,
           tags: ['a', 5, 'b', 'c'], serial: 5, place: { flor: 1 }, product: 0x10000 }
         """) == [
-          "f:1:10: color: 'gren' is not known here, did you mean 'green'?",
+          "f:1:10: color: unknown value 'gren', did you mean 'green'?",
           "f:1:18: unknown key 'brightnes' in lamp, did you mean 'brightness'?",
           "f:1:44: brightness: expected a whole number from 0 to 100, found number 101",
           "f:1:57: fading: expected a duration from 0ms to 10s, found text '11s'",
@@ -208,9 +208,9 @@ private enum Effect: Equatable {
     ("", "effect '': unknown effect '': expected 'blink', 'glow', 'none'"),
     ("blink,every=5", "effect 'blink,every=5', column 7: every: '5' has no unit: write '5ms', '5s' or '5m'"),
     ("blink,evry=5s", "effect 'blink,evry=5s', column 7: unknown key 'evry' in effect blink, did you mean 'every'?"),
-    ("blink,sof", "effect 'blink,sof', column 7: 'sof' means nothing to the effect 'blink', did you mean 'soft'?"),
+    ("blink,sof", "effect 'blink,sof', column 7: unknown word 'sof' for the effect 'blink', did you mean 'soft'?"),
     ("blink,count", "effect 'blink,count', column 7: the value of 'count' is missing: count=N"),
-    ("blink,", "effect 'blink,', column 7: nothing stands behind the comma"),
+    ("blink,", "effect 'blink,', column 7: nothing after the comma"),
     ("blink,warm=yes", "effect 'blink,warm=yes', column 7: 'blink' has no 'warm': it belongs to 'glow'"),
     (
       "blink,count=1,count=2",
@@ -219,7 +219,7 @@ private enum Effect: Equatable {
     (
       "blink,count=x,edge=5",
       "effect 'blink,count=x,edge=5', column 7: count: expected a whole number from 0 to 1000, found text 'x'\n"
-        + "effect 'blink,count=x,edge=5', column 15: edge: '5' is not known here: expected 'hard', 'soft'"
+        + "effect 'blink,count=x,edge=5', column 15: edge: unknown value '5': expected 'hard', 'soft'"
     ),
   ])
   func aWrongTextIsNamedWithItsColumn(text: String, message: String) {

@@ -83,7 +83,7 @@ import Testing
     ("}", "f:1:1: expected a value, found '}'"),
     ("{} x", "f:1:4: expected nothing after the document's value, found 'x'"),
     ("{a: }", "f:1:5: expected a value, found '}'"),
-    ("{a: nul}", "f:1:5: expected a value, found the word 'nul': a text stands in quotes"),
+    ("{a: nul}", "f:1:5: expected a value, found the word 'nul': put a text in quotes"),
     ("{a 1}", "f:1:4: expected ':' after the key 'a', found '1'"),
     ("{1: 2}", "f:1:2: expected a key or '}' in the object that opens at line 1, column 1, found '1'"),
     ("{,}", "f:1:2: expected a key or '}' in the object that opens at line 1, column 1, found ','"),
@@ -110,7 +110,7 @@ import Testing
     ("/* x", "f:1:1: this comment has no end: '*/' is missing"),
     ("{} /", "f:1:4: a single '/' begins nothing: a comment is '// …' or '/* … */'"),
     ("{\\x61: 1}", "f:1:2: in a key, '\\' must be followed by 'u' and four hex digits"),
-    ("{\\u0020: 1}", "f:1:2: the escaped character cannot stand in a key without quotes"),
+    ("{\\u0020: 1}", "f:1:2: a key without quotes cannot contain this escaped character"),
     ("{a: \u{1}}", "f:1:5: expected a value, found '\\x01'"),
   ])
   func aMistakeIsNamedWithItsPlace(document: String, message: String) {
@@ -130,7 +130,7 @@ import Testing
     let error = #expect(throws: SourceProblem.self) { try JSON5.read(word, file: "f") }
     #expect(
       error?.message
-        == "expected a value, found the word '\(String(repeating: "x", count: 40))…': a text stands in quotes")
+        == "expected a value, found the word '\(String(repeating: "x", count: 40))…': put a text in quotes")
   }
 
   @Test func sizeAndDepthAreLimited() throws {

@@ -55,7 +55,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("{}", "'easim' is missing"), ("", "the file is empty"), ("{\"easim\":\"x\"}", "this is no burst report of easim"),
+    ("{}", "'easim' is missing"), ("", "the file is empty"),
+    ("{\"easim\":\"x\"}", "this is not a burst report of easim"),
     ("{\"easim\":\"burst report\",\"version\":2}", "version 2, and this easim reads version 1"),
     ("{\"easim\":\"burst report\",\"version\":-1}", "expected a whole number from 0"), ("[", "r.json:1:"),
   ]) func whatIsNoReportIsNamedWithItsPlace(text: String, complaint: String) {

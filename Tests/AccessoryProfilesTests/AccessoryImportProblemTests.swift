@@ -16,7 +16,7 @@ import Testing
     ),
     (
       "name: 李未可 View AI眼镜", "name: (null)",
-      "log:4:1: warning: the field 'name' is (null), and an empty text stands for it"
+      "log:4:1: warning: the field 'name' is (null), so an empty text is used"
     ),
     ("connected:YES", "connected:TRUE", "log:2:1: warning: expected YES or NO after 'connected:', found 'TRUE'"),
     ("connectionID:33685633", "connectionID:x", "log:3:1: warning: expected a number after 'connectionID:', found 'x'"),
@@ -39,7 +39,7 @@ import Testing
     ),
     (
       "  dockType:  \n", "  dockType:  \n  dockType: 2 \n",
-      "log:14:1: warning: the field 'dockType' stands twice in one accessory; the first is taken"
+      "log:14:1: warning: the field 'dockType' occurs twice in one accessory; the first is used"
     ),
     (
       "protocols: (\n    \"com.lawaken.iap2\"\n)", "protocols: none",

@@ -110,11 +110,11 @@ import Testing
     ),
     (
       "[{ name: 'a.b', matchAction: 'noalert' }]",
-      "f:5:30: accessory.protocols[0].matchAction: 'noalert' is not known here, did you mean 'no-alert'?"
+      "f:5:30: accessory.protocols[0].matchAction: unknown value 'noalert', did you mean 'no-alert'?"
     ),
     (
       "[{ name: 'a.b', matchAction: 'ask' }]",
-      "f:5:30: accessory.protocols[0].matchAction: 'ask' is not known here: expected 'none', 'optional', 'no-alert'"
+      "f:5:30: accessory.protocols[0].matchAction: unknown value 'ask': expected 'none', 'optional', 'no-alert'"
     ),
     (
       "[{ name: 'a.b', matchAction: -1 }]",
@@ -233,7 +233,7 @@ import Testing
   @Test(arguments: [
     (
       "authentication: { generation: 'old' }",
-      "f:9:31: authentication.generation: 'old' is not known here, did you mean 'older'?"
+      "f:9:31: authentication.generation: unknown value 'old', did you mean 'older'?"
     ),
     (
       "authentication: { certSerial: 65 }",
@@ -241,11 +241,11 @@ import Testing
     ),
     (
       "authentication: { challenge: 'hash' }",
-      "f:9:30: authentication.challenge: 'hash' is not known here, did you mean 'hashed'?"
+      "f:9:30: authentication.challenge: unknown value 'hash', did you mean 'hashed'?"
     ),
     (
       "power: { capability: 'lots' }",
-      "f:9:22: power.capability: 'lots' is not known here: expected 'none', 'reserved', 'advanced'"
+      "f:9:22: power.capability: unknown value 'lots': expected 'none', 'reserved', 'advanced'"
     ),
     ("power: { current: 1 }", "f:9:10: unknown key 'current' in power: expected 'capability', 'maximumCurrent'"),
     (
@@ -260,7 +260,7 @@ import Testing
     ("transports: [{}]", "f:9:14: transports[0]: the key 'kind' is missing"),
     (
       "transports: [{ kind: 'usbhost' }]",
-      "f:9:22: transports[0].kind: 'usbhost' is not known here, did you mean 'usbHost'?"
+      "f:9:22: transports[0].kind: unknown value 'usbhost', did you mean 'usbHost'?"
     ),
     ("transports: [{ kind: 'bluetooth' }]", "f:9:14: transports[0]: the key 'mac' is missing"),
     (
@@ -276,7 +276,7 @@ import Testing
       "f:9:64: transports[1].id: two transports have the id 3"
     ),
     ("usb: { vendor: 0x12345 }", "f:9:16: usb.vendor: expected a whole number from 0 to 65535, found number 0x12345"),
-    ("usb: { speed: 'fast' }", "f:9:15: usb.speed: 'fast' is not known here: expected 'full', 'high', 'super'"),
+    ("usb: { speed: 'fast' }", "f:9:15: usb.speed: unknown value 'fast': expected 'full', 'high', 'super'"),
     ("description: 5", "f:9:14: description: expected text, found number 5"),
     ("$schema: 5", "f:9:10: $schema: expected text, found number 5"),
     ("quirks: ['no-status', 'no-status']", "f:9:23: quirks[1]: the quirk 'no-status' is given twice"),
@@ -299,7 +299,7 @@ import Testing
       "f:9:11: behavior: a script has rules: write it in a profile, as { type: 'script', rules: [ … ] }"
     ),
     ("{ type: 'script' }", "f:9:11: behavior: the key 'rules' is missing"),
-    ("'sink,chek'", "f:9:11: behavior: 'chek' means nothing to the behavior 'sink', did you mean 'check'?"),
+    ("'sink,chek'", "f:9:11: behavior: unknown word 'chek' for the behavior 'sink', did you mean 'check'?"),
     ("'source,rate=0'", "f:9:11: behavior.rate: expected a whole number from 1 to 1000000000, found number 0"),
     ("{}", "f:9:11: behavior: the key 'type' is missing"),
     ("{ type: 1 }", "f:9:19: behavior.type: expected text, found number 1"),
@@ -311,7 +311,7 @@ import Testing
     ),
     (
       "{ type: 'source', pattern: 'text' }",
-      "f:9:38: behavior.pattern: 'text' is not known here: expected 'counting', 'random'"
+      "f:9:38: behavior.pattern: unknown value 'text': expected 'counting', 'random'"
     ),
     ("{ type: 'exec' }", "f:9:11: behavior: the key 'command' is missing"),
     (

@@ -10,7 +10,7 @@ import Testing
     #expect((flicker.maker, flicker.cycles, flicker.jitter) == (.wire, 1, .zero))
     #expect((flicker.empty, flicker.gap) == (.milliseconds(250), .milliseconds(300)))
     #expect(flicker.answersAuthentication)
-    #expect(Flicker.format.summary.contains("ours"))
+    #expect(Flicker.format.summary.contains("easim's choice"))
   }
 
   @Test func parametersAreGivenAfterTheName() throws {
@@ -55,11 +55,11 @@ import Testing
       "quirk 'flicker,jitter=2m', column 9: jitter: expected a duration from 0ms to 1m, found text '2m'"
     ),
     (
-      "flicker,auth=nevr", "quirk 'flicker,auth=nevr', column 9: auth: 'nevr' is not known here, did you mean 'never'?"
+      "flicker,auth=nevr", "quirk 'flicker,auth=nevr', column 9: auth: unknown value 'nevr', did you mean 'never'?"
     ),
     (
       "flicker,nevr",
-      "quirk 'flicker,nevr', column 9: 'nevr' means nothing to the quirk 'flicker', did you mean 'never'?"
+      "quirk 'flicker,nevr', column 9: unknown word 'nevr' for the quirk 'flicker', did you mean 'never'?"
     ),
     ("flicker,cycles", "quirk 'flicker,cycles', column 9: the value of 'cycles' is missing: cycles=N"),
   ])

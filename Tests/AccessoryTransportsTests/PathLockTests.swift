@@ -60,7 +60,7 @@ import Testing
 
   @Test func aFileOfThatNameThatIsNoLockStaysAsItIs() throws {
     write("notes\n", to: lock)
-    #expect(throws: TransportError.unusable(address, "\(lock) is in the way and is no lock of easim")) {
+    #expect(throws: TransportError.unusable(address, "the file \(lock) exists and is not a lock of easim; remove it")) {
       try Meeting(at: address)
     }
     #expect(text(of: lock) == "notes\n")
@@ -70,7 +70,7 @@ import Testing
   @Test func aLinkOfThatNameIsNotFollowed() throws {
     write("notes\n", to: directory.path + "/notes")
     symlink(directory.path + "/notes", lock)
-    #expect(throws: TransportError.unusable(address, "\(lock) is in the way and is no lock of easim")) {
+    #expect(throws: TransportError.unusable(address, "the file \(lock) exists and is not a lock of easim; remove it")) {
       try Meeting(at: address)
     }
     #expect(text(of: directory.path + "/notes") == "notes\n")

@@ -156,7 +156,7 @@ import Testing
     let host = open(terminal, O_RDWR | O_NOCTTY)
     defer { close(host) }
     #expect(meeting.loop.run(until: { !meeting.ends.isEmpty }, limit: hangLimit))
-    #expect(meeting.ends == [.unusable(address, "a file that is no link to a terminal is in the way")])
+    #expect(meeting.ends == [.unusable(address, "a file that is not a link to a terminal has this name")])
     #expect(directory.names == ["line"])
     var status = stat()
     #expect(lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG)
@@ -164,7 +164,7 @@ import Testing
 
   @Test func aFileInTheWayStays() throws {
     close(open(path, O_CREAT | O_WRONLY, 0o600))
-    #expect(throws: TransportError.unusable(address, "a file that is no link to a terminal is in the way")) {
+    #expect(throws: TransportError.unusable(address, "a file that is not a link to a terminal has this name")) {
       try Meeting(at: address)
     }
     #expect(directory.names == ["line"])
@@ -296,15 +296,16 @@ import Testing
     let address = Address.serial(path: line, baud: 115_000)
     #expect(
       loop.refusal(from: address)
-        == .unusable(address, "there is no baud rate 115000; near it: 57600 and 115200"))
+        == .unusable(address, "there is no baud rate 115000; supported rates near it: 57600 and 115200"))
     let fastest = Address.serial(path: line, baud: 9_000_000)
     #expect(
-      loop.refusal(from: fastest) == .unusable(fastest, "there is no baud rate 9000000; near it: 4000000"))
+      loop.refusal(from: fastest)
+        == .unusable(fastest, "there is no baud rate 9000000; supported rates near it: 4000000"))
   }
 
   @Test func whatIsNoTerminalIsRefused() {
     let address = Address.serial(path: "/dev/null", baud: nil)
-    #expect(loop.refusal(from: address) == .unusable(address, "/dev/null is no terminal"))
+    #expect(loop.refusal(from: address) == .unusable(address, "/dev/null is not a terminal"))
   }
 
   @Test func aLineThatIsNotThereIsNobody() {

@@ -170,7 +170,7 @@ import Testing
     (interface(0, iAP), "interface 0 is FF/F0/00 and has no bulk endpoints"),
     (
       interface(0, [0xFF, 0xF0, 0x01], pair),
-      "interface 0 is a native transport, and there is no iAP interface beside it"
+      "interface 0 is a native transport, but the device has no iAP interface"
     ),
   ]) func aNearMissSaysWhatIsMissing(parts: [UInt8], reason: String) throws {
     let found = try USBDescriptors(reading: Self.device + Self.configuration(1, parts))

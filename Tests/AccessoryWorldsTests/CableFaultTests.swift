@@ -26,7 +26,7 @@ import Testing
     #expect(faults.map(\.side) == [.cable])
     #expect(
       faults.first?.kind
-        == .fault("cut,packets=5,direction=out (out): the cable is pulled behind the last packet it was to carry"))
+        == .fault("cut,packets=5,direction=out (out): the cable is pulled after the last packet allowed"))
     #expect(faults.first?.subject?.serial == "EW1-0001")
     // Each cable is cut anew.
     try accessory.plugIn()

@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("{ at: '1s', app: 'lanch' }", "f:2:25: steps[0].app: 'lanch' is not known here, did you mean 'launch'?"),
+    ("{ at: '1s', app: 'lanch' }", "f:2:25: steps[0].app: unknown value 'lanch', did you mean 'launch'?"),
     (
       "{ at: '1s', app: 'quit', off: 'glasses' }",
       "f:2:33: unknown key 'off' in steps[0], did you mean 'of'?"
@@ -143,7 +143,7 @@ import Testing
       "{ at: '2s', app: 'quit' }, { at: '1s', app: 'quit' }",
       "f:2:41: steps[1].at: steps stand in the order of time, and the one before is at 2s"
     ),
-    ("{ at: '1s', cable: 'pul' }", "f:2:27: steps[0].cable: 'pul' is not known here, did you mean 'pull'?"),
+    ("{ at: '1s', cable: 'pul' }", "f:2:27: steps[0].cable: unknown value 'pul', did you mean 'pull'?"),
   ])
   func ofSteps(step: String, complaint: String) {
     #expect(complaints(document(step)) == [complaint])
@@ -162,7 +162,7 @@ import Testing
     ("app: { protocls: [] }", "f:3:8: unknown key 'protocls' in app, did you mean 'protocols'?"),
     (
       "app: { rules: { reattachment: 'none' } }",
-      "f:3:31: app.rules.reattachment: 'none' is not known here: expected 'both', 'nothing', 'connectOnly'"
+      "f:3:31: app.rules.reattachment: unknown value 'none': expected 'both', 'nothing', 'connectOnly'"
     ),
     ("app: { registered: 1 }", "f:3:20: app.registered: expected true or false, found number 1"),
     ("app: { rules: { wakeTime: '10' } }", "f:3:27: app.rules.wakeTime: "),

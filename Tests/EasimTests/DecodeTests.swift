@@ -18,7 +18,7 @@ import Testing
     let raw = try Program.run("decode", place.file("capture"))
     #expect(raw.ending == .exit(0))
     #expect(raw.outLines == lines)
-    #expect(raw.err == "easim: raw: 1 packet\n")
+    #expect(raw.err == "easim: read as raw: 1 packet\n")
     let dump = capture.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(separator: " ")
     let piped = try Program(
       path: "/bin/sh", ["-c", "echo '\(dump)' | \(BuiltProducts.easim) decode --as hex -"]

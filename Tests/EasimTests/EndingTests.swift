@@ -110,7 +110,7 @@ import Testing
     let end = try host.wait()
     #expect(end.ending == .exit(1))
     #expect(end.err.contains("stopped by Ctrl-C; 5 of 5 bytes were sent and 0 were received"))
-    try accessory.program.line("session 1 over: the device closed it")
+    try accessory.program.line("session 1 ended: the device closed it")
     try accessory.interrupt()
   }
 

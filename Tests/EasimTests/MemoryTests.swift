@@ -26,7 +26,7 @@ import Testing
   @Test(.enabled(if: canBeMeasured)) func garbageOfAnySizeIsDecodedIn48MiB() throws {
     let decode = try Self.run("head -c 32M /dev/zero | tr '\\0' '\\7' | \(BuiltProducts.easim) decode -", within: 48)
     #expect(decode.outLines.count == 32, "\(decode.err)")
-    #expect(decode.err == "easim: raw: 0 packets, 33554432 bytes skipped\n")
+    #expect(decode.err == "easim: read as raw: 0 packets, 33554432 bytes skipped\n")
   }
 
   @Test(.enabled(if: canBeMeasured)) func theLongestProfileIsCheckedIn48MiB() throws {

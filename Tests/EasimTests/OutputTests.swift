@@ -11,7 +11,7 @@ import Testing
   func aResultThatDoesNotFitOnTheDiskIsToldAndNotDone(words: String) throws {
     let end = try HelpTests.shell("easim \(words) >/dev/full", in: place).wait()
     #expect(end.ending == .exit(2))
-    #expect(end.err == "easim: stdout: No space left on device; what was to be written there is incomplete\n")
+    #expect(end.err == "easim: stdout: No space left on device; the rest was not written\n")
   }
 
   @Test func aTranscriptThatDoesNotFitIsToldByItsNameAndNotDone() throws {
@@ -19,7 +19,7 @@ import Testing
     #expect(end.ending == .exit(2))
     #expect(
       end.err
-        == "easim: --transcript /dev/full: No space left on device; what was to be written there is incomplete\n")
+        == "easim: --transcript /dev/full: No space left on device; the rest was not written\n")
     #expect(end.out.contains("✓"))
   }
 

@@ -154,7 +154,7 @@ import Testing
     let send = try Program.run("send", accessory.address, "--10k", "--expect", "echo")
     #expect(send.ending == .exit(0), "\(send.out)\(send.err)")
     let faults = try EventLines(try accessory.interrupt().out).events("fault")
-    #expect(faults.contains { $0["text"]?.text?.contains("nothing passes any more") == true })
+    #expect(faults.contains { $0["text"]?.text?.contains("nothing passes from now on") == true })
     #expect(faults.allSatisfy { $0["side"]?.text == "cable" })
   }
 

@@ -94,7 +94,7 @@ import Testing
   @Test(arguments: [
     (["--seeds", "0"], "--seeds 0: expected a whole number from 1"),
     (["--seeds", "5", "--for", "1s"], "--seeds and --for cannot be combined"),
-    (["--transcript", "-"], "--transcript shows one world: --seeds 1"),
+    (["--transcript", "-"], "--transcript shows one world only: add --seeds 1"),
     (["--forbid", "giveup"], "did you mean 'giveUp'?"),
     (["no-such-profile"], "no profile 'no-such-profile'"),
     (["--save", "/nonexistent/there"], "--save /nonexistent/there: No such file or directory"),

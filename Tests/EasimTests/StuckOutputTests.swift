@@ -36,7 +36,7 @@ import Testing
     let pipe = try FullPipe(in: place)
     let run = try run("run", "echo", "--on", address, stdout: pipe.writingEnd)
     #expect(try send().ending == .exit(0))
-    let lines = try pipe.read(to: "session 1 over")
+    let lines = try pipe.read(to: "session 1 ended")
     #expect(lines.first?.contains("plugged in at") == true)
     run.send(SIGINT)
     #expect(try pipe.read(to: "unplugged: Ctrl-C").count >= 1)
@@ -75,7 +75,7 @@ import Testing
     let run = try run("run", "echo", "--on", address, stderr: pipe.writingEnd)
     try run.line("plugged in")
     #expect(try send().ending == .exit(0))
-    try run.line("session 1 over")
+    try run.line("session 1 ended")
     run.send(SIGINT)
     #expect(try run.wait().ending == .exit(0))
   }
@@ -93,7 +93,7 @@ import Testing
     let run = try run("run", "echo", "--on", address, stdout: terminal.terminal, stderr: terminal.terminal)
     #expect(try send().ending == .exit(0))
     terminal.resume()
-    try terminal.read(to: "session 1 over")
+    try terminal.read(to: "session 1 ended")
     run.send(SIGINT)
     // stdout before stderr, as they were written.
     try terminal.read(to: "unplugged: Ctrl-C", "1 session was served")
@@ -131,8 +131,8 @@ import Testing
     accessory.send(SIGINT)
     let end = try accessory.wait()
     #expect(end.ending == .exit(0), "\(end.err)")
-    let over = try #require(end.outLines.first { $0.contains("session 1 over") })
-    let read = try #require(over.firstMatch(of: /\(read (\d+),/).flatMap { Int($0.1) })
+    let over = try #require(end.outLines.first { $0.contains("session 1 ended") })
+    let read = try #require(over.firstMatch(of: /\((\d+) bytes read,/).flatMap { Int($0.1) })
     let written = fifo.text.lines(with: " D DATA ").compactMap { line in
       line.firstMatch(of: /accessory-session=1 (\d+) bytes/).flatMap { Int($0.1) }
     }
@@ -151,7 +151,7 @@ import Testing
     #expect(end.ending == .exit(2))
     #expect(
       end.err.hasSuffix(
-        "easim: --transcript \(fifo.path): it was not read; what was to be written there is incomplete\n"))
+        "easim: --transcript \(fifo.path): it was not read; the rest was not written\n"))
   }
 
   @Test func anUnreadTranscriptOnStderrHoldsUpNoSignal() throws {
@@ -173,7 +173,7 @@ import Testing
     for (name, burst) in bursts {
       let end = try burst.wait()
       #expect(end.ending == .exit(2))
-      #expect(end.err.hasPrefix("easim burst: \(name): nobody opened it for reading within 10 s\n"), "\(end.err)")
+      #expect(end.err.hasPrefix("easim burst: \(name): no program opened it for reading within 10 s\n"), "\(end.err)")
     }
   }
 

@@ -120,7 +120,7 @@ import Testing
     let remains = try burst.wait()
     #expect(remains.out.contains("stopped by Ctrl-C"), "\(remains.out)\(remains.err)")
     #expect(remains.err.contains(Self.nothingLeft), "\(remains.err)")
-    try bus.program.line("session 0 over")
+    try bus.program.line("session 0 ended")
   }
 
   /// Two interfaces of native transport of which neither says what it is for; the second is one more lie: string 9 is not

@@ -58,7 +58,7 @@ import Testing
     (shape(USBMock.interface(0, iAP)), "(interface 0 is FF/F0/00 and has no bulk endpoints)"),
     (
       shape(USBMock.interface(0, [0xFF, 0xF0, 0x01])),
-      "(interface 0 is a native transport, and there is no iAP interface beside it)"
+      "(interface 0 is a native transport, but the device has no iAP interface)"
     ),
     (
       Array(USBMock.plain.dropLast(7)),

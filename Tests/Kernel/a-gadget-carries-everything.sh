@@ -19,7 +19,7 @@ until_true 60 "the interface" test -e "$device:1.0/interface"
 until_true 60 "the list" easim list usb:
 easim list usb: >/tmp/list
 grep -q "1209:0001" /tmp/list || fail "the list: $(cat /tmp/list)"
-! grep -q "a device is on the cable" /tmp/run || fail "a cable began before any program used it: $(cat /tmp/run)"
+! grep -q "device connected" /tmp/run || fail "a cable began before any program used it: $(cat /tmp/run)"
 
 easim send usb: --text hello --expect echo --timeout 60s >/tmp/send 2>&1 || fail "send: $(cat /tmp/send)"
 grep -q "no protocols" /tmp/send || fail "no flicker was seen: $(cat /tmp/send)"

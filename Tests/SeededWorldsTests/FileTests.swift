@@ -65,7 +65,7 @@ import Testing
     ("apps: { a: { sessions: [{ readBytes: 5 }] } }", "'readBytes' and 'readEvery' come together"),
     ("apps: { a: { sessions: [{ resumesAfter: '1s' }] } }", "only a reader that 'stopsAfter' resumes"),
     ("apps: { a: { sessions: [{ closes: 'soon' }] } }", "'soon' is not a duration"),
-    ("apps: {}, device: { link: { extendedAcknowledgement: 'always' } }", "'always' is not known here"),
+    ("apps: {}, device: { link: { extendedAcknowledgement: 'always' } }", "unknown value 'always'"),
     ("apps: {}, cable: { faults: [{ at: 'device' }] }", "the key 'fault' is missing"),
     ("apps: {}, cable: { faults: [5] }", "expected a fault as text, found number 5"),
   ]) func aMistakeIsTold(keys: String, complaint: String) {
@@ -75,9 +75,9 @@ import Testing
   }
 
   @Test(arguments: [
-    ("app: 'launch'", "'launch' is not known here"),
+    ("app: 'launch'", "unknown value 'launch'"),
     ("app: 'quit'", "say which app is meant with 'of': 'a', 'b'"),
-    ("app: 'quit', of: 'c'", "'c' is not known here"),
+    ("app: 'quit', of: 'c'", "unknown value 'c'"),
     ("cable: 'pullUnnoticed'", "a scenario with 'apps' has only plugIn"),
     ("device: 'ignoreCables'", "a scenario with 'apps' has only plugIn"),
     ("accessory: 'forgetSessions'", "a scenario with 'apps' has only plugIn"),

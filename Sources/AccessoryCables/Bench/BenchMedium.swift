@@ -27,7 +27,7 @@ struct BenchMedium: Medium {
     }
     let other = path.map { "bench:\($0)#" } ?? "bench: (or, for a folder, bench:\(serial)#)"
     throw TransportError.unusable(
-      address, "the profile says which serial number it is; did you mean \(other)?")
+      address, "the serial number is set by the profile; did you mean \(other)?")
   }
 
   private static func parts(_ address: Address) -> (BenchDirectory, serial: String?) {
@@ -61,7 +61,7 @@ final class BenchFinder: AccessoryFinder {
   private let options: TransportOptions
   private var watcher: BenchWatcher?
 
-  /// Finds what is on a bench; the accessory with this serial number alone, where one is given.
+  /// Finds the accessories on a bench, or only the one with this serial number.
   init(_ directory: BenchDirectory, serial: String?, on loop: any PollingLoop, options: TransportOptions) {
     self.directory = directory
     self.serial = serial

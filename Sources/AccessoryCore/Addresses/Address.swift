@@ -1,5 +1,5 @@
-/// Where an accessory can be reached, or where a simulated one shall appear: the one grammar used everywhere.
-/// ``AddressForm/all`` has every form and what each role does with it.
+/// The address of an accessory, real or simulated, in the one grammar that is used everywhere. ``AddressForm/all``
+/// has every form and what each role does with it.
 ///
 /// ```swift
 /// let address = try Address(parsing: "tcp:[::1]:7000")
@@ -30,7 +30,7 @@ public enum Address: Hashable, Sendable {
   /// Bluetooth: paired accessories, or this machine as one.
   case bluetooth(BluetoothSelector)
 
-  /// Which accessories on USB are meant.
+  /// Which accessories on USB an address selects.
   public enum USBSelector: Hashable, Sendable {
     /// Any accessory.
     case any

@@ -1,4 +1,4 @@
-/// What is wrong with an address that somebody wrote, where, and what they probably meant.
+/// What is wrong with an address, where, and the nearest right form.
 ///
 /// ```
 /// unknown kind 'unx' in the address 'unx:/tmp/a.sock' (byte 0): did you mean 'unix:/tmp/a.sock'?
@@ -10,9 +10,9 @@ public struct AddressError: Error, Equatable, Sendable {
   public let part: String
   /// Where that part begins, in bytes of UTF-8.
   public let offset: Int
-  /// What is wrong, as a fragment of a sentence that names the part: "the port '99999' is above 65535".
+  /// The problem, as a fragment of a sentence that names the part: "the port '99999' is above 65535".
   public let problem: String
-  /// The nearest right form, where there is one; words in capitals stand for something to fill in.
+  /// The nearest right form, where there is one; words in capitals are to be filled in.
   public let suggestion: String?
 
   /// Makes an error about one part of `text`.
@@ -26,8 +26,8 @@ public struct AddressError: Error, Equatable, Sendable {
 }
 
 extension AddressError: CustomStringConvertible {
-  /// One line for people. Control characters are spelled out and very long addresses cut, so that a wrong address can
-  /// neither steer a terminal nor flood it.
+  /// One line for users. Control characters are escaped and very long addresses cut, so that a wrong address can
+  /// neither control a terminal nor flood it.
   public var description: String {
     let line = "\(problem.spelledOut(atMost: 240)) in the address '\(text.spelledOut(atMost: 160))' (byte \(offset))"
     return suggestion.map { "\(line): did you mean '\($0.spelledOut(atMost: 160))'?" } ?? line

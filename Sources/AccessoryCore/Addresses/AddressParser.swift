@@ -11,7 +11,7 @@ extension Address {
   }
 }
 
-/// The grammar of addresses. The parts are slices of the text that was written, so that an error knows where it stands.
+/// The grammar of addresses. The parts are slices of the original text, so that an error has its place.
 struct AddressParser {
   let text: String
 
@@ -20,7 +20,7 @@ struct AddressParser {
 
   func parse() throws(AddressError) -> Address {
     if let zero = text.firstIndex(of: "\0") {
-      throw error(text[zero...zero], "a zero byte stands", nil)
+      throw error(text[zero...zero], "there is a zero byte", nil)
     }
     guard let colon = text.firstIndex(of: ":") else { throw wrongKind(text[...], rest: "") }
     let kind = text[..<colon]
@@ -59,7 +59,7 @@ struct AddressParser {
 
 extension AddressParser {
   private func wrongKind(_ kind: Substring, rest: Substring) -> AddressError {
-    if text.isEmpty { return error(kind, "nothing stands", "bench:") }
+    if text.isEmpty { return error(kind, "the kind is missing", "bench:") }
     if let guess = guessFromPath() ?? guess(as: "usb") { return error(text[...], "the kind is missing", guess) }
     if let near = Suggestion.nearest(to: String(kind), in: Self.kinds) {
       return error(kind, "unknown kind '\(kind)'", rest.isEmpty ? shortestForm(near) : "\(near):\(rest)")
@@ -109,7 +109,7 @@ extension AddressParser {
   }
 
   private func serial(_ rest: Substring) throws(AddressError) -> Address {
-    // A comma in a directory's name is no baud rate.
+    // A comma in a directory's name does not begin a baud rate.
     guard let comma = rest.lastIndex(of: ","), !rest[comma...].contains("/") else {
       return .serial(path: try path(rest, kind: "serial"), baud: nil)
     }
@@ -140,7 +140,7 @@ extension AddressParser {
       }
       let host = rest[rest.index(after: rest.startIndex)..<close]
       let isIPv6 = host.contains(":") && host.utf8.allSatisfy { Self.isNameByte($0) || $0 == 0x3A || $0 == 0x25 }
-      guard isIPv6 else { throw error(host, "'\(host)' is no IPv6 address", "\(kind):[::1]:PORT") }
+      guard isIPv6 else { throw error(host, "'\(host)' is not an IPv6 address", "\(kind):[::1]:PORT") }
       let after = rest[rest.index(after: close)...]
       guard after.hasPrefix(":") else { throw error(after, "the port is missing", "\(kind):[\(host)]:PORT") }
       return (String(host), try port(after.dropFirst(), before: "\(kind):[\(host)]:"))
@@ -155,10 +155,10 @@ extension AddressParser {
     let host = rest[..<colon]
     let digits = rest[rest.index(after: colon)...]
     guard !host.contains(":") else {
-      throw error(host, "the IPv6 address '\(host)' stands without brackets", "\(kind):[\(host)]:\(digits)")
+      throw error(host, "the IPv6 address '\(host)' has no brackets", "\(kind):[\(host)]:\(digits)")
     }
     guard !host.isEmpty else { throw error(host, "the host is missing", "\(kind):127.0.0.1:\(digits)") }
-    guard host.utf8.allSatisfy(Self.isNameByte) else { throw error(host, "'\(host)' is no host name", form) }
+    guard host.utf8.allSatisfy(Self.isNameByte) else { throw error(host, "'\(host)' is not a host name", form) }
     return (String(host), try port(digits, before: "\(kind):\(host):"))
   }
 
@@ -182,13 +182,13 @@ extension AddressParser {
     }
   }
 
-  /// A number of decimal digits and nothing else: no sign, no space.
+  /// A number of decimal digits only: no sign, no space.
   static func number(_ digits: Substring) -> Int? {
     digits.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 } ? Int(digits) : nil
   }
 }
 
-/// Serial numbers in addresses of a bench, where '#' ends a directory and '/' stands in directories only.
+/// Serial numbers in addresses of a bench, in which '#' ends the directory and '/' separates directories.
 enum BenchSerial {
   private static let codes: [(code: String, character: Character)] = [
     ("%23", "#"), ("%2F", "/"), ("%2f", "/"), ("%25", "%"),

@@ -20,7 +20,7 @@ struct USBSelectorParser {
       throw parser.error(rest[rest.endIndex...], "the product number is missing after '\(rest)'", "usb:\(rest):PID")
     }
     throw parser.error(
-      rest, "'\(rest)' is none of VID:PID, serial=S and BUS-PORT", "usb:serial=\(rest)")
+      rest, "'\(rest)' is not VID:PID, serial=S or BUS-PORT", "usb:serial=\(rest)")
   }
 
   private func serial(key: Substring, value: Substring) throws(AddressError) -> Address.USBSelector {

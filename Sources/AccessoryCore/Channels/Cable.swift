@@ -1,7 +1,8 @@
-/// What runs between an accessory and a device: one main channel for the link, and beside it, where the medium has
-/// them, native channels for External Accessory sessions that bypass the link (native transport).
+/// A connection between an accessory and a device: one main channel for the link and, where the medium has them,
+/// native channels for External Accessory sessions that bypass the link (native transport).
 ///
-/// The device opens native channels and the accessory hears of them, so the two ends of a cable are made differently:
+/// The device opens native channels and the accessory is notified of them, so the two ends of a cable are made
+/// differently:
 ///
 /// ```swift
 /// let device = Cable(main: left, openNativeChannel: { name throws(NativeChannelRefusal) in try bus.open(name) })
@@ -13,7 +14,7 @@ public struct Cable {
 
   /// Opens the native channel of a protocol; not started, and used at once: it takes bytes while the medium still works.
   public typealias Opener = (_ protocolName: String) throws(NativeChannelRefusal) -> any Channel
-  /// Hears of the native channels that the device opens, each with its protocol; not started.
+  /// Receives the native channels that the device opens, each with its protocol; not started.
   public typealias Listener = (_ protocolName: String, _ channel: any Channel) -> Void
 
   private enum Sides {
@@ -37,7 +38,7 @@ public struct Cable {
     (self.main, sides) = (main, .opened(openNativeChannel))
   }
 
-  /// The accessory's end of a cable with native channels. `onNativeChannel` is called once, with who is to hear of them.
+  /// The accessory's end of a cable with native channels. `onNativeChannel` is called once, with the listener.
   public init(main: any Channel, onNativeChannel: @escaping (@escaping Listener) -> Void) {
     (self.main, sides) = (main, .heard(onNativeChannel))
   }
@@ -60,8 +61,8 @@ public struct Cable {
     return try open(protocolName)
   }
 
-  /// Tells of every native channel that the device opens from now on. For the accessory's end; nothing is told where the
-  /// medium has none.
+  /// Calls `hear` for every native channel that the device opens from now on. For the accessory's end; never called
+  /// where the medium has none.
   public func onNativeChannel(_ hear: @escaping Listener) {
     if case .heard(let begin) = sides { begin(hear) }
   }

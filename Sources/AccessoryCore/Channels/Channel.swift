@@ -1,25 +1,25 @@
 /// A byte pipe between an accessory and a device: memory, socket, pty, serial line, USB bulk pair.
 ///
-/// A channel belongs to one loop and is used on it alone. It promises order and nothing else: bytes may arrive split
-/// or joined in any way. It is written for media that complete (USB) as for media that become ready (sockets): `send`
-/// takes what it can take now and says how much, and ``ChannelHandler/channelIsWritable(_:)`` tells when more fits.
+/// A channel belongs to one loop and is used only on it. It guarantees order and nothing else: bytes may arrive split
+/// or joined in any way. It suits media that complete transfers (USB) and media that become ready (sockets): `send`
+/// returns how much it accepted, and ``ChannelHandler/channelIsWritable(_:)`` is called when there is room again.
 ///
 /// The life of a channel: made, ``start(_:)`` once, any number of sends and receptions, and exactly one end: either
-/// ``close()`` by its owner, after which the handler hears nothing more, or
-/// ``ChannelHandler/channel(_:endedWith:)``, after which `send` takes nothing.
+/// ``close()`` by its owner, after which the handler is not called any more, or
+/// ``ChannelHandler/channel(_:endedWith:)``, after which `send` accepts nothing.
 ///
 /// **The end while reading is paused.** If nothing is unread, the end is reported at once. If bytes are unread, an orderly end
 /// waits for ``resumeReading()``, because those bytes come first. Two ends do not wait, and drop the unread bytes:
 ///
 /// - the other end is lost, by a reset, a hang-up or an unplugged device;
-/// - the other end is gone and a `send` took less than it was given, so that the owner would wait for room for ever.
+/// - the other end is gone and a `send` was partial, so that the owner would wait for room for ever.
 ///
-/// Such an end is never ``ChannelEnd/closedByPeer``, and its text says how many bytes were not read.
+/// Such an end is never ``ChannelEnd/closedByPeer``, and its text has the number of unread bytes.
 ///
 /// Faults and transcripts are channels around a channel.
 public protocol Channel: AnyObject {
-  /// Whether one `send` is one transfer on the medium (USB). Then a sender keeps packets apart; where it is false they
-  /// may be gathered into one `send`. Readers never rely on it.
+  /// Whether one `send` is one transfer on the medium (USB). If so, a sender sends packets one by one; otherwise it
+  /// may combine them in one `send`. Readers never rely on it.
   var keepsTransfersApart: Bool { get }
 
   /// How many bytes of one `send` the medium carries in one frame; nil where it has no frames. Packets that fit are cheaper.
@@ -28,31 +28,31 @@ public protocol Channel: AnyObject {
   /// Begins to receive. The handler is held until the end, and never called from within `start` or `send`.
   func start(_ handler: any ChannelHandler)
 
-  /// Takes bytes to send and returns how many it took, from the front; 0 when there is no room or no other end.
-  /// A short count is followed by `channelIsWritable` when there is room again.
+  /// Accepts bytes to send and returns how many, from the front; 0 when there is no room or no other end. After a
+  /// partial send, `channelIsWritable` is called when there is room again.
   func send(_ bytes: RawSpan) -> Int
 
-  /// Takes `head` and then `body`, as ``send(_:)`` would, and returns how many bytes of both it took. For a sender that would
-  /// otherwise copy a large body behind a small head; where transfers are kept apart they may be two.
+  /// Sends `head` and then `body`, like ``send(_:)``, and returns how many bytes of both it accepted. For a sender
+  /// that would otherwise copy a large body after a small head; where transfers are kept apart they may be two.
   func send(_ head: RawSpan, then body: RawSpan) -> Int
 
-  /// How many of the bytes that `send` took are known not to have reached the other end yet; 0 where the medium cannot
-  /// tell. What a session without acknowledgements goes by.
+  /// How many of the accepted bytes have not reached the other end yet; 0 where the medium does not report this.
+  /// Sessions without acknowledgements use it.
   var undelivered: Int { get }
 
   /// Stops `received` until ``resumeReading()``, and with it, where the medium can, the other side's sending.
   func pauseReading()
 
-  /// Goes on after ``pauseReading()``.
+  /// Continues after ``pauseReading()``.
   func resumeReading()
 
-  /// Ends the channel from this side. What was taken by `send` still goes out where the medium allows. Closing an
-  /// ended channel does nothing.
+  /// Ends the channel from this end. Accepted bytes are still sent where the medium allows. Closing an ended channel
+  /// does nothing.
   func close()
 }
 
 extension Channel {
-  /// The medium cannot tell.
+  /// The medium does not report it.
   public var undelivered: Int { 0 }
 
   /// The medium has no frames.
@@ -65,7 +65,7 @@ extension Channel {
   }
 }
 
-/// Who hears from a channel. Calls come on the channel's loop, never from inside a call to the channel.
+/// Receives the events of a channel. Calls come on the channel's loop, never from inside a call to the channel.
 public protocol ChannelHandler: AnyObject {
   /// Bytes arrived. They live until this call returns; what must outlive it is copied.
   func channel(_ channel: any Channel, received bytes: RawSpan)
@@ -83,7 +83,7 @@ public enum ChannelEnd: Error, Equatable, Sendable, CustomStringConvertible {
   case closedByPeer
   /// The other end is gone without saying so: a reset, a hang-up, a device that vanished.
   case lost(String)
-  /// This end could not go on; the text says what the system said.
+  /// This end failed; the text has the system's reason.
   case failed(String)
 
   /// This end for a paused channel that drops `unread` bytes. Bytes are dropped only by a loss, so ``closedByPeer`` becomes one.

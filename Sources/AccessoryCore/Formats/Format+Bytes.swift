@@ -1,5 +1,5 @@
 extension Format<[UInt8]> {
-  /// Bytes: a text, which stands for its UTF-8, or `{ hex: "0a 0b" }`.
+  /// Bytes: a text, which means its UTF-8, or `{ hex: "0a 0b" }`.
   public static let bytes = bytes(named: "bytes", atLeast: 0)
 
   /// Bytes, at least so many of them as the schema says it; `name` is that of the object `{ hex: … }`.

@@ -1,7 +1,7 @@
 // What the command line has beyond files: one word for a value.
 
 extension Format {
-  /// Reads a word of the command line. The error says what is wrong with it, for whoever says which word it was.
+  /// Reads a word of the command line. The error describes the mistake; the caller adds which word it was.
   public func read(word: String) throws(OptionError) -> Value {
     let problems = ProblemCollector(ofOneWord: true)
     let read = decode(JSON5Value(shape.content(of: word)), nil, Place(problems))

@@ -24,8 +24,8 @@
 /// Lamp.format.shape.table                 // Markdown: key, value, default, meaning
 /// ```
 ///
-/// A default stands once: in the default value of the type. Rules between several keys stay code: ``Record/checked(_:)``.
-/// A type of several kinds, each with keys of its own, is an enum described by a ``OneOf``.
+/// A default is written once: as the default value of the type's property. Rules between several keys are code:
+/// ``Record/checked(_:)``. A type of several kinds, each with its own keys, is an enum described by a ``OneOf``.
 public struct Format<Value: Equatable & Sendable>: Sendable {
   /// How its values look, for whoever explains them.
   public let shape: Shape
@@ -44,7 +44,7 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
     self.encode = encode
   }
 
-  /// A format of its own, for what is not described by the others. `read` reports what is wrong and returns nil.
+  /// A format with its own code. `read` reports mistakes and returns nil.
   public init(
     _ shape: Shape, read: @escaping @Sendable (JSON5Value, Place) -> Value?,
     write: @escaping @Sendable (Value) -> JSON5Value
@@ -147,7 +147,8 @@ extension Format<String> {
   /// Any text.
   public static let text = text(TextShape())
 
-  /// A text, whose rules the schema says too. They are checked where other rules are; see ``Record/checked(_:)``.
+  /// A text, whose rules are in the schema too. They are checked together with other rules; see
+  /// ``Record/checked(_:)``.
   public static func text(_ shape: TextShape) -> Format {
     Format(.text(shape)) { value, place in
       if case .text(let text) = value.content { text } else { place.expected("text", value) }
@@ -245,7 +246,7 @@ extension Format where Value: CaseIterable & RawRepresentable, Value.RawValue ==
 }
 
 extension Format {
-  /// One of a few words, each beside what it means.
+  /// One of a few words, each with its value.
   public static func words(_ meanings: [(word: String, value: Value)]) -> Format {
     let words = meanings.map(\.word)
     return Format(.words(words)) { value, place in
@@ -255,14 +256,14 @@ extension Format {
         value,
         place.problems.isOfOneWord
           ? "expected \(words.joined(separator: ", "))\(Suggestion.nearHint(for: text, in: words))"
-          : "'\(Excerpt.of(text))' is not known here\(Suggestion.hint(for: text, in: words))")
+          : "unknown value '\(Excerpt.of(text))'\(Suggestion.hint(for: text, in: words))")
       return nil
     } write: { value in
       meanings.first { $0.value == value }.map { .text($0.word) } ?? .null
     }
   }
 
-  /// A text that stands for something: `expected` says what a right one looks like.
+  /// A text with its own parser: `expected` describes a correct one.
   public static func parsed(
     _ shape: TextShape, expected: String, _ parse: @escaping @Sendable (String) -> Value?,
     text: @escaping @Sendable (Value) -> String
@@ -298,11 +299,11 @@ extension Format {
     }
   }
 
-  /// A list. What cannot be read of it is left out; see ``ProblemCollector/paths(of:count:)``.
+  /// A list. Elements that cannot be read are left out; see ``ProblemCollector/paths(of:count:)``.
   ///
   /// - Parameters:
   ///   - count: how many elements there may be.
-  ///   - base: what an element has by its place in the list where it says nothing else.
+  ///   - base: the defaults of an element, by its place in the list.
   public static func list<Element>(
     of format: Format<Element>, count: ClosedRange<Int> = 0...Int.max,
     base: (@Sendable (Int) -> Element)? = nil
@@ -324,7 +325,7 @@ extension Format {
     }
   }
 
-  /// An object whose keys are names that its writer chooses; their order is kept.
+  /// An object whose keys are chosen by the user; their order is kept.
   public static func named<Element>(of format: Format<Element>, atLeast least: Int = 0) -> Format
   where Value == [Named<Element>] {
     Format(.named(format.shape)) { value, place in

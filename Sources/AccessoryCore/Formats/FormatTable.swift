@@ -42,7 +42,7 @@ extension RecordShape {
 }
 
 extension OneOfShape {
-  /// For each kind a heading, what it is, and the table of its keys; `note` adds what is known beyond that.
+  /// A section for each kind: its heading, its summary, and the table of its keys; `note` adds more text.
   public func sections(heading: String, note: (RecordShape) -> String = { _ in "" }) -> String {
     kinds.map { kind in
       let parts = ["\(heading) \(kind.name)\n", "\(kind.summary.sentence)\n", note(kind), kind.table]

@@ -12,11 +12,11 @@ public struct ObjectShape: Equatable, Sendable {
   }
 }
 
-/// Takes the values of one object by key, and names everything that is wrong with it.
+/// Reads the values of one object by key, and reports every mistake in it.
 ///
-/// Making one reports keys that its shape does not know ("unknown key 'protocol' in accessory, did you mean
-/// 'protocols'?") and keys that occur twice. Each getter returns nil both for a missing key and for a wrong value; a
-/// wrong value has then been reported, so the caller falls back to its default and goes on.
+/// The initialiser reports keys that its shape does not have ("unknown key 'protocol' in accessory, did you mean
+/// 'protocols'?") and keys that occur twice. Each getter returns nil for a missing key and for a wrong value; a wrong
+/// value has then been reported, so the caller continues with its default.
 ///
 /// ```swift
 /// let problems = ProblemCollector()
@@ -27,7 +27,7 @@ public struct ObjectShape: Equatable, Sendable {
 public struct ObjectReader {
   /// The path of the object; empty for the document.
   public let path: String
-  /// Where the object stands.
+  /// The place of the object.
   public let position: SourcePosition
   /// Where problems go.
   public let problems: ProblemCollector
@@ -147,7 +147,7 @@ public struct ObjectReader {
   public func choice(_ key: String, of words: [String]) -> String? {
     guard let text = text(key) else { return nil }
     if words.contains(text) { return text }
-    error(key, "'\(Excerpt.of(text))' is not known here\(Self.hint(for: text, in: words))")
+    error(key, "unknown value '\(Excerpt.of(text))'\(Self.hint(for: text, in: words))")
     return nil
   }
 

@@ -1,4 +1,4 @@
-/// A value of one of several kinds, each with keys of its own: an enum with payloads. A key says which kind it is.
+/// A value of one of several kinds, each with its own keys: an enum with payloads. One key has the kind.
 ///
 /// In a file it is an object, or a text `kind,key=value,…`; on the command line it is such a text. In a text a bare word
 /// is the value of the key that has this word among its choices, and a bare key is `true`: `session,refuse,times=1`.
@@ -25,11 +25,12 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   private let isWrittenAsText: Bool
   private let shorthand: Shorthand?
 
-  /// What a text stands for that does not follow the form `kind,key=value`.
+  /// Texts in another form than `kind,key=value`.
   public struct Shorthand: Sendable {
     /// What the schema says of such texts.
     let pattern: String
-    /// The members of the object it stands for, nil for a text in the usual form; an error says what to write instead.
+    /// The members of the object that a text means, nil for a text in the usual form; an error has what to write
+    /// instead.
     let members: @Sendable (String) throws(OptionError) -> [JSON5Member]?
 
     /// A shorthand.
@@ -79,7 +80,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   /// The name of a value's kind.
   public func name(of root: Root) -> String { kind(of: root).name }
 
-  /// Whether two values are of one kind.
+  /// Whether two values are of the same kind.
   public func areOfOneKind(_ one: Root, _ other: Root) -> Bool { name(of: one) == name(of: other) }
 
   // MARK: Writing
@@ -119,8 +120,8 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
 
   // MARK: Reading
 
-  /// Reads a text of the command line; the error names every mistake with its column. `others` are words that could
-  /// have been meant beside the names of the kinds.
+  /// Reads a text of the command line; the error names every mistake with its column. `others` are suggested besides
+  /// the names of the kinds.
   public func read(_ text: String, others: [String] = []) throws(SourceProblems) -> Root {
     let problems = ProblemCollector()
     let position = SourcePosition(argument: "\(name) '\(Excerpt.of(text))'")
@@ -211,9 +212,9 @@ public struct Kind<Root: Equatable & Sendable>: Sendable {
   /// A kind whose payload is described by a record.
   ///
   /// - Parameters:
-  ///   - shared: keys that are not the payload's, such as those that several kinds share.
+  ///   - shared: keys that are not part of the payload, such as those that several kinds share.
   ///   - make: the enum's case.
-  ///   - payload: what the case has in it; nil for other cases.
+  ///   - payload: the payload of a case; nil for other cases.
   public init<Payload>(
     _ record: Record<Payload>, shared: [Field<Root>] = [], _ make: @escaping @Sendable (Payload) -> Root,
     payload: @escaping @Sendable (Root) -> Payload?

@@ -7,22 +7,22 @@
 /// text.parameters[0].column       // 6
 /// ```
 public struct OptionText: Equatable, Sendable {
-  /// What stands between two commas: `name=value`, or a word without `=`.
+  /// The text between two commas: `name=value`, or a word without `=`.
   public struct Parameter: Equatable, Sendable {
-    /// What stands before the first `=`.
+    /// The text before the first `=`.
     public let name: String
-    /// What stands after it; nil for a word without one.
+    /// The text after it; nil for a word without one.
     public let value: String?
     /// Where the name begins, in characters from 1.
     public let column: Int
   }
 
-  /// What stands before the first comma.
+  /// The text before the first comma.
   public let name: String
   /// The parameters, in order.
   public let parameters: [Parameter]
 
-  /// Takes a text apart; nothing is wrong with any text yet.
+  /// Splits a text; any text can be split.
   public init(_ text: String) {
     var column = 1
     var parts: [Parameter] = []
@@ -79,7 +79,7 @@ public struct OptionText: Equatable, Sendable {
       place.problems.error(
         at: position, path: place.path,
         part.name.isEmpty
-          ? "nothing stands behind the comma" : "'\(Excerpt.of(part.name))' means nothing to \(owner)\(hint)")
+          ? "nothing after the comma" : "unknown word '\(Excerpt.of(part.name))' for \(owner)\(hint)")
       return nil
     }
   }

@@ -1,6 +1,6 @@
 /// An object with keys, and the type whose properties they are. See ``Format`` for a whole one.
 ///
-/// A property is reached by its key path, so that no key is written down twice; its default is the one in `base`.
+/// A property is given by its key path; its default is the one in `base`.
 public struct Record<Root: Equatable & Sendable>: Sendable {
   /// What it is called in messages, in the schema and in documents.
   public let name: String
@@ -26,8 +26,8 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     (self.rules, self.check) = (rules, check)
   }
 
-  /// The same with rules between several keys. `check` sees what was read and which keys were given, and reports what
-  /// does not fit; `schema` says as much of it as a JSON Schema can.
+  /// The same with rules between several keys. `check` gets the value and the given keys, and reports mistakes;
+  /// `schema` expresses as much of the rules as a JSON Schema can.
   public func checked(
     schema: [JSON5Member] = [], _ check: @escaping @Sendable (Root, ObjectReader) -> Void
   ) -> Record {
@@ -57,8 +57,8 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// As an object, or as the value of one key alone where nothing else differs from the defaults: a protocol is its
-  /// name or an object.
+  /// As an object, or as the value of one key where everything else has its default: a protocol is its name or an
+  /// object.
   public func format(orJust key: String) -> Format<Root> {
     guard let short = fields.first(where: { $0.key == key })?.shape(base).shape else {
       preconditionFailure("the \(name) has no key '\(key)'")
@@ -100,8 +100,8 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     return root
   }
 
-  /// Reads an object over `root`; nil when it is none, or when it lacks something it must have. What is wrong otherwise
-  /// is reported and keeps its default.
+  /// Reads an object over `root`; nil when it is not an object, or when a required key is missing. Other mistakes are
+  /// reported and leave the default.
   public func read(_ value: JSON5Value, onto root: Root, at place: Place) -> Root? {
     let keys = ObjectShape(name, fields.map(\.key))
     guard let object = ObjectReader(value, shape: keys, path: place.path, place.problems) else { return nil }
@@ -145,8 +145,8 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
   /// - Parameters:
   ///   - isRequired: whether the key must be there.
   ///   - isAlwaysWritten: whether it is written with its default value too.
-  ///   - standard: the default where it depends on properties whose keys stand before this one.
-  ///   - standardText: what documents say of a default that is not the one of the type.
+  ///   - standard: the default where it depends on earlier keys.
+  ///   - standardText: the default as documents describe it, where it is not that of the type.
   public init<Value>(
     _ key: String, _ path: Property<Root, Value>, _ format: Format<Value>, _ summary: String,
     isRequired: Bool = false, isAlwaysWritten: Bool = false, standard: Standard<Root, Value>? = nil,
@@ -192,7 +192,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     self.init(key, path, record.format, record.summary, isRequired: isRequired)
   }
 
-  /// An object in the file whose keys are properties of the same type as those around it.
+  /// An object in the file whose keys are properties of the enclosing type.
   public init(
     group key: String, _ summary: String, isRequired: Bool = false, @FieldList<Root> _ fields: () -> [Field<Root>]
   ) {

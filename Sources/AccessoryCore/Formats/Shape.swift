@@ -22,7 +22,7 @@ public indirect enum Shape: Sendable {
   case list(Shape, count: ClosedRange<Int>)
   /// An object with keys that are known.
   case record(RecordShape)
-  /// An object whose keys are names that the writer chooses.
+  /// An object whose keys are chosen by the user.
   case named(Shape)
   /// One of several kinds.
   case oneOf(OneOfShape)
@@ -49,7 +49,7 @@ public struct TextShape: Equatable, Sendable {
 public struct RecordShape: Sendable {
   /// What it is called.
   public let name: String
-  /// Of what it is one kind, such as "quirk"; nil for an object of its own.
+  /// The format of which it is one kind, such as "quirk"; nil for an object of its own.
   public var owner: String?
   /// What it is, in a sentence; may be empty.
   public let summary: String
@@ -127,7 +127,7 @@ extension Shape {
     }
   }
 
-  /// What stands for a value in a line of help: `TIME`, `N`, `wire|device`.
+  /// The name of the value in a line of help: `TIME`, `N`, `wire|device`.
   public var placeholder: String {
     switch self {
     case .text: "TEXT"
@@ -165,7 +165,7 @@ extension Shape {
     }
   }
 
-  /// Whether a value stands in one word of a text `name,key=value`.
+  /// Whether a value can be written in one word of a text `name,key=value`.
   var isWord: Bool {
     switch self {
     case .text, .boolean, .integer, .number, .duration, .chance, .words, .constant: true
@@ -174,8 +174,7 @@ extension Shape {
     }
   }
 
-  /// The value that a word of a text or of the command line stands for; what fits nothing is a text, for the reader to
-  /// say what is wrong with it.
+  /// The value that a word means; a word that fits no shape is a text, so that the reader can report it.
   public func content(of word: String) -> JSON5Value.Content {
     switch self {
     case .boolean:

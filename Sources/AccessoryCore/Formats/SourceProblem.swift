@@ -6,13 +6,13 @@ public struct SourceProblem: Error, Equatable, Sendable, CustomStringConvertible
   public enum Severity: Sendable {
     /// The file cannot be used.
     case error
-    /// The file can be used, and probably does not do what was meant.
+    /// The file can be used, but probably does not mean what its author wants.
     case warning
   }
 
   /// Whether it forbids using the file.
   public var severity: Severity
-  /// Where it stands; nil for what was not read from a file, such as an argument of the command line.
+  /// Its place; nil for other sources than files, such as an argument of the command line.
   public var position: SourcePosition?
   /// The path of the key: `protocols[1].name`; empty for the document itself.
   public var path: String
@@ -52,7 +52,7 @@ public struct SourceProblems: Error, Equatable, Sendable, CustomStringConvertibl
   }
 }
 
-/// Collects the problems of one reading, so that a user mends a file in one go and not one error at a time.
+/// Collects the problems of one file, so that a user can fix all of them at once.
 public final class ProblemCollector {
   /// Of either severity, more than these are counted only: a file with a thousand mistakes has one cause.
   public static let most = 50

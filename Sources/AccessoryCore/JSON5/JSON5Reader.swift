@@ -18,7 +18,7 @@ public enum JSON5 {
     /// How deep lists and objects may be nested.
     public var depth: Int
 
-    /// Limits; the defaults are far above any profile or scenario a person writes.
+    /// Limits; the defaults are far above any real profile or scenario.
     public init(bytes: Int = 1 << 20, depth: Int = 64) {
       self.bytes = bytes
       self.depth = depth
@@ -83,7 +83,7 @@ struct JSON5Parser {
     case "false"?: scanner = ahead; return .boolean(false)
     case "NaN"?, "Infinity"?: return .number(try scanner.number())
     case let word?:
-      throw scanner.problem("expected a value, found the word '\(Excerpt.of(word))': a text stands in quotes")
+      throw scanner.problem("expected a value, found the word '\(Excerpt.of(word))': put a text in quotes")
     case nil: throw scanner.expected("a value")
     }
   }

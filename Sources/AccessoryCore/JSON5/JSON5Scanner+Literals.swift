@@ -105,8 +105,8 @@ extension JSON5Scanner {
     }
   }
 
-  /// Reads a number: everything up to the next blank or punctuation must be one, so that `12px` and `1-2` are errors
-  /// and not numbers with something behind them.
+  /// Reads a number: everything up to the next blank or punctuation must belong to it, so that `12px` and `1-2` are
+  /// errors.
   mutating func number() throws(SourceProblem) -> JSON5Number {
     let here = self
     while let (value, _) = scalar, Self.mayStand(value, first: false) || ".+-".unicodeScalars.contains(value) {

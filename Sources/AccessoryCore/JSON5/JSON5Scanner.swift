@@ -1,8 +1,8 @@
-/// The bytes of a JSON5 document and a place in them: blanks, comments, identifiers, and where one is.
+/// The bytes of a JSON5 document and a place in them: blanks, comments, identifiers, and the current position.
 ///
-/// Invariant: after ``checkEncoding()`` the bytes are UTF-8 and the index stands on the first byte of a scalar or at
-/// the end; `line` and `column` belong to the index and move with it, since searching for them would make one long line
-/// take quadratic time.
+/// Invariant: after ``checkEncoding()`` the bytes are UTF-8, and the index is at the first byte of a scalar or at the
+/// end; `line` and `column` belong to the index and move with it, because computing them would take quadratic time in
+/// one long line.
 struct JSON5Scanner {
   private let bytes: [UInt8]
   private let file: String
@@ -35,7 +35,7 @@ struct JSON5Scanner {
   /// The byte after the one here.
   var peekNext: UInt8? { index + 1 < bytes.count ? bytes[index + 1] : nil }
 
-  /// Where the index stands.
+  /// The position of the index.
   var position: SourcePosition { SourcePosition(file: file, line: line, column: column) }
 
   /// The scalar here and how many bytes it takes; nil at the end.
@@ -61,7 +61,7 @@ struct JSON5Scanner {
     }
   }
 
-  /// Steps over `byte` if it stands here.
+  /// Skips `byte` if it is next.
   mutating func take(_ byte: UInt8) -> Bool {
     guard peek == byte else { return false }
     advance()
@@ -133,7 +133,7 @@ struct JSON5Scanner {
         }
         part = try unicodeEscape(from: here)
         guard Self.mayStand(part, first: name.isEmpty) else {
-          throw here.problem("the escaped character cannot stand in a key without quotes")
+          throw here.problem("a key without quotes cannot contain this escaped character")
         }
       } else if Self.mayStand(part, first: name.isEmpty) {
         advance()
@@ -166,7 +166,7 @@ struct JSON5Scanner {
     SourceProblem(at: position, message)
   }
 
-  /// "expected ..., found ..." with what stands here.
+  /// "expected ..., found ..." with the text at this place.
   func expected(_ what: String) -> SourceProblem {
     problem("expected \(what), found \(found)")
   }

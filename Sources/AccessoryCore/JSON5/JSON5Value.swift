@@ -1,11 +1,11 @@
-/// A JSON5 document as a tree in which every value and every key knows where it was written.
+/// A JSON5 document as a tree in which every value and every key has its position.
 ///
-/// Nothing is thrown away that an error message could want: members keep their order and their duplicates, numbers
-/// their spelling.
+/// Everything that an error message could need is kept: the order and the duplicates of members, the spelling of
+/// numbers.
 public struct JSON5Value: Equatable, Sendable {
   /// What the value is.
   public var content: Content
-  /// Where its first character stands.
+  /// The position of its first character.
   public var position: SourcePosition
 
   /// The kinds of values.
@@ -36,7 +36,8 @@ public struct JSON5Value: Equatable, Sendable {
     return members.first { $0.key == key }?.value
   }
 
-  /// Where the value at a path such as `protocols[1].name` stands; where there is none, the nearest value around it.
+  /// The position of the value at a path such as `protocols[1].name`; where there is none, of the nearest value
+  /// around it.
   public func position(at path: String) -> SourcePosition { nearest(to: path).position }
 
   /// The value at a path; where there is none, the nearest value around it.
@@ -81,7 +82,7 @@ public struct JSON5Value: Equatable, Sendable {
 public struct JSON5Member: Equatable, Sendable {
   /// The key, unescaped.
   public var key: String
-  /// Where the key stands.
+  /// The position of the key.
   public var keyPosition: SourcePosition
   /// The value.
   public var value: JSON5Value

@@ -1,4 +1,4 @@
-/// Writes a tree for people: two spaces a level, one member a line, and on one line what is short and flat.
+/// Writes a readable tree: two spaces a level, one member a line, and short flat values on one line.
 ///
 /// ```swift
 /// JSON5Writer.write(tree)                  // keys without quotes, trailing commas

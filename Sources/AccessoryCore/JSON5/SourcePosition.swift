@@ -1,6 +1,6 @@
-/// Where something stands in a file, as editors count: lines and columns from 1, a column per Unicode scalar.
+/// A position in a file, as editors count: lines and columns from 1, a column per Unicode scalar.
 public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvertible {
-  /// The file's name as the user gave it, or what stands for one ("standard input").
+  /// The file's name as the user gave it, or a name such as "standard input".
   public var file: String
   /// The line, from 1.
   public var line: Int

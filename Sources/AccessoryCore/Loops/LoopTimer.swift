@@ -11,7 +11,7 @@ public final class LoopTimer {
   /// Lets go of its work when it has fired or is cancelled: whoever holds the timer is usually held by its work.
   @exclusivity(unchecked) var isOneShot = false
   @exclusivity(unchecked) private var work: (() -> Void)?
-  /// Who is told that it fired. Not held: whoever it is cancels the timer before it goes.
+  /// Called when it fires. Not retained: the handler cancels the timer before it is released.
   @exclusivity(unchecked) public unowned var handler: (any TimerHandler)?
   private unowned let queue: TimerQueue
 
@@ -40,7 +40,7 @@ public final class LoopTimer {
     if isOneShot { work = nil }
   }
 
-  /// Does what is to be done, now that its time has come and the queue has let go of it.
+  /// Does its work, now that its time has come and it is no longer in the queue.
   public func fire() {
     if let handler { return handler.timerFired(self) }
     let due = work
@@ -55,7 +55,7 @@ public final class LoopTimer {
   }
 }
 
-/// Who is told that a timer fired; see ``LoopTimer/handler``.
+/// Called when a timer fires; see ``LoopTimer/handler``.
 public protocol TimerHandler: AnyObject {
   /// The deadline of `timer` has come.
   func timerFired(_ timer: LoopTimer)

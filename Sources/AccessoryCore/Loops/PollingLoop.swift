@@ -6,8 +6,8 @@ public protocol PollingLoop: EventLoop {
     _ descriptor: Int32, for interest: Readiness, _ handler: any DescriptorHandler
   ) throws -> any DescriptorWatch
 
-  /// Lends the loop's one read buffer. What is read lives there until `body` returns, because the next reader gets the
-  /// same; whoever needs it longer copies it. Not to be borrowed twice at once.
+  /// Lends the loop's one read buffer. Its contents are valid until `body` returns; copy what is needed longer. It
+  /// cannot be borrowed twice at a time.
   func withReadBuffer<Result>(_ body: (UnsafeMutableRawBufferPointer) -> Result) -> Result
 }
 
@@ -31,7 +31,7 @@ public struct Readiness: OptionSet, Sendable {
   public static let halfClosed = Readiness(rawValue: 8)
 }
 
-/// What is told that a descriptor is ready.
+/// Called when a descriptor is ready.
 public protocol DescriptorHandler: AnyObject {
   /// The descriptor is ready for `readiness`, as far as was asked.
   func descriptorReady(_ readiness: Readiness)

@@ -37,13 +37,13 @@ public final class TimerQueue {
   /// Parts the timers armed up to now from those armed later, for ``popDue(at:armedBefore:)``.
   public var mark: UInt64 { nextOrder }
 
-  /// Takes the next timer due at `now`, to be fired at once; nil when none is due.
+  /// Takes the next timer whose time has come at `now`, to be fired at once; nil when there is none.
   ///
-  /// One at a time, because the work may arm, move or cancel others. A loop gives the mark that it took when its turn
-  /// began to fire timers; what they arm for now is then left to the next turn, and timers that arm each other keep
-  /// nothing else from its turn.
+  /// One at a time, because the work may arm, move or cancel others. A loop passes the mark from the beginning of its
+  /// turn; timers armed after it are left to the next turn, so that timers that arm each other do not keep other work
+  /// waiting.
   public func popDue(at now: Instant, armedBefore mark: UInt64 = .max) -> LoopTimer? {
-    // No entry is later than its timer: when the first is not due, nothing is.
+    // No entry is later than its timer: when the first is in the future, all are.
     if heap.isEmpty || now < heap[0].deadline { return nil }
     settle()
     guard !heap.isEmpty, heap[0].deadline <= now, heap[0].order < mark else { return nil }

@@ -1,5 +1,5 @@
-/// Sentences in the order in which they were said: the first thousand, and how many came after them. What is said about a
-/// program that goes on making its mistake has no end.
+/// Sentences in order: the first thousand, and how many came after them, because a program can repeat a mistake
+/// without end.
 package struct BoundedLog: Sendable {
   static let most = 1_000
 

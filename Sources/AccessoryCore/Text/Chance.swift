@@ -29,7 +29,8 @@ public struct Chance: Equatable, Hashable, Sendable, CustomStringConvertible {
     guard decimals.count <= places else { throw OptionError("'\(Excerpt.of(text))' is finer than a millionth") }
     let whole = digits[0] + decimals + String(repeating: "0", count: places - decimals.count)
     guard let millionths = Int(whole), millionths <= 1_000_000 else {
-      throw OptionError("'\(Excerpt.of(text))' is more than always: a chance is at most 100% or 1")
+      throw OptionError(
+        "'\(Excerpt.of(text))' is more than 100%: write a chance from 0% to 100%, such as '5%' or '0.05'")
     }
     self.millionths = millionths
   }

@@ -9,7 +9,7 @@ extension Int {
     "\(self) \(self == 1 ? one : several ?? one + "s")"
   }
 
-  /// The number with its thousands apart: "1,234,567".
+  /// The number with separators: "1,234,567".
   package var groupedDigits: String {
     var digits = String(magnitude)
     var parts: [String] = []

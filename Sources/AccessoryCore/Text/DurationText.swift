@@ -1,7 +1,7 @@
-/// Durations as people write them: `250ms`, `1.5s`, `2m`. One grammar for profiles, scenarios and the command line.
+/// Durations as users write them: `250ms`, `1.5s`, `2m`. One grammar for profiles, scenarios and the command line.
 ///
-/// A duration is a number with an optional fraction and a unit: `ns`, `us`, `ms`, `s`, `m` or `h`. The unit is never
-/// left out, because `--timeout 10` has been read as seconds by one and as milliseconds by another.
+/// A duration is a number with an optional fraction and a unit: `ns`, `us`, `ms`, `s`, `m` or `h`. The unit is
+/// required, because `--timeout 10` means seconds to some users and milliseconds to others.
 ///
 /// ```swift
 /// try DurationText.parse("1.5s")                  // .milliseconds(1500)
@@ -16,7 +16,7 @@ public enum DurationText {
   /// The longest duration that is taken: a year. Longer ones are slips, and far below what 64 bits of nanoseconds hold.
   public static let longest = Duration.seconds(365 * 24 * 3_600)
 
-  /// Reads a duration; the error says what is wrong and shows the right form.
+  /// Reads a duration; the error describes the mistake and shows the right form.
   public static func parse(_ text: String) throws(DurationTextError) -> Duration {
     let characters = text.utf8
     if characters.first == UInt8(ascii: "-") {
@@ -61,7 +61,7 @@ public enum DurationText {
     (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
   }
 
-  /// A number as written: its digits, and how many of them stand behind the point.
+  /// A number as written: its digits, and how many of them are decimal places.
   private struct Digits {
     var all: String
     var decimals: Int

@@ -1,4 +1,4 @@
-/// Cuts what is quoted in messages, so that no file and no argument can fill the screen.
+/// Cuts quoted text in messages, so that no file and no argument can fill the screen.
 public enum Excerpt {
   /// More characters than these are not shown.
   public static let longest = 40

@@ -56,13 +56,13 @@ public struct JSONObject: Equatable, Sendable {
     add(key, raw: time.secondsText)
   }
 
-  /// Adds a member whose value is JSON already.
+  /// Adds a member whose value is already JSON.
   public mutating func add(_ key: String, raw value: String) {
     if !members.isEmpty { members += "," }
     members += "\(Self.quoted(key)):\(value)"
   }
 
-  /// A text as JSON writes it: quotation marks, backslashes and what shows nothing on a terminal escaped, the rest as it is.
+  /// A text as a JSON string: quotation marks, backslashes and invisible characters are escaped.
   public static func quoted(_ text: String) -> String {
     var out = "\""
     for scalar in text.unicodeScalars {

@@ -1,8 +1,8 @@
-// What others chose, such as the name of an accessory, and people read on a terminal: on one line, without orders to the
-// terminal, and in the order in which it was written. JSON and an app get it as it is.
+// Untrusted text, such as the name of an accessory, for a terminal: on one line, without control sequences, and in
+// the order in which it was written. JSON and apps get it unchanged.
 
 extension StringProtocol {
-  /// The text with U+FFFD for each character that is no sign; see ``Unicode/Scalar/isUnprintable``.
+  /// The text with U+FFFD for each unprintable character; see ``Unicode/Scalar/isUnprintable``.
   ///
   /// ```swift
   /// "Glasses\u{1B}[2J".printable   // "Glasses\u{FFFD}[2J"
@@ -14,7 +14,7 @@ extension StringProtocol {
     replacingControls { kept.contains($0) ? String($0) : "\u{FFFD}" }
   }
 
-  /// The text with an escape for each of them, where people may want to know which it was.
+  /// The text with an escape for each of them, where users may need to know which it was.
   ///
   /// ```swift
   /// "Glasses\u{1B}[2J".spelledOut   // #"Glasses\u{1b}[2J"#
@@ -45,7 +45,7 @@ extension Unicode.Scalar {
   /// Zero-width joiner and non-joiner, which several scripts and many emoji need.
   fileprivate var isJoiner: Bool { value == 0x200C || value == 0x200D }
 
-  /// Whether a joiner behind it means something: behind Latin letters it only hides.
+  /// Whether a joiner after it is meaningful: after Latin letters it would only be invisible.
   fileprivate var takesJoiner: Bool {
     properties.isEmoji && value > 0x7F || properties.isVariationSelector || properties.isEmojiModifier
       || properties.isAlphabetic && value >= 0x0600 || properties.generalCategory == .nonspacingMark

@@ -35,8 +35,8 @@ package struct MessageRate: Equatable, Sendable {
     return false
   }
 
-  /// The time of ``deadline`` has come. Returns how many messages were not reported. Where there were some, the next
-  /// period begins at once, and reports none of its own: a flood that goes on is one line in ten seconds.
+  /// The time of ``deadline`` has come. Returns how many messages were not reported. If there were some, the next
+  /// period begins at once and reports none of its own: a continuing flood is one line in ten seconds.
   package mutating func handleTimeout(now: Instant) -> Int {
     guard let deadline, deadline <= now else { return 0 }
     return take(startingAgainAt: now)

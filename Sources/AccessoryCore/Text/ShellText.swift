@@ -1,5 +1,5 @@
-// Commands are printed to be pasted into a shell, and some hold a path or a name that somebody else chose. Whatever
-// it is, it has to stay one word that means itself.
+// Printed commands are pasted into shells, and some have untrusted paths or names in them. Each must stay one literal
+// word.
 
 extension StringProtocol {
   /// The text as one word of a shell: as it is where the shell sees nothing special in it, quoted where it does.

@@ -1,13 +1,13 @@
-/// Finds what somebody probably meant: the nearest of the names that exist, or nothing when none is near.
+/// Finds the name that was probably meant: the nearest existing one, or none when none is near.
 ///
-/// Every "unknown ..., did you mean ...?" of the house comes from here.
+/// All texts "unknown ..., did you mean ...?" use it.
 ///
 /// ```swift
 /// Suggestion.nearest(to: "lawkview", in: ["echo", "lawk-view"])   // "lawk-view"
 /// Suggestion.nearest(to: "printer", in: ["echo", "lawk-view"])    // nil
 /// ```
 public enum Suggestion {
-  /// Words longer than this are nobody's slip of the finger, and comparing them would take long.
+  /// Longer words are not compared, because it would take long and they are not typing mistakes.
   private static let longestWord = 64
 
   /// The candidate with the fewest slips (a letter missing, added, wrong, or two swapped) from `word`, capitals aside;
@@ -37,7 +37,7 @@ public enum Suggestion {
     return names.isEmpty || !near.isEmpty ? near : ": expected \(names.map { "'\($0)'" }.joined(separator: ", "))"
   }
 
-  /// The only candidate that begins with a word of three letters or more: somebody stopped typing.
+  /// The only candidate that begins with a word of three letters or more, for unfinished words.
   private static func unfinished(_ letters: [Character], in candidates: [String]) -> String? {
     guard letters.count >= 3 else { return nil }
     let longer = candidates.filter { $0.lowercased().starts(with: letters) }

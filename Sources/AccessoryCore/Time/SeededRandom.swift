@@ -23,7 +23,7 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
     return mixed ^ (mixed >> 31)
   }
 
-  /// A generator of its own for one part of a world, so that adding a part does not change the others' chances.
+  /// A separate generator for one part of a world, so that adding a part does not change the others' random numbers.
   public func derived(_ name: StaticString) -> SeededRandom {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     name.withUTF8Buffer { for byte in $0 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 } }

@@ -1,22 +1,22 @@
-/// Says what is wrong with bytes that came where those of a stream should have come.
+/// Diagnoses bytes that arrived in place of the expected bytes of a stream.
 ///
-/// It goes through the stretches in the order in which they came (``StreamSegments``) and keeps the place in the stream
-/// that should come next. A stretch from further on leaves a gap, which is *lost* unless a later stretch fills it
-/// (*reordered*). A stretch from before is *repeated* when the stream goes on behind it where it stopped, and *stale*
-/// when it took the place of a later burst. Bytes of no place are *corrupted* when the stream goes on behind them as if
-/// they had been right, *inserted* when it goes on as if they were not there, and *foreign* when they are a whole answer.
+/// It goes through the received segments in order (``StreamSegments``) and tracks the expected place in the stream. A
+/// segment from a later place leaves a gap, which is *lost* unless a later segment fills it (*reordered*). A segment
+/// from an earlier place is *repeated* when the stream continues after it where it stopped, and *stale* when it
+/// replaced a later burst. Bytes that belong to no place are *corrupted* when the stream continues as if they had
+/// been right, *inserted* when it continues as if they were not there, and *foreign* when they are a whole answer.
 struct StreamDiagnosis {
   private let stream: UniqueStream
   private let bytes: [UInt8]
   private let burstSize: Int?
   private let segments: [StreamSegments.Segment]
   private var gaps: [Range<Int>] = []
-  /// What was found, in the order in which it came.
+  /// The findings, in order.
   private(set) var findings: [StreamFinding] = []
   /// The place in the stream that should come next.
   private(set) var next: Int
 
-  /// Looks at `bytes`, the first of which should be the one at `place` of the stream.
+  /// Examines `bytes`, the first of which should be at `place` of the stream.
   init(_ bytes: [UInt8], at place: Int, of stream: UniqueStream, burstSize: Int?) {
     self.stream = stream
     self.bytes = bytes
@@ -90,7 +90,7 @@ struct StreamDiagnosis {
       return
     }
     if let offset = following?.offset {
-      // The first of what is inserted may be by chance what should come, and passed for it.
+      // The first inserted byte may have been the expected one by chance.
       if offset <= next, next - offset < Self.shown {
         findings.append(StreamFinding(.inserted, at: offset, count: count + next - offset, look(range)))
         next = offset

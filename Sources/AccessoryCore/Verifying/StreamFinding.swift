@@ -1,4 +1,4 @@
-/// What was wrong with the bytes of a ``UniqueStream`` as they came.
+/// A mistake in the received bytes of a ``UniqueStream``.
 public struct StreamFinding: Equatable, Sendable {
   /// The ways in which bytes can be wrong.
   public enum Kind: String, CaseIterable, Sendable {
@@ -14,7 +14,7 @@ public struct StreamFinding: Equatable, Sendable {
     case corrupted
     /// Bytes that were never sent arrived between those that were.
     case inserted
-    /// What came is no part of this session: of another one, of another run, or of something else altogether.
+    /// The bytes do not belong to this session: they are of another session or run, or something else.
     case foreign
   }
 
@@ -40,7 +40,7 @@ public struct StreamFinding: Equatable, Sendable {
 
 /// How a place in a stream is named: where the stream is cut into bursts, by burst.
 public struct StreamWords {
-  /// Bytes of a burst; nil where there are none.
+  /// The size of a burst; nil where there are none.
   public let burstSize: Int?
   private let number: (Int) -> Int?
 
@@ -90,7 +90,7 @@ extension StreamFinding {
 }
 
 extension Sequence<StreamFinding> {
-  /// The first few, one behind the other, and how many there are more.
+  /// The first few findings, and the number of the others.
   public func text(_ words: StreamWords = StreamWords()) -> String {
     let all = Array(self)
     let more = all.count > 3 ? "; and \(all.count - 3) more" : ""

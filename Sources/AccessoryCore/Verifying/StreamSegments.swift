@@ -2,7 +2,7 @@
 struct StreamSegments {
   /// Where a stretch belongs.
   enum Source: Equatable {
-    /// To the session that is looked at, from this offset on.
+    /// The examined session, from this offset on.
     case ours(Int)
     /// To another session of the same run.
     case session(Int, Int)
@@ -17,7 +17,7 @@ struct StreamSegments {
     var range: Range<Int>
     var source: Source
 
-    /// Where it belongs in the session that is looked at.
+    /// The place in the examined session.
     var offset: Int? { if case .ours(let offset) = source { offset } else { nil } }
   }
 
@@ -72,7 +72,7 @@ struct StreamSegments {
     return index + count / UniqueStream.blockSize * UniqueStream.blockSize
   }
 
-  /// How far the bytes from `index` on go on as they began, looked at in steps that grow.
+  /// How many bytes from `index` on continue the same stream, compared in growing steps.
   private func length(of found: (stream: UniqueStream, offset: Int), at index: Int) -> Int {
     var buffer = UniqueBuffer()
     var (count, step) = (0, 4 * UniqueStream.blockSize)

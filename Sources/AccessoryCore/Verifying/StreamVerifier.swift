@@ -1,13 +1,13 @@
-/// Compares what comes with a ``UniqueStream``, and says what is wrong with it when it differs.
+/// Compares received bytes with a ``UniqueStream``, and diagnoses differences.
 ///
-/// States: *steady* while every byte is the stream's next; *suspicious* from the first that is not. Then it only collects,
-/// because what is wrong shows by what follows: a gap is a loss, unless what is missing comes behind it. ``conclude`` says
-/// what was found and goes on behind it, steady again.
+/// States: *steady* while every byte is the stream's next one; *suspicious* from the first wrong one. Then it only
+/// collects, because the diagnosis depends on what follows: a gap is a loss, unless the missing bytes come later.
+/// ``conclude`` returns the findings and continues after them, steady again.
 ///
-/// Invariants: while it is steady, ``position`` bytes came and all of them were right, or were told of by a conclusion;
-/// it collects at most ``evidenceLimit`` bytes and counts those beyond.
+/// Invariants: while it is steady, ``position`` bytes were received, and each was right or part of a conclusion; it
+/// collects at most ``evidenceLimit`` bytes and counts those beyond.
 public struct StreamVerifier {
-  /// The most bytes that are looked at to say what is wrong.
+  /// The largest number of bytes that are examined for a diagnosis.
   public static let evidenceLimit = 65_536
 
   /// What must come.
@@ -22,10 +22,10 @@ public struct StreamVerifier {
     self.stream = stream
   }
 
-  /// Whether something came that must not, which was not told yet.
+  /// Whether there was a wrong byte that was not reported yet.
   public var isSuspicious: Bool { !evidence.isEmpty }
 
-  /// Whether nothing more is looked at: the time to conclude.
+  /// Whether no more bytes are collected, so that it is time to conclude.
   public var isFull: Bool { evidence.count == Self.evidenceLimit }
 
   /// Compares what came; false when it is suspicious.
@@ -49,11 +49,11 @@ public struct StreamVerifier {
     dropped += bytes.byteCount - kept
   }
 
-  /// Says what is wrong, and goes on behind it. Nothing when it is steady.
+  /// Returns the findings, and continues after them. Empty when it is steady.
   public mutating func conclude(burstSize: Int? = nil) -> [StreamFinding] {
     guard isSuspicious else { return [] }
     let diagnosis = StreamDiagnosis(evidence, at: position, of: stream, burstSize: burstSize)
-    // What was not looked at counts as what should have come.
+    // Bytes that were not examined count as right.
     position = diagnosis.next + dropped
     evidence = []
     dropped = 0
@@ -72,7 +72,7 @@ public final class UniqueScratch {
   /// Shows the bytes of `range` of a stream to `body`, or the first ``UniqueBuffer/longest`` of them, to be sent.
   @inline(__always)
   public func show<Result>(_ stream: UniqueStream, _ range: Range<Int>, _ body: (RawSpan) -> Result) -> Result {
-    // Moved out for the call, because what sends may be told of something that makes it send or compare more.
+    // Moved out for the call, because a sender may be notified of something that makes it send or compare more.
     var lent = UniqueBuffer()
     swap(&lent, &outgoing)
     defer { swap(&lent, &outgoing) }

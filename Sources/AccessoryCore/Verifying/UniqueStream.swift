@@ -101,8 +101,8 @@ public struct UniqueStream: Hashable, Sendable {
     public let offset: Int
   }
 
-  /// Where the 16 bytes from `index` on belong. Bytes that are no block belong nowhere, which shows by a seed that no run
-  /// had, or by what follows.
+  /// The place of the 16 bytes from `index` on. Bytes that are not a block have none: no run had their seed, or other
+  /// bytes follow.
   public static func place(of bytes: RawSpan, at index: Int) -> Place {
     let low = UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
     let high = UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index + 8, as: UInt64.self))

@@ -1,18 +1,18 @@
 import AccessoryCore
 
-/// The bursts of one session: what is still to be sent, and what is still to come back, in order.
+/// The bursts of one session: the bytes still to send, and the replies still to come, in order.
 ///
-/// A burst goes through three states, and bursts never overtake each other: *unsent* while the session has not taken its
-/// last byte, *awaited* until its whole reply is there (or, where no reply is expected, until its last byte is
+/// A burst has three states, and bursts never overtake each other: *unsent* until the session has taken its last
+/// byte, *awaited* until its whole reply is there (or, where no reply is expected, until its last byte is
 /// acknowledged), then *complete*.
 ///
-/// An echo of unique bytes is compared by a `StreamVerifier`: once something else comes, the lane collects all that
-/// follows until ``conclude()`` says what it was.
+/// An echo of unique bytes is compared by a `StreamVerifier`: after a wrong byte the lane collects everything that
+/// follows until ``conclude()`` diagnoses it.
 ///
-/// Invariants: at most `inFlight` bursts are under way; at most one of them is partly sent and at most one partly
-/// answered, and that one is the oldest; a byte that comes while nothing is awaited belongs to no burst.
+/// Invariants: at most `inFlight` bursts are in flight; at most one of them is partly sent and at most one partly
+/// answered, and that one is the oldest; a byte that arrives while no reply is awaited belongs to no burst.
 public struct BurstLane {
-  /// One burst that is under way.
+  /// One burst in flight.
   public struct Flight: Equatable, Sendable {
     /// Which.
     public let ticket: BurstSchedule.Ticket
@@ -20,11 +20,11 @@ public struct BurstLane {
     public let began: Instant
   }
 
-  /// What came of received bytes.
+  /// The result of received bytes.
   public enum Event: Equatable, Sendable {
     /// The reply of a burst is whole.
     case completed(Flight)
-    /// Something else came than must come. The session is of no use any more.
+    /// The reply is wrong. The session cannot be used any more.
     case different(Flight, ReplyDifference)
     /// The same, and what it was is not known yet: what follows is collected until ``BurstLane/conclude()``.
     case suspicious
@@ -39,7 +39,7 @@ public struct BurstLane {
   private var echo: StreamVerifier?
   private let scratch: UniqueScratch
   private let awaitsReply: Bool
-  /// Under way, the oldest first.
+  /// The bursts in flight, the oldest first.
   public private(set) var flights: [Flight] = []
   /// Of `flights`, how many are sent whole.
   private var sentWhole = 0
@@ -70,7 +70,7 @@ public struct BurstLane {
 
   /// Begins a burst.
   public mutating func begin(_ ticket: BurstSchedule.Ticket, now: Instant) {
-    precondition(hasRoom, "a session has no more bursts under way than the plan says")
+    precondition(hasRoom, "a session has no more unanswered bursts than the plan allows")
     flights.append(Flight(ticket: ticket, began: now))
     if begunCount < Self.numbersKept {
       numbers.append(ticket.number)
@@ -93,7 +93,7 @@ public struct BurstLane {
     sentWhole += 1
   }
 
-  /// Looks at what came from `offset` on, up to the next thing worth telling; nil when all of it is looked at.
+  /// Checks the bytes from `offset` on, up to the next event; nil when all are checked.
   public mutating func receive(_ bytes: RawSpan, at offset: inout Int) -> Event? {
     guard offset < bytes.byteCount else { return nil }
     let left = bytes.byteCount - offset
@@ -117,7 +117,7 @@ public struct BurstLane {
       return .different(oldest, difference)
     }
     receivedOfOldest += count
-    // An answer that is whole before its question is: what is still to be sent is sent first.
+    // The reply is complete before the burst is: the rest of the burst is sent first.
     guard receivedOfOldest == verifier.count, sentWhole > 0 else {
       guard receivedOfOldest == verifier.count, offset < bytes.byteCount else { return nil }
       let more = bytes.byteCount - offset
@@ -127,20 +127,20 @@ public struct BurstLane {
     return .completed(complete())
   }
 
-  /// Keeps the rest of what came for ``conclude()``.
+  /// Keeps the rest of the bytes for ``conclude()``.
   private mutating func collect(_ bytes: RawSpan, from offset: inout Int) {
     echo?.collect(bytes.extracting(offset..<bytes.byteCount))
     offset = bytes.byteCount
   }
 
-  /// Whether something came that must not, and what it was is still to be said.
+  /// Whether there was a wrong byte that is not diagnosed yet.
   public var isSuspicious: Bool { echo?.isSuspicious == true }
 
-  /// Whether it is to be said now, because no more of it is collected.
+  /// Whether to diagnose now, because no more bytes are collected.
   public var isFull: Bool { echo?.isFull == true }
 
-  /// Says what was wrong with what came, and in which words; nothing when it was not suspicious. What no burst asked for
-  /// (`isAsked` false) takes the place of no answer.
+  /// Diagnoses the wrong bytes, in words; empty when there were none. Bytes that no burst asked for (`isAsked` false)
+  /// count as a reply to none.
   public mutating func conclude(isAsked: Bool = true) -> (findings: [StreamFinding], words: StreamWords) {
     let (kept, begun) = (numbers, begunCount)
     let words = StreamWords(burstSize: payloadCount) { index in
@@ -154,7 +154,7 @@ public struct BurstLane {
     flights.isEmpty || receivedOfOldest == 0 ? nil : (receivedOfOldest, verifier.count)
   }
 
-  /// A burst whose reply came before its last byte was taken, and which is complete now.
+  /// A burst whose reply arrived before its last byte was accepted, and which is complete now.
   public mutating func completeAnswered() -> Flight? {
     guard awaitsReply, sentWhole > 0, receivedOfOldest == verifier.count else { return nil }
     return complete()
@@ -177,7 +177,7 @@ public struct BurstLane {
   /// When the oldest burst has taken too long.
   public func deadline(timeout: Duration) -> Instant? { flights.first.map { $0.began + timeout } }
 
-  /// The session is over: what was under way is lost.
+  /// The session ended: bursts in flight are lost.
   public mutating func abandon() -> [Flight] {
     defer { flights = [] }
     return flights

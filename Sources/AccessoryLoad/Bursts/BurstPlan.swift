@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryHost
 
-/// What a load test shall do: what is sent, how often, over how many sessions, and what must come back.
+/// The plan of a load test: what is sent, how often, over how many sessions, and the expected reply.
 ///
 /// ```swift
 /// var plan = BurstPlan()
@@ -14,16 +14,16 @@ public struct BurstPlan: Equatable, Sendable {
   public enum Extent: Equatable, Sendable {
     /// After so many measured bursts, over all sessions.
     case bursts(Int)
-    /// After so much time, warm-up aside; bursts that are under way then are waited for.
+    /// For this time after the warm-up; bursts in flight at its end are waited for.
     case time(Duration)
   }
 
   /// When the next burst begins.
   public enum Pace: Equatable, Sendable {
-    /// As soon as a session has fewer than ``BurstPlan/inFlight`` bursts under way.
+    /// As soon as a session has fewer than ``BurstPlan/inFlight`` bursts in flight.
     case closedLoop
-    /// So many a second over all sessions, whatever becomes of those before. A burst that could not begin when it was
-    /// due is measured from when it was due, so a device that stops answering cannot hide what it held up.
+    /// A number per second over all sessions, regardless of earlier ones. A burst that starts late is measured from
+    /// the time at which it should have started, so a device that stops answering cannot hide the delay.
     case rate(burstsPerSecond: Double)
   }
 
@@ -96,7 +96,7 @@ public struct BurstPlan: Equatable, Sendable {
   public var extent = Extent.bursts(100)
   /// Sessions to each accessory.
   public var sessions = 1
-  /// How many bursts each session has under way at most.
+  /// The largest number of bursts in flight on each session.
   public var inFlight = 1
   /// When the next burst begins.
   public var pace = Pace.closedLoop
@@ -108,9 +108,9 @@ public struct BurstPlan: Equatable, Sendable {
   public var ramp = Duration.zero
   /// Times without bursts.
   public var pause: Pause?
-  /// How long a burst may take, and how long an accessory may stay away.
+  /// How long a burst may take, and how long an accessory may be disconnected.
   public var timeout = Duration.seconds(10)
-  /// Whether it goes on when an accessory went away and came back.
+  /// Whether the run continues when an accessory disconnects and comes back.
   public var reconnects = false
   /// The protocol of the sessions; nil when there is only one.
   public var protocolName: String?

@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// A rate as people write it: bursts a second, or bytes a second.
+/// A rate as users write it: bursts per second, or bytes per second.
 ///
 /// ```swift
 /// try BurstRate("50")           // 50 bursts a second
@@ -16,7 +16,7 @@ public struct BurstRate: Equatable, Sendable {
   private let value: Double
   private let unit: Unit
 
-  /// Reads a rate; the error says what is wrong with it.
+  /// Reads a rate; the error has what is wrong with it.
   public init(_ text: String) throws(OptionError) {
     let units: [(name: String, unit: Unit, size: Double)] = [
       ("MB/s", .bytes, 1e6), ("kB/s", .bytes, 1e3), ("KB/s", .bytes, 1e3), ("B/s", .bytes, 1), ("/s", .bursts, 1),
@@ -31,7 +31,7 @@ public struct BurstRate: Equatable, Sendable {
       return
     }
     throw OptionError(
-      "'\(Excerpt.of(text))' is no rate: write bursts a second, such as 50, or bytes a second, such as 7500B/s or "
+      "'\(Excerpt.of(text))' is not a rate: write bursts a second, such as 50, or bytes a second, such as 7500B/s or "
         + "100kB/s")
   }
 

@@ -1,16 +1,16 @@
 import AccessoryCore
 
-/// Decides which burst may begin when, for all sessions of a run together.
+/// Decides when each burst starts, for all sessions of a run together.
 ///
-/// States: `waiting` until the first session is there; `running`; `finished` once all bursts of the plan have begun or
-/// its time is up. Sessions ask ``next(lane:of:now:)`` whenever they have room.
+/// States: `waiting` until the first session is there; `running`; `finished` once all bursts of the plan have started
+/// or its time is over. Sessions ask ``next(lane:of:now:)`` whenever they have room.
 ///
-/// With a rate, burst n is due at a time that is fixed when the run begins: n ÷ rate after the beginning, later while the
-/// rate still rises, and moved by the pauses before it. What begins late is measured from when it was due. With a closed
-/// loop a burst is due when it begins.
+/// With a rate, the time of each burst n is fixed when the run begins: n ÷ rate after the beginning, later during the
+/// ramp, and delayed by earlier pauses. A late burst is measured from this time. In a closed loop the time of a burst
+/// is when it starts.
 ///
-/// Invariants: bursts are numbered without gaps in the order in which they are handed out, and no number comes twice;
-/// due times never go back; what is due before the warm-up is over is not measured.
+/// Invariants: bursts are numbered without gaps in the order in which they start, and no number is used twice; their
+/// times never go back; bursts before the end of the warm-up are not measured.
 public struct BurstSchedule: Equatable, Sendable {
   /// One burst that may begin.
   public struct Ticket: Equatable, Sendable {
@@ -22,7 +22,7 @@ public struct BurstSchedule: Equatable, Sendable {
     public let isMeasured: Bool
   }
 
-  /// What a session is told that asks for a burst.
+  /// The answer to a session that asks for a burst.
   public enum Next: Equatable, Sendable {
     /// Begin this one.
     case begin(Ticket)
@@ -107,12 +107,12 @@ public struct BurstSchedule: Equatable, Sendable {
     }
   }
 
-  /// How many bursts of a rate were due by `now` and have not begun.
+  /// How many bursts of a rate should have started by `now` and have not.
   public func overdue(at now: Instant) -> Int {
     guard case .rate(let rate) = plan.pace, let start else { return 0 }
     let limit = end(start).map { min($0, now) } ?? now
     let seconds = (limit - start).inSeconds
-    // The first burst that is due later lies between none and all that the full rate would have brought.
+    // The first later burst is between none and as many as the full rate would have started.
     var (low, high) = (begun, begun + max(0, Int(seconds * rate) + 1))
     while low < high {
       let middle = (low + high) / 2
@@ -145,7 +145,7 @@ public struct BurstSchedule: Equatable, Sendable {
     if case .time(let time) = plan.extent { start + plan.warmUp + time } else { nil }
   }
 
-  /// How long after the beginning burst `number` is due: at a rate that rises evenly, n bursts take √(2nT/R).
+  /// The time of burst `number` after the beginning: at a rate that rises evenly, n bursts take √(2nT/R).
   private func dueSeconds(_ number: Int, _ rate: Double) -> Double {
     let (n, rise) = (Double(number), plan.ramp.inSeconds)
     let rising = rise * rate / 2

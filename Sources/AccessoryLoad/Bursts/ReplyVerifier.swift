@@ -1,7 +1,7 @@
 import Glibc
 import IAP2
 
-/// Compares what comes back for one burst with what must come back, as it arrives, where that is the same for all bursts.
+/// Compares the reply to one burst with the expected one as it arrives, where it is the same for all bursts.
 public struct ReplyVerifier: Equatable, Sendable {
   /// What must come back; nil when only the length is known.
   private let expected: [UInt8]?
@@ -51,18 +51,18 @@ public struct ReplyVerifier: Equatable, Sendable {
 
 /// The first byte of a reply that is not what it must be.
 public struct ReplyDifference: Equatable, Sendable, CustomStringConvertible {
-  /// How many bytes before and behind it are shown.
+  /// How many bytes before and after it are shown.
   static let reach = 4
 
   /// Where in the reply, from 0.
   public let position: Int
-  /// What must stand there.
+  /// The expected byte.
   public let expected: UInt8
   /// What came.
   public let got: UInt8
-  /// What must stand around there, in hex.
+  /// The expected bytes around it, in hex.
   public let expectedWindow: String
-  /// What came around there, in hex, as far as it came together.
+  /// The received bytes around it, in hex, as far as they arrived together.
   public let gotWindow: String
 
   /// A sentence fragment.

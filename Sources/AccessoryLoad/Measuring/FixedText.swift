@@ -2,7 +2,7 @@ import AccessoryCore
 
 /// Numbers as reports show them.
 enum FixedText {
-  /// A number with so many places behind the point: "0.830".
+  /// A number with this many decimal places: "0.830".
   static func text(_ value: Double, places: Int) -> String {
     var scale = 1.0
     for _ in 0..<places { scale *= 10 }
@@ -20,7 +20,7 @@ enum FixedText {
     String(repeating: " ", count: max(0, width - text.count)) + text
   }
 
-  /// Thousands apart: "1,234,567".
+  /// With separators: "1,234,567".
   static func grouped(_ value: Int) -> String { value.groupedDigits }
 
   /// Nanoseconds in the unit that suits them: "12.5 µs", "1.25 ms", "2.000 s".

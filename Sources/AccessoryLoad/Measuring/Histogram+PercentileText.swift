@@ -23,7 +23,7 @@ extension Histogram {
         lines.append(
           PercentileLine(value: min(step.highest, maximum ?? 0), quantile: level / 100, count: seen))
         levels.removeFirst()
-        // All values are told: what is finer than one of them would repeat the last line.
+        // All values are listed; finer percentiles would repeat the last line.
         if seen == total { break }
       }
     }

@@ -93,7 +93,7 @@ public struct Histogram: Equatable, Sendable {
     return steps.reduce(0) { $0 + Double($1.middle) * Double($1.count) } / Double(total)
   }
 
-  /// The standard deviation, each value taken for the middle of its step.
+  /// The standard deviation, with the middle of its step for each value.
   public var standardDeviation: Double {
     guard total > 0 else { return 0 }
     let mean = mean
@@ -144,7 +144,7 @@ public struct Histogram: Equatable, Sendable {
   /// How many doublings are in use: HdrHistogram's number of buckets.
   var doublings: Int { max(1, counts.count >> Self.halfBits - 1) }
 
-  /// Makes the histogram that ``steps`` describes; nil when that is none: a count below one, a value below 0.
+  /// The histogram of ``steps``; nil when they are invalid: a count below one, a value below 0.
   init?(steps: [(value: Int, count: Int)], minimum: Int?, maximum: Int?) {
     for step in steps {
       guard step.value >= 0, step.count > 0, step.count < Int.max / 2 - total else { return nil }

@@ -1,4 +1,4 @@
-/// A run beside an earlier one: what has become worse, and whether by more than is tolerated.
+/// Compares a run with an earlier one: which figures are worse, and whether by more than the tolerance.
 ///
 /// ```swift
 /// let comparison = BaselineComparison(of: report, with: baseline, tolerance: 0.1)
@@ -26,7 +26,7 @@ public struct BaselineComparison: Equatable, Sendable {
       return "\(name): \(show(now)), was \(show(before)) (\(sign)\(FixedText.text(change, places: 1)) %)"
     }
 
-    /// By what is shown.
+    /// Equal when the shown values are.
     public static func == (left: Figure, right: Figure) -> Bool {
       left.description == right.description && left.isRegression == right.isRegression
     }

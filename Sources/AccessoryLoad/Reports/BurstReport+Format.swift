@@ -5,7 +5,7 @@ extension BurstReport {
   /// The report as one object of JSON, on one line. ``init(json:file:)`` reads it back to the same value.
   public var json: JSONObject { JSONObject(Self.format.tree(self)) }
 
-  /// More is no report of ours: two full histograms take 3 MB, and an accessory with all its attachments 0.2 MB.
+  /// Larger files are not reports of easim: two full histograms take 3 MB, and an accessory with all its attachments 0.2 MB.
   private static let limits = JSON5.Limits(bytes: 8 << 20, depth: 16)
 
   /// Reads a report that ``json`` wrote; the error has everything that is wrong with it. Keys that a later version added are
@@ -69,7 +69,7 @@ private struct Header: Equatable {
     Field("version", \.version, .integer(0...Int.max), "the version of this format", isRequired: true)
   }.checked { header, object in
     if header.kind != Header().kind {
-      object.error("easim", "this is no burst report of easim")
+      object.error("easim", "this is not a burst report of easim")
     } else if header.version != BurstReport.version {
       object.error(
         "version", "the report has version \(header.version), and this easim reads version \(BurstReport.version)")

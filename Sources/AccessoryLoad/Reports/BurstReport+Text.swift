@@ -2,7 +2,7 @@ import AccessoryCore
 import IAP2
 
 extension BurstReport {
-  /// The report for people.
+  /// The report as text.
   ///
   /// ```
   /// 100 bursts of 10,000 bytes, echo verified byte for byte, in 0.412 s
@@ -24,7 +24,7 @@ extension BurstReport {
     if overdue > 0 {
       row("overdue", "\(FixedText.grouped(overdue)) bursts were due and never began: the rate is too high")
     }
-    if unaskedBytes > 0 { row("came back", "\(FixedText.grouped(unaskedBytes)) bytes that nobody looked at") }
+    if unaskedBytes > 0 { row("came back", "\(FixedText.grouped(unaskedBytes)) bytes that were not verified") }
     if reconnections > 0 { row("reconnected", "\(reconnections) times") }
     for site in sites where sites.count > 1 || site.attachments.count > 1 { lines += site.lines }
     for kind in ErrorKind.allCases {

@@ -4,8 +4,8 @@ import IAP2
 
 /// Everything that a load test measured: what is printed, written to files, compared with a baseline, and merged.
 ///
-/// Bursts of the warm-up are in ``warmUp`` alone. Every burst that was begun and counts is completed, lost, or still under
-/// way when the run ended.
+/// Bursts of the warm-up are in ``warmUp`` only. Every other burst that started is completed, lost, or was in flight
+/// when the run ended.
 public struct BurstReport: Equatable, Sendable {
   /// What can go wrong.
   public enum ErrorKind: String, CaseIterable, Sendable {
@@ -19,7 +19,7 @@ public struct BurstReport: Equatable, Sendable {
     case lost
     /// A session could not be opened.
     case refused
-    /// An accessory went away and nobody waits for it, or it did not come back in time.
+    /// An accessory disconnected and the run does not wait for it, or it did not come back in time.
     case gone
   }
 
@@ -27,18 +27,18 @@ public struct BurstReport: Equatable, Sendable {
   public struct ErrorTally: Equatable, Sendable {
     /// How many.
     public var count = 0
-    /// What was said of the first.
+    /// The text of the first one.
     public var first = ""
   }
 
   /// The version of the form that it is written in.
   public static let version = 1
 
-  /// What was done, in words: size, sessions, pace, verification.
+  /// What was tested: size, sessions, pace, verification.
   public var plan: Plan
   /// How it ended, as a sentence fragment.
   public var ending = ""
-  /// Whether everything came out as it must.
+  /// Whether everything was as expected.
   public var passed = false
   /// How many runs it is merged from.
   public var runs = 1
@@ -52,7 +52,7 @@ public struct BurstReport: Equatable, Sendable {
   public var completed = 0
   /// Bursts lost with their session.
   public var lost = 0
-  /// Bursts of a rate that were due and never begun.
+  /// Bursts of a rate that should have started and never did.
   public var overdue = 0
   /// Bytes of the payloads of the completed bursts.
   public var bytes = 0
@@ -60,7 +60,7 @@ public struct BurstReport: Equatable, Sendable {
   public var unaskedBytes = 0
   /// How often an accessory came back and its sessions were opened again.
   public var reconnections = 0
-  /// From when a burst was due to when it was complete, in nanoseconds.
+  /// From the time a burst should start until it was complete, in nanoseconds.
   public var latency = Histogram()
   /// With a rate, from when a burst began to when it was complete, in nanoseconds: what the device did, without what it
   /// held up.
@@ -105,13 +105,13 @@ public struct BurstReport: Equatable, Sendable {
     sites.reduce(into: LinkCounters()) { $0 += $1.link }
   }
 
-  /// What was done, as reports say it.
+  /// What was tested, in the words of reports.
   public struct Plan: Equatable, Sendable {
     /// Bytes of a burst.
     public var size = 0
     /// Sessions to each accessory.
     public var sessions = 0
-    /// Bursts under way on each session at most.
+    /// The largest number of bursts in flight on each session.
     public var inFlight = 0
     /// "closed loop", "50 bursts/s".
     public var pace = ""
@@ -119,7 +119,7 @@ public struct BurstReport: Equatable, Sendable {
     public var verification = ""
     /// What the bursts were: "unique", "eademo", or "fixed" for the same bytes each time.
     public var pattern = "fixed"
-    /// What was done to the channels, in the form of `--fault`.
+    /// The faults of the channels, in the form of `--fault`.
     public var faults: [String] = []
 
     init(_ plan: BurstPlan) {
@@ -168,7 +168,7 @@ extension BurstReport {
       public var lost = 0
     }
 
-    /// More are not kept one by one; the numbers of the rest are in ``more``.
+    /// The largest number of attachments that are listed; the rest is summed up in ``more``.
     public static let attachmentLimit = 1_000
 
     /// The address, as it was given.
@@ -212,7 +212,7 @@ extension BurstReport {
       }
     }
 
-    /// The attachment that bursts go over; the last one that is kept stands for those that are not.
+    /// The attachment that bursts use; the last listed one, if there are more.
     private var current: Int? { attachments.indices.last { attachments[$0].offeredProtocols } }
 
     mutating func countBurst() {

@@ -2,7 +2,7 @@ import AccessoryCore
 import IAP2
 
 extension BurstReport {
-  /// The report as one page that needs nothing else: the figures, and charts of throughput over time, of latency by
+  /// The report as one self-contained page: the figures, and charts of throughput over time, of latency by
   /// percentile, and of the attachments.
   public func html(_ comparison: BaselineComparison? = nil) -> String {
     var body = ["<h1>\(MarkupText.escaped(headline))</h1>"]

@@ -15,7 +15,7 @@ extension BurstReport {
     }
     add("bursts: \(plan.size) bytes, \(plan.verification)", passed ? nil : ending)
     for kind in ErrorKind.allCases {
-      // With reconnecting, what a flicker cost is told and is no failure.
+      // With --reconnect, bursts lost in a flicker are reported and are not a failure.
       let tally = passed ? nil : errors[kind]
       add("no burst \(kind.title)", tally.map { "\($0.count); the first: \($0.first)" })
     }

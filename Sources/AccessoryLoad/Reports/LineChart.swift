@@ -1,6 +1,6 @@
 /// One line over an axis, drawn as SVG: no script, no style sheet from elsewhere, so that the page is one file.
 struct LineChart {
-  /// One point of the line, and what is shown when the mouse rests on it.
+  /// One point of the line, with its tooltip.
   struct Point {
     let x: Double
     let y: Double

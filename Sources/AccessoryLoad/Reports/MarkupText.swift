@@ -2,7 +2,7 @@ import AccessoryCore
 
 /// Text as XML and HTML carry it.
 enum MarkupText {
-  /// Escapes what would be markup, and replaces what XML may not carry at all or a page would not show.
+  /// Escapes markup, and replaces characters that XML does not allow or a page would not show.
   static func escaped(_ text: some StringProtocol) -> String {
     var out = ""
     for scalar in text.printable(keeping: ["\t", "\n", "\r"]).unicodeScalars {

@@ -11,7 +11,7 @@ import IAP2
 /// loop.run(until: { probe.finding != nil })
 /// ```
 public final class BurstProbe: AppHandler, SessionHandler {
-  /// What came of it.
+  /// The result.
   public enum Finding: Equatable, Sendable {
     /// The burst came back as it was.
     case echo
@@ -25,11 +25,11 @@ public final class BurstProbe: AppHandler, SessionHandler {
 
   /// How long nothing must come.
   public static let quiet = Duration.seconds(1)
-  /// So many bytes of a reply are looked at.
+  /// The largest part of a reply that is examined.
   private static let limit = 1 << 20
   private static let shown = 64
 
-  /// What was found; nil while it goes on.
+  /// The result; nil while the probe runs.
   public private(set) var finding: Finding?
   /// Whether any accessory appeared.
   public private(set) var sawAccessory = false
@@ -89,7 +89,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
       bytes.extracting(0..<kept).withUnsafeBytes { received += $0 }
       return bytes.byteCount
     }
-    // Something that never stops sending is no reply either; what came by then is told.
+    // An endless stream is not a reply either; the bytes so far are reported.
     if receivedCount > Self.limit { conclude() } else { timer?.arm(at: loop.now + Self.quiet) }
   }
 

@@ -3,10 +3,10 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// Runs a load test over real or simulated accessories: opens the sessions, begins bursts when the schedule says so,
-/// verifies what comes back, and keeps the tally.
+/// Runs a load test with real or simulated accessories: opens the sessions, starts bursts by the schedule, verifies
+/// the replies, and counts.
 ///
-/// Each accessory is a ``BurstSite``, the app of a device of its own; how the device gets its cable is the caller's.
+/// Each accessory is a ``BurstSite``, an app on its own device; the caller connects the device.
 ///
 /// ```swift
 /// let runner = BurstRunner(plan, on: loop)
@@ -17,20 +17,21 @@ import IAP2
 /// print(runner.report.text)
 /// ```
 ///
-/// The runner is held by the caller for as long as its sites are in use.
+/// The caller holds the runner as long as its sites are in use.
 ///
-/// The run begins when every site has all its sessions. It is over when all bursts are, when no session is left to go on
-/// with, or when it is stopped; whatever ended it, there is a report.
+/// The run begins when every site has all its sessions. It ends when all bursts are done, when no session is left, or
+/// when it is stopped; there is a report in every case.
 public final class BurstRunner {
   /// How a run ended.
   public enum Outcome: Equatable, Sendable {
-    /// Every burst of the plan came out as it must; with ``BurstPlan/reconnects``, those that a flicker cost aside.
+    /// Every burst of the plan was answered as expected; with ``BurstPlan/reconnects``, except those lost in a
+    /// flicker.
     case done
-    /// Something came back that must not.
+    /// Bytes came back that are not the expected reply.
     case failed
     /// A burst took longer than it may.
     case timedOut
-    /// An accessory went away, and nobody asked to wait for it.
+    /// An accessory disconnected, and the plan does not wait for it.
     case gone
     /// A site never had its sessions; the text says how far it came.
     case notReached(String)
@@ -38,13 +39,13 @@ public final class BurstRunner {
     case stopped(String)
   }
 
-  /// What is done.
+  /// The plan.
   public let plan: BurstPlan
   /// The loop that all of this happens on.
   public let loop: any EventLoop
-  /// What is done to the channels, for the report.
+  /// The faults of the channels, for the report.
   public var faults: [String] = []
-  /// How it ended; nil while it goes on.
+  /// How it ended; nil while it runs.
   public private(set) var outcome: Outcome?
   /// The accessories, in the order in which they were added.
   public private(set) var sites: [BurstSite] = []
@@ -63,7 +64,7 @@ public final class BurstRunner {
   private var nextLane = 0
   private var finished: Instant?
 
-  /// A run that has not begun. `report` hears of what people should hear of: errors as they happen, and the end.
+  /// A run that has not begun. `report` receives what users should see: errors as they happen, and the end.
   public init(_ plan: BurstPlan, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void = { _ in }) {
     precondition(plan.payload.size > 0, "a burst has at least one byte")
     precondition(plan.sessions > 0 && plan.inFlight > 0, "a run has at least one session and one burst under way")
@@ -85,7 +86,7 @@ public final class BurstRunner {
     watchdog?.cancel()
   }
 
-  /// What an app must be like whose handler is a site: several sessions on one protocol are side by side.
+  /// The settings of an app whose handler is a site: several sessions on one protocol at a time.
   public static func appSettings(_ settings: AppSettings = AppSettings()) -> AppSettings {
     var settings = settings
     settings.rules.secondSession = .sideBySide
@@ -104,7 +105,7 @@ public final class BurstRunner {
     watchdog?.arm(at: loop.now + plan.timeout)
   }
 
-  /// Ends the run from outside; bursts under way are given up.
+  /// Stops the run; bursts in flight are given up.
   public func stop(_ why: String) {
     end(.stopped(why))
   }
@@ -160,12 +161,12 @@ public final class BurstRunner {
     guard schedule.start == nil, outcome == nil, sites.allSatisfy(\.isReady) else { return }
     schedule.begin(now: loop.now)
     watchdog?.arm(at: loop.now + plan.timeout)
-    // In a later turn, because this one is inside the app that is told of its accessory.
+    // In a later turn, because this one is inside of the app's notification.
     wake?.arm(at: loop.now)
   }
 
-  /// Begins as many bursts on a lane as there may be; false when no other lane needs to be asked now, because nothing is
-  /// due for any.
+  /// Starts as many bursts on a lane as possible; false when no other lane must be asked now, because no burst may
+  /// start yet.
   @discardableResult
   func pump(_ lane: LaneDriver) -> Bool {
     guard outcome == nil, schedule.start != nil else { return false }
@@ -219,7 +220,7 @@ public final class BurstRunner {
     for finding in findings { tally.mismatches[finding.kind, default: 0] += 1 }
     tally.addError(kind, count, "\(site.name): \(text)")
     note { $0.errors += count }
-    // The first of a kind is told; a thousand of them are a number.
+    // Only the first error of a kind is reported at once; the others are counted.
     if tally.errors[kind]?.count == count { tell(.warning("\(site.name): \(text)")) }
   }
 
@@ -249,7 +250,7 @@ public final class BurstRunner {
 
   private func pumpAll() {
     guard laneCount > 0 else { return }
-    // Another one first each time: with a rate, the first one that is asked gets what is due.
+    // A different one first each time: with a rate, the first lane that is asked gets the burst.
     nextLane = (nextLane + 1) % laneCount
     for offset in 0..<laneCount {
       let number = (nextLane + offset) % laneCount
@@ -262,7 +263,7 @@ public final class BurstRunner {
     guard outcome == nil else { return }
     guard schedule.start != nil else {
       let missing = sites.first { !$0.isReady }
-      return end(.notReached(missing.map { "\($0.name): \($0.progress)" } ?? "there is no accessory"))
+      return end(.notReached(missing.map { "\($0.name): \($0.progress)" } ?? "no accessory"))
     }
     for site in sites { site.watch(now: loop.now) }
     guard outcome == nil else { return }
@@ -313,7 +314,7 @@ public struct BurstProgress: Equatable, Sendable {
   /// From 0 to 1.
   public var fraction = 0.0
 
-  /// How long it will take yet, as far as can be told.
+  /// The estimated remaining time, where there is an estimate.
   public var timeLeft: Duration? {
     guard fraction > 0.001 else { return nil }
     return .nanoseconds(Int64(elapsed.inSeconds * max(0, 1 / fraction - 1) * 1e9))
@@ -325,7 +326,7 @@ extension BurstRunner.Outcome: CustomStringConvertible {
   public var description: String {
     switch self {
     case .done: "done"
-    case .failed: "something came back that must not"
+    case .failed: "bytes came back that are not the expected reply"
     case .timedOut: "a burst took longer than it may"
     case .gone: "an accessory went away"
     case .notReached(let text): text

@@ -3,11 +3,11 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// One accessory of a run, as the app on its device sees it: opens the sessions at each appearance that has the protocol,
-/// and keeps the record of its attachments.
+/// One accessory of a run, as the app on its device sees it: opens the sessions whenever it connects with the
+/// protocol, and records its attachments.
 ///
-/// States, as apps see them: `waiting` for an appearance with the protocol (the first half of a flicker has none);
-/// `connected`, with sessions; `gone`, when it went away and nobody waits for it.
+/// States, as apps see them: `waiting` for a connect with the protocol (the first half of a flicker has none);
+/// `connected`, with sessions; `gone`, when it disconnected and the run does not wait for it.
 public final class BurstSite: AppHandler {
   private enum State {
     case waiting(since: Instant)
@@ -66,7 +66,7 @@ public final class BurstSite: AppHandler {
 
   func report(now: Instant) -> BurstReport.Site {
     var report = record
-    // What closing the sessions does to the link is no part of the run.
+    // The run does not include the effect of closing the sessions.
     if isClosed { return report }
     report.link = linkCounters()
     report.closeLast(at: now, "the run ended")
@@ -165,7 +165,7 @@ public final class BurstSite: AppHandler {
   }
 }
 
-/// A channel around a channel that tells when something was received, after it was dealt with.
+/// A channel around a channel that reports received bytes after they were handled.
 final class ReceptionTap: Channel, ChannelHandler {
   private let inner: any Channel
   private let received: () -> Void

@@ -3,11 +3,11 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// Does for one session what its ``BurstLane`` says: writes, reads, and tells what came of it.
+/// Carries out what the ``BurstLane`` of one session decides: writes, reads, and reports the results.
 ///
-/// States: `closed` before it is opened and between two sessions; `open`; `over` for good, after something came that must
-/// not, or when nobody opens it again. While it is open and the lane is suspicious, no burst begins, and when nothing has
-/// come for ``quiet`` the lane says what was wrong.
+/// States: `closed` before it is opened and between two sessions; `open`; `over` finally, after a wrong reply, or
+/// when it is not opened again. After a wrong byte no burst starts, and when the session was quiet for ``quiet`` the
+/// lane diagnoses the mistake.
 final class LaneDriver: SessionHandler {
   private enum State {
     case closed
@@ -99,7 +99,7 @@ final class LaneDriver: SessionHandler {
     return runner.scratch.show(stream, place..<place + range.count) { session.write($0) }
   }
 
-  /// How often what has left this end is looked at, where no acknowledgement tells.
+  /// How often delivery is checked where there are no acknowledgements.
   private static let deliveryPace = Duration.milliseconds(1)
 
   private func watchDelivery() {
@@ -136,7 +136,7 @@ final class LaneDriver: SessionHandler {
 
   // MARK: Something wrong
 
-  /// For how long nothing must come after something suspicious, before it is said what it was.
+  /// How long the session must be quiet after a wrong byte before the mistake is diagnosed.
   static let quiet = Duration.milliseconds(500)
 
   private func waitForQuiet() {
@@ -151,7 +151,7 @@ final class LaneDriver: SessionHandler {
     runner.laneIsOver()
   }
 
-  /// Says what was wrong with what came, if something was.
+  /// Reports the diagnosis of a wrong reply, if there was one.
   private func tellSuspicion() {
     quietTimer?.cancel()
     let (findings, words) = machine.conclude()
@@ -174,7 +174,7 @@ final class LaneDriver: SessionHandler {
 
   // MARK: The end
 
-  /// The session is gone; what was under way is lost.
+  /// The session is gone; bursts in flight are lost.
   func lose(_ why: String) {
     guard isOpen else { return }
     tellSuspicion()
@@ -216,14 +216,14 @@ final class LaneDriver: SessionHandler {
   private func abandon(_ why: String) {
     let count = dropFlights()
     if count > 0 {
-      let bursts = count == 1 ? "a burst under way was" : "\(count) bursts under way were"
+      let bursts = count == 1 ? "a burst in flight was" : "\(count) bursts in flight were"
       runner.failed(.lost, "\(bursts) lost: \(why)", count: count, at: site)
     } else if !runner.plan.reconnects {
       runner.failed(.gone, why, at: site)
     }
   }
 
-  /// Counts what is under way as lost, unless it is given up only because the run was stopped.
+  /// Counts the bursts in flight as lost, unless the run was stopped.
   @discardableResult
   func dropFlights() -> Int {
     let flights = machine.abandon()

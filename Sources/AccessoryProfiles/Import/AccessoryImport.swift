@@ -2,10 +2,9 @@ import AccessoryCore
 
 /// Turns pasted `EAAccessory` debug descriptions into profiles.
 ///
-/// It takes all three generations of the layout, any number of accessories in one text, with whatever a log put before
-/// each line, with either kind of line ends, with the trailing spaces that an editor may have cut, and printed as
-/// elements of an array (one line, with `\n` written out). Text between accessories is passed over; a line inside an
-/// accessory that says nothing known is named.
+/// It reads all three generations of the layout and any number of accessories in one text. Log prefixes before each
+/// line, both kinds of line ends, missing trailing spaces, and elements of an array (one line, with `\n` escaped) are
+/// accepted. Text between accessories is skipped; an unknown line inside an accessory is reported.
 ///
 /// ```swift
 /// let imported = AccessoryImport.read(bytes, file: "standard input")

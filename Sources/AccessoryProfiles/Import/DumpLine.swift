@@ -1,5 +1,5 @@
-/// What the lines of a debug description are made of. A log may have put anything before a line, so that its parts are
-/// looked for from what is known: the names of the fields, and the last word.
+/// The parts of a line of a debug description. A log may have put anything before a line, so they are found by what
+/// is known: the names of the fields, and the last word.
 enum DumpLine {
   /// The fields of the layouts, in their order.
   static let fields = [
@@ -21,8 +21,8 @@ enum DumpLine {
     lastWord(of: line) == "}"
   }
 
-  /// The field of a line and what stands after its colon. A name with the two spaces of the layout before it comes
-  /// first, then one with a blank before it, then one at the beginning of the line, since margins get lost.
+  /// The field of a line and the text after its colon. A name with the layout's two spaces before it is preferred,
+  /// then one with a blank before it, then one at the beginning of the line, since margins get lost.
   static func field(in line: Substring) -> (name: String, value: Substring)? {
     let bytes = line.utf8
     var best: (margin: Int, name: String, end: Substring.Index)?
@@ -54,7 +54,7 @@ enum DumpLine {
     }
   }
 
-  /// What stands between the last two quotes of a piece that ends in one.
+  /// The text between the last two quotes of a piece that ends in one.
   private static func quoted(_ piece: Substring) -> Substring? {
     guard lastWord(of: piece)?.hasSuffix("\"") == true, let closing = piece.lastIndex(of: "\""),
       let opening = piece[..<closing].lastIndex(of: "\"")

@@ -2,7 +2,7 @@ import AccessoryCore
 
 /// The lines of a text with debug descriptions in it, without their ends.
 enum DumpLines {
-  /// A line and where it stands.
+  /// A line and its number.
   struct Line {
     var text: Substring
     var number: Int
@@ -43,7 +43,7 @@ enum DumpLines {
     return lines.map { Line(text: $0, number: number) }
   }
 
-  /// Where `part` first stands in `text`.
+  /// The first place of `part` in `text`.
   static func range(of part: String, in text: Substring) -> Range<Substring.Index>? {
     let bytes = text.utf8
     var start = bytes.startIndex

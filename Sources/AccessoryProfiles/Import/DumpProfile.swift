@@ -44,7 +44,7 @@ struct DumpProfile {
   private mutating func text(_ field: String) -> String {
     guard let (value, line) = draft.fields[field] else { return "" }
     guard let value else {
-      problems.append((.warning, line, "the field '\(field)' is (null), and an empty text stands for it"))
+      problems.append((.warning, line, "the field '\(field)' is (null), so an empty text is used"))
       return ""
     }
     if TemplateText.isTemplate(value) || TemplateText.fault(in: value) != nil {
@@ -74,7 +74,7 @@ struct DumpProfile {
     typealias Authentication = Profile.Authentication
     let data = number("certData", suffix: " bytes")
     let serial = number("certSerial", suffix: " bytes")
-    // Hosts tell the two families apart by the length of the certificate in the same way.
+    // Hosts recognise the two generations by the length of the certificate in the same way.
     var authentication = Authentication((data ?? 0) > 800 ? .older : .current)
     if let data = within(Authentication.certDataRange, data, "certData") { authentication.certData = data }
     if let serial = within(Authentication.certSerialRange, serial, "certSerial") { authentication.certSerial = serial }

@@ -69,7 +69,7 @@ struct DumpReader {
       return
     }
     guard draft.fields[field] == nil else {
-      problem(.warning, line.number, "the field '\(field)' stands twice in one accessory; the first is taken")
+      problem(.warning, line.number, "the field '\(field)' occurs twice in one accessory; the first is used")
       return
     }
     draft.fields[field] = (DumpLine.value(value), line.number)

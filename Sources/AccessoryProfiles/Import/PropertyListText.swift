@@ -27,7 +27,7 @@ enum PropertyListText {
     }.joined()
   }
 
-  /// Undoes the escapes; what is no escape stays as it is, since a name may hold a backslash that nobody escaped.
+  /// Resolves the escapes; any other backslash stays, since a name may have one that was not escaped.
   static func unescaped(_ text: some StringProtocol) -> String {
     var units: [UInt16] = []
     var rest = Array(text.utf16)[...]
@@ -42,7 +42,7 @@ enum PropertyListText {
     return String(decoding: units, as: UTF16.self)
   }
 
-  /// What the escape stands for whose backslash stands before `rest`, and how much of `rest` it takes.
+  /// The character of the escape whose backslash is before `rest`, and how much of `rest` it takes.
   private static func escape(_ rest: ArraySlice<UInt16>) -> (value: UInt16, length: Int)? {
     switch rest.first {
     case 0x22: return (0x22, 1)

@@ -3,8 +3,8 @@ import AccessoryCore
 /// Finds profiles: in the user's folder, among those that ship, or at a path.
 ///
 /// A reference with a `/` or with the ending `.json5` or `.json` is a path. Anything else is a name: `NAME.json5` in
-/// the user's folder if it is there, otherwise the profile of that name that ships. A user's file may extend the
-/// shipped profile whose name it took.
+/// the user's folder if it exists, otherwise the shipped profile of that name. A user's file may extend the shipped
+/// profile of the same name.
 ///
 /// ```swift
 /// let library = ProfileLibrary(userFolder: "my-profiles")
@@ -20,7 +20,7 @@ public struct ProfileLibrary: Sendable {
     self.userFolder = userFolder
   }
 
-  /// The names that need no path, sorted, each once; the user's are those whose file is in the folder.
+  /// The names of profiles, sorted, each once; `isUsers` for those in the user's folder.
   public var names: [(name: String, isUsers: Bool)] {
     let own = ownNames
     let shipped = BuiltInProfiles.files.map(\.name).filter { !own.contains($0) }
@@ -44,7 +44,7 @@ public struct ProfileLibrary: Sendable {
     return try made(wholeTree(source, chain: []), name: name)
   }
 
-  /// A profile from a tree that stands in another document; it may extend profiles by name.
+  /// A profile from a tree in another document; it may extend profiles by name.
   public func template(tree: JSON5Value, name: String) throws(SourceProblems) -> ProfileTemplate {
     let source = Source(name: name, label: name, origin: .text, bytes: [])
     return try made(laid(tree, of: source, chain: []), name: name)
@@ -132,7 +132,7 @@ public struct ProfileLibrary: Sendable {
 
   // MARK: Extending
 
-  /// More files than anybody needs, and few enough to follow one by one.
+  /// The largest number of files that extend each other.
   private static let longestChain = 32
 
   /// The tree of a file laid over those it extends; `chain` is how one got here.

@@ -1,13 +1,13 @@
 import AccessoryCore
 import Glibc
 
-/// Files that people write, such as profiles and scenarios: the only place of this room that touches the file system.
+/// Files that users write, such as profiles and scenarios: the only access of this module to the file system.
 package enum TextFile {
   /// How long a pipe may keep its reader waiting.
   private static let patience: Int32 = 10_000
 
-  /// Reads a file of at most `limit` bytes; the error says what the system said. A pipe, such as a shell's `<(…)`, is
-  /// waited for, but not for ever.
+  /// Reads a file of at most `limit` bytes; the error has the system's reason. A pipe, such as a shell's `<(…)`, is
+  /// waited for, up to a time limit.
   package static func read(_ path: String, limit: Int) throws(TextFileError) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw TextFileError(path, errno) }
@@ -34,7 +34,8 @@ package enum TextFile {
     throw TextFileError("\(path) has more than \(limit) bytes, the most it may have")
   }
 
-  /// What to say to somebody whose word was taken for a name, when a file is called so; empty when none is.
+  /// A hint for a user whose argument was taken for a name, when there is a file of this name; empty when there is
+  /// none.
   package static func hint(forFileNamed word: String) -> String {
     var status = stat()
     guard !word.isEmpty, stat(word, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else { return "" }
@@ -57,12 +58,15 @@ package enum TextFile {
     return String(text[..<slash])
   }
 
-  /// Why a file may not name programs to run: someone else than this user, or root, could have written it. Nil when it may.
+  /// Why the programs that a file names are not run: other users than this one and root could have written it. Nil
+  /// when they are run.
   ///
-  /// As ssh and git have it: the file and its folder belong to this user or to root, and neither the group nor others may
-  /// write to them.
+  /// The rule of ssh and git: the file and its folder belong to this user or to root, and neither the group nor
+  /// others can write to them.
   static func objection(toRunning path: String) -> String? {
-    guard let folder = folder(of: path) else { return "'\(Excerpt.of(path))' is no file whose owner can be checked" }
+    guard let folder = folder(of: path) else {
+      return "the owner of '\(Excerpt.of(path))' cannot be checked: it is not a file"
+    }
     for place in [realPath(path), folder] {
       var status = stat()
       guard stat(place, &status) == 0 else { return "\(place) cannot be examined: \(String(cString: strerror(errno)))" }

@@ -14,10 +14,10 @@ public enum Behavior: Equatable, Sendable {
   case source(Source)
   /// Answers requests by rules.
   case script(Script)
-  /// Hands the bytes to a program's standard input, and sends back what it prints.
+  /// Passes the bytes to a program's standard input, and sends its output.
   case exec(Program)
 
-  /// How it is written, in profiles and behind `--behavior`.
+  /// The form in profiles and for `--behavior`.
   public static let format = OneOf(
     "behavior", key: "type", example: "echo",
     shorthand: .init(pattern: "exec:[\\s\\S]*\\S[\\s\\S]*", shellCommand)
@@ -37,7 +37,7 @@ public enum Behavior: Equatable, Sendable {
   /// command. A script has rules, so it is written in a profile.
   public init(_ text: String) throws(SourceProblems) { self = try Self.format.read(text) }
 
-  /// The name in profiles and behind `--behavior`.
+  /// The name in profiles and for `--behavior`.
   public var name: String { Self.format.name(of: self) }
 
   /// `exec:` and a command for the shell; and what to write instead of the two kinds that a name and parameters cannot
@@ -59,7 +59,7 @@ public enum Behavior: Equatable, Sendable {
 
   /// An accessory that talks by itself, such as a sensor.
   public struct Source: Equatable, Sendable {
-    /// What is sent, over and over.
+    /// What is sent repeatedly.
     public enum Pattern: Equatable, Sendable {
       /// 00, 01 … FF, 00 …, not restarted at the beginning of a chunk.
       case counting

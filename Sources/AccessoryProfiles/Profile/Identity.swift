@@ -25,9 +25,9 @@ extension Profile {
     public var regionCode: String?
     /// The 30-pin dock's kind; empty on everything modern.
     public var dockType: String
-    /// The language the accessory speaks now.
+    /// The current language of the accessory.
     public var currentLanguage: String
-    /// The languages it can speak, at least one.
+    /// The supported languages, at least one.
     public var supportedLanguages: [String]
     /// The team whose app belongs to the accessory (`AppMatchTeamID`): ten letters and digits; nil where it names none.
     public var appMatchTeamID: String?

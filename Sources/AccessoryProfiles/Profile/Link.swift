@@ -15,7 +15,7 @@ extension Profile {
     public var cumulativeAcknowledgementTimeout: Duration = .milliseconds(50)
     /// How often a packet is sent again before the link is given up.
     public var maximumRetransmissions: UInt8 = 30
-    /// How many packets one acknowledgement may stand for.
+    /// How many packets one acknowledgement may confirm.
     public var maximumCumulativeAcknowledgements: UInt8 = 8
     /// The session that carries control messages.
     public var controlSession: UInt8 = 1
@@ -53,7 +53,7 @@ extension Profile {
         "how often a packet is sent again before the link is given up")
       Field(
         "maximumCumulativeAcknowledgements", \.maximumCumulativeAcknowledgements, .integer(0...127),
-        "how many packets one acknowledgement may stand for; at most maximumOutstandingPackets",
+        "how many packets one acknowledgement may confirm; at most maximumOutstandingPackets",
         standard: Standard("8, or maximumOutstandingPackets if that is less") { link in
           min(Link().maximumCumulativeAcknowledgements, link.maximumOutstandingPackets)
         })

@@ -1,10 +1,10 @@
 import AccessoryCore
 
-/// What an accessory is and does: who it says it is, how it talks, and what it answers.
+/// What an accessory is and does: its identity, its link, and its behaviour.
 ///
 /// A profile is a value. It is read from a JSON5 file by ``ProfileLibrary``, imported from a dump by
-/// ``AccessoryImport``, or made in Swift; the simulator plays it and knows nothing of files. Its sections are the
-/// sections of the file, and each has defaults, so that the shortest profile is an identity and a protocol.
+/// ``AccessoryImport``, or made in Swift; the simulator uses it without files. Its sections are the sections of the
+/// file, and each has defaults, so that the shortest profile is an identity and a protocol.
 ///
 /// ```swift
 /// let glasses = try ProfileLibrary().profile("lawk-view")
@@ -40,7 +40,7 @@ public struct Profile: Equatable, Sendable {
   /// Its oddities.
   public var quirks: [Quirk]
 
-  /// A profile with defaults for everything but what an accessory is.
+  /// A profile with defaults for everything but the identity.
   public init(name: String, identity: Identity, protocols: [SessionProtocol] = []) {
     self.name = name
     summary = ""
@@ -119,10 +119,11 @@ extension Profile {
     return ProfileTemplate(profile, warnings: problems.problems)
   }
 
-  /// Everything that is wrong or suspicious about the profile, by the paths of its file's keys; empty for a sound one.
+  /// Everything that is wrong or suspicious about the profile, by the paths of its file's keys; empty for a correct
+  /// one.
   ///
-  /// What comes from a file has been checked when it was read, and only the warnings are left. A profile made in Swift
-  /// is checked here, by the same rules.
+  /// A profile from a file was checked when it was read, and only the warnings remain. A profile made in Swift is
+  /// checked here, by the same rules.
   public func check() -> [SourceProblem] {
     let problems = ProblemCollector()
     _ = Profile.format.read(tree, onto: self, at: Place(problems))
@@ -132,7 +133,7 @@ extension Profile {
   /// The profile as a tree, with what differs from the defaults; reading it gives the profile back.
   public var tree: JSON5Value { Profile.format.tree(self) }
 
-  /// The profile as the text of a file, under a comment that says what it is for.
+  /// The profile as the text of a file, with a comment at the top.
   public func text(comment: String, as style: JSON5Writer.Style = .json5) -> String {
     let lines = style == .json ? [] : comment.split(separator: "\n", omittingEmptySubsequences: false)
     return lines.map { $0.isEmpty ? "//\n" : "// \($0)\n" }.joined() + JSON5Writer.write(tree, as: style)

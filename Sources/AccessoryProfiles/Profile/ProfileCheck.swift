@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// The rules that no single key can break: what must not be twice, what must refer to something, and what is allowed and
-/// probably not meant.
+/// The rules for several keys together: duplicates, references, and combinations that are allowed but probably a
+/// mistake.
 struct ProfileCheck {
   private let profile: Profile
   private let object: ObjectReader
@@ -39,8 +39,8 @@ struct ProfileCheck {
     report(.warning, path, message, reliesOn)
   }
 
-  /// `reliesOn` are the paths of other values that it is concluded from; when one of them could not be read, the
-  /// conclusion is worth nothing, because a default stood in.
+  /// `reliesOn` are the paths of other values that the conclusion depends on; when one of them could not be read,
+  /// there is no report, because a default was used.
   private func report(
     _ severity: SourceProblem.Severity, _ path: String, _ message: String, _ reliesOn: [String]
   ) {

@@ -1,10 +1,10 @@
 import AccessoryCore
 
-/// A profile as it stands in its file, from which any number of accessories are made.
+/// A profile as it is in its file, from which any number of accessories are made.
 ///
-/// Where a text of the identity holds `{index}`, each instance has its number there, from 1. The serial number must
-/// tell instances apart: without a template in it, and with more than one instance, `-1`, `-2` … are added to it. The
-/// address of a Bluetooth transport is counted up, the first instance having the one in the file.
+/// In texts of the identity, `{index}` is replaced by the number of the instance, from 1. Instances must differ in
+/// the serial number: when it has no `{index}` and there are several instances, `-1`, `-2` … are appended to it. The
+/// address of a Bluetooth transport is counted up from the one in the file.
 ///
 /// ```swift
 /// let template = try ProfileLibrary().template("sensor")
@@ -13,7 +13,7 @@ import AccessoryCore
 public struct ProfileTemplate: Equatable, Sendable {
   /// The profile with its templates not filled in.
   public let profile: Profile
-  /// What is suspicious about it.
+  /// Its warnings.
   public let warnings: [SourceProblem]
 
   /// A template from a profile.
@@ -54,7 +54,7 @@ enum TemplateText {
     parts(of: text)?.contains { if case .index = $0 { true } else { false } } ?? false
   }
 
-  /// What is wrong with a template; nil when nothing is.
+  /// What is wrong with a template; nil when it is correct.
   static func fault(in text: String) -> String? {
     parts(of: text) == nil
       ? "a template is written '{index}', '{index:04}' or '{index:04x}', and '\(Excerpt.of(text))' is none of these"
@@ -101,7 +101,7 @@ enum TemplateText {
     return parts + [.text(literal)]
   }
 
-  /// Reads what stands between `{index` and `}`.
+  /// Reads the text between `{index` and `}`.
   private static func index(_ format: Substring) -> Part? {
     if format.isEmpty { return .index(digits: 1, radix: 10) }
     guard format.hasPrefix(":0") else { return nil }

@@ -3,14 +3,14 @@ import AccessoryCore
 extension Behavior {
   /// A program that serves the sessions of an accessory, one process for each session.
   public struct Program: Equatable, Sendable {
-    /// The program: a path, or a name. A relative one is first looked for beside the file that names it.
+    /// The program: a path, or a name. A relative one is first searched beside the file that names it.
     public var command: String
     /// Its arguments.
     public var arguments: [String]
-    /// Variables that it gets beside the short list that every program gets: `NAME` passes this process's own on,
+    /// Variables that it gets in addition to those of every program: `NAME` passes this process's own on,
     /// `NAME=VALUE` sets it.
     public var environment: [String]
-    /// Where it was written. It is no part of what the program is, so it is not compared.
+    /// Where it was written. Not compared.
     public var origin: Origin
 
     /// A program.

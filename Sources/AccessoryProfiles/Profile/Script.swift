@@ -2,7 +2,7 @@ import AccessoryCore
 
 /// Request and response rules: how a session's bytes are cut into requests, and what each is answered with.
 public struct Script: Equatable, Sendable {
-  /// How requests are told apart in a stream that keeps no boundaries.
+  /// How requests are recognised in a stream without boundaries.
   public enum Framing: Equatable, Sendable {
     /// Each request ends with these bytes, which are not part of what the rules are compared with. Answers are sent as
     /// they are written: one that ends with the delimiter says so.
@@ -38,9 +38,9 @@ public struct Script: Equatable, Sendable {
     }
   }
 
-  /// How requests are told apart.
+  /// How requests are recognised.
   public var framing: Framing
-  /// The rules; the first whose request is equal answers.
+  /// The rules; the first one with an equal request answers.
   public var rules: [Rule]
   /// The answer to a request that no rule knows; nil for none.
   public var otherwise: [UInt8]?

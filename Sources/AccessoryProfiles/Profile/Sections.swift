@@ -16,7 +16,7 @@ extension Profile {
       public var certData: Int { self == .current ? 607 : 908 }
     }
 
-    /// What is signed. The public sources disagree, so it is a setting.
+    /// What is signed. Public sources disagree, so it is a setting.
     public enum Challenge: String, CaseIterable, Sendable {
       /// The challenge is the digest that is signed.
       case digest
@@ -104,8 +104,8 @@ extension Profile {
 }
 
 extension Profile {
-  /// The control messages that an accessory declares in its identification. A device sends only what is declared as
-  /// received.
+  /// The control messages that an accessory declares in its identification. A device sends only messages that are
+  /// declared as received.
   public struct Messages: Equatable, Sendable {
     /// What it sends: by default the status of a session (0xEA03).
     public var sent: [MessageName] = [.id(0xEA03)]

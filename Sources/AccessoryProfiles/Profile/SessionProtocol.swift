@@ -5,14 +5,14 @@ extension Profile {
   public struct SessionProtocol: Equatable, Sendable {
     /// The name, in reverse DNS: `com.lawaken.iap2`.
     public var name: String
-    /// The number that stands for it on the wire; different for each protocol of an accessory.
+    /// Its number on the wire; different for each protocol of an accessory.
     public var id: UInt8
     /// What the device does when no app for it is installed.
     public var matchAction: MatchAction
     /// What the accessory does with this protocol's bytes; nil for what the profile does.
     public var behavior: Behavior?
-    /// The transport component on USB whose own endpoints carry the sessions, instead of the link (native transport). On
-    /// cables without such endpoints they go over the link.
+    /// The transport component on USB whose own endpoints carry the sessions, instead of the link (native transport).
+    /// On cables without such endpoints the sessions use the link.
     public var nativeTransportComponent: UInt16?
 
     /// A protocol.
@@ -49,8 +49,8 @@ extension Profile {
     /// So many protocols of native transport fit on one USB device: each takes an endpoint number, and iAP2 two.
     static let mostNative = 13
 
-    /// What is wrong with a protocol's name; nil when it is reverse DNS: two parts or more, joined by points, of letters
-    /// (of any script), digits, `-` and `_`.
+    /// What is wrong with a protocol's name; nil when it is reverse DNS: two parts or more, separated by dots, of
+    /// letters (of any script), digits, `-` and `_`.
     public static func fault(inName name: String) -> String? {
       let parts = name.split(separator: ".", omittingEmptySubsequences: false)
       let isValid = parts.count >= 2 && parts.allSatisfy { !$0.isEmpty && $0.unicodeScalars.allSatisfy(mayStand) }

@@ -33,7 +33,7 @@ extension Profile {
       self.supportsIAP2 = supportsIAP2
     }
 
-    /// The kinds as they are written; the address of a Bluetooth transport has a key of its own.
+    /// The kinds in files; the address of a Bluetooth transport has its own key.
     private enum Word: String, CaseIterable {
       case usbHost, usbDevice, bluetooth, serial
     }

@@ -20,7 +20,7 @@ public struct Flicker: Equatable, Sendable {
   public var cycles: Int
   /// How long an empty appearance lasts.
   public var empty: Duration
-  /// How long the accessory is away after it.
+  /// How long the accessory is disconnected afterwards.
   public var gap: Duration
   /// Up to how much each length is off, either way.
   public var jitter: Duration
@@ -37,19 +37,21 @@ public struct Flicker: Equatable, Sendable {
   }
 
   static let format = Record(
-    "flicker", "connects with no protocols, disconnects, and connects again whole; the default timings are ours",
+    "flicker",
+    "connects with no protocols, disconnects, and connects again with all; the default times are easim's choice",
     Flicker()
   ) {
-    Field("maker", \.maker, .choice, "what makes it: the accessory by detaching, or the device role by itself")
-    Field("cycles", \.cycles, .integer(1...10_000), "how many empty appearances come before the whole one")
-    Field("empty", \.empty, .duration(.zero ... .seconds(3600)), "how long an empty appearance lasts")
-    Field("gap", \.gap, .duration(.zero ... .seconds(3600)), "how long the accessory is away after it")
+    Field("maker", \.maker, .choice, "what causes it: the accessory, which detaches, or the device by itself")
+    Field(
+      "cycles", \.cycles, .integer(1...10_000), "how often it connects with no protocols before it connects with all")
+    Field("empty", \.empty, .duration(.zero ... .seconds(3600)), "how long it is connected with no protocols")
+    Field("gap", \.gap, .duration(.zero ... .seconds(3600)), "how long it is disconnected afterwards")
     Field(
       "jitter", \.jitter, .duration(.zero ... .seconds(60)),
-      "up to how much each length is off, either way, by the seed")
+      "change each of these times at random by up to so much")
     Field(
       "auth", \.answersAuthentication, .words([("answer", true), ("never", false)]),
-      "whether the empty appearance answers the authentication")
+      "whether the accessory authenticates while it has no protocols")
   }.example("flicker,cycles=3,gap=1s")
 
   /// A length with its jitter, by this chance; never less than nothing.

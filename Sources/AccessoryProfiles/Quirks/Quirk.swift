@@ -18,7 +18,8 @@ public enum Quirk: Equatable, Sendable, CustomStringConvertible {
   case session(OddSession)
   /// Never sends the status of a session. Many accessories do not; a device must not wait for it.
   case noStatus
-  /// Begins each session but the first with at most so many bytes of the one before (field failure W17).
+  /// Sends bytes of the previous session, at most this many, at the start of each session but the first (field
+  /// failure W17).
   case staleBytes(count: Int)
 
   /// Every quirk there is, and how each is written.
@@ -29,8 +30,8 @@ public enum Quirk: Equatable, Sendable, CustomStringConvertible {
     Kind(OddSession.format, Quirk.session) { if case .session(let odd) = $0 { odd } else { nil } }
     Kind("no-status", "never sends the status of a session (0xEA03)", Quirk.noStatus)
     Kind(
-      Record("stale-bytes", "begins each session but the first with bytes of the one before", 64) {
-        Field("count", \.self, .integer(1...65_536), "at most how many bytes")
+      Record("stale-bytes", "sends bytes of the previous session at the start of each session but the first", 64) {
+        Field("count", \.self, .integer(1...65_536), "the largest number of bytes")
       }.example("stale-bytes,count=16"), Quirk.staleBytes
     ) { if case .staleBytes(let count) = $0 { count } else { nil } }
   }
@@ -46,9 +47,9 @@ public enum Quirk: Equatable, Sendable, CustomStringConvertible {
   public var description: String { Self.format.text(self) }
 }
 
-/// What goes wrong while an accessory authenticates.
+/// What goes wrong during authentication.
 public struct OddAuthentication: Equatable, Sendable {
-  /// What is done instead of the right thing.
+  /// The wrong answer.
   public enum Answer: String, CaseIterable, Sendable {
     /// The device role refuses a right signature.
     case refuse
@@ -60,7 +61,7 @@ public struct OddAuthentication: Equatable, Sendable {
     case slow
   }
 
-  /// What is done instead of the right thing.
+  /// The wrong answer.
   public var answer: Answer
   /// How late the certificate is, and then the signature, where it answers late.
   public var delay: Duration
@@ -71,19 +72,20 @@ public struct OddAuthentication: Equatable, Sendable {
     self.delay = delay
   }
 
-  static let format = Record("authentication", "does not authenticate as it should", OddAuthentication()) {
+  static let format = Record("authentication", "fails at the authentication, or is slow", OddAuthentication()) {
     Field(
       "answer", \.answer, .choice,
-      "the device role refuses a right signature; or the accessory never answers, signs wrongly, answers late")
+      "refuse: the device refuses a valid signature; never, wrong, slow: the accessory does not answer, signs wrongly, or answers late"
+    )
     Field(
-      "delay", \.delay, .duration(.zero ... .seconds(3600)), "how late the certificate is, and then the signature")
+      "delay", \.delay, .duration(.zero ... .seconds(3600)), "delay of the certificate, and again of the signature")
   }.example("authentication,slow,delay=3s")
 }
 
-/// What goes wrong while an accessory identifies itself; set-up slower than 10 s in the background gets an app suspended
+/// What goes wrong during identification. Set-up that takes longer than 10 s gets an app in the background suspended
 /// (field failure W13).
 public struct OddIdentification: Equatable, Sendable {
-  /// What is done instead of the right thing.
+  /// The wrong answer.
   public enum Answer: String, CaseIterable, Sendable {
     /// It identifies itself late.
     case slow
@@ -91,7 +93,7 @@ public struct OddIdentification: Equatable, Sendable {
     case never
   }
 
-  /// What is done instead of the right thing.
+  /// The wrong answer.
   public var answer: Answer
   /// How late a slow answer is.
   public var delay: Duration
@@ -102,15 +104,16 @@ public struct OddIdentification: Equatable, Sendable {
     self.delay = delay
   }
 
-  static let format = Record("identification", "does not identify itself in time", OddIdentification()) {
-    Field("answer", \.answer, .choice, "whether the accessory identifies itself late or not at all")
-    Field("delay", \.delay, .duration(.zero ... .seconds(3600)), "how late a slow answer is")
+  static let format = Record("identification", "identifies itself late, or never", OddIdentification()) {
+    Field("answer", \.answer, .choice, "whether the accessory identifies itself late or never")
+    Field("delay", \.delay, .duration(.zero ... .seconds(3600)), "delay of a slow answer")
   }.example("identification,never")
 }
 
-/// What goes wrong when a session is opened (field failures W6, W8 and W12, and F11 of the API's behaviours).
+/// What goes wrong when a session is opened (field failures W6, W8 and W12; behaviour F11, the accessory closes the
+/// session).
 public struct OddSession: Equatable, Sendable {
-  /// What is done instead of the right thing.
+  /// The wrong answer.
   public enum Answer: String, CaseIterable, Sendable {
     /// Refuses by status.
     case refuse
@@ -124,7 +127,7 @@ public struct OddSession: Equatable, Sendable {
     case detach
   }
 
-  /// What is done instead of the right thing.
+  /// The wrong answer.
   public var answer: Answer
   /// How long after the start it closes or detaches.
   public var delay: Duration
@@ -138,14 +141,16 @@ public struct OddSession: Equatable, Sendable {
     self.times = times
   }
 
-  static let format = Record("session", "does not serve sessions as it should", OddSession()) {
+  static let format = Record("session", "refuses, ignores or breaks sessions", OddSession()) {
     Field(
       "answer", \.answer, .choice,
-      "refuses by status; ignores the start; takes bytes and never answers; closes it later; or detaches")
+      "refuse: refuses with a status; ignore: does not answer the start; silent: reads and never sends; close: closes later; detach: unplugs itself later"
+    )
     Field(
-      "delay", \.delay, .duration(.zero ... .seconds(3600)), "how long after the start it closes or detaches")
+      "delay", \.delay, .duration(.zero ... .seconds(3600)),
+      "time from the start of a session until it closes or detaches")
     Field(
-      "times", \.times, .integer(0...1_000_000), "how many sessions are treated so before the others work; 0 for all")
+      "times", \.times, .integer(0...1_000_000), "number of sessions before they work normally; 0 for all")
   }.example("session,close,delay=2s,times=1")
 }
 
@@ -153,12 +158,12 @@ extension [Quirk] {
   /// The flicker among them.
   public var flicker: Flicker? { first { if case .flicker(let flicker) = $0 { flicker } else { nil } } }
 
-  /// What is odd about authentication.
+  /// The authentication quirk, if there is one.
   public var authentication: OddAuthentication? {
     first { if case .authentication(let odd) = $0 { odd } else { nil } }
   }
 
-  /// What is odd about sessions.
+  /// The session quirk, if there is one.
   public var session: OddSession? { first { if case .session(let odd) = $0 { odd } else { nil } } }
 
   /// At most how many bytes of the session before each session begins with; nil for none.

@@ -19,7 +19,7 @@ public struct HexDump: Equatable, Sendable {
   /// A dump without lines.
   init() {}
 
-  /// Reads a dump in any of the forms that tools print and people paste:
+  /// Reads a dump in any of the forms that tools print and users paste:
   ///
   /// - plain pairs of digits, with blanks, commas, colons or dashes between them or none, with `0x` or `\x` before them,
   ///   in braces or angle brackets (`xxd -p`, C arrays, `NSData` descriptions);
@@ -41,7 +41,8 @@ public struct HexDump: Equatable, Sendable {
   }
 }
 
-/// Assembles the lines of a dump: which stream a line belongs to, whether its offset follows, what a `*` stands for.
+/// Assembles the lines of a dump: which stream a line belongs to, whether its offset follows, which bytes a `*`
+/// repeats.
 ///
 /// The caller takes what was found with ``takeRuns(isEnd:)``, so a dump may have any size.
 struct HexDumpReader {
@@ -79,7 +80,7 @@ struct HexDumpReader {
     }
   }
 
-  /// The most bytes that a `*` may stand for.
+  /// The most bytes that a `*` may repeat.
   private static let longestRepetition = 64 << 20
 
   /// The names of the streams that are known so far; see ``HexDump/streams``.
@@ -90,7 +91,7 @@ struct HexDumpReader {
   private var streams: [Stream] = []
   private var current: Int?
 
-  /// What was found since the last time, and how often each run follows itself.
+  /// The runs found since the last call, and how often each is repeated.
   mutating func takeRuns(isEnd: Bool = false) -> [(run: Run, times: Int)] {
     if isEnd { flush() }
     defer { runs = [] }
@@ -186,7 +187,7 @@ struct HexDumpReader {
     streams[current].isSqueezed = true
   }
 
-  /// Adds the bytes that a `*` stands for, now that the next offset is known.
+  /// Adds the bytes that a `*` repeats, now that the next offset is known.
   private mutating func repeatLine(
     upTo offset: HexLine.Offset, _ index: Int, _ line: HexLine
   ) throws(CaptureError) {
@@ -199,7 +200,7 @@ struct HexDumpReader {
     }
     let missing = distance - streams[index].count
     guard missing <= Self.longestRepetition else {
-      throw CaptureError(line.number, line.column, "the '*' before this line stands for \(missing) bytes: too many")
+      throw CaptureError(line.number, line.column, "the '*' before this line means \(missing) repeated bytes: too many")
     }
     flush()
     if missing > 0 { runs.append((last, missing / last.bytes.count)) }

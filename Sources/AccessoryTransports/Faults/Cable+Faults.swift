@@ -1,13 +1,13 @@
 import AccessoryCore
 
 extension Cable {
-  /// The same cable with faults at this end. On native channels, which carry no link, a packet is a transfer; each
-  /// channel counts its own bytes and time. A cable is always pulled as a whole: a fault that cuts a native channel
-  /// ends the main channel too, and with it all others.
+  /// The same cable with faults at this end. On native channels, which have no packets, each transfer counts as a
+  /// packet; each channel counts its own bytes and time. A cable is always pulled as a whole: a fault that cuts a
+  /// native channel also ends the main channel and all others.
   ///
   /// - Parameters:
-  ///   - random: asked once for each channel.
-  ///   - made: told of each channel that was made.
+  ///   - random: called once for each channel.
+  ///   - made: called with each channel that was made.
   public func faulty(
     _ faults: [Fault], random: @escaping () -> SeededRandom, on loop: any EventLoop,
     made: @escaping (FaultChannel) -> Void = { _ in }, report: @escaping (FaultEvent) -> Void = { _ in }

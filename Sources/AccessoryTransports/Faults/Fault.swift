@@ -1,9 +1,9 @@
 import AccessoryCore
 
-/// Something done to a channel on purpose: what `--fault loss,chance=5%,in` says.
+/// A fault of a channel, as in `--fault loss,chance=5%,in`.
 ///
-/// ``FaultChannel`` does it, to simulated and real accessories alike. What every fault has stands here; what it does, and
-/// with which parameters, is its ``effect``.
+/// ``FaultChannel`` applies it, to simulated and real accessories alike. This type has what all faults have in
+/// common; ``effect`` has the kind and its parameters.
 ///
 /// ```swift
 /// let slow = try Fault("rate,bytes=7500,for=20s")
@@ -168,9 +168,10 @@ extension Kind<Fault> {
     let day = Duration.zero ... .seconds(86_400)
     let shared: [Field<Fault>] = [
       Field(
-        "direction", \.acts, .choice(of: Payload.directions), "what this end receives, what it sends, or both"),
-      Field("after", \.after, .duration(day), "how long after the channel's start it begins"),
-      Field("for", \.lasting, .duration(day), "how long it lasts; 0ms for as long as the channel"),
+        "direction", \.acts, .choice(of: Payload.directions),
+        "in: what this end receives; out: what it sends"),
+      Field("after", \.after, .duration(day), "time from the start of the channel until the fault begins"),
+      Field("for", \.lasting, .duration(day), "how long the fault lasts; 0ms for no end"),
     ]
     self.init(Payload.format, shared: shared, { Fault(make($0)) }) { payload($0.effect) }
   }

@@ -38,11 +38,11 @@ public final class FaultChannel: Channel, ChannelHandler {
   private var ending: ChannelEnd?
   private var isPaused = false
   private var isInnerPaused = false
-  /// Whether ``advance()`` is due in the next turn, whatever the faults' deadlines are.
+  /// Whether ``advance()`` runs in the next turn, regardless of the faults' deadlines.
   private var isDue = false
   private var senderWaits = false
 
-  /// A channel around `inner` with `faults`, whose random numbers follow from `random`. `report` is called for events
+  /// A channel around `inner` with `faults`, which use random numbers from `random`. `report` is called for events
   /// that users should see, such as cuts and stalls.
   public init(
     around inner: any Channel, _ faults: [Fault], random: SeededRandom, unit: FaultUnit = .linkPackets,
@@ -51,8 +51,8 @@ public final class FaultChannel: Channel, ChannelHandler {
     self.inner = inner
     self.loop = loop
     self.report = report
-    // Each fault has random numbers of its own in each direction, so that adding one at the end of the list changes no
-    // other.
+    // Each fault has its own random numbers in each direction, so that appending a fault to the list does not change
+    // the others.
     var random = random
     let chances = faults.map { ($0, SeededRandom(seed: random.next())) }
     inbound = FaultLane(.in, chances.map { ($0, $1.derived("in")) }, unit: unit) { [unowned self] in deliver($0) }

@@ -1,19 +1,19 @@
 import AccessoryCore
 import Glibc
 
-/// The right to listen at a path: a lock on the file `PATH.lock`, held for as long as the listener listens.
+/// A lock on the file `PATH.lock`, held as long as a listener listens at PATH.
 ///
-/// Without it two processes that find the socket of a dead one would both replace it, and the second would remove the
-/// first one's. The kernel lets go of the lock when the process ends, however it ends; the file of a killed process is
-/// used again by the next.
+/// Without it, two processes that find the socket of a dead one would both replace it, and the second would remove
+/// the first one's. The kernel releases the lock when the process ends for any reason; the next process uses the file
+/// of a killed one again.
 ///
-/// The file has one line, `easim PID`. A file with anything else in it is somebody's own, and is left alone.
+/// The file has one line, `easim PID`. A file with other contents is not easim's and is left alone.
 final class PathLock {
   /// Why there is no lock.
   enum Problem: Error {
-    /// Another process has it; its process id where it said so.
+    /// Another process holds it; its process id, if the file has one.
     case held(pid: Int32?)
-    /// The file of that name is no lock.
+    /// The file of that name is not a lock.
     case isForeign(String)
     /// The system refused.
     case system(SystemError)
@@ -44,7 +44,7 @@ final class PathLock {
   /// Lets go of the path, and removes the file.
   func release() {
     guard descriptor >= 0 else { return }
-    // In this order: another process that has opened the file sees that it is no longer the one of that name.
+    // In this order: a process that has just opened the file sees that the name no longer leads to it.
     if Self.isStill(descriptor, at: path) { unlink(path) }
     close(descriptor)
     descriptor = -1

@@ -37,7 +37,7 @@ struct SocketAddress {
     }
   }
 
-  /// What a call that tells an address (`getsockname`, `accept4`) fills in.
+  /// The address that a call (`getsockname`, `accept4`) fills in.
   static func filled(
     by call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
   )

@@ -1,12 +1,11 @@
 import AccessoryCore
 import Glibc
 
-/// A stream socket on its way to being connected: looks the name up if it must, tries each address in turn, never
-/// blocks, and tells once.
+/// Connects a stream socket: looks up the name if needed, tries each address in turn, never blocks, and reports once.
 final class SocketConnector: Connecting, DescriptorHandler {
   typealias Completion = (Transports.Answer) -> Void
 
-  /// How long to wait when a unix listener's backlog is full; the kernel tells of no end to it.
+  /// How long to wait when a unix listener's backlog is full; the kernel does not report when it has room again.
   private static let retryPause = Duration.milliseconds(10)
 
   /// Where to connect to.
@@ -43,7 +42,7 @@ final class SocketConnector: Connecting, DescriptorHandler {
     self.options = options
     self.timeout = timeout
     self.completion = completion
-    // What is going on keeps the connector alive: this timer, the look-up, the watch.
+    // The timer, the look-up and the watch keep the connector alive.
     attempt = loop.schedule(after: .zero) {
       self.attempt = nil
       self.begin(destination)
@@ -131,7 +130,7 @@ final class SocketConnector: Connecting, DescriptorHandler {
   private func succeed(_ socket: Int32) {
     SocketOptions.apply(options, to: socket)
     let peer = PeerDescription(address: address, process: PeerProcess(ofUnixSocket: socket))
-    // The kernel tells whose the listener is. A TCP listener's socket is known only once it has accepted.
+    // The kernel knows the user of a unix listener. That of a TCP listener is known only after it has accepted.
     if case .unix = address, !options.allowsOtherUsers, let reason = TrustedUsers().refusal(ofServer: peer.process) {
       close(socket)
       return finish(.failure(.otherUser(address, reason)))

@@ -1,19 +1,19 @@
 import AccessoryCore
 import Glibc
 
-/// A listening stream socket, of whatever family: accepts, asks who it is, and hands on or turns away.
+/// A listening stream socket of any family: accepts, examines the peer, and passes it on or refuses it.
 final class SocketListener: Listener, DescriptorHandler {
   /// What differs between families.
   struct Family {
-    /// Who connected, and why they are turned away if they are.
+    /// The peer, and why it is refused if it is.
     var examine: (_ accepted: Int32, _ from: SocketAddress) -> (peer: PeerDescription, refusal: String?)
-    /// What is undone when the listener closes.
+    /// Called when the listener closes.
     var cleanUp: () -> Void
   }
 
   /// Connections accepted in one turn, so that a flood of them leaves time for those that are there.
   private static let acceptsPerTurn = 32
-  /// How long to wait for descriptors when there are none.
+  /// How long to wait when the process has no free descriptors.
   private static let pause = Duration.milliseconds(100)
 
   let address: Address
@@ -79,7 +79,7 @@ final class SocketListener: Listener, DescriptorHandler {
     switch code {
     case EAGAIN, EINTR, ECONNABORTED: return
     default:
-      // The connection stays in the backlog and would be reported at once, so listening rests for a moment.
+      // The connection stays in the backlog and would be reported again at once, so listening pauses.
       watch?.change(to: [])
       loop.schedule(after: Self.pause) { [weak self] in self?.watch?.change(to: .readable) }
       if !cannotAccept { hear?(.cannotAccept(SystemError("accept at \(address)", code: code))) }
@@ -88,7 +88,7 @@ final class SocketListener: Listener, DescriptorHandler {
   }
 }
 
-/// What is set on every connected socket.
+/// The options of every connected socket.
 enum SocketOptions {
   static func apply(_ options: TransportOptions, to socket: Int32) {
     if let size = options.socketBuffers {
@@ -97,7 +97,7 @@ enum SocketOptions {
     }
     // What follows fails, and does not matter, on unix sockets. The link has its own idea of when to gather.
     set(TCP_NODELAY, of: Int32(IPPROTO_TCP), to: 1, on: socket)
-    // iAP2 has no keep-alive of its own, and a machine that is switched off says nothing: it is missed within a minute.
+    // iAP2 has no keep-alive, and a machine that is switched off sends nothing; TCP notices within a minute.
     set(SO_KEEPALIVE, of: SOL_SOCKET, to: 1, on: socket)
     set(TCP_KEEPIDLE, of: Int32(IPPROTO_TCP), to: 30, on: socket)
     set(TCP_KEEPINTVL, of: Int32(IPPROTO_TCP), to: 10, on: socket)
@@ -109,7 +109,7 @@ enum SocketOptions {
     setsockopt(socket, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
   }
 
-  /// The error a socket has kept, and clears by telling.
+  /// The pending error of a socket; reading it clears it.
   static func pendingError(of socket: Int32) -> Int32 {
     var code: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)

@@ -58,7 +58,7 @@ extension SocketAddress {
   /// The port of an internet address.
   var port: UInt16? { tcpAddress.flatMap { if case .tcp(_, let port) = $0 { port } else { nil } } }
 
-  /// The address in numbers; nil when it is no internet address.
+  /// The numeric address; nil when it is not an internet address.
   var tcpAddress: Address? {
     var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
     var service = [CChar](repeating: 0, count: Int(NI_MAXSERV))

@@ -1,22 +1,22 @@
 import AccessoryCore
 import Glibc
 
-/// Whose socket is at the other end of a TCP connection.
+/// The user at the other end of a TCP connection.
 ///
-/// TCP does not say which user that is. Where both ends are on one machine, the kernel does: `/proc/net/tcp` and `tcp6`
-/// have a line for each socket, with the user of the process that made it. This works from either end, for a listener
-/// that accepted a connection and for a client that made one.
+/// TCP does not transmit the user. When both ends are on one machine, `/proc/net/tcp` and `tcp6` have a line for each
+/// socket, with the user of the process that created it. This works for a listener that accepted a connection and for
+/// a client that made one.
 ///
 /// ```swift
 /// switch TCPPeer(of: descriptor) {
 /// case .user(let user): print("user \(user)")
-/// case .unknown: print("on this machine, and nobody knows whose")
+/// case .unknown: print("on this machine, of an unknown user")
 /// case .remote: print("on another machine")
 /// }
 /// ```
 ///
-/// A server's socket is known to be its own only once the server has accepted the connection, that is, when it has
-/// answered. Until then the kernel has no user for it, and the answer is ``unknown``.
+/// The user of a server's socket is known only after the server has accepted the connection; until then the result is
+/// ``unknown``.
 package enum TCPPeer: Hashable, Sendable {
   /// A socket of this machine, made by a process of this user.
   case user(UInt32)
@@ -121,7 +121,7 @@ struct TCPSocketTable {
     case ipv6 = "/proc/net/tcp6"
   }
 
-  /// Who has a socket.
+  /// The owner of a socket.
   struct Owner: Equatable {
     var user: UInt32
     /// Without one the user is 0 and means nothing.
@@ -134,8 +134,8 @@ struct TCPSocketTable {
   /// The table as it is now; empty when it cannot be read.
   static func read(_ kind: Kind) -> Self { Self(kind: kind, text: ProcessTable.bytes(of: kind.rawValue) ?? []) }
 
-  /// Who has the socket at one end of a connection; nil when there is no such line, or none that can be read. A socket
-  /// that a process has comes before one that is only waiting to be forgotten.
+  /// The owner of the socket at one end of a connection; nil when there is no such line, or an unreadable one. A
+  /// socket of a process is preferred to one in TIME_WAIT.
   func owner(of end: TCPEndpoint, connectedTo other: TCPEndpoint) -> Owner? {
     guard let end = end.text(in: kind), let other = other.text(in: kind) else { return nil }
     let ends = Array(": \(end) \(other) ".utf8)
@@ -151,7 +151,7 @@ struct TCPSocketTable {
     return found
   }
 
-  /// Where these bytes begin. A machine may have ten thousand lines, so nothing is made of those that are not meant.
+  /// Where these bytes begin. A machine can have ten thousand lines, so other lines are not parsed.
   private func place(of bytes: [UInt8], from start: Int) -> Int? {
     text.withUnsafeBytes { all in
       bytes.withUnsafeBytes { wanted in
@@ -163,7 +163,7 @@ struct TCPSocketTable {
     }
   }
 
-  /// Reads what stands behind the two addresses: state, queues, timer, timeouts, user, probes, inode.
+  /// Reads the fields after the two addresses: state, queues, timer, timeouts, user, probes, inode.
   private static func owner(_ rest: String) -> Owner? {
     let columns = rest.split(separator: " ", maxSplits: 7, omittingEmptySubsequences: true)
     guard columns.count >= 7, let user = UInt32(columns[4]), let inode = UInt64(columns[6]) else { return nil }

@@ -1,7 +1,7 @@
 import Glibc
 
-/// The users of this machine that are trusted at the other end of a socket: root, this process's, and, where this process
-/// is root's by sudo, the one who called sudo.
+/// The users of this machine that are trusted at the other end of a socket: root, this process's user and, when sudo
+/// made this process root's, the user who called sudo.
 package struct TrustedUsers: Equatable, Sendable {
   private let users: Set<UInt32>
 
@@ -16,14 +16,14 @@ package struct TrustedUsers: Equatable, Sendable {
   /// Whether this user is one of them.
   package func contains(_ user: UInt32) -> Bool { users.contains(user) }
 
-  /// All of them for a sentence: "root and user 1000". `word` stands before the last.
+  /// All of them for a sentence: "root and user 1000". `word` is put before the last.
   package func names(_ word: String = "and") -> String {
     let others = users.filter { $0 != 0 }.sorted().map { "user \($0)" }
     return (["root"] + others).joined(separator: " \(word) ")
   }
 }
 
-/// Why a socket's other end is turned away; nil when it is trusted.
+/// Why the other end of a socket is refused; nil when it is trusted.
 extension TrustedUsers {
   /// A process at the other end of a unix socket, or what could not be found out about it.
   package func refusal(of process: PeerProcess?) -> String? {

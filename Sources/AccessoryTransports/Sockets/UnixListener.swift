@@ -41,7 +41,8 @@ package enum UnixListener {
     } catch {
       switch error {
       case .held(let pid): throw TransportError.inUse(address, pid: pid)
-      case .isForeign(let file): throw TransportError.unusable(address, "\(file) is in the way and is no lock of easim")
+      case .isForeign(let file):
+        throw TransportError.unusable(address, "the file \(file) exists and is not a lock of easim; remove it")
       case .system(let error): throw error
       }
     }
@@ -56,13 +57,13 @@ package enum UnixListener {
       case .dead:
         unlink(path)
         code = attempt()
-      case .other: throw TransportError.unusable(address, "a file that is no socket is in the way")
+      case .other: throw TransportError.unusable(address, "a file that is not a socket has this name")
       }
     }
     if code != 0 { throw SystemError("make the socket", code: code) }
   }
 
-  /// What a path is to somebody who wants to listen there.
+  /// What is at a path where a listener wants to listen.
   enum Occupant {
     /// A socket that a process listens on.
     case live
@@ -93,7 +94,7 @@ package enum UnixListener {
         let peer = PeerDescription(address: address, process: process)
         return (peer, options.allowsOtherUsers ? nil : TrustedUsers().refusal(of: process))
       },
-      // Only our own file: somebody may have replaced it.
+      // Only this listener's file: another process may have replaced it.
       cleanUp: {
         if let file, FileIdentity(path: file.path) == file { unlink(file.path) }
         lock?.release()
@@ -101,7 +102,7 @@ package enum UnixListener {
   }
 }
 
-/// Which file a path meant at one time.
+/// Identifies the file at a path at one time.
 struct FileIdentity: Equatable {
   let path: String
   let isSocket: Bool

@@ -17,17 +17,17 @@ struct PseudoTerminal: ~Copyable {
     self.end = end
   }
 
-  /// The simulator's end, to be kept; the rest of the value is gone.
+  /// Returns the simulator's end and drops the rest.
   consuming func takeEnd() -> Int32 {
     end.release()
   }
 }
 
-/// The symbolic link by which people find a pseudo terminal whose number changes.
+/// A symbolic link to a pseudo terminal, whose number changes.
 ///
-/// An accessory that is killed leaves its link behind, and the kernel soon gives the number to somebody else: another
-/// accessory, or a person's shell. Such a terminal is younger than the link to it, which shows that the link is stale:
-/// the change time of a terminal's file is when it was made, and nothing that passes through it touches that.
+/// A killed accessory leaves its link behind, and the kernel soon reuses the number for another accessory or a shell.
+/// Such a terminal is younger than the link, which shows that the link is stale: the change time of a terminal's file
+/// is its creation time, which traffic does not change.
 struct TerminalLink {
   let path: String
 
@@ -36,7 +36,7 @@ struct TerminalLink {
     var status = stat()
     guard lstat(path, &status) == 0 else { return }
     guard status.st_mode & S_IFMT == S_IFLNK, let target, target.hasPrefix("/dev/pts/") else {
-      throw .unusable(address, "a file that is no link to a terminal is in the way")
+      throw .unusable(address, "a file that is not a link to a terminal has this name")
     }
     guard stat(path, &status) == 0, !isStale else { return }
     let number = Int(target.dropFirst("/dev/pts/".count))
@@ -53,8 +53,8 @@ struct TerminalLink {
     return (changed.tv_sec, changed.tv_nsec) > (made.tv_sec, made.tv_nsec)
   }
 
-  /// Points the link at a terminal, instead of at `former`. There is no moment at which the path leads nowhere, and no file
-  /// is removed that is not a link of ours or a stale one: what was at the path is moved aside and looked at.
+  /// Points the link at a terminal instead of at `former`. The path always leads to a terminal, and only links of
+  /// this process and stale links are removed: the file at the path is moved aside and examined.
   func point(to terminal: String, from former: String?, for address: Address) throws(TransportError) {
     let new = try makeBeside(to: terminal, for: address)
     if clinux_rename_to_free(new, path) == 0 { return }
@@ -80,8 +80,8 @@ struct TerminalLink {
     }
   }
 
-  /// Puts the new link at the path, and what was there at the name of the new one. A file system that cannot exchange names
-  /// loses what was there, so it is looked at before.
+  /// Exchanges the new link with the file at the path. On a file system that cannot exchange names the file is
+  /// overwritten, so it is examined first.
   private func exchange(_ new: String, _ former: String?, for address: Address) throws(TransportError) -> Bool {
     if clinux_exchange(new, path) == 0 { return true }
     guard errno == EINVAL else { return false }
@@ -94,7 +94,7 @@ struct TerminalLink {
     return rename(new, path) == 0
   }
 
-  /// Makes a link beside the path, under a name that nothing has.
+  /// Makes a link beside the path, under an unused name.
   private func makeBeside(to terminal: String, for address: Address) throws(TransportError) -> String {
     for _ in 0..<16 {
       let new = "\(path).\(BenchEntry.freshAccessoryName())"

@@ -3,13 +3,13 @@ import Glibc
 
 /// An accessory on a pseudo terminal, for any program that can open a serial line.
 ///
-/// A pty says nothing when its other end is opened, but the file system does: an inotify watch on the terminal tells of
-/// the first opening, and that is the cable being plugged in. The next host gets a terminal of its own: as soon as one
-/// is opened, the path leads to a fresh one, without the bytes and settings that the last host left behind.
+/// A pty does not report that its other end was opened, so an inotify watch does: the first opening counts as
+/// plugging in. Each host gets a terminal of its own: as soon as one is opened, the path leads to a new one, without
+/// the bytes and settings of the last host.
 ///
-/// When the host closes the terminal, the simulator's end hangs up, which is ``ChannelEnd/closedByPeer``: closing is
-/// all that a terminal's user can do. When the simulator closes its end, the host hears the end of the file; what the
-/// host has not read by then the kernel throws away, as with a cable that is pulled.
+/// When the host closes the terminal, the simulator's end hangs up, which is ``ChannelEnd/closedByPeer``: a terminal
+/// has no other kind of end. When the simulator closes its end, the host reads the end of the file, and the kernel
+/// drops what the host has not read, as when a cable is pulled.
 final class PtyListener: Listener, DescriptorHandler {
   /// The terminal that waits to be opened.
   private struct Waiting {
@@ -68,7 +68,7 @@ final class PtyListener: Listener, DescriptorHandler {
     if let failure { hear?(.ended(failure)) }
   }
 
-  /// Makes the next terminal, or takes the link away and says why there is none.
+  /// Makes the next terminal, or removes the link and returns the error.
   private func replaceTerminal(_ opened: Waiting) -> TransportError? {
     do {
       try makeTerminal(after: opened.name)

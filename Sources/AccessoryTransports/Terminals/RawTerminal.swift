@@ -14,8 +14,8 @@ enum RawTerminal {
     } catch {
       throw openError(error, path: path, address: address)
     }
-    guard isatty(terminal.number) == 1 else { throw .unusable(address, "\(path) is no terminal") }
-    // Refused to those who come later, so that two hosts do not tear each other's bytes apart.
+    guard isatty(terminal.number) == 1 else { throw .unusable(address, "\(path) is not a terminal") }
+    // Later hosts are refused, because two hosts would each get some of the bytes.
     _ = ioctl(terminal.number, UInt(TIOCEXCL), 0)
     do {
       try makeRaw(terminal.number, baud: try baud.map { (rate) throws(BaudRate.Unknown) in try BaudRate.code(rate) })
@@ -88,7 +88,7 @@ enum BaudRate {
       let below = BaudRate.codes.last { $0.rate < rate }?.rate
       let above = BaudRate.codes.first { $0.rate > rate }?.rate
       let near = [below, above].compactMap { $0.map(String.init) }.joined(separator: " and ")
-      return "there is no baud rate \(rate); near it: \(near)"
+      return "there is no baud rate \(rate); supported rates near it: \(near)"
     }
   }
 

@@ -6,7 +6,7 @@ enum SerialLine {
   static func open(path: String, baud: Int?, on loop: any PollingLoop) throws(TransportError) -> DescriptorChannel {
     let address = Address.serial(path: path, baud: baud)
     let terminal = try RawTerminal.open(path, baud: baud ?? BaudRate.usual, at: address)
-    // A converter that was pulled out hangs up; nobody closed it in order.
+    // A converter that is pulled out hangs up; there is no orderly close.
     return DescriptorChannel(
       taking: terminal.release(), as: .terminal(hangUp: .lost("the serial line hung up")), on: loop)
   }

@@ -13,7 +13,7 @@ public struct IAPInterface: Equatable, Sendable {
 
   /// The number of the string that names it; 0 for none.
   public var nameIndex: UInt8
-  /// The native transports beside it.
+  /// The native transports of the same device.
   public var natives: [NativeInterface] = []
 }
 
@@ -36,7 +36,7 @@ public struct NativeInterface: Equatable, Sendable {
 public enum IAPFinding: Equatable, Sendable {
   /// An accessory.
   case accessory(IAPInterface)
-  /// Nearly one; the sentence fragment says what is missing.
+  /// Almost one; the sentence fragment names what is missing.
   case nearMiss(String)
   /// Something else altogether.
   case unrelated
@@ -45,8 +45,8 @@ public enum IAPFinding: Equatable, Sendable {
 extension USBDescriptors {
   /// Looks for an interface that carries iAP2.
   ///
-  /// - Parameter active: the configuration that is chosen now; it is preferred, because choosing another one would take
-  ///   every other interface away from whoever uses it.
+  /// - Parameter active: the current configuration. It is preferred, because selecting another one takes every other
+  /// interface away from the programs that use it.
   public func findIAP(active: UInt8?) -> IAPFinding {
     let ordered = configurations.filter { $0.value == active } + configurations.filter { $0.value != active }
     var reason: String?
@@ -65,7 +65,7 @@ extension USBDescriptors {
     if let reason { return .nearMiss(reason) }
     for configuration in ordered {
       for interface in configuration.interfaces where interface.kind == .native {
-        return .nearMiss("interface \(interface.number) is a native transport, and there is no iAP interface beside it")
+        return .nearMiss("interface \(interface.number) is a native transport, but the device has no iAP interface")
       }
     }
     return .unrelated
@@ -88,7 +88,7 @@ extension USBDescriptors.Configuration {
 }
 
 extension USBInterface {
-  /// Why this is no bulk pair, for people.
+  /// Why this is not a bulk pair, for messages.
   fileprivate var missingForBulkPair: String {
     let bulk = endpoints.filter { $0.isBulk && $0.packetSize > 0 && $0.address & 0x0F != 0 }
     switch (bulk.contains(where: \.isIncoming), bulk.contains { !$0.isIncoming }) {

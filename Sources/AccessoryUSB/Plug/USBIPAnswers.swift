@@ -2,7 +2,7 @@
 public struct USBIPOffer: Equatable, Sendable {
   /// The name to ask for it by: "1-1".
   public var busID: String
-  /// Its bus and device number in one, as the kernel wants to be told.
+  /// Its bus and device number in one number, as the kernel expects it.
   public var deviceID: UInt32
   /// Linux' number of its speed: 1 low, 2 full, 3 high, 5 super.
   public var speed: UInt32
@@ -12,13 +12,13 @@ public struct USBIPOffer: Equatable, Sendable {
   public var product: UInt16
   /// How many configurations it has.
   public var configurationCount: UInt8
-  /// The interfaces of the configuration that is chosen, where a list tells them.
+  /// The interfaces of the current configuration, where a list has them.
   public var interfaces: [USBInterface.Kind]
 
   /// The size of the record that describes a device, without its interfaces.
   static let recordSize = 312
 
-  /// Reads a record of 312 bytes, and what a list has behind it: four bytes for each interface.
+  /// Reads a record of 312 bytes and, from a list, the four bytes for each interface after it.
   init(record: ArraySlice<UInt8>, interfaces: ArraySlice<UInt8> = []) {
     let bytes = Array(record)
     busID = String(decoding: bytes[256..<288].prefix { $0 != 0 }, as: UTF8.self)
@@ -33,7 +33,7 @@ public struct USBIPOffer: Equatable, Sendable {
   }
 }
 
-/// What a USB/IP server answers to somebody who wants a device. Servers may lie: every length is checked.
+/// A USB/IP server's answers to a client that wants a device. They are not trusted: every length is checked.
 public enum USBIPAnswers {
   /// More devices than any server has.
   private static let mostDevices: UInt32 = 4096
@@ -67,7 +67,7 @@ public enum USBIPAnswers {
     guard count <= mostDevices else {
       throw Problem(description: "it lists \(count) devices, more than \(mostDevices)")
     }
-    // Nothing is made of it before it is whole: it is looked at again with each piece that comes.
+    // Parsed only when complete; each new piece is checked again.
     var places: [(record: Range<Int>, interfaces: Range<Int>)] = []
     var at = 12
     for _ in 0..<count {
@@ -87,7 +87,7 @@ public enum USBIPAnswers {
     switch bytes.bigEndian32(at: 4) {
     case 0: break
     case 2: throw Problem(description: "another client uses it")
-    case 4: throw Problem(description: "there is no such device")
+    case 4: throw Problem(description: "no such device")
     case let status: throw Problem(description: "the server refused it (status \(status))")
     }
     guard bytes.count >= 8 + USBIPOffer.recordSize else { return nil }

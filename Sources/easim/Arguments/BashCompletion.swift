@@ -1,12 +1,13 @@
 import AccessoryCore
 
-/// The bash completion of easim, made from the command table: what the parser accepts is what is offered.
+/// The bash completion of easim, made from the command table: it offers what the parser accepts.
 ///
-/// What a value or a word may be is read off its placeholder: `FILE` is a file, `PROFILE` a profile's name, `ADDR` an
-/// address, and words of small letters with bars between them are the words themselves.
+/// The placeholder of a value or an operand decides its completion: `FILE` is a file, `PROFILE` a profile's name,
+/// `ADDR` an address, and lower-case words with bars between them are the words themselves.
 ///
-/// Names of accessories, profiles and files come from others. The script never expands one: it reads them whole, compares
-/// prefixes and quotes what it inserts, so it must not use `compgen -W`, `compgen -f` or an unquoted variable.
+/// Names of accessories, profiles and files are untrusted. The script never expands one: it reads them whole,
+/// compares prefixes and quotes what it inserts, so it must not use `compgen -W`, `compgen -f` or an unquoted
+/// variable.
 enum BashCompletion {
   static func script(_ commands: [CommandSpec]) -> String {
     """
@@ -53,7 +54,7 @@ enum BashCompletion {
     """
   }
 
-  /// The cases for what stands behind an option.
+  /// The cases for the word after an option.
   private static func values(_ command: CommandSpec) -> [String] {
     command.options.compactMap { option in
       guard let placeholder = option.value else { return nil }

@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// What a command line of one command says, described once: each property beside the option that sets it, with the format
-/// of its value and one line of help. Its default is the property's own.
+/// The command line of one command, described once: each property with the option that sets it, the format of its
+/// value and one line of help. Its default is the property's own.
 ///
 /// ```swift
 /// struct LampOptions: CommandOptions {
@@ -23,7 +23,7 @@ protocol CommandOptions: Sendable {
   init()
   /// What several commands understand; each lists those that it takes.
   var shared: SharedOptions { get set }
-  /// The words that stand without an option, in order.
+  /// The words without an option, in order.
   static var operands: [Operand<Self>] { get }
   /// The options, in the order of help.
   static var options: [Option<Self>] { get }
@@ -35,7 +35,7 @@ extension CommandOptions {
   static var operands: [Operand<Self>] { [] }
   static var rules: [OptionRule] { [] }
 
-  /// What is wrong with the description itself.
+  /// Mistakes in the description itself.
   static var flaws: [String] {
     let names = options.flatMap { [$0.spec.name] + [$0.spec.short].compactMap(\.self) } + ["--help", "-h"]
     let twice = names.enumerated().filter { names[..<$0.offset].contains($0.element) }.map {
@@ -48,7 +48,7 @@ extension CommandOptions {
 
 /// One option of a command.
 struct Option<Root: CommandOptions>: Sendable {
-  /// What help and completion know of it.
+  /// The option as help and completion see it.
   var spec: OptionSpec
   /// Takes the value; an option without one gets an empty text.
   let take: @Sendable (String, inout Root) throws -> Void
@@ -62,8 +62,8 @@ struct Option<Root: CommandOptions>: Sendable {
   /// An option with a value.
   ///
   /// - Parameters:
-  ///   - placeholder: what stands for the value in help, where the format does not say it.
-  ///   - standard: the default in help, where the property does not say it.
+  ///   - placeholder: the name of the value in help, where the format has none.
+  ///   - standard: the default in help, where it is not the property's.
   init<Value>(
     _ name: String, _ path: Property<Root, Value>, _ format: Format<Value>, as placeholder: String? = nil,
     _ summary: String, standard: String? = nil
@@ -85,8 +85,8 @@ struct Option<Root: CommandOptions>: Sendable {
     take = { word, root in root[keyPath: path].append(try format.read(word: word)) }
   }
 
-  /// An option whose value something else reads. An `OptionError` says what is wrong with the value, any other error the
-  /// whole.
+  /// An option with its own reader. An `OptionError` is about the value, any other error about the whole command
+  /// line.
   init<Value>(
     _ name: String, _ path: Property<Root, Value>, as placeholder: String, _ summary: String,
     isRepeatable: Bool = false, reading read: @escaping @Sendable (inout Value, String) throws -> Void
@@ -112,7 +112,7 @@ struct Option<Root: CommandOptions>: Sendable {
 
 /// A word without an option, or several.
 struct Operand<Root: CommandOptions>: Sendable {
-  /// What the usage line and completion know of it.
+  /// The operand as the usage line and completion see it.
   let spec: OperandSpec
   let take: @Sendable (String, inout Root) throws -> Void
 
@@ -137,7 +137,8 @@ struct Operand<Root: CommandOptions>: Sendable {
     self.init(placeholder: placeholder, count, path) { $0.append(try format.read(word: $1)) }
   }
 
-  /// Words that something else reads. An `OptionError` says what is wrong with the word, any other error the whole.
+  /// Operands with their own reader. An `OptionError` is about the word, any other error about the whole command
+  /// line.
   init<Value>(
     placeholder: String, _ count: ClosedRange<Int>, _ path: Property<Root, Value>,
     reading read: @escaping @Sendable (inout Value, String) throws -> Void
@@ -151,7 +152,7 @@ struct Operand<Root: CommandOptions>: Sendable {
 enum OptionRule: Sendable {
   /// At most one of these, for that reason.
   case exclusive([String], because: String? = nil)
-  /// The first only beside the second.
+  /// The first only together with the second.
   case needs(String, String)
 
   /// The options that it is about.
@@ -162,7 +163,7 @@ enum OptionRule: Sendable {
     }
   }
 
-  /// What is wrong with a command line; nil when nothing is.
+  /// What is wrong with a command line; nil when it is correct.
   func complaint(given: Set<String>) -> String? {
     switch self {
     case .exclusive(let names, let reason):

@@ -8,16 +8,16 @@ struct CommandSpec: Sendable {
   let details: String
   /// Commands that work as printed.
   let examples: [String]
-  /// What stands on the command line without an option.
+  /// The operands: words without an option.
   let operands: [OperandSpec]
   /// The command's own options and `--help`.
   let options: [OptionSpec]
-  /// What is wrong with the description itself.
+  /// Mistakes in the description itself.
   let flaws: [String]
   /// Reads the words and runs the command; nil when they ask for help.
   let run: @Sendable ([String], Console) throws -> ExitCode?
 
-  /// A command whose options are described beside their type.
+  /// A command whose options are described by their type.
   init<Options: CommandOptions>(
     name: String, summary: String, details: String, examples: [String],
     run: @escaping @Sendable (Options, Console) throws -> ExitCode
@@ -45,7 +45,7 @@ struct CommandSpec: Sendable {
   func hasOption(_ name: String) -> Bool { options.contains { $0.name == name } }
 }
 
-/// What help and completion know of an option.
+/// An option as help and completion see it.
 struct OptionSpec: Sendable {
   /// With its dashes: "--timeout".
   let name: String
@@ -55,7 +55,7 @@ struct OptionSpec: Sendable {
   var value: String?
   /// One line.
   var summary: String
-  /// The value that it has when it is not given, as it would be typed.
+  /// The default value, as a user would type it.
   var standard: String?
   /// The accepted values, for completion; empty when others are accepted too.
   var choices: [String] = []
@@ -65,7 +65,7 @@ struct OptionSpec: Sendable {
   static let help = OptionSpec(name: "--help", short: "-h", summary: "print this help")
 }
 
-/// What help and completion know of a word without an option.
+/// An operand as help and completion see it.
 struct OperandSpec: Sendable {
   /// As the usage line has it: "PROFILE…", "[ADDR]".
   let placeholder: String

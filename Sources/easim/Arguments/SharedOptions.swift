@@ -63,7 +63,7 @@ extension Option {
   }
 
   static var anyUser: Option {
-    Option("--any-user", \.shared.takesAnyUser, "trust sockets of other users of this machine, too")
+    Option("--any-user", \.shared.takesAnyUser, "also trust sockets of other users of this machine")
   }
 
   static var allowExec: Option {
@@ -79,31 +79,31 @@ extension Option {
   static var protocolName: Option {
     Option(
       "--protocol", \.shared.protocolName, .optional(.text), as: "P",
-      "protocol of the session; needed when several fit")
+      "protocol of the session; needed when the accessory offers several")
   }
 
   static var infoPlist: Option {
     Option(
       "--info-plist", \.shared.infoPlist, .optional(.text), as: "FILE",
-      "use the protocols and background modes that this Info.plist declares")
+      "use the protocols and background modes that this Info.plist (XML or binary) declares")
   }
 
   static var auth: Option {
     Option(
       "--auth", \.shared.tolerance.authentication, .choice,
-      "refuse a wrong certificate or signature, only warn, or do not ask")
+      "refuse a wrong certificate or signature, only warn, or skip authentication")
   }
 
   static var judge: Option {
     Option(
       "--judge", \.shared.tolerance.judge, .choice,
-      "refuse identifications that iPhones refuse, or only warn")
+      "an identification that iPhones refuse: refuse it, or only warn")
   }
 
   static var settle: Option {
     Option(
       "--settle", \.shared.tolerance.settle, .duration,
-      "wait TIME, or for the accessory's confirmation, before a session's first data"
+      "wait TIME before the first data of a session, unless the accessory confirms it"
     ).standard(nil)
   }
 
@@ -130,7 +130,7 @@ extension Operand {
 }
 
 extension Address {
-  /// The standard bench: what a command is about when no address is given.
+  /// The standard bench, which commands use when no address is given.
   static let standardBench = Address.bench(directory: nil, serial: nil)
 
   /// Reads an address of the command line.
@@ -159,7 +159,7 @@ extension Behavior {
 }
 
 extension OptionError {
-  /// What is wrong with the value of an option: its columns, without the value, which stands before.
+  /// What is wrong with the value of an option, by column; the message begins with the value.
   fileprivate init(valueOf problems: SourceProblems) {
     self.init(
       problems.problems.map { problem in

@@ -8,12 +8,12 @@ extension CommandSpec {
   static let burst = CommandSpec(
     name: "burst", summary: "load test: send bursts, verify every byte, report throughput and latency",
     details: """
-      Connect to each ADDR as an Apple device would (default: the only accessory on the bench that fits), open sessions and
-      send bursts: one after the other, or with --rate at fixed times. With --rate, a burst that starts late is measured
-      from the time it was due. Replies are compared as they arrive.
+      Connect to each ADDR as an Apple device would (default: the only accessory on the bench that offers the protocol),
+      open sessions and send bursts: one after the other, or with --rate at fixed times. With --rate, a burst that starts
+      late is measured from the time it was due. Replies are compared as they arrive.
 
       --expect-reply takes a number of bytes in decimal, bytes in hex (0x0102, or "01 02"), or a file.
-      Named links for --fault: bluetooth, bluetooth-scanning, big-writes, usb-high-speed.
+      --fault also takes the name of a kind of link: bluetooth, bluetooth-scanning, big-writes, usb-high-speed.
 
       Exit codes: 0 all verified, 1 a reply differs or the result is worse than the baseline, 2 usage error, 3 no accessory
       found, 4 timed out, 5 an accessory disconnected, 6 an accessory was refused. Ctrl-C ends the run and still writes the

@@ -24,13 +24,13 @@ struct BurstOptions: ReportingOptions {
 
   static let operands: [Operand<Self>] = [.addresses(\.addresses)]
   static let options: [Option<Self>] = [
-    Option("--size", \.size, .integer(1...(64 << 20)), "bytes of a burst"),
+    Option("--size", \.size, .integer(1...(64 << 20)), "size of a burst in bytes"),
     Option("--pattern", \.pattern, .optional(.choice), BytePattern.summary, standard: "unique"),
-    Option("--payload", \.payload, .optional(.text), as: "FILE", "send the bytes of a file in every burst"),
+    Option("--payload", \.payload, .optional(.text), as: "FILE", "send the contents of FILE as each burst"),
     Option("--count", \.count, .integer(1...1_000_000_000), "number of bursts over all sessions"),
     Option("--for", \.time, .optional(.someTime), "run for TIME instead of a number of bursts"),
     Option("--sessions", \.plan.sessions, .integer(1...1_000), "number of sessions with each accessory"),
-    Option("--in-flight", \.plan.inFlight, .integer(1...10_000), "most bursts under way on each session"),
+    Option("--in-flight", \.plan.inFlight, .integer(1...10_000), "most unanswered bursts on each session"),
     Option("--rate", \.rate, as: "R", "start bursts at a fixed rate: 50 (a second), 7500B/s, 100kB/s") {
       do { $0 = try BurstRate($1) } catch { throw UsageError("--rate \(error)") }
     },
@@ -41,12 +41,12 @@ struct BurstOptions: ReportingOptions {
       "--pause-every", \.pauseEvery, .optional(.integer(1...1_000_000_000)), "number of bursts between two pauses",
       standard: "1"),
     Option(
-      "--verify", \.verification, .optional(.choice), "the expected reply", standard: "echo; see --probe"),
+      "--verify", \.verification, .optional(.choice), "what each burst is answered with", standard: "echo; see --probe"),
     Option(
       "--expect-reply", \.reply, .optional(.text), as: "HEX|LENGTH|FILE", "the reply that --verify reply expects"),
-    Option("--probe", \.probes, "send one burst and print which --verify fits"),
-    Option("--reconnect", \.plan.reconnects, "continue when an accessory comes back, and count lost bursts"),
-    Option("--all", \.usesAll, "use every accessory on the bench that fits"),
+    Option("--probe", \.probes, "send one burst and print which --verify to use"),
+    Option("--reconnect", \.plan.reconnects, "continue when an accessory comes back, and count the lost bursts"),
+    Option("--all", \.usesAll, "use every accessory on the bench that offers the protocol"),
     .report, .baseline, .tolerance,
     .fault, .seed, .protocolName, .auth, .judge, .settle, .infoPlist, .allProtocols, .allowRemote, .anyUser, .timeout,
     .json, .quietMessages, .transcript,
@@ -72,7 +72,7 @@ struct BurstOptions: ReportingOptions {
     set { plan.extent = newValue.map { .time($0) } ?? plan.extent }
   }
 
-  /// The plan with what several options say together, and what is in files.
+  /// The plan, with the options that depend on each other and the contents of files.
   func wholePlan() throws -> BurstPlan {
     var plan = plan
     if pattern == .eademo { plan.payload = .eademo(size: plan.payload.size) }
@@ -115,7 +115,7 @@ struct BurstOptions: ReportingOptions {
     return .reply(bytes)
   }
 
-  /// The addresses that are meant, each once.
+  /// The selected addresses, each once.
   func targets(_ console: Console) throws -> [Address] {
     let addresses = addresses.orStandardBench
     for (index, address) in addresses.enumerated() where addresses[..<index].contains(address) {

@@ -4,7 +4,7 @@ import AccessoryLoad
 import AccessorySessions
 import AccessoryTransports
 
-/// One run of `easim burst`: a device for each address, the load test over all of them, and what is shown meanwhile.
+/// One run of `easim burst`: a device for each address, the load test over all of them, and the progress output.
 final class BurstSession {
   /// How often the progress bar is drawn, and how often a JSON line is written.
   private static let barPeriod = Duration.milliseconds(100)
@@ -34,7 +34,7 @@ final class BurstSession {
     runner = BurstRunner(plan, on: stage.loop, report: show)
     let cables = CableOptions(shared, on: stage.loop, report: show)
     for address in addresses {
-      // Each device has chances, and so connection IDs, of its own.
+      // Each device has its own random numbers, and so its own connection IDs.
       _ = stage.loop.random.next()
       let site = runner.addSite(address == .standardBench ? "the bench" : address.description)
       let host = try HostCommandContext(
@@ -47,7 +47,7 @@ final class BurstSession {
     try cables.openTranscript(console)
   }
 
-  /// For people, what comes and goes; the rest is in the report. For programs, everything.
+  /// Prints connects and disconnects for users, since the rest is in the report; with --json, every event.
   private static func show(_ event: TimelineEvent, _ console: Console, _ bar: ProgressBar) {
     if console.isJSON { return console.show(event) }
     switch event.kind {
@@ -108,7 +108,7 @@ final class BurstSession {
 
   private func conclude(_ report: BurstReport, isHidden: Bool) -> ExitCode {
     let comparison = baseline.comparison(of: report)
-    // What was never reached measured nothing, and a report of nothing would hide the last good one.
+    // A run that reached no accessory measured nothing, and must not overwrite the last good report.
     if report.begun > 0 { for file in reports { file.write(report, comparison, console) } }
     let refusing = stage.signal == nil ? hosts.first { $0.refusal != nil } : nil
     let code = refusing != nil ? .refused : isHidden ? .unreachable : exitCode(report, comparison)

@@ -92,7 +92,7 @@ extension Option where Root: ReportingOptions {
       "fail when the result is worse than in this JSON report")
   }
 
-  /// Beside ``baseline`` only.
+  /// Only together with ``baseline``.
   static var tolerance: Option {
     let percentage = Format<Double>.parsed(TextShape("percentage"), expected: "a percentage, such as 10%") { text in
       let digits = text.hasSuffix("%") ? text.dropLast() : text[...]

@@ -33,7 +33,7 @@ final class ReportFile {
       case .json: report.json.text + "\n"
       case .html: report.html(comparison)
       case .xml: report.junit(comparison)
-      // In microseconds, as those who plot these files expect.
+      // In microseconds, as tools that plot these files expect.
       case .hgrm: report.latency.percentileText(unit: 1_000)
       }
     if let reason = PatientFile.write(Array(text.utf8), to: file) { console.lose(name, reason) }

@@ -67,8 +67,8 @@ extension AccessoryChange {
       return [event(it.trouble.map { .warning($0.description) } ?? .note("\(it.address) can be used now"), it)]
     case .passed(let it):
       return [
-        event(.attach(it.map { "\($0.address)" } ?? "the bench, too briefly to be read"), it),
-        event(.detach("it was there too briefly for its card to be read"), it),
+        event(.attach(it.map { "\($0.address)" } ?? "the bench, unplugged before easim could read what it is"), it),
+        event(.detach("it was plugged in too briefly"), it),
       ]
     case .warning(let text): return [event(.warning(text), nil)]
     }

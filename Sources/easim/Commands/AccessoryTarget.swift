@@ -16,12 +16,12 @@ final class AccessoryTarget {
   let dialer: Dialer
   private let address: Address
 
-  /// Decides what is meant.
+  /// Selects the accessory.
   ///
   /// - Parameters:
-  ///   - address: where it is.
-  ///   - protocolName: what it must offer, where that is known.
-  ///   - wrap: put around each of its cables.
+  ///   - address: its address.
+  ///   - protocolName: the protocol that it must offer, if any.
+  ///   - wrap: called for each of its cables.
   init(
     at address: Address, protocolName: String?, for device: Device, on loop: any PollingLoop, options: CableOptions,
     console: Console, wrap: @escaping (Cable) -> Cable
@@ -37,7 +37,7 @@ final class AccessoryTarget {
       }, wrap: wrap)
   }
 
-  /// Identifies the accessory that is meant; nil when it is not there yet, or one must connect to know.
+  /// Identifies the selected accessory; nil when it is not there yet, or this needs a connection.
   private static func choose(at address: Address, _ protocolName: String?, _ console: Console) throws -> String? {
     guard let sighting = try media.look(at: address) else { return nil }
     for problem in sighting.problems { console.err("easim: \(problem)") }
@@ -60,7 +60,8 @@ final class AccessoryTarget {
     }
   }
 
-  /// What to do about accessories that an address cannot tell apart, as when one profile is run twice.
+  /// How to select one of several accessories with the same address and serial number, as when one profile runs
+  /// twice.
   private static func advice(on list: [FoundAccessory]) -> String {
     guard Set(list.map(\.identity)).count < list.count else { return "" }
     return """

@@ -3,13 +3,13 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// How much a host command puts up with: `--auth`, `--judge` and `--settle`.
+/// Which mistakes of an accessory a host command accepts: `--auth`, `--judge` and `--settle`.
 struct AccessoryTolerance: Sendable {
-  /// What `--judge` says.
+  /// The values of `--judge`.
   enum Judge: String, CaseIterable, Sendable {
     /// What iPhones were seen to refuse is refused.
     case strict
-    /// Only an identification that leaves nothing to work with is refused; the rest are warnings.
+    /// Only an identification that cannot be used is refused; all other findings are warnings.
     case lenient
   }
 
@@ -23,7 +23,7 @@ struct AccessoryTolerance: Sendable {
     settings.peer.judge = judge == .lenient ? .lenient : .strict
     settings.peer.settlingTime = Milliseconds(settle.inWholeMilliseconds)
     settings.peer.link.interByteTimeout = address.interByteTimeout
-    // The command should end with what is not answered, and not with its own time limit a moment before.
+    // The missing answer should end the command, not its own time limit a moment earlier.
     if let timeout, timeout > .zero {
       let limit = max(1, timeout.inWholeMilliseconds * 3 / 4)
       settings.peer.answerTimeout = Milliseconds(min(settings.peer.answerTimeout.count, limit))
@@ -50,7 +50,7 @@ extension Duration {
 final class RefusalWatch {
   private(set) var refusal: Refusal?
 
-  /// Looks at an event.
+  /// Examines an event.
   func see(_ event: TimelineEvent) {
     if case .refused(let refusal) = event.kind, self.refusal == nil { self.refusal = refusal }
   }

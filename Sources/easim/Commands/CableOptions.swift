@@ -10,7 +10,7 @@ let media = MediumTable.linked
 final class CableOptions {
   /// How far sockets may reach.
   let transport: TransportOptions
-  /// What is done to each cable.
+  /// The faults of each cable.
   let faults: [Fault]
 
   private let shared: SharedOptions
@@ -51,7 +51,7 @@ final class CableOptions {
     return transcript.map { cable.transcribed(at: end, on: loop, gate: $0.gate, write: $0.write) } ?? cable
   }
 
-  /// Whether no cable holds bytes back any more: one with a delay goes on after its channel was closed.
+  /// Whether no cable holds bytes back any more: a cable with a delay continues after its channel was closed.
   var isQuiet: Bool { faultyChannels.allSatisfy { $0.channel == nil } }
 
   private func keep(_ channel: FaultChannel) {

@@ -64,7 +64,7 @@ struct CaptureTeller {
       console.out(object.text)
     } else {
       let form = decoder.form ?? .hex
-      console.err("easim: \(form.rawValue): \(summary.entries == 0 ? "nothing to decode" : summary.text)")
+      console.err("easim: read as \(form.rawValue): \(summary.entries == 0 ? "nothing to decode" : summary.text)")
     }
     return summary.isSound ? .done : .checkFailed
   }

@@ -40,7 +40,7 @@ extension CommandSpec {
 }
 
 private struct CompletionOptions: CommandOptions {
-  /// `bash`, and what its script asks for while somebody types.
+  /// `bash`, and the lists that its script requests during completion.
   enum Words: String, CaseIterable { case bash, profiles, addresses }
 
   var words = Words.bash

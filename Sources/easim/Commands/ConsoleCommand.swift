@@ -9,15 +9,15 @@ extension CommandSpec {
   static let console = CommandSpec(
     name: "console", summary: "use accessories by hand, like Apple's EADemo: list, open sessions, send, count",
     details: """
-      Show the accessories at ADDR (default: all on the bench), open sessions with them, send a string, bytes or 10K,
-      and count what comes back. On a terminal it is controlled by keys, which the last line lists. With a pipe it
-      reads commands, one per line:
+      Show the accessories at ADDR (default: all on the bench), open sessions with them, send text, hex or 10,000 bytes,
+      and count the bytes that come back. On a terminal, press the keys that the last line lists. When stdin is not a
+      terminal, it reads commands, one per line:
 
       \(EADemoList.help.map { "  \($0)" }.joined(separator: "\n"))
 
       Try: printf 'open\\n10k\\nwait 10000\\n' | easim console
-      open and wait end after --timeout at most. With a pipe the exit code is 0 when every command succeeded, else that
-      of the first that failed: 1 failed, 2 unknown command, 3 no accessory, 4 timed out, 5 the session ended.
+      With commands, the exit code is 0 when all succeeded, otherwise that of the first that failed: 1 failed, 2 unknown
+      command, 3 no accessory, 4 timed out, 5 the session ended.
       """,
     examples: ["easim console", "easim console unix:/tmp/glasses.sock --timeout 2s"], run: runConsole)
 }
@@ -28,8 +28,8 @@ private struct ConsoleOptions: CommandOptions {
 
   static let operands: [Operand<Self>] = [.address(\.address)]
   static let options: [Option<Self>] = [
-    .auth, .judge, .settle, .infoPlist, .allProtocols, .allowRemote, .anyUser, .fault, .timeout, .json, .quietMessages,
-    .transcript,
+    .auth, .judge, .settle, .infoPlist, .allProtocols, .allowRemote, .anyUser, .fault,
+    .timeout.described("time limit for each open and each wait"), .json, .quietMessages, .transcript,
   ]
 }
 
@@ -57,7 +57,7 @@ private func runConsole(_ options: ConsoleOptions, _ console: Console) throws ->
   _ = stage.run(until: { driver.isOver })
   driver.close()
   dialer.stop()
-  device.unplugAll("done")
+  device.unplugAll("easim is exiting")
   stage.settle(until: { device.cableCount == 0 && cables.isQuiet })
   return front.isScripted ? driver.app.failure ?? .done : .done
 }

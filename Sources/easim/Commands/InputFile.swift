@@ -2,7 +2,7 @@ import Glibc
 
 /// A file that the user named, or stdin with `-`, read whole.
 enum InputFile {
-  /// More than this is nobody's profile, capture or payload.
+  /// Larger files are not read; no profile, capture or payload needs more.
   static let sizeLimit = 256 << 20
 
   /// Reads a file of any size, part by part, until `take` returns false.

@@ -49,7 +49,7 @@ private func runFault(_ options: ListingOptions, _ console: Console) throws -> E
       object.add("faults", faults)
       console.out(object.text)
     } else {
-      console.out("\(preset.name): \(preset.summary)\n  stands for \(faults.joined(separator: " and "))\n")
+      console.out("\(preset.name): \(preset.summary)\n  the same as \(faults.joined(separator: " and "))\n")
     }
   }
   return .done

@@ -42,9 +42,9 @@ private struct PlugOptions: CommandOptions {
 private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitCode {
   let address = options.address
   guard case .usbip(let host, let port) = address else {
-    throw UsageError("\(address) is no USB/IP server: usbip:HOST:PORT")
+    throw UsageError("\(address): expected the address of a USB/IP server, usbip:HOST:PORT")
   }
-  // Nowhere else is so much believed of a stranger: this kernel gets the devices that the server describes.
+  // Checked strictly, because this kernel gets every device that the server describes.
   guard options.shared.allowsRemote || Transports.isThisMachine(host) else {
     throw TransportError.remoteNotAllowed(address)
   }
@@ -82,8 +82,8 @@ private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitC
 }
 
 extension PlugRules {
-  /// What the options say, and of servers on this machine only those of root and of the user who called sudo, unless they
-  /// say otherwise.
+  /// The rules of the options. Of servers on this machine, only those of root and of the user who called sudo are
+  /// trusted, unless an option allows others.
   fileprivate init(_ options: PlugOptions) {
     let users = TrustedUsers()
     let takesAnyUser = options.takesAnyUser
@@ -94,7 +94,7 @@ extension PlugRules {
 }
 
 extension TrustedUsers {
-  /// Whether a server may choose what is plugged into this machine. Another machine is a matter of `--allow-remote`.
+  /// Whether a server on this machine is trusted; `--allow-remote` decides about other machines.
   fileprivate func judge(_ peer: TCPPeer) -> PlugRules.Verdict {
     let trusted = names("or")
     switch peer {
@@ -127,7 +127,7 @@ extension KernelPlugs.Event {
     case .detached: .detach("unplugged")
     case .refused(nil, let refusal): .warning(refusal.withOption)
     case .refused(let busID?, let refusal): .warning("\(busID): \(refusal.withOption)")
-    case .unavailable(let busID, let reason): .warning("\(busID) cannot be had: \(reason)")
+    case .unavailable(let busID, let reason): .warning("\(busID) cannot be attached: \(reason)")
     }
   }
 }

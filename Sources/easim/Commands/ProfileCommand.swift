@@ -31,7 +31,7 @@ private struct ProfileOptions: CommandOptions {
   static let options: [Option<Self>] = [
     Option(
       "--behavior", \.behavior, .optional(.words(Behavior.format.starters)),
-      "what sessions of the new profile meet"),
+      "the behaviour of the new profile"),
     .json,
   ]
 
@@ -57,7 +57,7 @@ private func list(_ console: Console) throws -> ExitCode {
   let names = Profiles.library.names
   let width = names.map(\.name.count).max() ?? 0
   for (name, isUsers) in names {
-    // A profile of the user's that is wrong is listed with what is wrong, not left out.
+    // A wrong profile of the user is listed with its first error instead of being left out.
     var summary: String
     do { summary = try Profiles.library.profile(name).summary } catch {
       summary = "cannot be used: \(error.problems[0])"

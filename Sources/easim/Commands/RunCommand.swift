@@ -11,24 +11,26 @@ extension CommandSpec {
   static let run = CommandSpec(
     name: "run", summary: "run a simulated accessory until Ctrl-C",
     details: """
-      Run one accessory for each PROFILE (a name, or a path to a file), for any host that connects. By default accessories
+      Run one accessory for each PROFILE (a name, or a path to a file). Any host can connect to it. By default accessories
       are plugged in at the bench, where list, send and the other commands find them. --on plugs them in at an address
       instead; {index} in it is replaced by the number of the accessory.
 
-      At usbip:HOST:PORT the accessory is a USB device that 'easim plug' attaches to a kernel; several share the bus. At
-      gadget:UDC it uses this machine's own device port (see /sys/class/udc); gadget: selects the only one.
+      At usbip:HOST:PORT the accessory is a USB device that 'easim plug' attaches to a kernel; several share one port. At
+      gadget:UDC it uses a USB port of this machine that can act as a device (see /sys/class/udc); gadget: selects the
+      only one.
 
-      Behaviours are echo, sink[,check], source[,rate=N,chunk=N,text=S,total=N] and exec:COMMAND.
+      A behaviour is what the accessory does in a session: echo (send every byte back), sink[,check] (read only),
+      source[,rate=N,chunk=N,text=S,total=N] (send by itself) or exec:COMMAND (run a program).
 
-      Each host finds the accessory newly plugged in, and sees a whole flicker if there is one. Ctrl-C unplugs cleanly.
+      For each host that connects, the accessory is plugged in anew, with a whole flicker if it has one. Ctrl-C unplugs it.
 
-      An accessory serves one host at a time and turns others away. A host that falls silent before it has identified and
-      authenticated the accessory is sent away after --patience. On unix: and tcp: only hosts of the same user and of root
-      are served, unless --any-user is given.
+      An accessory serves one host at a time and refuses others. A host that sends nothing for --patience before it has
+      identified and authenticated the accessory is disconnected. On unix: and tcp: only hosts of the same user and of
+      root are served, unless --any-user is given.
 
-      With --scenario, the accessories and cables of a scenario are played, starting when a device connects; the other end
-      is 'easim scenario run NAME --at ADDR'. A PROFILE then replaces the scenario's own. It ends when the scenario is over
-      and the device has disconnected.
+      With --scenario, play the accessories and cables of a scenario, starting when a device connects; the other end is
+      'easim scenario run NAME --at ADDR'. A PROFILE then replaces the scenario's own. The command ends when the scenario
+      is over and the device has disconnected.
       """,
     examples: [
       "easim run lawk-view --quirk flicker", "easim run echo --count 3 --on unix:/tmp/echo-{index}.sock",
@@ -57,7 +59,10 @@ private struct RunOptions: CommandOptions {
     ).standard(nil),
     Option("--count", \.count, .integer(1...10_000), "run N accessories of each profile, numbered from 1").standard(
       nil),
-    Option("--behavior", \.behavior, as: "B", "replace the behaviour of the profile (see above)") {
+    Option(
+      "--behavior", \.behavior, as: "B",
+      "what the accessory does in sessions, instead of its profile's behaviour (see above)"
+    ) {
       $0 = try Behavior(option: $1)
     },
     Option(
@@ -68,8 +73,8 @@ private struct RunOptions: CommandOptions {
       "play the accessories and cables of a scenario (see above)"),
     Option("--for", \.limit, .optional(.duration), "unplug after TIME"),
     Option(
-      "--patience", \.patience, .duration, "send a host away that is silent for TIME during the handshake; 0s for never"
-    ),
+      "--patience", \.patience, .duration,
+      "disconnect a host that sends nothing for TIME during the handshake; 0s for never"),
     .fault, .allowExec, .allowRemote, .anyUser, .json, .quietMessages, .seed, .transcript,
   ]
   static let rules: [OptionRule] = ["--count", "--behavior", "--quirk"].map {
@@ -124,7 +129,7 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
   return .done
 }
 
-/// The accessories of every profile that was named, each with a serial number of its own.
+/// The accessories of all given profiles, each with its own serial number.
 private func profiles(_ options: RunOptions) throws -> [Profile] {
   var named: [(reference: String, times: Int)] = []
   for word in options.profiles {

@@ -4,7 +4,7 @@ import AccessoryProfiles
 import AccessorySessions
 import AccessorySimulator
 
-/// Where the accessories of `easim run` appear: all on one bench or bus, or each at an address of its own.
+/// Where the accessories of `easim run` appear: all on one bench or bus, or each at its own address.
 struct RunPorts {
   private let console: Console
   private let pattern: String
@@ -24,12 +24,12 @@ struct RunPorts {
     maker = PortMaker(media, context)
     if accessories > 1, !pattern.contains("{index}"), try media[address(1)].capacity == .one {
       throw UsageError(
-        "--on \(pattern) is one place, and there are \(accessories) accessories: put {index} where their number shall "
-          + "stand")
+        "--on \(pattern) is one address, but there are \(accessories) accessories: put {index} into the address; it is "
+          + "replaced by the number of the accessory")
     }
   }
 
-  /// A port for each profile, with what is done to its cables.
+  /// A port for each profile, with the faults of its cables.
   func ports(for profiles: [Profile]) throws -> [any Port] {
     let ports = try profiles.enumerated().map { index, profile in
       try maker.makePort(at: address(index + 1), for: profile, number: index + 1)

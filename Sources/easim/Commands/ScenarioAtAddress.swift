@@ -91,8 +91,8 @@ enum ScenarioAddresses {
     try check(addresses[0], for: scenario, option: "\(option) \(pattern)")
     if count > 1, !pattern.contains("{index}") {
       throw UsageError(
-        "\(option) \(pattern) is one place, and the scenario has \(count) accessories: put {index} where their number "
-          + "shall stand")
+        "\(option) \(pattern) is one address, but the scenario has \(count) accessories: put {index} into the address; "
+          + "it is replaced by the number of the accessory")
     }
     return addresses
   }
@@ -104,8 +104,8 @@ enum ScenarioAddresses {
     guard try media[address].noticesPulledCables else { return }
     for case .cablePulledUnnoticed in scenario.steps.map(\.action) {
       throw UsageError(
-        "\(option): in \(scenario.name) a cable is pulled and the device does not notice, and on USB it always does; "
-          + "unix:PATH, tcp:HOST:PORT and bench: can play it")
+        "\(option) cannot play \(scenario.name): a cable is pulled and the device must not notice, but on USB it always "
+          + "does; use unix:PATH, tcp:HOST:PORT or bench:")
     }
   }
 }

@@ -11,15 +11,16 @@ extension CommandSpec {
     name: "scenario", summary: "list, show and run scenarios: failures from the field, reproduced",
     details: """
       list            list the scenarios
-      show [SCENARIO] print its page, or every page: what happened, how to play it, how an app survives it
-      run SCENARIO    play a scenario (a name, or a path) in virtual time and compare what the app saw with what is
-                      expected; exit code 0 when they agree, 1 when not, with the timeline and the first difference
+      show [SCENARIO] print the page of a scenario, or of all: what happened, how to play it, how an app survives it
+      run SCENARIO    play a scenario (a name, or a path) in virtual time and compare the app's events with the expected
+                      ones; when they differ, print the timeline and the first difference, and exit with code 1
 
       With --at, the accessories run in another process, such as 'easim run --scenario SCENARIO --on ADDR'; this process
       plays the device and the app, in real time. {index} in ADDR is replaced by the number of the accessory; on a bench
       accessories are found by their serial numbers.
 
-      A file written by 'easim soak' has several apps. It is judged by the rules of the soak, in virtual time only.
+      A file written by 'easim soak' has several apps. It runs in virtual time only, and is checked by the rules of
+      'easim soak'.
       """,
     examples: [
       "easim scenario list", "easim scenario show flicker", "easim scenario run flicker",
@@ -45,7 +46,7 @@ struct ScenarioOptions: CommandOptions {
   static let options: [Option<Self>] = [
     Option(
       "--client", \.client, .optional(.text), as: "C",
-      "the app: SoundClient (default), naive (the client that breaks), or another"),
+      "the example app: SoundClient (default), naive (the one that breaks), or a name"),
     Option("--file", \.showsFile, "show the scenario's file instead of its page"),
     Option("--real-time", \.isRealTime, "play in real time, with real authentication"),
     Option(
@@ -138,7 +139,7 @@ private func play(_ file: ScenarioFile, _ options: ScenarioOptions, _ console: C
   return try conclude(player, console) { stage.settle(until: { player.world.device.cableCount == 0 }) }
 }
 
-/// Judges what was played, unplugs what is still plugged in, and says how it went: the result is the last line.
+/// Compares the app's events with the expected ones, unplugs everything, and reports; the result is the last line.
 private func conclude(
   _ player: ScenarioPlayer, _ console: Console, lettingGo: () throws -> Void
 ) throws -> ExitCode {

@@ -9,11 +9,13 @@ extension CommandSpec {
   static let send = CommandSpec(
     name: "send", summary: "open a session with an accessory, send bytes and check the reply",
     details: """
-      Connect to the accessory at ADDR (default: the only one on the bench that fits) as an Apple device would, identify and
-      authenticate it, wait for its protocol (through a flicker, if there is one), open a session and send.
+      Connect to the accessory at ADDR (default: the only one on the bench that offers the protocol) as an Apple device
+      would, identify and authenticate it, wait for its protocol (through a flicker, if there is one), open a session and
+      send.
 
-      Exit codes: 0 verified, 1 the reply differs, 2 several accessories or protocols fit, 3 no accessory found,
-      4 timed out, 5 the accessory disconnected, 6 refused: authentication, identification or SYN cannot be used.
+      Exit codes: 0 verified, 1 the reply differs, 2 several accessories or protocols to choose from, 3 no accessory
+      found, 4 timed out, 5 the accessory disconnected, 6 the accessory was refused (its authentication, identification or
+      SYN is wrong).
       """,
     examples: [
       "easim send --10k --expect echo", "easim send --size 100000 --expect echo",

@@ -37,9 +37,9 @@ enum SendPayload {
   }
 }
 
-/// The app inside `easim send`: waits for its protocol, sends once, and judges what comes back.
+/// The app inside `easim send`: waits for its protocol, sends once, and verifies the reply.
 final class Sender: AppHandler {
-  /// How it ended; nil while it goes on.
+  /// How it ended; nil while it runs.
   private(set) var verdict: ExitCode?
   /// Whether any accessory appeared at all.
   private(set) var sawAccessory = false
@@ -65,8 +65,8 @@ final class Sender: AppHandler {
     self.report = report
   }
 
-  /// Gives up, or is done: closes the session, if there is one, so that the accessory hears of it before the cable
-  /// goes. What comes of that is no verdict any more.
+  /// Closes the session, if there is one, so that the accessory is notified before the cable goes. Later events do
+  /// not change the verdict.
   func close() {
     isClosed = true
     session?.close()
@@ -106,7 +106,7 @@ final class Sender: AppHandler {
     }
   }
 
-  /// Says what is wrong with what has come, if something is: nothing more is waited for.
+  /// Reports a mistake in the received bytes, if there is one, without waiting for more.
   func conclude() { exchange?.conclude() }
 
   private func choose(from offered: [String]) -> String? {
@@ -150,7 +150,7 @@ final class Sender: AppHandler {
     case nil where session.unacknowledged > 0:
       loop.schedule(after: .milliseconds(1)) { [weak self] in self?.waitForAcknowledgement(text) }
     case nil: end(.done, "\(text), all acknowledged")
-    // Closed behind the last byte is all right; the link acknowledges what a refused session drops as well.
+    // A close after the last byte is correct. The link also acknowledges bytes that a refused session drops.
     case .closedByAccessory where session.unacknowledged == 0: end(.done, "\(text), all acknowledged")
     case let sessionEnd?:
       end(

@@ -10,7 +10,7 @@ final class Stage {
   init(_ console: Console, seed: UInt64? = nil, grace: Duration = .milliseconds(500)) throws {
     loop = try EpollLoop(seed: seed ?? .random(in: .min ... .max))
     Self.raiseDescriptorLimit()
-    // A peer that goes away is an error of its write, not the end of the process.
+    // A write to a peer that is gone returns an error; it must not end the process.
     Glibc.signal(SIGPIPE, SIG_IGN)
     try StopSignals.take(grace: grace) { [loop] in
       loop.execute {}
@@ -30,10 +30,10 @@ final class Stage {
   /// The signal that was asked to stop with, if any.
   var signal: Int32? { StopSignals.first }
 
-  /// How often it was asked to: who asks twice does not want to wait.
+  /// The number of stop signals; after the second one easim does not wait any more.
   var signalCount: Int { StopSignals.count }
 
-  /// The name of the signal for people.
+  /// The name of the signal for users.
   var signalName: String {
     switch signal {
     case SIGINT: "Ctrl-C"
@@ -47,8 +47,7 @@ final class Stage {
     loop.run(until: { condition() || signal != nil }, limit: limit) && signal == nil
   }
 
-  /// Lets what was said last go out: channels are closed in order, which takes a turn or two, and USB devices given
-  /// back.
+  /// Lets the last bytes go out: it takes a turn or two to close channels in order and to release USB devices.
   func settle(until condition: () -> Bool, limit: Duration = .seconds(1)) {
     loop.run(until: { condition() && media.isIdle }, limit: limit)
   }

@@ -3,7 +3,7 @@ import AccessoryProfiles
 
 /// A commented profile to start from: what `easim profile new NAME --behavior B` prints.
 enum StarterProfile {
-  /// The file of an accessory of this name whose sessions such a behaviour serves.
+  /// The file of an accessory with this name and behaviour.
   static func text(_ name: String, _ behavior: Behavior) -> String {
     """
     // \(name): adapt it to your accessory, then run
@@ -64,7 +64,7 @@ enum StarterProfile {
             { request: "HELLO", response: "\(name) 1.0\\r\\n" },
             // An answer that comes late.
             { request: "BATTERY?", response: "BATTERY 87\\r\\n", delay: "40ms" },
-            // Bytes that are no text, in hex.
+            // Bytes that are not text, in hex.
             { request: { hex: "01 02 03" }, response: { hex: "81 82 83 0d 0a" } },
             // A request that is never answered.
             { request: "SILENCE" },

@@ -62,7 +62,7 @@ private func runWatch(_ options: WatchOptions, _ console: Console) throws -> Exi
   _ = stage.run(until: { console.hasNoReader }, limit: options.limit)
   for dialer in dialers { dialer.stop() }
   for finder in finders { finder.stop() }
-  device.unplugAll("done")
+  device.unplugAll("easim is exiting")
   stage.settle(until: { device.cableCount == 0 })
   console.err("easim: \(count.counted("event")) seen")
   return .done

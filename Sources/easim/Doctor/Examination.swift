@@ -1,8 +1,8 @@
 /// One thing that easim can or cannot do on this machine.
 struct Examination: Equatable {
-  /// What came out.
+  /// The result of a check.
   enum Finding: Equatable {
-    /// It works; with what was found.
+    /// It works; the text is what was found.
     case works(String)
     /// It works less well than it could.
     case limited(String, remedy: String)
@@ -10,11 +10,11 @@ struct Examination: Equatable {
     case fails(String, remedy: String)
   }
 
-  /// What was looked at, in a word that does not change: for JSON.
+  /// The name of the check in JSON, which does not change.
   let name: String
-  /// What it is for.
+  /// What it is needed for.
   let purpose: String
-  /// What came out.
+  /// The result.
   let finding: Finding
 
   /// Whether nothing is missing.
@@ -30,7 +30,7 @@ struct Examination: Equatable {
     }
   }
 
-  /// The command that mends it.
+  /// The command that fixes it.
   var remedy: String? {
     switch finding {
     case .limited(_, let remedy), .fails(_, let remedy): remedy
@@ -38,7 +38,7 @@ struct Examination: Equatable {
     }
   }
 
-  /// A mark for people.
+  /// The mark of the result for users.
   var mark: String {
     switch finding {
     case .works: "✓"

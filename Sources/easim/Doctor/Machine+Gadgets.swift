@@ -26,12 +26,12 @@ extension Machine {
         }
       finding = limited(text, error)
     }
-    return Examination(name: "configfs", purpose: "creating gadgets for simulated accessories", finding: finding)
+    return Examination(name: "configfs", purpose: "creating simulated accessories on that port", finding: finding)
   }
 
   static var functionFS: Examination {
     Examination(
-      name: "functionfs", purpose: "the data of gadgets",
+      name: "functionfs", purpose: "carrying the data of these accessories",
       finding: GadgetSystem().hasFunctionFS ? .works("usb_f_fs") : limited("not loaded", .noFunctionFS))
   }
 

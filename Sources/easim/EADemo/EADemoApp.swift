@@ -1,14 +1,14 @@
 import AccessoryCore
 import AccessoryHost
 
-/// EADemo without its screen: knows what is connected and what the session has done, decides what a command means, and
-/// says what happened in lines that stay as they are. ``EADemoScreen`` draws it, a pipe reads it.
+/// EADemo without its screen: knows the connected accessories and the session, decides what a command does, and
+/// reports events as lines. ``EADemoScreen`` draws it; with a pipe, the lines are printed.
 ///
-/// States of the session: none, or one that is open. Beside it a command may be `waiting` for something to come; until
-/// then no other is taken, and past the deadline it has failed.
+/// States: with or without an open session. A command can also be `waiting`; then no other one is taken, and after
+/// the deadline it has failed.
 ///
-/// Invariants: at most one session; bytes are counted from its opening to its end; the first failure decides how easim
-/// ends.
+/// Invariants: at most one session; its bytes are counted from its opening to its end; the first failure decides the
+/// exit code.
 struct EADemoApp: Equatable {
   /// The session.
   struct OpenSession: Equatable {
@@ -18,7 +18,7 @@ struct EADemoApp: Equatable {
     var asked = 0
     var sent = 0
     var received = 0
-    /// What came last, at most ``EADemoApp/tailSize`` bytes.
+    /// The last received bytes, at most ``EADemoApp/tailSize``.
     var tail: [UInt8] = []
 
     mutating func take(_ bytes: [UInt8]) {
@@ -50,7 +50,7 @@ struct EADemoApp: Equatable {
     case ended(String)
   }
 
-  /// What is to be done.
+  /// What the owner must do.
   enum Action: Equatable {
     case open(PublishedAccessory, protocolName: String)
     case send([UInt8])
@@ -68,7 +68,7 @@ struct EADemoApp: Equatable {
 
   static let tailSize = 64
 
-  /// Where accessories are looked for, for people.
+  /// Where accessories are looked for, for messages.
   let place: String
   /// How long a command waits.
   let patience: Duration
@@ -76,7 +76,7 @@ struct EADemoApp: Equatable {
   private(set) var session: OpenSession?
   private(set) var state = AppState.foreground
   private(set) var waiting: Waiting?
-  /// When what is waited for has not come.
+  /// When the waiting command fails.
   private(set) var deadline: Instant?
   /// How the first thing failed that did.
   private(set) var failure: ExitCode?
@@ -115,7 +115,7 @@ struct EADemoApp: Equatable {
     }
   }
 
-  /// A line that is no command.
+  /// Handles a line that is not a command.
   mutating func refuse(_ error: EADemoCommandError) -> [Action] {
     fail(.usage, error.description)
   }
@@ -218,7 +218,7 @@ struct EADemoApp: Equatable {
     }
   }
 
-  /// What is waited for may be there now.
+  /// Checks whether the waiting command can continue.
   private mutating func lookAgain(_ now: Instant) -> [Action] {
     guard case .opening(let name, let number) = waiting else { return settle(.connect) }
     switch EADemoChoice(among: accessories, protocolName: name, number: number) {
@@ -230,7 +230,7 @@ struct EADemoApp: Equatable {
     }
   }
 
-  /// Goes on when `what` is waited for and true.
+  /// Completes the waiting command when it waits for `what` and this is true.
   private mutating func settle(_ what: EADemoWait) -> [Action] {
     guard waiting == .asked(what) else { return [] }
     switch what {

@@ -1,9 +1,9 @@
 import AccessoryCore
 import AccessoryHost
 
-/// What somebody wants of the console: a key of EADemo's screen, or a line of a pipe.
+/// A command of the console: a key of EADemo's screen, or a line of a pipe.
 enum EADemoCommand: Equatable {
-  /// Print what is connected.
+  /// Print the connected accessories.
   case list
   /// Print everything about one accessory, by its number in the list.
   case show(Int)
@@ -38,7 +38,7 @@ enum EADemoWait: Equatable {
   case received(Int)
 }
 
-/// Why a line is no command; the description is a sentence fragment.
+/// Why a line is not a command; the description is a sentence fragment.
 struct EADemoCommandError: Error, Equatable, CustomStringConvertible {
   let description: String
 
@@ -73,7 +73,7 @@ extension EADemoCommand {
     let rest = Self.trimmed(text.dropFirst(name.count))
     switch name {
     case "string":
-      // Everything behind the one blank is meant, blanks at the end included.
+      // Everything after the one blank belongs to the text, including blanks at the end.
       let words = line.drop { $0 == " " || $0 == "\t" }.dropFirst(name.count + 1)
       guard !words.isEmpty else { throw EADemoCommandError("nothing to send: string TEXT") }
       self = .send(Array(words.utf8))

@@ -3,13 +3,14 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// Does what ``EADemoApp`` decides, on a device's app: sessions, bytes, timers. Who shows it, screen or pipe, is told.
+/// Carries out what ``EADemoApp`` decides, with a device's app: sessions, bytes, timers. Calls the front, screen or
+/// pipe.
 final class EADemoDriver: AppHandler, SessionHandler {
-  /// What is known.
+  /// The current state.
   private(set) var app: EADemoApp
-  /// Whether somebody asked for the end.
+  /// Whether the user asked to quit.
   private(set) var isOver = false
-  /// Hears what there is to say.
+  /// Receives lines to show.
   var say: (EADemoApp.Line) -> Void = { _ in }
   /// Called after everything that changed ``app``.
   var changed: () -> Void = {}
@@ -30,10 +31,10 @@ final class EADemoDriver: AppHandler, SessionHandler {
   /// Does a command.
   func perform(_ command: EADemoCommand) { execute(app.perform(command, now: loop.now)) }
 
-  /// Says what is wrong with a line.
+  /// Reports what is wrong with a line.
   func refuse(_ error: EADemoCommandError) { execute(app.refuse(error)) }
 
-  /// Closes what is open.
+  /// Closes the session, if there is one.
   func close() {
     timer?.cancel()
     session?.close()

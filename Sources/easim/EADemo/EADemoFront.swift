@@ -3,20 +3,20 @@ import AccessoryHost
 import AccessorySessions
 import Glibc
 
-/// What shows EADemo to somebody and takes their commands.
+/// Shows EADemo to the user and takes commands.
 protocol EADemoFront: AnyObject {
-  /// Whether the commands are a script's, so that the exit code tells how they went.
+  /// Whether the commands come from a script, so that the exit code shows whether they succeeded.
   var isScripted: Bool { get }
   /// Begins.
   func start(_ driver: EADemoDriver, on loop: any PollingLoop) throws
-  /// Hears what happens to the device.
+  /// Receives the events of the device.
   func tell(_ event: TimelineEvent)
   /// Ends.
   func close()
 }
 
 extension TimelineEvent {
-  /// What a person at the console should hear of the device beside what the app does; nil for the rest.
+  /// What the user should see of the device besides the app's own events; nil for the rest.
   fileprivate var complaint: String? {
     switch kind {
     case .warning(let text), .alert(let text): text

@@ -44,7 +44,7 @@ enum EADemoList {
     }
   }
 
-  /// What is there in place of what was waited for.
+  /// Describes the connected accessories, none of which fits.
   static func unfit(_ accessories: [PublishedAccessory], _ name: String?) -> String {
     let offered = accessories.flatMap(\.protocols).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
     guard let name, !offered.isEmpty else { return "no connected accessory offers \(name ?? "a protocol")" }
@@ -53,16 +53,16 @@ enum EADemoList {
   }
 }
 
-/// Which accessory and which protocol a session is meant for.
+/// The selected accessory and protocol of a session.
 enum EADemoChoice: Equatable {
   /// These.
   case one(PublishedAccessory, String)
   /// It is not there, and may come: with the next half of a flicker, or from elsewhere on a bench.
   case notYet
-  /// More has to be said, or something else; in words.
+  /// The selection is wrong or incomplete; the text explains it.
   case wrong(String)
 
-  /// Chooses among what is connected, by what was said.
+  /// Selects among the connected accessories.
   init(among accessories: [PublishedAccessory], protocolName name: String?, number: Int?) {
     let meant = number.map { $0 <= accessories.count ? [accessories[$0 - 1]] : [] } ?? accessories
     let fit = meant.filter { name.map($0.protocols.contains) ?? !$0.protocols.isEmpty }
@@ -77,7 +77,7 @@ enum EADemoChoice: Equatable {
     } else if fit.count > 1 {
       let numbers = fit.compactMap { one in accessories.firstIndex { $0.connectionID == one.connectionID } }
       let list = numbers.map { "\($0 + 1)" }.joined(separator: ", ")
-      self = .wrong("several accessories fit, give a number after the protocol: \(list)")
+      self = .wrong("several accessories offer it, give a number after the protocol: \(list)")
     } else {
       self = .notYet
     }

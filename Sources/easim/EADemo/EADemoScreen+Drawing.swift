@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryHost
 import IAP2
 
-/// What stands on the screen, line by line; the terminal only puts it there.
+/// The rows of the screen; the terminal only prints them.
 extension EADemoScreen {
   /// One line of the screen.
   struct Row: Equatable {

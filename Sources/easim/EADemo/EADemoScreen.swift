@@ -8,7 +8,7 @@ import AccessoryHost
 ///       └──────────────── the accessory goes ───────────────────┘
 /// ```
 ///
-/// A key becomes a command of ``EADemoApp`` or changes what is shown; what is shown follows what happens there.
+/// A key becomes a command of ``EADemoApp`` or changes what is shown; the rest follows the state of ``EADemoApp``.
 struct EADemoScreen: Equatable {
   enum Page: Equatable {
     case accessories
@@ -115,7 +115,7 @@ struct EADemoScreen: Equatable {
     prompt = nil
   }
 
-  /// Something was said.
+  /// Takes a line to show.
   mutating func tell(_ line: EADemoApp.Line) {
     news.append(line)
     if news.count > Self.newsLimit { news.removeFirst() }

@@ -13,13 +13,13 @@ enum Key: Equatable {
   case control(Character)
 }
 
-/// Makes keys of the bytes a terminal sends.
+/// Recognises keys in the bytes of a terminal.
 ///
-/// The escape key and the beginning of an arrow key's sequence are the same byte; which it was is known when something
-/// follows or nothing does. So an escape at the end of what was read is held, and is the key when ``finish()`` is
-/// called a moment later. What is no key that anybody here knows is dropped.
+/// The escape key and the beginning of an arrow key's sequence are the same byte; only what follows tells them apart.
+/// So an escape at the end of the bytes is held, and counts as the key when ``finish()`` is called a moment later.
+/// Unknown keys are dropped.
 struct KeyReader: Equatable {
-  /// Longer is no key of any terminal.
+  /// No key of any terminal is longer.
   private static let longestSequence = 16
   private var held: [UInt8] = []
 
@@ -45,7 +45,7 @@ struct KeyReader: Equatable {
     return held.first == 0x1B && held.count == 1 ? [.escape] : []
   }
 
-  /// The key at the front and its length, nil as key for bytes that are none; nil while more must come.
+  /// The first key and its length, with nil as key for other bytes; nil while more bytes are needed.
   private func first() -> (Key?, Int)? {
     guard let byte = held.first else { return nil }
     switch byte {
@@ -67,7 +67,7 @@ struct KeyReader: Equatable {
     return (text?.first.map(Key.character), length)
   }
 
-  /// `ESC [ A`, with parameters or without, or `ESC O A`; another escape behind the first makes the first a key.
+  /// `ESC [ A`, with or without parameters, or `ESC O A`; a second escape makes the first one a key.
   private func sequence() -> (Key?, Int)? {
     guard held.count >= 2 else { return nil }
     guard held[1] == UInt8(ascii: "[") || held[1] == UInt8(ascii: "O") else {

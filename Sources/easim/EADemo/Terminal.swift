@@ -30,7 +30,7 @@ final class Terminal: DescriptorHandler {
     return isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 && kind != "dumb"
   }
 
-  /// Takes the terminal. `hear` gets each key; `changed` is called when everything must be drawn again.
+  /// Sets up the terminal. `hear` gets each key; `changed` is called when everything must be drawn again.
   init(
     _ console: Console, on loop: any PollingLoop, hear: @escaping (Key) -> Void, changed: @escaping () -> Void
   ) throws {
@@ -112,7 +112,7 @@ final class Terminal: DescriptorHandler {
 
   private func takeAgain() {
     release()
-    // A shell in whose background easim goes on keeps its terminal; the next SIGCONT tells of a change.
+    // A shell that continues easim in the background keeps its terminal; the next SIGCONT reports a change.
     if clinux_terminal_hold(STDOUT_FILENO) == 0 { showScreen() }
   }
 
@@ -125,7 +125,7 @@ final class Terminal: DescriptorHandler {
     return (Int(size.ws_col), Int(size.ws_row))
   }
 
-  /// Shows these rows and nothing else.
+  /// Draws these rows and clears the rest.
   func draw(_ rows: [EADemoScreen.Row]) {
     let lines = rows.map { row in "\(style(row.style))\(row.text.printable)\u{1B}[0m\u{1B}[K" }
     console.draw("\u{1B}[H\(lines.joined(separator: "\r\n"))\u{1B}[J", onStdout: true)

@@ -61,7 +61,7 @@ final class Console {
 
     func lose(_ name: String, _ reason: String) {
       hasLost.store(true, ordering: .releasing)
-      complain.withLock { $0 }?("easim: \(name): \(reason); what was to be written there is incomplete")
+      complain.withLock { $0 }?("easim: \(name): \(reason); the rest was not written")
     }
 
     /// The line printed in place of dropped lines of stdout.

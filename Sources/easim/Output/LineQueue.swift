@@ -52,7 +52,8 @@ struct LineQueue {
   static let lineLimit = 4 << 20
   /// The queue is full from this many bytes of kept lines on.
   static let keptLimit = 1 << 20
-  /// The queue is too full from this multiple of ``keptLimit`` on. What was under way when it became full still fits.
+  /// The queue is overfull from this multiple of ``keptLimit`` on. Lines that were on their way when it became full
+  /// still fit.
   private static let tooMuch = 32
 
   private struct Entry {

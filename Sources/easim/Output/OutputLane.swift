@@ -42,7 +42,7 @@ final class OutputLane: Sendable {
     }
   }
 
-  /// Writes on a thread from now on. If no thread can be created, `add` goes on writing itself.
+  /// Writes on a thread from now on. If no thread can be created, `add` continues to write itself.
   func start() {
     let mustStart = state.withLock { state in
       defer { state.hasThread = true }

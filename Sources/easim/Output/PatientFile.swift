@@ -47,7 +47,7 @@ enum PatientFile {
       throw AccessoryTarget.Refusal(code: .checkFailed, message: "\(name): stopped before it could be opened")
     case .timeIsOver:
       let other = forReading ? "writing" : "reading"
-      let reason = isPipe(path) ? "nobody opened it for \(other)" : "it could not be opened"
+      let reason = isPipe(path) ? "no program opened it for \(other)" : "it could not be opened"
       throw UsageError("\(name): \(reason) within \(limit.components.seconds) s")
     }
   }
@@ -83,7 +83,7 @@ enum PatientFile {
     case .done(nil), .done(EPIPE?): nil
     case .done(let code?): String(cString: strerror(code))
     case .stopped: "stopped"
-    case .timeIsOver: "it took nothing for \(limit.components.seconds) s"
+    case .timeIsOver: "it accepted no bytes for \(limit.components.seconds) s"
     }
   }
 

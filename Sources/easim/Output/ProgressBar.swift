@@ -1,8 +1,8 @@
 import Glibc
 
-/// One line on a terminal that is drawn over and over: `[######    ] 61 %  2.4 MB/s  0 errors  3 s left`.
+/// One line on a terminal that is redrawn: `[######    ] 61 %  2.4 MB/s  0 errors  3 s left`.
 ///
-/// Where stderr is no terminal, nothing is drawn.
+/// Nothing is drawn when stderr is not a terminal.
 final class ProgressBar {
   private static let width = 30
   private let console: Console

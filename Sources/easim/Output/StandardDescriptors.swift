@@ -1,11 +1,10 @@
 import Glibc
 
-/// The three descriptors that every program is given, and that some starters of programs close.
+/// The three standard descriptors, which some programs close before they start others.
 ///
-/// The next file or socket that is opened would take such a number, and what is meant for stdout would go into it.
+/// The next file or socket that is opened would get such a number, and output for stdout would go into it.
 enum StandardDescriptors {
-  /// Puts something in the place of those that are closed: reading stdin goes on to fail, and stdout and stderr have
-  /// nobody who reads them.
+  /// Opens replacements for closed ones: reading stdin still fails, and nothing reads stdout and stderr.
   static func hold() {
     // Every open takes the lowest free number, which is the closed one.
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {

@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// Rows of words in columns, for people.
+/// Rows of words in columns.
 enum TextTable {
   /// One line per row, each column as wide as its widest word.
   static func lines(_ rows: [[String]]) -> [String] {

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Events as lines for people: the time, who, and what, in columns.
+/// Events as lines for users: time, role, mark and text, in columns.
 enum TimelineText {
   static func line(_ event: TimelineEvent, colors: Bool) -> String {
     let (mark, text, style) = content(event)
@@ -37,15 +37,18 @@ enum TimelineText {
     let offer = protocols.isEmpty ? "no protocols" : protocols.joined(separator: ", ")
     let id = event.subject?.connectionID.map { "  connectionID \($0)" } ?? ""
     switch event.kind {
-    // On USB nobody says what it offers before it identifies itself.
+    // On USB the protocols are known only after the identification.
     case .attach(let place) where event.side == .accessory && address(place)?.kind == .usb:
       return ("+", "plugged in at \(shown(place)): \(name)", Style.plain)
     case .attach(let place):
       return event.side == .accessory
         ? ("+", "plugged in at \(shown(place)), offering \(offer)", Style.plain)
         : ("+", "cable at \(shown(place))", Style.quiet)
-    case .detach(let reason): return ("-", "unplugged: \(reason)", event.side == .accessory ? Style.plain : Style.quiet)
-    case .link(let isUp, let text): return (" ", isUp ? "link \(text)" : "link down: \(text)", Style.quiet)
+    case .detach(let reason):
+      let text = reason == "unplugged" ? reason : "unplugged: \(reason)"
+      return ("-", text, event.side == .accessory ? Style.plain : Style.quiet)
+    case .link(let isUp, let text):
+      return (" ", isUp ? (text == "up" ? "link up" : "link up: \(text)") : "link down: \(text)", Style.quiet)
     case .message(let passed):
       let arrow = passed.direction == .sent ? "→" : "←"
       return (arrow, MessageText.line(passed.message, atMost: messageLimit), Style.quiet)
@@ -55,7 +58,7 @@ enum TimelineText {
     case .disconnect: return ("○", "disconnect  \(name)  [\(offer)]\(id)", Style.strong)
     case .sessionOpen(let number, let name): return (" ", "session \(number) open on \(name)", Style.plain)
     case .sessionClose(let number, _, let reason, let read, let written):
-      return (" ", "session \(number) over: \(reason) (read \(read), written \(written))", Style.plain)
+      return (" ", "session \(number) ended: \(reason) (\(read) bytes read, \(written) written)", Style.plain)
     case .alert(let text): return ("!", "alert: \(text)", Style.strong)
     case .fault(let text): return ("!", "fault: \(text)", Style.bad)
     case .warning(let text): return ("!", text, Style.bad)
@@ -65,8 +68,7 @@ enum TimelineText {
     }
   }
 
-  /// An address can be pasted into a shell as it is shown. Not every place is one: "the bench, too briefly to be read",
-  /// "usbip:127.0.0.1:3240, bus id 1-1".
+  /// The place of an event. An address is quoted for a shell; other places are phrases, such as "a cable in memory".
   private static func shown(_ place: String) -> String {
     address(place) == nil ? place : place.shellWord
   }

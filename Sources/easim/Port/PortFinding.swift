@@ -8,9 +8,9 @@ struct PortFinding: Equatable {
 
   /// Where it is.
   let offset: Int
-  /// What is there, and what to write instead.
+  /// What was found, and what to write instead.
   let advice: String
-  /// What does it; empty where a person must.
+  /// The edits; empty where a user must edit by hand.
   var edits: [Edit] = []
 
   var isSure: Bool { !edits.isEmpty }
@@ -27,7 +27,7 @@ extension [PortFinding] {
   }
 }
 
-/// The types that a file declares, with what is in them: enough to know where a method belongs.
+/// The types that a file declares, with their members: enough to know where a method belongs.
 struct SwiftTypes {
   struct Declaration: Equatable {
     /// class, struct, enum, actor, extension or protocol.

@@ -7,9 +7,9 @@ struct Porter {
   private let source: SwiftSource
   private let types: SwiftTypes
   private var found: [PortFinding] = []
-  /// The `@objc` tokens whose methods are no longer named by a selector.
+  /// The `@objc` tokens of methods that no selector names any more.
   private var freed: Set<Int> = []
-  /// Where `#selector` stands that an edit replaces.
+  /// The `#selector` tokens that an edit replaces.
   private var handled: Set<Int> = []
 
   private var tokens: [SwiftSource.Token] { source.tokens }
@@ -178,7 +178,7 @@ struct Porter {
     }
   }
 
-  /// The offset of the next token that is no newline.
+  /// The offset of the next token that is not a newline.
   private func nextWord(after index: Int) -> Int {
     tokens[(index + 1)...].first { $0.kind != .newline }?.range.lowerBound ?? source.bytes.count
   }
@@ -319,7 +319,7 @@ extension Porter {
       let center = source.text(tokens[begin].range.lowerBound..<tokens[index].range.lowerBound)
       plans.append(
         PortFinding(
-          offset: tokens[begin].range.lowerBound, advice: "what is removed is the tokens",
+          offset: tokens[begin].range.lowerBound, advice: "remove the tokens instead of the observer",
           edits: [edit(begin...end - 1, "\(property).forEach { \(center)removeObserver($0) }")]))
     }
     let body = tokens[type.body.lowerBound - 1].range.upperBound
@@ -334,7 +334,7 @@ extension Porter {
     return plans
   }
 
-  /// Where the statement begins whose call is at `index`: only "a.b.c." may stand before it on its line.
+  /// The beginning of the statement whose call is at `index`: only "a.b.c." may come before it on its line.
   private func statement(endingAt index: Int) -> Int? {
     var begin = index
     while begin >= 2, tokens[begin - 1].text == ".", tokens[begin - 2].kind == .word { begin -= 2 }

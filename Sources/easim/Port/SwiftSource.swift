@@ -1,7 +1,7 @@
 /// A Swift file as tokens, for edits that leave strings and comments alone.
 ///
-/// It knows what it must to cut a file into words: nested comments; string literals of one and of several lines, raw ones,
-/// and what is interpolated in them. It is no parser: whoever looks for a shape looks for a run of tokens.
+/// It recognises nested comments, string literals of one and several lines, raw ones, and interpolation. It is not a
+/// parser: to find a construct, search for its tokens.
 struct SwiftSource {
   enum Kind: Equatable {
     case word
@@ -63,7 +63,7 @@ struct SwiftSource {
   /// Whether the tokens from `index` on, newlines aside, read like this.
   func reads(_ words: [String], at index: Int) -> Bool { end(of: words, at: index) != nil }
 
-  /// The index behind the tokens that read like this, newlines aside.
+  /// The index after these tokens, ignoring newlines.
   func end(of words: [String], at index: Int) -> Int? {
     var next = index
     for word in words {
@@ -163,7 +163,7 @@ struct SwiftSource {
     }
   }
 
-  /// From the opening quote to behind the closing one; an unfinished literal ends with its line, or the file.
+  /// From the opening quote to after the closing one; an unfinished literal ends with its line, or the file.
   private func takeString(_ position: inout Int, hashes: Int) {
     let quote = UInt8(ascii: "\"")
     let isLong = byte(position + 1) == quote && byte(position + 2) == quote

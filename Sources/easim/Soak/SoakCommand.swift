@@ -9,15 +9,19 @@ extension CommandSpec {
     summary: "play random worlds in virtual time, check every rule, shrink failures",
     details: """
       Each seed gives a random world: accessories, apps with sessions, faults on the cables, and steps. It is played in
-      virtual time to its end, and after every step the rules must hold, among them: every byte arrives once and in order,
-      or the session ends with a reason; each connect has its disconnect; no connection ID is used twice; no window is
-      exceeded. docs/soak.md lists them all. With PROFILE, all accessories have that profile.
+      virtual time, and the rules are checked after every step, among them: every byte arrives once and in order, or the
+      session ends with a reason; each connect has its disconnect; no connection ID is used twice; no window is exceeded.
+      docs/soak.md lists all rules. With PROFILE, all accessories have that profile.
 
-      A world that breaks a rule is shrunk for as long as it breaks the same rule, and printed as a scenario (for 'easim
+      A world that breaks a rule is shrunk to a smaller one that still breaks it, and printed as a scenario (for 'easim
       scenario run FILE') with the command that repeats its seed. The same seeds give the same worlds on any machine and
       with any number of jobs.
 
-      Exit codes: 0 every rule held, 1 a rule was broken, or 5,000 or more random worlds missed a corner of the protocol.
+      The exit code is 1 when a rule was broken, or when 5,000 or more random worlds did not reach each of these cases of
+      the protocol. --forbid makes one of them a failure:
+
+      \(SoakCoverage.Corner.allCases.map { "  \($0.word): \($0.name)" }.joined(separator: "\n"))
+
       Ctrl-C ends the run and still reports; a second one also ends the shrinking.
       """,
     examples: [
@@ -49,7 +53,7 @@ struct SoakOptions: CommandOptions {
       standard: "one per processor"),
     Option(
       each: "--forbid", \.forbidden, .words(SoakCoverage.Corner.allCases.map { ($0.word, $0) }), as: "WHAT",
-      "treat this as a broken rule: giveUp, or another word of the coverage in --json"),
+      "fail when WHAT happens, a word of the list above"),
     Option(
       "--save", \.folder, .optional(.text), as: "DIR", "write failures to DIR/soak-SEED.json5 instead of printing them"),
     .transcript.described("with --seeds 1: write everything that happens"), .json,
@@ -80,7 +84,9 @@ struct SoakRun {
     count = time == nil ? options.count : nil
     jobs = options.jobs ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     folder = options.folder
-    if options.shared.transcript != nil, count != 1 { throw UsageError("--transcript shows one world: --seeds 1") }
+    if options.shared.transcript != nil, count != 1 {
+      throw UsageError("--transcript shows one world only: add --seeds 1")
+    }
     transcript = try TranscriptFile.asked(for: options.shared, console)
     if let folder { try Self.make(folder) }
   }

@@ -96,7 +96,7 @@ final class SoakSession {
 
   private func shrink(_ failures: [SoakOutcome]) -> [SoakShrunk] {
     if failures.isEmpty { return [] }
-    if !console.isJSON { console.err("easim: making \(failures.count) failing worlds smaller") }
+    if !console.isJSON { console.err("easim: shrinking \(failures.count.counted("failing world"))") }
     let shrinking = SoakShrinking(options.recipe, failures, jobs: options.jobs)
     Task { await shrinking.run() }
     // The Ctrl-C that ended the playing must not end the shrinking.

@@ -54,19 +54,19 @@ struct SoakVerdict {
     if !console.isJSON {
       for failure in others { console.out(Self.line(failure, options.recipe)) }
       let beyond = report.failureCount - report.failures.count
-      if beyond > 0 { console.out("and \(beyond) worlds more that broke a rule") }
+      if beyond > 0 { console.out("and \(beyond) more worlds that broke a rule") }
     }
     console.isJSON ? console.out(json(at: now).text) : console.out("\(headline); hash \(report.hash)")
     // On stderr, since it differs between runs.
     let rate = { (seconds: Double) in Int(Double(report.count) / seconds) }
     console.err(
-      "easim: \(rate(seconds)) worlds a second with \(options.jobs) jobs, \(rate(busy)) in a second of one processor")
+      "easim: \(rate(seconds)) worlds a second with \(options.jobs) jobs, \(rate(busy)) per second of processor time")
     return passed ? .done : .checkFailed
   }
 
   private static func line(_ failure: SoakOutcome, _ recipe: SoakRecipe) -> String {
     let first = failure.violations.first.map { "\($0.rule): \($0)" } ?? ""
-    return "seed \(failure.seed): \(first)\n  again:  \(recipe.command(replaying: failure.seed))"
+    return "seed \(failure.seed): \(first)\n  repeat: \(recipe.command(replaying: failure.seed))"
   }
 
   // MARK: Failures

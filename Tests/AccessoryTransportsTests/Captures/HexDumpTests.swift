@@ -179,7 +179,7 @@ import Testing
     ("00000000: ff5a\n*\n00000005: 00\n", "3:1: the offset 00000005 does not fit the '*' before it"),
     (
       "00000000: ff5a\n*\nffffffff0: 00\n",
-      "3:1: the '*' before this line stands for 68719476718 bytes: too many"
+      "3:1: the '*' before this line means 68719476718 repeated bytes: too many"
     ),
   ]) func whatIsNoHexIsAnErrorWithItsPlace(text: String, expected: String) {
     #expect {

@@ -25,7 +25,7 @@ import Testing
       sender.send("7890abc")
       try rig.loop.runUntilQuiet()
       #expect(receiver.text == "1234567890", "\(direction)")
-      #expect(rig.atLeft.end == .lost("fault: the cable is pulled behind the last byte it was to carry"))
+      #expect(rig.atLeft.end == .lost("fault: the cable is pulled after the last byte allowed"))
       #expect(rig.atRight.end == .closedByPeer)
     }
   }
@@ -72,7 +72,7 @@ import Testing
     try rig.loop.runUntilQuiet()
     #expect(rig.atRight.bytes.count == 20)
     #expect(rig.atRight.end == .closedByPeer)
-    let told = "the cable is pulled behind the last byte it was to carry"
+    let told = "the cable is pulled after the last byte allowed"
     #expect(rig.reported == ["cut,bytes=20,direction=out (out): \(told)"])
   }
 }

@@ -20,8 +20,8 @@ import Testing
     #expect(rig.arrivals.dropFirst().first == 3)
     #expect(
       rig.reported == [
-        "stall,direction=out,after=1s,for=2s (out): nothing passes any more",
-        "stall,direction=out,after=1s,for=2s (out): bytes pass again, 7 of them held till now",
+        "stall,direction=out,after=1s,for=2s (out): nothing passes from now on",
+        "stall,direction=out,after=1s,for=2s (out): bytes pass again, 7 of them were queued",
       ])
     #expect(rig.count() == count(hits: 1, bytes: 0))
   }

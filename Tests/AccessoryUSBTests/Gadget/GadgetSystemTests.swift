@@ -16,7 +16,8 @@ import Testing
     let tree = GadgetTree(controllers: ["dummy_udc.0", "dummy_udc.1"])
     let error = #expect(throws: GadgetError.self) { try tree.system.controller("dummy_udc.7") }
     #expect(
-      error?.description == "there is no USB device controller 'dummy_udc.7'; there is dummy_udc.0, dummy_udc.1")
+      error?.description == "there is no USB device controller 'dummy_udc.7'; this machine has dummy_udc.0, dummy_udc.1"
+    )
   }
 
   @Test func severalControllersWantAName() {

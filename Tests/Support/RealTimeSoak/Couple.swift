@@ -146,7 +146,7 @@ final class Couple {
   private func takeWrongs() {
     tally.wrongs += (accessoryFacts.takeWrongs() + hostFacts.takeWrongs()).filter { wrong in
       // Counted as `lost`.
-      if kind == .accessory, wrong.contains("a burst under way was lost") { return false }
+      if kind == .accessory, wrong.contains("a burst in flight was lost") { return false }
       // The accessory had not had the time to see that the one before was killed; this one tries again.
       if kind != .accessory, medium != .pty, wrong.contains("another device is already connected") {
         return false

@@ -15,10 +15,10 @@ extension Fault {
 
     static let directions = [Directions.out, .in, .both]
 
-    static let format = Record("collapse", "writes above a size become slow", Collapse()) {
-      Field("above", \.above, .integer(1...65_536), "the largest write that is still quick, in bytes")
-      Field("rate", \.rate, .integer(1...1_000_000_000), "how many bytes of a larger write pass in a second")
-      Field("capacity", \.capacity, .capacity, "how many bytes are held before the sender is held back")
+    static let format = Record("collapse", "slows down writes above a size", Collapse()) {
+      Field("above", \.above, .integer(1...65_536), "the largest write that is not slowed down, in bytes")
+      Field("rate", \.rate, .integer(1...1_000_000_000), "rate of larger writes, in bytes per second")
+      Field("capacity", \.capacity, .capacity, "how many bytes are queued before the sender must wait")
     }.example("collapse,above=512,rate=1000")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage {

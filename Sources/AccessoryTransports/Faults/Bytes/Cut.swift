@@ -4,23 +4,23 @@ import IAP2
 extension Fault {
   /// Pulls the cable: at once, or when this many bytes or packets have passed in one direction since it began.
   public struct Cut: FaultKind {
-    /// Cuts behind so many bytes of one direction; 0 for no such limit.
+    /// Cut after this many bytes in one direction; 0 for no limit.
     public var bytes: Int
-    /// Cuts behind so many packets of one direction; 0 for no such limit.
+    /// Cut after this many packets in one direction; 0 for no limit.
     public var packets: Int
 
-    /// A cut, at once or behind so many bytes or packets.
+    /// A cut, at once or after a number of bytes or packets.
     public init(bytes: Int = 0, packets: Int = 0) { (self.bytes, self.packets) = (bytes, packets) }
 
     static let format = Record(
-      "cut", "ends the channel, after a time, so many bytes or so many packets", Cut()
+      "cut", "ends the channel after a time, a number of bytes or a number of packets", Cut()
     ) {
       Field(
         "bytes", \.bytes, .integer(0...1_000_000_000),
-        "cuts behind so many bytes of one direction; 0 for no such limit")
+        "cut after N bytes in one direction; 0 for no limit")
       Field(
         "packets", \.packets, .integer(0...1_000_000_000),
-        "cuts behind so many packets of one direction; 0 for no such limit")
+        "cut after N packets in one direction; 0 for no limit")
     }.example("cut,packets=20,out")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { CutStage(bytes: bytes, packets: packets, unit: unit) }
@@ -45,11 +45,11 @@ struct CutStage: FaultStage {
 
   mutating func take(_ bytes: RawSpan, _ step: inout FaultStep) -> FaultPassage {
     if packetsLeft != nil, let place = placeOfLastPacket(bytes) {
-      return pass(bytes, upTo: place, "the cable is pulled behind the last packet it was to carry", &step)
+      return pass(bytes, upTo: place, "the cable is pulled after the last packet allowed", &step)
     }
     if let left = bytesLeft {
       if bytes.byteCount >= left {
-        return pass(bytes, upTo: left, "the cable is pulled behind the last byte it was to carry", &step)
+        return pass(bytes, upTo: left, "the cable is pulled after the last byte allowed", &step)
       }
       bytesLeft = left - bytes.byteCount
     }

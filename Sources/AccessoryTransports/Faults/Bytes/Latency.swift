@@ -15,10 +15,10 @@ extension Fault {
       (self.delay, self.jitter) = (delay, jitter)
     }
 
-    static let format = Record("latency", "bytes arrive later, in order", Latency()) {
-      Field("delay", \.delay, .duration(.zero ... .seconds(3600)), "how much later")
-      Field("jitter", \.jitter, .duration(.zero ... .seconds(3600)), "up to how much later still, by the seed")
-      Field("capacity", \.capacity, .capacity, "how many bytes are held before the sender is held back")
+    static let format = Record("latency", "delays bytes, in order", Latency()) {
+      Field("delay", \.delay, .duration(.zero ... .seconds(3600)), "how long each byte is delayed")
+      Field("jitter", \.jitter, .duration(.zero ... .seconds(3600)), "add a random delay of up to TIME")
+      Field("capacity", \.capacity, .capacity, "how many bytes are queued before the sender must wait")
     }.example("latency,delay=20ms,jitter=10ms")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage {

@@ -12,9 +12,9 @@ extension Fault {
     /// A narrow way.
     public init(bytes: Int = 7_500, capacity: Int = 4_096) { (self.bytes, self.capacity) = (bytes, capacity) }
 
-    static let format = Record("rate", "passes so many bytes a second", Rate()) {
-      Field("bytes", \.bytes, .integer(1...1_000_000_000), "how many bytes a second")
-      Field("capacity", \.capacity, .capacity, "how many bytes are held before the sender is held back")
+    static let format = Record("rate", "limits the throughput", Rate()) {
+      Field("bytes", \.bytes, .integer(1...1_000_000_000), "bytes per second")
+      Field("capacity", \.capacity, .capacity, "how many bytes are queued before the sender must wait")
     }.example("rate,bytes=7500")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { RateStage(bytesPerSecond: bytes, capacity: capacity) }

@@ -13,9 +13,9 @@ extension Fault {
 
     static let directions = [Directions.in, .out, .both]
 
-    static let format = Record("slow-reader", "reads so many bytes, pauses, and reads on", SlowReader()) {
+    static let format = Record("slow-reader", "reads a few bytes at a time, with pauses", SlowReader()) {
       Field("bytes", \.bytes, .integer(1...1_048_576), "how many bytes are read at a time")
-      Field("every", \.every, .duration(.microseconds(1) ... .seconds(3600)), "how long it pauses in between")
+      Field("every", \.every, .duration(.microseconds(1) ... .seconds(3600)), "pause between two reads")
     }.example("slow-reader,bytes=100,every=50ms")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { SlowReaderStage(bytes: bytes, every: every) }

@@ -15,8 +15,8 @@ extension Fault {
 
     static let format = Record("split", "cuts chunks into pieces of random size", Split()) {
       Field("size", \.size, .integer(1...65_536), "the largest piece, in bytes")
-      Field("gap", \.gap, .duration(.zero ... .seconds(60)), "how much time lies between two pieces")
-      Field("capacity", \.capacity, .capacity, "how many bytes are held before the sender is held back")
+      Field("gap", \.gap, .duration(.zero ... .seconds(60)), "time between two pieces")
+      Field("capacity", \.capacity, .capacity, "how many bytes are queued before the sender must wait")
     }.example("split,size=20")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { SplitStage(size: size, gap: gap, capacity: capacity) }

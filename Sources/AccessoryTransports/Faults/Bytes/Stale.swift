@@ -9,7 +9,7 @@ extension Fault {
     public enum Kind: String, CaseIterable, Sendable {
       /// The end of a packet.
       case tail
-      /// Whole packets of a link that is no more.
+      /// Whole packets of an earlier link.
       case packets
       /// Random bytes.
       case noise
@@ -25,10 +25,11 @@ extension Fault {
 
     static let directions = [Directions.in, .out, .both]
 
-    static let format = Record("stale", "begins with bytes of an earlier session", Stale()) {
+    static let format = Record("stale", "delivers bytes of an earlier session first", Stale()) {
       Field(
-        "kind", \.kind, .choice, "the end of a packet; whole packets of a link that is no more; or random bytes")
-      Field("bytes", \.bytes, .integer(1...65_536), "how many bytes; packets are not cut short")
+        "kind", \.kind, .choice,
+        "tail: the end of a packet; packets: whole packets of an earlier link; noise: random bytes")
+      Field("bytes", \.bytes, .integer(1...65_536), "how many bytes; packets are always whole")
     }.example("stale,noise,bytes=200")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { StaleStage(kind: kind, count: bytes) }

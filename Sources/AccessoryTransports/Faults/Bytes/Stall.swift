@@ -10,9 +10,9 @@ extension Fault {
     public init() {}
 
     static let format = Record(
-      "stall", "passes nothing while it lasts; what was held passes afterwards", Stall()
+      "stall", "passes nothing while it lasts, and everything afterwards", Stall()
     ) {
-      Field("capacity", \.capacity, .capacity, "how many bytes are held before the sender is held back")
+      Field("capacity", \.capacity, .capacity, "how many bytes are queued before the sender must wait")
     }.example("stall,after=1s,for=3s")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { StallStage(capacity: capacity) }
@@ -32,7 +32,7 @@ struct StallStage: FaultStage {
 
   mutating func begin(_ step: inout FaultStep) {
     step.hit(bytes: 0)
-    step.tell("nothing passes any more")
+    step.tell("nothing passes from now on")
   }
 
   mutating func take(_ bytes: RawSpan, _ step: inout FaultStep) -> FaultPassage {
@@ -41,7 +41,7 @@ struct StallStage: FaultStage {
   }
 
   mutating func end(_ step: inout FaultStep) {
-    step.tell("bytes pass again, \(queue.count) of them held till now")
+    step.tell("bytes pass again, \(queue.count) of them were queued")
     queue.drain { bytes in
       step.pass(bytes)
       return bytes.byteCount

@@ -25,16 +25,16 @@ struct ChunkQueue {
   /// When the last chunk may be passed on; nil when there is none.
   var lastDue: Instant? { entries.last?.due }
 
-  /// Adds a chunk that may be passed on from `due`.
+  /// Adds a chunk that can be passed on from `due` on.
   mutating func append(_ bytes: RawSpan, due: Instant = .origin) {
     guard bytes.byteCount > 0 else { return }
     tank.append(bytes)
     entries.append(Entry(count: bytes.byteCount, due: due))
   }
 
-  /// Calls `body` with the chunks that are due at `now`, one after the other. `body` returns how many bytes of the
-  /// chunk it accepted; when that is not the whole chunk, the rest stays in front and no more chunks are offered.
-  /// `body` must not use this queue.
+  /// Calls `body` with each chunk whose time has come at `now`. `body` returns how many bytes of the chunk it
+  /// accepted; when that is not the whole chunk, the rest stays in front and no more chunks are offered. `body` must
+  /// not use this queue.
   mutating func drain(until now: Instant = .distantFuture, _ body: (RawSpan) -> Int) {
     while let chunk = entries.first, chunk.due <= now {
       let taken = tank.consume { body($0.extracting(first: chunk.count)) }

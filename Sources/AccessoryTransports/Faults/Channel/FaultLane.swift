@@ -22,7 +22,7 @@ final class FaultLane {
   private var isSinkFull = false
   /// The place of the fault that cut the channel, and why it did.
   private(set) var cut: (place: Int, why: String)?
-  /// Whether anything happened since the owner last asked that may have moved a deadline or left bytes behind.
+  /// Whether a deadline may have moved or bytes may be left, since the owner last checked.
   private var isTouched = false
 
   /// Creates a lane with the faults of this direction, each with its random numbers. `sink` accepts bytes from the
@@ -165,7 +165,7 @@ final class FaultLane {
 
   // MARK: Time
 
-  /// Does what is due, and passes on everything that can be passed on.
+  /// Does everything whose time has come, and passes on everything that can be passed on.
   func advance(now: Instant) {
     guard !isDiscarded else { return }
     isTouched = true

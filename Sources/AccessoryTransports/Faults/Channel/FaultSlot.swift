@@ -6,8 +6,8 @@ import AccessoryCore
 ///   waiting ──`after` has passed──▶ open ──`for` has passed──▶ closed
 /// ```
 ///
-/// Outside its window a stage is not called, unless it still holds bytes that later ones must not overtake. If those
-/// will be passed on by themselves, later bytes wait behind them here: otherwise, on a line that is always busy, the
+/// Outside of its window a stage is not called, unless it still holds bytes that later ones must not overtake. If the
+/// stage passes these on by itself, later bytes wait here meanwhile; otherwise, on a line that is always busy, the
 /// stage would always hold something and its window would never end.
 ///
 /// A class, because it is large and used several times for every chunk; only its lane uses it.

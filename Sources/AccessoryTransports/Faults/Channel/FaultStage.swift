@@ -5,8 +5,8 @@ import AccessoryCore
 /// A stage has no timer and no channel. Its lane gives it a chunk when all its earlier output was accepted, calls it at
 /// its deadline, and tells it when its window begins and ends.
 ///
-/// Invariants: a stage accepts every chunk it is given as a whole; it holds at most its capacity plus one chunk, and
-/// `room` says how much it accepts; it passes bytes on in the order in which they shall arrive.
+/// Invariants: a stage accepts every chunk as a whole; it holds at most its capacity plus one chunk, and `room` is
+/// how much it accepts; it passes bytes on in the order in which they arrive at the other end.
 protocol FaultStage {
   /// The number of held bytes that it will still pass on. The end of the stream waits for them.
   var held: Int { get }

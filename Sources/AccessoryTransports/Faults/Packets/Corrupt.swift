@@ -5,7 +5,7 @@ extension Fault {
   /// Flips one bit of a packet. The checksum shows it, unless `sum=right` corrects the checksum; then nothing on the
   /// link can notice.
   public struct Corrupt: FaultKind {
-    /// Where a packet is struck.
+    /// The part of a packet that is changed.
     public enum Part: String, CaseIterable, Sendable {
       /// In its payload.
       case payload
@@ -15,9 +15,9 @@ extension Fault {
       case either
     }
 
-    /// Which packets are struck.
+    /// Which packets are affected.
     public var packets = StruckPackets()
-    /// Where they are struck.
+    /// The part that is changed.
     public var part = Part.payload
     /// Whether the checksum is made right again.
     public var mendsSum = false
@@ -27,10 +27,10 @@ extension Fault {
 
     static let format = Record("corrupt", "flips one bit of a packet", Corrupt()) {
       StruckPackets.format.fields(at: \.packets)
-      Field("part", \.part, .choice, "where")
+      Field("part", \.part, .choice, "where the bit is")
       Field(
         "sum", \.mendsSum, .words([("wrong", false), ("right", true)]),
-        "whether the checksum is left wrong or made right again")
+        "whether the checksum is left wrong or corrected")
     }.example("corrupt,chance=2%,header")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage {

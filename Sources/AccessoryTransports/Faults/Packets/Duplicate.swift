@@ -4,7 +4,7 @@ import IAP2
 extension Fault {
   /// Packets that arrive more than once.
   public struct Duplicate: FaultKind {
-    /// Which packets are struck.
+    /// Which packets are affected.
     public var packets = StruckPackets()
     /// How many more times they arrive.
     public var copies = 1
@@ -14,7 +14,7 @@ extension Fault {
 
     static let format = Record("duplicate", "delivers packets more than once", Duplicate()) {
       StruckPackets.format.fields(at: \.packets)
-      Field("copies", \.copies, .integer(1...16), "how many more times")
+      Field("copies", \.copies, .integer(1...16), "number of additional copies")
     }.example("duplicate,chance=5%")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { PacketStage(DuplicateStrike(copies: copies), packets, unit) }

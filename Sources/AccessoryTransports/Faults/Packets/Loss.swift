@@ -4,7 +4,7 @@ import IAP2
 extension Fault {
   /// Packets that never arrive.
   public struct Loss: FaultKind {
-    /// Which packets are struck.
+    /// Which packets are affected.
     public var packets = StruckPackets()
 
     /// The defaults.

@@ -4,7 +4,7 @@ import IAP2
 /// Finds the packets in a stream for the faults that act on packets, and keeps bytes that may become one.
 ///
 /// The scanner decides what is a packet. Bytes between packets are passed on unchanged, so that a fault changes only
-/// the packets that it strikes.
+/// the packets that it affects.
 struct PacketCutter {
   /// The scanner cannot be copied, and a stage is kept as a value.
   private final class Box {
@@ -71,7 +71,7 @@ struct PacketCutter {
     return .changed
   }
 
-  /// Passes on what is still undecided.
+  /// Passes on the bytes that may have become a packet.
   mutating func finish(_ step: inout FaultStep) {
     step.pass(undecided.span.bytes)
     undecided.removeAll(keepingCapacity: true)

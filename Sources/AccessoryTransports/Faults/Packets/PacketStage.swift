@@ -1,21 +1,21 @@
 import AccessoryCore
 import IAP2
 
-/// What a packet fault does with the packets that it strikes.
+/// What a packet fault does with the packets that it affects.
 protocol PacketFault {
   /// Bytes of packets that are held and will still be passed on.
   var held: Int { get }
 
-  /// Whether it must see every packet now, struck or not.
+  /// Whether it must see every packet, affected or not.
   var watchesAll: Bool { get }
 
   /// When it wants to be called without a packet.
   var deadline: Instant? { get }
 
-  /// Handles a packet; `isStruck` says whether the fault strikes it. The bytes that are passed on replace it.
+  /// Handles a packet; `isStruck` is whether the fault affects it. The bytes that are passed on replace the packet.
   mutating func act(_ packet: RawSpan, _ header: PacketHeader?, isStruck: Bool, _ step: inout FaultStep)
 
-  /// Passes on the held packets that are due, or all of them.
+  /// Passes on the held packets whose time has come, or all of them.
   mutating func release(all: Bool, _ step: inout FaultStep)
 }
 
@@ -26,7 +26,7 @@ extension PacketFault {
   mutating func release(all: Bool, _ step: inout FaultStep) {}
 }
 
-/// The base of the packet faults: finds the packets, chooses at random which to strike, and hands those to the fault.
+/// The base of the packet faults: finds the packets, selects some at random, and passes those to the fault.
 struct PacketStage<Strike: PacketFault>: FaultStage {
   private var cutter: PacketCutter
   private var dice: PacketDice<Strike>
@@ -52,11 +52,11 @@ struct PacketStage<Strike: PacketFault>: FaultStage {
   }
 }
 
-/// Decides which packets are struck: those of a kind, at random, and how many in a row.
+/// Selects the packets that are affected: those of a kind, at random, and how many in a row.
 struct PacketDice<Strike: PacketFault>: PacketVisitor {
   var strike: Strike
   private let packets: StruckPackets
-  /// How many more are struck without asking chance.
+  /// How many more are affected without a new random number.
   private var left = 0
   private var isStruck = false
 
@@ -84,26 +84,26 @@ struct PacketDice<Strike: PacketFault>: PacketVisitor {
   }
 }
 
-/// Which packets a packet fault strikes: those of a kind, by chance, and so many in a row.
+/// Which packets a fault affects: those of a kind, at random, and how many in a row.
 public struct StruckPackets: Equatable, Sendable {
-  /// How many are struck.
+  /// The share of packets that are affected.
   public var chance = Chance.percent(1)
-  /// Which may be struck.
+  /// The kind of packets that can be affected.
   public var kind = PacketKind.any
-  /// How many in a row are struck.
+  /// How many packets in a row are affected.
   public var burst = 1
 
   /// The defaults.
   public init() {}
 
-  static let format = Record("packets", "which packets are struck", StruckPackets()) {
-    Field("chance", \.chance, .chance, "how many packets are struck")
-    Field("kind", \.kind, .choice, "which packets may be struck")
-    Field("burst", \.burst, .integer(1...1_000), "how many in a row are struck")
+  static let format = Record("packets", "which packets are affected", StruckPackets()) {
+    Field("chance", \.chance, .chance, "share of the packets that are affected")
+    Field("kind", \.kind, .choice, "which packets can be affected")
+    Field("burst", \.burst, .integer(1...1_000), "number of packets in a row")
   }
 }
 
-/// The kinds of packets that a packet fault may strike.
+/// The kinds of packets that a packet fault can affect.
 public enum PacketKind: String, CaseIterable, Sendable {
   /// Every packet, detection and other frames of iAP1 included.
   case any

@@ -4,7 +4,7 @@ import IAP2
 extension Fault {
   /// Packets that are overtaken by those sent after them.
   public struct Reorder: FaultKind {
-    /// Which packets are struck.
+    /// Which packets are affected.
     public var packets = StruckPackets()
     /// How many packets overtake each.
     public var by = 1
@@ -14,11 +14,12 @@ extension Fault {
     /// The defaults.
     public init() {}
 
-    static let format = Record("reorder", "lets packets be overtaken by later ones", Reorder()) {
+    static let format = Record("reorder", "delivers packets after later ones", Reorder()) {
       StruckPackets.format.fields(at: \.packets)
-      Field("by", \.by, .integer(1...127), "by how many")
+      Field("by", \.by, .integer(1...127), "how many later packets come first")
       Field(
-        "wait", \.wait, .duration(.microseconds(1) ... .seconds(60)), "how long it waits for them at the latest")
+        "wait", \.wait, .duration(.microseconds(1) ... .seconds(60)), "deliver after TIME, also when fewer packets came"
+      )
     }.example("reorder,chance=10%,by=3")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage {

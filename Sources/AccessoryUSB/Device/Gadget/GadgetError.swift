@@ -5,7 +5,7 @@ import Glibc
 public enum GadgetError: Error, Equatable, Sendable {
   /// This machine has no port that can be a device.
   case noControllers
-  /// There is no such controller; the value has those that exist.
+  /// There is no such controller; the second value has the existing ones.
   case noController(String, existing: [String])
   /// No controller was named, and there are several.
   case severalControllers([String])
@@ -62,7 +62,7 @@ extension GadgetError: CustomStringConvertible {
     case .noController(let name, let existing):
       existing.isEmpty
         ? "there is no USB device controller '\(name)': " + Self.noControllers.description
-        : "there is no USB device controller '\(name)'; there is \(existing.joined(separator: ", "))"
+        : "there is no USB device controller '\(name)'; this machine has \(existing.joined(separator: ", "))"
     case .severalControllers(let names):
       "there are several USB device controllers; name one: " + names.map { "gadget:\($0)" }.joined(separator: ", ")
     case .taken(let controller, .gadget(let name)):
