@@ -1,17 +1,17 @@
 import AccessoryCore
 import AccessoryTransports
 
-/// An accessory as its medium sees it, before anybody has connected to it.
+/// An accessory as its medium shows it before a connection.
 ///
-/// What it says of itself is a hint: the identification of iAP2 counts.
+/// These properties are hints; the identification of iAP2 decides.
 public struct FoundAccessory: Equatable, Sendable {
-  /// Tells it from every other accessory that is there, and from itself at another attachment.
+  /// Different for every accessory, and for every attachment of the same one.
   public var key: String
   /// The same at each of its attachments: its serial number on a bench, its port on USB.
   public var identity: String
   /// How it is addressed.
   public var address: Address
-  /// The name people see; empty where the medium does not know it.
+  /// The name that users see; empty where the medium does not know it.
   public var name = ""
   /// The manufacturer.
   public var manufacturer: String?
@@ -19,7 +19,7 @@ public struct FoundAccessory: Equatable, Sendable {
   public var model: String?
   /// The serial number.
   public var serial: String?
-  /// The protocols it offers now; nil where only its identification tells.
+  /// The protocols that it offers now; nil where only its identification has them.
   public var protocols: [String]?
   /// Its card, on a bench.
   public var card: BenchCard?
@@ -57,7 +57,7 @@ public enum AccessoryChange: Equatable, Sendable {
 }
 
 extension Address {
-  /// Where it is, for people: "the bench /run/user/1000/easim", "USB", "unix:/tmp/a.sock".
+  /// Where it is, for messages: "the bench /run/user/1000/easim", "USB", "unix:/tmp/a.sock".
   public var place: String {
     switch self {
     case .bench(let directory, let serial):

@@ -29,10 +29,10 @@ public protocol Medium: Sendable {
   ) throws
     -> any AccessoryFinder
 
-  /// Lists what is at an address now, without connecting to anything; nil where one must connect to know.
+  /// Lists what is at an address now, without connecting; nil where this needs a connection.
   func look(at address: Address) throws -> Sighting?
 
-  /// Whether accessories are told apart by their serial numbers before a connection, as on a bench.
+  /// Whether serial numbers are known before a connection, as on a bench.
   var knowsSerialNumbers: Bool { get }
 
   /// Whether everything that was opened has been given back. A program waits for it before it ends.
@@ -105,7 +105,7 @@ public protocol AccessoryFinder: AnyObject {
   /// How long to wait between two attempts.
   var pauses: RedialPauses { get }
 
-  /// Reports what is there, before this returns, and every change from then on.
+  /// Reports what is there before it returns, and every later change.
   func start(_ hear: @escaping (AccessoryChange) -> Void) throws
 
   /// Reports nothing more.
@@ -171,6 +171,6 @@ public struct PortContext {
 public protocol PortHub: AnyObject {
   /// Makes the port of one accessory.
   ///
-  /// - Parameter number: tells the accessories of one program apart, from 1.
+  /// - Parameter number: the number of the accessory in this program, from 1.
   func makePort(for profile: Profile, number: Int) throws -> any Port
 }

@@ -31,8 +31,8 @@ public struct MediumTable: Sendable {
 
   /// The standard media and those of optional products that are linked into this program.
   ///
-  /// A product adds its media by defining a C function; see `AccessoryHardware`. So an app gets USB by one line in its
-  /// Package.swift, and its sources stay as they are.
+  /// A product adds its media by defining a C function; see `AccessoryHardware`. So an app gets USB by one line in
+  /// its Package.swift, without a change of its sources.
   public static let linked: MediumTable = {
     var table = standard
     withUnsafeMutablePointer(to: &table) { clinux_add_hardware_media($0) }
@@ -65,7 +65,7 @@ public struct MediumTable: Sendable {
     return Dialer(finder, for: owner, on: loop, wanted: wanted, wrap: wrap)
   }
 
-  /// Lists what is at an address now, without connecting to anything; nil where one must connect to know.
+  /// Lists what is at an address now, without connecting; nil where this needs a connection.
   public func look(at address: Address) throws -> Sighting? {
     try self[address].look(at: address)
   }

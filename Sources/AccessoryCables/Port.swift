@@ -6,7 +6,7 @@ import AccessoryTransports
 ///
 /// Opening a port plugs the accessory in, and closing it unplugs it. Each device that connects brings a cable.
 public protocol Port: AnyObject {
-  /// Where it is, for people.
+  /// Where it is, for messages.
   var place: String { get }
 
   /// Shows what the accessory looks like from now on: called before it is plugged in, and whenever that changes. A port
@@ -27,7 +27,7 @@ extension Port {
 
 /// What hosts can see of an accessory without taking its cable.
 public struct PortAppearance: Equatable, Sendable {
-  /// The name people see.
+  /// The name that users see.
   public var name: String
   /// The serial number.
   public var serial: String

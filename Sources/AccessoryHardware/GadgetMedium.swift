@@ -35,8 +35,8 @@ private final class GadgetHub: PortHub {
 
 /// A device port of this machine with one accessory on it: a gadget, by FunctionFS.
 ///
-/// Opening the port gives the gadget to the controller, closing it takes it away, and dropping it removes the gadget.
-/// What killed processes have left is removed before one is made.
+/// Opening the port binds the gadget to the controller, closing it unbinds it, and releasing it removes the gadget.
+/// Stale gadgets of killed processes are removed before a new one is made.
 ///
 /// ```swift
 /// let port = try GadgetPort(profile, controller: nil, number: 1, on: loop) { print($0) }
@@ -48,9 +48,9 @@ final class GadgetPort: Port {
   /// Makes the gadget.
   ///
   /// - Parameters:
-  ///   - controller: its name in /sys/class/udc; the only one, when left out.
-  ///   - number: tells the gadgets of one process apart.
-  ///   - report: hears what hinders nothing, in sentences.
+  ///   - controller: its name in /sys/class/udc; by default the only one.
+  ///   - number: a different number for each gadget of one process.
+  ///   - report: called with warnings, as sentences.
   init(
     _ profile: Profile, controller: String?, number: Int, on loop: any PollingLoop, report: @escaping (String) -> Void
   ) throws(GadgetError) {

@@ -2,7 +2,8 @@ import AccessoryCables
 
 /// What is linked into this program by the product `ExternalAccessoryHardware`: one line for each medium.
 ///
-/// Called by the C library of the package when ``MediumTable/linked`` is made, so nobody needs to import this module.
+/// Called by the C library of the package when ``MediumTable/linked`` is made, so that no source must import this
+/// module.
 ///
 /// - Parameter table: points to a ``MediumTable``.
 @c(easim_add_hardware_media)

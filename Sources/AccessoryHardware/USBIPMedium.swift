@@ -36,7 +36,7 @@ final class USBIPBus: PortHub {
 
   /// Listens at once.
   ///
-  /// - Parameter report: hears of clients that do wrong or are turned away.
+  /// - Parameter report: called for clients that make mistakes or are refused.
   init(
     host: String, port: UInt16, on loop: any PollingLoop, options: TransportOptions = TransportOptions(),
     report: @escaping (String) -> Void

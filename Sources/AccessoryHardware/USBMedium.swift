@@ -26,11 +26,11 @@ struct USBMedium: Medium {
   }
 }
 
-/// Follows what is plugged into USB, and opens it.
+/// Finds accessories that are plugged into USB, and opens them.
 private final class USBFinder: AccessoryFinder {
   let seesArrivals = true
-  // What cannot be opened now is tried again: no event tells that another program has released an accessory, or that a
-  // permission was given.
+  // A device that cannot be opened now is tried again, because no event reports that another program has released it
+  // or that a permission was given.
   let pauses = RedialPauses(shortest: .milliseconds(500), longest: .milliseconds(500))
 
   private let selector: Address.USBSelector

@@ -6,7 +6,8 @@ import AccessoryTransports
 import Certificates
 import IAP2
 
-/// The Apple device: takes cables, identifies and authenticates what is at their other end, and publishes it to apps.
+/// The Apple device: takes cables, identifies and authenticates the accessory at the other end, and publishes it to
+/// apps.
 ///
 /// ```swift
 /// let device = Device(settings: DeviceSettings(), on: loop) { print($0.json) }
@@ -14,7 +15,7 @@ import IAP2
 /// device.plugIn(cable, at: "unix:/tmp/glasses.sock")
 /// ```
 ///
-/// Several apps may look at one device; each is an ``AppView``.
+/// Several apps can use one device; each is an ``AppView``.
 public final class Device {
   /// The choices this device was made with.
   public let settings: DeviceSettings
@@ -25,9 +26,9 @@ public final class Device {
 
   /// The wire's choices.
   let peerSettings: DevicePeer.Settings
-  /// What accessories are judged with.
+  /// Verifies accessories.
   let authenticator: any DeviceAuthenticator
-  /// What accessories said before.
+  /// Recent identifications.
   let memory = IdentificationMemory()
 
   private var attachments: [DeviceAttachment] = []
@@ -38,7 +39,7 @@ public final class Device {
   var ids: ConnectionIDs
   var random: SeededRandom
 
-  /// A device without cables. `report` hears everything that happens to it, on the loop.
+  /// A device without cables. `report` receives all its events, on the loop.
   public init(settings: DeviceSettings, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void) {
     self.settings = settings
     self.loop = loop
@@ -50,7 +51,7 @@ public final class Device {
     ids = ConnectionIDs(using: &random)
   }
 
-  /// What is published now, in the order of publication.
+  /// The published accessories, in the order of publication.
   public var published: [PublishedAccessory] {
     attachments.compactMap(\.published).sorted { $0.connectionID < $1.connectionID }
   }
@@ -68,9 +69,9 @@ public final class Device {
     return sum
   }
 
-  /// Plugs a cable in. The device holds it until its other end leaves or ``unplugAll(_:)``. Where something was said
-  /// about the accessory before, and its identification says otherwise, that is a warning. A device that
-  /// `refusesSignatures` does so on purpose, right ones included.
+  /// Plugs a cable in. The device holds it until its other end leaves or ``unplugAll(_:)``. When the identification
+  /// differs from what was known about the accessory before, that is a warning. With `refusesSignatures` the device
+  /// refuses even valid signatures.
   public func plugIn(
     _ cable: Cable, at place: String, announced: BenchCard? = nil, refusesSignatures: Bool = false,
     ended: @escaping (CableOutcome) -> Void = { _ in }
@@ -87,8 +88,8 @@ public final class Device {
     attachment.start()
   }
 
-  /// Whether it takes notice of cables that are plugged in. A real device was seen to stop doing so after fast replugging
-  /// (field failure W15), until somebody restarted it: then it finds the cables that are there.
+  /// Whether it notices cables that are plugged in. A real device was seen to stop doing so after fast replugging
+  /// (field failure W15) until it was restarted: then it finds the cables that are there.
   public var noticesCables = true {
     didSet {
       guard noticesCables else { return }
@@ -103,7 +104,7 @@ public final class Device {
     for attachment in attachments { attachment.close(reason) }
   }
 
-  /// An app that looks at this device from now on. It is not told of what is published already: see
+  /// An app that uses this device from now on. It is not notified of accessories that are already published: see
   /// ``AppView/accessories``.
   public func makeApp(_ handler: any AppHandler, settings: AppSettings = AppSettings()) -> AppView {
     let app = AppView(device: self, handler: handler, settings: settings)
@@ -151,7 +152,7 @@ public final class Device {
     report(TimelineEvent(time: loop.now, side: side, kind: kind, subject: subject))
   }
 
-  /// Tells the apps what the publication machine said; `subject` is the accessory that it is about.
+  /// Reports an action of the publication machine to the apps; `subject` is its accessory.
   func perform(_ action: PublicationMachine.Action, _ subject: TimelineEvent.Subject) {
     switch action {
     case .connect(let accessory):
@@ -183,14 +184,14 @@ extension Device: CableOwner {
 }
 
 extension FoundAccessory {
-  /// The accessory as the subject of an event; nil where its medium knows nothing about it.
+  /// The accessory as the subject of an event; nil where its medium has no information about it.
   public var subject: TimelineEvent.Subject? {
     name.isEmpty ? nil : .init(name: name, serial: serial ?? "", protocols: protocols ?? [])
   }
 }
 
 extension Device {
-  /// The alert of a system that looks through the Info.plist of every installed app and finds nobody for an accessory.
+  /// The alert of a system that finds no installed app whose Info.plist declares a protocol of the accessory.
   private func alertIfNobodyWants(_ accessory: PublishedAccessory) {
     guard settings.alertsForMissingApps, accessory.asksForApp, !apps.isEmpty else { return }
     let isWanted = apps.contains { app in accessory.protocols.contains(where: app.settings.manifest.declares) }
@@ -200,7 +201,7 @@ extension Device {
   }
 }
 
-/// How much a device makes of authentication.
+/// How strictly a device authenticates.
 public enum AuthenticationMode: String, CaseIterable, Sendable {
   /// A certificate that cannot be read, or a wrong signature, refuses the accessory (AA04).
   case verify
@@ -222,19 +223,20 @@ public struct DeviceSettings {
   public var flicker: Flicker?
   /// Whether the system says so when no app declares a protocol of an accessory.
   public var alertsForMissingApps = true
-  /// What accessories are judged with.
+  /// Verifies accessories.
   public var authenticator: any DeviceAuthenticator
-  /// Whether every control message is an event, and one that the accessory did not declare a warning.
+  /// Whether every control message is an event, and an undeclared one a warning.
   public var tellsMessages = false
-  /// What becomes of the judgement.
+  /// What happens when the authentication fails.
   public var authentication = AuthenticationMode.verify
 
-  /// The choices at their defaults, and what to judge accessories with.
+  /// The defaults, with an authenticator.
   public init(authenticator: any DeviceAuthenticator) {
     self.authenticator = authenticator
   }
 
-  /// The wire's choices, in the order that the publication needs: before identification there is no name to show.
+  /// The settings of the wire, in the order that the publication needs: before identification there is no name to
+  /// show.
   var peerSettings: DevicePeer.Settings {
     var settings = peer
     if authentication == .skip { settings.asksForAuthentication = false }

@@ -14,11 +14,11 @@ final class DeviceAttachment: ConnectionOwner {
   private let refusesSignatures: Bool
   private let ended: (CableOutcome) -> Void
   private let connection: Connection<DeviceRole>
-  // What every event is about is not checked for overlapping access: it is read and written, and nobody called meanwhile.
+  // Exclusivity is not checked, because it is used for every event; it is read and written without calls in between.
   @exclusivity(unchecked) private var publication: PublicationMachine
   /// The last publication as events show it.
   @exclusivity(unchecked) private var shown: TimelineEvent.Subject?
-  /// What it said it is, once accepted, as events show it.
+  /// The accepted identification, as events show it.
   @exclusivity(unchecked) private var identified: TimelineEvent.Subject?
   private var timer: LoopTimer?
   private var linkWasUp = false
@@ -229,7 +229,7 @@ final class DeviceAttachment: ConnectionOwner {
     device.tell(kind, subject)
   }
 
-  /// What an event is about now: what is published, or else what the accessory said it is.
+  /// The subject of an event now: the published accessory, or else the identified one.
   private var subject: TimelineEvent.Subject? {
     if let shown, shown.connectionID == publication.currentConnectionID { return shown }
     return published.map(TimelineEvent.Subject.init) ?? identified

@@ -4,7 +4,7 @@ import IAP2
 extension Connection where Role == AccessoryRole {
   /// Opens the session that the device asked for.
   public func acceptSession(_ id: UInt16, protocolName: String, reportingStatus: Bool) -> Session {
-    // Adopted first: data may lie right behind the request and is told in the turn that accepts it.
+    // Adopted first, because data can follow the request in the same turn.
     let session = adopt(id, protocolName)
     perform { peer, _ in peer.acceptSession(id, reportingStatus: reportingStatus) }
     return session
@@ -57,8 +57,8 @@ extension Connection where Role == DeviceRole {
       guard let session else { preconditionFailure("a session over the link is adopted with its number") }
       return session
     case .native:
-      // The components are the ways to the accessory, and this cable is one; which of its native channels is meant, the
-      // protocol says.
+      // The components are the ways to the accessory, and this cable is one of them. The protocol determines which
+      // native channel is used.
       do throws(NativeChannelRefusal) {
         return adoptNative(try cable.openNativeChannel(for: protocolName), protocolName, closes: .device)
       } catch {

@@ -19,8 +19,8 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   private let timer: LoopTimer
   private let patience: Patience
 
-  // Not checked for overlapping access, which would cost a call for each of a packet's many looks at them. A connection
-  // belongs to one loop; while the peer is changed in place it calls only the channel's `send`, which calls nothing back.
+  // Exclusivity is not checked, because a check would cost a call for each access, several per packet. A connection
+  // belongs to one loop; while the peer changes, it only calls the channel's `send`, which never calls back.
   @exclusivity(unchecked) private var peer: Peer<Role>
   @exclusivity(unchecked) private var outbox = ByteQueue()
   @exclusivity(unchecked) private var sessions: [Session] = []
@@ -32,7 +32,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   @exclusivity(unchecked) private var watch: PhaseWatch?
   private var watchTimer: LoopTimer?
 
-  /// Packets are gathered into one send up to this size, where the medium does not keep transfers apart.
+  /// Packets are combined into one send of up to this size, unless the medium keeps transfers separate.
   private static var gatherLimit: Int { 256 * 1024 }
 
   /// A connection that has not started, and that closes the cable when the other end is silent for longer than `patience`.
@@ -82,8 +82,8 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     for session in sessions + natives.map(\.session) { session.close() }
   }
 
-  /// Forgets every open session without closing it: the other end still has it, and nothing is answered on it. Returns
-  /// the sessions.
+  /// Drops every open session without closing it: it stays open for the other end, which gets no answers. Returns the
+  /// sessions.
   public func forgetSessions() -> [Session] {
     let open = (sessions + natives.map(\.session)).filter(\.isOpen)
     for session in open {
@@ -94,7 +94,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     return open
   }
 
-  /// Looks at the peer without changing it.
+  /// Reads the peer's state.
   public func inspect<Result>(_ body: (borrowing Peer<Role>) -> Result) -> Result {
     body(peer)
   }
@@ -182,7 +182,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     watchTimer = loop.makeTimer { [unowned self] in silenceLasted() }
   }
 
-  /// Looks at the phase after whatever may have changed it.
+  /// Updates the phase after a possible change.
   private func notePhase() {
     guard watch != nil, !isOver else { return }
     watch?.note(peer.phase, now: now)
@@ -288,7 +288,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
 public protocol ConnectionOwner: AnyObject {
   /// The peer reported something that is not about an open session.
   func connectionTold(_ event: PeerEvent)
-  /// A session is over; its own handler heard it first.
+  /// A session ended. Its own handler was notified first.
   func connectionSessionEnded(_ session: Session, _ end: SessionEnd)
   /// The cable is gone; every session has ended already.
   func connectionEnded(_ end: ChannelEnd)

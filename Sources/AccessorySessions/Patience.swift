@@ -17,7 +17,7 @@ public struct Patience: Equatable, Sendable {
   /// For leaving, or for another attempt, after it has refused this end.
   public var refusal: Duration?
 
-  /// What is used where nothing else is asked for. A field report has iOS wait as long for an answer.
+  /// The default. According to a field report iOS waits this long for an answer.
   public static let usual = Duration.seconds(30)
 
   /// The same limit for each; nil for none. After a refusal it is ten times as long, because people look at it.
@@ -52,7 +52,7 @@ public struct Patience: Equatable, Sendable {
 
 /// The other end was silent for too long.
 public struct Silence: Equatable, Sendable {
-  /// What was waited for.
+  /// The phase that took too long.
   public let phase: PeerPhase
   /// For how long.
   public let limit: Duration
@@ -105,7 +105,7 @@ struct PhaseWatch {
   /// The deadline has come while the phase is this one. Returns whether the other end was silent for too long.
   mutating func handleTimeout(_ current: PeerPhase, now: Instant) -> Silence? {
     guard let due = deadline, due <= now else { return nil }
-    // No event tells of this step, and it has a limit of its own.
+    // There is no event for this step, and it has its own limit.
     if phase == .detection, current == .synchronization {
       begin(current, now: now)
       return nil

@@ -6,7 +6,7 @@ import IAP2
 public final class PeerWarnings {
   private let limit: ReportLimit
 
-  /// Creates what reports as `tell` says.
+  /// Creates warnings that are passed to `tell`.
   public init(on loop: any EventLoop, tell: @escaping (TimelineEvent.Kind) -> Void) {
     limit = ReportLimit("warnings about bytes and messages of the other end", on: loop) { tell(.warning($0)) }
   }

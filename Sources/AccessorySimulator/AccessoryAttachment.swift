@@ -244,7 +244,7 @@ final class AccessoryAttachment: ConnectionOwner {
     play(session, entry, trouble)
   }
 
-  /// The device began a session by opening a native channel; nothing else asks for it.
+  /// The device began a session by opening a native channel; there is no other request for it.
   private func nativeChannelOpened(_ channel: any Channel, _ name: String) {
     guard isWhole, let entry = prepared.profile.protocols.first(where: { $0.name == name }) else {
       tell(.warning("the device opened the native transport of \(name), which is not offered: refused"))
@@ -283,7 +283,7 @@ final class AccessoryAttachment: ConnectionOwner {
 }
 
 extension AccessoryAttachment {
-  /// What a behaviour of this session is given; what it says is told with the session's number.
+  /// The context of this session's behaviour. Events that it reports get the session's number.
   private func context(of session: Session) -> BehaviorContext {
     let id = session.id
     return BehaviorContext(loop: connection.loop, programs: accessory.programs) { [unowned accessory] report in

@@ -12,7 +12,7 @@ final class PreparedProfile {
   let link: LinkSettings
   /// Whether sessions that are opened are reported.
   let reportsSessionStatus: Bool
-  /// The protocols whose sessions go by native transport where a cable has native channels.
+  /// The protocols whose sessions use native transport, on a cable that has native channels.
   let besideTheLink: [String]
 
   // Its oddities, each nil where it has none.

@@ -54,7 +54,7 @@ extension Profile {
 }
 
 extension Profile.MessageName {
-  /// The message's number; nil for a name that nobody knows.
+  /// The message's number; nil for an unknown name.
   public var messageID: MessageID? {
     switch self {
     case .id(let id): MessageID(rawValue: id)

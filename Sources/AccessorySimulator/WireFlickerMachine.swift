@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryProfiles
 
-/// When a simulated accessory is plugged in, and as what: the wire flicker, as a machine.
+/// Decides when a simulated accessory is plugged in, and with which protocols: the wire flicker.
 ///
 /// ```
 ///              plugIn                 the device is done      after `empty`     after `gap`
@@ -11,9 +11,9 @@ import AccessoryProfiles
 ///                                                                  last cycle: whole ◀┘
 /// ```
 ///
-/// The empty phase is counted from when the device knows all there is to know about the empty accessory, not from the
-/// attachment: a host that connects late, or takes its time, still sees the whole flicker. A device that goes away and
-/// comes back is a cable plugged into it anew, and so sees it again.
+/// The time without protocols starts when the device has accepted the accessory's identification and authentication,
+/// not when it is plugged in: a host that connects late or works slowly still sees the whole flicker. A device that
+/// disconnects and returns counts as a new cable, and sees it again.
 struct WireFlickerMachine {
   enum State: Equatable {
     case unplugged

@@ -14,7 +14,7 @@ public import ExternalAccessory
 /// The sequence ends when the search does. Stopping one search, or configuring an accessory, ends all searches of the
 /// process. The names are those of the CombineExternalAccessory package.
 public struct UnconfiguredExternalAccessoryBrowser: AsyncSequence {
-  /// A change of what is in range.
+  /// A change of the accessories in range.
   public enum Event: Sendable {
     /// These came into range.
     case didFindUnconfiguredAccessories(accessories: [UnconfiguredExternalAccessory])

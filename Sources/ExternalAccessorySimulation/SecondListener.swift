@@ -2,17 +2,17 @@ import AccessoryCore
 import ExternalAccessory
 import Foundation
 
-/// Another SDK in the app's process, which shares `EAAccessoryManager.shared()` with the app: it has observers of its own,
-/// counts in the one registration, and may open sessions.
+/// Another SDK in the app's process, which shares `EAAccessoryManager.shared()` with the app: it has its own
+/// observers, its registrations count in the same counter, and it can open sessions.
 ///
 /// ```swift
 /// let sdk = SecondListener(opening: "com.example.other")
 /// sdk.register()
-/// sdk.unregister(times: 2)          // once too often: every listener of the process goes deaf
+/// sdk.unregister(times: 2)          // once too often: no listener of the process gets notifications
 /// #expect(app.connects == 0)
 /// ```
 ///
-/// It hears nothing after ``stop()``, or when it is let go of.
+/// It gets no notifications after ``stop()``, or when it is released.
 public final class SecondListener: @unchecked Sendable {
   /// One notification.
   public struct Notice: Equatable, Sendable {
@@ -45,23 +45,23 @@ public final class SecondListener: @unchecked Sendable {
 
   deinit { stop() }
 
-  /// What it heard, in order.
+  /// The notifications it got, in order.
   public var notices: [Notice] { lock.withLock { list } }
   /// The sessions that it opened.
   public var sessions: [EASession] { lock.withLock { opened } }
 
-  /// Registers for notifications, and opens sessions with what is attached already.
+  /// Registers for notifications, and opens sessions with accessories that are connected already.
   public func register() {
     EAAccessoryManager.shared().registerForLocalNotifications()
     for accessory in EAAccessoryManager.shared().connectedAccessories { open(accessory) }
   }
 
-  /// Unregisters, as often as said.
+  /// Unregisters `times` times.
   public func unregister(times: Int = 1) {
     for _ in 0..<times { EAAccessoryManager.shared().unregisterForLocalNotifications() }
   }
 
-  /// Closes its sessions and hears nothing more. The registration stays as it is.
+  /// Closes its sessions and removes its observers. The registration stays as it is.
   public func stop() {
     let (tokens, sessions) = lock.withLock {
       defer { (self.tokens, opened) = ([], []) }

@@ -12,16 +12,16 @@ import Foundation
 /// world.killApp()               // with its session open
 /// app = nil                     // in a real process its objects are gone, too
 /// world.launchApp()
-/// app = App()                   // registers, and looks at connectedAccessories
+/// app = App()                   // registers, and reads connectedAccessories
 /// ```
 ///
-/// A test has one process, so the objects of the killed app stay until the test lets go of them. Nothing is told to them:
-/// no notification, no stream event, no completion. Their streams are closed. Observers that they leave in
-/// `NotificationCenter` hear of the new app's accessories, which in a real process they could not: remove them.
+/// A test has one process, so the objects of the killed app stay until the test releases them. They get nothing any
+/// more: no notification, no stream event, no completion. Their streams are closed. Observers that they leave in
+/// `NotificationCenter` would get the new app's notifications, which is impossible in a real process: remove them.
 extension SimulatedWorld {
-  /// What becomes of the sessions of an app whose process ends.
+  /// What happens to the sessions of an app whose process ends.
   public enum SessionsOfEndedApp: Sendable {
-    /// The device closes them, and the accessory hears of it.
+    /// The device closes them, and the accessory is notified.
     case closed
     /// The device keeps them, as some systems were seen to do: the accessory believes that the app is there. To the app
     /// that is launched next they are those of another app, for which ``AppRules/otherApps`` holds.
@@ -41,8 +41,8 @@ extension SimulatedWorld {
     endProcess("crashed", sessions)
   }
 
-  /// Launches the app again, in the foreground. It is registered for nothing, and what is attached is in its list and
-  /// not told of. Does nothing while the app runs.
+  /// Launches the app again, in the foreground. It is not registered, and connected accessories are in its list
+  /// without a notification. Does nothing while the app runs.
   public func launchApp() {
     perform { [realm, settings] inner in
       guard realm.app == nil else { return }

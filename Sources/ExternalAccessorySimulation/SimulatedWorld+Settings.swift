@@ -34,7 +34,8 @@ extension SimulatedWorld {
     public var clock = Clock.virtual
     /// The random seed: the same seed gives the same run.
     public var seed: UInt64 = 1
-    /// The protocols that the app's Info.plist declares. Nil stands for an app without one, which sees every accessory.
+    /// The protocols that the app's Info.plist declares. Nil means an app without an Info.plist, which sees every
+    /// accessory.
     public var declaredProtocols: [String]?
     /// The background modes of its Info.plist.
     public var backgroundModes: [String] = []

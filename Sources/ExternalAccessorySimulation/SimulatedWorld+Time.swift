@@ -12,7 +12,7 @@ extension SimulatedWorld {
   /// How long one call waits for such reads in total.
   private static let readingLimit = 30.0
 
-  /// Runs everything that is due now, in accessories, device and app, until nothing is left. No virtual time passes.
+  /// Runs all work of accessories, device and app until nothing is left. No virtual time passes.
   public func settle() async {
     repeat {
       virtual?.run(until: virtual?.now ?? .origin)
@@ -21,7 +21,7 @@ extension SimulatedWorld {
     } while !isQuiet
   }
 
-  /// Lets time pass, and runs everything that is due within it in order. The app receives each event when it happens.
+  /// Lets time pass, and runs all work within it in order. The app receives each event when it happens.
   public func advance(by duration: Duration) async {
     await settle()
     guard let virtual else {
@@ -98,7 +98,7 @@ extension SimulatedWorld {
     return .moved
   }
 
-  /// Tasks and threads of the app that read when they are scheduled to. Virtual time stands still while they read;
+  /// Tasks and threads of the app that read when they are scheduled. Virtual time does not pass while they read;
   /// otherwise the accessory would see an app that does not read for a long time.
   private struct Readers {
     /// The number of reads when a wait timed out. There is no further wait until that number changes.
@@ -150,7 +150,7 @@ extension SimulatedWorld {
 
   // MARK: Synchronous
 
-  /// Runs everything that is due now, in accessories, device and app, until nothing is left. No virtual time passes.
+  /// Runs all work of accessories, device and app until nothing is left. No virtual time passes.
   @available(*, noasync, message: "await it")
   public func settle() {
     repeat {
@@ -164,7 +164,7 @@ extension SimulatedWorld {
     } while !isQuiet
   }
 
-  /// Lets time pass, and runs everything that is due within it in order. The app receives each event when it happens.
+  /// Lets time pass, and runs all work within it in order. The app receives each event when it happens.
   @available(*, noasync, message: "await it")
   public func advance(by duration: Duration) {
     settle()

@@ -35,7 +35,7 @@ public final class SimulatedWorld: @unchecked Sendable {
   private var accessories: [WorldAccessory] = []
   /// Other apps of the device. On the loop only.
   var others: [AppView] = []
-  /// What `Bundle.main` said before the world set it.
+  /// The declarations of `Bundle.main` before the world changed them.
   private var bundleBefore: BundleDeclarations?
   /// The scenario that is being played. On the loop only.
   var timeline: ScenarioTimeline?

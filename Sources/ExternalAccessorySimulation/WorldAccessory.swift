@@ -49,11 +49,11 @@ public final class WorldAccessory: @unchecked Sendable {
     }
   }
 
-  /// Unplugs it: what is under way is still delivered.
+  /// Unplugs it: bytes in transit are still delivered.
   public func unplug() { perform { simulated, _ in simulated.unplug() } }
 
-  /// Pulls its cable: what is under way is lost. If `unnoticed`, the device still shows the accessory as connected, until
-  /// something that it sends is not acknowledged.
+  /// Pulls its cable: bytes in transit are lost. If `unnoticed`, the device still shows the accessory as connected,
+  /// until something that it sends is not acknowledged.
   public func pull(unnoticed: Bool = false) {
     perform { simulated, inner in inner.pull(simulated, unnoticed: unnoticed) }
   }

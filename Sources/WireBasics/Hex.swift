@@ -43,7 +43,7 @@ public enum Hex {
     return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
   }
 
-  /// Reads pairs of hex digits; white space may stand between pairs.
+  /// Reads pairs of hex digits; white space is allowed between pairs.
   public static func parse(_ text: some StringProtocol) throws(HexError) -> [UInt8] {
     var bytes: [UInt8] = []
     var high: UInt8?
@@ -69,7 +69,7 @@ public enum Hex {
 
 /// Why a text is not bytes in hex. Positions count characters from 1.
 public enum HexError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// A character that is no hex digit.
+  /// A character that is not a hex digit.
   case notADigit(Character, position: Int)
   /// White space between the two digits of a byte.
   case splitByte(position: Int)

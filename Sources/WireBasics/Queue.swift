@@ -1,7 +1,7 @@
-/// Elements that are taken from the front in the order in which they were appended.
+/// A queue: elements are taken from the front in the order in which they were appended.
 ///
-/// An array whose memory is reused: a queue that is emptied now and then does not allocate in a steady state, and taking
-/// from the front costs the same however long the queue is. Index 0 is the front.
+/// An array whose memory is reused: a queue that is emptied now and then does not allocate in a steady state, and
+/// taking from the front costs the same for any length. Index 0 is the front.
 ///
 /// ```swift
 /// var queue = Queue<Int>()

@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessoryTransports
 import Glibc
 
-/// The bench as the simulators of one process use it: created if it does not exist, checked, and cleared of the stale files
-/// of dead processes.
+/// The bench that the simulators of this process use: created if it does not exist, checked, and cleared of the stale
+/// files of dead processes.
 ///
 /// ```swift
 /// let bench = try Bench(BenchDirectory.standard())

@@ -4,9 +4,9 @@ import Glibc
 
 /// Reports which accessories are plugged in and unplugged on a bench. It reads their cards and takes no cable.
 ///
-/// The bench directory may not exist yet, or may be removed and created again: then the nearest directory above it is
-/// watched. When a simulator dies without unplugging its accessories, its process shows it at once, and its stale files
-/// are removed.
+/// While the bench directory does not exist, the nearest existing directory above it is watched. When a simulator
+/// dies without unplugging its accessories, the end of its process is noticed at once and its stale files are
+/// removed.
 ///
 /// ```swift
 /// let watcher = BenchWatcher(.standard(), on: loop) { change in print(change) }
@@ -36,7 +36,7 @@ public final class BenchWatcher {
   private var state = State.idle
 
   private var attached: [String: BenchAccessory] = [:]
-  /// Names whose card had vanished before it could be read.
+  /// Names whose card disappeared before it could be read.
   private var missed: Set<String> = []
   /// How each accessory last looked, by the letters of its names.
   private var recentCards = RecentCards<BenchAccessory>()
@@ -49,7 +49,7 @@ public final class BenchWatcher {
     case watching
   }
 
-  /// Creates a watcher that is not started. `hear` is called on the loop.
+  /// Creates a watcher, not started. `hear` is called on the loop.
   public init(_ directory: BenchDirectory, on loop: any PollingLoop, hear: @escaping (Change) -> Void) {
     self.directory = directory
     self.loop = loop
@@ -85,7 +85,7 @@ public final class BenchWatcher {
 
   // MARK: The directory
 
-  /// Watches the bench, or what is above it until it is there.
+  /// Watches the bench, or the nearest directory above it until the bench exists.
   private func settle() throws {
     while let watch {
       if try directory.check() {
@@ -234,8 +234,8 @@ public struct BenchAccessory: Equatable, Sendable {
 }
 
 extension BenchDirectory {
-  /// Lists the accessories that are plugged in now, in the order of their arrival, and what is wrong with cards that
-  /// cannot be used. Stale files of dead processes are removed first.
+  /// Lists the accessories that are plugged in now, in the order of their arrival, and the cards that cannot be used.
+  /// Removes stale files of dead processes first.
   ///
   /// - Throws: when the bench cannot be trusted. A bench that does not exist is empty.
   public func look() throws(BenchError) -> (accessories: [BenchAccessory], problems: [String]) {

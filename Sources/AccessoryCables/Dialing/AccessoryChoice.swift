@@ -1,4 +1,4 @@
-/// Which accessory is meant by an address that fits several: the only one that fits, if there is only one.
+/// Which accessory an address selects: the only one that matches, if there is only one.
 public enum AccessoryChoice: Equatable, Sendable {
   /// This one.
   case one(FoundAccessory)

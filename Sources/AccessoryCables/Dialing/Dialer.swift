@@ -199,7 +199,8 @@ public final class Dialer {
 }
 
 extension TransportError {
-  /// Whether a person wants to know at once. That an accessory is not there is what a dialer waits for.
+  /// Whether users should see this failure at once. A dialer waits for accessories that are not there, so that one is
+  /// not reported.
   fileprivate var isWorthTelling: Bool {
     switch self {
     case .nobodyThere, .timedOut, .noLink, .left: false

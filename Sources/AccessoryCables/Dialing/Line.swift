@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryTransports
 
-/// The way from one accessory that was found to its cable: when to connect, when to wait, when to give up.
+/// Decides for one accessory that was found when to connect, wait, and give up.
 ///
 /// ```
 ///            dial           connected            ended
@@ -9,11 +9,11 @@ import AccessoryTransports
 ///                     │   ▲                                         │ after a pause: dial
 ///                     │   └─────────────────────────────────────────┤
 ///                     ├── failed, may pass ─────────▶ waiting ──────┘
-///                     └── failed for good ──────────▶ givenUp ──(the accessory changes)──▶ dialling
+///                     └── failed permanently ───────▶ givenUp ──(the accessory changes)──▶ dialling
 /// ```
 ///
-/// A cable whose iAP2 link never came up counts as a failure: each such attempt is an attachment that people see on both
-/// sides, so the pauses grow. After a link that was up, or an attempt without an answer, the pause is the shortest.
+/// A cable whose iAP2 link never came up counts as a failure: users see each such attempt as an attachment on both
+/// ends, so the pauses grow. After a link that was up, or an attempt without an answer, the pause is the shortest.
 ///
 /// Invariant: there is a deadline in `waiting` and `lost` only.
 public struct Line: Equatable, Sendable {
@@ -21,13 +21,13 @@ public struct Line: Equatable, Sendable {
   public enum State: Equatable, Sendable {
     /// Nothing was tried yet.
     case idle
-    /// An attempt is under way.
+    /// Trying to connect.
     case dialling
     /// The cable is plugged in.
     case connected
-    /// The last attempt failed; the next one is due.
+    /// The last attempt failed; tries again at this time.
     case waiting(until: Instant)
-    /// The last cable ended; the next attempt is due.
+    /// The last cable ended; connects again at this time.
     case lost(until: Instant)
     /// Nothing is tried until the accessory changes, because the reason does not pass by itself.
     case givenUp
@@ -46,7 +46,7 @@ public struct Line: Equatable, Sendable {
     pause = pauses.shortest
   }
 
-  /// When the next attempt is due.
+  /// The time of the next attempt.
   public var deadline: Instant? {
     switch state {
     case .waiting(let until), .lost(let until): until

@@ -15,7 +15,7 @@ public enum AppState: Hashable, Sendable {
 /// ```
 ///               keeps its accessories (the background mode)      loses them
 ///   foreground ──────────── nothing ────────────▶ background    every accessory disconnects, sessions close
-///   background ──────────── notices wait ───────▶ suspended     nothing happens that it would hear of
+///   background ──────────── notices wait ───────▶ suspended     nothing that it would be notified of
 ///   suspended  ──────────── notices come ───────▶ background    nothing: it has no accessories there
 ///   any        ──────────── nothing / notices ──▶ foreground    every accessory connects
 ///   suspended  ── bytes came: runs for a while ─▶ background    –

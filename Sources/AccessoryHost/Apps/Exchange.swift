@@ -61,10 +61,10 @@ public final class Exchange: SessionHandler {
     self.done = done
   }
 
-  /// For how long nothing must come after something wrong, before it is said what it was.
+  /// How long the session must be quiet after a wrong byte before the mistake is diagnosed.
   static let quiet = Duration.milliseconds(500)
 
-  /// Sends the first `count` bytes of a stream, and says by its kind what is wrong with the echo.
+  /// Sends the first `count` bytes of a stream, and reports the kind of every mistake in the echo.
   public convenience init(
     _ stream: UniqueStream, count: Int, expecting expectation: Expectation, on loop: any EventLoop,
     done: @escaping (Outcome) -> Void
@@ -115,11 +115,11 @@ public final class Exchange: SessionHandler {
       if expectation != .none, done != nil { compare(bytes) }
       return bytes.byteCount
     }
-    // Returned bytes make room in the window; the session reports room of its own.
+    // Returned bytes make room in the window; the session reports its own room.
     if done != nil, window < .max, sent < payload.count { send(session) }
   }
 
-  /// Says what is wrong with what came, if something is, without waiting for more.
+  /// Reports a mistake in the received bytes, if there is one, without waiting for more.
   public func conclude() {
     guard let findings = verifier?.conclude(), !findings.isEmpty else { return }
     finish(.wrong(findings))
@@ -131,7 +131,7 @@ public final class Exchange: SessionHandler {
     if verifier?.check(bytes.extracting(0..<rest), scratch) == true, rest == bytes.byteCount {
       return finishIfComplete()
     }
-    // What comes behind the last byte of an echo is wrong, whatever it is.
+    // Any byte after the last one of an echo is wrong.
     verifier?.collect(bytes.extracting(rest..<bytes.byteCount))
     if verifier?.isFull == true { return conclude() }
     quietTimer = quietTimer ?? loop?.makeTimer { [weak self] in self?.conclude() }

@@ -1,7 +1,7 @@
-/// When a session ends that an app has released, judged by its three objects: the session and its two streams.
+/// When a session that an app has released ends, depending on its three objects: the session and its two streams.
 ///
-/// Apps differ, and so do systems. Some apps keep the session object, some only its streams. A session whose streams
-/// were not both closed has been reported to block the next one, even when the output stream was never opened.
+/// Apps and systems differ. Some apps keep the session object, some only its streams. A session whose streams were
+/// not both closed has been reported to block the next one, even when the output stream was never opened.
 public struct SessionLifetime: Equatable, Sendable {
   /// When the session ends.
   public enum Rule: Hashable, Sendable {

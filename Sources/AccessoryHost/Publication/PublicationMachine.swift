@@ -25,7 +25,7 @@ public struct PublicationMachine {
     case early
   }
 
-  /// What apps are told.
+  /// Changes that apps are notified of.
   public enum Action: Equatable, Sendable {
     /// The accessory appeared.
     case connect(PublishedAccessory)
@@ -55,13 +55,13 @@ public struct PublicationMachine {
   private var identification: JudgedIdentification?
   private var certificate = CertificateSizes()
 
-  /// A machine for one attachment. A flicker that the wire makes is none of its business.
+  /// A machine for one attachment. It does not handle a flicker made by the accessory.
   public init(policy: Policy = .ready, flicker: Flicker? = nil) {
     self.policy = policy
     self.flicker = flicker?.maker == .device && (flicker?.cycles ?? 0) > 0 ? flicker : nil
   }
 
-  /// What is shown now.
+  /// The published accessory.
   public var current: PublishedAccessory? {
     switch state {
     case .early(let shown, _, _), .ending(let shown, _, _), .published(let shown): shown
@@ -69,7 +69,7 @@ public struct PublicationMachine {
     }
   }
 
-  /// The number of what is shown now.
+  /// The number of the published accessory.
   var currentConnectionID: Int? {
     switch state {
     case .early(let shown, _, _), .ending(let shown, _, _), .published(let shown): shown.connectionID
@@ -91,7 +91,7 @@ public struct PublicationMachine {
     }
   }
 
-  /// The accessory said who it is, and was accepted.
+  /// The accessory was identified and accepted.
   public mutating func identified(
     _ identification: JudgedIdentification, now: Instant, ids: inout ConnectionIDs
   ) -> Action? {

@@ -67,8 +67,8 @@ public final class PublishedAccessory: Equatable, Sendable {
 }
 
 extension [PublishedAccessory] {
-  /// Where the publication with this number is. Lists of publications are in the order of publication, and so of their
-  /// numbers: among ten thousand, a dozen are looked at.
+  /// The place of the publication with this number. Lists are sorted by publication and so by number, so a binary
+  /// search is possible.
   func index(numbered connectionID: Int) -> Int? {
     var (low, high) = (startIndex, endIndex)
     while low < high {

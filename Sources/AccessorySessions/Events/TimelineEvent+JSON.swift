@@ -1,9 +1,9 @@
 import AccessoryCore
 
 extension JSONObject {
-  /// Begins an event in the one shape that all of `--json` has.
+  /// Begins an event in the common shape of `--json`.
   ///
-  /// - Parameter side: where it happened; nil for what is about no side.
+  /// - Parameter side: where it happened; nil for events of no particular role.
   public init(event: String, at time: Instant, side: TimelineEvent.Side? = nil) {
     self.init()
     add("v", TimelineEvent.jsonVersion)

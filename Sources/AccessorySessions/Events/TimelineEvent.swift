@@ -1,10 +1,10 @@
 import AccessoryCore
 import IAP2
 
-/// One thing that happened to an accessory, at either end of its cable: what timelines show, `--json` prints, and
-/// scenarios compare.
+/// An event of an accessory, at either end of its cable: timelines show them, `--json` prints them, scenarios compare
+/// them.
 ///
-/// Nothing is ever told that was not played: `connect` and `disconnect` come from the publication machine alone.
+/// Events report only what happened: `connect` and `disconnect` come from the publication machine alone.
 public struct TimelineEvent: Equatable, Sendable {
   /// Where it happened.
   public enum Side: String, Equatable, Sendable {
@@ -22,7 +22,7 @@ public struct TimelineEvent: Equatable, Sendable {
   ///
   /// An object that never changes, because many events are about one.
   public final class Subject: Equatable, Sendable {
-    /// The name people see.
+    /// The name that users see.
     public let name: String
     /// The serial number.
     public let serial: String
@@ -77,21 +77,21 @@ public struct TimelineEvent: Equatable, Sendable {
     case warning(String)
     /// The device cannot use the accessory.
     indirect case refused(Refusal)
-    /// Something worth a line: "10,000 bytes sent".
+    /// A note, such as "10,000 bytes sent".
     case note(String)
     /// Something that was expected came out so.
     case result(passed: Bool, String)
   }
 
-  /// How authentication went on. The description is for people, and for `--json`.
+  /// A step of authentication. The description is for users and for `--json`.
   public enum Authentication: Equatable, Sendable, CustomStringConvertible {
     /// The device accepts the accessory.
     case succeeded
-    /// The accessory hears that it is accepted.
+    /// The accessory was notified that it is accepted.
     case accepted
     /// The device refuses the accessory.
     case refused(Refusal)
-    /// The accessory hears that it is refused.
+    /// The accessory was notified that it is refused.
     case refusedByDevice
     /// The accessory does not answer on purpose.
     case unanswered
@@ -177,7 +177,7 @@ extension TimelineEvent.Kind {
       written: session.bytesWritten)
   }
 
-  /// The warning of bytes that mean nothing where they came; nil for every other event.
+  /// A warning about bytes that are invalid where they arrived; nil for every other event.
   public init?(warningOf event: PeerEvent) {
     switch event {
     case .skipped(let skipped): self = .warning(skipped.description)

@@ -1,18 +1,18 @@
 import AccessoryCore
 import IAP2
 
-/// One session over a native channel of the cable (native transport): the channel's bytes are the session's, with neither
-/// packets nor acknowledgements nor a number.
+/// One session over a native channel of the cable (native transport): the channel carries the session's bytes without
+/// packets, acknowledgements or a session number.
 ///
 /// ```
-///   open ── this side closes ──────────────▶ over (closed by this side)
-///     ├──── the channel ends in order ─────▶ over (closed by the other side; refused, if not a byte had passed)
+///   open ── this end closes ───────────────▶ over (closed by this end)
+///     ├──── the channel ends in order ─────▶ over (closed by the other end; refused, if no byte was received)
 ///     └──── the channel or the link goes ──▶ over (the channel went away, the link went down)
 /// ```
 ///
-/// **Back-pressure.** Up to ``bound`` bytes wait for the reader; then the channel is not read, so that the other end's
-/// transfers stay pending. That holds up no other session, so the reader has all the time it wants. A writer gets as much
-/// as the channel takes.
+/// **Back-pressure.** Up to ``bound`` bytes wait for the reader; then the channel is not read, so the other end's
+/// transfers stay pending. This does not affect other sessions, so the reader has no time limit. A writer can write
+/// as much as the channel accepts.
 final class NativeCarrier: ChannelHandler, SessionCarrier {
   /// Which role this end has, which decides how its closing is named.
   enum Closing {
@@ -20,7 +20,7 @@ final class NativeCarrier: ChannelHandler, SessionCarrier {
     case device
   }
 
-  /// How many bytes may be unread before the channel is no longer read.
+  /// When this many bytes are unread, the channel is not read.
   static let bound = 256 * 1024
 
   private let channel: any Channel

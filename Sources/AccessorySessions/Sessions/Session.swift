@@ -14,9 +14,9 @@ public final class Session {
   public let id: UInt16
   /// The protocol it was opened for.
   public let protocolName: String
-  // Not checked for overlapping access, as all that a burst touches: a session belongs to one loop, and calls nobody while
-  // these change; a reader has the buffer to itself.
-  /// What hears of bytes, room and the end. Held until the end.
+  // Exclusivity is not checked, as in all code on the path of a burst: a session belongs to one loop and calls no one
+  // while these change; a reader has the buffer to itself.
+  /// Receives the session's events. Held until the end.
   @exclusivity(unchecked) public var handler: (any SessionHandler)?
   /// Why it is over; nil while it is open.
   @exclusivity(unchecked) public private(set) var end: SessionEnd?
@@ -35,7 +35,7 @@ public final class Session {
   public var isHeld = false {
     didSet { if oldValue, !isHeld { tellHeld() } }
   }
-  /// Told of what is held back, and whether that is bytes.
+  /// Called when events are held back; the argument is true for bytes.
   public var onHeld: ((_ isBytes: Bool) -> Void)?
   private var held = Held()
 
@@ -45,7 +45,7 @@ public final class Session {
   @exclusivity(unchecked) private var hasAnnouncedBytes = false
 
   private unowned let carrier: any SessionCarrier
-  /// What was handed over and not all read yet.
+  /// Received bytes that were not read yet.
   @exclusivity(unchecked) private var buffer = ByteQueue()
 
   init(id: UInt16, protocolName: String, carrier: any SessionCarrier) {
@@ -65,8 +65,8 @@ public final class Session {
   /// Bytes written that the other end has not acknowledged; once the session is over, as it was at the end.
   public var unacknowledged: Int { isOpen ? carrier.unacknowledged(self) : unacknowledgedAtEnd }
 
-  /// Offers everything unread to `body`, which says how much of it is done with; the rest is offered again. What was
-  /// received before the end can be read after it. Returns how much was read.
+  /// Offers everything unread to `body`, which returns how many bytes it has used; the rest is offered again. Bytes
+  /// received before the end can be read after it. Returns how many bytes were read.
   @discardableResult
   public func read(_ body: (RawSpan) -> Int) -> Int {
     if buffer.isEmpty, isOpen { buffer.refill { carrier.takeInbox(of: self, &$0) } }
@@ -81,8 +81,8 @@ public final class Session {
     return count
   }
 
-  /// Takes as much of `bytes` as there is room for and returns how much. After a short write the handler hears when
-  /// there is room again.
+  /// Writes as much of `bytes` as there is room for and returns how much. After a partial write the handler is
+  /// notified when there is room again.
   @discardableResult
   public func write(_ bytes: RawSpan) -> Int {
     guard isOpen, bytes.byteCount > 0 else { return 0 }
@@ -92,8 +92,8 @@ public final class Session {
     return taken
   }
 
-  /// Closes the session from this side. What was written still goes out; the handler hears of the end. No message
-  /// carries a reason, so it is for this end's timeline alone.
+  /// Closes the session from this end. What was written is still sent, and the handler is notified of the end. The
+  /// reason appears only on this end's timeline, because no message carries one.
   public func close(_ reason: String? = nil) {
     guard isOpen else { return }
     closingReason = reason
@@ -137,7 +137,7 @@ public final class Session {
 
   // MARK: Holding back
 
-  /// What the handler would have heard.
+  /// Events that were held back from the handler.
   private struct Held {
     var isReadable = false
     var isWritable = false
@@ -162,7 +162,7 @@ public final class Session {
 
 /// What a session reports to, on its loop.
 public protocol SessionHandler: AnyObject {
-  /// Bytes arrived; told again only after they were read.
+  /// Bytes arrived. Called again only after they were read.
   func sessionIsReadable(_ session: Session)
   /// There is room again after a short write.
   func sessionIsWritable(_ session: Session)

@@ -17,7 +17,7 @@ public protocol AccessoryBehavior {
   func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler
 }
 
-/// What a behaviour is given beside its session.
+/// What a behaviour can use besides its session.
 public struct BehaviorContext {
   /// The loop that the session lives on: time, timers, chance.
   public let loop: any EventLoop
@@ -25,7 +25,7 @@ public struct BehaviorContext {
   let programs: ProgramKeeper
   private let report: (TimelineEvent.Kind) -> Void
 
-  /// A context; `report` hears, on the loop, what behaviours have to say beside their bytes.
+  /// A context. `report` receives, on the loop, what behaviours report besides their bytes.
   public init(loop: any EventLoop, report: @escaping (TimelineEvent.Kind) -> Void = { _ in }) {
     self.init(loop: loop, programs: ProgramKeeper(), report: report)
   }
@@ -36,9 +36,9 @@ public struct BehaviorContext {
     self.report = report
   }
 
-  /// Says something worth a line on the accessory's timeline.
+  /// Adds a note to the accessory's timeline.
   public func note(_ text: String) { report(.note(text)) }
 
-  /// Says that something went wrong that nobody asked for.
+  /// Adds a warning to the accessory's timeline.
   public func warn(_ text: String) { report(.warning(text)) }
 }

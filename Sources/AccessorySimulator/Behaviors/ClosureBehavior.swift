@@ -11,9 +11,9 @@ import IAP2
 /// let accessory = SimulatedAccessory(profile, at: port, authenticator: stub, on: loop, behavior: { _ in shout }) { … }
 /// ```
 ///
-/// Everything that arrives counts as read when the closure returns. What is written faster than the device takes it is
-/// cut short, as ``AccessorySessions/Session/write(_:)`` says; an accessory that must not lose any of it conforms to
-/// ``AccessoryBehavior`` itself.
+/// Bytes count as read when the closure returns. When the closure writes faster than the device reads, the write is
+/// partial (see ``AccessorySessions/Session/write(_:)``) and the rest is dropped; an accessory that must not lose
+/// bytes conforms to ``AccessoryBehavior`` itself.
 public struct ClosureBehavior: AccessoryBehavior {
   private let opened: (Session, BehaviorContext) -> Void
   private let received: (RawSpan, Session, BehaviorContext) -> Void

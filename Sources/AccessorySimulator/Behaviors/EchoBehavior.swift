@@ -11,7 +11,7 @@ public struct EchoBehavior: AccessoryBehavior {
 
   private final class Echo: SessionHandler {
     func sessionIsReadable(_ session: Session) {
-      // Until nothing is left or nothing more is taken: what is not taken stays unread, and so unacknowledged in the end.
+      // Until nothing is unread or the session has no room. What stays unread is in the end not acknowledged either.
       while session.read({ session.write($0) }) > 0 {}
     }
 

@@ -1,6 +1,7 @@
-/// Runs a piece of work that may be asked for while it runs: then once more afterwards, never within itself.
+/// Runs a piece of work that can be requested while it runs: then it runs once more afterwards, and never
+/// recursively.
 ///
-/// A write to a session may tell of room before it returns, and a handler that then wrote from within its own writing
+/// A write to a session can report room before it returns. A handler that then wrote again, inside of its own write,
 /// would send the same bytes twice.
 final class OneAtATime {
   private var isRunning = false

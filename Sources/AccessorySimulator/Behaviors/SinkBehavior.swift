@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Takes what it receives. With `checks`, it must be what `easim burst` and `easim send --size` send, or EADemo's pattern:
-/// what is lost, repeated, reordered, corrupted or foreign is told as a warning.
+/// Reads and discards. With `checks`, the bytes must be those of `easim burst` and `easim send --size`, or EADemo's
+/// pattern; lost, repeated, reordered, corrupted and foreign bytes become warnings.
 public struct SinkBehavior: AccessoryBehavior {
   private let checks: Bool
 
@@ -24,7 +24,7 @@ public struct SinkBehavior: AccessoryBehavior {
   }
 
   private final class CheckingSink: SessionHandler {
-    /// For how long nothing must come after something wrong, before it is said what it was.
+    /// How long the session must be quiet after a wrong byte before the mistake is diagnosed.
     private static let quiet = Duration.milliseconds(500)
 
     private let context: BehaviorContext

@@ -1,11 +1,10 @@
 import AccessoryCore
 import IAP2
 
-/// Checks the bytes that a sink takes: those of a `UniqueStream`, of whatever run and session, or those that count, as
-/// EADemo's "Send 10K" does.
+/// Checks received bytes: a `UniqueStream` of any run and session, or EADemo's counting "Send 10K".
 ///
-/// States: `undecided` until enough has come to know which; then `unique`, `counting`, or `unknown`, which is not checked.
-/// After something wrong it goes on with what follows, so a mistake is told once and hides no other.
+/// States: `undecided` until there are enough bytes to tell which; then `unique`, `counting`, or `unknown`, which is
+/// not checked. After a mistake it continues with the bytes that follow, so each mistake is reported once.
 struct SinkCheck {
   private enum State {
     case undecided([UInt8])
@@ -14,7 +13,7 @@ struct SinkCheck {
     case unknown
   }
 
-  /// So many are told one by one.
+  /// How many mistakes are reported one by one.
   private static let told = 10
 
   private let scratch = UniqueScratch()
@@ -23,7 +22,7 @@ struct SinkCheck {
   private var tally: [(kind: String, count: Int)] = []
   private var count = 0
 
-  /// Takes bytes, and returns what is to be told.
+  /// Takes bytes, and returns the mistakes to report.
   mutating func receive(_ bytes: RawSpan) -> [String] {
     switch state {
     case .undecided(var head):
@@ -44,10 +43,10 @@ struct SinkCheck {
     }
   }
 
-  /// Whether something is wrong that is told when nothing follows, by ``conclude()``.
+  /// Whether there is a mistake that ``conclude()`` will diagnose if no more bytes arrive.
   var isSuspicious: Bool { if case .unique(let verifier) = state { verifier.isSuspicious } else { false } }
 
-  /// Says what is wrong with what came; nothing when nothing is.
+  /// Describes the mistakes so far; empty when there are none.
   mutating func conclude() -> [String] {
     guard case .unique(var verifier) = state else { return [] }
     let findings = verifier.conclude()
@@ -100,7 +99,7 @@ struct SinkCheck {
       + "\(Hex.spaced(head.prefix(8)))\(head.count > 8 ? " …" : "")"
   }
 
-  // MARK: What is told
+  // MARK: Reports
 
   private mutating func tell(_ kind: String, _ text: String) -> String? {
     count += 1
@@ -133,7 +132,7 @@ struct CountingCheck: Equatable {
         if expected != 0 || burst != nil { start(burstOf: count - start) }
       } else if got != expected {
         wrong.append("byte \(count) is \(Hex.plain([got])) and should be \(Hex.plain([expected])) to go on counting")
-        // It goes on from what came, and learns anew how long a burst is.
+        // Continues from the received value, and determines the length of a burst again.
         start = count - Int(got)
         burst = nil
       }

@@ -13,7 +13,7 @@ public struct BenchCard: Equatable, Sendable {
   /// The version of the form that ``json`` has.
   public static let version = 1
 
-  /// The name people see.
+  /// The name that users see.
   public var name: String
   /// The serial number.
   public var serial: String
@@ -70,7 +70,7 @@ public struct BenchCard: Equatable, Sendable {
 
 /// Why a card cannot be used.
 public struct BenchCardError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The card, and what is wrong with it.
+  /// The card and what is wrong with it.
   public let description: String
 
   init(_ description: String) {
@@ -78,7 +78,7 @@ public struct BenchCardError: Error, Equatable, Sendable, CustomStringConvertibl
   }
 }
 
-/// A card with what stands in its file beside it.
+/// A card with the other fields of its file.
 private struct CardFile: Equatable {
   var version = BenchCard.version
   var card: BenchCard
@@ -138,7 +138,7 @@ extension BenchEntry {
     }
   }
 
-  /// The card as it stands, to be parsed; nil when there is none any more.
+  /// The current contents of the card; nil when it was removed.
   public func readCard() throws(SystemError) -> [UInt8]? {
     if let bytes = SmallFile.read(cardPath) { return bytes }
     if errno == ENOENT { return nil }

@@ -4,11 +4,11 @@ import Glibc
 ///
 /// The kernel lets go of the lock when the host ends, however it ends.
 public final class BenchClaim {
-  /// What came of asking for a cable.
+  /// The result of asking for a cable.
   public enum Outcome {
     /// It is ours until the claim is released.
     case granted(BenchClaim)
-    /// Another host has it; its process id where it said so.
+    /// Another host has it; its process id, if known.
     case inUse(pid: Int32?)
     /// The accessory is not attached any more.
     case gone

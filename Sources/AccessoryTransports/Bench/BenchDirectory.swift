@@ -3,11 +3,11 @@ import Glibc
 
 /// The bench: the directory where simulated accessories are plugged in and hosts in other processes find them.
 ///
-/// Which one it is, when nobody names one: `$EASIM_BENCH`; else `easim` in `$XDG_RUNTIME_DIR`; else `easim-UID` in the
-/// system's temporary directory. It is made with mode 0700, and one that belongs to another user or that others may
-/// write to, its group included, is refused, because whoever can write there can pretend to be an accessory.
+/// The standard bench is `$EASIM_BENCH`; else `easim` in `$XDG_RUNTIME_DIR`; else `easim-UID` in the system's
+/// temporary directory. It is created with mode 0700. A directory that belongs to another user, or that other users
+/// or the group can write to, is refused, because whoever can write there can pretend to be an accessory.
 ///
-/// What lies in it is told by ``BenchEntry``.
+/// ``BenchEntry`` describes the files in it.
 public struct BenchDirectory: Hashable, Sendable {
   /// Which rule chose the directory.
   public enum Origin: Hashable, Sendable {
@@ -49,7 +49,7 @@ public struct BenchDirectory: Hashable, Sendable {
     self.origin = origin
   }
 
-  /// The bench that is meant when nobody names one.
+  /// The standard bench.
   public static func standard(
     environment: (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
   ) -> BenchDirectory {
@@ -61,7 +61,7 @@ public struct BenchDirectory: Hashable, Sendable {
     return BenchDirectory(path: "\(temporary)/easim-\(geteuid())", origin: .temporaryDirectory)
   }
 
-  /// Whether this is the bench that is meant when nobody names one.
+  /// Whether this is the standard bench.
   public var isStandard: Bool { path == Self.standard().path }
 
   /// How an accessory on this bench is addressed; the whole bench without a serial number.
@@ -78,12 +78,12 @@ public struct BenchDirectory: Hashable, Sendable {
     guard try check() else { throw .system(SystemError("make the bench \(path)", code: ENOENT)) }
   }
 
-  /// Whether the directory is there.
+  /// Whether the directory exists.
   ///
-  /// - Throws: when what is there cannot be trusted as a bench.
+  /// - Throws: when the existing directory cannot be trusted as a bench.
   public func check() throws(BenchError) -> Bool {
     var status = stat()
-    // In a directory that everybody may write to, a link could lead anywhere.
+    // In a directory that every user can write to, a link could lead anywhere.
     let code = origin == .temporaryDirectory ? lstat(path, &status) : stat(path, &status)
     guard code == 0 else {
       if errno == ENOENT { return false }
@@ -113,7 +113,7 @@ public enum BenchError: Error, Equatable, Sendable, CustomStringConvertible {
   case notADirectory(String)
   /// It belongs to another user.
   case notOwned(String, by: UInt32)
-  /// Everybody may write to it.
+  /// Every user can write to it.
   case writableByAll(String)
   /// Its group may write to it.
   case writableByGroup(String)
@@ -129,7 +129,7 @@ public enum BenchError: Error, Equatable, Sendable, CustomStringConvertible {
       + "choose another with EASIM_BENCH=DIR"
   }
 
-  /// What is wrong and what helps.
+  /// What is wrong and how to fix it.
   public var description: String {
     switch self {
     case .notADirectory(let path): "the bench \(path) is not a directory: choose another with EASIM_BENCH=DIR"

@@ -1,19 +1,20 @@
 import AccessoryCore
 import Glibc
 
-/// What one attached accessory has on the bench: three files of one short random name, all gone when it detaches.
+/// The files of one attached accessory on the bench: three files of one short random name, all removed when it
+/// detaches.
 ///
-/// | file | what it is |
+/// | file | contents |
 /// |---|---|
-/// | `NAME.sock` | the socket of the cable: there first, gone last |
-/// | `NAME.lock` | what the one host locks that has the cable |
+/// | `NAME.sock` | the socket of the cable: created first, removed last |
+/// | `NAME.lock` | locked by the host that has the cable |
 /// | `NAME.json` | the card, which always appears whole |
 ///
-/// An attachment is alive while a process listens on its socket, whatever becomes of process numbers: so leavings are
-/// told from the living without trusting the card.
+/// An attachment is alive while a process listens on its socket, whatever process numbers say: so stale files are
+/// recognised without trusting the card.
 ///
-/// A name is six letters for the accessory and a count of its attachments: `k3x9qa-2`. No name is used twice. Files of
-/// other names are somebody else's and are never touched.
+/// A name is six letters for the accessory and a count of its attachments: `k3x9qa-2`. No name is used twice. Files
+/// with other names are never touched.
 public struct BenchEntry: Hashable, Sendable {
   /// The directory it is in.
   public let directory: BenchDirectory

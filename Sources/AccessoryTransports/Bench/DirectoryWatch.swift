@@ -1,10 +1,10 @@
 import AccessoryCore
 import Glibc
 
-/// Tells what comes and goes in one directory at a time, in the order in which it happened.
+/// Reports which files appear in and disappear from one directory at a time, in order.
 ///
-/// The kernel keeps the events until they are read, so nothing that happens in between is missed; what it cannot keep
-/// (16,384 events, as most systems are set) is reported as ``Event/overflow``.
+/// The kernel keeps the events until they are read, so none is missed; when there are more than it keeps (16,384 on
+/// most systems), it reports ``Event/overflow``.
 public final class DirectoryWatch: DescriptorHandler {
   /// What happened in the directory.
   public enum Event: Equatable, Sendable {
@@ -18,7 +18,7 @@ public final class DirectoryWatch: DescriptorHandler {
     case overflow
   }
 
-  /// What is told of.
+  /// Which events are reported.
   public enum Interest: Sendable {
     /// Files that are moved here whole, and files that go.
     case entries
@@ -30,10 +30,10 @@ public final class DirectoryWatch: DescriptorHandler {
   private let loop: any PollingLoop
   private var descriptor: Int32
   private var watch: (any DescriptorWatch)?
-  /// The directory looked at now, by the kernel's number; -1 for none.
+  /// The kernel's number of the watched directory; -1 for none.
   private var directory: Int32 = -1
 
-  /// A watch that looks at nothing yet.
+  /// A watch without a directory.
   public init(on loop: any PollingLoop, hear: @escaping (Event) -> Void) throws(SystemError) {
     let source = try OwnedDescriptor(inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC)), "watch files")
     self.loop = loop
@@ -48,7 +48,7 @@ public final class DirectoryWatch: DescriptorHandler {
     if descriptor >= 0 { Glibc.close(descriptor) }
   }
 
-  /// Looks at this directory from now on, and at no other.
+  /// Watches this directory from now on, and no other.
   public func look(at path: String, for interest: Interest) throws(SystemError) {
     lookAway()
     var mask = UInt32(IN_ONLYDIR) | UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF) | UInt32(IN_MOVED_TO)
@@ -60,7 +60,7 @@ public final class DirectoryWatch: DescriptorHandler {
     if directory < 0 { throw .last("watch the directory \(path)") }
   }
 
-  /// Looks at nothing.
+  /// Watches no directory.
   public func lookAway() {
     if directory >= 0 { inotify_rm_watch(descriptor, directory) }
     directory = -1
@@ -77,7 +77,7 @@ public final class DirectoryWatch: DescriptorHandler {
   /// Called by the loop.
   public func descriptorReady(_ readiness: Readiness) {
     while descriptor >= 0 {
-      // Taken out of the loop's buffer before anybody is told: what they do may borrow the buffer.
+      // Copied out of the loop's buffer before the handler is called, because the handler may borrow the buffer.
       let events = loop.withReadBuffer { buffer -> [(directory: Int32, event: Event)]? in
         let count = read(descriptor, buffer.baseAddress, buffer.count)
         return count > 0 ? Self.parse(UnsafeRawBufferPointer(rebasing: buffer[..<count])) : nil

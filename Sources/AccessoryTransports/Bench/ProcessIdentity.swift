@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// A process, told apart from a later one that the system gave the same number: by when it was started.
+/// A process, identified by its number and start time, because the system uses numbers again.
 public struct ProcessIdentity: Hashable, Sendable {
   /// The process id.
   public let pid: Int32
@@ -65,18 +65,18 @@ enum SmallFile {
   }
 }
 
-/// Tells when a process ends, however it ends, without asking again and again.
+/// Reports the end of a process, for any reason, without polling.
 public final class ProcessWatch: DescriptorHandler {
   private let ended: () -> Void
   private var descriptor: Int32
   private var watch: (any DescriptorWatch)?
 
-  /// Watches a process; nil when it has ended already, or when the system cannot tell.
+  /// Watches a process; nil when it has ended already, or when the system cannot report the end.
   public init?(_ process: ProcessIdentity, on loop: any PollingLoop, ended: @escaping () -> Void) {
     descriptor = clinux_open_process(process.pid)
     self.ended = ended
     guard descriptor >= 0 else { return nil }
-    // Looked at after the descriptor is open, which holds the number: nobody else can get it from here on.
+    // Checked after the descriptor is open, because from then on the number cannot be used for another process.
     guard process.isRunning, let watch = try? loop.watch(descriptor, for: .readable, self) else { return nil }
     self.watch = watch
   }
@@ -85,7 +85,7 @@ public final class ProcessWatch: DescriptorHandler {
     if descriptor >= 0 { Glibc.close(descriptor) }
   }
 
-  /// Tells nothing more.
+  /// Stops reporting.
   public func cancel() {
     watch?.cancel()
     watch = nil

@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// Tells a capture of any size packet by packet, as its bytes come: what `easim decode` prints.
+/// Decodes a capture of any size packet by packet while its bytes arrive: the lines that `easim decode` prints.
 ///
 /// ```swift
 /// let decoder = CaptureDecoder()
@@ -9,32 +9,33 @@ import IAP2
 /// try decoder.finish { print($0.line) }
 /// ```
 ///
-/// Invariant: what is held is bounded, whatever comes: a packet, and ``PacketCapture/longestSkip`` for each direction, a
-/// line, and the bytes by which the form is told.
+/// Invariant: memory is bounded for any input: a packet, and ``PacketCapture/longestSkip`` for each direction, a
+/// line, and the bytes from which the form is detected.
 public final class CaptureDecoder {
   /// How the capture is written down; nil until that is known.
   public private(set) var form: CaptureForm?
-  /// What was told so far.
+  /// The counts so far.
   public private(set) var summary = CaptureSummary()
-  /// The first line of a transcript that is none, from 1, and how many there are: passed over.
+  /// Lines of a transcript that are not transcript lines and were skipped: the number of the first, from 1, and how
+  /// many there are.
   public private(set) var foreignLines: (first: Int, count: Int)?
 
   private var undecided: [UInt8] = []
   private var cutter = LineCutter()
   private var dump = HexDumpReader()
   private var captures: [PacketCapture] = []
-  // The sessions are the link's, so one narrator hears both directions.
+  // Sessions belong to the link, so one narrator reads both directions.
   private var narrator = PacketNarrator()
 
-  /// A decoder; in which form the capture is, is found out when it is not said.
+  /// A decoder. Without `form`, the form is detected.
   public init(as form: CaptureForm? = nil) {
     self.form = form
   }
 
-  /// Goes on with `bytes`, and tells what is whole now.
+  /// Continues with `bytes`, and reports what is complete now.
   ///
-  /// - Throws: ``CaptureError`` when it is a text that is neither hex nor a transcript. What stands before that place has
-  ///   been told.
+  /// - Throws: ``CaptureError`` when the text is neither hex nor a transcript. Everything before that place has been
+  /// reported.
   public func append(_ bytes: [UInt8], _ tell: (CaptureEntry) -> Void) throws(CaptureError) {
     if form == nil {
       undecided += bytes
@@ -47,7 +48,7 @@ public final class CaptureDecoder {
     if let form { try decode(bytes, as: form, tell) }
   }
 
-  /// The end of the capture: tells what was not whole.
+  /// The end of the capture: reports what is incomplete.
   public func finish(_ tell: (CaptureEntry) -> Void) throws(CaptureError) {
     let form = form ?? CaptureForm(of: undecided)
     self.form = form
@@ -111,7 +112,7 @@ public final class CaptureDecoder {
   // MARK: Transcripts
 
   private func retell(_ line: LineCutter.Line, _ tell: (CaptureEntry) -> Void) {
-    // The rest of a line that is too long to be one of a transcript, or to be shown.
+    // The rest of a line that is too long for a transcript, or to be shown.
     if line.offset > 0 { return }
     if let found = TranscriptLine(line.bytes) {
       pass(CaptureEntry(found, number: line.number), tell)
@@ -121,7 +122,7 @@ public final class CaptureDecoder {
   }
 }
 
-/// What is in a capture, counted.
+/// The counts of a capture.
 public struct CaptureSummary: Equatable, Sendable {
   /// How many entries there are.
   public private(set) var entries = 0

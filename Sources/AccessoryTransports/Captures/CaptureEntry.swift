@@ -7,7 +7,7 @@ public struct CaptureEntry: Equatable, Sendable {
   public enum Event: String, Sendable {
     /// A packet in order.
     case packet
-    /// A packet whose payload's checksum is wrong.
+    /// A packet with a wrong payload checksum.
     case spoiled
     /// A packet whose end is missing.
     case unfinished

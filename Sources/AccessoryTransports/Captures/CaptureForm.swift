@@ -16,10 +16,10 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   /// After so many bytes without a sign of what they are, they are taken for hex.
   static let undecidedLimit = 1 << 16
 
-  /// What a capture is that begins with `input`; nil while more of it may tell.
+  /// The form of a capture that begins with `input`; nil while more bytes are needed.
   ///
-  /// What has come is looked through before the first line decides, so that a file is told by its first chunk, and a pipe
-  /// by its first line.
+  /// The beginning is examined even before the first line is complete, so that the first chunk of a file is enough,
+  /// and the first line of a pipe.
   static func form(of input: [UInt8], isEnd: Bool) -> CaptureForm? {
     guard isText(isEnd ? input[...] : wholeCharacters(input)) else { return .raw }
     var lines = input.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
@@ -35,7 +35,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
     return (try? scanner.scan()) != nil
   }
 
-  /// Without the beginning of a character of UTF-8 whose rest is still to come.
+  /// Without an incomplete UTF-8 character at the end.
   private static func wholeCharacters(_ input: [UInt8]) -> ArraySlice<UInt8> {
     for length in 1...3 where length <= input.count {
       let first = input[input.count - length]
@@ -63,7 +63,7 @@ public struct CaptureError: Error, Equatable, Sendable, CustomStringConvertible 
   public let line: Int
   /// The column, from 1, in bytes.
   public let column: Int
-  /// What is wrong and what to do, as a fragment of a sentence.
+  /// What is wrong and how to fix it, as a fragment of a sentence.
   public let message: String
 
   init(_ line: Int, _ column: Int, _ message: String) {

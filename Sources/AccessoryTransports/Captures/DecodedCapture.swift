@@ -1,4 +1,4 @@
-/// A capture that is held whole, told packet by packet. ``CaptureDecoder`` takes captures of any size.
+/// A capture in memory, decoded packet by packet. ``CaptureDecoder`` takes captures of any size.
 ///
 /// ```swift
 /// let capture = try DecodedCapture(bytes)
@@ -7,13 +7,13 @@
 public struct DecodedCapture: Sendable {
   /// How the capture was written down.
   public let form: CaptureForm
-  /// What is in it, in order.
+  /// The pieces in order.
   public let entries: [CaptureEntry]
-  /// How many lines of a transcript are none: passed over.
+  /// How many lines were skipped, because they are not transcript lines.
   public let foreignLineCount: Int
   private let counts: CaptureSummary
 
-  /// Decodes a capture; in which form it is, is found out when it is not said.
+  /// Decodes a capture. Without `form`, the form is detected.
   ///
   /// - Throws: ``CaptureError`` when it is a text that is neither hex nor a transcript.
   public init(_ input: [UInt8], as form: CaptureForm? = nil) throws(CaptureError) {

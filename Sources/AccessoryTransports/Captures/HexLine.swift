@@ -3,14 +3,14 @@ struct HexLine: Equatable {
   /// An offset as it is written; the next line shows its base.
   struct Offset: Equatable {
     let text: String
-    /// The bases it may be in, the likeliest first.
+    /// The possible bases, the likeliest first.
     let radixes: [Int]
 
     func value(_ radix: Int) -> UInt64? { UInt64(text, radix: radix) }
   }
 
   enum Content: Equatable {
-    /// `isWords` when they stand as words of two bytes, low byte first.
+    /// `isWords` when they are written as words of two bytes, low byte first.
     case bytes([UInt8], at: Offset?, isWords: Bool)
     /// A `*`.
     case squeezed
@@ -39,7 +39,7 @@ struct HexLineScanner {
 
   private let bytes: [UInt8]
   private let number: Int
-  /// How many bytes of the line stand before these; more than none where a long line goes on.
+  /// How many columns of the line come before these bytes; above zero where a long line continues.
   private let skippedColumns: Int
   private let offsetWidth: Int?
   private let isExpected: (HexLine.Offset) -> Bool
@@ -115,8 +115,8 @@ struct HexLineScanner {
     return ""
   }
 
-  /// Where the data begins in a line such as `{length = 6, bytes = 0xff55…}`, the description of `NSData`, or `unsigned
-  /// char capture[] = {`, as `xxd -i` writes. Nil when there is no data, and `at` for any other line.
+  /// Where the data begins in a line such as `{length = 6, bytes = 0xff55…}`, the description of `NSData`, or
+  /// `unsigned char capture[] = {`, as `xxd -i` writes. Nil when there is no data, and `at` for any other line.
   private func afterDeclaration(_ at: Int) -> Int? {
     let text = bytes[at...]
     if text.starts(with: "{length".utf8) { return end(of: "bytes = ", from: at) }
@@ -230,7 +230,7 @@ struct HexLineScanner {
       at += 1
     }
     while at < bytes.count, Self.isBlank(bytes[at]) || !isDump && Self.isSeparator(bytes[at]) {
-      // A tab is as good as two blanks.
+      // A tab counts as two blanks.
       if Self.isBlank(bytes[at]) { gap += bytes[at] == 0x09 ? 2 : 1 }
       at += 1
     }

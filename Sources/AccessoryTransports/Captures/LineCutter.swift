@@ -20,11 +20,11 @@ struct LineCutter {
   private var number = 1
   private var offset = 0
 
-  /// Goes on with `bytes`, and gives every line that is whole now.
+  /// Continues with `bytes`, and passes on every line that is complete now.
   mutating func take<Failure>(_ bytes: [UInt8], _ give: (Line) throws(Failure) -> Void) throws(Failure) {
     var position = 0
     while position < bytes.count {
-      // Not more at a time than fills one part, so that what is held has a bound.
+      // At most one part at a time, so that memory is bounded.
       let limit = min(bytes.count, position + Self.longest)
       let end = bytes[position..<limit].firstIndex(of: UInt8(ascii: "\n"))
       rest += bytes[position..<(end ?? limit)]

@@ -25,7 +25,7 @@ public struct TranscriptLine: Equatable, Sendable {
     return parts.count == 2 && parts.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy { 0x30...0x39 ~= $0 } }
   }
 
-  /// The number behind `name=` in the first words, where a packet's line has it.
+  /// The number after `name=` in the first words, where a packet's line has it.
   public func number(_ name: String) -> Int? {
     for word in text.split(separator: " ").prefix(5) where word.hasPrefix("\(name)=") {
       return Int(word.dropFirst(name.count + 1))

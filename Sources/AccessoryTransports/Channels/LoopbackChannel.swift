@@ -15,7 +15,7 @@ public final class LoopbackChannel: Channel, TimerHandler {
     case over
   }
 
-  /// Whether each `send` is delivered by itself, as a USB transfer would be.
+  /// Whether each `send` is delivered separately, like a USB transfer.
   public let keepsTransfersApart: Bool
 
   private let loop: any EventLoop

@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// The native channels of a cable in memory: each that the device opens is a pair of channels of its own, on which every
+/// The native channels of a cable in memory: each one that the device opens is a pair of channels, on which every
 /// send is a transfer, as on USB.
 ///
 /// ```swift

@@ -1,11 +1,11 @@
 import AccessoryCore
 
-/// A channel around another that can be cut off from it on purpose, noticed or not: to pull a cable whose two ends are
+/// A channel around another that can be cut off from it, with or without notice: to pull a cable whose two ends are
 /// in different processes, or to let a device believe that the accessory is still there.
 ///
 /// ```swift
 /// let cable = SeverableChannel(around: socket, on: loop)
-/// cable.pull()     // this end hears that the cable is lost, the other that it is closed
+/// cable.pull()     // here the cable is reported as lost, at the other end as closed
 /// ```
 public final class SeverableChannel: Channel, ChannelHandler {
   private enum State {

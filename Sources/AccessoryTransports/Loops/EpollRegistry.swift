@@ -20,7 +20,7 @@ final class EpollRegistry {
   // Not checked for overlapping access: it belongs to one loop and makes no calls while it changes.
   @exclusivity(unchecked) private var table = WatchTable()
   private let polled: PolledDescriptors
-  /// Watches whose new interest the kernel had no memory for.
+  /// Watches whose interest could not be changed, because the kernel had no memory.
   private var unchanged: [EpollWatch] = []
   /// How soon that is tried again.
   private static let retryInterval: Int64 = 10_000_000

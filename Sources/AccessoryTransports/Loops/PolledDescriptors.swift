@@ -1,10 +1,10 @@
 import AccessoryCore
 import Glibc
 
-/// The descriptors that epoll refuses with EPERM: asked with `poll` every millisecond, while any of them is waited for.
+/// The descriptors that epoll refuses with EPERM: checked with `poll` every millisecond while one of them is needed.
 ///
-/// Regular files are always ready and gain nothing from waiting; umockdev's stand-ins for USB devices are such files,
-/// and libusb must be asked about them while transfers are pending.
+/// Regular files are always ready, so waiting for them is useless. But umockdev's simulated USB devices are such
+/// files, and libusb must check them while transfers are pending.
 final class PolledDescriptors {
   private static let tick = Duration.milliseconds(1)
 

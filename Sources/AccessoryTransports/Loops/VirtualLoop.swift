@@ -96,7 +96,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     return true
   }
 
-  /// The turn of an instant that something is due at.
+  /// Runs the turn of an instant that has work.
   private func turn(at next: Instant) throws(Livelock) {
     let (begun, _) = runner.compareExchange(expected: 0, desired: pthread_self(), ordering: .acquiringAndReleasing)
     precondition(begun, "a VirtualLoop is being run already, by another thread or by a turn of its own")
@@ -124,15 +124,15 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     return true
   }
 
-  /// Does all work that is due within `duration`, and then advances the time to its end.
+  /// Does all work within `duration`, and then advances the time to its end.
   public func advance(by duration: Duration) throws(Livelock) {
     try run(until: { false }, limit: duration)
   }
 
   /// Runs until nothing is scheduled.
   ///
-  /// - Parameter limit: how much virtual time may pass. A peer that keeps a timer for ever (a watchdog) never gets
-  ///   quiet.
+  /// - Parameter limit: how much virtual time may pass. A peer that always has a timer, such as a watchdog, is never
+  /// quiet.
   /// - Returns: false when the limit came first.
   @discardableResult
   public func runUntilQuiet(limit: Duration = .seconds(86_400)) throws(Livelock) -> Bool {

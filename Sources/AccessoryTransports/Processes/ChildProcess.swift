@@ -1,21 +1,21 @@
 import AccessoryCore
 import Glibc
 
-/// A program that runs beside this process, its standard descriptors being pipes on a loop.
+/// A child process whose standard descriptors are pipes on a loop.
 ///
 /// ```swift
 /// let child = try ChildProcess(ProcessCommand("cat"), on: loop, handler)
 /// child.write(bytes)       // its standard input
-/// child.closeInput()       // it ends, and the handler hears how
+/// child.closeInput()       // it ends, and the handler is notified
 /// ```
 ///
-/// **The end.** The handler hears it once, after everything that the program itself printed. What the program started and
-/// left behind has ended by then: its guardian asks it to (SIGTERM), and kills what is still there a second later. What it
-/// still prints meanwhile may be lost.
+/// **The end.** The handler is notified once, after all output of the program. Processes that the program left behind
+/// have ended by then: its guardian sends them SIGTERM, and kills the rest a second later. Their output during this
+/// second may be lost.
 ///
-/// **Ending it.** ``closeInput()`` and ``terminate(grace:)`` is the orderly way; its signals go to the program's whole
-/// group. Dropping the last reference kills it and everything that it started at once, and so does the end of this
-/// process, however it dies. No zombie stays.
+/// **Ending it.** ``closeInput()`` and ``terminate(grace:)`` end it in an orderly way, with signals to the program's
+/// whole group. Releasing the last reference kills the program and everything it started at once, and so does the end
+/// of this process, for any reason. No zombie remains.
 public final class ChildProcess {
   private enum State {
     case running
@@ -31,7 +31,7 @@ public final class ChildProcess {
 
   /// The number of the process that guards it and ends as it does.
   public let processID: Int32
-  /// Whether the handler has not heard of the end yet.
+  /// Whether the handler was not notified of the end yet.
   public var isRunning: Bool { state != .over }
 
   private let loop: any PollingLoop
@@ -90,8 +90,8 @@ public final class ChildProcess {
 
   // MARK: - Input
 
-  /// Takes as much as the pipe has room for and returns how much; after a short count the handler is told when there is
-  /// room again, or that the program reads no more.
+  /// Writes as much as the pipe has room for and returns how much. After a partial write the handler is notified when
+  /// there is room again, or when the program no longer reads.
   public func write(_ bytes: RawSpan) -> Int {
     guard let input, !bytes.isEmpty else { return 0 }
     let count = bytes.withUnsafeBytes { clinux_write_to_pipe(input.number, $0.baseAddress, $0.count) }
@@ -100,7 +100,7 @@ public final class ChildProcess {
       writerWaits = true
       input.change(to: .writable)
     } else {
-      // Told in a later turn, as everything is.
+      // Reported in a later turn, like all events.
       loop.schedule(after: .zero) { [weak self] in self?.inputBroke() }
     }
     return max(0, count)
@@ -109,7 +109,7 @@ public final class ChildProcess {
   /// Whether ``write(_:)`` may still take something.
   public var takesInput: Bool { input != nil }
 
-  /// Ends the program's input; what was written before is still read by it.
+  /// Ends the program's input, after everything written before.
   public func closeInput() {
     input = nil
     writerWaits = false
@@ -136,7 +136,7 @@ public final class ChildProcess {
     output?.change(to: [])
   }
 
-  /// Goes on.
+  /// Continues to read the program's output.
   public func resumeOutput() {
     guard isPaused else { return }
     isPaused = false
@@ -233,7 +233,7 @@ public final class ChildProcess {
   }
 }
 
-/// Who hears from a program. Calls come on the loop, never from inside a call to the child.
+/// Receives the events of a program. Calls come on the loop, never from inside a call to the child.
 public protocol ChildProcessHandler: AnyObject {
   /// The program printed bytes. They live until this call returns.
   func child(_ child: ChildProcess, printed bytes: RawSpan)
@@ -247,6 +247,6 @@ public protocol ChildProcessHandler: AnyObject {
   /// The program reads no more, though it may go on printing.
   func childClosedInput(_ child: ChildProcess)
 
-  /// The program is over, and everything it printed was told.
+  /// The program ended, and all of its output was reported.
   func child(_ child: ChildProcess, endedWith ending: ProcessEnding)
 }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A program to start: what a shell would be given, without a shell in between.
+/// A program to start, with its arguments, without a shell.
 public struct ProcessCommand: Equatable, Sendable {
   /// The program: a path, or a name that is looked for in ``folder`` and on PATH.
   public var program: String
@@ -34,9 +34,9 @@ public struct ProcessCommand: Equatable, Sendable {
     }
   }
 
-  /// The variables of this process that every program gets, as far as they are set; `LC_` stands for all that begin so.
+  /// The variables of this process that every program gets if they are set; `LC_` matches all that begin so.
   ///
-  /// What else there is, tokens and passwords among it, is no business of a program that serves strangers' bytes.
+  /// Other variables, such as tokens and passwords, are kept from a program that handles bytes from outside.
   public static let usualVariables = [
     "HOME", "LANG", "LANGUAGE", "LC_", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER",
   ]
@@ -62,10 +62,10 @@ public struct ProcessCommand: Equatable, Sendable {
 
 /// Finds the file of a program.
 public enum ProgramFinder {
-  /// The file that `program` names: a path as it is, relative to `folder`; a name beside `folder`'s files first, and then
-  /// on PATH.
+  /// The file that `program` names. A path is relative to `folder`; a name is searched in `folder` first and then on
+  /// PATH.
   ///
-  /// - Throws: what the system says of the nearest miss: that it is not there, or that it may not be executed.
+  /// - Throws: the system's reason for the best candidate: that it does not exist, or that it may not be executed.
   static func find(_ program: String, beside folder: String?, path: String) throws(SystemError) -> String {
     func place(_ name: String, in folder: String?) -> String {
       name.hasPrefix("/") ? name : folder.map { "\($0)/\(name)" } ?? "./\(name)"
@@ -77,7 +77,7 @@ public enum ProgramFinder {
       return file
     }
     var code = ENOENT
-    // An empty entry of PATH stands for this process's folder.
+    // An empty entry of PATH means this process's folder.
     let entries = path.split(separator: ":", omittingEmptySubsequences: false).map { $0.isEmpty ? "." : String($0) }
     for entry in (folder.map { [$0] } ?? []) + entries {
       let file = "\(entry)/\(program)"

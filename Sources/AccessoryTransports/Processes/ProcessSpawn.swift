@@ -1,9 +1,9 @@
 import Glibc
 
-/// Starts a program with three pipes. Apart from ``ChildProcess`` because nothing here knows of a loop.
+/// Starts a program with three pipes. Separate from ``ChildProcess``, because it needs no loop.
 ///
-/// Between this process and the program there is a guardian (`CLinux/guardian.c`), which sees to it that nothing of the
-/// program outlives either of them.
+/// Between this process and the program there is a guardian (`CLinux/guardian.c`), which ends everything that the
+/// program started when either of them ends.
 struct ProcessSpawn: ~Copyable {
   /// The guardian's process, which ends as the program does.
   let processID: pid_t
@@ -41,7 +41,7 @@ struct ProcessSpawn: ~Copyable {
     self.errors = errors.takeOurs()
   }
 
-  /// Gives this process's ends away.
+  /// Transfers this process's ends of the pipes to the caller.
   consuming func release() -> (input: Int32, output: Int32, errors: Int32, leash: Int32) {
     (input.release(), output.release(), errors.release(), leash.release())
   }
@@ -61,8 +61,8 @@ private struct Pipe: ~Copyable {
   init(keeping end: End) throws(SystemError) {
     var ends: [Int32] = [-1, -1]
     guard clinux_pipe(&ends) == 0 else { throw .last("make a pipe") }
-    // Numbers below 3 are free in a process whose own standard descriptors are closed; the program's would then be
-    // overwritten one by the other on their way to their places.
+    // In a process whose standard descriptors are closed, numbers below 3 are free; pipes with these numbers would
+    // overwrite each other when they are moved to the program's standard descriptors.
     let reading = try OwnedDescriptor(Self.aboveStandard(ends[0]), "make a pipe")
     let writing = try OwnedDescriptor(Self.aboveStandard(ends[1]), "make a pipe")
     let number = end == .reading ? reading.number : writing.number

@@ -56,7 +56,7 @@ public final class TranscriptChannel: Channel, ChannelHandler {
 
   private var isHeld: Bool { gate?.isOpen == false }
 
-  /// Pauses reading; `send` looks at the gate itself.
+  /// Pauses reading; `send` checks the gate itself.
   func gateClosed() {
     if handler != nil, !isPaused { inner.pauseReading() }
   }
@@ -70,7 +70,7 @@ public final class TranscriptChannel: Channel, ChannelHandler {
     handler?.channelIsWritable(self)
   }
 
-  /// Sends, and writes down what was taken.
+  /// Sends, and records what was accepted.
   public func send(_ bytes: RawSpan) -> Int {
     if isHeld {
       senderWaits = true

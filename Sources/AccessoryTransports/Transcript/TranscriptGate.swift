@@ -29,7 +29,7 @@ public final class TranscriptGate {
     for entry in channels { entry.channel?.gateClosed() }
   }
 
-  /// Resumes all cables. Call it in a turn of its own: senders that were waiting send at once.
+  /// Resumes all cables. Call it in a turn of its own, because waiting senders send at once.
   public func open() {
     guard !isOpen else { return }
     isOpen = true

@@ -23,7 +23,7 @@ public typealias USBConfiguration = USBDescriptors.Configuration
 
 /// What is wrong with descriptors, and at which byte.
 public struct DescriptorError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// Where in the bytes the descriptor stands.
+  /// The offset of the descriptor.
   public let offset: Int
   /// What is wrong with it.
   public let problem: String
@@ -33,9 +33,9 @@ public struct DescriptorError: Error, Equatable, Sendable, CustomStringConvertib
 }
 
 extension USBDescriptors {
-  /// Reads descriptors that may lie: every length is checked against what is there, and a lie is an error with its
-  /// place. Descriptors of unknown types are stepped over; wrong counts alone are forgiven, because the descriptors
-  /// themselves say how many there are.
+  /// Reads untrusted descriptors: every length is checked against the actual bytes, and a wrong one is an error with
+  /// its offset. Descriptors of unknown types are skipped; wrong counts are ignored, because the number of
+  /// descriptors is known from the descriptors themselves.
   ///
   /// ```swift
   /// let found = try USBDescriptors(reading: bytes)

@@ -1,7 +1,6 @@
-/// What a simulated accessory looks like as a USB device: declared once, for USB/IP and for FunctionFS.
+/// The descriptors of a simulated accessory as a USB device, for USB/IP and for FunctionFS.
 ///
-/// The numbers at their default, 1209:0001, belong to nobody: pid.codes keeps them for private testing. They are no
-/// numbers for a product.
+/// The default numbers, 1209:0001, are reserved by pid.codes for private testing; a product must not use them.
 public struct USBAccessoryShape: Equatable, Sendable {
   /// idVendor.
   public var vendor: UInt16 = 0x1209
@@ -17,7 +16,7 @@ public struct USBAccessoryShape: Equatable, Sendable {
   public var serial: String
   /// How fast it is.
   public var speed = USBSpeed.high
-  /// The protocols whose sessions have endpoints of their own (native transport), each with an interface that it names.
+  /// The protocols whose sessions have their own endpoints (native transport), each with an interface named after it.
   public var nativeProtocols: [String] = []
 
   /// The string that names the interface.
@@ -72,7 +71,7 @@ public struct USBAccessoryShape: Equatable, Sendable {
     interface.kind == .native ? nativeProtocols[Int(interface.number) - 1] : nil
   }
 
-  /// The device descriptor: class 0, so that each interface speaks for itself.
+  /// The device descriptor: class 0, so that each interface has its own class.
   public var deviceDescriptor: [UInt8] {
     [18, 1, 0x00, 0x02, 0, 0, 0, 64] + vendor.littleEndianBytes + product.littleEndianBytes + release.littleEndianBytes
       + [StringIndex.manufacturer, StringIndex.product, StringIndex.serial, 1]
@@ -85,7 +84,7 @@ public struct USBAccessoryShape: Equatable, Sendable {
     return [9, 2] + total.littleEndianBytes + [interfaceCount, 1, 0, 0xC0, 50] + body
   }
 
-  /// What the device would be at the other speed; a full speed device has none.
+  /// The descriptor for the other speed; a full speed device has none.
   public var qualifierDescriptor: [UInt8]? {
     speed == .high ? [10, 6, 0x00, 0x02, 0, 0, 0, 64, 1, 0] : nil
   }
@@ -112,7 +111,7 @@ public struct USBAccessoryShape: Equatable, Sendable {
     return nativeProtocols.indices.contains(place) ? nativeProtocols[place] : nil
   }
 
-  /// A string descriptor has one byte for its length, so 126 units of UTF-16 fit; a pair is not torn apart.
+  /// A string descriptor has one byte for its length, so 126 units of UTF-16 fit; a surrogate pair is not split.
   private static func string(_ text: String) -> [UInt8] {
     var units: [UInt16] = []
     for scalar in text.unicodeScalars {

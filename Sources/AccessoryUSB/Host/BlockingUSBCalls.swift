@@ -3,8 +3,8 @@ import CLibUSB
 import Glibc
 import Synchronization
 
-/// A worker thread for calls that block: each open device has one, looking up new devices another, and each
-/// ``USBIPInquiry`` one. A device or server that does not answer delays nothing else.
+/// A worker thread for blocking calls: one for each open device, one for finding new devices, and one for each
+/// ``USBIPInquiry``. So a device or server that does not answer delays nothing else.
 ///
 /// The thread exists while there is work. Calls run one at a time, in order.
 final class BlockingUSBCalls: @unchecked Sendable {

@@ -167,7 +167,7 @@ public final class USBOpening {
 
   /// Opens an accessory on a thread of its own, and reports the result on the loop.
   ///
-  /// - Parameter completion: called once, in a later turn, with the cable (not started) or with what went wrong.
+  /// - Parameter completion: called once, in a later turn, with the cable (not started) or with the error.
   @discardableResult
   public init(
     _ accessory: USBAccessory, on loop: any PollingLoop,

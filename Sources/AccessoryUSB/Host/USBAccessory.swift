@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// A USB device that is an accessory or almost one, with what is known of it without opening it.
+/// A USB device that is an accessory or almost one, with what is known about it without opening it.
 public struct USBAccessory: Equatable, Sendable {
   /// Its directory in sysfs, which is named by the port.
   public var path: String
@@ -72,7 +72,7 @@ public struct USBAccessory: Equatable, Sendable {
   /// Vendor and product as they are written: `1209:0001`.
   public var numbers: String { "\(Address.USBSelector.product(vendor: vendor, product: product))" }
 
-  /// Its name for people.
+  /// Its name for users.
   public var title: String { name ?? "USB device \(numbers)" }
 
   /// Whether an address selects it.

@@ -13,7 +13,7 @@ struct USBDirection {
   var inFlight = 0
   /// Set from a failure until the direction works again.
   var recovery: Recovery?
-  /// Whether the recovery is under way.
+  /// Whether a recovery is in progress.
   var isRecovering = false
   /// Failures since the last successful transfer.
   var failures = 0

@@ -1,9 +1,10 @@
 import AccessoryCore
 
-/// What is plugged into the kernel from one USB/IP server, kept so: what goes is plugged in again when it is back.
+/// Keeps the devices of one USB/IP server attached to the kernel: a device that disappears is attached again when it
+/// is back.
 ///
-/// The server is asked one thing at a time, and what it does or leaves is waited for by nobody: the kernel's table is
-/// looked at meanwhile. A device that the rules refuse is told once and left alone for as long as it is listed unchanged.
+/// The server is asked one question at a time, without blocking: meanwhile the kernel's table is checked. A device
+/// that the rules refuse is reported once, and ignored while its entry is unchanged.
 ///
 /// ```swift
 /// let plugs = KernelPlugs(host: "127.0.0.1", port: 3240, rules: rules, on: loop) { event in print(event) }
@@ -23,7 +24,7 @@ public final class KernelPlugs {
     case unavailable(busID: String, String)
   }
 
-  /// How often the kernel's table is looked at; the server's list only when something is missing, or now and then.
+  /// How often the kernel's table is checked; the server's list only when a device is missing, or now and then.
   private static let pace = Duration.milliseconds(50)
   private static let looksPerList = 20
 
@@ -33,14 +34,14 @@ public final class KernelPlugs {
   private var hear: ((Event) -> Void)?
   private var controller: VirtualHostController?
   private var plugged: [String: Int] = [:]
-  /// What was accepted before there was a controller.
+  /// Devices accepted before there was a controller.
   private var waiting: [String: USBIPInquiry.Taken] = [:]
   private var refused: [String: USBIPOffer] = [:]
   private var timer: LoopTimer?
   private var looks = 0
   private var isAsking = false
 
-  /// Why there is nothing to plug in, as far as it was heard last.
+  /// The last reason why there is no device to attach.
   public private(set) var trouble: USBIPSocket.Problem?
   /// Whether there was a device that may be plugged in.
   public private(set) var hasAccepted = false
@@ -61,7 +62,7 @@ public final class KernelPlugs {
     timer = loop.schedule(after: .zero) { [weak self] in self?.tick() }
   }
 
-  /// Plugs in what was found, and what will be.
+  /// Attaches the devices found so far, and later ones.
   public func begin(with controller: VirtualHostController) {
     self.controller = controller
     let found = waiting.sorted { $0.key < $1.key }
@@ -110,7 +111,7 @@ public final class KernelPlugs {
     }
   }
 
-  /// Takes what is not plugged in yet, one after the other.
+  /// Imports the devices that are not attached yet, one after the other.
   private func askFor(_ offers: ArraySlice<USBIPOffer>) {
     guard timer != nil, failure == nil else { return }
     let missing = offers.drop { offer in
@@ -145,7 +146,7 @@ public final class KernelPlugs {
       refused[offer.busID] = offer
       hear?(.refused(busID: offer.busID, .noAccessory(reason)))
     case (.refused(let refusal), _): if isNew { hear?(.refused(busID: nil, refusal)) }
-    // It may have gone since it was listed, or somebody else was quicker: the next list tells.
+    // The device may be gone since it was listed, or imported by another client: the next list shows.
     case (.failed(let reason), let offer?): if isNew { hear?(.unavailable(busID: offer.busID, reason)) }
     case (.failed, nil): break
     }

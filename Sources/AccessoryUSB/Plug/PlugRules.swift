@@ -1,24 +1,24 @@
-/// What may be plugged into this machine's kernel, and from whose server.
+/// Which devices may be attached to this machine's kernel, and from whose server.
 ///
-/// A device of a USB/IP server becomes a device of the kernel, which lets any driver have it: a keyboard types. So only
-/// accessories are wanted, and only of servers that may choose what is plugged in here.
+/// A device of a USB/IP server becomes a device of the kernel, which gives it to any driver: a keyboard could type.
+/// So only accessories are attached, and only from trusted servers.
 public struct PlugRules: Sendable {
-  /// Whether devices that are no accessories are taken as well.
+  /// Whether other devices than accessories are attached as well.
   public var takesAnyDevice: Bool
-  /// Judges a server by a connection to it. Called on the thread that asks, when the server has answered.
+  /// Checks a server by a connection to it. Called on the thread that asks, after the server has answered.
   public var judge: @Sendable (_ connection: Int32) -> Verdict
 
-  /// What is thought of a server.
+  /// Whether a server is trusted.
   public enum Verdict: Equatable, Sendable {
     /// What it offers is taken.
     case trusted
-    /// It is turned away, with the reason.
+    /// It is not trusted, for this reason.
     case refused(String)
-    /// This connection does not tell, because the server has closed it. A list may be read, but nothing be plugged in.
+    /// Unknown, because the server has closed this connection. Its list can be read, but no device attached.
     case unknown(String)
   }
 
-  /// The safe choice for devices, and for servers what `judge` says.
+  /// The safe choice for devices; `judge` decides about servers.
   public init(takesAnyDevice: Bool = false, judge: @escaping @Sendable (_ connection: Int32) -> Verdict) {
     self.takesAnyDevice = takesAnyDevice
     self.judge = judge
@@ -33,8 +33,8 @@ public struct PlugRules: Sendable {
     }
   }
 
-  /// Refuses a device by what is said of it in a list, where that says enough: one whose only configuration has no
-  /// interface for iAP2 need not be taken from its server to be known.
+  /// Refuses a device by its entry in the server's list, where that is enough: one whose only configuration has no
+  /// interface for iAP2 need not be imported first.
   func check(_ offer: USBIPOffer) throws(PlugRefusal) {
     guard !takesAnyDevice, offer.configurationCount == 1, !offer.interfaces.isEmpty else { return }
     guard !offer.interfaces.contains(.iAP) else { return }
@@ -58,7 +58,7 @@ public struct PlugRules: Sendable {
 public enum PlugRefusal: Error, Equatable, Sendable, CustomStringConvertible {
   /// The device is not an accessory.
   case noAccessory(String)
-  /// The server may not choose what is plugged in here.
+  /// The server is not trusted.
   case server(String)
 
   /// A sentence fragment.

@@ -3,12 +3,11 @@ import Glibc
 
 /// A connection to a USB/IP server until the kernel takes it over.
 ///
-/// It waits in its calls, for ``limit`` at most from when it was made, whatever the server does; ``USBIPInquiry`` makes them
-/// where nobody is held up.
+/// Its calls block, at most until ``limit`` after it was made; ``USBIPInquiry`` makes them on a worker thread.
 public final class USBIPSocket: Sendable {
   /// Why there is no connection, or no answer.
   public enum Problem: Error, Equatable, Sendable, CustomStringConvertible {
-    /// It did not work; what is wrong.
+    /// It failed, for this reason.
     case failed(String)
     /// The rules do not let it be.
     case refused(PlugRefusal)
@@ -22,7 +21,7 @@ public final class USBIPSocket: Sendable {
     }
   }
 
-  /// How long a server may take for everything it is asked on one connection.
+  /// The time limit for all answers on one connection.
   static let limit = Duration.seconds(5)
 
   /// What to hand to the kernel.
@@ -66,7 +65,7 @@ public final class USBIPSocket: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Zero is for ever.
+  /// Zero means no limit.
   private static func setTimeLimit(_ limit: Duration, of socket: Int32) {
     let (seconds, attoseconds) = limit.components
     var limit = timeval(tv_sec: Int(seconds), tv_usec: Int(attoseconds / 1_000_000_000_000))
@@ -86,7 +85,7 @@ public final class USBIPSocket: Sendable {
     return offers
   }
 
-  /// Asks for a device, and looks at it by the rules. What comes behind the answers is the kernel's, so no byte more is
+  /// Asks for a device and checks it by the rules. Bytes after the answers belong to the kernel, so they are not
   /// read.
   func take(_ busID: String, rules: PlugRules) throws(Problem) -> USBIPOffer {
     try write(USBIPAnswers.importRequest(busID))
@@ -165,9 +164,9 @@ public final class USBIPSocket: Sendable {
   }
 }
 
-/// Asks a USB/IP server on a thread of its own, so that one that is slow, or answers without end, holds up no loop.
+/// Asks a USB/IP server on a thread of its own, so that a slow or endless answer does not block a loop.
 ///
-/// Each question has a connection for itself; they are put one after the other.
+/// Each question has its own connection; they are asked one after the other.
 ///
 /// ```swift
 /// let inquiry = USBIPInquiry(host: "127.0.0.1", port: 3240, rules: rules, on: loop)
@@ -180,7 +179,7 @@ public final class USBIPInquiry {
   private let loop: any EventLoop
   private let calls = BlockingUSBCalls()
 
-  /// For questions to this server, whose answers are told on the loop.
+  /// For questions to this server; answers are reported on the loop.
   public init(host: String, port: UInt16, rules: PlugRules, on loop: any EventLoop) {
     (self.host, self.port, self.rules, self.loop) = (host, port, rules, loop)
   }
@@ -202,7 +201,7 @@ public final class USBIPInquiry {
 
   /// A device that was had.
   public struct Taken: Sendable {
-    /// By which it is used. The device is lost when nobody holds it.
+    /// The connection for the kernel. The device is released with its last reference.
     public let connection: USBIPSocket
     /// What it is.
     public let offer: USBIPOffer

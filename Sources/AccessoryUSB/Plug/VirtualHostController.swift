@@ -5,7 +5,7 @@ import Glibc
 public struct VirtualHostController: Sendable {
   /// Why a device cannot be plugged in.
   public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What is wrong, and what to do.
+    /// What is wrong and how to fix it.
     public let description: String
   }
 
@@ -65,7 +65,7 @@ public struct VirtualHostController: Sendable {
     try table().contains { $0.number == port && !$0.isFree }
   }
 
-  /// Unplugs what is there.
+  /// Unplugs the device of a port.
   public func detach(_ port: Int) {
     let file = open("\(folder)/detach", O_WRONLY | O_CLOEXEC)
     guard file >= 0 else { return }

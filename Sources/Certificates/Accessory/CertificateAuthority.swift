@@ -1,8 +1,8 @@
-/// The authority that signs simulated coprocessors' certificates. It is not Apple's, says so in its name, and no Apple
+/// The authority that signs simulated coprocessors' certificates. Its name says that it is not Apple's, and no Apple
 /// device trusts it.
 ///
-/// Its key comes from a seed that stands in this file, so that two processes agree about it without a file between
-/// them. For the same reason it proves nothing: everyone has the key.
+/// Its key is made from a seed in this file, so that two processes have the same key without sharing a file. For the
+/// same reason a signature proves nothing: everyone has the key.
 ///
 /// ```swift
 /// print(CertificateAuthority.simulation.pem)   // for a tool that should trust simulated accessories
@@ -20,8 +20,8 @@ public final class CertificateAuthority: Sendable {
   let key: P256Key
   let parsed: ParsedCertificates
 
-  /// The authority of a seed. All but ``simulation`` are strangers of the same name, for tests of what happens when the
-  /// chain leads elsewhere.
+  /// The authority of a seed. With any other seed than that of ``simulation`` it has the same name and another key,
+  /// for tests of unknown chains.
   public init(seed: UInt64) {
     let stream = SeedStream("authority", seed: seed)
     key = .derived(from: stream)

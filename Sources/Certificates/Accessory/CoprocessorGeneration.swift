@@ -49,7 +49,7 @@ public enum CoprocessorGeneration: CaseIterable, Equatable, Sendable {
 /// What a coprocessor signs when it is given a challenge. The specification is not public and the sources disagree, so
 /// this is a setting: of a simulated coprocessor, and of what a verifier accepts.
 public enum ChallengeReading: Equatable, Sendable {
-  /// The challenge is the digest that gets signed. The sizes speak for it: 32 bytes is SHA-256, 20 is SHA-1.
+  /// The challenge is the digest that gets signed. Its sizes suggest this: 32 bytes is SHA-256, 20 is SHA-1.
   case digest
   /// The challenge is a message, which is hashed first.
   case hashed

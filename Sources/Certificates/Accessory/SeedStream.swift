@@ -1,9 +1,9 @@
 import AccessoryCore
 
-/// Bytes that a seed decides, apart for each purpose: where simulated keys and serials come from.
+/// Bytes that depend only on a seed and a purpose: simulated keys and serials are made from them.
 ///
-/// A hash and not `SeededRandom`, so that two labels or two seeds never share anything and any process in any version
-/// finds the same key for the same seed.
+/// A hash instead of `SeededRandom`, so that two labels or two seeds have nothing in common, and every version of
+/// easim makes the same key from the same seed.
 struct SeedStream {
   private let prefix: [UInt8]
 

@@ -1,11 +1,11 @@
 import AccessoryCore
 
-/// An authentication coprocessor made of software: the certificate and the signatures of a real one, in a real one's
-/// sizes, under an authority that no Apple device trusts.
+/// An authentication coprocessor in software. Certificate and signatures have the sizes of real ones; no Apple device
+/// trusts the authority.
 ///
-/// A seed decides everything: the same seed and generation give the same certificate and the same responses in every
-/// process. Making one costs nothing; its key and certificate are made when first asked for, and kept: about half a
-/// millisecond for the current generation, some fifteen for the older one, whose primes must be searched.
+/// The same seed and generation give the same certificate and responses in every process. The key and the certificate
+/// are made when first needed and kept: this takes about 0.5 ms for the current generation and about 15 ms for the
+/// older one, which needs primes.
 ///
 /// ```swift
 /// let coprocessor = SimulatedCoprocessor(seed: 7)
@@ -24,7 +24,7 @@ public final class SimulatedCoprocessor: AccessoryAuthenticator {
   private let authority: CertificateAuthority
   private let made = Locked<Identity?>(nil)
 
-  /// The coprocessor of a seed. Another authority than the simulation's makes an accessory whose chain is unknown.
+  /// The coprocessor of a seed. With another authority than the simulation's, devices see an unknown chain.
   public init(
     seed: UInt64, generation: CoprocessorGeneration = .current, reading: ChallengeReading = .digest,
     authority: CertificateAuthority = .simulation

@@ -1,5 +1,5 @@
-/// Judges as another authenticator does and refuses nothing: certificates of any form, and signatures that do not
-/// verify, become warnings.
+/// Turns every refusal of another authenticator into a warning: certificates of any form and signatures that do not
+/// verify are accepted.
 ///
 /// ```swift
 /// let accepting = AcceptingAuthenticator(AccessoryVerifier())
@@ -13,8 +13,8 @@ public struct AcceptingAuthenticator: DeviceAuthenticator {
     self.strict = strict
   }
 
-  /// The challenge for a certificate; for one that cannot be read, bytes of the size that its length calls for. They need
-  /// not be random: the response to them proves nothing anyway.
+  /// The challenge for a certificate. For a certificate that cannot be read, it has the size that fits the
+  /// certificate's length. It need not be random, because the response proves nothing.
   public func challenge(for certificate: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
     do {
       return try strict.challenge(for: certificate)
@@ -25,7 +25,7 @@ public struct AcceptingAuthenticator: DeviceAuthenticator {
     }
   }
 
-  /// Accepts, with what the strict authenticator has against it as a warning.
+  /// Accepts, with the strict authenticator's objection as a warning.
   public func judge(response: [UInt8], to challenge: [UInt8], certificate: [UInt8]) -> AuthenticationVerdict {
     switch strict.judge(response: response, to: challenge, certificate: certificate) {
     case .accepted(let warnings): .accepted(warnings: warnings)

@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// What an accessory answers authentication with: its coprocessor, simulated or a stub.
+/// An accessory's end of authentication: a coprocessor, simulated or a stub.
 ///
 /// The accessory role asks it twice per attachment: for the certificate (message AA01) and for the response to the
 /// device's challenge (AA02 to AA03). It may be asked from any thread.
@@ -17,7 +17,7 @@ public protocol AccessoryAuthenticator: Sendable {
   func respond(to challenge: [UInt8]) throws(AuthenticatorError) -> [UInt8]
 }
 
-/// What a device judges accessories with. It may be asked from any thread.
+/// A device's end of authentication. Can be called from any thread.
 ///
 /// ```swift
 /// let verifier: any DeviceAuthenticator = AccessoryVerifier()
@@ -25,18 +25,17 @@ public protocol AccessoryAuthenticator: Sendable {
 /// let verdict = verifier.judge(response: response, to: challenge, certificate: certificate)
 /// ```
 public protocol DeviceAuthenticator: Sendable {
-  /// The challenge to send (AA02) to the accessory that presented this certificate; an error refuses the certificate,
-  /// and then there is nothing to challenge (AA04).
+  /// The challenge to send (AA02) to the accessory with this certificate. An error refuses the certificate (AA04).
   func challenge(for certificate: [UInt8]) throws(AuthenticatorError) -> [UInt8]
 
-  /// Judges the response to one challenge: AA05 or AA04.
+  /// Decides between AA05 and AA04 for the response to one challenge.
   func judge(response: [UInt8], to challenge: [UInt8], certificate: [UInt8]) -> AuthenticationVerdict
 
   /// The serial in a certificate, as a device shows it to its apps; nil when it cannot be read.
   func certificateSerial(of certificate: [UInt8]) -> [UInt8]?
 }
 
-/// What a device makes of an accessory's response.
+/// A device's decision about an accessory's response.
 public enum AuthenticationVerdict: Equatable, Sendable {
   /// The response is right (AA05). The warnings name what a stricter device would have refused.
   case accepted(warnings: [String])
@@ -44,7 +43,7 @@ public enum AuthenticationVerdict: Equatable, Sendable {
   case refused(reason: String)
 }
 
-/// Why an authenticator gives no answer.
+/// Why an authenticator cannot answer.
 public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The challenge has the wrong size for this coprocessor; a real one reports "challenge length" (error 04).
   case wrongChallengeSize(expected: Int, actual: Int)

@@ -1,12 +1,12 @@
 import AccessoryCore
 import Synchronization
 
-/// Authentication without cryptography, for worlds that are about something else: the same messages in the same sizes,
-/// at the cost of a few hundred additions.
+/// Authentication without cryptography, for worlds that do not test authentication: the same messages in the same
+/// sizes, at the cost of a few hundred additions.
 ///
-/// One type plays both ends. As an accessory its certificate and its responses follow from its seed. As a device it
-/// accepts exactly what a stub answers, of any seed, and refuses everything else: a flipped bit anywhere in
-/// certificate, challenge or response is noticed. Its seed then decides only its challenges.
+/// One type plays both ends. An accessory's certificate and responses depend on its seed. A device accepts exactly
+/// what a stub of any seed answers and refuses everything else: it notices a flipped bit anywhere in certificate,
+/// challenge or response. A device's seed decides only its challenges.
 ///
 /// ```swift
 /// let accessory = StubAuthenticator(seed: 1), device = StubAuthenticator(seed: 2)
@@ -14,7 +14,7 @@ import Synchronization
 /// device.judge(response: try accessory.respond(to: challenge), to: challenge, certificate: accessory.certificate)
 /// ```
 public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticator {
-  /// The generation whose sizes it has as an accessory.
+  /// As an accessory: the generation whose sizes it uses.
   public let generation: CoprocessorGeneration
 
   /// As long as a real certificate, and readable in a hex dump: "easim stub certificate".

@@ -8,11 +8,11 @@ import AccessoryCore
 /// print(certificate.serial.count)     // 16
 /// ```
 public struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
-  /// What may stand around the certificate.
+  /// Which envelopes of the certificate are accepted.
   public enum EnvelopeRule: Equatable, Sendable {
     /// Only a PKCS#7 envelope, as real devices have it.
     case envelopeOnly
-    /// A bare X.509 certificate will do too, for firmware that is not there yet.
+    /// Also a bare X.509 certificate, for firmware in development.
     case bareAllowed
   }
 
@@ -30,7 +30,7 @@ public struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible
   public let issuer: String
   /// The serial, most significant byte first, without a sign.
   public let serial: [UInt8]
-  /// The coprocessor's generation, told from the kind of its key.
+  /// The coprocessor's generation, from the kind of its key.
   public let generation: CoprocessorGeneration
 
   let parsed: ParsedCertificates
@@ -63,7 +63,7 @@ public struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible
     return size.challengeByteCount
   }
 
-  /// One line for a person.
+  /// One line for users.
   public var description: String {
     "\(byteCount) bytes, \(generation.keyName), serial \(Hex.excerpt(serial, limit: 20)), \(subject), signed by \(issuer)"
   }

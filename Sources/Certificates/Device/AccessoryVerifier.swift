@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// The device's side of authentication: reads an accessory's certificate, makes the challenge, judges the response.
+/// The device's end of authentication: reads an accessory's certificate, makes the challenge, verifies the response.
 ///
 /// ```swift
 /// let verifier = AccessoryVerifier()
@@ -10,8 +10,8 @@ import AccessoryCore
 /// verification.reading                                              // .digest
 /// ```
 ///
-/// It checks the certificate, then the sizes, the signature and the chain, and reports the first that is wrong. May be
-/// used from any thread.
+/// It checks the certificate, the sizes, the signature and the chain in this order and reports the first problem. Can
+/// be used from any thread.
 public final class AccessoryVerifier: DeviceAuthenticator {
   /// What a verifier does where the specification is unknown or a user may want it otherwise.
   public struct Settings: Sendable {
@@ -87,7 +87,7 @@ public final class AccessoryVerifier: DeviceAuthenticator {
     }
   }
 
-  /// Judges one response.
+  /// Verifies one response.
   public func verify(
     response: [UInt8], challenge: [UInt8], certificate: AccessoryCertificate
   ) throws(VerificationError) -> Verification {
@@ -117,7 +117,7 @@ public final class AccessoryVerifier: DeviceAuthenticator {
     }
   }
 
-  /// Judges one response. Accepting with a warning means that a real device would have refused.
+  /// Verifies one response. A warning means that a real device would refuse the accessory.
   public func judge(response: [UInt8], to challenge: [UInt8], certificate: [UInt8]) -> AuthenticationVerdict {
     do throws(VerificationError) {
       let certificate = try readForJudgement(certificate)

@@ -1,10 +1,10 @@
 import Glibc
 
-/// Certificates already read and judged, by their bytes, so that an accessory that comes back (and in a flicker each
-/// comes back at once) costs a look-up instead of a parse and a chain.
+/// Certificates that were parsed and verified, by their bytes: an accessory that comes back, as in every flicker,
+/// costs a look-up instead of a parse and a chain.
 ///
-/// Bounded in number, and in the size of what it takes: the oldest makes room. Only good certificates are kept; a bad
-/// one is cheap to refuse again.
+/// Limited in number and size; the oldest is dropped first. Only valid certificates are kept, because refusing an
+/// invalid one is cheap.
 struct CertificateCache {
   struct Entry: Sendable {
     let certificate: AccessoryCertificate
@@ -55,8 +55,8 @@ struct CertificateCache {
 }
 
 extension [UInt8] {
-  /// Whether both are the same bytes. By the C library, because certificates are long and each is looked up several
-  /// times while it is judged: a loop over the elements took longer than all else that a look-up needs.
+  /// Whether both are the same bytes. `memcmp`, because certificates are long and looked up several times for each
+  /// accessory: a loop over the elements took most of the time of a look-up.
   func isSame(as other: [UInt8]) -> Bool {
     guard count == other.count else { return false }
     return withUnsafeBufferPointer { own in

@@ -2,11 +2,11 @@ import AccessoryCore
 
 /// What is wrong with the certificate an accessory presented, or with a root certificate given by a user.
 ///
-/// Every case that is about bytes shows the first offending ones, and never more than sixteen.
+/// Cases about bytes show the first wrong ones, at most sixteen.
 public enum CertificateError: Error, Equatable, Sendable, CustomStringConvertible {
   /// There are no bytes.
   case empty
-  /// A stub coprocessor's certificate, which only a stub can judge.
+  /// A stub coprocessor's certificate, which only a stub can verify.
   case stub
   /// PEM text where the wire carries DER.
   case pemText
@@ -22,7 +22,7 @@ public enum CertificateError: Error, Equatable, Sendable, CustomStringConvertibl
   case trailingBytes(offset: Int, bytes: [UInt8])
   /// The envelope holds no certificate, or more than a chain needs.
   case wrongNumber(of: Int, limit: Int)
-  /// The certificate's key is of no kind that coprocessors have.
+  /// Coprocessors have no keys of this kind.
   case unusableKey(String)
   /// Text or bytes given as a root certificate are neither PEM nor DER of one.
   case notARoot(first: [UInt8], reason: String)

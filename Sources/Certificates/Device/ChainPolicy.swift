@@ -1,6 +1,6 @@
-/// Whose signature on an accessory's certificate a device asks for.
+/// Which authorities a device trusts to sign an accessory's certificate.
 ///
-/// Only the signer is judged, never the dates: an accessory lasts longer than the dates in its certificate.
+/// Dates are ignored, because accessories are used longer than their certificates are valid.
 public enum ChainPolicy: Equatable, Sendable {
   /// The simulation's own authority.
   case simulationAuthority
@@ -53,8 +53,8 @@ public struct TrustedRoots: Equatable, Sendable {
     LibraryReasons.take()
   }
 
-  /// The certificates in PEM text. Other blocks, such as keys, are passed over: none is ever decrypted, so that nobody
-  /// is asked for a password.
+  /// The certificates in PEM text. Other blocks, such as keys, are skipped and never decrypted, so that libcrypto
+  /// does not ask for a password.
   private static func pem(_ bytes: [UInt8]) -> [[UInt8]] {
     bytes.withUnsafeBytes { buffer in
       let input = Owned(BIO_new_mem_buf(buffer.baseAddress, Int32(buffer.count)), { BIO_free($0) })
@@ -87,7 +87,7 @@ final class ChainJudge: @unchecked Sendable {
 
   private static let simulation = ChainJudge(.simulationAuthority)
 
-  /// The judge of a policy; for the simulation's authority always the same one.
+  /// The judge for a policy. There is only one for the simulation's authority.
   static func following(_ policy: ChainPolicy) -> ChainJudge {
     policy == .simulationAuthority ? simulation : ChainJudge(policy)
   }
@@ -108,8 +108,8 @@ final class ChainJudge: @unchecked Sendable {
       guard let parsed = ParsedCertificates.bare(root) else { continue }
       X509_STORE_add_cert(store, parsed.leaf)
     }
-    // A certificate between accessory and root may be what the user has. Dates are not judged. Extensions that
-    // libcrypto does not know are: Apple has its own, and some are marked as must-understand.
+    // The user may have an intermediate certificate instead of the root. Dates are ignored. So are extensions that
+    // libcrypto does not know: Apple marks some of its own as critical.
     let flags = X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_NO_CHECK_TIME | X509_V_FLAG_IGNORE_CRITICAL
     LibraryReasons.must(X509_STORE_set_flags(store, UInt(flags)), "how chains are judged")
     LibraryReasons.must(X509_STORE_set_depth(store, Int32(ParsedCertificates.limit)), "how long chains may be")

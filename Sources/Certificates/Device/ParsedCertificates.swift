@@ -8,7 +8,7 @@ final class ParsedCertificates: @unchecked Sendable {
   /// Every certificate of the envelope, the leaf among them.
   let all: [OpaquePointer]
 
-  /// Takes ownership of certificates. The leaf is the first that is no authority.
+  /// Takes ownership of certificates. The leaf is the first that is not an authority's.
   private init(owning certificates: [OpaquePointer], leaf: OpaquePointer) {
     all = certificates
     self.leaf = leaf
@@ -42,7 +42,7 @@ final class ParsedCertificates: @unchecked Sendable {
     return ParsedCertificates(owning: certificates, leaf: leaf)
   }
 
-  /// Parses one X.509 certificate; nil when the bytes are none.
+  /// Parses one X.509 certificate; nil when the bytes are something else.
   static func bare(_ bytes: [UInt8]) -> ParsedCertificates? {
     let (parsed, consumed) = parse(bytes, d2i_X509)
     guard let parsed else {
@@ -73,7 +73,7 @@ final class ParsedCertificates: @unchecked Sendable {
     if end < bytes.count { throw .trailingBytes(offset: end, bytes: Array(bytes[end...].prefix(16))) }
   }
 
-  /// Why the bytes are no envelope, as exactly as can be said.
+  /// Why the bytes are not an envelope, as precisely as possible.
   private static func refusal(of bytes: [UInt8]) -> CertificateError {
     let reason = LibraryReasons.take()
     let first = Array(bytes.prefix(16))
@@ -89,9 +89,9 @@ final class ParsedCertificates: @unchecked Sendable {
   }
 }
 
-/// Finds where bytes stop being DER, for messages: libcrypto's parsers say what is wrong but not where.
+/// Finds where bytes stop being DER, for messages: libcrypto's parsers report what is wrong but not where.
 ///
-/// It follows tags and lengths only. What it finds sound may still be no certificate.
+/// It follows tags and lengths only, so bytes without a fault may still not be a certificate.
 struct DERFault: Equatable {
   let offset: Int
   let what: String
@@ -119,7 +119,7 @@ struct DERFault: Equatable {
     var kind: Int32 = 0
     let flags = ASN1_get_object(&cursor, &length, &tag, &kind, end - position)
     LibraryReasons.take()
-    // A header that is none leaves the length as it was, and one that promises too much does not.
+    // An invalid header leaves `length` as it was; a length beyond the end does not.
     guard let cursor, length >= 0 else { return DERFault(offset: header, what: "no whole tag and length") }
     position = cursor - start
     if flags & 0x80 != 0 {

@@ -47,7 +47,7 @@ enum PublicKeyCheck {
     // 0 is a wrong signature and less than 0 one that cannot be read; to a device they are the same.
     switch certificate.generation {
     case .current:
-      // Not by way of EVP, which wants the two numbers of the signature in DER and takes them apart again.
+      // Not through EVP, which would need the signature encoded as DER only to decode it again.
       guard let curveKey = EVP_PKEY_get0_EC_KEY(key) else { return false }
       let signature = P256Signature(raw: response).parsed()
       return ECDSA_do_verify(digest, Int32(digest.count), signature.pointer, curveKey) == 1

@@ -3,7 +3,7 @@
 /// The seed changes no sizes: every field has a fixed one, and it is signed again with another nonce until the signature
 /// has the commonest length. So certificates that differ only in key and serial are equally long.
 struct CertificateDraft {
-  /// A distinguished name: what it is of, and the name itself.
+  /// A distinguished name: organisation and common name.
   struct Name {
     var organisation: String
     var commonName: String
@@ -26,8 +26,8 @@ struct CertificateDraft {
   func signed(by authority: P256Key) -> [UInt8] {
     let certificate = Owned(X509_new(), X509_free)
     fill(certificate.pointer)
-    // Signed once in the ordinary way, with a random nonce, for the names of the algorithms it puts in; then the
-    // signature is replaced by one that is the same every time.
+    // The first signature has a random nonce and only sets the algorithm names; a deterministic signature replaces
+    // it.
     LibraryReasons.must(X509_sign(certificate.pointer, authority.key, EVP_sha256()) > 0 ? 1 : 0, "signing")
     let body = encoded { i2d_re_X509_tbs(certificate.pointer, $0) }
     let signature = Self.signatureOfFixedLength(Digests.sha256(body), by: authority)
@@ -51,7 +51,7 @@ struct CertificateDraft {
     let number = Owned(BN_bin2bn(serial, Int32(serial.count), nil), BN_free)
     let integer = Owned(BN_to_ASN1_INTEGER(number.pointer, nil), ASN1_INTEGER_free)
     LibraryReasons.must(X509_set_serialNumber(certificate, integer.pointer), "serial")
-    // The dates mean nothing here: the second one is how X.509 writes "no end".
+    // Apple ignores the dates; the second one is X.509's way to write "no end".
     LibraryReasons.must(
       ASN1_TIME_set_string_X509(X509_getm_notBefore(certificate), "20200101000000Z"), "first day")
     LibraryReasons.must(
@@ -75,7 +75,7 @@ struct CertificateDraft {
   private static func encodedName(_ name: Name) -> Owned<OpaquePointer> {
     let made = Owned(X509_NAME_new(), X509_NAME_free)
     for (kind, text) in [(NID_organizationName, name.organisation), (NID_commonName, name.commonName)] {
-      // The type is given: otherwise libcrypto looks at a process-wide setting.
+      // The type is explicit, because the default depends on a process-wide setting of libcrypto.
       LibraryReasons.must(
         X509_NAME_add_entry_by_NID(made.pointer, kind, V_ASN1_UTF8STRING, text, Int32(text.utf8.count), -1, 0), "name")
     }
@@ -83,7 +83,7 @@ struct CertificateDraft {
   }
 }
 
-/// The envelope that certificates travel in: PKCS#7 SignedData with certificates and nothing signed.
+/// The envelope of a certificate: PKCS#7 SignedData with certificates and without signed content.
 enum Envelope {
   /// Puts one X.509 certificate, in DER, into an envelope.
   static func around(_ certificate: [UInt8]) -> [UInt8] {
@@ -92,7 +92,7 @@ enum Envelope {
     }
     let envelope = Owned(PKCS7_new(), PKCS7_free)
     LibraryReasons.must(PKCS7_set_type(envelope.pointer, NID_pkcs7_signed), "envelope")
-    // A place for signed data, without the data: this is what makes the envelope carry certificates only.
+    // The envelope needs a place for signed data, which stays empty: it carries certificates only.
     LibraryReasons.must(PKCS7_content_new(envelope.pointer, NID_pkcs7_data), "envelope")
     if let content = UnsafeMutablePointer<PKCS7>(envelope.pointer).pointee.d.sign?.pointee.contents {
       ASN1_OCTET_STRING_free(content.pointee.d.data)

@@ -11,7 +11,7 @@ struct Owned<Pointer>: ~Copyable {
   let pointer: Pointer
   private let free: (Pointer?) -> Void
 
-  /// Takes the result of a call that fails only without memory or on wrong arguments: a null traps.
+  /// Takes the result of a call that fails only without memory or with wrong arguments: null is a trap.
   init(_ made: Pointer?, _ free: @escaping (Pointer?) -> Void) {
     guard let made else {
       preconditionFailure("libcrypto returned nothing for values of our own: \(LibraryReasons.take())")
@@ -77,7 +77,7 @@ extension OpaquePointer {
 }
 
 extension OpaquePointer {
-  /// What was written to a memory BIO, as text, cut after `limit` bytes.
+  /// The contents of a memory BIO as text, cut after `limit` bytes.
   func memoryText(limit: Int) -> String {
     let bytes = [UInt8](unsafeUninitializedCapacity: limit) { output, count in
       count = max(0, Int(BIO_read(self, output.baseAddress, Int32(limit))))

@@ -82,8 +82,7 @@ final class P256Key: SigningKey, @unchecked Sendable {
   }
 }
 
-/// A signature on P-256 in the two forms that authentication meets: on the wire the two numbers side by side, in
-/// certificates and in libcrypto DER.
+/// A P-256 signature in its two forms: on the wire the two numbers side by side; in certificates and libcrypto, DER.
 struct P256Signature: Equatable {
   /// r and then s, 32 bytes each: exactly 64.
   let raw: [UInt8]
@@ -149,11 +148,11 @@ final class P256Order: @unchecked Sendable {
   }
 }
 
-/// The nonces of deterministic ECDSA on P-256 with HMAC-SHA256 (RFC 6979, 3.2): the first is the one to use, the next
-/// ones are for the case, never seen, that a nonce makes no valid signature.
+/// The nonces of deterministic ECDSA on P-256 with HMAC-SHA256 (RFC 6979, 3.2). The first one is used; the next one
+/// only if a nonce gives no valid signature, which has never been seen.
 ///
-/// OpenSSL can do this itself from 3.2 on; Debian 12 has 3.0. The arithmetic and the HMAC are libcrypto's; only their
-/// order is written here, and it is checked against the vectors of RFC 6979 A.2.5.
+/// OpenSSL has this from 3.2 on, but Debian 12 has 3.0. Only the order of the steps is written here; arithmetic and
+/// HMAC are libcrypto's. A test checks the vectors of RFC 6979 A.2.5.
 ///
 /// `extra` (RFC 6979, 3.6) makes another, equally deterministic sequence for the same key and digest: it is how a
 /// certificate is signed again when its signature came out in the wrong length.

@@ -74,7 +74,7 @@ final class RSAKey: SigningKey, @unchecked Sendable {
       ("rsa-exponent1", dP.pointer), ("rsa-exponent2", dQ.pointer), ("rsa-coefficient1", coefficient.pointer),
     ]
     for (name, number) in parts {
-      // The builder and the parameters keep the pointer; a static string's lives for ever and ends in a zero.
+      // The builder keeps the pointer, so the string must be static; it ends in a zero.
       let key = UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
       LibraryReasons.must(OSSL_PARAM_BLD_push_BN(builder.pointer, key, number), "RSA part")
     }

@@ -9,8 +9,8 @@ internal import IAP2
 /// Each direction has a bounded buffer. When the app does not read, the pipe stops reading from the session, whose packets
 /// are then no longer acknowledged. When the wire is slow, `write` takes fewer bytes, as streams do.
 ///
-/// The session ends in one of two ways. The app lets go of it, as ``SessionLifetime`` defines, and everything written
-/// before that is still sent. Or the accessory ends it, and both streams report the end after the last byte.
+/// The session ends in one of two ways. The app releases it, as ``SessionLifetime`` defines, and everything written
+/// before is still sent. Or the accessory ends it, and both streams report the end after the last byte.
 final class SessionPipe: SessionHandler, @unchecked Sendable {
   /// What the loop has left in the session because `incoming` was full.
   private enum Backlog {
@@ -36,7 +36,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   private var outgoing: ByteBuffer
   private var lifetime: SessionLifetime
   private var backlog = Backlog.none
-  /// The loop is about to take what was written.
+  /// Whether the loop will soon take the written bytes.
   private var pushIsComing = false
   /// The accessory ended the session.
   private var isOver = false
@@ -177,13 +177,13 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     }
   }
 
-  /// Delivers on the main thread what is due there now.
+  /// Delivers all pending events on the main thread.
   func deliverAllOnMain() {
     input.deliverAllOnMain()
     output.deliverAllOnMain()
   }
 
-  /// The app runs again: delivers what became due while it was suspended.
+  /// The app runs again: delivers the events of the time while it was suspended.
   func resume() {
     input.signalIfDue()
     output.signalIfDue()
@@ -200,7 +200,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     outbound = ByteBuffer(capacity: outbound.capacity)
   }
 
-  /// The app's process is gone: nothing reads, writes or hears any more.
+  /// The app's process is gone: no more reads, writes and events.
   func die() {
     lock.withLock { isOver = true }
     session.handler = nil

@@ -4,8 +4,8 @@ import Foundation
 
 /// Delivers the events of one stream to its delegate, on the run loops that the stream is scheduled in.
 ///
-/// ``StreamState`` decides which event is due. The port signals a run-loop source when one is; the run loop then performs
-/// the source, and each performance delivers one event, so that a busy stream shares its run loop with others.
+/// ``StreamState`` decides which event is next. The port then signals a run-loop source; the run loop performs the
+/// source, and each performance delivers one event, so that a busy stream shares its run loop with others.
 final class StreamPort: @unchecked Sendable {
   /// A run loop and a mode.
   private struct Schedule {
@@ -16,9 +16,9 @@ final class StreamPort: @unchecked Sendable {
     var isBesideMain = false
   }
 
-  /// Who hears the events.
+  /// The receiver of the events.
   private enum Listener {
-    /// Nobody set a delegate, or it was set to nil: a stream is its own delegate then, as on Apple's systems.
+    /// The stream itself: no delegate was set, or nil, which on Apple's systems has this effect.
     case stream
     /// The app's delegate.
     case app
@@ -39,7 +39,7 @@ final class StreamPort: @unchecked Sendable {
   /// Whether a delegate was set. Reading the weak reference retains the delegate for a moment, perhaps as its last owner,
   /// and its deinit may call this port. So the reference is read only where it can be released outside of the lock.
   private var listener = Listener.stream
-  /// What was noted about this stream already.
+  /// The misuses of this stream that were reported already.
   private var noted: Set<StreamMisuse> = []
   private var schedules: [Schedule] = []
   /// Schedules in run loops of other threads, until those threads have added the source.
@@ -78,7 +78,7 @@ final class StreamPort: @unchecked Sendable {
     }
   }
 
-  /// Changes the state and signals the run loops if that made an event due.
+  /// Changes the state, and signals the run loops if there is an event now.
   private func change<Value>(_ body: (inout StreamState) -> Value) -> Value {
     let value = lock.withLock { body(&state) }
     signalIfDue()
@@ -112,7 +112,7 @@ final class StreamPort: @unchecked Sendable {
   /// No more bytes come.
   func end() { change { $0.end() } }
 
-  /// The stream broke. The delegate hears of it if `isEvent`; otherwise only the status says so.
+  /// The stream failed. The delegate gets an event if `isEvent`; otherwise only the status shows it.
   func fail(_ error: any Error, isEvent: Bool) { change { $0.fail(error, isEvent: isEvent) } }
 
   /// The stream object is gone.
@@ -175,8 +175,8 @@ final class StreamPort: @unchecked Sendable {
     for schedule in found { remove(schedule) }
   }
 
-  /// Whether this is the main queue's present thread asking for its own loop. Under Swift Testing and in an async `main`
-  /// that is not the main thread, and nothing runs its loop: what is meant is the main loop.
+  /// Whether the main queue's current thread asks for its own run loop. Under Swift Testing and in an async `main`
+  /// this is not the main thread, and nothing runs its loop, so the main loop is used instead.
   private static func isBesideMain(_ loop: RunLoop) -> Bool {
     loop !== RunLoop.main && loop === RunLoop.current && MainDelivery.isOnMainQueue
   }
@@ -225,7 +225,7 @@ final class StreamPort: @unchecked Sendable {
 
   // MARK: Delivery
 
-  /// Wakes the run loops if an event is due and there is a delegate to hear it.
+  /// Wakes the run loops if there is an event and a delegate for it.
   func signalIfDue(wakesAgain: Bool = false) {
     let woken = lock.withLock { () -> (source: CFRunLoopSource, schedules: [Schedule], nudges: Bool, watches: Bool)? in
       guard !isSignalled || wakesAgain, !schedules.isEmpty, isHeard, dueEvent != nil, let source else { return nil }
@@ -248,7 +248,8 @@ final class StreamPort: @unchecked Sendable {
       begin: { [weak self] in self?.endNudge() }, unlessRunning: { [weak self] in self?.perform() })
   }
 
-  /// Whether an event would be heard; one that only the stream itself would hear is noted, once. Under the lock.
+  /// Whether there is a delegate for events; an event that only the stream itself would receive is reported as
+  /// misuse, once. Under the lock.
   private var isHeard: Bool {
     switch listener {
     case .app: true
@@ -276,14 +277,13 @@ final class StreamPort: @unchecked Sendable {
       return isSignalled
     }
     guard wasSignalled else { return }
-    // It stays in the count until the delegate has heard the event, because tests wait for the count.
+    // The event is counted until the delegate has received it, because tests wait for the count.
     deliver()
     signalIfDue()
     signals.withLock { $0 -= 1 }
   }
 
-  /// Delivers everything that is due, if it would be delivered on the main thread: before a notification that must come
-  /// after it.
+  /// Delivers all pending events of the main thread: before a notification that must come after them.
   func deliverAllOnMain() {
     let isOnMain = lock.withLock {
       schedules.contains { schedule in
@@ -315,19 +315,19 @@ final class StreamPort: @unchecked Sendable {
     return true
   }
 
-  /// What is due now; nothing while the app is suspended. Under the lock.
+  /// The next event; nil while the app is suspended. Under the lock.
   private var dueEvent: Stream.Event? { isAppRunning.withLock { $0 } ? state.dueEvent : nil }
 }
 
 // MARK: - Loops that never run
 
 extension StreamPort {
-  /// Looks at the loops again when they have had time to run.
+  /// Checks the loops again when they have had time to run.
   private func watchLoops() {
     DispatchQueue.global().asyncAfter(deadline: .now() + LoopWatch.patience) { [weak self] in self?.noteDeadLoop() }
   }
 
-  /// Since when events wait for loops none of which runs; nil if there are no such events, or that was noted.
+  /// Since when events wait for loops of which none runs; nil if there are no such events, or this was reported.
   var deadSince: Date? {
     lock.withLock {
       guard let since = watch.since, !noted.contains(.deadLoop) else { return nil }

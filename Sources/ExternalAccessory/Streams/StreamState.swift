@@ -1,6 +1,6 @@
 import Foundation
 
-/// What one stream of a session is: its status, and the event that its delegate hears next.
+/// The state of one stream of a session: its status, and the next event for its delegate.
 ///
 /// ```
 ///             open()             openCompleted                  close()
@@ -9,8 +9,8 @@ import Foundation
 ///                         └───────────────────────┘
 /// ```
 ///
-/// Beside the phase there are two facts that change on their own: whether there is something to read or room to write
-/// (``Readiness``), and how the bytes ended (``Ending``). The delegate hears, as on Apple's systems:
+/// Besides the phase there are two independent facts: whether there is something to read or room to write
+/// (``Readiness``), and how the bytes ended (``Ending``). As on Apple's systems the delegate gets:
 ///
 /// - `openCompleted` once;
 /// - `hasBytesAvailable` once when bytes arrive, and again after each read that leaves some;
@@ -18,14 +18,14 @@ import Foundation
 /// - `endEncountered` once, on an input stream only after everything was read; or `errorOccurred` once;
 /// - nothing before `open()` and nothing after `close()`.
 ///
-/// An event stays due until ``take(_:)``, however late the app sets a delegate, schedules or opens the stream.
+/// An event stays pending until ``take(_:)``, however late the app sets a delegate, schedules or opens the stream.
 struct StreamState {
   /// Which way the bytes go.
   enum Direction { case input, output }
 
   private enum Phase: Equatable {
     case notOpen
-    /// `open()` was called; the delegate has not heard `openCompleted` yet.
+    /// `open()` was called; the delegate has not got `openCompleted` yet.
     case opening
     case open
     case closed
@@ -34,9 +34,9 @@ struct StreamState {
   /// Bytes to read, or room to write.
   private enum Readiness: Equatable {
     case none
-    /// There is some, and the delegate has not heard of it.
+    /// Ready, and the delegate was not notified yet.
     case due
-    /// There is some, the delegate heard of it, and the app has not read or written since.
+    /// Ready, the delegate was notified, and the app has not read or written since.
     case told
   }
 
@@ -51,8 +51,8 @@ struct StreamState {
   private var phase = Phase.notOpen
   private var readiness = Readiness.none
   private var ending = Ending.none
-  /// Why reads or writes fail. It can be set before the delegate hears of an ending: a write fails as soon as the other
-  /// side is gone.
+  /// Why reads or writes fail. It can be set before the delegate is notified of an ending: a write fails as soon as
+  /// the other end is gone.
   private(set) var error: (any Error)?
 
   /// A stream that is not open.
@@ -67,7 +67,7 @@ struct StreamState {
     }
   }
 
-  /// The event that the delegate hears next.
+  /// The next event for the delegate.
   var dueEvent: Stream.Event? {
     switch phase {
     case .notOpen, .closed: return nil
@@ -120,14 +120,14 @@ struct StreamState {
     if ending == .none { ending = .due(.endEncountered) }
   }
 
-  /// The stream broke. The delegate hears of it if `isEvent`; otherwise only the status and `error` say so.
+  /// The stream failed. The delegate gets an event if `isEvent`; otherwise only the status and `error` show it.
   mutating func fail(_ reason: any Error, isEvent: Bool) {
     guard phase != .closed else { return }
     if error == nil { error = reason }
     if isEvent, ending == .none { ending = .due(.errorOccurred) }
   }
 
-  /// The delegate hears `event` now.
+  /// The delegate gets `event` now.
   mutating func take(_ event: Stream.Event) {
     switch event {
     case .openCompleted: phase = .open

@@ -55,11 +55,11 @@ open class EAWiFiUnconfiguredAccessory: NSObject, @unchecked Sendable {
 public enum EAWiFiUnconfiguredAccessoryBrowserState: Int, Sendable {
   /// Wi-Fi is off.
   case wiFiUnavailable = 0
-  /// No search is under way.
+  /// Not searching.
   case stopped = 1
-  /// A search is under way.
+  /// Searching.
   case searching = 2
-  /// An accessory is being configured; no search is under way.
+  /// Configuring an accessory, and not searching.
   case configuring = 3
 }
 

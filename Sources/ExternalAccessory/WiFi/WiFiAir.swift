@@ -112,7 +112,7 @@ package final class WiFiAir: @unchecked Sendable {
     stop()
   }
 
-  /// Switches Wi-Fi on or off. Switched off, a configuration under way fails.
+  /// Switches Wi-Fi on or off. When it is switched off, a configuration in progress fails.
   package func turn(on isOn: Bool) {
     if isOn {
       if currentState == .wiFiUnavailable { move(to: .stopped) }

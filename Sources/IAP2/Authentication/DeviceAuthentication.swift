@@ -1,8 +1,7 @@
-/// The device's side of authentication: ask for the certificate, challenge, conclude.
+/// The device's end of authentication: asks for the certificate, sends the challenge, concludes.
 ///
-/// What the wire shows: AA00 goes out; AA01 comes; AA02 goes out with the challenge that the owner made for that
-/// certificate; AA03 comes; AA05 or AA04 goes out, as the owner judged. Signing and
-/// verifying are the owner's.
+/// On the wire: AA00 is sent; AA01 arrives; AA02 is sent with the challenge that the owner made for this certificate;
+/// AA03 arrives; AA05 or AA04 is sent, as the owner decides. The owner signs and verifies.
 struct DeviceAuthentication: Equatable {
   enum State: Equatable {
     /// Not begun.

@@ -29,7 +29,7 @@ public struct ControlMessage: Hashable, Sendable {
     self.init(id, body: writer.bytes)
   }
 
-  /// What comes before the parameters, as one number of six bytes.
+  /// The bytes before the parameters, as one number of six bytes.
   var header: UInt64 {
     let length = body.count + Self.headerSize
     precondition(length <= Int(UInt16.max), "a control message holds at most 65,529 bytes of parameters")
@@ -50,7 +50,7 @@ public struct ControlMessage: Hashable, Sendable {
 struct ControlStream {
   private var buffer = ByteQueue()
 
-  /// What comes next in the stream.
+  /// The next item of the stream.
   enum Item: Equatable {
     case message(ControlMessage)
     /// Bytes that do not begin a message: everything up to the next that may, or all there is.

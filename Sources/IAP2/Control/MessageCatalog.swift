@@ -2,7 +2,7 @@
 ///
 /// A number that is not here is still carried, shown as hex and ignored.
 public enum MessageCatalog {
-  /// What is known of one message.
+  /// The description of one message.
   public struct Entry: Sendable {
     /// The message's number.
     public let id: MessageID
@@ -45,7 +45,7 @@ public enum MessageCatalog {
     case none
   }
 
-  /// What is known of one parameter.
+  /// The description of one parameter.
   public struct ParameterEntry: Equatable, Sendable {
     /// The parameter's number.
     public let id: UInt16
@@ -57,7 +57,7 @@ public enum MessageCatalog {
     public let group: [ParameterEntry]
   }
 
-  /// What is known of a message, if anything.
+  /// The description of a message, if there is one.
   public static func entry(_ id: MessageID) -> Entry? {
     byNumber[id.rawValue]
   }

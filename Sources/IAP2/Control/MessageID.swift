@@ -1,6 +1,6 @@
-/// The number of a control message. Any number can be carried; those with a name here are the ones easim speaks.
+/// The number of a control message. Any number can be carried; easim uses those with a name here.
 ///
-/// ``MessageCatalog`` has the names of all that are known.
+/// ``MessageCatalog`` has the names of all known messages.
 public struct MessageID: RawRepresentable, Hashable, Sendable {
   /// The number on the wire.
   public var rawValue: UInt16

@@ -10,13 +10,13 @@ public enum MessageText {
     }
   }
 
-  /// The same in at most `limit` characters; what is left out shows as "…".
+  /// The same in at most `limit` characters; the rest is replaced by "…".
   public static func line(_ message: ControlMessage, atMost limit: Int) -> String {
     let whole = line(message)
     return whole.count <= limit ? whole : whole.prefix(limit - 1) + "…"
   }
 
-  /// Every parameter on a line of its own, whole: number, name and value, the parameters of a group indented below it.
+  /// Every parameter on a line of its own: number, name and value, with the parameters of a group indented below it.
   ///
   /// ```
   /// 0 name = "LAWK View"
@@ -54,8 +54,8 @@ public enum MessageText {
 }
 
 extension String {
-  /// In quotation marks, with everything written out that could end a line, a quotation, or speak to a terminal: the
-  /// text comes from the other end.
+  /// In quotation marks, with control characters and quotation marks escaped, because the text comes from the other
+  /// end and is shown on terminals.
   fileprivate var quoted: String {
     var text = "\""
     for scalar in unicodeScalars {

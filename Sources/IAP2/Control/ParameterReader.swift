@@ -1,4 +1,4 @@
-/// One parameter of a control message, with where it stood.
+/// One parameter of a control message, with its offset.
 public struct Parameter: Hashable, Sendable {
   /// The parameter's number.
   public var id: UInt16
@@ -7,7 +7,7 @@ public struct Parameter: Hashable, Sendable {
   /// Where the parameter begins, in bytes from the start of the message's parameters.
   public var offset: Int
 
-  /// A parameter; `offset` is where it stood on the wire.
+  /// A parameter; `offset` is its place on the wire.
   public init(id: UInt16, value: [UInt8], offset: Int = 0) {
     self.id = id
     self.value = value
@@ -91,7 +91,7 @@ extension Parameter {
     return text
   }
 
-  /// The value as a truth value; a byte other than 0 and 1 is an error.
+  /// The value as a boolean; a byte other than 0 and 1 is an error.
   public func bool() throws(ParameterError) -> Bool {
     let byte = try number(as: UInt8.self)
     guard byte <= 1 else { throw fail("is \(byte) where 0 or 1 belongs") }
@@ -104,7 +104,7 @@ extension Parameter {
     return stride(from: 0, to: value.count, by: 2).map { UInt16(value[$0]) << 8 | UInt16(value[$0 + 1]) }
   }
 
-  /// Checks that there is no value: the parameter's presence is all it says.
+  /// Checks that there is no value: only the presence of the parameter matters.
   public func none() throws(ParameterError) {
     guard value.isEmpty else { throw fail("must have no value and has \(value.count) bytes") }
   }

@@ -1,13 +1,13 @@
 /// Writes the parameters of a control message: length, number, value.
 public struct ParameterWriter: Sendable {
-  /// What was written so far.
+  /// The bytes written so far.
   public private(set) var bytes: [UInt8] = []
 
   /// Nothing written yet.
   public init() {}
 
-  /// A parameter with these bytes as its value. One that no length field can describe is written all the same: it makes
-  /// a message that no packet can hold, and whoever sends that is told how long it is.
+  /// A parameter with these bytes as its value. One that is too long for its length field is written nevertheless:
+  /// the message then fits no packet, and sending it reports its length.
   public mutating func blob(_ id: UInt16, _ value: some Collection<UInt8>) {
     if bytes.isEmpty { bytes.reserveCapacity(value.count + 4) }
     word(UInt16(clamping: value.count + 4))

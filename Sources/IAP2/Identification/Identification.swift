@@ -1,8 +1,8 @@
-/// What an accessory says it is: the content of IdentificationInformation (1D01).
+/// What an accessory is: the content of IdentificationInformation (1D01).
 ///
-/// Everything public about the message is typed; what is not is carried in ``other`` as it came.
+/// Every publicly known parameter has a property; unknown ones are in ``other`` unchanged.
 public struct Identification: Hashable, Sendable {
-  /// 0: the name that people see.
+  /// 0: the name that users see.
   public var name = ""
   /// 1: the model.
   public var model = ""

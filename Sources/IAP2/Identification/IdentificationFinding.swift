@@ -15,7 +15,7 @@ public struct IdentificationFinding: Hashable, Sendable, CustomStringConvertible
   }
 }
 
-/// The rules an identification is judged by: those an iPhone was seen to enforce, and those of the format.
+/// The rules for identifications: those that iPhones were seen to enforce, and those of the format.
 public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   /// A parameter that every known accessory sends is missing.
   case missingParameter
@@ -27,7 +27,7 @@ public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   case blankText
   /// A text lacks the zero byte that ends it; it is read all the same.
   case textWithoutEnd
-  /// Several languages stand in one parameter, each with its zero byte; they are read all the same.
+  /// Several languages are in one parameter, each with its zero byte; they are read nevertheless.
   case packedLanguages
   /// A text that need not be there is blank.
   case blankOptionalText
@@ -37,13 +37,13 @@ public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   case duplicateProtocol
   /// Two components share a number.
   case duplicateComponent
-  /// There is no transport component. In every capture there is one; whether an iPhone insists is unknown.
+  /// There is no transport component. Every capture has one; whether an iPhone requires it is unknown.
   case missingTransport
   /// A protocol's native transport names a component that is not declared.
   case unknownNativeTransport
   /// A protocol's native transport names a component that is not USB, where alone there are endpoints for it.
   case nativeTransportBesideUSB
-  /// A Start message is sent whose Stop message is not.
+  /// A Start message is listed as sent, but its Stop message is not.
   case startWithoutStop
   /// A message is to be received that only a message the accessory does not send would bring.
   case receivedWithoutRequest
@@ -51,7 +51,7 @@ public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   case reservedMessage
   /// A message is in the list of the wrong direction.
   case wrongDirection
-  /// There are protocols whose sessions go over the link, and the messages that open and close their sessions are not listed.
+  /// Some protocols' sessions use the link, but the messages that open and close sessions are not listed.
   case sessionsWithoutMessages
 
   /// How much a broken rule matters.

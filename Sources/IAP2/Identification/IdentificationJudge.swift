@@ -1,30 +1,30 @@
-/// Judges an identification as the device does, each rule a named check.
+/// Checks an identification as the device does; each rule is a named check.
 public struct IdentificationJudge: Hashable, Sendable {
   /// Rules whose severity differs from ``IdentificationCheck/defaultSeverity``.
   public var severities: [IdentificationCheck: IdentificationCheck.Severity] = [:]
 
-  /// A judge with every rule at its default severity.
+  /// Every rule has its default severity.
   public init() {}
 
-  /// A judge that refuses only what leaves nothing to work with: an identification that cannot be cut into parameters.
-  /// Everything else is a warning. Accessories that phones accept break many of the rules.
+  /// Refuses only an identification that cannot be split into parameters; all other findings are warnings.
+  /// Accessories that phones accept break many of the rules.
   public static var lenient: IdentificationJudge {
     var judge = IdentificationJudge()
     for check in IdentificationCheck.allCases { judge.severities[check] = .warning }
     return judge
   }
 
-  /// A judge that refuses what iPhones were seen to refuse, and warns where that is not known.
+  /// Refuses what iPhones were seen to refuse, and warns where that is unknown.
   public static var strict: IdentificationJudge { IdentificationJudge() }
 
-  /// What a judge says of an identification.
+  /// The result of checking an identification.
   public struct Verdict: Hashable, Sendable {
     /// Why it is refused; empty when it is accepted.
     public var errors: [IdentificationFinding]
-    /// What is worth knowing all the same.
+    /// Findings that do not lead to a refusal.
     public var warnings: [IdentificationFinding]
 
-    /// What was found.
+    /// A verdict with these findings.
     public init(errors: [IdentificationFinding], warnings: [IdentificationFinding]) {
       self.errors = errors
       self.warnings = warnings
@@ -43,7 +43,7 @@ public struct IdentificationJudge: Hashable, Sendable {
     }
   }
 
-  /// The verdict on what was read.
+  /// Checks an identification.
   public func judge(_ reading: IdentificationReading) -> Verdict {
     var verdict = Verdict(errors: [], warnings: [])
     for finding in reading.findings + (reading.isReadable ? Self.findings(in: reading) : []) {
@@ -57,8 +57,8 @@ public struct IdentificationJudge: Hashable, Sendable {
     return verdict
   }
 
-  /// Every rule that what was read breaks. A parameter that could not be read breaks no others as well: what is not
-  /// known of it is neither blank nor missing nor undeclared.
+  /// Every rule that an identification breaks. A parameter that could not be read is reported once: it does not count
+  /// as blank, missing or undeclared as well.
   private static func findings(in reading: IdentificationReading) -> [IdentificationFinding] {
     let identification = reading.identification
     let unread = Set(reading.findings.filter { !readAllTheSame.contains($0.check) }.map(\.parameter))
@@ -71,7 +71,7 @@ public struct IdentificationJudge: Hashable, Sendable {
   /// Findings about parameters that were read all the same.
   private static let readAllTheSame: Set<IdentificationCheck> = [.presenceWithValue, .textWithoutEnd, .packedLanguages]
 
-  /// The parameters that a rule is judged by, where it is not only the one that the finding names.
+  /// The parameters that a rule depends on, besides the one that the finding names.
   private static let basis: [IdentificationCheck: Set<UInt16>] = [
     .missingTransport: [14, 15, 16, 17], .unknownNativeTransport: [14, 15, 16, 17, 24],
     .nativeTransportBesideUSB: [14, 15, 16, 17, 24],
@@ -110,7 +110,7 @@ public struct IdentificationJudge: Hashable, Sendable {
   }
 
   private static func isBlank(_ text: String) -> Bool {
-    // Nearly every text begins with a letter or digit that needs no table to be told from a blank.
+    // A fast path: nearly every text begins with a printable ASCII character.
     if let first = text.utf8.first, (0x21...0x7E).contains(first) { return false }
     return text.allSatisfy(\.isWhitespace)
   }

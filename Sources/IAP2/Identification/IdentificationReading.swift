@@ -1,13 +1,13 @@
-/// An identification as far as it can be read, with everything that could not.
+/// An identification, as far as it can be read, with a finding for everything that cannot.
 ///
-/// Reading goes on after a mistake, so that a firmware developer sees all of them at once and the refusal can name
+/// Reading continues after a mistake, so that a firmware developer sees all of them at once and the refusal can name
 /// every parameter.
 public struct IdentificationReading: Hashable, Sendable {
-  /// What was understood.
+  /// What could be read.
   public private(set) var identification = Identification()
-  /// What was not.
+  /// What could not be read.
   public private(set) var findings: [IdentificationFinding] = []
-  /// Whether the message could be cut into parameters at all; otherwise nothing can be said of any of them.
+  /// Whether the message could be split into parameters; otherwise there are no findings about parameters.
   public private(set) var isReadable = true
 
   /// Reads the parameters of a 1D01.
@@ -66,7 +66,7 @@ public struct IdentificationReading: Hashable, Sendable {
       case 18: identification.hidComponents.append(try readHID(parameter))
       case 34: identification.productPlanUID = try text(parameter)
       default:
-        // Where it stood is no part of what it says.
+        // The offset is not part of the identification.
         identification.other.append(Parameter(id: parameter.id, value: parameter.value))
       }
     } catch {
@@ -106,7 +106,7 @@ public struct IdentificationReading: Hashable, Sendable {
     return text
   }
 
-  /// Notes a parameter that should only be present and has a value; reading goes on.
+  /// Reports a parameter that should have no value but has one, and continues.
   private mutating func checkPresence(_ parameter: Parameter?, in group: UInt16) -> Bool {
     guard let parameter else { return false }
     if !parameter.value.isEmpty {

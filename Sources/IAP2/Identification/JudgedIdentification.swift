@@ -1,10 +1,10 @@
-/// An identification as a device took it: what was read, and what its judge says of that.
+/// An identification that was read and checked.
 ///
-/// An object that never changes, because it goes from hand to hand and is large.
+/// An immutable object, because it is large and passed to many owners.
 public final class JudgedIdentification: Equatable, Sendable {
-  /// What was read.
+  /// The identification.
   public let identification: Identification
-  /// What the judge says.
+  /// The result of the check.
   public let verdict: IdentificationJudge.Verdict
 
   /// An identification, accepted without a finding unless the verdict says otherwise.
@@ -16,7 +16,7 @@ public final class JudgedIdentification: Equatable, Sendable {
     self.verdict = verdict
   }
 
-  /// The content of a 1D01, read and judged.
+  /// Reads and checks the content of a 1D01.
   convenience init(reading message: ControlMessage, _ judge: IdentificationJudge) {
     let reading = IdentificationReading(message)
     self.init(reading.identification, judge.judge(reading))
@@ -28,10 +28,10 @@ public final class JudgedIdentification: Equatable, Sendable {
   }
 }
 
-/// The last identifications that a device was sent. An accessory that comes back says the same again (in a flicker at
-/// once), and the same bytes are read and judged the same: that costs a comparison then.
+/// The last identifications that were sent to a device. An accessory that comes back, as in a flicker, sends the same
+/// bytes again; comparing them costs less than reading and checking.
 ///
-/// Bounded: of more accessories than it holds, the one remembered first is forgotten first.
+/// Limited in number; the oldest is dropped first.
 public final class IdentificationMemory {
   private static let capacity = 16
   private var judge = IdentificationJudge()
@@ -40,7 +40,7 @@ public final class IdentificationMemory {
   /// Nothing remembered.
   public init() {}
 
-  /// The content of a 1D01, read and judged now or before.
+  /// The content of a 1D01, read and checked now or earlier.
   func judged(_ message: ControlMessage, by judge: IdentificationJudge) -> JudgedIdentification {
     if judge != self.judge {
       self.judge = judge
@@ -53,7 +53,7 @@ public final class IdentificationMemory {
     return judged
   }
 
-  /// Looks at every byte, without a way out at the first that differs: so the compiler takes many at a time.
+  /// Compares every byte, without an early exit, so that the compiler can use vectors.
   private static func areSame(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     let (left, right) = (left.span, right.span)

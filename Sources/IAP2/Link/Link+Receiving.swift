@@ -18,7 +18,7 @@ extension Link {
       counters.hastened += sender.hasten(payload)
       return .nothing
     }
-    // A header alone says nothing beyond its acknowledgement: its number is not judged.
+    // A header-only packet carries nothing but its acknowledgement; its sequence number is not checked.
     guard payload.byteCount > 0 else { return .nothing }
     if terms.isZeroAcknowledgement {
       receiver.advanceSilently(to: header.sequence)
@@ -78,7 +78,7 @@ extension Link {
     guard role == .accessory else { return .nothing }
     switch phase {
     case .synchronizing where end == .reset:
-      // The device does not want this SYN: the next has another number and comes when it is due, not at once.
+      // The device does not accept this SYN. The next one has another number and is sent at its time, not at once.
       takeFreshSequence()
       settlingRoundsLeft = Self.settlingRounds
       pending.remove(.synchronization)
@@ -127,7 +127,7 @@ extension Link {
       sender.deadline(timeout: terms.retransmissionTimeout, settings.retransmission), receiver.deadline)
   }
 
-  /// The time has come to `now`.
+  /// Handles everything whose time has come at `now`.
   public mutating func handleTimeout(now: Instant) -> Reaction {
     guard terms.isUp else { return handlePhaseTimeout(now: now) }
     if terms.isZeroAcknowledgement { return .nothing }

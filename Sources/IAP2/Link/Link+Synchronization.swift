@@ -7,7 +7,7 @@ extension Link {
     case (.accessory, .detecting):
       synchronize(settings.parameters, now: now)
     case (.accessory, .established):
-      // A device that was started anew on a cable that never went away.
+      // The device restarted while the cable stayed connected.
       return fail(.restarted, now: now)
     case (.device, .stopped), (.accessory, _):
       break
@@ -27,8 +27,8 @@ extension Link {
     pending.insert(.probeAnswers)
   }
 
-  /// A frame of iAP1 arrived: to an accessory that is detecting it may say that the device knows nothing newer. Any
-  /// other frame means nothing, and a damaged answer can look like one.
+  /// Handles an iAP1 frame. While an accessory is detecting, it can mean that the device supports only iAP1. Any
+  /// other frame is ignored, because a damaged answer can look like one.
   public mutating func handleLegacy(_ frame: RawSpan) -> Reaction {
     let frame = frame.withUnsafeBytes { [UInt8]($0) }
     guard role == .accessory, case .detecting = phase, Self.isLegacyAnswer(frame) else { return .nothing }
@@ -61,8 +61,8 @@ extension Link {
     pending.insert(.sleep)
   }
 
-  /// Stops and sends nothing: the cable is gone. What was not acknowledged is forgotten; the numbers stay, since a reset
-  /// still carries them.
+  /// Stops without sending, because the cable is gone. Unacknowledged packets are dropped; the sequence numbers are
+  /// kept, because a reset still needs them.
   public mutating func stop() {
     phase = .stopped
     pending = []
@@ -97,7 +97,7 @@ extension Link {
     let adjusted: [LinkParameters.ValueOutOfRange]
     do throws(LinkParametersError) {
       parameters = try LinkParameters(reading: payload)
-      // With ACK it is no offer of the accessory's own, but the device's values offered back.
+      // With ACK it is not the accessory's own offer, but the device's values sent back.
       adjusted = parameters.valuesOutOfRange(isOffer: role == .device && !header.control.contains(.ack))
       if settings.outOfRange == .refuse, let value = adjusted.first {
         throw LinkParametersError(
@@ -242,8 +242,8 @@ extension Link {
     return .established(agreement)
   }
 
-  /// The next synchronisation gets a number that the other end has not seen, so that what is late from before it
-  /// cannot be taken for an answer.
+  /// The next synchronisation uses a number that the other end has not seen, so that late packets of the previous one
+  /// are not taken for an answer.
   mutating func takeFreshSequence() {
     synchronizationSequence = (terms.isUp ? sender.lastSent : synchronizationSequence) &+ 1
   }
@@ -269,7 +269,7 @@ extension Link {
       }
       detect(attempts: attempts, now: now)
     case .synchronizing(let offer, let attempts, let next) where next <= now:
-      // Repeated as it was: a new number would be a new SYN.
+      // Repeated unchanged: with a new number it would be a new SYN.
       if attempts >= settings.synchronizationLimit { return fail(.unsynchronized(attempts: attempts), now: now) }
       phase = .synchronizing(offer: offer, attempts: attempts + 1, next: now + settings.synchronizationPeriod)
       pending.insert(.synchronization)

@@ -12,23 +12,23 @@
 ///                  ◀──────── data, ACK, EAK ────▶
 /// ```
 ///
-/// A link is given whole packets (see ``PacketScanner``), the time, and room for what it sends; it decides which
-/// payloads are delivered, in which order, and when to speak. It knows sessions by number only.
+/// A link gets whole packets (see ``PacketScanner``), the time, and room for packets to send; it decides which
+/// payloads are delivered, in which order, and when to send. It knows sessions by number only.
 ///
-/// Invariants: each payload is delivered once and in order, or the link ends with a reason; never more packets in
-/// flight than the other end announced, none longer; an idle link has no deadline.
+/// Invariants: each payload is delivered once and in order, or the link ends with a reason; no more packets are in
+/// flight than the other end announced, and none is longer than announced; an idle link has no deadline.
 public struct Link: ~Copyable {
   /// The two ends of the wire.
   public enum Role: Hashable, Sendable {
     /// The MFi accessory: begins detection and synchronisation.
     case accessory
-    /// The Apple device: answers both, then speaks first.
+    /// The Apple device: answers both, then sends first.
     case device
   }
 
   /// The phases of a link, as in the picture above.
   public enum Phase: Equatable, Sendable {
-    /// Not started, asleep, or given up for good.
+    /// Not started, asleep, or given up.
     case stopped
     /// Accessory: the detection sequence goes out at `next`, after `attempts` already.
     case detecting(attempts: Int, next: Instant)
@@ -70,7 +70,7 @@ public struct Link: ~Copyable {
   public let role: Role
   /// The choices this link was made with.
   public let settings: LinkSettings
-  /// Where the link stands. ``terms`` are made from it whenever it changes, so the two cannot disagree.
+  /// The phase. ``terms`` are derived from it at every change, so the two always agree.
   public internal(set) var phase: Phase = .stopped {
     didSet { terms = Terms(phase, settings) }
   }
@@ -80,7 +80,7 @@ public struct Link: ~Copyable {
   var sender = SendQueue()
   var receiver = ReceiveWindow()
   var pending: Pending = []
-  /// Probes the device has not answered; each gets an answer of its own.
+  /// Probes that the device has not answered; each gets its own answer.
   var unansweredProbes = 0
   /// The number of the SYN that this link was, or is being, made with.
   var synchronizationSequence: UInt8
@@ -93,9 +93,9 @@ public struct Link: ~Copyable {
   var adjustments: [LinkParameters.ValueOutOfRange] = []
   /// The SYN that was refused last: a repetition of it is refused without another report.
   var refusedSynchronization: [UInt8]?
-  /// Where packets other than data are built, so that an acknowledgement allocates nothing.
+  /// A buffer for packets other than data, so that an acknowledgement allocates nothing.
   private var ownPacket: [UInt8] = []
-  /// The numbers of the phase that every packet needs, kept beside it so that a packet touches no array.
+  /// The numbers of the phase that every packet needs, in a struct without arrays.
   private(set) var terms = Terms()
 
   /// A link that has not started.
@@ -167,8 +167,8 @@ public struct Link: ~Copyable {
     sender.balance(of: SendQueue.Owner(id))
   }
 
-  /// Shows what is to be sent now, as one run of whole packets, to `body`, which sends or copies it; false when there is
-  /// nothing to send. The run has at least one packet, and gets no longer once it has `limit` bytes.
+  /// Passes the next run of whole packets to `body`, which sends or copies it; false when there is nothing to send.
+  /// The run has at least one packet, and is not extended once it has `limit` bytes.
   public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan) -> Void) -> Bool {
     if terms.isUp, sender.canTransmit(window: terms.sendWindow), pending.isDisjoint(with: [.synchronization, .reset]) {
       let run = sender.takeRun(
@@ -232,7 +232,7 @@ public struct Link: ~Copyable {
       appendSynchronization(to: &bytes)
     } else if take(.extendedAcknowledgement) {
       pending.remove(.acknowledgement)
-      // What does not fit is told by the next list, when these have come.
+      // Numbers that do not fit are in the next list.
       let list = Array(
         receiver.extendedAcknowledgement(settings.extendedAcknowledgement).prefix(terms.maximumPayload))
       append(list.isEmpty ? .ack : [.eak, .ack], payload: list, to: &bytes)
@@ -244,7 +244,7 @@ public struct Link: ~Copyable {
     }
   }
 
-  /// A packet of the link's own: it takes no number of its own but repeats the last one sent.
+  /// Appends a packet of the link itself: it has no number of its own but repeats the last one sent.
   private func append(_ control: ControlBits, payload: [UInt8] = [], to bytes: inout [UInt8]) {
     let header = PacketHeader(
       control: control, sequence: sender.lastSent, acknowledgement: receiver.acknowledgement,

@@ -4,9 +4,9 @@ public struct LinkAgreement: Hashable, Sendable {
   public var peerMaximumOutstandingPackets: UInt8
   /// The longest packet the other end can take.
   public var peerMaximumPacketLength: UInt16
-  /// How many this end said it can take.
+  /// The number of packets this end announced that it can take.
   public var maximumOutstandingPackets: UInt8
-  /// The longest packet this end said it can take.
+  /// The longest packet this end announced that it can take.
   public var maximumPacketLength: UInt16
   /// When an unacknowledged packet is sent again.
   public var retransmissionTimeout: Milliseconds
@@ -58,7 +58,7 @@ public enum LinkEnd: Error, Equatable, Sendable {
   case undetected(attempts: Int)
   /// No usable answer to SYN, after so many.
   case unsynchronized(attempts: Int)
-  /// The device speaks iAP1 only; the frame it answered with.
+  /// The device supports only iAP1; the frame it answered with.
   case legacyDevice(frame: [UInt8])
   /// The other end's SYN cannot be used.
   case unusable(LinkParametersError)

@@ -2,7 +2,7 @@
 public struct LinkCounters: Hashable, Sendable {
   /// Packets sent, repetitions and bare acknowledgements included.
   public var packetsSent = 0
-  /// Packets received whose checksums were right.
+  /// Packets received with correct checksums.
   public var packetsReceived = 0
   /// Packets sent again after a timeout.
   public var retransmissions = 0

@@ -133,7 +133,7 @@ extension LinkParameters {
   /// The number of the control session.
   var controlSession: UInt8? { sessions.first { $0.kind == .control }?.id }
 
-  /// What is wrong with the session table, without which there is no link; nil when nothing is.
+  /// What is wrong with the session table, which a link needs; nil when it is correct.
   private var sessionProblem: LinkParametersError.Problem? {
     if sessions.isEmpty { return .noSessions }
     for (index, session) in sessions.enumerated() {
@@ -193,8 +193,8 @@ extension LinkParameters {
     }
   }
 
-  /// The numbers outside the ranges of the sheet. In a device's answer the window is its own and the rest the
-  /// accessory's, so they need not fit each other; in an offer both are the accessory's.
+  /// The numbers outside the allowed ranges. In a device's answer the window is its own and the other values are the
+  /// accessory's, so they need not fit each other; in an offer all are the accessory's.
   func valuesOutOfRange(isOffer: Bool) -> [ValueOutOfRange] {
     let zero = isZeroAcknowledgement
     let window = zero ? 0...127 : 1...127

@@ -29,21 +29,22 @@ public struct LinkSettings: Hashable, Sendable {
   /// How differing recovery values are settled. Disputed; `adopt` is understood by everyone.
   public var settling = Settling.adopt
 
-  /// What to do with a SYN whose numbers are outside the ranges of the sheet.
+  /// What to do with a SYN whose numbers are outside the allowed ranges.
   public enum OutOfRange: Hashable, Sendable {
     /// Use the nearest allowed value, and report it. Phones answer versions 2 and 3 with 1.
     case clamp
     /// Refuse the SYN.
     case refuse
   }
-  /// What becomes of a SYN whose numbers are outside the ranges of the sheet. Accessories that phones accept send such.
+  /// What to do with a SYN whose numbers are outside the allowed ranges. Some accessories that phones accept send
+  /// such numbers.
   public var outOfRange = OutOfRange.clamp
 
   /// What the device puts into its SYN|ACK.
   public enum DeviceAnswer: Hashable, Sendable {
-    /// The accessory's recovery values and sessions beside its own announcements, as iPhones do.
+    /// The accessory's recovery values and sessions with the device's own announcements, as iPhones do.
     case echo
-    /// Its own recovery values beside the accessory's sessions.
+    /// The device's own recovery values with the accessory's sessions.
     case ownRecovery
   }
   /// What the device answers a SYN with.
@@ -70,13 +71,13 @@ public struct LinkSettings: Hashable, Sendable {
     /// The numbers missing (four sources).
     case missing
   }
-  /// Which kind is sent. What is received is always taken in both meanings: everything unacknowledged up to the
-  /// highest number implicated is sent again, and duplicates do no harm.
+  /// Which kind is sent. Received ones are always taken in both meanings: everything unacknowledged up to the highest
+  /// number they can refer to is sent again, because duplicates do no harm.
   public var extendedAcknowledgement = ExtendedAcknowledgement.never
 
   /// Which packets are sent again when the retransmission timeout passes.
   public enum Retransmission: Hashable, Sendable {
-    /// Each whose own timeout has passed.
+    /// Every packet whose own timeout has passed.
     case everyExpired
     /// The oldest alone (two sources).
     case oldestOnly
@@ -84,8 +85,8 @@ public struct LinkSettings: Hashable, Sendable {
   /// Which packets a timeout repeats.
   public var retransmission = Retransmission.everyExpired
 
-  /// Whether a device that gives a link up says so by a reset. No source tells; in silence an accessory with nothing to
-  /// send would stay on a link that only it knows, since there is no keep-alive.
+  /// Whether a device that gives up a link sends a reset. No source says; without a reset an idle accessory would
+  /// keep a link that no longer exists, since there is no keep-alive.
   public var resetsWhenGivingUp = true
 
   /// When the timer that ends holding an acknowledgement back starts.
@@ -100,7 +101,7 @@ public struct LinkSettings: Hashable, Sendable {
   /// Whether packets that arrive ahead of a gap are kept, or dropped and waited for. Both kinds of stack exist.
   public var keepsPacketsAheadOfGap = true
 
-  /// How many bytes of one session may lie unread before its packets are no longer acknowledged.
+  /// When this many bytes of one session are unread, its packets are no longer acknowledged.
   public var sessionReceiveBound = 256 * 1024
   /// How many bytes of one session may wait to be sent or acknowledged before a write takes no more.
   public var sessionSendBound = 256 * 1024

@@ -1,5 +1,5 @@
 extension Link {
-  /// What every packet needs of the agreement, and of what is known about the line.
+  /// The values that every packet needs, from the agreement and from what is known about the line.
   struct Terms {
     var isUp = false
     var isZeroAcknowledgement = false
@@ -40,13 +40,15 @@ extension Link {
   }
 }
 
-/// How much may be under way each way on a line that is known to be slow: what it carries in half the agreed
+/// How much may be in flight in each direction on a line that is known to be slow: what it carries in half the agreed
 /// retransmission timeout.
 ///
-/// The timeout is fixed when the link is made, and begins when a packet is handed on, however long it then waits for the
-/// packets before it. With an iPhone's window of 127 packets of 65,535 bytes a writer that never rests has minutes of a
-/// line of 7,500 bytes a second under way, so every packet is late and sent again, and the repetitions delay the rest.
-/// Nothing in iAP2 measures a line. But either end may take fewer and shorter packets than it could, and send fewer than
+/// The timeout is fixed when the link is made, and starts when a packet is handed to the line, however long it then
+/// waits for earlier packets. With an iPhone's window of 127 packets of 65,535 bytes, a continuous writer fills a
+/// line of 7,500 bytes a second for minutes; so every packet is late and sent again, and the repetitions delay the
+/// others. iAP2 does not measure the line, but each end may announce fewer and shorter packets, and send fewer than
+/// the other accepts. The other half of the timeout is left for acknowledgements, which wait behind data of the other
+/// direction.
 /// the other takes: the half leaves the other for acknowledgements, which wait for what goes the other way.
 struct LineAllowance {
   /// Certificates and identifications fit one packet of this length.
@@ -54,13 +56,13 @@ struct LineAllowance {
 
   private let bytes: Int
 
-  /// What may be under way on a line that carries so many bytes a second.
+  /// What may be in flight on a line of this rate.
   init(bytesPerSecond: Int, timeout: Milliseconds) {
     let (product, overflows) = bytesPerSecond.multipliedReportingOverflow(by: Int(timeout.count))
     bytes = overflows ? .max : product / 2_000
   }
 
-  /// The longest packet: a few fit, so that one can be acknowledged while others are under way.
+  /// The longest packet: a few of them fit, so that one can be acknowledged while others are in flight.
   var length: Int { min(max(bytes / 4, Self.leastLength), Int(UInt16.max)) }
 
   /// How many packets of up to `length` bytes.
@@ -77,7 +79,8 @@ struct LineAllowance {
 }
 
 extension LinkSettings {
-  /// What may be under way when packets are repeated after `timeout` milliseconds; nil where nothing is known of the line.
+  /// What may be in flight when packets are sent again after `timeout` milliseconds; nil when the line's rate is
+  /// unknown.
   func allowance(timeout: Milliseconds) -> LineAllowance? {
     guard let lineRate, lineRate > 0, timeout.count > 0 else { return nil }
     return LineAllowance(bytesPerSecond: lineRate, timeout: timeout)

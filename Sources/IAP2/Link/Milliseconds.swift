@@ -23,7 +23,7 @@ extension Instant {
     return Instant(nanoseconds: sum)
   }
 
-  /// The earlier of two times; nil stands for "never".
+  /// The earlier of two times; nil means "never".
   static func earlier(_ left: Instant?, _ right: Instant?) -> Instant? {
     guard let left else { return right }
     guard let right else { return left }

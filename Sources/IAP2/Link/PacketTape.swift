@@ -1,14 +1,14 @@
-/// Memory for whole packets that come and go in order: what a link has built and the other end has not acknowledged.
+/// Memory for the whole packets that a link has built and the other end has not acknowledged, in order.
 ///
 /// ```
 ///   │ free │ oldest … newest │ free │             later, the newest having gone back to the front:
 ///   │ … newest │ free │ oldest … │ rest │
 /// ```
 ///
-/// Packets lie one behind the other as they go out, so that many leave in one write and none is copied for it. One that
-/// does not fit behind the newest begins at the front again; a packet is never in two parts. Memory grows when there
-/// is room in neither place, and is kept, so that a link in a steady state allocates nothing. It has no bound of its own:
-/// what may be queued has one.
+/// Packets are stored contiguously in sending order, so that many are sent in one write without a copy. A packet that
+/// does not fit after the newest one starts at the front again; a packet is never in two parts. The memory grows when
+/// there is room in neither place and does not shrink, so that a link in a steady state allocates nothing. The tape
+/// has no limit of its own; the number of queued bytes has one.
 struct PacketTape {
   /// All of it, in use or not.
   private var memory: [UInt8] = []
@@ -18,10 +18,10 @@ struct PacketTape {
   private var head = 0
   /// Where the newest packet ends.
   private var tail = 0
-  /// Where the bytes in front of the turn end; nil while the newest lies behind the oldest.
+  /// The end of the packets before the turn; nil while the newest follows the oldest.
   private var turn: Int?
 
-  /// Finds a place for `count` bytes behind the newest packet; nil when the memory must grow.
+  /// Finds a place for `count` bytes after the newest packet; nil when the memory must grow.
   mutating func reserve(_ count: Int) -> Int? {
     let end = tail + count
     if turn != nil {
@@ -40,7 +40,7 @@ struct PacketTape {
     return 0
   }
 
-  /// Makes the newest packet longer where it lies; false when there is no room behind it.
+  /// Makes the newest packet longer in place; false when there is no room after it.
   mutating func extendNewest(by count: Int) -> Bool {
     let end = tail + count
     guard turn == nil ? end <= memory.count : end < head else { return false }
@@ -57,7 +57,7 @@ struct PacketTape {
     return 0
   }
 
-  /// Gets room for `count` bytes more. Packets then lie at the front, one behind the other in their order.
+  /// Makes room for `count` more bytes. Packets are then at the front, contiguous and in order.
   mutating func grow(by count: Int) {
     let live = turn.map { $0 - head + tail } ?? tail - head
     let size = max(live + count, 2 * memory.count, Self.smallest)

@@ -11,7 +11,7 @@ struct ReceiveWindow {
     case duplicate
     /// Later than the next, inside the window.
     case ahead
-    /// Nothing this end said it could take.
+    /// Outside of what this end announced that it can take.
     case outside
   }
 
@@ -123,7 +123,7 @@ struct ReceiveWindow {
     return owed > 0
   }
 
-  /// Lets acknowledgements go on; whether one is due at once.
+  /// Resumes acknowledgements; returns whether one must be sent at once.
   mutating func release() -> Bool {
     guard heldAt != nil else { return false }
     heldAt = nil

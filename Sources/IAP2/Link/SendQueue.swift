@@ -9,7 +9,7 @@
 /// and sent as often as needed with a fresh acknowledgement number; memory is reused, so a link in a steady state
 /// allocates nothing.
 struct SendQueue {
-  /// Whose bytes a packet carries, so that a write can be held back when one session has too much waiting.
+  /// The session whose bytes a packet carries, so that a write can wait when one session has too much queued.
   typealias Owner = Int32
 
   /// A packet on the tape.
@@ -32,8 +32,8 @@ struct SendQueue {
   /// The owner of control messages and other packets that no writer waits for.
   static let linkItself: Owner = -1
 
-  /// What comes before the bytes of a packet: up to eight of them in one number, the first one highest, so that no
-  /// array is allocated for them.
+  /// Up to eight bytes before those of a packet, in one number with the first byte highest, so that no array is
+  /// allocated.
   struct Prefix {
     /// The first byte is the highest.
     fileprivate let bytes: UInt64
@@ -53,7 +53,7 @@ struct SendQueue {
   private var first = 0
   private(set) var inFlight = 0
   private var resends = 0
-  /// Whether something in flight was sent again, so that the oldest need not be the one due first.
+  /// Whether a packet in flight was sent again; then the oldest is not always the next to time out.
   private var isShuffled = false
   private var balances: [(owner: Owner, bytes: Int)] = []
   /// The number of the last packet sent for the first time; header-only packets repeat it.
@@ -205,7 +205,7 @@ struct SendQueue {
 
   /// What ``takeRun(atMost:window:acknowledgement:now:)`` got ready.
   struct Run {
-    /// Where the packets lie, one behind the other.
+    /// The contiguous place of the packets.
     var bytes: Range<Int>
     /// How many there are.
     var packets: Int
@@ -218,8 +218,8 @@ struct SendQueue {
     resends > 0 || (inFlight < window && waiting > 0)
   }
 
-  /// Takes the next packets to be sent that lie one behind the other: at least one, and no more once they have `limit`
-  /// bytes. Repetitions come first, and singly. They count as sent.
+  /// Takes the next contiguous packets to send: at least one, and no more once they have `limit` bytes. Repetitions
+  /// come first, one at a time. The packets count as sent.
   mutating func takeRun(atMost limit: Int, window: Int, acknowledgement: UInt8, now: Instant) -> Run {
     if resends > 0 {
       var index = first
@@ -261,8 +261,8 @@ struct SendQueue {
 
   // MARK: Acknowledgements
 
-  /// Takes an acknowledgement number; returns how many packets it settled. One that is old, or names what was never
-  /// sent, settles nothing.
+  /// Handles an acknowledgement number; returns how many packets it confirmed: none when it is old, or names a packet
+  /// that was never sent.
   @discardableResult
   mutating func acknowledge(upTo sequence: UInt8) -> Int {
     guard inFlight > 0 else { return 0 }
@@ -296,7 +296,7 @@ struct SendQueue {
 
   // MARK: Time
 
-  /// When the next packet in flight is due to be sent again; nil when nothing is in flight or a repetition waits.
+  /// When the next packet in flight is sent again; nil when nothing is in flight or a repetition is waiting.
   func deadline(timeout: Milliseconds, _ scope: LinkSettings.Retransmission) -> Instant? {
     guard inFlight > 0, resends == 0 else { return nil }
     var earliest = packets[first].sentAt
@@ -313,7 +313,7 @@ struct SendQueue {
     case giveUp(sequence: UInt8)
   }
 
-  /// Marks what is due to be sent again at `now`.
+  /// Marks the packets that are to be sent again at `now`.
   mutating func expire(
     now: Instant, timeout: Milliseconds, limit: UInt8, _ scope: LinkSettings.Retransmission
   ) -> Expiry {

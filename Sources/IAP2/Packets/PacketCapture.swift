@@ -1,25 +1,24 @@
-/// What one end of a wire sent, taken apart after the fact: every byte is part of a piece, and every piece knows where
-/// it lies. What `easim decode` reads.
+/// Splits what one end of a wire sent into pieces, with the place of each; every byte is part of a piece. `easim
+/// decode` reads these.
 ///
 /// ```swift
 /// let capture = PacketCapture()
 /// for piece in capture.append(bytes) + capture.finish() { print(piece.range, piece.kind) }
 /// ```
 ///
-/// Zero bytes between packets are padding and in no piece. A capture that begins with `40 40` and holds no packet at all
-/// is read as control messages: that is how they are quoted. So is one of at most ``longestSkip`` bytes; a quotation is
-/// never longer.
+/// Zero bytes between packets are padding and part of no piece. A capture of at most ``longestSkip`` bytes that
+/// begins with `40 40` and has no packet is read as bare control messages, the form in which they are quoted.
 ///
-/// Invariant: only the bytes that may still become part of a piece are kept, at most a packet and ``longestSkip``, so a
-/// capture may have any size.
+/// Invariant: only bytes that can still become part of a piece are kept, at most a packet and ``longestSkip``, so a
+/// capture can have any size.
 public final class PacketCapture {
   /// A stretch of the capture.
   public struct Piece: Equatable, Sendable {
     /// What it is.
     public enum Kind: Equatable, Sendable {
-      /// A packet whose checksums are right.
+      /// A packet with correct checksums.
       case packet(PacketHeader)
-      /// A packet whose header is right and whose payload is not.
+      /// A packet with a correct header and a damaged payload.
       case spoiled(PacketHeader)
       /// A packet whose end is not in the capture.
       case unfinished(PacketHeader)
@@ -45,24 +44,24 @@ public final class PacketCapture {
     }
   }
 
-  /// Bytes that belong to no packet are told in pieces of about this size at most.
+  /// Bytes that belong to no packet are reported in pieces of at most about this size.
   public static let longestSkip = 1 << 20
 
-  /// What was appended last, from ``start`` on.
+  /// The recent bytes, from ``start`` on.
   private var window: [UInt8] = []
   /// Where the window begins in the capture.
   private var start = 0
   private var end: Int { start + window.count }
   private var scanner = PacketScanner()
-  /// What was skipped since the last piece, told when it is known how far it goes.
+  /// The bytes skipped since the last piece, reported when their end is known.
   private var skip: (bytes: SkippedBytes, range: Range<Int>)?
-  /// Whether there was no packet yet, so that what is skipped may turn out to be messages.
+  /// Whether there was no packet yet, so that skipped bytes may be bare messages.
   private var isBare = true
 
   /// An empty capture.
   public init() {}
 
-  /// Goes on with `more`; returns the pieces that are whole now. Their bytes are there until the next call.
+  /// Continues with `more`; returns the pieces that are complete now. Their bytes are available until the next call.
   public func append(_ more: [UInt8]) -> [Piece] {
     forget()
     let base = end
@@ -90,7 +89,7 @@ public final class PacketCapture {
     // The scanner may have stepped over bytes that it has not reported yet.
     let undecided = end - scanner.heldCount - SkippedBytes.reportSize
     let unneeded = min(skip?.range.lowerBound ?? .max, undecided) - start
-    // Moving the rest costs as much as it has bytes, so it waits until as many are dropped.
+    // Moving the remaining bytes costs time, so it waits until half of the window can be dropped.
     guard unneeded > window.count / 2 else { return }
     window.removeFirst(unneeded)
     start += unneeded
@@ -133,7 +132,7 @@ public final class PacketCapture {
     return skip.map { [Piece(.skipped($0.bytes), at: $0.range)] } ?? []
   }
 
-  /// The end of the capture: what was not whole.
+  /// The end of the capture: returns the incomplete rest.
   public func finish() -> [Piece] {
     let held = end - scanner.heldCount..<end
     let header = scanner.heldHeader

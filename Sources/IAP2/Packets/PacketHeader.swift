@@ -19,7 +19,7 @@ public struct PacketHeader: Hashable, Sendable {
   public var length: UInt16
   /// What kind of packet this is.
   public var control: ControlBits
-  /// The packet's number; a header-only packet repeats the last one sent and must not be judged by it.
+  /// The packet's number; a header-only packet repeats the last one sent, so its number is not checked.
   public var sequence: UInt8
   /// The last sequence number that the sender received in order, when ``ControlBits/ack`` is set.
   public var acknowledgement: UInt8
@@ -106,7 +106,7 @@ extension ControlBits: CustomStringConvertible {
 /// Builds whole packets at the end of a byte array. The link builds through this; so do faults and tests that need a
 /// packet of their own.
 public enum PacketWriter {
-  /// The six bytes by which both ends find out that the other speaks iAP2; a well-formed frame of iAP1.
+  /// The six bytes by which both ends detect that the other supports iAP2; a valid iAP1 frame.
   public static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
 
   /// Appends a packet: header, payload and, with a payload, its checksum.

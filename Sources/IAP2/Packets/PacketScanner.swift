@@ -1,16 +1,16 @@
 /// Finds packets in a byte stream, however it is split, joined or damaged.
 ///
-/// The link, packet faults, transcripts and `easim decode` all read through this one type, so that there is one answer
-/// to the question what is on the wire.
+/// The link, packet faults, transcripts and `easim decode` all use this type, so they agree about what is on the
+/// wire.
 ///
-/// What the wire shows, and what becomes of it:
-/// - `FF 5A` and a header whose checksum is right: a packet; with a wrong payload checksum, a spoiled one.
-/// - `FF 55` and a frame whose checksum is right: the detection sequence, or another frame of iAP1.
-/// - anything else is stepped over one byte at a time, to the next `FF`, and reported with the next find.
-///   Zero bytes between packets are padding that some USB stacks leave: skipped without a report.
+/// On the wire, and the result:
+/// - `FF 5A` and a header with a correct checksum: a packet; with a wrong payload checksum, a spoiled one.
+/// - `FF 55` and a frame with a correct checksum: the detection sequence, or another frame of iAP1.
+/// - Anything else is skipped byte by byte up to the next `FF`, and reported with the next piece. Zero bytes between
+/// packets are padding that some USB stacks add: skipped without a report.
 ///
-/// Invariants: every byte given is, once, part of a piece, of a skip, or still in `carry`; `carry` never holds more
-/// than one packet (65,535 bytes); whole packets inside the input are never copied.
+/// Invariants: every byte is part of exactly one piece or one skip, or is still in `carry`; `carry` holds at most one
+/// packet (65,535 bytes); whole packets inside the input are not copied.
 public struct PacketScanner: ~Copyable {
   /// Where the bytes of a piece lie.
   public enum Place: Equatable, Sendable {
@@ -20,11 +20,11 @@ public struct PacketScanner: ~Copyable {
     case carry(Range<Int>)
   }
 
-  /// What was found.
+  /// The next piece of the stream.
   public enum Piece: Equatable, Sendable {
-    /// A packet whose checksums are right.
+    /// A packet with correct checksums.
     case packet(PacketHeader, Place)
-    /// A packet whose header is right and whose payload is not.
+    /// A packet with a correct header and a damaged payload.
     case spoiled(PacketHeader, Place)
     /// The detection sequence.
     case detection
@@ -34,7 +34,7 @@ public struct PacketScanner: ~Copyable {
     case skipped(SkippedBytes)
   }
 
-  /// Bytes that came before the rest of their piece.
+  /// The first bytes of an incomplete piece.
   @usableFromInline var carry = ScannerCarry()
   private var skipped = SkippedBytes()
   private let maximumLength: UInt16
@@ -46,7 +46,7 @@ public struct PacketScanner: ~Copyable {
     self.maximumLength = maximumLength
   }
 
-  /// The next piece in `bytes` from `offset` on; nil when they are used up, the rest being kept for the next call.
+  /// The next piece in `bytes` from `offset` on; nil when they are used up and the rest is kept for the next call.
   ///
   /// ```swift
   /// var offset = 0
@@ -79,15 +79,15 @@ public struct PacketScanner: ~Copyable {
     }
   }
 
-  /// Ends the stream: what was skipped last, an unfinished packet included; nil when nothing was left over.
+  /// Ends the stream: returns the skipped bytes at its end, including an incomplete packet; nil when there are none.
   public mutating func finish() -> SkippedBytes? {
     _ = carry.withUndecided { skipped.add($0, isEnd: true) }
     forget()
     return skipped.take()
   }
 
-  /// Gives up an unfinished piece whose rest will not come: its first byte is skipped, and what follows it is searched
-  /// again by ``next(in:at:)``, which may be given no bytes.
+  /// Gives up an incomplete piece whose rest will not come: its first byte is skipped, and the following ones are
+  /// searched again by ``next(in:at:)``, which can be given no bytes.
   public mutating func abandonPiece() {
     guard carry.undecided > 0 else { return }
     carry.decide(carry.withUndecided { skipped.add(.init(rebasing: $0[..<1])) })
@@ -99,8 +99,8 @@ public struct PacketScanner: ~Copyable {
     carry.clear()
   }
 
-  /// Lends the bytes of a piece whose place is `.carry`; to be given back before the next call. Lent and not shown, so
-  /// that the borrower may change everything else that it owns meanwhile.
+  /// Lends the bytes of a piece whose place is `.carry`; they must be returned before the next call. They are moved
+  /// out, so that the borrower can change everything else that it owns meanwhile.
   public mutating func lendCarry() -> ScannerCarry {
     var lent = ScannerCarry()
     swap(&lent, &carry)
@@ -159,7 +159,7 @@ extension PacketScanner {
         if offset == bytes.count { return nil }
         let verdict = Self.judge(.init(rebasing: bytes[offset...]), maximumLength)
         if let length = verdict.length {
-          // What was skipped comes before what ended the skipping; the piece is then found again.
+          // Skipped bytes are reported before the piece that follows them, which is found again afterwards.
           if skipped.count > 0, let skip = skipped.take() { return .skipped(skip) }
           offset += length
           return verdict.piece(at: .input(offset - length..<offset))
@@ -195,7 +195,8 @@ extension PacketScanner {
     offset += taken
   }
 
-  /// Says what `bytes`, which start with FF, are. Static, because the whole scanner would be copied for the call.
+  /// Classifies `bytes`, which start with FF. Static, because otherwise the whole scanner would be copied for the
+  /// call.
   private static func judge(_ bytes: UnsafeRawBufferPointer, _ maximumLength: UInt16) -> Verdict {
     guard bytes.count >= 2 else { return .needsMore(2) }
     switch bytes[1] {

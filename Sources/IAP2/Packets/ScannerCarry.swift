@@ -1,11 +1,11 @@
-/// The bytes of a piece that came in parts, until the rest comes.
+/// The first bytes of an incomplete piece, until the rest arrives.
 ///
 /// ```
 ///   │ decided │ undecided │ free │
 /// ```
 ///
-/// Memory of its own and not an array: a stream may come byte by byte, and an array asks whether it is shared each
-/// time one is appended, which costs more than all the rest. Nothing but this type knows where it lies.
+/// Its own memory instead of an array: a stream can arrive byte by byte, and an array checks at each append whether
+/// it is shared, which costs more than the rest of the work. Only this type uses its pointer.
 public struct ScannerCarry: ~Copyable {
   // Open to inlining, like what a single byte needs of the scanner and the peers: a call would cost more than the byte.
 
@@ -13,7 +13,7 @@ public struct ScannerCarry: ~Copyable {
   /// Where the first byte lies that is not part of a piece yet.
   private var head = 0
   @usableFromInline var count = 0
-  /// Up to where bytes decide nothing and are only kept: one short of what was reserved for.
+  /// Up to here bytes decide nothing and are only kept: one less than the reserved count.
   @usableFromInline var quietEnd = 0
 
   init() {}
@@ -30,7 +30,7 @@ public struct ScannerCarry: ~Copyable {
     quietEnd = 0
   }
 
-  /// Gets room for `total` undecided bytes, which decide what comes next, and lets go of those that are decided.
+  /// Makes room for `total` undecided bytes, and drops the decided ones.
   mutating func reserve(_ total: Int) {
     if total > memory.count {
       let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: max(total, 2 * memory.count), alignment: 16)

@@ -6,7 +6,7 @@ public struct SkippedBytes: Equatable, Sendable {
   public private(set) var sample: [UInt8] = []
 
   static let sampleSize = 16
-  /// Endless garbage is reported in steps of this many bytes, not held back for ever.
+  /// Endless garbage is reported in steps of this many bytes instead of being held back.
   static let reportSize = 4096
 
   /// Whether enough has gathered to be reported without waiting for the next packet.
@@ -19,14 +19,14 @@ public struct SkippedBytes: Equatable, Sendable {
     _ = Array(bytes).withUnsafeBytes { add($0, isEnd: true) }
   }
 
-  /// Goes on with what was reported next.
+  /// Continues with the next report.
   mutating func join(_ next: SkippedBytes) {
     sample.append(contentsOf: next.sample.prefix(Self.sampleSize - sample.count))
     count += next.count
   }
 
-  /// Takes bytes until a report is due, or whatever there is at the end of the stream; returns how many it took, the
-  /// padding in front included. Where the steps fall so depends on the bytes alone, not on how they were cut.
+  /// Takes bytes until there is a report to make, or up to the end of the stream; returns how many it took, including
+  /// leading padding. So the steps depend only on the bytes, not on how they were split.
   mutating func add(_ bytes: UnsafeRawBufferPointer, isEnd: Bool = false) -> Int {
     var start = 0
     if sample.isEmpty {

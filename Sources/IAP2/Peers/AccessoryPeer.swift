@@ -25,7 +25,7 @@ public struct AccessoryRole: PeerRole {
     peer.core.endDelivery(now: now)
   }
 
-  /// Does what is due at `now`; an accessory waits for nothing of its own.
+  /// Handles everything whose time has come at `now`; an accessory has no timeouts of its own.
   public static func handleTimeout(_ peer: inout AccessoryPeer, now: Instant) {
     if peer.core.dropsCutPiece(now: now) { workThrough([UInt8]().span.bytes, &peer, now: now) }
     peer.core.handleTimeout(now: now)
@@ -56,7 +56,7 @@ extension Peer where Role == AccessoryRole {
     self.init(identification: PreparedIdentification(identification), settings: settings)
   }
 
-  /// An accessory that has not started, and whose identification is encoded already.
+  /// An accessory that has not started, with an encoded identification.
   public init(identification: PreparedIdentification, settings: LinkSettings = LinkSettings()) {
     self.init(
       core: PeerCore(role: .accessory, settings: settings), role: AccessoryRole(prepared: identification))
@@ -76,7 +76,7 @@ extension Peer where Role == AccessoryRole {
     noteAuthentication(.answered)
   }
 
-  /// Opens a session that the device asked for; what came for it meanwhile is announced. Only accessories
+  /// Opens a session that the device requested; bytes that already arrived for it are announced. Only accessories
   /// that declare EA03 report the status.
   public mutating func acceptSession(_ id: UInt16, reportingStatus: Bool) {
     guard core.sessions.isRequested(id) else { return }

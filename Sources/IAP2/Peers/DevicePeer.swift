@@ -18,7 +18,7 @@ extension Peer where Role == DeviceRole {
       core: PeerCore(role: .device, settings: settings.link), role: DeviceRole(settings: settings, memory: memory))
   }
 
-  /// What the accessory said it is, once accepted.
+  /// The accessory's identification, once accepted.
   public var identification: Identification? { role.accepted?.identification }
 
   /// Whether the accessory is identified and authenticated.
@@ -88,7 +88,7 @@ extension Peer where Role == DeviceRole {
     timeAuthentication(now: now)
   }
 
-  /// Concludes authentication as the owner judged it.
+  /// Concludes authentication with the owner's decision.
   public mutating func concludeAuthentication(accepted: Bool, now: Instant) {
     let state = role.authentication.state
     guard core.isLinkUp, state == .awaitingVerdict || (state == .awaitingChallenge && !accepted) else { return }
@@ -99,7 +99,7 @@ extension Peer where Role == DeviceRole {
 
   // MARK: Sessions
 
-  /// There are no more numbers than that.
+  /// Session numbers have 16 bits.
   private static var sessionLimit: Int { 65_536 }
 
   /// Opens a session on a declared protocol. It is open at once, because most accessories never confirm; its first data

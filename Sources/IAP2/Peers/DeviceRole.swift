@@ -16,17 +16,17 @@ public struct DeviceRole: PeerRole {
     public var order = Order.authenticationFirst
     /// Whether the accessory is asked to authenticate. Some hosts never ask, and go from the link to identification.
     public var asksForAuthentication = true
-    /// How identifications are judged.
+    /// How identifications are checked.
     public var judge = IdentificationJudge()
     /// How long the accessory may take for each answer. iOS's own limit is not public; a field report has 30 s.
     public var answerTimeout: Milliseconds = 30_000
     /// How many refused identifications end the link: after the second a device was seen to stop.
     public var rejectionLimit = 2
-    /// What an accessory that lists the messages as received is told once it is ready, as iPhones do.
+    /// Updates for an accessory that lists the messages as received, sent once it is ready, as iPhones do.
     public var news: [DeviceUpdate] = [
       .uuid("00000000-0000-4000-8000-00000000EA51"), .language("en"), .name("easim"),
     ]
-    /// What an accessory that asks for power news is told, as far as it asks.
+    /// The answer to an accessory that requests power updates, as far as it requests them.
     public var power: PowerUpdate = {
       var power = PowerUpdate()
       power.maximumCurrentDrawn = 100
@@ -37,8 +37,8 @@ public struct DeviceRole: PeerRole {
       power.batteryPercent = 80
       return power
     }()
-    /// How long the first data of a session waits after EA00, or until the accessory confirms the session by EA03. Some
-    /// accessories lose what comes in the same read as the message that opens the session.
+    /// How long the first data of a session waits after EA00, unless the accessory confirms the session by EA03
+    /// earlier. Some accessories lose bytes that arrive in the same read as the message that opens the session.
     public var settlingTime: Milliseconds = 0
     /// The number of the first session; the device chooses, and 1 is the commonest.
     public var firstSession: UInt16 = 1
@@ -67,7 +67,7 @@ public struct DeviceRole: PeerRole {
   public enum SessionRoute: Equatable, Sendable {
     /// Over the link; the session's number.
     case link(UInt16)
-    /// Over the native channel of this transport component, beside the link.
+    /// Over the native channel of this transport component, bypassing the link.
     case native(component: UInt16)
   }
 
@@ -105,7 +105,7 @@ public struct DeviceRole: PeerRole {
     peer.core.endDelivery(now: now)
   }
 
-  /// Does what is due at `now`: notices a link that time has ended, and reports an answer that did not come in time.
+  /// Handles everything whose time has come at `now`: notices a link that timed out, and reports a missing answer.
   public static func handleTimeout(_ peer: inout DevicePeer, now: Instant) {
     if peer.core.dropsCutPiece(now: now) { workThrough([UInt8]().span.bytes, &peer, now: now) }
     peer.core.handleTimeout(now: now)
@@ -115,13 +115,13 @@ public struct DeviceRole: PeerRole {
     peer.core.events.append(.answerTimedOut(step))
   }
 
-  /// The channel is gone, and with it what the accessory said.
+  /// The channel is gone, and with it the accessory's answers.
   public static func stop(_ peer: inout DevicePeer, _ reason: String) {
     peer.core.stop(reason)
     peer.role.linkEnded()
   }
 
-  /// What the accessory said, and how far it had come, belongs to the link that is gone.
+  /// The accessory's answers and progress belong to the link that ended.
   mutating func linkEnded() {
     progress = .linkDown
     accepted = nil

@@ -3,15 +3,15 @@
 /// ```
 ///   Peer<Role>
 ///     core   scanner, link, control stream, sessions, events: the same for both roles
-///     role   what an accessory answers; what a device asks, and how far it has come
+///     role   an accessory's answers; a device's requests, and their progress
 /// ```
 ///
 /// After every call the owner drains, in this order: ``PeerCore/nextEvent()`` until nil,
 /// ``PeerCore/transmit(atMost:now:_:)`` until false, then looks at ``PeerCore/deadline``.
 /// `AccessorySessions.Connection` is the owner everywhere but in tests.
 public struct Peer<Role: PeerRole>: ~Copyable {
-  /// What both roles share. Owners use it directly: some of its methods are called for every packet, and a stored
-  /// property costs no call.
+  /// What both roles share. Owners use it directly, because some of its methods are called for every packet and a
+  /// stored property costs no call.
   public var core: PeerCore
   /// What only this role has.
   var role: Role
@@ -21,7 +21,7 @@ public struct Peer<Role: PeerRole>: ~Copyable {
     Role.receive(bytes, &self, now: now)
   }
 
-  /// Does what is due when the time of ``PeerCore/deadline`` has come.
+  /// Handles the time of ``PeerCore/deadline``.
   public mutating func handleTimeout(now: Instant) {
     Role.handleTimeout(&self, now: now)
   }
@@ -40,7 +40,7 @@ public protocol PeerRole {
   /// Takes bytes that arrived, and answers the control messages in them.
   static func receive(_ bytes: RawSpan, _ peer: inout Peer<Self>, now: Instant)
 
-  /// Does what is due at `now`.
+  /// Handles everything whose time has come at `now`.
   static func handleTimeout(_ peer: inout Peer<Self>, now: Instant)
 
   /// What this end waits for while the link is up.
@@ -52,7 +52,7 @@ public protocol PeerRole {
 
 // What both roles use to read control messages.
 extension PeerCore {
-  /// Reports the event that `read` makes of a message; a message that cannot be read is reported as malformed.
+  /// Reports the event that `read` makes from a message; a message that cannot be read is reported as malformed.
   mutating func report(_ message: ControlMessage, _ read: (ControlMessage) throws(ParameterError) -> PeerEvent?) {
     do throws(ParameterError) {
       events.append(try read(message) ?? .message(message))

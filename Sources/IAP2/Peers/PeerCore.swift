@@ -1,6 +1,7 @@
-/// What both roles are built from: scanner, link, control stream, sessions, and the events for the owner.
-/// The core moves bytes; it does not know what a message means. Whole control messages come out of ``advance(_:at:now:)`` one
-/// at a time and in order with everything else, so that data right behind the message that opens its session finds it open.
+/// What both roles are built from: scanner, link, control stream, sessions, and the events for the owner. The core
+/// moves bytes and does not know what messages mean. ``advance(_:at:now:)`` returns whole control messages one at a
+/// time, in order with everything else, so that a session is open before the data that follows the message that opens
+/// it.
 public struct PeerCore: ~Copyable {
   var link: Link
   var sessions = SessionTable()
@@ -11,7 +12,7 @@ public struct PeerCore: ~Copyable {
   var control = ControlStream()
   /// Since when the session is full that acknowledgements are held back for.
   private var holdingSince: Instant?
-  /// Since when there is room that waiting writers have not heard of: a timeout due at once tells them.
+  /// Since when there is room that waiting writers were not notified of: a timeout at once notifies them.
   private var roomSince: Instant?
   /// When the packet that is not whole counts as cut off, and how many of its bytes had arrived when that was set.
   private var pieceDeadline: Instant?
@@ -185,7 +186,7 @@ public struct PeerCore: ~Copyable {
     }
   }
 
-  /// The link is no more: its sessions end with `end`, and nothing can be sent until the next.
+  /// The link ended: its sessions end with `end`, and nothing can be sent until the next link.
   private mutating func leaveLink(_ end: SessionEnd) {
     endAllSessions(end)
     controlSession = nil
@@ -274,8 +275,8 @@ public struct PeerCore: ~Copyable {
     releaseIfPossible()
   }
 
-  /// When the session that acknowledgements were held back for is no longer full, what is owed so far is acknowledged;
-  /// if another is full, they are held back from there on, and the other end's patience begins anew.
+  /// When the session for which acknowledgements were withheld is no longer full, everything so far is acknowledged.
+  /// If another one is full, they are withheld from there on, and the time limit of the other end starts again.
   private mutating func releaseIfPossible() {
     guard holdingSince != nil, sessions.fullSince != holdingSince else { return }
     holdingSince = sessions.fullSince
@@ -316,7 +317,7 @@ public struct PeerCore: ~Copyable {
     sessions.holdWrites(at: index, until: time)
   }
 
-  /// Takes what is written to a session from now on, and announces it to a writer that waits.
+  /// Accepts writes to a session from now on, and notifies a waiting writer.
   mutating func releaseWrites(at index: Int) {
     guard sessions.entries[index].holdsWritesUntil != nil else { return }
     sessions.holdWrites(at: index, until: nil)
@@ -325,7 +326,7 @@ public struct PeerCore: ~Copyable {
     events.append(.sessionWritable(sessions.entries[index].id))
   }
 
-  /// A session that was asked for is not wanted: what came for it is dropped, and told.
+  /// Rejects a requested session: the bytes that arrived for it are dropped and reported.
   mutating func dropRequested(_ id: UInt16) {
     let bytes = sessions.drop(id)
     if bytes > 0 { events.append(.strayData(session: id, bytes: bytes)) }
@@ -344,7 +345,7 @@ public struct PeerCore: ~Copyable {
     endSession(id, end)
   }
 
-  /// A session is over; also one that was asked for and not answered yet, whose owner is about to.
+  /// Ends a session, or the request for one that was not answered yet.
   mutating func endSession(_ id: UInt16, _ end: SessionEnd) {
     guard sessions.end(id) else { return }
     events.append(.sessionEnded(id, end))
@@ -355,10 +356,10 @@ public struct PeerCore: ~Copyable {
     for id in sessions.entries.filter({ $0.stage != .ended }).map(\.id) { endSession(id, end) }
   }
 
-  /// Shows what is to be sent now, as one run of whole packets, to `body`, which sends or copies it; false when there is
-  /// nothing to send. The run has at least one packet, and gets no longer once it has `limit` bytes.
+  /// Passes the next run of whole packets to `body`, which sends or copies it; false when there is nothing to send.
+  /// The run has at least one packet, and is not extended once it has `limit` bytes.
   ///
-  /// What was shown counts as sent: `body` keeps what it cannot send at once. It must not call the peer.
+  /// The packets count as sent: `body` keeps what it cannot send at once. It must not call the peer.
   public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan) -> Void) -> Bool {
     guard link.transmit(atMost: limit, now: now, body) else { return false }
     // Elsewhere acknowledgements make room, and are received; without them sending alone does.
@@ -392,7 +393,7 @@ public struct PeerCore: ~Copyable {
 
   private var holdDeadline: Instant? { holdingSince.map { $0 + sleepLimit } }
 
-  /// When ``Peer/handleTimeout(now:)`` wants to be called; nil while nothing is due.
+  /// When ``Peer/handleTimeout(now:)`` must be called; nil when there is no timeout.
   public var deadline: Instant? {
     Instant.earlier(
       Instant.earlier(link.deadline, holdDeadline),

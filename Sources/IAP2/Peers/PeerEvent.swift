@@ -1,23 +1,22 @@
-/// What a peer tells its owner, drained with ``PeerCore/nextEvent()`` after each call.
+/// The events of a peer, which the owner fetches with ``PeerCore/nextEvent()`` after each call.
 ///
-/// Large and rare cases are indirect: an event is asked for after every read, and what is not there should not have to
-/// be moved.
+/// Large and rare cases are indirect: an event is fetched after every read, so it should be cheap to move.
 public enum PeerEvent: Equatable, Sendable {
   // MARK: Both roles
 
   /// The link is up, on these terms.
   indirect case linkUp(LinkAgreement)
-  /// The link is down; sessions have ended, each with an event of its own before this one.
+  /// The link is down. Each session's end is reported before.
   indirect case linkDown(LinkEnd)
   /// The other end's SYN has numbers outside their ranges; the nearest allowed ones are used.
   indirect case synchronizationAdjusted([LinkParameters.ValueOutOfRange])
   /// Bytes that belong to no packet were stepped over.
   case skipped(SkippedBytes)
-  /// The other side sent something that cannot be understood, with the bytes that prove it. The link goes on.
+  /// The other end sent invalid data; the text has the bytes. The link continues.
   case malformed(String)
   /// A frame of iAP1 came where it means nothing.
   case legacyFrame([UInt8])
-  /// The accessory sent RST or SLP, which only a device sends. The link goes on.
+  /// The accessory sent RST or SLP, which only a device sends. The link continues.
   case strayEnd(LinkEnd)
   /// A control message, before what it leads to; reported only where ``PeerCore/tellsMessages`` asks for it.
   indirect case passed(PassedMessage)
@@ -29,7 +28,7 @@ public enum PeerEvent: Equatable, Sendable {
   case strayData(session: UInt16, bytes: Int)
   /// Bytes arrived for a session whose reader had read everything.
   case sessionReadable(UInt16)
-  /// There is room again in a session whose write was cut short.
+  /// A session has room again after a partial write.
   case sessionWritable(UInt16)
   /// A session is over.
   indirect case sessionEnded(UInt16, SessionEnd)
@@ -56,16 +55,16 @@ public enum PeerEvent: Equatable, Sendable {
   /// ``AccessoryPeer/refuseSession(_:)`` or ``AccessoryPeer/ignoreSession(_:)``.
   case sessionRequested(id: UInt16, protocolID: UInt8)
 
-  /// The device told something that the accessory subscribed to.
+  /// An update from the device that the accessory subscribed to.
   indirect case deviceUpdate(DeviceUpdate)
-  /// The device told of power.
+  /// A power update from the device.
   indirect case powerUpdate(PowerUpdate)
 
   // MARK: The device's
 
   /// The accessory subscribed to power news; the device has answered with what its settings say.
   indirect case powerSubscription(PowerSubscription)
-  /// The accessory told what it can supply.
+  /// The accessory's report of what it can supply.
   indirect case powerSource(PowerSource)
   /// The accessory wants an app launched.
   indirect case appLaunchRequested(AppLaunchRequest)
@@ -74,7 +73,7 @@ public enum PeerEvent: Equatable, Sendable {
   case certificateReceived([UInt8])
   /// The accessory's response: answer with ``DevicePeer/concludeAuthentication(accepted:now:)``.
   case responseReceived([UInt8])
-  /// The accessory's identification, judged; refused when there are errors.
+  /// The accessory's identification after the check; refused when there are errors.
   case identified(JudgedIdentification)
   /// The accessory changed its names or versions.
   indirect case identificationUpdated(Identification)
@@ -84,7 +83,7 @@ public enum PeerEvent: Equatable, Sendable {
   case ready
   /// The accessory did not answer in time.
   case answerTimedOut(DevicePeer.Step)
-  /// The accessory said that a session is in order.
+  /// The accessory confirmed a session.
   case sessionConfirmed(UInt16)
 }
 
@@ -92,7 +91,7 @@ public enum PeerEvent: Equatable, Sendable {
 @usableFromInline
 struct EventQueue {
   private var events = Queue<PeerEvent>()
-  /// Beside the events themselves, because it is asked for after every byte that comes alone.
+  /// Separate from the events, because it is read after every single byte.
   @usableFromInline private(set) var isEmpty = true
 
   mutating func append(_ event: PeerEvent) {

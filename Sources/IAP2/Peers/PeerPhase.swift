@@ -1,6 +1,6 @@
 /// What one end waits for, as the wire shows it. An owner that limits how long the other end may be silent goes by it.
 public enum PeerPhase: Hashable, Sendable, CaseIterable {
-  /// Nothing: it was not started, or gave up for good, as with a device that knows iAP1 alone.
+  /// Nothing: not started, or given up, as with a device that supports only iAP1.
   case stopped
   /// The other end's part in detection.
   case detection
@@ -10,11 +10,11 @@ public enum PeerPhase: Hashable, Sendable, CaseIterable {
   case authentication
   /// The other end's next message of identification.
   case identification
-  /// This end's owner, who has been asked for something.
+  /// For an answer of this end's owner.
   case owner
   /// Nothing: sessions may be opened. iAP2 has no keep-alive, so silence means nothing now.
   case ready
-  /// Nothing that must come: one end has refused the other, which may leave, or try again.
+  /// Nothing that must come: one end refused the other, which may leave or try again.
   case refused
 
   /// Whether there is no link yet.
@@ -22,7 +22,7 @@ public enum PeerPhase: Hashable, Sendable, CaseIterable {
 }
 
 extension Link {
-  /// What is waited for while the link is not up; nil when it is up.
+  /// What the peer waits for while the link is not up; nil when it is up.
   var waiting: PeerPhase? {
     switch phase {
     case .stopped: .stopped
@@ -35,9 +35,9 @@ extension Link {
 
 /// How far a device has come with an accessory on one link, from the accessory's side.
 struct AccessoryProgress: Equatable {
-  /// Whose turn it is.
+  /// The end that acts next.
   enum Step: Equatable {
-    /// The device has to speak next.
+    /// The device sends next.
     case device
     /// The accessory's owner was asked for something.
     case owner

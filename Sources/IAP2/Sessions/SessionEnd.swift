@@ -8,7 +8,7 @@ public enum SessionEnd: Error, Equatable, Sendable {
   case refused
   /// The link went down under it.
   case linkDown(LinkEnd)
-  /// The channel went away under it; the text says how.
+  /// The native channel ended; the text has the reason.
   case channelEnded(String)
   /// What had arrived was not read, and waiting longer would have cost the whole link.
   case notRead(bytes: Int)

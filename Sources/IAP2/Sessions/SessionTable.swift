@@ -14,20 +14,20 @@ struct SessionTable {
     case open
     /// Open, and the other end has confirmed it or sent bytes.
     case heard
-    /// Over; stays until the rest of the inbox is handed over.
+    /// Ended; kept until the rest of the inbox was read.
     case ended
   }
 
-  /// What the reader knows of the bytes in the inbox. On a link without acknowledgements this decides whether a session
-  /// with too much unread is ended: not for what one delivery brings, which could not be read before its end.
+  /// Whether the reader keeps up with the inbox. On a link without acknowledgements this decides whether a session
+  /// with too many unread bytes is ended: not because of one delivery, which could not be read before its end.
   enum Reader {
-    /// It has taken everything it was told of.
+    /// It has read everything it was notified of.
     case caughtUp
     /// The same, but when this delivery began it had already as much unread as it may.
     case slow
-    /// It was told of bytes in this delivery.
+    /// It was notified of bytes in this delivery.
     case notified
-    /// It was told of bytes before this delivery and has not looked, or is told again and was slow already.
+    /// It was notified before this delivery and has not read, or is notified again and was already late.
     case late
 
     /// Whether it could have read before this delivery and did not.
@@ -94,7 +94,7 @@ struct SessionTable {
     return entries.remove(at: index).inbox.count
   }
 
-  /// Takes bytes for a session; whether its reader must be told.
+  /// Takes bytes for a session; returns whether its reader must be notified.
   mutating func deliver(_ bytes: RawSpan, at index: Int) -> Bool {
     bytes.withUnsafeBytes { entries[index].inbox.append(contentsOf: $0) }
     entries[index].unread += bytes.byteCount
@@ -108,7 +108,7 @@ struct SessionTable {
     return true
   }
 
-  /// A delivery begins: what the readers were told before it counts as told in time.
+  /// Begins a delivery: readers that were notified before it count as notified in time.
   mutating func noteDelivery(bound: Int) {
     for index in entries.indices {
       switch entries[index].reader {

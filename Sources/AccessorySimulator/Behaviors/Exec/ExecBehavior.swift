@@ -4,22 +4,22 @@ import AccessorySessions
 import AccessoryTransports
 import IAP2
 
-/// Hands a session's bytes to a program, one process per session: what arrives is its standard input, what it prints is
-/// sent, and what it writes to its standard error becomes notes on the timeline, line by line.
+/// Connects a session to a program, one process per session: received bytes go to its standard input, its output is
+/// sent, and each line of its standard error becomes a note on the timeline.
 ///
-/// - Neither side is outrun: while the program does not read, the session is not read; while the session takes no more,
-///   the program's output stays in its pipe.
-/// - The program ends: when everything it printed is with the session, the session is closed, and its status is the
-///   reason.
-/// - The session ends: the program still gets what had arrived, then the end of its input, then two grace times; see
-///   ``AccessoryTransports/ChildProcess/terminate(grace:)``.
-/// - The program finds `EASIM_PROTOCOL` and `EASIM_SESSION` in its environment, a short list of usual variables, and
-///   what its profile names.
-/// - It is looked for beside the file that names it, and runs there.
-/// - A session that would need more programs than may run at a time is closed.
-/// - A program that a file names which others can write is not run, unless that is allowed (``Profile/allowPrograms()``).
+/// - Back-pressure in both directions: while the program does not read, the session is not read; while the session
+/// has no room, the output stays in the pipe.
+/// - When the program ends, the session is closed after all output was written to it; the exit status is the reason.
+/// - When the session ends, the program gets what had arrived and the end of its input, then has two grace periods;
+/// see   ``AccessoryTransports/ChildProcess/terminate(grace:)``.
+/// - The environment has `EASIM_PROTOCOL`, `EASIM_SESSION`, a short list of usual variables, and what the profile
+/// names.
+/// - The program is searched beside the file that names it, and runs in that folder.
+/// - When the largest number of programs is running, a further session is closed.
+/// - A program named by a file that other users can write is not run, unless this is allowed
+/// (``Profile/allowPrograms()``).
 ///
-/// A program lives in real time, so on a loop without descriptors the session is closed with a warning that says so.
+/// A program needs real time: on a loop without descriptors the session is closed with a warning.
 public struct ExecBehavior: AccessoryBehavior {
   /// How long a program may take to end by itself after its session.
   public static let grace = Duration.seconds(1)
@@ -28,7 +28,7 @@ public struct ExecBehavior: AccessoryBehavior {
   private let grace: Duration
   private let places: ProgramPlaces
 
-  /// A program, by its path or by a name that is sought beside its profile and on PATH.
+  /// A program, by its path or by a name that is searched beside its profile and on PATH.
   public init(
     _ program: Behavior.Program, grace: Duration = Self.grace, places: ProgramPlaces = ProgramPlaces.ofThisProcess
   ) {
@@ -187,7 +187,7 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
     guard let ending, unsent.isEmpty else { return }
     self.ending = nil
     (child, place) = (nil, nil)
-    // What came last, to be counted.
+    // Bytes that arrived last are counted as well.
     sessionIsReadable(session)
     if unread > 0 { context.note("\(unread) bytes came that the program did not read") }
     if unheard > 0 { context.note("\(unheard) bytes of the program came too late for its session") }
@@ -197,17 +197,17 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
   }
 }
 
-/// Cuts what a program writes to its standard error into lines that are fit to be shown.
+/// Splits a program's standard error into lines that can be shown.
 ///
-/// A line ends with a line feed; a carriage return before it is dropped. A line over ``longestLine`` bytes is cut into
-/// several. What is not UTF-8 is replaced, and control characters are spelled out: a program must not steer the terminal
-/// of whoever reads the timeline.
+/// A line ends with a line feed; a carriage return before it is dropped. A line over ``longestLine`` bytes is split.
+/// Invalid UTF-8 is replaced and control characters are escaped, so that a program cannot control the terminal that
+/// shows the timeline.
 struct LineSplitter {
   static let longestLine = 4_096
 
   private var rest: [UInt8] = []
 
-  /// Takes bytes and calls `tell` with every line that ends in them.
+  /// Takes bytes and calls `tell` with every line that is complete.
   mutating func take(_ bytes: RawSpan, _ tell: (String) -> Void) {
     for offset in 0..<bytes.byteCount {
       let byte = bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
@@ -216,7 +216,7 @@ struct LineSplitter {
     }
   }
 
-  /// The end: tells a last line without a line feed, if there is one.
+  /// At the end of the output, calls `tell` with a last line that has no line feed.
   mutating func end(_ tell: (String) -> Void) {
     if !rest.isEmpty { finish(tell) }
   }

@@ -12,7 +12,7 @@ final class ProgramKeeper {
 
   func forget(_ program: AnyObject) { programs[ObjectIdentifier(program)] = nil }
 
-  /// Ends what is left at once.
+  /// Ends all remaining programs at once.
   func endAll() { programs = [:] }
 }
 

@@ -1,19 +1,19 @@
 import AccessoryProfiles
 
-/// Cuts the bytes of a session into requests and finds the rule that answers each.
+/// Splits the bytes of a session into requests and finds the rule that answers each.
 ///
-/// What counts as a request is the framing's to say (see ``AccessoryProfiles/Script/Framing``), and never how the bytes
-/// were split on their way: the same stream gives the same requests byte by byte and whole.
+/// Only the framing decides what a request is (see ``AccessoryProfiles/Script/Framing``), not how the bytes were
+/// split on the way: the same stream gives the same requests, byte by byte or all at once.
 ///
-/// States: `waiting` gathers a request; `skipping` drops the rest of one that grew too long, up to its delimiter.
+/// States: `waiting` collects a request; `skipping` drops the rest of one that is too long, up to its delimiter.
 ///
-/// Invariant: at most ``longestRequest`` bytes and a delimiter are held, whatever is sent.
+/// Invariant: never holds more than ``longestRequest`` bytes and a delimiter.
 struct RequestMatcher {
   /// The longest request, the same as the longest that a fixed framing may ask for. Only a delimiter that never comes
   /// can make a longer one.
   static let longestRequest = 65_536
 
-  /// What was found.
+  /// A request, or why there is none.
   enum Request: Equatable {
     /// The request of this rule.
     case known(rule: Int)
@@ -28,7 +28,7 @@ struct RequestMatcher {
     case skipping
   }
 
-  /// How many bytes of an unknown request are told.
+  /// How many bytes of an unknown request are reported.
   private static let sampleSize = 16
 
   private let framing: Script.Framing

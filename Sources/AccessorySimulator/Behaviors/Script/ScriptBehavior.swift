@@ -21,7 +21,7 @@ public struct ScriptBehavior: AccessoryBehavior {
   }
 
   private final class Answerer: SessionHandler {
-    /// So many unanswered requests are told one by one; the rest are counted.
+    /// How many unanswered requests are reported one by one; further ones are only counted.
     private static let mostTold = 10
 
     private let script: Script
@@ -50,11 +50,11 @@ public struct ScriptBehavior: AccessoryBehavior {
 
     private func read() {
       let now = context.loop.now
-      // Again until nothing is left: what was left unread before is offered alone, and what came behind it next.
+      // Until nothing is left: unread bytes are offered first, alone, and newer ones in the next round.
       while !answers.isFull, session.read({ answerRequests(in: $0, now) }) > 0 {}
     }
 
-    /// Returns how many bytes are done with; full of answers, it leaves the rest unread.
+    /// Returns how many bytes were handled; when the answer queue is full, the rest stays unread.
     private func answerRequests(in bytes: RawSpan, _ now: Instant) -> Int {
       var offset = 0
       while !answers.isFull, let request = matcher.next(in: bytes, at: &offset) { answer(request, now) }
@@ -85,7 +85,7 @@ public struct ScriptBehavior: AccessoryBehavior {
       while let answer = answers.due(at: context.loop.now) {
         let taken = session.write(answer.span.bytes)
         answers.took(taken)
-        // The rest waits for room, and everything behind it too.
+        // This answer and all later ones wait for room.
         if taken < answer.count { return }
       }
       // Requests that were left unread are not announced again.
@@ -109,13 +109,13 @@ public struct ScriptBehavior: AccessoryBehavior {
   }
 }
 
-/// Answers that are due, in the order of their requests.
+/// Answers waiting for their time, in the order of their requests.
 ///
-/// An answer goes out when its delay is over and every answer before it has gone: a short delay never overtakes a long
-/// one, as in an accessory that works on one request at a time: only the first answer is ever looked at.
+/// An answer is sent when its delay is over and all earlier answers were sent, as in an accessory that works on one
+/// request at a time. So a short delay does not overtake a long one, and only the first answer is looked at.
 struct AnswerQueue {
-  /// With so many answers, or bytes of them, no more requests are read: a device that asks for ever and waits for
-  /// nothing is held back by its own session.
+  /// With this many answers, or bytes of answers, no more requests are read: a device that sends requests without
+  /// reading the answers is stopped by its own session.
   static let mostAnswers = 4_096
   static let mostBytes = 1_048_576
 
@@ -144,7 +144,7 @@ struct AnswerQueue {
     byteCount += bytes.count
   }
 
-  /// What is left of the first answer, when its time has come.
+  /// The rest of the first answer, when its time has come.
   func due(at now: Instant) -> ArraySlice<UInt8>? {
     count > 0 && answers[first].due <= now ? answers[first].bytes : nil
   }

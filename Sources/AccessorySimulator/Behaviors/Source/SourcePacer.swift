@@ -3,18 +3,17 @@ import AccessoryProfiles
 
 /// Decides how many bytes a source may send when.
 ///
-/// Chunk number n is due n intervals after the first, an interval being chunk ÷ rate. The times lie on a grid that is
-/// fixed at the start, so neither rounding nor late timers add up, and the average rate is the one that was asked for:
-/// within a chunk of it at any time, and so within one per cent after a hundred chunks.
+/// Chunk n is sent n intervals after the first; an interval is chunk ÷ rate. The times are fixed at the start, so
+/// rounding and late timers do not add up: the average rate is exact to within one chunk at any time, and so to
+/// within one per cent after a hundred chunks.
 ///
-/// - Chunks of less than a millisecond's interval go out gathered, a millisecond's worth at a time.
-/// - What a late timer missed is made up for, up to a tenth of a second or one interval, whichever is longer. What a
-///   longer standstill missed is lost time, not a burst.
-/// - **Back-pressure is lost time too.** When the session takes no more, the chunk that was begun goes out as soon as
-///   there is room, and the grid begins anew one interval after it: never more than one chunk follows at once.
+/// - Chunks with an interval below a millisecond are combined, a millisecond's worth at a time.
+/// - Chunks that a late timer missed are sent at once, up to a tenth of a second or one interval, whichever is
+/// longer. Chunks missed in a longer pause are skipped.
+/// - **Back-pressure also skips.** When the session has no room, the current chunk is sent as soon as there is room,
+/// and the schedule starts again one interval later, so at most one chunk follows at once.
 ///
-/// States: `paced`, on the grid; `held`, a chunk was begun and the session took only part of it; `finished`, the total
-/// is sent.
+/// States: `paced`, on schedule; `held`, the session took only part of a chunk; `finished`, the total is sent.
 struct SourcePacer: Equatable {
   enum State: Equatable {
     case paced
@@ -33,12 +32,12 @@ struct SourcePacer: Equatable {
   private let total: Int
   /// Bytes sent in all.
   private var sent = 0
-  /// When chunk 0 of the grid is due, and how many chunks of it were allowed since.
+  /// The time of chunk 0, and how many chunks were allowed since.
   private var origin: Instant
   private var chunks: Int64 = 0
   private var lastTick: Instant?
 
-  /// A pacer whose first chunk is due at `start`.
+  /// A pacer whose first chunk is sent at `start`.
   init(_ source: Behavior.Source, start: Instant) {
     rate = Int64(source.rate)
     chunk = source.chunk
@@ -53,7 +52,7 @@ struct SourcePacer: Equatable {
     return lastTick.map { max(due, $0 + Self.gatherTime) } ?? due
   }
 
-  /// Time has come: allows what is due.
+  /// Allows the chunks whose time has come.
   mutating func tick(now: Instant) {
     guard state == .paced else { return }
     lastTick = now
@@ -83,7 +82,7 @@ struct SourcePacer: Equatable {
     }
   }
 
-  /// The session takes no more: only the chunk that is begun, or would be next, is still allowed.
+  /// The session has no room: only the current chunk, or the next one, is still allowed.
   mutating func hold() {
     guard state == .paced else { return }
     state = .held
@@ -93,7 +92,7 @@ struct SourcePacer: Equatable {
   /// The interval of a chunk in nanoseconds, times the rate: whole where the interval is not.
   private var nanosecondsTimesRate: Int128 { Int128(chunk) * 1_000_000_000 }
 
-  /// When chunk `number` of the grid is due, rounded up to the nanosecond.
+  /// The time of chunk `number`, rounded up to the nanosecond.
   private func due(_ number: Int64) -> Instant {
     let nanoseconds = (Int128(number) * nanosecondsTimesRate + Int128(rate) - 1) / Int128(rate)
     return origin + .nanoseconds(Int64(clamping: nanoseconds))

@@ -44,7 +44,7 @@ public final class Gadget {
   ///
   /// - Parameters:
   ///   - controller: its name in /sys/class/udc; by default the only one.
-  ///   - number: tells the gadgets of one process apart.
+  ///   - number: a different number for each gadget of one process.
   ///   - report: called with warnings, as sentences.
   public init(
     _ shape: USBAccessoryShape, controller: String?, owner: GadgetOwner, number: Int,

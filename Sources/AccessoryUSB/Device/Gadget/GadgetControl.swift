@@ -1,4 +1,4 @@
-/// One event as FunctionFS tells it on endpoint 0: twelve bytes, a setup packet or nothing, then the kind.
+/// One event of endpoint 0 as FunctionFS reports it: twelve bytes, a setup packet or nothing, then the kind.
 enum FunctionFSEvent: Equatable {
   /// The gadget was bound to its controller.
   case bind
@@ -43,8 +43,8 @@ enum FunctionFSEvent: Equatable {
 /// of devices behave alike. For a request that the kernel has answered, the request that the host must have sent is
 /// reconstructed.
 ///
-/// The kernel keeps few events and drops those that a later one makes obsolete: an `enable` may stand for a `disable`
-/// and an `enable`, and one `unbind` for everything before it. So every event is valid in every state.
+/// The kernel keeps few events and drops those that a later one makes obsolete: an `enable` can mean a `disable` and
+/// an `enable`, and one `unbind` everything before it. So every event is valid in every state.
 struct GadgetControl {
   /// How a setup packet is answered on the file of endpoint 0.
   enum Reply: Equatable {

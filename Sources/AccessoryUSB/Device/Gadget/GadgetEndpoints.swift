@@ -103,7 +103,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   /// The endpoints no longer exist, or start again.
   func stop(_ end: ChannelEnd) {
     let before = state
-    // The host has been told that they arrived, so their loss is no orderly end.
+    // The host was told that they arrived, so their loss is not an orderly end.
     let unread = arrived.count
     state = .off
     generation += 1
@@ -245,7 +245,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     guard case .carrying(let current) = state, current === pipe else { return }
     state = .leaving(pipe)
     arrived = []
-    // Not from within a call of its own.
+    // In a turn of its own, because the caller may be inside of this object.
     loop.schedule(after: .zero) { [weak self] in self?.work() }
   }
 }

@@ -61,8 +61,7 @@ public struct GadgetSystem: Sendable {
   }
 }
 
-/// The process that a gadget belongs to. It is part of the gadget's name, so that stale gadgets can be told apart from
-/// live ones.
+/// The process that a gadget belongs to. It is part of the gadget's name, so that stale gadgets are recognised.
 public struct GadgetOwner: Equatable, Sendable {
   /// The process id.
   public var pid: Int32

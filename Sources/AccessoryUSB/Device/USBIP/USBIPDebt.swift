@@ -1,12 +1,12 @@
 import AccessoryCore
 
-/// What a USB/IP client owes its server, in every state in which the server waits for the client. Each has a limit, because a
-/// client in such a state keeps a device, or a place, from others.
+/// What a USB/IP server waits for a client to do. Each case has a time limit, because a client in that state keeps a
+/// device or a connection from others.
 ///
-/// A client that has a device and owes nothing may be silent for as long as it likes: a kernel whose programs do not use the
-/// device sends nothing. That such a client is gone is for TCP's keep-alive to notice.
+/// A client that has a device and owes nothing can be silent for any time: a kernel whose programs do not use the
+/// device sends nothing. TCP's keep-alive notices when such a client is gone.
 enum USBIPDebt: CaseIterable {
-  /// It has connected, and not said what it wants.
+  /// It has connected, and not sent its request.
   case request
   /// It has asked for a list, or for a device that it cannot have, and does not take the answer.
   case answer

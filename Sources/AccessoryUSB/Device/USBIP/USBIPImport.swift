@@ -17,8 +17,8 @@ final class USBIPImport: BulkCarrier {
   static let mostHeld = 16 << 20
   /// The most bytes of answers that may wait for the connection before no more bytes are sent to the host.
   private static let fullOutbox = 256 * 1024
-  /// The most bytes of answers that may wait before the client's requests are no longer read; more than a client that
-  /// reads ever leaves.
+  /// When this many bytes of answers wait, the client's requests are no longer read. A client that reads never has so
+  /// many.
   private static let mostAnswers = 2 << 20
   /// How long a host that has cancelled all of its reads may request nothing. Programs that read with a time limit
   /// request again at once.
@@ -49,7 +49,7 @@ final class USBIPImport: BulkCarrier {
   @exclusivity(unchecked) private var debt: USBIPDebt? = .firstTransfer
   @exclusivity(unchecked) private var debtTimer: LoopTimer?
   @exclusivity(unchecked) private var wasUsed = false
-  /// Whether the client has made progress since the debt was looked at.
+  /// Whether the client has made progress since the last check.
   @exclusivity(unchecked) private var hasPaid = false
   /// The beginning of a request that is incomplete.
   @exclusivity(unchecked) private var inbox: [UInt8] = []
@@ -135,7 +135,7 @@ final class USBIPImport: BulkCarrier {
     noteDebt()
   }
 
-  /// Looks at what the client owes after whatever may have changed it.
+  /// Checks what the client owes after a possible change.
   private func noteDebt() {
     let next: USBIPDebt? =
       !outbox.isEmpty ? .transferAnswers : !inbox.isEmpty ? .restOfTransfer : wasUsed ? nil : .firstTransfer

@@ -1,5 +1,5 @@
-/// What a device tells an accessory that subscribed to it, by listing the message as received (4E09 to 4E0C have no
-/// start message of their own).
+/// Updates that a device sends to an accessory that lists the message as received (4E09 to 4E0C have no start
+/// message).
 public enum DeviceUpdate: Hashable, Sendable {
   /// 4E09: the device's name.
   case name(String)
