@@ -129,7 +129,7 @@ final class SoakWorld {
       steps += 1
       stepCount += 1
       if steps > Self.mostSteps {
-        record.violation(.end, "\(steps) steps, and no end", at: loop.now)
+        record.violation(.end, "the world did not end within \(steps) steps", at: loop.now)
         return false
       }
     }
@@ -146,7 +146,7 @@ final class SoakWorld {
     {
       record.violation(
         .publication,
-        "the device publishes \(published.map(\.connectionID)), and told of \(record.publications.published)",
+        "the device publishes \(published.map(\.connectionID)), but its notifications say \(record.publications.published)",
         at: loop.now)
     }
   }

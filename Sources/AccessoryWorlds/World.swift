@@ -178,8 +178,8 @@ public final class World {
 
   /// Unplugs everything; the loop must still run a little for both ends to notice.
   public func tearDown() {
-    for entry in accessories { entry.accessory.unplug("the world ends") }
-    device.unplugAll("the world ends")
+    for entry in accessories { entry.accessory.unplug("the world was stopped") }
+    device.unplugAll("the world was stopped")
   }
 
   private func authenticator(for profile: Profile, _ seed: UInt64) -> any AccessoryAuthenticator {

@@ -142,7 +142,7 @@ import Testing
       plugIn + "{ at: '1s', app: 'look', sees: [] }", expect: "{ event: 'connect' }, { event: 'session.open' }")
     #expect(
       looked.player.comparison.difference?.description
-        == "the app's list was to hold nothing at 1.000000 s, but it held one")
+        == "expected nothing in the app's list at 1.000000 s, found one")
   }
 
   @Test func whatIsMissingAtTheEndComesAfterAListThatWasWrong() throws {

@@ -104,15 +104,16 @@ import Testing
       "f:2:33: unknown key 'off' in steps[0], did you mean 'of'?"
     ),
     (
-      "{ at: '1s' }", "f:2:8: steps[0]: a step names one side: 'accessory', 'cable', 'device', 'app', 'sdk', 'otherApp'"
+      "{ at: '1s' }",
+      "f:2:8: steps[0]: a step needs exactly one of 'accessory', 'cable', 'device', 'app', 'sdk', 'otherApp'"
     ),
     (
       "{ at: '1s', app: 'quit', cable: 'pull' }",
-      "f:2:8: steps[0]: a step names one side: 'accessory', 'cable', 'device', 'app', 'sdk', 'otherApp'"
+      "f:2:8: steps[0]: a step needs exactly one of 'accessory', 'cable', 'device', 'app', 'sdk', 'otherApp'"
     ),
     (
       "{ at: '1s', app: 'quit', sessions: 'left' }",
-      "f:2:43: steps[0].sessions: only of an app that is killed or crashes: app: 'kill'"
+      "f:2:43: steps[0].sessions: 'sessions' needs app: 'kill' or app: 'crash'"
     ),
     (
       "{ at: '1s', sdk: 'closeSession', of: 'glasses' }",
@@ -129,7 +130,7 @@ import Testing
     ),
     (
       "{ at: '1s', app: 'quit', sees: [] }",
-      "f:2:39: steps[0].sees: only an app that looks sees anything: app: 'look'"
+      "f:2:39: steps[0].sees: 'sees' needs app: 'look'"
     ),
     (
       "{ at: '1s', app: 'quit', of: 'glasses' }",
@@ -141,7 +142,7 @@ import Testing
     ),
     (
       "{ at: '2s', app: 'quit' }, { at: '1s', app: 'quit' }",
-      "f:2:41: steps[1].at: steps stand in the order of time, and the one before is at 2s"
+      "f:2:41: steps[1].at: steps must be in the order of time: the step before is at 2s"
     ),
     ("{ at: '1s', cable: 'pul' }", "f:2:27: steps[0].cable: unknown value 'pul', did you mean 'pull'?"),
   ])
@@ -153,7 +154,7 @@ import Testing
     let accessories = "left: { profile: 'echo' }, right: { profile: 'echo' }"
     #expect(
       complaints(document("{ at: '1s', app: 'openSession' }", accessories: accessories)) == [
-        "f:2:8: steps[0]: say which accessory is meant with 'of': 'left', 'right'"
+        "f:2:8: steps[0]: there are several: add 'of' with the name of the accessory: 'left', 'right'"
       ])
     #expect(complaints(document("{ at: '1s', app: 'openSession', of: 'left' }", accessories: accessories)) == [])
   }

@@ -61,9 +61,9 @@ import Testing
     ("apps: []", "expected an object with names as keys, found a list"),
     ("expect: [], forbid: ['giveUp']", "only a scenario with 'apps' has 'forbid'"),
     ("expect: [], device: { window: 5 }", "only the device of a scenario with 'apps' has 'window'"),
-    ("apps: {}, forbid: ['giveup']", "'giveup' is nothing that is counted, did you mean 'giveUp'?"),
-    ("apps: { a: { sessions: [{ readBytes: 5 }] } }", "'readBytes' and 'readEvery' come together"),
-    ("apps: { a: { sessions: [{ resumesAfter: '1s' }] } }", "only a reader that 'stopsAfter' resumes"),
+    ("apps: {}, forbid: ['giveup']", "unknown word 'giveup', did you mean 'giveUp'?"),
+    ("apps: { a: { sessions: [{ readBytes: 5 }] } }", "'readBytes' and 'readEvery' need each other"),
+    ("apps: { a: { sessions: [{ resumesAfter: '1s' }] } }", "'resumesAfter' needs 'stopsAfter'"),
     ("apps: { a: { sessions: [{ closes: 'soon' }] } }", "'soon' is not a duration"),
     ("apps: {}, device: { link: { extendedAcknowledgement: 'always' } }", "unknown value 'always'"),
     ("apps: {}, cable: { faults: [{ at: 'device' }] }", "the key 'fault' is missing"),
@@ -76,7 +76,7 @@ import Testing
 
   @Test(arguments: [
     ("app: 'launch'", "unknown value 'launch'"),
-    ("app: 'quit'", "say which app is meant with 'of': 'a', 'b'"),
+    ("app: 'quit'", "there are several: add 'of' with the name of the app: 'a', 'b'"),
     ("app: 'quit', of: 'c'", "unknown value 'c'"),
     ("cable: 'pullUnnoticed'", "a scenario with 'apps' has only plugIn"),
     ("device: 'ignoreCables'", "a scenario with 'apps' has only plugIn"),

@@ -73,9 +73,9 @@ import Testing
     session.simulator.read = 10
     #expect(session.fault(linkWentDown: false) == nil)
     session.simulator.read = 9
-    #expect(session.fault(linkWentDown: false)?.text.contains("never delivered everything") == true)
+    #expect(session.fault(linkWentDown: false)?.text.contains("not everything was delivered") == true)
     session.device.end = .closedByDevice
-    #expect(session.fault(linkWentDown: false)?.text.contains("the accessory was never told") == true)
+    #expect(session.fault(linkWentDown: false)?.text.contains("but not for the accessory") == true)
     session.simulator.end = .closedByDevice
     #expect(
       session.isEcho || session.fault(linkWentDown: false)?.text.contains("bytes written before are missing") == true)

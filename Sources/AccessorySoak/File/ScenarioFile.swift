@@ -53,7 +53,7 @@ extension ScenarioFile {
     let words = SoakCoverage.Corner.allCases.map(\.word)
     plan.forbidden = ScenarioReader.texts(root, "forbid").compactMap { word in
       if let corner = SoakCoverage.Corner.named(word) { return corner }
-      root.error("forbid", "'\(word)' is nothing that is counted\(Suggestion.hint(for: word, in: words))")
+      root.error("forbid", "unknown word '\(word)'\(Suggestion.hint(for: word, in: words))")
       return nil
     }
     return plan

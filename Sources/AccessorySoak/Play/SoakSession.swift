@@ -86,19 +86,19 @@ final class SoakSession {
     if simulator.isOpen, device.end == nil, let end = simulator.end {
       if linkWentDown, device.isAtRest { return nil }
       return SoakComplaint(
-        .ending, "\(name) is over for the accessory (\(end)) and the device was never told: \(account)")
+        .ending, "\(name) ended for the accessory (\(end)), but not for the device: \(account)")
     }
     if simulator.isOpen, simulator.end == nil, let end = device.end {
       if linkWentDown, simulator.isAtRest { return nil }
       return SoakComplaint(
-        .ending, "\(name) is over for the device (\(end)) and the accessory was never told: \(account)")
+        .ending, "\(name) ended for the device (\(end)), but not for the accessory: \(account)")
     }
     if device.end == nil, !simulator.isOpen, !linkWentDown, !isIgnored {
-      return SoakComplaint(.ending, "\(name) is open for the device, and the accessory never heard of it")
+      return SoakComplaint(.ending, "\(name) is open for the device, but was never opened for the accessory")
     }
     if device.end == nil, simulator.isOpen, simulator.end == nil, !isDelivered {
       return SoakComplaint(
-        .delivery, "\(name) is open and never delivered everything: \(account)")
+        .delivery, "\(name) is open, but not everything was delivered: \(account)")
     }
     // An orderly close follows everything written before it; an echo drops what it can no longer send back.
     if simulator.end == .closedByDevice, !isEcho, simulator.read < device.written {

@@ -20,7 +20,7 @@ public struct ScenarioComparison: Equatable, Sendable {
     /// The app's list was not what a step says.
     init(list expected: String, instead seen: String, at time: Instant) {
       self.time = time
-      description = "the app's list was to hold \(expected) at \(time.secondsText) s, but it held \(seen)"
+      description = "expected \(expected) in the app's list at \(time.secondsText) s, found \(seen)"
     }
   }
 

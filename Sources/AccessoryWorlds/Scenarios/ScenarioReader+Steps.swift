@@ -34,10 +34,10 @@ extension ScenarioReader {
       guard let reader = ObjectReader(value, shape: stepShape, path: path, root.problems) else { continue }
       guard reader.require("at"), let at = reader.duration("at", in: .zero...longest) else { continue }
       if let last = steps.last, at < last.at {
-        reader.error("at", "steps stand in the order of time, and the one before is at \(DurationText.format(last.at))")
+        reader.error("at", "steps must be in the order of time: the step before is at \(DurationText.format(last.at))")
       }
       if reader.value("sessions") != nil, ending(reader) == nil {
-        reader.error("sessions", "only of an app that is killed or crashes: app: 'kill'")
+        reader.error("sessions", "'sessions' needs app: 'kill' or app: 'crash'")
       }
       if let action = action(reader) { steps.append((at, action)) }
     }
@@ -49,11 +49,11 @@ extension ScenarioReader {
     guard given.count == 1, let side = given.first else {
       reader.problems.error(
         at: reader.position, path: reader.path,
-        "a step names one side: \(sides.map { "'\($0)'" }.joined(separator: ", "))")
+        "a step needs exactly one of \(sides.map { "'\($0)'" }.joined(separator: ", "))")
       return nil
     }
     if reader.value("sees") != nil, reader.text(side) != "look" {
-      reader.error("sees", "only an app that looks sees anything: app: 'look'")
+      reader.error("sees", "'sees' needs app: 'look'")
     }
     switch side {
     case "app": return appAction(reader, side, of: appActions, names).map(Scenario.Action.app)
@@ -156,7 +156,7 @@ extension ScenarioReader {
     if !names.isEmpty {
       reader.problems.error(
         at: reader.position, path: reader.path,
-        "say which \(what) is meant with 'of': \(names.map { "'\($0)'" }.joined(separator: ", "))")
+        "there are several: add 'of' with the name of the \(what): \(names.map { "'\($0)'" }.joined(separator: ", "))")
     }
     return nil
   }

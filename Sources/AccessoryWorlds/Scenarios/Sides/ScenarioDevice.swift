@@ -123,7 +123,7 @@ public final class ScenarioDevice {
     timeline.cancel()
     app.quit()
     other.quit()
-    device.unplugAll("done")
+    device.unplugAll("the scenario is over")
   }
 
   private func perform(_ action: Scenario.Action) {
