@@ -9,7 +9,7 @@ import Certificates
 import Glibc
 import Testing
 
-/// In a process of its own, so that its descriptors can be counted.
+/// In its own process, so that its descriptors can be counted.
 @Suite struct BenchCyclesTests {
   @Test func fiveHundredFlickersLoseNoEventAndLeaveNothing() async {
     await #expect(processExitsWith: .success) { try BenchCycles().play() }
@@ -143,7 +143,7 @@ final class BenchCycles {
     switch change {
     case .arrived(let it): cards[it.card.serial, default: []].append("arrived \(it.card.protocols)")
     case .left(let it, _): cards[it.card.serial, default: []].append("left \(it.card.protocols)")
-    // Too quick to be read, and told all the same: which half it was follows from its place.
+    // Unplugged before its card was read, but reported: its place in the sequence shows which half it was.
     case .passed(_, let it):
       let seen = cards[it?.card.serial ?? "?", default: []]
       let whole = seen.count % 4 == 2 ? "[\"com.example.echo\"]" : "[]"
@@ -152,7 +152,7 @@ final class BenchCycles {
     }
   }
 
-  /// Looked at after a turn, so there must be turns.
+  /// Checked after a turn, so there must be turns.
   private var isClean: Bool {
     lab.loop.schedule(after: .milliseconds(5)) {}
     return Set(openDescriptors).isSubset(of: descriptorsBefore)

@@ -9,7 +9,7 @@ import Glibc
 import Testing
 
 @Suite struct BenchDialerTests {
-  /// A device whose appearances are kept as words.
+  /// A device whose events are kept as words.
   final class Host {
     let device: Device
     let dialer: Dialer

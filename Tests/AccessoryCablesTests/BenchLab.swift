@@ -62,12 +62,12 @@ final class BenchLab {
     return profile
   }
 
-  /// Runs until a condition holds; a test that waits in vain says what it has seen.
+  /// Runs until a condition holds; on a timeout the test reports what it has seen.
   func run(until condition: () -> Bool, _ place: SourceLocation = #_sourceLocation) {
     let came = loop.run(until: condition, limit: hangLimit)
     #expect(came, "\(changes)", sourceLocation: place)
   }
 
-  /// Lets what has already happened be told.
+  /// Lets pending reports arrive.
   func settle() { loop.run(limit: .milliseconds(2)) }
 }

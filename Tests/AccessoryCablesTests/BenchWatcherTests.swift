@@ -8,7 +8,7 @@ import Testing
 @testable import AccessoryCables
 
 @Suite struct BenchWatcherTests {
-  /// A bench with S1 on it, whose arrival a watcher has told.
+  /// A bench with S1 on it, whose arrival a watcher has reported.
   struct Scene {
     let lab: BenchLab
     let bench: Bench
@@ -89,7 +89,7 @@ import Testing
     let watcher = lab.watcher()
     try watcher.start()
     let accessory = lab.accessory(try lab.profile(serial: "S1"), on: bench)
-    // No turn of the loop in between, so the watcher comes too late for every card.
+    // Without a turn of the loop in between, so the watcher is too late for every card.
     for _ in 0..<3 {
       try accessory.plugIn()
       accessory.unplug()

@@ -117,7 +117,7 @@ import Testing
   }
 }
 
-/// A dialer, and by hand what it stands between.
+/// A dialer, with the finder and the device operated by the test.
 private final class DialerRig {
   let loop = VirtualLoop()
   let finder: HandFinder
@@ -164,7 +164,7 @@ private final class DialerRig {
   func pass(_ time: Duration) throws { try loop.advance(by: time) }
 }
 
-/// A medium whose accessories come and go, and answer, when a test says so.
+/// A medium whose accessories appear, disappear and answer at the test's command.
 private final class HandFinder: AccessoryFinder {
   let seesArrivals: Bool
   let pauses = RedialPauses(shortest: .milliseconds(20), longest: .milliseconds(100))

@@ -135,7 +135,7 @@ import Testing
     #expect(!message.unicodeScalars.contains("\u{1B}"))
   }
 
-  /// Mutations of the right forms: none crashes, and what is read is written back to the same value.
+  /// Mutations of correct addresses: none crashes, and an accepted one is written back to the same value.
   @Test func anyTextIsEitherRefusedOrReadBackTheSame() throws {
     var random = SeededRandom(seed: 5)
     let alphabet = Array("abcdeftuxn01259:/#=,.-[]% ~\0é\u{301}")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccessoryCore
 
-/// A format that is no other's: everything below is what its few lines give.
+/// A format of the test alone: everything below comes from these few lines.
 private struct Lamp: Equatable {
   enum Color: String, CaseIterable { case red, green }
 
@@ -128,7 +128,7 @@ private enum Effect: Equatable {
     #expect(try lamp("{ range: { low: 0, high: 3 } }").high == 3)
   }
 
-  // MARK: What is wrong
+  // MARK: Mistakes
 
   @Test func allMistakesAreReportedAtOnceInTheOrderOfTheFile() {
     #expect(
@@ -248,7 +248,7 @@ private enum Effect: Equatable {
     #expect(Effect.format.value("blink", [.init("count", .number(-1))]) == nil)
   }
 
-  // MARK: What is made of it for others
+  // MARK: Derived texts
 
   @Test func theTableSaysEveryKeyWithItsDefault() {
     #expect(

@@ -10,7 +10,7 @@ import Testing
   static let request = stream.bytes(size..<2 * size)
   static let before = stream.bytes(0..<size)
 
-  /// Feeds a right first burst and then `answers`, cut into pieces of `piece` bytes, and says what was found.
+  /// Feeds a correct first burst and then `answers`, split into pieces of `piece` bytes, and returns the findings.
   static func find(_ answer: [UInt8], piece: Int = .max, then: Int = 0, isBurst: Bool = true) -> [StreamFinding] {
     var verifier = StreamVerifier(stream)
     let scratch = UniqueScratch()
@@ -33,7 +33,7 @@ import Testing
   func aWrongAnswerIsCalledWhatItIs(wrong: WrongAnswer, piece: Int) {
     for other in Self.others {
       let findings = Self.find(wrong.answer(Self.request, Self.before, other), piece: piece)
-      // Until the next answer follows, a second copy is no other than a stale answer to the next burst.
+      // Until the next answer follows, a second copy looks like a stale answer to the next burst.
       let kind = wrong.description == "the whole answer twice" ? "stale" : wrong.kind
       #expect(findings.first?.kind.rawValue == kind, "\(wrong): \(findings.text())")
     }

@@ -4,7 +4,7 @@ import Testing
 @Suite struct TimerQueueTests {
   let queue = TimerQueue()
 
-  /// Fires everything due at `nanoseconds`.
+  /// Fires every timer whose time has come at `nanoseconds`.
   func fire(at nanoseconds: Int64) {
     while let timer = queue.popDue(at: Instant(nanoseconds: nanoseconds)) { timer.fire() }
   }

@@ -73,7 +73,7 @@ import Testing
     #expect(matched < 16, "no block of one session is in another")
   }
 
-  /// What sends may be told of something that makes it send more, while it shows a stretch.
+  /// A sender may be notified of something that makes it send more, while it uses a stretch.
   @Test func aStretchThatIsShownStaysWhileAnotherIsMade() {
     let scratch = UniqueScratch()
     let (outer, inner) = (Self.stream.bytes(0..<100), Self.stream.bytes(500..<600))

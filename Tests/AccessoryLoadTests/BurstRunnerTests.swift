@@ -71,7 +71,7 @@ import Testing
       }, faults: ["stall,after=3s,for=2s,in"])
     let report = try rig.finish()
     #expect(report.completed == 100)
-    // From when they were due, the twenty waited for all of two seconds down to a tenth; and one burst took long itself.
+    // From the time they should start, the twenty waited for up to two seconds; and one burst itself took long.
     let long = report.latency.steps.filter { $0.highest > 150_000_000 }.reduce(0) { $0 + $1.count }
     #expect((16...21).contains(long))
     #expect(report.service.steps.filter { $0.highest > 150_000_000 }.reduce(0) { $0 + $1.count } == 1)
@@ -305,7 +305,7 @@ import Testing
     #expect(report.errors[.refused]?.first.contains("does not offer com.example.ehco") == true)
   }
 
-  /// The run cannot begin without it, so nobody waits for the others.
+  /// The run cannot begin without this session, so it does not wait for the others.
   @Test func aSecondSessionThatIsRefusedEndsItAtOnce() throws {
     let rig = try LoadRig(
       Self.plan {

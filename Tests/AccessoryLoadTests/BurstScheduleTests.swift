@@ -12,7 +12,7 @@ import Testing
 
   static func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }
 
-  /// Takes bursts as they come due, each `late` after its time, and returns when they were due, in seconds.
+  /// Takes bursts, each `late` after its time, and returns their times in seconds.
   static func dues(_ plan: BurstPlan, count: Int = 10_000) -> [Double] {
     var schedule = BurstSchedule(plan)
     var now = Instant.origin
@@ -133,7 +133,7 @@ import Testing
       })
     schedule.begin(now: .origin)
     guard case .begin = schedule.next(lane: 0, of: 1, now: .origin) else { return #expect(Bool(false)) }
-    // The device hangs: nobody asks for a second.
+    // The device hangs: no session asks for a second burst.
     #expect(schedule.overdue(at: Self.at(1)) == 9)
     #expect(schedule.overdue(at: Self.at(60)) == 19)
     guard case .begin(let ticket) = schedule.next(lane: 0, of: 1, now: Self.at(1.5)) else {

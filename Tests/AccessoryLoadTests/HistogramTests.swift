@@ -67,7 +67,7 @@ import Testing
     #expect(merged == Self.histogram(left + right))
     var other = Self.histogram(right)
     other.merge(Self.histogram(left))
-    // The longer list of counts may have zeros at its end in one of them, and nothing else.
+    // One list of counts may be longer, with zeros at its end only.
     #expect(other.steps == merged.steps)
     var same = merged
     same.merge(Histogram())

@@ -52,7 +52,7 @@ import Testing
     try rig.tearDown()
   }
 
-  /// Nothing shows that the rest is lost and not late, until the next answer comes.
+  /// Until the next answer comes, the rest may be late instead of lost.
   @Test func anAnswerWithoutItsTailTimesOutAndSaysHowMuchCame() throws {
     let short = ClosureBehavior { bytes, session, _ in
       session.write(bytes.extracting(0..<bytes.byteCount - 16))

@@ -2,8 +2,8 @@ import Testing
 
 @testable import AccessoryProfiles
 
-/// The dump of the glasses, line by line as the device printed it; `·` stands for the space that ends a line, because
-/// editors love to cut it.
+/// The dump of the glasses, line by line as the device printed it; `·` is the space at the end of a line, because
+/// editors remove such spaces.
 let glassesDump = """
   <EAAccessory: 0x282afdab0> {·
     connected:YES·
@@ -28,7 +28,7 @@ let glassesDump = """
   """.withVisibleSpaces
 
 extension String {
-  /// `·` turned into the spaces it stands for.
+  /// With spaces in place of `·`.
   var withVisibleSpaces: String { String(map { $0 == "·" ? " " : $0 }) }
 }
 

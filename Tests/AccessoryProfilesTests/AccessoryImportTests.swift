@@ -17,7 +17,7 @@ import Testing
     return dump.text
   }
 
-  /// What the importer makes of the glasses: the shipped profile but for what no dump shows.
+  /// The imported glasses: the shipped profile, except for what no dump shows.
   func glasses() throws -> Profile {
     var profile = try ProfileLibrary().profile("lawk-view")
     profile.summary = ""
@@ -26,7 +26,7 @@ import Testing
     return profile
   }
 
-  // MARK: What is understood
+  // MARK: Accepted dumps
 
   @Test func theDumpOfTheGlassesBecomesTheirProfile() throws {
     let imported = read(glassesDump)

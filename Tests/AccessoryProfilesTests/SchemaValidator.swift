@@ -53,7 +53,7 @@ struct SchemaValidator {
     }
   }
 
-  /// The keywords that speak of one kind of value, and hold for every other.
+  /// Keywords for one kind of value, which every other kind satisfies.
   private static let others: Set<String> = [
     "properties", "required", "additionalProperties", "minProperties", "maxProperties", "items", "minItems", "maxItems",
     "pattern", "minLength", "maxLength", "minimum", "maximum",

@@ -25,7 +25,7 @@ func document(
   """
 }
 
-/// A profile that uses every key there is, beside the behaviours.
+/// A profile with every key, except those of behaviours.
 let everyKey = """
   {
     $schema: "schema/profile.schema.json",

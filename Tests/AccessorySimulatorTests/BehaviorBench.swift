@@ -37,7 +37,7 @@ final class BehaviorBench: AppHandler {
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) { shown = accessory }
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) { shown = nil }
 
-  /// Lets go of the device, which holds every app that looks at it.
+  /// Releases the device, which holds every app that uses it.
   func close() {
     app?.close()
     app = nil
@@ -71,7 +71,7 @@ final class BehaviorBench: AppHandler {
   }
 }
 
-/// The app's end of a session: keeps what it hears and when, writes all it is given, and can stop reading.
+/// The app's end of a session: records events with their times, writes what it is given, and can stop reading.
 final class SessionEar: SessionHandler {
   let session: Session
   private(set) var heard: [UInt8] = []

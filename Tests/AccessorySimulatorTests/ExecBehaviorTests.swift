@@ -32,7 +32,7 @@ import Testing
     return (bench, try bench.open())
   }
 
-  /// What this process has open. Other tests open and close beside this one, so it is looked through, not compared.
+  /// The open descriptors of this process. Tests run in parallel, so they are searched, not compared.
   private func descriptors() throws -> [String] {
     let stream = try #require(opendir("/proc/self/fd"))
     defer { closedir(stream) }
@@ -156,7 +156,7 @@ import Testing
     let (bench, ear) = try open(
       "i=0; while [ $i -lt 40 ]; do head -c 100000 /dev/zero; i=$((i+1)); echo $i >&2; done")
     ear.isDeaf = true
-    // Two buffers of a quarter of a megabyte, a pipe and what is read at a time: by far not all of its four megabytes.
+    // Two buffers of a quarter of a megabyte, a pipe and one read: far less than its four megabytes.
     #expect(!loop.run(until: { bench.said.count >= 20 }, limit: .milliseconds(300)))
     ear.isDeaf = false
     wait("the session ends") { ear.end != nil && bench.endings.count == 1 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AccessorySimulator
 
-/// What a script makes of a stream, as a transcript: bytes in, requests out.
+/// The requests that a script finds in a stream, as a transcript: bytes in, requests out.
 @Suite struct RequestMatcherTests {
   private static func script(_ framing: Script.Framing, _ requests: String...) -> Script {
     Script(framing: framing, rules: requests.map { .init(request: Array($0.utf8), response: []) })

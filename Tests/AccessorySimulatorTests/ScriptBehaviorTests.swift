@@ -88,8 +88,8 @@ import Testing
     #expect(bench.said == [.note("session 1: 2 answers were not sent any more")])
   }
 
-  /// A device that asks without end for answers that are far off is held back by its own session, and gets every answer
-  /// that it asked for once they are due.
+  /// A device that sends endless requests with late answers is stopped by its own session, and gets every answer at
+  /// its time.
   @Test func aFloodOfRequestsIsHeldBackAndAnsweredWhole() throws {
     let (_, ear) = try open(
       Script(framing: .fixed(1), rules: [.init(request: [1], response: [2], delay: .seconds(1))]))

@@ -11,7 +11,7 @@ import Testing
   private static let size = 320
   private static let stream = UniqueStream(seed: 21, session: 4)
 
-  /// What is told of bytes that come in pieces, and then stop.
+  /// The reports about bytes that come in pieces, and then stop.
   private static func told(_ bytes: [UInt8], piece: Int = 100) -> [String] {
     var check = SinkCheck()
     var told: [String] = []
@@ -46,7 +46,7 @@ import Testing
     let (before, request) = (Self.stream.bytes(0..<Self.size), Self.stream.bytes(Self.size..<2 * Self.size))
     let bytes = before + wrong.answer(request, before, UniqueStream(seed: 22, session: 0).bytes(0..<Self.size))
     let told = Self.told(bytes + Self.stream.bytes(2 * Self.size..<3 * Self.size))
-    // A sink does not know where a burst ends, so what is of an earlier one came again.
+    // A sink does not know where a burst ends, so bytes of an earlier one count as repeated.
     let kind = wrong.kind == "stale" ? "repeated" : wrong.kind
     let isInPlace = kind == "foreign" && told.first?.hasPrefix("corrupted: ") == true
     #expect(told.first?.hasPrefix("\(kind): ") == true || isInPlace, "\(wrong): \(told)")

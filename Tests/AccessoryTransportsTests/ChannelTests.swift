@@ -57,7 +57,7 @@ enum ChannelFactories {
     return try connected(at: .pty(path: directory.path + "/line"), keeping: directory)
   }
 
-  /// As long as nobody parts it.
+  /// Until it is severed.
   static let severable = ChannelFactory("severable", traits: .all) {
     let loop = VirtualLoop()
     let cable = LoopbackChannel.makePair(on: loop, capacity: 50_000)

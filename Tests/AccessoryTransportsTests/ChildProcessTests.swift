@@ -6,8 +6,8 @@ import Testing
 
 @testable import AccessoryTransports
 
-/// Programs on the loop: their pipes, their ends, and what is left of them. What sessions make of them is tested with
-/// the exec behaviour.
+/// Programs on the loop: their pipes, their ends, and processes that they leave behind. The tests of the exec
+/// behaviour cover sessions.
 @Suite struct ChildProcessTests {
   private let loop: EpollLoop
 
@@ -38,7 +38,7 @@ import Testing
     let witness = Witness()
     let child = try shell("echo out", witness)
     child.pauseOutput()
-    // Its end is known, and not told: the watch for it is the only thing that can turn this loop.
+    // Its end is known but not reported: the watch for it is the only thing that can turn this loop.
     wait("the process is over") { loop.turns > 0 && !isAlive(child.processID) }
     #expect(witness.endings == [] && witness.printed == "")
     child.resumeOutput()
@@ -57,7 +57,7 @@ import Testing
     let child = try shell("sleep 1000 & echo $!", witness)
     wait("the end is told") { witness.endings == [.exited(0)] }
     let background = try #require(Int32(witness.printed.dropLast()))
-    // Before the end is told, so that there is nothing to wait for.
+    // Before the end is reported, so that there is nothing to wait for.
     #expect(kill(background, 0) == -1 && errno == ESRCH)
     withExtendedLifetime(child) {}
   }
@@ -145,8 +145,8 @@ import Testing
     #expect(objection("/bin/sh", ["-c", "cd /; X=1 ./missing"]) == nil, "only a first word is certain")
   }
 
-  /// A shell script that leaves a daemon behind: in a session of its own, its parent gone, deaf to SIGTERM. Its number is
-  /// in the file before "up" is printed.
+  /// A shell script that leaves a daemon behind: in its own session, without a parent, ignoring SIGTERM. Its number
+  /// is in the file before "up" is printed.
   private static func daemon(_ file: String) -> String {
     "(setsid sh -c 'trap \"\" TERM; echo $$ > \(file); while :; do sleep 1000; done' &); "
       + "while [ ! -s \(file) ]; do :; done; echo up; "
@@ -194,7 +194,7 @@ import Testing
   }
 }
 
-/// Hears everything a program does.
+/// Records everything a program does.
 private final class Witness: ChildProcessHandler {
   private(set) var printed = ""
   private(set) var complained = ""

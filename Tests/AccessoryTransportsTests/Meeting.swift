@@ -31,7 +31,7 @@ final class Meeting {
     }
   }
 
-  /// Connects to the listener and returns both ends and what each knows of the other.
+  /// Connects to the listener and returns both ends, each with its description of the other.
   func connect(_ options: TransportOptions = TransportOptions()) throws -> Both {
     let before = accepted.count
     let (cable, peer) = try loop.connect(to: listener.address, options: options).get()
@@ -71,7 +71,7 @@ extension EpollLoop {
     return answer ?? .failure(.timedOut(address, after: hangLimit))
   }
 
-  /// Connects in vain and returns why.
+  /// Tries to connect and returns the error.
   func refusal(
     from address: Address, options: TransportOptions = TransportOptions(), timeout: Duration = hangLimit
   ) -> TransportError? {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AccessoryTransports
 
-/// Whose socket is at the other end of a TCP connection, by the kernel's tables.
+/// The user at the other end of a TCP connection, by the kernel's tables.
 @Suite struct TCPPeerTests {
   static let near = TCPEndpoint(host: [127, 0, 0, 1], port: 0xA3C4)
   static let far = TCPEndpoint(host: [127, 0, 0, 1], port: 3240)

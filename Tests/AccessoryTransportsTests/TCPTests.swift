@@ -26,7 +26,7 @@ import Testing
     both.close()
   }
 
-  /// In the kernel's table the timer of a connection is 02 while its keep-alive is what is waited for.
+  /// In the kernel's table the timer of a connection is 02 while it waits for its keep-alive.
   @Test func bothEndsOfAConnectionAreKeptAlive() throws {
     let meeting = try Meeting(at: Self.anyPort)
     guard case .tcp(_, let port) = meeting.listener.address else { return }
@@ -75,7 +75,7 @@ import Testing
     #expect(throws: TransportError.self) { try Meeting(at: address) }
   }
 
-  /// The longest part of a name has 63 letters, so the resolver refuses this one without asking anybody.
+  /// The longest part of a name has 63 letters, so the resolver refuses this one without a query.
   @Test func aNameWithoutAnAddressIsReported() throws {
     var remote = TransportOptions()
     remote.allowsRemote = true
@@ -124,7 +124,7 @@ import Testing
     defer { close(listener) }
     let loop = try EpollLoop()
     let address = Address.tcp(host: "127.0.0.1", port: port)
-    // The backlog takes a few; then the system drops what comes without a word.
+    // The backlog takes a few; then the system silently drops connections.
     var connected: [any Channel] = []
     var problem: TransportError?
     while problem == nil, connected.count < 10 {
@@ -137,7 +137,7 @@ import Testing
     for channel in connected { channel.close() }
   }
 
-  /// A reset that `send` meets first is still reported as a reset.
+  /// A reset that `send` notices first is still reported as a reset.
   @Test func aResetThatASendRunsIntoIsStillALoss() throws {
     let loop = try EpollLoop()
     let pair = try DescriptorEnd.pair(.tcp)

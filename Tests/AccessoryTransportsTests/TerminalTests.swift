@@ -25,7 +25,7 @@ import Testing
     close(host)
   }
 
-  /// What a program does that knows nothing of raw terminals: open, write, read.
+  /// A program that does not know raw terminals: open, write, read.
   @Test func bytesPassUntouchedEvenBeforeAHostSetsTheTerminalUp() throws {
     let meeting = try Meeting(at: address)
     let host = open(path, O_RDWR | O_NOCTTY)
@@ -122,7 +122,7 @@ import Testing
     leaveLink(to: String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
     let answer = try EpollLoop().connect(to: address)
     #expect(throws: TransportError.nobodyThere(address, "the program that made the link is gone")) { try answer.get() }
-    // Its owner would have been told of a hang-up by now.
+    // Its owner would have got a hang-up by now.
     var byte: UInt8 = 0
     #expect(read(other, &byte, 1) == -1)
     #expect(errno == EAGAIN)
@@ -137,7 +137,7 @@ import Testing
     try meeting.connect().close()
   }
 
-  /// Names beside the path that easim may be tempted to use for itself.
+  /// Names beside the path that easim could use by mistake.
   @Test func noFileBesideThePathIsTouched() throws {
     let names = ["line.\(getpid())", "line.lock", "line.tmp"]
     for name in names { close(open(directory.path + "/" + name, O_CREAT | O_WRONLY, 0o600)) }
@@ -216,7 +216,7 @@ import Testing
   }
 }
 
-/// A pty stands in for a serial line: the test holds the far end.
+/// A pty in place of a serial line: the test holds the far end.
 @Suite struct SerialTests {
   let loop: EpollLoop
   let farEnd: DescriptorChannel

@@ -50,7 +50,7 @@ import Testing
     let meeting = try Meeting(at: address)
     #expect(throws: TransportError.inUse(address, pid: getpid())) { try Meeting(at: address) }
     #expect(TransportError.inUse(address, pid: 7).description == "unix:\(path) is in use by pid 7")
-    // Whoever asked left no trace: the first to be accepted is the first who really connected.
+    // The check left no trace: the first connection that is accepted is a real one.
     try meeting.connect().close()
     #expect(meeting.accepted.count == 1)
   }
@@ -120,10 +120,10 @@ import Testing
   @Test func aFullBacklogIsWaitedForAndThenTimedOut() throws {
     let full = try leaveASocketFile(listening: true)
     let loop = try EpollLoop()
-    // With a backlog of 0 one connection fits; nobody accepts it.
+    // With a backlog of 0 one connection fits; it is never accepted.
     let first = try loop.connect(to: address).get().cable.main
     #expect(loop.refusal(from: address, timeout: .milliseconds(30)) == .timedOut(address, after: .milliseconds(30)))
-    // Room that appears while somebody waits is used.
+    // Room that appears while a connector waits is used.
     var answer: Transports.Answer?
     Transports.connect(to: address, on: loop) { answer = $0 }
     #expect(!loop.run(until: { answer != nil }, limit: .milliseconds(15)))
@@ -202,8 +202,8 @@ import Testing
     listener.close()
   }
 
-  /// In a process of its own, because the limit is the process's. Other threads there may give a descriptor back at any
-  /// time; then one more is accepted, and the next complaint is a new one.
+  /// In its own process, because the limit is the process's. Other threads may release a descriptor at any time; then
+  /// one more connection is accepted, and the next complaint is a new one.
   @Test func withoutDescriptorsAListenerSaysSoOnceAndTriesAgain() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryFolder()
@@ -222,7 +222,7 @@ import Testing
     }
   }
 
-  /// A socket file as a process leaves it that died (not listening), or one whose owner never accepts.
+  /// A socket file of a dead process (not listening), or one whose owner never accepts.
   @discardableResult
   private func leaveASocketFile(listening: Bool) throws -> Int32 {
     let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

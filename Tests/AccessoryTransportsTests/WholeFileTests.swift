@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A file is what it was, or what was written: never a part of it.
+/// A file has its old contents or all of the new ones, never a part.
 @Suite struct WholeFileTests {
   private let place = TemporaryFolder()
   private let new = Array("the new text".utf8)

@@ -52,7 +52,7 @@ import Testing
             outgoing: USBEndpoint(address: 0x02, packetSize: 512), nameIndex: 4)))
   }
 
-  /// Two native transports beside iAP2: each an interface that the protocol's name names, empty in alternate 0.
+  /// Two native transports besides iAP2: each an interface named after its protocol, empty in alternate 0.
   static let withNatives: [UInt8] = [
     0x09, 0x02, 0x60, 0x00, 0x03, 0x01, 0x00, 0xC0, 0x32,
     0x09, 0x04, 0x00, 0x00, 0x02, 0xFF, 0xF0, 0x00, 0x04,

@@ -244,7 +244,7 @@ import Testing
     #expect(rig.cables[0].end == nil)
   }
 
-  /// Its requests are left unread once so many answers wait for it, and the connection does the rest.
+  /// Its requests are not read while too many answers wait for it, which TCP passes on to the client.
   @Test func aClientThatTakesNoAnswersIsNotReadEither() throws {
     let client = try rig.importing()
     client.channel.pauseReading()

@@ -45,7 +45,7 @@ import Testing
     #expect(USBHostError.noPermission(node: "/dev/x").brief == "no permission to open /dev/x")
   }
 
-  /// Its node is gone, or nobody is behind it any more.
+  /// Its node is gone, or has no device any more.
   @Test(arguments: [
     (ENOENT, USBHostError.gone), (ENODEV, .gone), (ENXIO, .gone), (EBUSY, .claimed),
     (EACCES, .noPermission(node: "/dev/x")), (EIO, .refused("open /dev/x", reason: "Input/output error")),

@@ -3,7 +3,7 @@ import AccessoryTransports
 import AccessoryUSB
 import Testing
 
-/// The other side of a USB/IP server, by hand: sends bytes that are written out, and keeps what comes back.
+/// A client of a USB/IP server: sends given bytes, and keeps the answers.
 final class USBIPClient: ChannelHandler {
   let channel: any Channel
   private(set) var received: [UInt8] = []

@@ -5,7 +5,7 @@ import AccessoryTransports
 import AccessoryWorlds
 import Testing
 
-/// How authentication went on is an event of its own kind at each end, with the reason.
+/// Steps of authentication are events at both ends, with the reason.
 @Suite struct AuthenticationEventTests {
   private func steps(_ side: TimelineEvent.Side, quirk: String? = nil) throws -> [TimelineEvent.Authentication] {
     let loop = VirtualLoop(seed: 7)

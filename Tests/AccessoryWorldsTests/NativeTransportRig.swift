@@ -10,7 +10,7 @@ import Certificates
 import IAP2
 import Testing
 
-/// A world with the camera, whose frames go by native transport, and an app.
+/// A world with the camera, whose frames use native transport, and an app.
 final class NativeTransportRig: AppHandler {
   static let frames = "com.example.camera.frames"
   static let control = "com.example.camera.control"
@@ -96,7 +96,7 @@ final class Stream: SessionHandler {
   func session(_ session: Session, endedWith end: SessionEnd) { self.end = end }
 }
 
-/// Hears how a channel ends.
+/// Records how a channel ends.
 final class Ear: ChannelHandler {
   private(set) var end: ChannelEnd?
 

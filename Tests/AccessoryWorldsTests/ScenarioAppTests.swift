@@ -4,7 +4,7 @@ import Testing
 
 @testable import AccessoryWorlds
 
-/// What the steps of an app do, and that what it sees is compared with what is expected.
+/// The effects of an app's steps, and the comparison of its events with the expected ones.
 @Suite struct ScenarioAppTests {
   /// Plays steps and keys of a scenario with one echoing accessory and gives what the timeline says of the app.
   func play(_ steps: String, _ keys: String = "", expect: String = "") throws -> (player: ScenarioPlayer, app: [String])

@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  /// Both ends of a cable that is no world's, so that silence counts, and whose ends can be parted without a word.
+  /// Both ends of a cable outside of a world, where silence counts, and which can be cut without notice.
   final class Rig {
     let loop = VirtualLoop()
     let device: Device
@@ -66,7 +66,7 @@ import Testing
     struct Wire {
       let ends: [SeverableChannel]
       func sever() { for end in ends { end.sever() } }
-      /// The device goes away, and the accessory hears of it.
+      /// The device disconnects, and the accessory is notified.
       func close() { ends[1].close() }
     }
 
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  /// A rig whose end comes into the phase of the example.
+  /// A rig with one end in the phase of the example.
   func rig(for example: Example) throws -> Rig {
     switch (example.phase, example.end) {
     case (.stopped, _): try Rig { $0.peer.link.legacyAnswer = .refusal }
@@ -120,7 +120,7 @@ import Testing
       try rig.loop.run(until: { rig.phase(of: example.end) == example.phase }, limit: .seconds(60)),
       "the phase is reached")
     let outcome = Self.outcome(example)
-    // What is on its way when nothing is waited for arrives: silence begins on an idle line.
+    // Bytes on their way while nothing is waited for arrive: silence begins on an idle line.
     if outcome == .nothing { try rig.loop.advance(by: .seconds(5)) }
     rig.wire.sever()
     // Twice the longest limit, and the time in which a link gives up.

@@ -66,8 +66,8 @@ import Testing
     }
   }
 
-  /// With the four bytes of tag and length and nothing behind them, libcrypto 3.0.19 says that the header is not whole,
-  /// and 3.0.22 that the value is missing. Both are the truth.
+  /// With only the four bytes of tag and length, libcrypto 3.0.19 reports an incomplete header, and 3.0.22 a missing
+  /// value. Both are correct.
   @Test func aHeaderWithNothingBehindItIsDamaged() {
     let header = Array(Sample.current.certificate.prefix(4))
     let answers = ["no whole tag and length", "a value of 603 bytes where only 0 are left"]

@@ -49,7 +49,7 @@ import Testing
       do throws(CertificateError) {
         let accepted = try Self.presented(bytes, generation, to: verifier)
         read += 1
-        // The envelope is signed by nobody; what it holds must be.
+        // The envelope is not signed; the certificate in it must be.
         if let accepted { #expect(accepted.serial == Sample.of(generation).certificateSerial, "round \(round)") }
       } catch {
         refused += 1
@@ -57,7 +57,7 @@ import Testing
         #expect(!text.isEmpty && text.utf8.count < 300, "round \(round): \(text)")
       }
     }
-    // Both ways were taken, or the mutations are no test.
+    // Mutations must lead to both results, otherwise they test nothing.
     #expect(refused > 1_000 && read > 100, "\(refused) refused, \(read) read")
   }
 
@@ -85,15 +85,15 @@ import Testing
   @Test func deepAndEndlessNestingIsRefused() {
     let deep = [UInt8](repeating: 0x30, count: 60_000).enumerated().map { $0.offset % 2 == 0 ? 0x30 : 0x80 as UInt8 }
     #expect(throws: CertificateError.self) { try AccessoryCertificate(deep) }
-    // Each value holds all that follows, with honest lengths.
+    // Each value contains all that follow, with correct lengths.
     var honest: [UInt8] = []
     for _ in 0..<60 { honest = [0x30, 0x82, UInt8(honest.count >> 8), UInt8(honest.count & 0xFF)] + honest }
     #expect(DERFault.first(in: honest) == DERFault(offset: 96, what: "values nested deeper than 24"))
     #expect(throws: CertificateError.self) { try AccessoryCertificate(honest) }
   }
 
-  // In a process of its own, because the tests beside it allocate as well. The same work again and again: what is
-  // forgotten grows every time, and the chance and the allocator's caches that blur one time blur several less and less.
+  // In its own process, because tests in parallel allocate as well. The same work repeatedly: a leak grows every
+  // time, while random effects and the allocator's caches even out.
   @Test func nothingThatIsReadSignedOrRefusedLeavesMemoryBehind() async {
     await #expect(processExitsWith: .success) {
       var used = [Int(mallinfo2().uordblks)]

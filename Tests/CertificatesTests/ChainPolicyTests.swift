@@ -5,7 +5,7 @@ import Testing
 @Suite struct ChainPolicyTests {
   static let stranger = CertificateAuthority(seed: 1)
 
-  /// What a verifier of these settings makes of a coprocessor that `authority` vouches for.
+  /// The verdict of a verifier with these settings on a coprocessor that `authority` has signed.
   func verdict(
     _ settings: AccessoryVerifier.Settings, authority: CertificateAuthority = .simulation,
     generation: CoprocessorGeneration = .current
@@ -85,7 +85,7 @@ import Testing
         first: Array(cut.prefix(16)),
         reason: "damaged at byte 0: a value of \(length) bytes where only 96 are left")
     ) { try TrustedRoots(cut) }
-    // An accessory's envelope is no root either.
+    // An accessory's envelope is not a root either.
     #expect(
       throws: CertificateError.notARoot(
         first: Array(Sample.current.certificate.prefix(16)), reason: "no X.509 certificate")

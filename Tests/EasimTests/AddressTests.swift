@@ -46,7 +46,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// Nobody "listens" on a serial line, on either side of it.
+  /// For a serial line there is no "listening" at either end.
   @Test(arguments: ["run echo --on", "send --10k --timeout 50ms", "info --timeout 50ms"])
   func aSerialLineThatIsNotThereCannotBeOpened(command: String) throws {
     let path = place.file("ttyS9")

@@ -125,7 +125,7 @@ import Testing
     #expect(try watch.wait().ending == .exit(0))
   }
 
-  /// Fifty of each side; the moment is a number of lines that the program has said.
+  /// Fifty of each end; the moment is a number of printed lines.
   @Test func aHundredKillsOfEitherEndLeaveTheOtherGoingOnAndTheBenchClean() throws {
     var random = SystemRandomNumberGenerator()
     let lasting = try bench.plugIn("echo", "--quirk", "flicker,empty=1ms,gap=1ms")
@@ -156,7 +156,7 @@ import Testing
       let ending = try host.wait()
       #expect([.exit(0), .exit(5)].contains(ending.ending), "\(ending.out)\(ending.err)")
       if ending.ending == .exit(5) {
-        // The one without a session under way, the other with one.
+        // The one without an open session, the other with one.
         let reasons = ["the accessory went away", "the session ended after"]
         #expect(reasons.contains { ending.out.contains($0) }, "\(ending.out)")
       }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import easim
 
-/// Options of a command that is no other's: everything below is what its few lines give.
+/// Options of the test alone: everything below comes from these few lines.
 private struct LampOptions: CommandOptions {
   enum Color: String, CaseIterable { case red, green }
 
@@ -93,7 +93,7 @@ private struct LampOptions: CommandOptions {
     for command in CommandSpec.all { #expect(command.flaws == [], "\(command.name)") }
   }
 
-  /// What a wrong description is told by.
+  /// A wrong description is recognised.
   private struct Flawed: CommandOptions {
     var isOn = false
     var shared = SharedOptions()

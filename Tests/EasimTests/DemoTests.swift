@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// `easim demo` as a stranger runs it.
+/// `easim demo` as a new user runs it.
 @Suite struct DemoTests {
   @Test func theDemoShowsTheFlickerInOrderAndEndsWithZero() throws {
     let demo = try Program.run("demo")

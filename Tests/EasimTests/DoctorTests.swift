@@ -13,7 +13,7 @@ import Testing
     }
     #expect(!bench.place.has("bench"), "a doctor looks and leaves nothing")
     let events = try EventLines(try bench.run("doctor", "--json").out)
-    // Beneath what could be better stands the command for it.
+    // The line below a finding that could be better is the command for it.
     let findings = doctor.outLines.count { !$0.hasPrefix(" ") }
     #expect(events.names.allSatisfy { $0 == "result" } && events.names.count == findings)
     #expect(events.events.allSatisfy { $0["check"]?.text != nil && $0["passed"] == .truth(true) })

@@ -28,7 +28,7 @@ import Testing
     #expect(end.err.contains("stopped by Ctrl-C; the accessory offered no protocol to open a session on"))
   }
 
-  /// A host in the middle of a session that goes on and on, because nothing comes back.
+  /// A host in an endless session, because nothing comes back.
   func hostInSession(with accessory: Accessory, on medium: Accessory.Medium) throws -> Program {
     let host = try Program("send", accessory.address, "--text", "hello", "--expect", "echo", "--timeout", "1h")
     try host.line("session 1 open")
@@ -44,7 +44,7 @@ import Testing
     #expect(try accessory.program.wait().ending == .killed(by: SIGKILL))
     let end = try host.wait()
     #expect(end.ending == .exit(5), "\(end.out)\(end.err)")
-    // What was acknowledged is known to have been sent; how much that is depends on when the end came.
+    // What was acknowledged was sent; how much that is depends on the time of the end.
     #expect(end.out.contains("○ disconnect"))
   }
 

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `--help` of every command, and every command line that is printed anywhere for people to copy.
+/// `--help` of every command, and every command line that is printed for users to copy.
 @Suite struct HelpTests {
   /// The commands that `easim --help` lists.
   static func commands() throws -> [String] {
@@ -84,7 +84,7 @@ import Testing
     "easim scenario run transport-switch --client naive": 1,
     // Worlds that break a rule that is stricter than the house's.
     "easim soak --seeds 100 --forbid giveUp --save /tmp/given-up": 1,
-    // Nobody listens on USB/IP's port while the tests run.
+    // Nothing listens on USB/IP's port while the tests run.
     "easim plug usbip:127.0.0.1:3240 --timeout 1s": 3,
     // Nor is anything plugged in.
     "easim list usb:": 3,

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// docs/json.md against what the program prints: no event and no field that it does not tell, none that it makes up.
+/// docs/json.md compared with the printed events: the page has exactly the events and fields that exist.
 @Suite struct JSONDocumentTests {
   /// The document's table of events: the fields of each beyond the common ones.
   static func documentedEvents() throws -> [String: Set<String>] {
@@ -16,7 +16,7 @@ import Testing
     for line in try Repository.text("docs/json.md").split(separator: "\n") where line.hasPrefix("| `") {
       let cells = line.split(separator: "|").map { $0.trimming(while: { $0 == " " }) }
       let name = cells[0].quoted.first ?? ""
-      // The first row of the second table is an event that is no field.
+      // The first row of the second table is an event, not a field.
       isInEvents = isInEvents || name == "attach"
       if isInEvents { events[name] = Set(cells[1].quoted) } else { common.insert(name) }
     }
@@ -74,7 +74,7 @@ import Testing
 }
 
 extension StringProtocol {
-  /// What stands between backticks.
+  /// The text between backticks.
   fileprivate var quoted: [String] {
     split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }
       .map { String($0.element) }

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// The ceilings of docs/threat-model.md, at the largest input that a command takes. The kernel refuses what is beyond.
+/// The memory limits of docs/threat-model.md, with the largest input of each command. The kernel refuses more memory.
 @Suite struct MemoryTests {
   let place = TemporaryFolder()
 

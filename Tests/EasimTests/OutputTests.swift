@@ -37,7 +37,7 @@ import Testing
     #expect(end.ending == .exit(1))
   }
 
-  /// A file that is opened while there is no stdout would otherwise be the stdout.
+  /// Without a stdout, the next file that is opened would become stdout.
   @Test func withoutAStdoutNothingOfItGetsIntoAFile() throws {
     #expect(try Program.run("demo", "--virtual", "--seed", "7", "--transcript", place.file("whole")).ending == .exit(0))
     let line = "easim demo --virtual --seed 7 --transcript closed <&- >&-"
@@ -57,7 +57,7 @@ import Testing
     #expect(end.err.contains("--file stdin: Bad file descriptor"))
   }
 
-  /// Who only prints has nothing left to do then.
+  /// A command that only prints has nothing to do then.
   @Test func watchEndsWhenNobodyReadsIt() throws {
     let watch = try HelpTests.shell("easim watch | { head -1; exec <&-; echo left; }", in: place)
     let first = try HelpTests.shell("exec easim run echo", in: place)

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `easim plug`, with servers that are none.
+/// `easim plug` with servers of other kinds.
 @Suite struct PlugCommandTests {
   @Test func aServerThatSaysNothingIsGivenUpWhenTheTimeIsUp() throws {
     let server = try OddServer()
@@ -19,7 +19,7 @@ import Testing
     let plug = try Program("plug", server.address, "--timeout", "20s")
     let client = try server.accept()
     client.send(Self.endlessList)
-    // The end is not waited for by a program that was told to stop.
+    // A program that was asked to stop does not wait for the end.
     plug.send(SIGINT)
     repeat { client.send([0xFF]) } while !client.isGone(within: 10)
     let remains = try plug.wait()
@@ -72,7 +72,7 @@ import Testing
     #expect(remains.err.hasSuffix(": \(why)\n"), "\(remains.err)")
   }
 
-  /// What is listed is asked for by a program that means to attach it.
+  /// A listed device is imported by a program that wants to attach it.
   @Test(arguments: [(keyboard, ["--any-device"]), (accessory, [])])
   func whatMayBeAttachedIsAskedFor(list: [UInt8], options: [String]) throws {
     let server = try OddServer()
@@ -85,7 +85,7 @@ import Testing
     #expect(try plug.wait().ending == .exit(1))
   }
 
-  /// A device of easim's own comes through all checks, as far as a machine without a virtual host controller can tell.
+  /// A device of easim passes all checks, as far as a machine without a virtual host controller can test them.
   @Test(.enabled(if: access("/sys/devices/platform/vhci_hcd.0", F_OK) != 0))
   func aSimulatedAccessoryIsAccepted() throws {
     let place = TemporaryFolder()

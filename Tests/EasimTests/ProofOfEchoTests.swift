@@ -40,7 +40,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// The second burst used to be a false alarm, and nothing was checked behind it.
+  /// The second burst used to be a false alarm, and nothing after it was checked.
   @Test(arguments: [[], ["--pattern", "eademo"], ["--size", "777"]]) func aSinkThatChecksIsContentWithManyBursts(
     words: [String]
   ) throws {

@@ -45,7 +45,7 @@ import Testing
 
   /// Every line is shown or counted, and those that are shown are whole.
   @Test func linesBeyondTheBoundAreDroppedWholeAndCounted() throws {
-    // Each line that tells of an accessory has 20 kB.
+    // Each line about an accessory has 20 kB.
     let stem = "com.example.\(String(repeating: "a", count: 190))"
     let names = (0..<100).map { "\"\(stem)\($0)\"" }.joined(separator: ",")
     let echo = try Repository.text("profiles/echo.json5")
@@ -63,7 +63,7 @@ import Testing
     #expect(dropped.count == 1)
     #expect(Double(attached) + (dropped.first?["lines"]?.number ?? 0) == 300)
     #expect(dropped.first?["text"]?.text?.hasSuffix(" lines were dropped here, because stdout was not read") == true)
-    // What is left is the newest.
+    // The newest lines are left.
     #expect(lines.events("attach").last?["on"]?.text == "unix:\(place.file("300.sock"))")
     run.send(SIGTERM)
     _ = try pipe.read(to: "\"event\":\"detach\"")
@@ -188,7 +188,7 @@ import Testing
 
   // MARK: More than one signal
 
-  /// A transcript that is not read is waited for at the end, but not by who asks again and again.
+  /// easim waits at the end for a transcript that is not read, but not after repeated signals.
   @Test func theThirdSignalEndsTheProcessWhateverItWaitsFor() throws {
     let fifo = UnreadFIFO(in: place)
     let accessory = try talkativeAccessory(fifo)

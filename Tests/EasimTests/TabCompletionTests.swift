@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The completion of bash, in a bash with its keys pressed. Names come from others, so none may ever be run or expanded,
-/// and what is inserted has to name exactly what was meant.
+/// The completion of bash, with real keys. Names are untrusted, so none may be run or expanded, and an inserted word
+/// must name exactly what was selected.
 @Suite struct TabCompletionTests {
   let shell = TypedShell()
 
@@ -29,7 +29,7 @@ import Testing
     #expect(try shell.offers("easim send bench:E") == ["EW1-0001-1", "EW1-0001-2"])
     #expect(try shell.offers("easim info ben") == ["bench:", "bench:EW1-0001-1", "bench:EW1-0001-2"])
     #expect(try shell.run("easim send bench:\tE\t2") == [["send", "bench:EW1-0001-2"]])
-    // Whoever has taken the colon out of the characters at which bash takes words apart gets the whole.
+    // With the colon removed from the characters at which bash splits words, the whole word is offered.
     shell.settings = "COMP_WORDBREAKS=${COMP_WORDBREAKS//:}"
     #expect(try shell.offers("easim send bench:E") == ["bench:EW1-0001-1", "bench:EW1-0001-2"])
     #expect(try shell.run("easim send bench:E\t1") == [["send", "bench:EW1-0001-1"]])
@@ -39,7 +39,7 @@ import Testing
 
   // MARK: Names that a shell would make something of
 
-  /// What a name may have in it. A '/' cannot be in the name of a file, so what is run is run here.
+  /// What a name can contain. The name of a file cannot have a '/', so commands run here.
   static let hostile = [
     "$(touch${IFS}pwned)", "$(touch pwned)", "`touch pwned`", "${a[$(touch pwned)]}", "$((a[$(touch pwned)]))", "a b",
     "it's", "say \"hi\"", "'\"'$(touch pwned)", "two\nlines", "two\n$(touch pwned)\n", "tab\there", "esc\u{1B}[31m",
@@ -131,7 +131,7 @@ import Testing
     for name in ["--on=unix:evil", "-x"] { shell.addProfile(name) }
     #expect(try !shell.offers("easim run ").contains { $0.hasPrefix("-") })
     #expect(try !shell.offers("easim run -").contains { $0.contains("evil") || $0 == "-x" })
-    // Behind '--' there are no options.
+    // After '--' there are no options.
     #expect(try shell.run("easim run -- -x\t") == [["run", "--", "-x"]])
     #expect(try shell.run("easim run -- --o\t") == [["run", "--", "--on=unix:evil"]])
     shell.put("--json")

@@ -40,7 +40,7 @@ import Testing
       USBMock(descriptors: descriptors, options: ["--usbip", port, "--report"])
     }
 
-    /// Unplugs it as a person does.
+    /// Unplugs it with Ctrl-C.
     func interrupt() throws -> Program.Remains {
       program.send(SIGINT)
       return try program.wait()
@@ -71,7 +71,7 @@ import Testing
     #expect(send.ending == .exit(0), "\(send.err)")
   }
 
-  /// A person opens, closes and opens again; the alternate setting is chosen each time.
+  /// A user opens, closes and opens again; the alternate setting is selected each time.
   @Test func theConsoleOpensAndClosesSessionsOfNativeTransport() throws {
     let bus = try Bus("camera")
     let script =
@@ -123,8 +123,8 @@ import Testing
     try bus.program.line("session 0 ended")
   }
 
-  /// Two interfaces of native transport of which neither says what it is for; the second is one more lie: string 9 is not
-  /// there.
+  /// Two interfaces of native transport without the name of a protocol; the second one refers to string 9, which does
+  /// not exist.
   @Test func anInterfaceWithoutTheProtocolsNameIsNoneOfIts() throws {
     let other = [
       USBMock.interface(2, Self.native, name: 9),

@@ -51,7 +51,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// Devices that are nearly accessories, and what is said of them.
+  /// Devices that are almost accessories, and the reported reasons.
   static let nearMisses: [(descriptors: [UInt8], reason: String)] = [
     (shape(USBMock.interface(0, iAP, [USBMock.bulkIn])), "(interface 0 is FF/F0/00 and has no bulk OUT endpoint)"),
     (shape(USBMock.interface(0, iAP, [USBMock.bulkOut])), "(interface 0 is FF/F0/00 and has no bulk IN endpoint)"),
@@ -179,7 +179,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// What came before a transfer failed counts, in either direction: nothing is lost, and nothing comes twice.
+  /// Bytes before a failed transfer count, in either direction: nothing is lost or repeated.
   @Test(arguments: ["in", "out"], [EPIPE, EPROTO, EOVERFLOW])
   func aTransferThatFailsInItsMiddleLosesNothing(direction: String, code: Int32) throws {
     let accessory = try Accessory(on: .unix, in: place)
@@ -208,7 +208,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// Packets torn apart, and empty ones between them.
+  /// Packets split up, with empty ones between them.
   @Test(arguments: ["7", "512"]) func howAnAccessoryCutsItsTransfersDoesNotMatter(size: String) throws {
     let accessory = try Accessory(on: .unix, in: place)
     let send = try mock("--split", size).run("send", "usb:", "--10k", "--expect", "echo")
@@ -245,7 +245,7 @@ import Testing
     #expect(try USBMock(options: ["--claimed"]).run("doctor").out.contains(", 0 accessories\n"))
   }
 
-  /// The tests' user may be root, whom no permission stops.
+  /// The tests' user may be root, for whom no permission is missing.
   @Test(.enabled(if: getuid() == 0, "only root can become somebody else"))
   func aDeviceThatMayNotBeOpenedIsToldWithTheRule() throws {
     let mine = place.file("easim")
@@ -277,7 +277,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// What its accessory says of a device that it cannot have is on its standard error stream.
+  /// The reason why a program cannot use an accessory on USB is printed on its standard error.
   @Test func aProgramIsToldWhyAnAccessoryOnUSBIsNotItsOwn() throws {
     let program = [
       "env", "EASIM_BENCH=\(place.path)", "EASIM_ENDPOINTS=usb:", BuiltProducts.program("EADemoClient"),

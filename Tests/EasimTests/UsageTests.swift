@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What is wrong with a command line is named, with the nearest right word where there is one, and the exit code is 2.
+/// Mistakes in command lines are reported with the nearest correct word, and the exit code is 2.
 @Suite struct UsageTests {
   /// A wrong command line, and what the complaint must contain.
   static let wrong: [(words: String, complaint: String)] = [
@@ -144,7 +144,7 @@ import Testing
     #expect(easim.err.hasPrefix("easim decode: '': No such file or directory\n"))
   }
 
-  /// Swift would put other bytes in their place, and another path would be opened, other bytes sent.
+  /// Swift would replace these bytes, and another path would be opened, or other bytes sent.
   @Test func wordsThatAreNotUTF8AreNotReplacedByOthers() throws {
     let place = TemporaryFolder()
     let words = "easim send unix:nobody --text \"$(printf 'a\\376b')\""

@@ -56,7 +56,7 @@ import Testing
     try check(document, try variants(document, scenario))
   }
 
-  /// Files that are no JSON5, and documents that are no object.
+  /// Files that are not JSON5, and documents that are not objects.
   @Test func syntax() throws {
     let texts = [
       "", "\n", "// only a comment", "[]", "5", "null", "{", "}", "{}}", "{a}", "{a:}", "{a:1", "{a:1 b:2}", "{,}",
@@ -116,7 +116,7 @@ import Testing
     }
   }
 
-  /// The command lines stand in the golden file itself, each behind `$ `.
+  /// The command lines are in the golden file itself, each after `$ `.
   @Test func commandLines() throws {
     let golden = "\(Self.folder)/Golden/command-lines.txt"
     let lines = try Repository.text(golden).split(separator: "\n").filter { $0.hasPrefix("$ ") }

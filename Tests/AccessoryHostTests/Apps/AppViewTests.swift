@@ -10,7 +10,7 @@ import Testing
 
 /// Apps in a world: what the machines decide, done to real sessions.
 @Suite struct AppViewTests {
-  /// An app that opens a session on every connect and keeps what it hears as words.
+  /// An app that opens a session on every connect and keeps its notifications as words.
   final class App: AppHandler, SessionHandler {
     var view: AppView?
     var heard: [String] = []

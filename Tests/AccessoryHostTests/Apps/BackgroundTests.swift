@@ -8,7 +8,7 @@ import Testing
     #expect(app.play(transcript) == transcript, sourceLocation: place)
   }
 
-  // MARK: Connects that are never told of
+  // MARK: Connects without a notification
 
   @Test func lostConnectsStandInTheListAndDisconnectsAreToldOf() {
     expect(

@@ -9,7 +9,7 @@ import Testing
 
 @testable import AccessoryHost
 
-/// One thing sent to an accessory, as `easim send` does, and what is said of the answer.
+/// One payload sent to an accessory, as by `easim send`, and the verdict on the answer.
 @Suite struct ExchangeTests {
   /// Opens a session as soon as there is a protocol, and sends.
   private final class App: AppHandler {

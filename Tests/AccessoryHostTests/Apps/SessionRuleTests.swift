@@ -100,7 +100,8 @@ import Testing
 
   // MARK: How long a session lives that the app has let go of
 
-  /// Plays steps (`+i` opens the input stream, `-i` closes it, `release`) and tells at which the pipe ended.
+  /// Plays steps (`+i` opens the input stream, `-i` closes it, `release`) and returns the one at which the pipe
+  /// ended.
   func end(_ steps: String, _ rule: SessionLifetime.Rule) -> String? {
     var session = SessionLifetime(rule)
     var ends: [String] = []

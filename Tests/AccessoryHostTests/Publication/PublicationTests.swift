@@ -4,7 +4,7 @@ import AccessoryProfiles
 import IAP2
 import Testing
 
-/// The machine alone, by hand: what is shown to apps and when, for each policy and maker of a flicker.
+/// The machine alone: what apps see and when, for each policy and each cause of a flicker.
 @Suite struct PublicationTests {
   @Test func aReadyAccessoryAppearsOnceAndWhole() {
     var scene = Scene()
@@ -163,7 +163,7 @@ private struct Scene {
     }
   }
 
-  /// Each number appears once and goes once, one after the other, and none is used again.
+  /// Each number appears once and disappears once, in order, and none is used again.
   func checkPairs() throws {
     var open: String?
     var used: Set<String> = []

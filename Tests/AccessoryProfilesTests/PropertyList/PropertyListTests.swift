@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryProfiles
 import Testing
 
-/// What is checked before a library sees a property list.
+/// The checks before a library reads a property list.
 @Suite struct PropertyListTests {
   static func complaint(_ bytes: [UInt8]) -> String {
     do {

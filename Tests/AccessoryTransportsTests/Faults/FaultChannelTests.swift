@@ -75,7 +75,7 @@ import Testing
     rig.atLeft.onWritable = { writer.write() }
     writer.write()
     try rig.loop.advance(by: .seconds(10))
-    // Everything in the chain is full, and the writer stands still.
+    // Everything in the chain is full, and the writer is blocked.
     let calls = rig.atLeft.writableCalls
     try rig.loop.advance(by: .seconds(10))
     #expect(rig.atLeft.writableCalls == calls)

@@ -36,7 +36,7 @@ import Testing
     writer.write()
     try rig.loop.advance(by: .milliseconds(1_990))
     #expect((1_900...2_000).contains(rig.atRight.bytes.count))
-    // What the line holds still takes its time, and then nothing slows the rest.
+    // The bytes on the line still take their time, and then nothing slows down the rest.
     try rig.loop.advance(by: .seconds(5))
     #expect(rig.atRight.bytes.count == 50_000)
   }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// Endpoint 0 of a gadget: what it makes of each event, in whatever state it comes.
+/// Endpoint 0 of a gadget: its reaction to each event, in every state.
 @Suite struct GadgetControlTests {
   var control = GadgetControl(USBAccessoryShape(manufacturer: "Lawaken", name: "Glasses", serial: "A1"))
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// The bulk endpoints of a gadget against a queue that a test works: what is asked of it, and what its ends lead to.
+/// The bulk endpoints of a gadget with a queue that the test operates.
 @Suite struct GadgetEndpointsTests {
   let rig = GadgetRig()
 

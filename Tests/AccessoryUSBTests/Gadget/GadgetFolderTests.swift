@@ -3,7 +3,7 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// A gadget in configfs, in a folder that stands for it.
+/// A gadget in a folder in place of configfs.
 @Suite struct GadgetFolderTests {
   let tree = GadgetTree()
   let shape = USBAccessoryShape(manufacturer: "Lawaken", name: "Glasses", serial: "A1")
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test func aMissingFunctionFSIsNamedWithItsModule() {
-    // Where there is no functions folder mkdir fails as it does in a kernel that finds no module.
+    // Without the functions folder mkdir fails, as in a kernel that finds no module.
     let error = #expect(throws: GadgetError.self) {
       try tree.gadget("g").make(GadgetLayout(steps: [.folder("functions/ffs.x")]))
     }

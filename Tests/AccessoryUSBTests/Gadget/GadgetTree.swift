@@ -3,7 +3,7 @@ import TestSupport
 
 @testable import AccessoryUSB
 
-/// A folder of a test's own that stands for configfs and the list of controllers.
+/// A test's own folder in place of configfs and the list of controllers.
 final class GadgetTree {
   private let folder = TemporaryFolder()
   private(set) var system = GadgetSystem()

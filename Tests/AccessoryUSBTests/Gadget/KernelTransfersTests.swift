@@ -6,7 +6,7 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// Kernel AIO on files that are no endpoints: transfers are begun in one go and their ends come to the loop.
+/// Kernel AIO on ordinary files: transfers are started together and their ends are reported on the loop.
 @Suite struct KernelTransfersTests {
   final class Hearer: TransferHandler {
     var ends: [String] = []

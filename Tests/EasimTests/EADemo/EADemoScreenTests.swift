@@ -4,7 +4,7 @@ import Testing
 
 @testable import easim
 
-/// EADemo's screens by keys: what is drawn, and what a key asks for.
+/// EADemo's screens: what is drawn, and which command a key gives.
 @Suite struct EADemoScreenTests {
   private var demo = EADemoTranscript()
   private var screen = EADemoScreen()

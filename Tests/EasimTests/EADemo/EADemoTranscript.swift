@@ -4,7 +4,7 @@ import IAP2
 @testable import AccessoryHost
 @testable import easim
 
-/// EADemo's machine with a clock: something goes in, and what comes of it is a list of short lines.
+/// EADemo's machine with a clock: each input gives a list of short lines.
 struct EADemoTranscript {
   var app = EADemoApp(lookingAt: "the bench /b", patience: .seconds(10))
   var now = Instant.origin

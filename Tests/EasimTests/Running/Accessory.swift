@@ -37,7 +37,7 @@ final class Accessory {
     return String(line[start.upperBound...].prefix { $0 != "," })
   }
 
-  /// Unplugs it as a person does.
+  /// Unplugs it with Ctrl-C.
   @discardableResult
   func interrupt() throws -> Program.Remains {
     program.send(SIGINT)

@@ -5,10 +5,10 @@ import Testing
 struct EventLines {
   let events: [StrictJSON]
 
-  /// Reads every line; one that is no object of the one shape is an error that shows it.
+  /// Reads every line; one without the common shape is an error that shows it.
   init(_ out: String) throws {
     events = try out.split(separator: "\n").map { line in
-      // DESIGN 8: version, time and event come first, so that a person can read the lines as well.
+      // Version, time and event come first, so that users can read the lines as well.
       try #require(line.hasPrefix("{\"v\":1,\"t\":"), "\(line)")
       let event = try StrictJSON(reading: String(line))
       try #require(event["v"] == .number(1) && event["t"]?.number != nil && event["event"]?.text != nil, "\(line)")

@@ -1,9 +1,10 @@
 import Glibc
 import TestSupport
 
-/// A program that is run as a user would run it: started, listened to line by line, interrupted, waited for.
+/// A program run as by a user: started, read line by line, interrupted, waited for.
 ///
-/// Nothing here waits for time to pass: every wait is for a line, or for the end of the program, and a hang limit turns
+/// Nothing here waits for time to pass: every wait is for a line, or for the end of the program, and a hang limit
+/// turns an endless wait into a failure that shows all output. A program that is released is killed.
 /// a wait that never ends into a failure that shows everything the program said. A program that is let go of is killed.
 ///
 /// ```swift
@@ -19,7 +20,7 @@ final class Program {
     case killed(by: Int32)
   }
 
-  /// What is left of a program that ended.
+  /// The output and status of a program that ended.
   struct Remains {
     let ending: Ending
     let out: String
@@ -95,7 +96,7 @@ final class Program {
     }
   }
 
-  /// Takes what has been said so far, so that a program which is only left running never has to wait for a reader.
+  /// Takes the output so far, so that a running program never has to wait for a reader.
   func catchUp() throws {
     while try pump(nil) {}
   }
@@ -113,7 +114,7 @@ final class Program {
     return Remains(ending: ending, out: out.text, err: err.text)
   }
 
-  /// Takes what either output has to say, waiting for it if it is said what for. Whether there was anything.
+  /// Takes the available output of both streams; waits for it when `what` is given. Returns whether there was any.
   @discardableResult
   private func pump(_ what: String?) throws -> Bool {
     var polls = [
@@ -132,14 +133,14 @@ final class Program {
   }
 }
 
-/// A program that did not do what was waited for, with all it said.
+/// A program that did not do what was waited for, with its output.
 struct ProgramFailure: Error, CustomStringConvertible {
   let description: String
 }
 
-/// One output of a program, and what came out of it.
+/// One output stream of a program, and its text.
 ///
-/// A pair of sockets, because they can be made without a moment in which another test's program inherits them.
+/// A pair of sockets, because they can be created in a way that no other test's program can inherit them.
 struct OutputPipe {
   let readingEnd: Int32
   private(set) var writingEnd: Int32

@@ -116,7 +116,7 @@ final class StoppedTerminal {
 }
 
 private enum StuckPlace {
-  /// What comes next, empty at the end; a hang is an error.
+  /// The next output, empty at the end; a hang is an error.
   static func read(_ descriptor: Int32, _ what: String) throws -> ArraySlice<UInt8> {
     var question = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     guard poll(&question, 1, Int32(Program.hangLimit)) > 0 else {

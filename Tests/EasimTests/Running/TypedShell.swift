@@ -2,11 +2,11 @@ import Glibc
 import TestSupport
 import Testing
 
-/// An interactive bash with easim's completion, to whom lines are typed key by key: what is seen is what readline really
+/// An interactive bash with easim's completion, which gets lines key by key: the test sees what readline really
 /// inserts and what the shell then runs.
 ///
-/// The keys come from a file, one byte after the other, so nothing depends on time. `easim` is `Tests/Support/TypedShell/easim`: it
-/// asks the program for completions, and of every other command it notes the words it was given.
+/// The keys come from a file, byte by byte, so nothing depends on time. `easim` is `Tests/Support/TypedShell/easim`:
+/// it asks the program for completions, and records the words of every other command.
 ///
 /// ```swift
 /// let shell = TypedShell()
@@ -41,7 +41,7 @@ final class TypedShell {
   /// The same for one line.
   func run(_ line: String) throws -> [[String]] { try type([line]) }
 
-  /// What is offered at the end of a line that has been typed so far, as it would be inserted.
+  /// The completions offered at the end of a line, as they would be inserted.
   func offers(_ line: String) throws -> [String] {
     let noting = #"_noting() { _easim "$@"; printf '%s\0' "${#COMPREPLY[@]}" "${COMPREPLY[@]}" >>"$NOTES"; }"#
     // The line is not run: it is wiped out.
@@ -67,7 +67,7 @@ final class TypedShell {
     return try Self.read(place.bytes("notes") ?? [], bash)
   }
 
-  /// Reads what was noted: a count and so many words, each with a zero behind it.
+  /// Reads the records: a count and that many words, each followed by a zero byte.
   private static func read(_ notes: [UInt8], _ bash: Program.Remains) throws -> [[String]] {
     var words = notes.split(separator: 0, omittingEmptySubsequences: false).dropLast()
       .map { String(decoding: $0, as: UTF8.self) }[...]

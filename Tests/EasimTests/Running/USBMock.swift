@@ -1,7 +1,7 @@
 import Glibc
 import TestSupport
 
-/// A USB device that is none, and programs that see it as the only one: `Tests/Support/USBMock`, on umockdev.
+/// A simulated USB device, and programs that see it as the only one: `Tests/Support/USBMock`, on umockdev.
 struct USBMock {
   /// Why it cannot be had here; nil when it can.
   static let absence: String? = {
