@@ -138,7 +138,7 @@ import Testing
     }
   }
 
-  /// What a decoder tells when a capture comes in parts of `size` bytes.
+  /// The entries of a capture that is decoded in parts of `size` bytes.
   private static func streamed(_ input: [UInt8], by size: Int, as form: CaptureForm? = nil) throws -> [CaptureEntry] {
     let decoder = CaptureDecoder(as: form)
     var entries: [CaptureEntry] = []

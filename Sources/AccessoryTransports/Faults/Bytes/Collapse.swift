@@ -1,7 +1,8 @@
 import AccessoryCore
 
 extension Fault {
-  /// Single writes above about 2 KB become many times slower, smaller ones stay fast; reported from the field (W10, large writes).
+  /// Single writes above about 2 KB become many times slower, smaller ones stay fast; reported from the field (W10,
+  /// large writes are slow).
   public struct Collapse: FaultKind {
     /// The largest write that is still quick, in bytes.
     public var above = 2_048

@@ -3,7 +3,7 @@ import IAP2
 
 extension Fault {
   /// The endpoint still holds bytes of an earlier session, and the next handshake reads those first; reported from the
-  /// field (W17).
+  /// field (W17, bytes of an earlier session).
   public struct Stale: FaultKind {
     /// What the bytes are.
     public enum Kind: String, CaseIterable, Sendable {
