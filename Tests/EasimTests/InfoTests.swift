@@ -112,7 +112,7 @@ import Testing
   }
 
   @Test func aWrongInfoPlistIsNamed() throws {
-    bench.place.write("<plist>\n<dict><key>a</key></dict></plist>", to: "Info.plist")
+    bench.place.write("<plist><strin/></plist>", to: "Info.plist")
     let path = bench.place.file("Info.plist")
     let easim = try bench.run("info", "--info-plist", path)
     #expect(easim.ending == .exit(2))

@@ -92,7 +92,7 @@ import Testing
   }
 
   @Test(arguments: Library.allCases) func xmlThatIsNoPropertyListIsAnError(library: Library) {
-    for text in ["<html></html>", "<plist><dict><key>a</key></dict></plist>", "<plist><strin/></plist>"] {
+    for text in ["<html></html>", "<plist><array><string>a</array></plist>", "<plist><strin/></plist>"] {
       let error = #expect(throws: SourceProblem.self) {
         try library.read(PropertyListFile(Array(text.utf8), path: "Info.plist"))
       }

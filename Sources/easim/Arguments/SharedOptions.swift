@@ -91,7 +91,7 @@ extension Option {
   static var auth: Option {
     Option(
       "--auth", \.shared.tolerance.authentication, .choice,
-      "refuse a wrong certificate or signature, only warn, or skip authentication")
+      "wrong authentication: refuse it, only warn, or skip authentication")
   }
 
   static var judge: Option {
