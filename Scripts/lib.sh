@@ -1,6 +1,6 @@
-# What the scripts share: speaking, and bringing a machine to the point where easim can be built.
+# What the scripts share: messages, and installing what building easim needs.
 # Sourced, not run; the sourcing script has set strict mode and is in the root of the repository from here on.
-# Everything said here goes to stderr: stdout belongs to the program that a script runs in the end.
+# All messages go to stderr: stdout belongs to the program that a script runs in the end.
 # shellcheck shell=bash
 
 script="Scripts/$(basename -- "$0")"
@@ -96,7 +96,7 @@ require_guest_packages() {
   install_packages missing_guest_packages
 }
 
-# Installs what the function says is missing, and says so before it does.
+# Installs the packages that the function lists, and prints their names first.
 install_packages() {
   local missing=() as_root=()
   mapfile -t missing < <("$1")
@@ -112,8 +112,8 @@ install_packages() {
     >&2 </dev/null || die "apt-get could not install ${missing[*]}, see above"
 }
 
-# Runs a command that may be silent for long, and says now and then that it still runs. SwiftPM shows its own progress,
-# one line per step where there is no terminal, but an optimised module is one step of a minute or more.
+# Runs a command that may print nothing for a long time, and prints now and then that it still runs. SwiftPM shows its own
+# progress, one line per step where there is no terminal, but an optimised module is one step of a minute or more.
 with_heartbeat() {
   local what=$1 status=0 beat
   shift
@@ -123,7 +123,7 @@ with_heartbeat() {
   fi
   (
     seconds=0
-    # A pipe that nobody writes to, to wait on: unlike 'sleep' it leaves no process behind.
+    # Waits on a pipe that never gets data: unlike 'sleep' this leaves no process behind.
     exec {never}<> <(:)
     while kill -0 "$$" 2>/dev/null; do
       read -r -t 20 -u "$never" || true

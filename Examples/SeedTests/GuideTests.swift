@@ -101,7 +101,7 @@ final class GuideTests: XCTestCase {
     XCTAssertTrue(world.run { inbox.data == tenK })
   }
 
-  /// Where no connect is told of, the guide's timer of three seconds finds the glasses in the list.
+  /// Without a connect notification, the guide's timer of three seconds finds the glasses in the list.
   func testWhereNothingIsToldItsTimerConnects() throws {
     var settings = SimulatedWorld.Settings()
     settings.rules.lostConnects = .all

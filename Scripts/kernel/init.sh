@@ -48,7 +48,7 @@ done
 
 echo ready >/dev/virtio-ports/easim.result
 # Frozen here: every copy that is restored is given its own time, its own randomness and its own disk.
-# A read from a port that nobody holds open ends at once.
+# A read from a port that no process holds open ends at once.
 until read -r now seed </dev/virtio-ports/easim.go && [ -n "$now" ]; do $b usleep 10000; done
 $b date -s "@$now" >/dev/null
 echo "$seed" >/dev/urandom

@@ -2,7 +2,7 @@
 //
 //   INJECT_CALL    the function, such as write
 //   INJECT_NUMBER  which call of it, from 1; 0 for none
-//   INJECT_ERROR   the errno, as a number; or "short": half of what was asked for is read or written
+//   INJECT_ERROR   the errno, as a number; or "short": half of the requested bytes are read or written
 //   INJECT_COUNTS  a file that gets a line for each function, with the number of its calls, when the program exits
 //
 // Only calls of the program itself are counted, not those of processes that it forks, nor what happens before its main.

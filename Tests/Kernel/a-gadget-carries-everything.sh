@@ -44,7 +44,7 @@ done
 easim burst usb: --count 50 --timeout 120s >/tmp/burst 2>&1 || fail "burst: $(cat /tmp/burst)"
 sed -n 's/^\([0-9]* bursts\|  throughput\|  latency\)/measured: &/p' /tmp/burst
 
-# A program that is killed says nothing, and the gadget finds out by itself.
+# A killed program does not report its end; the gadget detects it.
 sessions=$(grep -c "session 1 open" /tmp/run)
 easim burst usb: --for 60s >/tmp/killed 2>&1 &
 burst=$!

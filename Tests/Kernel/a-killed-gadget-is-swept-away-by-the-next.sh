@@ -33,14 +33,14 @@ until_true 60 "the device, again" test -e "$device/serial"
 grep -q "of a process that is gone was removed" /tmp/run || fail "the sweep was not told: $(cat /tmp/run)"
 easim send usb: --10k --expect echo --timeout 60s >/tmp/send 2>&1 || fail "after the sweep: $(cat /tmp/send)"
 
-# Somebody takes the gadget away: an unplug, and the program says what it was.
+# The gadget is removed by hand: that is an unplug, and the program prints the reason.
 for gadget in "$gadgets/easim-$run-"*; do echo >"$gadget/UDC"; done
 until_true 60 "the loss" grep -q "it was unbound from dummy_udc.0" /tmp/run
 kill -INT $run
 wait $run || fail "the accessory ended with $?: $(cat /tmp/run)"
 [ "$(found | tr '\n' ' ')" = "easim-copy printer " ] || fail "left in configfs: $(found)"
 
-# What is not as it should be is named, by the doctor too.
+# Each missing requirement is named, also by the doctor.
 easim doctor >/tmp/doctor
 for finding in "udc .*gadget:dummy_udc.0" "configfs .*gadgets" "functionfs .*usb_f_fs"; do
   grep -q "^✓  $finding" /tmp/doctor || fail "no $finding: $(cat /tmp/doctor)"

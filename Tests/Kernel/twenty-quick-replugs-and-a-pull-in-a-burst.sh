@@ -9,7 +9,7 @@ round=1
 while [ $round -le 20 ]; do
   easim plug usbip:127.0.0.1:3240 >/tmp/plug 2>&1 &
   plug=$!
-  # One that is gone before anybody could read what it is, is nothing that could be told.
+  # A device that is unplugged before its descriptors were read is not reported.
   until_true 60 "arrival $round" seen "plugged in" $round
   kill -INT $plug
   wait $plug || fail "plug ended with $?: $(cat /tmp/plug)"

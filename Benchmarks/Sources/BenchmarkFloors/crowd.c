@@ -64,7 +64,7 @@ int floor_crowd(const char *path, size_t count, size_t batch, size_t rounds, int
   int64_t start = now();
   for (size_t connected = 0; connected < count && code == 0;) {
     size_t some = count - connected < batch ? count - connected : batch;
-    // Each batch has a set of its own: what the batches before it still say is nobody's business.
+    // Each batch has its own set, so that late events of earlier batches are not counted.
     int epoll = epoll_create1(EPOLL_CLOEXEC);
     code = epoll < 0 ? errno : connect_some(epoll, listener, &name, some);
     if (code == 0) code = exchange(epoll, 2 * rounds * some);

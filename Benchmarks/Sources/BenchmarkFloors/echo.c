@@ -60,7 +60,7 @@ int floor_echo_serve(int socket) {
   while (code == 0) {
     if ((code = wait_for(&end, EPOLLIN)) != 0) break;
     ssize_t count = take(&end, end.bytes, READ_SIZE);
-    // A terminal whose other end is closed says EIO.
+    // A terminal whose other end is closed returns EIO.
     if (count == 0 || (count < 0 && end.is_terminal && errno == EIO)) break;
     if (count < 0) {
       code = errno == EAGAIN || errno == EINTR ? 0 : errno;
@@ -161,7 +161,7 @@ size_t floor_memory_echo(size_t size, size_t bursts, size_t in_flight) {
     memcpy(back, inbox, some * size);
     epoll_wait(epoll, &event, 1, 0);
     memcpy(home, back, some * size);
-    // What came home is what is sent next, so that no copy can be left out.
+    // The received bytes are sent next, so that no copy can be optimised away.
     uint8_t *swapped = bytes;
     bytes = home;
     home = swapped;

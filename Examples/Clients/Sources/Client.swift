@@ -33,7 +33,7 @@ nonisolated final class Guarded<Value>: @unchecked Sendable {
 }
 
 extension InputStream {
-  /// What is there now.
+  /// The connected accessories.
   nonisolated func readAvailable(atMost count: Int = 512) -> Data {
     var buffer = [UInt8](repeating: 0, count: count)
     let read = read(&buffer, maxLength: count)

@@ -43,7 +43,7 @@ private final class BottomlessChannel: Channel {
   func close() {}
 }
 
-/// Nobody listens.
+/// A handler that ignores everything.
 private final class DeafHandler: ChannelHandler {
   func channel(_ channel: any Channel, received bytes: RawSpan) {}
   func channelIsWritable(_ channel: any Channel) {}

@@ -16,7 +16,7 @@ struct Figure {
 
   /// Its name on the command line; figures of one kind have the same first part, before the dot.
   let name: String
-  /// What is measured, for people.
+  /// What is measured.
   let summary: String
   /// The unit of the numbers.
   let unit: String
