@@ -96,7 +96,7 @@ final class USBIPPort: Port {
     export.plugIn { cable in hear(.cable(cable, from: "a USB host on \(place)")) }
   }
 
-  /// Goes from the list, and from whoever has it.
+  /// Removes it from the list and from its client.
   func close() {
     export.unplug()
   }

@@ -68,7 +68,7 @@ final class LoopbackPort: Port {
     (deviceEnd, deviceNativeChannels) = (nil, [])
   }
 
-  /// Pulls the cable: bytes under way are lost, and both ends are notified.
+  /// Pulls the cable: bytes in transit are lost, and both ends are notified.
   func pull() {
     cable?.cut()
     nativeChannels?.cut()

@@ -149,8 +149,8 @@ public final class World {
     log.add(event)
   }
 
-  /// Pulls an accessory's cable: bytes under way are lost, and both ends notice at once. With
-  /// `unnoticed`, the device does not: it continues as if the accessory were there, until it gets no answer.
+  /// Pulls an accessory's cable: bytes in transit are lost, and both ends notice at once. With `unnoticed`, the
+  /// device does not: it continues as if the accessory were there, until it gets no answer.
   public func pull(_ accessory: SimulatedAccessory, unnoticed: Bool = false) {
     guard let entry = accessories.first(where: { $0.accessory === accessory }) else {
       preconditionFailure("an accessory is pulled out of the world it was added to")

@@ -7,7 +7,7 @@
 //   EADemoClient com.example.echo 10k
 import ExternalAccessory
 
-/// A line, at once: whoever reads it through a pipe sees what a table view would show.
+/// Prints a line at once, so that a reader of the pipe sees what a table view would show.
 func show(_ line: String) {
   print(line)
   fflush(nil)

@@ -4,7 +4,7 @@ internal import AccessoryProfiles
 @_exported import Foundation
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// The connection ID that stands for no connection.
+/// The connection ID that means no connection.
 public var EAConnectionIDNone: Int { 0 }
 
 /// An accessory, from one connect to its disconnect. An accessory that connects again is a new object with a new

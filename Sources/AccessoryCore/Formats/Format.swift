@@ -27,7 +27,7 @@
 /// A default is written once: as the default value of the type's property. Rules between several keys are code:
 /// ``Record/checked(_:)``. A type of several kinds, each with its own keys, is an enum described by a ``OneOf``.
 public struct Format<Value: Equatable & Sendable>: Sendable {
-  /// How its values look, for whoever explains them.
+  /// The shape of its values.
   public let shape: Shape
   /// Reads a value, starting from the one that is there where only parts of it are given; nil when it was no such value,
   /// which has then been reported.

@@ -1,4 +1,4 @@
-/// How the values of a ``Format`` look, for whoever explains them: the schema, documents, help and completion.
+/// The shape of a ``Format``'s values, for the schema, documents, help and completion.
 public indirect enum Shape: Sendable {
   /// A text.
   case text(TextShape)

@@ -8,7 +8,7 @@ public final class LoopTimer {
 
   /// The deadline under which the queue holds it; may be earlier than `deadline` after a move to later.
   @exclusivity(unchecked) var queuedAt: Instant?
-  /// Lets go of its work when it has fired or is cancelled: whoever holds the timer is usually held by its work.
+  /// Releases its work when it has fired or is cancelled, because the owner of the timer is usually held by its work.
   @exclusivity(unchecked) var isOneShot = false
   @exclusivity(unchecked) private var work: (() -> Void)?
   /// Called when it fires. Not retained: the handler cancels the timer before it is released.
@@ -48,7 +48,7 @@ public final class LoopTimer {
     due?()
   }
 
-  /// The queue lets go of it to have it fired.
+  /// The queue removes it so that it can be fired.
   func leaveQueue() {
     deadline = nil
     queuedAt = nil

@@ -177,7 +177,7 @@ public final class BurstRunner {
         tally.begun += 1
       case .wait(let instant):
         if wake?.deadline.map({ instant < $0 }) ?? true { wake?.arm(at: instant) }
-        // The bursts of a rate are for whoever has room; in a closed loop each session waits for its own time.
+        // Any session with room gets the bursts of a rate; in a closed loop each session waits for its own time.
         return plan.pace == .closedLoop
       case .waitForOthers: return true
       case .finished:

@@ -2,7 +2,7 @@ import Glibc
 
 /// The right of one host to the cable of one accessory on the bench: a locked file with the host's process id in it.
 ///
-/// The kernel lets go of the lock when the host ends, however it ends.
+/// The kernel releases the lock when the host ends for any reason.
 public final class BenchClaim {
   /// The result of asking for a cable.
   public enum Outcome {

@@ -84,7 +84,7 @@ public final class DirectoryWatch: DescriptorHandler {
       }
       guard let events else { return }
       for (source, event) in events where event == .overflow || source == directory {
-        // The kernel has let go of it by itself.
+        // The kernel has removed this watch by itself.
         if event == .lost { lookAway() }
         hear(event)
       }

@@ -48,7 +48,7 @@ public final class ChildProcess {
   private var isPaused = false
   private var writerWaits = false
 
-  /// Starts a program. The handler is held weakly: whoever holds the child holds it too.
+  /// Starts a program. The handler is held weakly, because it usually holds the child.
   public convenience init(
     _ command: ProcessCommand, on loop: any PollingLoop, _ handler: any ChildProcessHandler
   ) throws {

@@ -28,7 +28,7 @@ final class SocketConnector: Connecting, DescriptorHandler {
   private let completion: Completion
   private var candidates: [SocketAddress] = []
   private var state = State.waiting
-  /// The timer holds the connector and the connector the timer, so it is let go when it fires.
+  /// The timer holds the connector and the connector the timer, so it is released when it fires.
   private var attempt: LoopTimer?
   private var limit: LoopTimer?
 

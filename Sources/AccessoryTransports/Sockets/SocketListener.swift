@@ -20,7 +20,7 @@ final class SocketListener: Listener, DescriptorHandler {
   private let loop: any PollingLoop
   private let options: TransportOptions
   private let family: Family
-  /// Let go at the end, because whoever listens often holds the listener.
+  /// Released at the end, because the owner of the handler often holds the listener.
   private var hear: ((ListenerEvent) -> Void)?
   private var descriptor: Int32
   private var watch: (any DescriptorWatch)?

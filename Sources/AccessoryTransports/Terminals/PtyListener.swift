@@ -21,7 +21,7 @@ final class PtyListener: Listener, DescriptorHandler {
   let address: Address
   private let link: TerminalLink
   private let loop: any PollingLoop
-  /// Let go at the end, because whoever listens often holds the listener.
+  /// Released at the end, because the owner of the handler often holds the listener.
   private var hear: ((ListenerEvent) -> Void)?
   private var notifications: Int32
   private var watch: (any DescriptorWatch)?

@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// A serial line has no other end to wait for: whoever opens it is connected, on either side.
+/// A serial line has no other end to wait for: opening it is connecting, at either end.
 enum SerialLine {
   static func open(path: String, baud: Int?, on loop: any PollingLoop) throws(TransportError) -> DescriptorChannel {
     let address = Address.serial(path: path, baud: baud)

@@ -109,7 +109,7 @@ public struct Scenario: Equatable, Sendable {
     case accessoryClosesSessions(String)
     /// The accessory forgets its sessions: they stay open at the device, and nothing is answered on them.
     case accessoryForgetsSessions(String)
-    /// Pulls the cable: bytes under way are lost.
+    /// Pulls the cable: bytes in transit are lost.
     case cablePulled(String)
     /// The accessory disappears and the device does not notice: what the device sends from then on is lost.
     case cablePulledUnnoticed(String)
@@ -167,7 +167,8 @@ public struct Scenario: Equatable, Sendable {
 
   /// One thing that apps must see.
   public struct Expectation: Equatable, Sendable {
-    /// The event's name, as in JSON: `connect` and `disconnect` when the app is told, `session.open`, `session.close`.
+    /// The event's name, as in JSON: `connect` and `disconnect` when the app is notified, `session.open`,
+    /// `session.close`.
     public var event: String
     /// Which accessory; any when nil.
     public var accessory: String?

@@ -142,7 +142,7 @@ package enum ScenarioReader {
     return Part(name: name, profile: profile, reader: reader)
   }
 
-  /// A profile by its name or path, or one that stands here in full.
+  /// A profile by its name or path, or one that is written here in full.
   private static func profile(
     _ name: String, _ value: JSON5Value, _ reader: ObjectReader, _ profiles: ProfileLibrary
   ) -> Profile? {

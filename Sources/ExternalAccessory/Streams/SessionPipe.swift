@@ -116,7 +116,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     return lock.withLock { !isClosed && !isOver && !lifetime.isOver }
   }
 
-  /// Whether the app has let go of the session. Bytes it wrote before may still be on their way.
+  /// Whether the app has released the session. Bytes it wrote before may still be in transit.
   var isLetGo: Bool { lock.withLock { lifetime.isOver } }
 
   private func port(_ stream: SessionLifetime.Stream) -> StreamPort { stream == .input ? input : output }

@@ -100,7 +100,7 @@ struct StreamState {
     return true
   }
 
-  /// The app closes the stream, or lets go of it. Returns whether this was the first time.
+  /// The app closes the stream, or releases it. Returns whether this was the first time.
   mutating func close() -> Bool {
     guard phase != .closed else { return false }
     phase = .closed

@@ -7,7 +7,7 @@ public struct PeerCore: ~Copyable {
   var sessions = SessionTable()
   @usableFromInline var events = EventQueue()
   @usableFromInline var scanner: PacketScanner
-  /// Whether the owner hears of every control message, see ``PeerEvent/passed(_:)``.
+  /// Whether every control message is an event, see ``PeerEvent/passed(_:)``.
   public var tellsMessages = false
   var control = ControlStream()
   /// Since when the session is full that acknowledgements are held back for.

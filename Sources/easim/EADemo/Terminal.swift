@@ -44,7 +44,7 @@ final class Terminal: DescriptorHandler {
     escapeTimer = loop.makeTimer { [unowned self] in tell(keys.finish()) }
     watch = try loop.watch(STDIN_FILENO, for: .readable, self)
     signals = try SignalWatch([SIGWINCH, SIGCONT], on: loop) { [unowned self] signal in
-      // The shell that let go on has set the terminal as it likes it.
+      // The shell that continued easim has changed the terminal's settings.
       if signal == SIGCONT { takeAgain() }
       self.changed()
     }

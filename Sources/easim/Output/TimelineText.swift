@@ -82,7 +82,7 @@ enum TimelineText {
 }
 
 extension Instant {
-  /// Seconds with three places: "0.250 s" is as much as a person reads.
+  /// Seconds with three decimal places: "0.250 s".
   fileprivate var shortSeconds: String {
     String(secondsText.dropLast(3))
   }

@@ -16,7 +16,7 @@ final class ProgramKeeper {
   func endAll() { programs = [:] }
 }
 
-/// Limits how many programs run at a time: whoever reaches an accessory opens as many sessions as it likes.
+/// Limits how many programs run at a time, because a host can open any number of sessions.
 public final class ProgramPlaces: Sendable {
   /// Those of all accessories of this process.
   public static let ofThisProcess = ProgramPlaces(64)

@@ -45,7 +45,7 @@ final class USBIPLine {
     isHalted = false
   }
 
-  /// Removes the channel and returns it, to be told how it ended. A native transport then has no endpoints.
+  /// Removes the channel and returns it, so that it can be ended. A native transport then has no endpoints.
   func leave() -> BulkPipe? {
     defer { pipe = nil }
     if protocolName != nil { isHalted = true }

@@ -133,7 +133,7 @@ public class ScenarioClient: AppHandler {
     begin(exchange, on: session)
   }
 
-  /// Sends a payload over the current session once more, unless an exchange is under way.
+  /// Sends a payload over the current session once more, unless an exchange is running.
   final func exchangeAgain(_ app: AppView) {
     guard exchange == nil, let current, current.session.isOpen else { return }
     send(over: current.session, current.accessory, app)
