@@ -4,7 +4,7 @@ import ExternalAccessoryAppStandIns
 import ExternalAccessorySimulation
 import Testing
 
-/// The stand-ins for what apps have of UIKit, driven by the world.
+/// The replacements for what apps use of UIKit, driven by the world.
 @MainActor @Suite struct AppStandInTests {
   /// Records the app's notifications, of its state and of its accessories, and the state that `UIApplication` reports.
   @MainActor private final class Diary {

@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  /// The camera's frames go by native transport, and nothing here can tell.
+  /// The camera's frames use native transport, which makes no difference here.
   @Test(arguments: [("echo", "com.example.echo"), ("camera", "com.example.camera.frames")])
   func bytesGoBothWaysAtThePaceOfTheSlowerSideUntilTheEnd(profile: String, protocolName: String) async throws {
     var settings = SimulatedWorld.Settings()
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  /// An open session, whose far end is the test's.
+  /// An open session whose far end is operated by the test.
   private func connect(_ world: SimulatedWorld) async throws -> (connection: AccessoryConnection, far: WorldSession) {
     let echo = try world.add("echo")
     echo.takeSessions()

@@ -157,7 +157,7 @@ import Testing
     }
   }
 
-  /// What is on the network waits no longer; and of a search, who did not begin it hears the states alone.
+  /// A configured accessory is no longer found; and a browser that did not begin the search gets the states only.
   @Test(arguments: [EAWiFiUnconfiguredAccessoryConfigurationStatus.success, .failed])
   func b4WhatWasConfiguredIsNotFoundAgain(status: EAWiFiUnconfiguredAccessoryConfigurationStatus) async throws {
     try await withSimulatedWorld { world in
@@ -177,7 +177,7 @@ import Testing
     }
   }
 
-  /// Whoever waits for it would wait for ever.
+  /// Otherwise a caller would wait for ever.
   @Test func b4AConfigurationThatIsNotDoneAtTheEndOfTheWorldFails() async throws {
     let listener = Listener()
     try await withSimulatedWorld { world in

@@ -5,8 +5,8 @@ import Testing
 
 /// A main thread that is as busy as it can be with streams.
 @Suite struct BusyMainLoopTests {
-  /// Each event of a stream comes by the main queue too, for programs whose main run loop does not run. A busy thread
-  /// takes less from that queue than its streams bring, so it grew, and notifications waited behind all of it.
+  /// Each event of a stream is also put on the main queue, for programs whose main run loop does not run. A busy
+  /// thread takes less from that queue than its streams add, so it grew, and notifications waited behind all of it.
   @Test func theMainQueueDoesNotGrowWithTheEventsOfAStream() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
@@ -17,7 +17,7 @@ import Testing
       let input = try #require(parts.session.inputStream)
       let waiting = DispatchQueue.main.sync { () -> Int in
         if let virtual = world.virtual { virtual.run(until: virtual.now) }
-        // Each time it is scheduled, its bytes are to be told anew.
+        // Each time it is scheduled, its bytes are reported again.
         for _ in 0..<100 {
           input.remove(from: .main, forMode: .default)
           input.schedule(in: .main, forMode: .default)

@@ -2,8 +2,8 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// EADemo's alerts, A1 to A3, and what it shows when its list is empty, A4: the words of its read-me about what the
-/// system and the app tell their user.
+/// EADemo's alerts, A1 to A3, and its text for an empty list, A4: what its read-me says that the system and the app
+/// show to their user.
 @Suite struct EADemoAlertTests {
   private func declaring(_ protocols: [String]) -> SimulatedWorld.Settings {
     var settings = SimulatedWorld.Settings()

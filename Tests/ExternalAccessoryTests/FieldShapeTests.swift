@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  /// A thread with a loop that nobody runs.
+  /// A thread with a run loop that does not run.
   private final class DeadLoop: @unchecked Sendable {
     private let end = DispatchSemaphore(value: 0)
 
@@ -159,7 +159,7 @@ import Testing
       parts.session.inputStream?.schedule(in: .main, forMode: .default)
       await world.settle()
       #expect(world.misuses == [Misuse.stream("com.example.echo", .ownDelegate).description])
-      // What it missed is told to the delegate that comes.
+      // The next delegate gets the missed events.
       parts.session.inputStream?.delegate = ear
       await world.settle()
       #expect(ear.all == ["in open"])

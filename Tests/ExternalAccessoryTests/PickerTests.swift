@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  /// Whoever waits for it would wait for ever.
+  /// Otherwise a caller would wait for ever.
   @Test func p3APickerThatIsUnansweredAtTheEndOfTheWorldFails() async throws {
     let outcome = Outcome()
     try await withSimulatedWorld { world in

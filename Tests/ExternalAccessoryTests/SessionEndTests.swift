@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// How apps let go of sessions, and what is recorded of it.
+/// How apps release sessions, and which misuses are recorded.
 @Suite struct SessionEndTests {
   private func accessory(_ world: SimulatedWorld) async throws -> (WorldAccessory, EAAccessory) {
     let simulated = try world.add("echo")
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  /// What was written goes out first; and of that the accessory takes nothing.
+  /// Written bytes are sent first, and the accessory does not read them.
   @Test func aSessionThatWasClosedIsNotAccusedWhileItsBytesWait() async throws {
     try await withSimulatedWorld { world in
       let (simulated, accessory) = try await accessory(world)

@@ -276,7 +276,7 @@ import Testing
       #expect(session?.protocolString == "com.example.echo")
       simulated.unplug()
       await world.settle()
-      // Nobody else does: the list has it no longer.
+      // No other object holds it: it is no longer in the list.
       #expect(session?.accessory != nil)
       #expect(session?.accessory === accessory)
       session = nil

@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// Delegates that come and go while their streams have something to tell.
+/// Delegates that are set and removed while their streams have events.
 @Suite struct StreamDelegateTests {
   /// Uses its stream as it goes, as clients do that close their streams in `deinit`.
   private final class Leaving: NSObject, StreamDelegate, @unchecked Sendable {

@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// T: what goes through streams: all of it, in order, and no faster than the slower side takes it.
+/// T: the bytes of streams: all of them, in order, and no faster than the slower end reads.
 @Suite struct StreamFlowTests {
   @Test func t7AWriteTakesWhatThereIsRoomForAndTheTailGoesLater() async throws {
     var settings = SimulatedWorld.Settings()

@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// T: what streams tell, to whom and when.
+/// T: which events streams deliver, to which delegate and when.
 @Suite struct StreamTests {
   @Test(arguments: ["dos", "dso", "ods", "osd", "sdo", "sod"])
   func t1DelegateOpenAndScheduleMayComeInAnyOrder(order: String) async throws {
@@ -135,7 +135,7 @@ import Testing
       parts.session.inputStream?.schedule(in: .main, forMode: .default)
       await world.settle()
       #expect(ear.received == counting(4))
-      // In a mode that is not taken away, the rest comes.
+      // In a mode that is not removed, the remaining events come.
       parts.session.inputStream?.schedule(in: .main, forMode: .common)
       await world.settle()
       #expect(ear.received == counting(10))

@@ -21,7 +21,7 @@ import Testing
     var seen: [String] = []
     await ends.peerWrites(counting(10))
     seen.append("read \(ends.read(4) ?? [])")
-    // Nobody reads at the other end: a bounded number of bytes is taken all the same.
+    // The other end does not read: still, a bounded number of bytes is accepted.
     let written = ends.write(counting(1_000_000))
     seen.append(written > 0 && written < 1_000_000 ? "a large write is taken in part" : "took \(written)")
     seen.append("write when full: \(ends.write([1]) > 0 ? "taken" : "not taken")")
@@ -141,7 +141,7 @@ import Testing
       #expect(ear.all.filter { $0 == "in bytes" }.count == 1)
       #expect(ear.received == [1])
       #expect(parts.session.inputStream?.hasBytesAvailable == false)
-      // The way out is as it was, and the end is told.
+      // The output works as before, and the end is reported.
       #expect(parts.session.write([9]) == 1)
       await world.settle()
       parts.far.close()

@@ -13,7 +13,7 @@ import Testing
   }
 
   @Test func anEventIsSmall() {
-    // A whole identification beside every other event would make each of them as large.
+    // With a whole identification inline, every event would be as large.
     #expect(MemoryLayout<PeerEvent>.stride <= 72)
   }
 

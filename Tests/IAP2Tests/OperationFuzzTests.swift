@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Strangers' bytes and owners' whims, thousands of times: no trap, always quiet again, never more than the bytes can
+/// Random bytes and random calls, thousands of times: no trap, always quiet again, never more memory than the bytes
 /// account for. A failing seed is printed.
 @Suite struct OperationFuzzTests {
   @Test func randomBytesDisturbNeitherPeer() {
@@ -98,7 +98,7 @@ private struct Conversation {
   }
 }
 
-/// An owner for either role: it answers what it must, and now and then does what nobody asked for.
+/// An owner for either role: it answers as required, and now and then makes an unexpected call.
 private protocol Owned: PeerRole {
   static func answer(_ event: PeerEvent, _ peer: inout Peer<Self>, now: Instant)
   static func actOnWhim(_ dice: inout Dice, _ peer: inout Peer<Self>, now: Instant)
@@ -146,10 +146,10 @@ extension DeviceRole: Owned {
   }
 }
 
-/// A peer with its owner, looked at after every call.
+/// A peer with its owner, checked after every call.
 private struct Subject<Role: Owned>: ~Copyable {
   private var end: OneEnd<Role>
-  /// The first thing that was not as it must be.
+  /// The first broken rule.
   private(set) var problem: String?
 
   init(_ peer: consuming Peer<Role>) {
@@ -168,7 +168,7 @@ private struct Subject<Role: Owned>: ~Copyable {
     settle(after: 100_000)
   }
 
-  /// The owner does something nobody asked for.
+  /// The owner makes an unexpected call.
   mutating func whim(_ dice: inout Dice) {
     let id = UInt16(dice.below(4))
     let bytes = dice.bytes(dice.below(300))

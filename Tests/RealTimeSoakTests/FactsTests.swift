@@ -2,7 +2,7 @@ import Testing
 
 @testable import RealTimeSoak
 
-/// What processes say of themselves, and what is made of it.
+/// What processes report about themselves, and the conclusions.
 @Suite struct FactsTests {
   private func facts(_ lines: String...) -> Facts {
     var facts = Facts()

@@ -3,10 +3,10 @@ import AccessoryWorlds
 import Glibc
 import Testing
 
-/// Thousands of random worlds, played once for all the tests that look at how they came out.
+/// Thousands of random worlds, played once for all the tests that check their results.
 ///
-/// `EASIM_SEEDS=100000 swift test --filter SeedsTests` plays more of them; the sanitizers, under which a world takes many
-/// times as long, play fewer, and then no test asks for every corner.
+/// `EASIM_SEEDS=100000 swift test --filter SeedsTests` plays more of them. The sanitizers, with which a world takes
+/// many times as long, play fewer, and then no test expects every case to be reached.
 @Suite struct SeedsTests {
   static let everyday: UInt64 = 5_000
   static let seeds = 0..<(getenv("EASIM_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? everyday)

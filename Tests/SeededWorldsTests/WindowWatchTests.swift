@@ -4,7 +4,7 @@ import Testing
 
 @testable import AccessorySoak
 
-/// The watch on the cable complains of each thing it is there for, and of nothing else.
+/// The watch on the cable reports each mistake that it exists for, and nothing else.
 @Suite struct WindowWatchTests {
   /// One end of a link that is up: its SYN had number 10, the other's 50; the other takes two packets of 40 bytes.
   private func linkThatIsUp(at end: Transcript.End = .accessory) -> WindowWatch {

@@ -7,7 +7,7 @@ import Testing
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// Soaked sessions with an accessory that echoes wrongly: the rule `bytes` is broken, and it is said how.
+/// Soaked sessions with an accessory that echoes wrongly: the rule `bytes` is broken, with the kind of mistake.
 @Suite struct WrongBytesTests {
   private static let size = 320
 
@@ -51,7 +51,7 @@ import Testing
   @Test(arguments: WrongAnswer.single + WrongAnswer.later) func aWrongEchoIsCalledWhatItIs(wrong: WrongAnswer) throws {
     let violations = try Self.violations(Self.accessory(wrong)).filter { $0.rule == .bytes }
     let text = violations.map(\.text).joined(separator: "; ")
-    // There are no bursts in a stream, so what is of an earlier one came again.
+    // There are no bursts in a stream, so bytes of an earlier one count as repeated.
     let kind = wrong.kind == "stale" ? "repeated" : wrong.kind
     let isInPlace = kind == "foreign" && text.contains(": corrupted: ")
     #expect(text.contains(": \(kind): ") || isInPlace, "\(wrong): \(text)")

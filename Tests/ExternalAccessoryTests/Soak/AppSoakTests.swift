@@ -4,10 +4,10 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// Plug and unplug without end, while eight threads of the app open, write and close at random, in real time and through
-/// the public API alone. In a process of its own, so that descriptors and memory are the soak's.
+/// Plugs and unplugs repeatedly, while eight threads of the app open, write and close at random, in real time and
+/// through the public API alone. In its own process, so that descriptors and memory are the soak's.
 ///
-/// `EASIM_SOAK_PLUGS` says how often; 10,000 is the number that is promised.
+/// `EASIM_SOAK_PLUGS` is the number of plugs; 10,000 is the number that easim promises.
 @Suite struct AppSoakTests {
   @Test func everyByteIsAccountedForAndNothingIsLeftOfTenThousandPlugs() async throws {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -15,9 +15,9 @@ import Testing
       FileHandle.standardError.write(Data(findings.joined(separator: "\n").utf8))
       exit(EXIT_SUCCESS)
     }
-    // What was found, or else the one line of what was done.
+    // The findings, or else one line with what was done.
     let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-      // Threads that take sessions away from each other are told so.
+      // Threads that take sessions from each other cause messages.
       .split(separator: "\n").filter { !$0.hasPrefix("ExternalAccessory: ") }.joined(separator: "\n")
     print(said)
     #expect(said.hasPrefix("soak:") && !said.contains("\n"), "\(said)")
@@ -26,14 +26,14 @@ import Testing
 
 /// Rounds of a soak in this process.
 enum Soak {
-  /// What went wrong, a sentence each; and last, after `soak:`, what was done.
+  /// The findings, a sentence each; and last, after `soak:`, what was done.
   static func play() async throws -> [String] {
     let plugs = ProcessInfo.processInfo.environment["EASIM_SOAK_PLUGS"].flatMap(Int.init) ?? 50
     let roundSize = max(25, plugs / 20)
     // Caches of threads that do nothing are waited for, which a short soak does not.
     let judgesTheHeap = plugs >= 1000
     var (done, total, findings) = (0, SoakLedger.Balance(), [String]())
-    // The first worlds make what the process keeps for good.
+    // The first worlds allocate what the process keeps permanently.
     findings += try await SoakRound(plugs: judgesTheHeap ? 200 : 10).play()
     let descriptors = try SoakRound.descriptors()
     let heapBefore = judgesTheHeap ? await SoakRound.idleHeap() : 0
@@ -66,7 +66,7 @@ final class SoakRound: @unchecked Sendable {
 
   init(plugs: Int) { self.plugs = plugs }
 
-  /// Until a condition holds; not for ever.
+  /// Waits until a condition holds, up to a time limit.
   static func until(_ condition: () -> Bool) async {
     let limit = Date(timeIntervalSinceNow: 30)
     while !condition(), Date() < limit {
@@ -92,7 +92,7 @@ final class SoakRound: @unchecked Sendable {
     }.filter { !$0.hasPrefix("/proc/") && $0 != "anon_inode:[timerfd]" }.sorted()
   }
 
-  /// Those that are there beside others, each as often as it is there more often.
+  /// The descriptors that are open in addition to `others`, each as often as it is there more often.
   static func descriptors(beside others: [String]) throws -> [String] {
     var rest = others
     return try descriptors().filter { descriptor in
@@ -144,12 +144,12 @@ final class SoakRound: @unchecked Sendable {
         accessory.plugIn()
       }
       for thread in threads { thread.stop() }
-      // What was written before an orderly end still goes out.
+      // Bytes written before an orderly end are still sent.
       await Self.until { ledger.isQuiet }
       for accessory in accessories where accessory.isPluggedIn { accessory.unplug() }
       await world.run(limit: .seconds(30)) { connects.count == disconnects.count && world.openSessions.isEmpty }
-      // Clients that close nothing and let go of everything, and threads that take sessions away from each other, are part
-      // of this, and are recorded.
+      // Clients that close nothing and release everything, and threads that take sessions from each other, are part
+      // of this, and are recorded as misuses.
       let misuses = world.misuses
       if !misuses.contains(where: { $0.hasSuffix("Close both streams first") }) {
         findings.append("nothing was recorded of sessions that were never closed")

@@ -50,7 +50,7 @@ struct SoakBehavior: AccessoryBehavior {
   private final class End: SessionHandler {
     private let ledger: SoakLedger
     private var token: UInt32?
-    /// What came before the session's number was whole.
+    /// The bytes that came before the session's number was complete.
     private var early: [UInt8] = []
     private var count = 0
     private var waiting: [UInt8] = []

@@ -37,7 +37,7 @@ final class SoakThread: @unchecked Sendable {
   private var isDone: Bool { lock.withLock { isAsked } }
 
   private func playOne() {
-    // Mostly one that is this thread's own; now and then any, which takes it away from another thread.
+    // Usually this thread's own accessory; sometimes any, which takes the session from another thread.
     if let last, !ledger.isThrough(last) { return waitABit() }
     let keys = manager.connectedAccessories.flatMap { accessory in accessory.protocolStrings.map { (accessory, $0) } }
     guard !keys.isEmpty else { return waitABit() }
@@ -53,7 +53,7 @@ final class SoakThread: @unchecked Sendable {
       session, token, ledger, quota: SoakBytes.headCount + dice.number(below: 12_000),
       readSize: 1 << dice.number(below: 14))
     watch.watch(accessory, session, client)
-    // Who does not wait may take the session away from itself.
+    // Without a wait it may take the session from itself.
     last = dice.number(below: 8) > 0 ? token : nil
     let isPatient = dice.number(below: 3) > 0
     switch dice.number(below: 3) {
@@ -181,7 +181,7 @@ final class SoakWatch: @unchecked Sendable {
   }
 
   var count: Int { lock.withLock { watched.count } }
-  /// What is alive still.
+  /// The objects that are still alive.
   var left: [String] { lock.withLock { watched.compactMap { $0.object.map { "\(type(of: $0))" } } } }
 }
 

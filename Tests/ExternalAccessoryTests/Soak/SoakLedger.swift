@@ -12,7 +12,7 @@ final class SoakLedger: @unchecked Sendable {
     var written = 0
     var read = 0
     var echoed = 0
-    /// The cable went, or another session took its place: bytes under way may be lost.
+    /// The cable was pulled, or another session replaced it: bytes in transit may be lost.
     var isDisturbed = false
     /// The app is done with it.
     var isClosed = false
@@ -20,7 +20,7 @@ final class SoakLedger: @unchecked Sendable {
     var isOver = false
   }
 
-  /// What all accounts come to.
+  /// The sum of all accounts.
   struct Balance: Equatable {
     var sessions = 0
     var written = 0
@@ -42,7 +42,7 @@ final class SoakLedger: @unchecked Sendable {
   private let lock = NSLock()
   private var accounts: [UInt32: Account] = [:]
   private var lastToken: UInt32 = 0
-  /// Connections whose cable went, or is about to.
+  /// Connections whose cable was pulled, or is about to be.
   private var going: Set<Int> = []
   private var list: [String] = []
   private var settled = Balance()
@@ -67,7 +67,7 @@ final class SoakLedger: @unchecked Sendable {
       lastToken += 1
       var account = Account(key: "\(connectionID) \(protocolName)")
       account.isDisturbed = going.contains(connectionID)
-      // Whichever of two comes later closes the other, bytes under way included.
+      // The later one closes the other, including bytes in transit.
       for (token, other) in accounts where other.key == account.key {
         accounts[token]?.isDisturbed = true
         account.isDisturbed = true
@@ -82,7 +82,7 @@ final class SoakLedger: @unchecked Sendable {
 
   func wrote(_ count: Int, _ token: UInt32) { lock.withLock { accounts[token]?.written += count } }
 
-  /// The app read this of what came back.
+  /// The app has read these returned bytes.
   func echoed(_ bytes: ArraySlice<UInt8>, _ token: UInt32) {
     lock.withLock {
       guard let place = accounts[token]?.echoed else { return }
@@ -127,7 +127,7 @@ final class SoakLedger: @unchecked Sendable {
     }
   }
 
-  /// Under the lock: an account that both ends are done with is added up and struck off.
+  /// Under the lock: an account that both ends have finished is added to the sum and removed.
   private func settle(_ token: UInt32) {
     guard let account = accounts[token], account.isClosed, account.isOver || account.written == 0 else { return }
     let lost = account.written - account.read

@@ -10,7 +10,7 @@ final class Bench: @unchecked Sendable {
     for process in processes where process.isRunning { kill(process.processIdentifier, SIGKILL) }
   }
 
-  /// Starts a program that was built beside this test.
+  /// Starts a program from the same build as this test.
   func start(_ name: String, _ arguments: [String], _ environment: [String: String] = [:]) throws -> Process {
     try start(at: BuiltProducts.program(name), arguments, environment)
   }
@@ -29,7 +29,7 @@ final class Bench: @unchecked Sendable {
     return process
   }
 
-  /// What a program says on its standard error stream until it ends, which it does by itself.
+  /// The standard error of a program that ends by itself.
   func errors(of process: Process) -> String {
     let bytes = (process.standardError as? Pipe)?.fileHandleForReading.readDataToEndOfFile() ?? Data()
     return String(decoding: bytes, as: UTF8.self)

@@ -1,6 +1,6 @@
 import ExternalAccessory
 
-/// Writes down what the notification centre tells, from its making to its end.
+/// Records the notifications of the notification centre during its lifetime.
 final class Ear: @unchecked Sendable {
   struct Heard {
     let name: String
@@ -49,7 +49,7 @@ final class Ear: @unchecked Sendable {
   var words: [String] { heard.map { "\($0.name) \($0.accessory.protocolStrings.count)" } }
 }
 
-/// Writes down what streams tell, and does with it what a test says.
+/// Records the events of streams, and calls the test's closures.
 final class StreamEar: NSObject, StreamDelegate, @unchecked Sendable {
   private let lock = NSLock()
   private var list: [(stream: Stream, event: Stream.Event, thread: Thread)] = []

@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// An echo accessory with one open session, whose far end is the test's.
+/// An echo accessory with one open session whose far end is operated by the test.
 struct Open {
   let simulated: WorldAccessory
   let accessory: EAAccessory

@@ -96,7 +96,7 @@ import Testing
     end.passes(60_000)
     #expect(end.told() == [.answerTimedOut(.authentication)])
     #expect(end.peer.core.deadline == nil)
-    // It answers late and is asked on, with a time of its own.
+    // The late answer is accepted, and the next step has its own time limit.
     end.hears(says(1, 0xAA01, Self.certificate, ack: 1))
     end.peer.challenge(Self.challenge, now: end.now)
     end.says()
@@ -136,7 +136,7 @@ import Testing
     _ = end.told()
     end.hears(says(2, UInt16(message), "0102", ack: 1))
     #expect(end.told() == [.malformed("\(name) came without being asked for")])
-    // It does not disturb what goes on.
+    // The running authentication is not disturbed.
     end.peer.challenge(Self.challenge, now: end.now)
     #expect(end.says().count == 1)
   }

@@ -3,7 +3,7 @@ import Testing
 
 /// Section 3.2: everything that may be on the wire has a name, and shows as text.
 @Suite struct MessageCatalogTests {
-  /// Number, who sends it, how many parameters: copied from the sheet's table, ranges written out.
+  /// Number, sender and number of parameters: copied from the sheet's table, with ranges expanded.
   static let sheet: [(UInt16, Link.Role?, Int)] = [
     (0x00B0, .device, 0), (0x00B1, .accessory, 2), (0x00B2, .device, 2), (0x00B3, .accessory, 1), (0x00B4, .device, 0),
     (0x1D00, .device, 0), (0x1D01, .accessory, 35), (0x1D02, .device, 0), (0x1D03, .device, 31),
@@ -118,7 +118,7 @@ import Testing
     #expect(MessageText.line(message) == line)
   }
 
-  /// Text comes from the other end: it must neither break a transcript's lines nor speak to the terminal.
+  /// Text comes from the other end: it must neither break a transcript's lines nor control the terminal.
   @Test func textCannotBreakOutOfItsLine() {
     let body = Sheet.parameter(0, Sheet.text("a\n\u{1B}[2J\"\\b\u{7F}\u{85}é"))
     let line = MessageText.line(ControlMessage(.deviceInformationUpdate, body: Sheet.unhex(body)))

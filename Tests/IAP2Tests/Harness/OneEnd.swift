@@ -11,7 +11,7 @@ import IAP2
 struct OneEnd<Role: PeerRole>: ~Copyable {
   var peer: Peer<Role>
   var now = Instant(nanoseconds: 0)
-  /// Everything told and not yet taken by ``told()``.
+  /// All events not yet taken by ``told()``.
   private var events: [PeerEvent] = []
 
   init(_ peer: consuming Peer<Role>) {
@@ -45,7 +45,8 @@ struct OneEnd<Role: PeerRole>: ~Copyable {
     fatalError("the peer never falls silent")
   }
 
-  /// Lets time pass, with a call at each deadline; what is sent meanwhile, each with its time in milliseconds.
+  /// Lets time pass, with a call at each deadline; returns the packets sent meanwhile, each with its time in
+  /// milliseconds.
   @discardableResult mutating func passes(_ milliseconds: Int64) -> [String] {
     let end = Instant(nanoseconds: now.nanoseconds + milliseconds * 1_000_000)
     var packets: [String] = []
@@ -61,7 +62,7 @@ struct OneEnd<Role: PeerRole>: ~Copyable {
     return packets
   }
 
-  /// What the peer told its owner since the last time.
+  /// The peer's events since the last call.
   mutating func told() -> [PeerEvent] {
     while let event = peer.core.nextEvent() { events.append(event) }
     defer { events = [] }
@@ -156,7 +157,7 @@ extension Sheet {
       0xEA03, parameter(0, hex([UInt8(session / 256), UInt8(session % 256)])) + parameter(1, hex([status])))
   }
 
-  /// The parameters of a 1D01 that nobody objects to, with one protocol, number 1: `com.example.echo`.
+  /// The parameters of a valid 1D01 with one protocol, number 1: `com.example.echo`.
   static let identification =
     parameter(0, text("Example")) + parameter(1, text("E1")) + parameter(2, text("Nobody"))
     + parameter(3, text("0001")) + parameter(4, text("1")) + parameter(5, text("1")) + parameter(6, "ea03")

@@ -25,7 +25,7 @@ import Testing
   @Test func anAcceptedIdentificationIsToldAndAnswered() {
     var end = asking()
     let answer = end.hears(says(1, 0x1D01, Sheet.identification))
-    // 1D02, and AA00 behind it without waiting.
+    // 1D02, and AA00 right after it.
     #expect(
       answer == [
         Sheet.packet(0x40, 2, 1, session: 1, "404000061d02"), Sheet.packet(0x40, 3, 1, session: 1, "40400006aa00"),

@@ -3,7 +3,7 @@ import Testing
 
 /// Section 4.2: each rule broken alone, in each severity, with the words a firmware developer reads.
 @Suite struct IdentificationJudgeTests {
-  /// The parameters of an identification nobody objects to, as number and value.
+  /// The parameters of a valid identification, as number and value.
   typealias Body = [(id: UInt16, value: String)]
 
   struct Case: Sendable, CustomTestStringConvertible {

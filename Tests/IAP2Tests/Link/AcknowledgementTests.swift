@@ -13,7 +13,7 @@ import Testing
     return OneEnd.accessory(settings)
   }
 
-  /// A packet of stray External Accessory data: it asks for nothing, so only the link speaks.
+  /// A packet of stray External Accessory data: it needs no answer, so only the link sends.
   private func data(_ sequence: UInt8, ack: UInt8 = 0) -> String {
     Sheet.packet(0x40, sequence, ack, session: 2, "000161")
   }
@@ -131,7 +131,7 @@ import Testing
     var end = accessory(acks: 1)
     end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01)))
     end.says()
-    // Acknowledges number 1; its own number is nonsense and must not be judged.
+    // Acknowledges number 1; its own number is meaningless and must be ignored.
     #expect(end.hears("ff5a000a 40 99 01 02 c1 00") == [])
     #expect(end.peer.core.deadline == nil)
     #expect(end.hears(data(0x41)) == [bare(0x41, sequence: 1)])

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Section 1: how both ends find out that the other speaks iAP2.
+/// Section 1: how both ends detect that the other supports iAP2.
 @Suite struct DetectionTests {
   private func accessory(_ change: (inout LinkSettings) -> Void = { _ in }) -> OneEnd<AccessoryRole> {
     var settings = LinkSettings()
@@ -84,8 +84,8 @@ import Testing
         == "the device speaks iAP1 only (it answered ff 55 02 00 00 fe)")
   }
 
-  /// Found by seed 305 of the lossy world: one flipped bit in an answer (length 3 for 2) borrows a byte of the next and
-  /// makes a frame with a right checksum. Only what an iAP1-only device says may end detection for good.
+  /// Found by seed 305 of the lossy world: one flipped bit in an answer (length 3 for 2) takes a byte of the next and
+  /// makes a frame with a correct checksum. Only the answer of an iAP1-only device may end detection finally.
   @Test(arguments: ["ff550300ee10ff", "ff55020013eb", "ff550400020415e1", "ff55020402f8"])
   func anyOtherFrameOfIAP1IsToldAndWaitedThrough(_ frame: String) {
     var end = accessory()

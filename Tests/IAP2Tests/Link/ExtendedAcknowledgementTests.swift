@@ -1,8 +1,8 @@
 import IAP2
 import Testing
 
-/// Section 2.5, the open disagreement: an EAK that lists what was received, or what is missing. Received ones are taken
-/// in both meanings at once; duplicates do no harm.
+/// Section 2.5, where sources disagree: an EAK lists what was received, or what is missing. Received ones are taken
+/// in both meanings, because duplicates do no harm.
 @Suite struct ExtendedAcknowledgementTests {
   /// An accessory with the packets 1 to 4 in flight.
   private func waiting() -> OneEnd<AccessoryRole> {
@@ -32,7 +32,7 @@ import Testing
   @Test func theAckInItCountsFirst() {
     var end = waiting()
     #expect(end.hears(Sheet.packet(0x60, 0x40, 1, "03")) == [message(2), message(3)])
-    // Without the bit the number beside it says nothing.
+    // Without the bit the number in the packet has no meaning.
     var other = waiting()
     #expect(other.hears(Sheet.packet(0x20, 0x40, 1, "02")) == [message(1), message(2)])
   }
@@ -97,7 +97,7 @@ import Testing
       #expect(accessory.writes([byte], to: 1) == 1)
       packets += accessory.says()
     }
-    // The device's count of the accessory's packets stands at 3: give it 4, 5, 6 and lose 4.
+    // The device has counted 3 packets of the accessory: send it 4, 5, 6 and lose 4.
     let renumbered = (0..<3).map { index in Sheet.packet(0x40, UInt8(4 + index), 5, session: 2, "00010\(index + 1)") }
     var lists: [String] = device.hears(renumbered[1])
     lists += device.hears(renumbered[2])
@@ -105,7 +105,7 @@ import Testing
     #expect(lists.allSatisfy { $0.hasPrefix("ff5a000") && Sheet.unhex($0)[4] == 0x60 })
     let listed = Sheet.unhex(lists[1])
     #expect(Array(listed[9..<listed.count - 1]) == (meaning == .received ? [5, 6] : [4]))
-    // The same list, in the accessory's numbers, brings back what is missing.
+    // The same list, in the accessory's numbers, has the missing one sent again.
     let own = listed[9..<listed.count - 1].map { $0 - 3 }
     let again = accessory.hears(Sheet.packet(0x60, 0x41, 0, Sheet.hex(own)))
     #expect(again.first == packets[0])

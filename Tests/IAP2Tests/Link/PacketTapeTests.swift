@@ -110,7 +110,7 @@ import Testing
     #expect(tape.reserve(400) == 400)
     tape.forget(before: 400)
     #expect(tape.reserve(399) == 0)
-    // It must not touch the oldest: full and empty would be one.
+    // It must not touch the oldest: full and empty would look the same.
     #expect(tape.extendNewest(by: 1) == false)
     #expect(tape.reserve(1) == nil)
   }

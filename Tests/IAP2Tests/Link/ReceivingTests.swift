@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Section 2.5: next, duplicate, ahead, outside, spoiled, and for nobody.
+/// Section 2.5: next, duplicate, ahead, outside, spoiled, and for an undeclared session.
 @Suite struct ReceivingTests {
   private func accessory(
     window: UInt8 = 8, _ change: (inout LinkSettings) -> Void = { _ in }
@@ -12,7 +12,7 @@ import Testing
     return OneEnd.accessory(settings)
   }
 
-  /// A message nobody handles, so that its delivery shows as an event.
+  /// A message without a handler, so that its delivery is an event.
   private func packet(_ sequence: UInt8) -> String {
     Sheet.packet(0x40, sequence, 0, session: 1, Sheet.message(UInt16(sequence)))
   }
@@ -100,7 +100,7 @@ import Testing
     var end = accessory { $0.extendedAcknowledgement = .received }
     #expect(end.hears(packet(0x45)) == [Sheet.packet(0x60, 0, 0x40, "45")])
     #expect(end.hears(packet(0x43)) == [Sheet.packet(0x60, 0, 0x40, "4345")])
-    // Nothing new, nothing said.
+    // Nothing new, so there is no answer.
     #expect(end.hears(packet(0x43)) == [])
   }
 
@@ -130,7 +130,7 @@ import Testing
     #expect(end.hears(packet(0x42)) == [])
   }
 
-  // MARK: Spoiled and for nobody
+  // MARK: Spoiled, or for an undeclared session
 
   @Test func aSpoiledPacketIsNeitherDeliveredNorAcknowledged() {
     var end = accessory { $0.parameters.maximumCumulativeAcknowledgements = 1 }

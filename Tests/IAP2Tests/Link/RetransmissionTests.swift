@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Section 2.4: what is sent again, when, and what becomes of a link whose packets nobody acknowledges.
+/// Section 2.4: what is sent again, when, and the end of a link whose packets are not acknowledged.
 @Suite struct RetransmissionTests {
   private func accessory(
     timeout: Int = 1_000, repeats: Int = 3, _ change: (inout LinkSettings) -> Void = { _ in }
@@ -46,7 +46,7 @@ import Testing
     var end = accessory { $0.retransmission = .oldestOnly }
     for _ in 0..<3 { _ = send(&end) }
     #expect(end.passes(2_000) == ["1000 \(message(1))", "2000 \(message(1))"])
-    // Acknowledged, it makes way for the next, whose time was up long ago.
+    // Acknowledged, so the next one is sent, whose time was over long ago.
     end.hears(Sheet.packet(0x40, 0x40, 1))
     #expect(end.passes(0) == ["2000 \(message(2))"])
   }
@@ -72,7 +72,7 @@ import Testing
     #expect(
       LinkEnd.unanswered(sequence: 1, retransmissions: 3).description
         == "packet 1 was sent again 3 times and never acknowledged")
-    // Back at the beginning, with a number of its own.
+    // Back at the beginning, with a new number.
     #expect(end.hears(Sheet.detection).first?.hasPrefix("ff5a001a8002") == true)
   }
 
@@ -119,7 +119,7 @@ import Testing
   @Test func extendedAcknowledgementsDoNotUseUpTheRepetitions() {
     var end = accessory(repeats: 2)
     _ = send(&end)
-    // Heard from once per timeout, the other end is alive: only timeouts count towards giving up.
+    // A packet per timeout shows that the other end is alive: only timeouts count towards giving up.
     #expect(end.hears(Sheet.packet(0x60, 0x40, 0, "01")) == [message(1)])
     #expect(end.passes(1_000).count == 1)
     #expect(end.hears(Sheet.packet(0x60, 0x40, 0, "01")) == [message(1)])

@@ -1,10 +1,10 @@
 import IAP2
 import Testing
 
-/// A line whose rate is known: neither end announces, nor sends, more at a time than it carries in half the retransmission
-/// timeout, so that nothing is repeated that is only late.
+/// A line with a known rate: neither end announces or sends more at a time than it carries in half the retransmission
+/// timeout, so that late packets are not repeated.
 @Suite struct SlowLineTests {
-  /// A device that has heard an accessory, and waits for its SYN.
+  /// A device that has detected an accessory, and waits for its SYN.
   private func device(lineRate: Int) -> OneEnd<DeviceRole> {
     var settings = DevicePeer.Settings()
     settings.link.lineRate = lineRate
@@ -16,7 +16,7 @@ import Testing
 
   @Test func aDeviceAnnouncesWhatTheLineCarriesInHalfTheOfferedTimeout() {
     var end = device(lineRate: 7_500)
-    // Half of 2,000 ms is 7,500 bytes: three packets of 2,048. The rest is the accessory's, as ever.
+    // Half of 2,000 ms is 7,500 bytes: three packets of 2,048. The other values are the accessory's, as usual.
     #expect(
       end.hears(Sheet.packet(0x80, 0, 0, Sheet.parameters(timeout: 2_000)))
         == [Sheet.packet(0xC0, 0, 0, Sheet.parameters(window: 3, length: 2_048, timeout: 2_000))])

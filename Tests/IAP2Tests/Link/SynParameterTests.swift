@@ -105,7 +105,8 @@ import Testing
     #expect(end.peer.core.isLinkUp == false)
   }
 
-  /// In an answer the window is the device's own and the rest the accessory's: they need not fit each other.
+  /// In an answer the window is the device's own and the other values are the accessory's: they need not fit each
+  /// other.
   @Test func anAnswerMayHaveASmallerWindowThanCumulativeAcknowledgements() {
     let end = OneEnd.accessory(answer: Sheet.parameters(window: 1, acks: 3))
     #expect(end.peer.core.isLinkUp == true)
@@ -143,7 +144,7 @@ import Testing
     #expect(end.passes(2_500) == ["1000 \(Sheet.detection)", "2000 \(Sheet.detection)"])
   }
 
-  /// An accessory that begins anew with a SYN that cannot be used hears nothing; at least the reason is told.
+  /// An accessory that restarts with an unusable SYN gets no answer; at least the reason is reported.
   @Test func aSynThatCannotBeUsedEndsALiveLinkOfTheDeviceToo() {
     var end = OneEnd.device()
     _ = end.told()

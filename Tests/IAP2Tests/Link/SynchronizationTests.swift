@@ -42,7 +42,7 @@ import Testing
     #expect(end.passes(3_000) == ["1000 \(syn)", "2000 \(syn)", "3000 \(Sheet.detection)"])
     #expect(end.told() == [.linkDown(.unsynchronized(attempts: 3))])
     #expect(LinkEnd.unsynchronized(attempts: 3).description == "no answer to 3 SYN packets")
-    // The next try has a number of its own.
+    // The next attempt has a new number.
     #expect(end.hears(Sheet.detection) == [Sheet.packet(0x80, 1, 0, Sheet.parameters())])
   }
 
@@ -67,7 +67,8 @@ import Testing
     #expect(end.told().count == 1)
   }
 
-  /// A device that got a late copy of our SYN believes that we began anew. Left alone, both ends would wait for ever.
+  /// A device that gets a late copy of our SYN believes that we restarted. Without an answer both ends would wait for
+  /// ever.
   @Test func anAnswerToOurSynWithAnotherNumberMeansThatTheDeviceBeganAnew() {
     var end = OneEnd.accessory(device: 0x40)
     #expect(end.hears(Sheet.packet(0xC0, 0x77, 0, Sheet.parameters(window: 127))) == [Sheet.detection])
@@ -132,7 +133,7 @@ import Testing
     #expect(agreement.session(.externalAccessory) == nil)
   }
 
-  /// Without a control session in common the link would be up and mute.
+  /// Without a common control session the link would be up and useless.
   @Test func aDeviceWithAnotherControlSessionCannotBeUsed() {
     var end = offering()
     let answer = Sheet.parameters(window: 127, sessions: "0a0001 020201")

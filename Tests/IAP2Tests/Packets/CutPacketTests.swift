@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Lines that lose bytes: a packet that is cut off for good, and what follows it.
+/// Lines that lose bytes: a packet whose end is lost, and what follows it.
 @Suite struct CutPacketTests {
   private func device() -> OneEnd<DeviceRole> {
     var settings = DevicePeer.Settings()
@@ -22,7 +22,7 @@ import Testing
     #expect(end.told().contains(.certificateReceived([0xCE, 0xCE])))
   }
 
-  /// The packet behind the cut one had arrived already, and was taken for its rest.
+  /// The packet after the cut one had arrived already, and was taken for its rest.
   @Test func whatFollowedTheCutIsReadAgain() {
     var end = device()
     let long = Sheet.packet(

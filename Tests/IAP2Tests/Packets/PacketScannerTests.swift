@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test func aTruePacketHidesOneByteBehindAFalseBeginning() {
-    // FF 5A and a header whose checksum is wrong; its second byte on begins a packet.
+    // FF 5A and a header with a wrong checksum; a packet begins at its second byte.
     #expect(find("ff", "5a", Self.ack) == [skipped("ff5a"), packet(Self.ack)])
     #expect(find("ff5a00", Self.ack, Self.ack) == [skipped("ff5a00"), packet(Self.ack), packet(Self.ack)])
     #expect(find("ff5a0009400140", Self.message) == [skipped("ff5a0009400140"), packet(Self.message)])

@@ -50,7 +50,7 @@ func scan(_ chunks: [[UInt8]], maximumLength: UInt16 = .max) -> [Found] {
   return found
 }
 
-/// The scanner's rules told again, slowly and over the whole stream at once.
+/// The scanner's rules once more, slowly and over the whole stream at once.
 struct ScannerReference {
   private(set) var found: [Found] = []
   /// Zeros that were stepped over without a word.

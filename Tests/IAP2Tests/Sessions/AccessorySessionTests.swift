@@ -93,14 +93,14 @@ import Testing
     #expect(end.told() == [.strayData(session: 1, bytes: 5)])
   }
 
-  /// An app that opens, writes and closes at once: all of it may come in one read, before anybody could accept.
+  /// An app that opens, writes and closes at once: all of it can arrive in one read, before the accessory accepts.
   @Test func aSessionThatIsOverBeforeItIsAcceptedEndsLikeAnyOther() {
     var end = OneEnd.accessory()
     end.hears(start(1, sequence: 0x41) + data(1, "68656c6c6f", sequence: 0x42) + stop(1, sequence: 0x43))
     #expect(end.told() == [.sessionRequested(id: 1, protocolID: 1), .sessionEnded(1, .closedByDevice)])
     end.peer.acceptSession(1, reportingStatus: true)
     #expect(end.peer.core.isOpen(1) == false)
-    // What had arrived can still be read; nobody is told of a session that is over.
+    // Bytes that had arrived can still be read; an ended session is not reported.
     #expect(end.reads(1) == Array("hello".utf8))
     #expect(end.reads(1) == [])
     #expect(end.told() == [])
@@ -235,7 +235,7 @@ import Testing
         == .malformed("EA00 StartExternalAccessoryProtocolSession asks for more than 256 sessions at once"))
   }
 
-  /// Nobody collects what is left of them; new ones must be possible all the same, and the old must not pile up.
+  /// Their remaining bytes are never read; new sessions must still be possible, and the old ones must not accumulate.
   @Test func sessionsThatNobodyCollectsDoNotBlockNewOnes() {
     var settings = LinkSettings()
     settings.parameters.maximumCumulativeAcknowledgements = 1

@@ -1,8 +1,8 @@
 import IAP2
 import Testing
 
-/// A session that does not read: its packets are no longer acknowledged, and before the device would give up, that one
-/// session is ended while its neighbours go on.
+/// A session that is not read: its packets are no longer acknowledged, and before the device would give up the link,
+/// this one session is ended while the others continue.
 @Suite struct BackPressureTests {
   /// An accessory that acknowledges each packet, with sessions 1 and 2 open; the device's next packet is 43. Repeated 4
   /// times after a second each, so that 3 s are three quarters of the device's patience.
@@ -89,7 +89,7 @@ import Testing
     _ = end.told()
     #expect(end.peer.core.deadline == .milliseconds(3_000))
     #expect(end.passes(2_999) == [])
-    // The device hears that it is over, and that acknowledges everything.
+    // The device is notified that it ended, in a packet that acknowledges everything.
     #expect(end.passes(1) == ["3000 \(Sheet.packet(0x40, 1, 0x45, session: 1, Sheet.status(1, 1)))"])
     #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 13))])
     #expect(SessionEnd.notRead(bytes: 13).description == "13 received bytes were never read")
@@ -122,8 +122,8 @@ import Testing
     #expect(end.peer.core.deadline != .milliseconds(3_000))
   }
 
-  /// Each session has its own time: one that fills late is not ended with one that slept all along, and what the link
-  /// owes up to then is acknowledged, so that the device's patience begins anew for the rest.
+  /// Each session has its own time: one that fills late is not ended together with one that was never read, and
+  /// everything up to then is acknowledged, so that the device's time limit starts again for the rest.
   @Test func aSessionThatFilledLaterHasItsOwnTime() {
     var end = accessory()
     end.hears(data(1, 10, sequence: 0x43))
@@ -146,7 +146,7 @@ import Testing
     end.passes(2_500)
     end.hears(data(2, 10, sequence: 0x44))
     #expect(end.reads(1).count == 10)
-    // The first is awake; what came while it slept is acknowledged, and the second holds the rest back.
+    // The first is read again; what came meanwhile is acknowledged, and the second withholds the rest.
     #expect(end.says() == [ack(0x44)])
     #expect(end.hears(data(1, 1, sequence: 0x45)) == [])
     #expect(end.peer.core.deadline == .milliseconds(5_500))
@@ -176,11 +176,11 @@ import Testing
     end.hears(data(1, 10, sequence: 0x43), data(1, 10, sequence: 0x44))
     #expect(end.hears(data(1, 1, sequence: 0x45)) == [])
     #expect(end.peer.core.counters.refused == 1)
-    // A neighbour's packet behind it is ahead of a gap now, and kept.
+    // A packet of another session after it is ahead of a gap now, and kept.
     #expect(end.hears(data(2, 1, sequence: 0x46)) == [])
     #expect(end.reads(1).count == 20)
     #expect(end.says() == [ack(0x44)])
-    // Sent again, it is taken, and the neighbour's behind it.
+    // Sent again, it is accepted, and the other session's after it.
     #expect(end.hears(data(1, 1, sequence: 0x45)) == [ack(0x46)])
     #expect(end.reads(1).count == 1)
     #expect(end.reads(2).count == 1)
@@ -208,7 +208,7 @@ import Testing
     #expect(end.reads(1).count == 13)
   }
 
-  /// A cable in memory may bring more than the bound at once, and a reader hears of it only after that.
+  /// A cable in memory can deliver more than the bound at once, and a reader is notified only after that.
   @Test func withoutAcknowledgementsOneDeliveryBeyondTheBoundEndsNoSessionThatIsRead() {
     var end = silent(bound: 10)
     for first: UInt8 in [0x42, 0x45, 0x48] {
@@ -224,7 +224,7 @@ import Testing
     var end = silent(bound: 10)
     end.hears(data(1, 9, sequence: 0x42) + data(1, 9, sequence: 0x43))
     #expect(end.told() == [.sessionReadable(1)])
-    // Looked at and not done with: as much is unread as before.
+    // Read but not used: as many bytes are unread as before.
     var inbox: [UInt8] = []
     end.peer.core.takeInbox(1, &inbox)
     end.hears(data(1, 1, sequence: 0x44))

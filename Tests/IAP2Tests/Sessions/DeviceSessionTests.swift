@@ -59,7 +59,7 @@ import Testing
     #expect(end.says() == [])
   }
 
-  /// What cannot be carried is not opened, and the reason told.
+  /// A session that cannot be carried is not opened, and the reason is reported.
   @Test func nothingOpensOnALinkWithoutASessionForIt() {
     var end = OneEnd.readyDevice(offer: Sheet.parameters(sessions: "010001"))
     #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == nil)

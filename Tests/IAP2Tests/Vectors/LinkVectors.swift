@@ -10,7 +10,7 @@ struct LinkVector: Sendable, CustomTestStringConvertible {
   let line: String
   /// The header's fields, read off the hex by eye.
   let header: PacketHeader
-  /// The payload as our own encoders make it; nil where nobody of ours would send the packet.
+  /// The payload as easim's encoders make it; nil where easim never sends the packet.
   let encoded: [UInt8]?
 
   var testDescription: String { number }

@@ -1,8 +1,9 @@
 import IAP2
 
-/// A wire between two ends that loses, doubles, reorders, spoils, delays and is cut; what it does is thrown by dice.
+/// A wire between two ends that loses, duplicates, reorders, corrupts and delays packets and is cut, all at random.
 ///
-/// One flipped bit is the most it spoils, which an 8-bit sum always shows: what it does not show nobody could recover.
+/// It flips at most one bit of a packet, which an 8-bit sum always detects: no link can recover from undetected
+/// changes.
 struct LossyWire {
   /// How bad the wire is, in percent of packets, and milliseconds.
   struct Weather {
@@ -58,7 +59,7 @@ struct LossyWire {
   }
 }
 
-/// Counts from the wire alone how many packets an end has in flight, and judges its lengths.
+/// Counts on the wire how many packets an end has in flight, and checks their lengths.
 struct WindowWatch {
   let window: Int
   let length: Int
@@ -70,7 +71,7 @@ struct WindowWatch {
     self.length = Int(length)
   }
 
-  /// A packet left the end; what is wrong with that, if anything.
+  /// A packet left the end; returns what is wrong with that.
   mutating func sent(_ packet: [UInt8]) -> String? {
     guard packet.count >= 9, packet[1] == 0x5A else { return nil }
     if packet[4] & 0x80 != 0 {

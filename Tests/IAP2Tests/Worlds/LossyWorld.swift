@@ -1,11 +1,11 @@
 import IAP2
 
-/// Two peers, a bad wire between them, and apps at both ends that write, read, sleep and close; all of it thrown by one
-/// seed. After a while the wire gets well, and everything must come out right.
+/// Two peers, a bad wire between them, and apps at both ends that write, read, pause and close; all of it random by
+/// one seed. After a while the wire works, and everything must end correctly.
 ///
-/// Invariants, looked at after every step: bytes arrive once and in order; the window is never exceeded and no packet
-/// longer than announced. And at the end: every session is open at both ends with every byte delivered, or over at both;
-/// nothing is in flight; nobody waits for anything.
+/// Invariants, checked after every step: bytes arrive once and in order; the window is never exceeded and no packet
+/// longer than announced. At the end: every session is open at both ends with every byte delivered, or ended at both;
+/// nothing is in flight; neither end waits for anything.
 struct LossyWorld: ~Copyable {
   var accessory: AccessoryPeer
   var device: DevicePeer
@@ -77,7 +77,7 @@ struct LossyWorld: ~Copyable {
 
   // MARK: Running
 
-  /// Runs to the end and says what was wrong, if anything.
+  /// Runs to the end and returns what was wrong, if anything.
   mutating func run() -> String? {
     device.core.start(now: now)
     accessory.core.start(now: now)
