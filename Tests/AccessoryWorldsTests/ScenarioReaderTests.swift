@@ -121,7 +121,7 @@ import Testing
     ),
     (
       "{ at: '1s', otherApp: 'kill', sessions: 'lef' }",
-      "f:2:48: steps[0].sessions: 'lef' is not known here, did you mean 'left'?"
+      "f:2:48: steps[0].sessions: unknown value 'lef', did you mean 'left'?"
     ),
     ("{ at: '1s', app: 'look' }", "f:2:8: steps[0]: the key 'sees' is missing"),
     (

@@ -47,7 +47,7 @@ for finding in "udc .*gadget:dummy_udc.0" "configfs .*gadgets" "functionfs .*usb
 done
 echo dummy_udc.0 >$gadgets/printer/UDC 2>/dev/null || true
 easim run echo --on gadget:nothing >/tmp/wrong 2>&1 && fail "a controller that is not there"
-grep -q "there is no USB device controller 'nothing'; there is dummy_udc.0" /tmp/wrong || fail "$(cat /tmp/wrong)"
+grep -q "there is no USB device controller 'nothing'; this machine has dummy_udc.0" /tmp/wrong || fail "$(cat /tmp/wrong)"
 chmod 755 /easim /easim/bin
 su qa -c "/easim/bin/easim run echo --on gadget:" >/tmp/wrong 2>&1 && fail "without root"
 grep -q "needs root: run it with sudo" /tmp/wrong || fail "$(cat /tmp/wrong)"
