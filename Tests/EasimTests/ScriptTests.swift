@@ -108,16 +108,18 @@ import Testing
     #expect(end.ending == .exit(0), "\(end.err)")
     #expect(end.out == "ready\n")
     #expect(
-      end.err.contains("installing what is missing: pkg-config libssl-dev libusb-1.0-0-dev libudev-dev libplist-dev"))
+      end.err.contains(
+        "installing what is missing: pkg-config libssl-dev libusb-1.0-0-dev libudev-dev libsystemd-dev libplist-dev"))
     #expect(end.err.contains("apt-get update"))
-    let packages = "pkg-config libssl-dev libusb-1.0-0-dev libudev-dev libplist-dev"
+    let packages = "pkg-config libssl-dev libusb-1.0-0-dev libudev-dev libsystemd-dev libplist-dev"
     #expect(end.err.contains("apt-get install -y -q --no-install-recommends \(packages)"))
   }
 
   @Test func onlyTheHeadersAreInstalledWherePkgConfigIsThere() throws {
     let end = try setUp(Self.swift, Self.sudo, Self.apt, ["pkg-config": "return 1"])
     #expect(
-      end.err.contains("installing what is missing: libssl-dev libusb-1.0-0-dev libudev-dev libplist-dev\n"),
+      end.err.contains(
+        "installing what is missing: libssl-dev libusb-1.0-0-dev libudev-dev libsystemd-dev libplist-dev\n"),
       "\(end.err)")
   }
 
@@ -131,6 +133,6 @@ import Testing
   @Test func aMachineWithoutAptIsToldWhatToInstall() throws {
     let end = try setUp(Self.swift)
     #expect(end.ending == .exit(2))
-    #expect(end.err.contains("missing: pkg-config libssl-dev libusb-1.0-0-dev libudev-dev libplist-dev"))
+    #expect(end.err.contains("missing: pkg-config libssl-dev libusb-1.0-0-dev libudev-dev libsystemd-dev libplist-dev"))
   }
 }
