@@ -13,7 +13,7 @@ import Testing
       { version: 1, description: 'd', accessories: { one: { profile: 'echo' } }, tail: '3s', \(keys)
         steps: [\(steps)], expect: [\(expect)] }
       """
-    let scenario = try ScenarioReader.read(
+    let scenario = try Scenario(
       ScenarioSource(name: "f", path: "f", bytes: Array(text.utf8)), profiles: ProfileLibrary())
     let loop = VirtualLoop(seed: 5)
     let player = ScenarioPlayer(scenario, client: WaitsForTheConnect.self, settings: World.Settings(), on: loop)

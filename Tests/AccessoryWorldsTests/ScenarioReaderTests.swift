@@ -8,7 +8,7 @@ import Testing
 /// What a scenario's file says, and every complaint that it can earn, word for word.
 @Suite struct ScenarioReaderTests {
   func read(_ text: String) throws(SourceProblems) -> Scenario {
-    try ScenarioReader.read(
+    try Scenario(
       ScenarioSource(name: "f", path: "f", bytes: Array(text.utf8)), profiles: ProfileLibrary())
   }
 
@@ -168,10 +168,21 @@ import Testing
     ("app: { registered: 1 }", "f:3:20: app.registered: expected true or false, found number 1"),
     ("app: { rules: { wakeTime: '10' } }", "f:3:27: app.rules.wakeTime: "),
     ("cable: { faults: ['los'] }", "f:3:19: cable.faults[0]: fault 'los': unknown fault 'los', did you mean 'loss'?"),
-    ("cable: { faults: [5] }", "f:3:19: cable.faults[0]: expected a fault as text, found number 5"),
+    ("cable: { faults: [5] }", "f:3:19: cable.faults[0]: expected a fault or an object, found number 5"),
   ])
   func ofTheAppAndTheCable(key: String, complaint: String) {
     let found = complaints(document("", key))
     #expect(found.count == 1 && found[0].hasPrefix(complaint), "\(found)")
+  }
+
+  @Test(arguments: ScenarioLibrary().names) func everyShippedScenarioIsReadBackAsItWasWritten(name: String) throws {
+    var scenario = try ScenarioLibrary().scenario(name)
+    // A profile that stands in the file is called as its accessory is.
+    for index in scenario.accessories.indices {
+      scenario.accessories[index].profile.name = scenario.accessories[index].name
+    }
+    scenario.about.name = "f"
+    let names = ScenarioNames(accessories: scenario.accessories.map(\.name))
+    #expect(try read(JSON5Writer.write(Scenario.format(names).tree(scenario))) == scenario)
   }
 }

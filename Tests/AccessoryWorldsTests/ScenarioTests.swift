@@ -84,12 +84,13 @@ import Testing
 
   @Test(arguments: names) func eachSaysWhatItReproducesAndFromWhere(name: String) throws {
     let scenario = try ScenarioLibrary().scenario(name)
-    #expect(!scenario.summary.isEmpty && !scenario.source.isEmpty && !scenario.reproduces.isEmpty)
-    #expect(!scenario.story.isEmpty && !scenario.survival.isEmpty)
+    let about = scenario.about
+    #expect(!about.summary.isEmpty && !about.source.isEmpty && !about.reproduces.isEmpty)
+    #expect(!about.story.isEmpty && !about.survival.isEmpty)
   }
 
   @Test func everyFieldFailureAndEveryVariantOfTheFlickerIsReproduced() throws {
-    let reproduced = Set(try Self.names.flatMap { try ScenarioLibrary().scenario($0).reproduces })
+    let reproduced = Set(try Self.names.flatMap { try ScenarioLibrary().scenario($0).about.reproduces })
     let failures = ((1...21) + [27, 28, 29, 31]).map { "W\($0)" }
     // F7 is that something does not happen, F10 has no report.
     let variants = [1, 2, 3, 4, 5, 6, 8, 9, 11].map { "F\($0)" }
@@ -97,7 +98,7 @@ import Testing
   }
 
   @Test func everyNumberStandsBesideItsFewWords() throws {
-    let reproduced = Set(try Self.names.flatMap { try ScenarioLibrary().scenario($0).reproduces })
+    let reproduced = Set(try Self.names.flatMap { try ScenarioLibrary().scenario($0).about.reproduces })
     #expect(reproduced == Set(FieldNumber.words.keys))
   }
 

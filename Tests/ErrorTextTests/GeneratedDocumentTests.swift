@@ -1,6 +1,8 @@
 import AccessoryCore
 import AccessoryProfiles
+import AccessorySoak
 import AccessoryTransports
+import AccessoryWorlds
 import TestSupport
 import Testing
 
@@ -25,6 +27,18 @@ import Testing
       "| `\(preset.name)` | \(preset.summary) | \(preset.faults.map { "`\($0)`" }.joined(separator: ", ")) |\n"
     }
     try check("quirks-and-faults", "presets", "| name | what it is like | faults |\n|---|---|---|\n" + presets.joined())
+  }
+
+  @Test func everyKeyOfAProfileAndOfAScenario() throws {
+    let quirks = ["quirk": "quirks-and-faults.md#quirks"]
+    try check("profiles", "keys", Profile.format.shape.tables(heading: "###", elsewhere: quirks))
+    let known = quirks.merging(["a profile": "profiles.md"]) { $1 }
+    try check("scenario-files", "scenario", Scenario.format().shape.tables(heading: "###", elsewhere: known))
+    // What both kinds of files have is explained once.
+    let parts = ["cable", "cable fault"].map { ($0, "#\($0.replacing(" ", with: "-"))") }
+    let apps = ScenarioWithApps.format().shape.tables(
+      heading: "###", elsewhere: known.merging(parts) { $1 })
+    try check("scenario-files", "apps", apps)
   }
 
   @Test func everyFormOfAnAddress() throws {

@@ -63,7 +63,7 @@ import Testing
     shrinker.run()
     let text = shrinker.plan.fileText(description: "a link that is reset", comment: "found by a seed")
     #expect(text.split(separator: "\n").count < 50)
-    let plan = try #require(try FileTests.read(text).plan)
+    let plan = try FileTests.plan(text).plan
     #expect(plan == shrinker.plan)
     let again = Soak.run(plan)
     #expect(again.violations == shrinker.outcome.violations)

@@ -28,14 +28,13 @@ import Testing
   }
 
   private static func violations(_ echo: any AccessoryBehavior) throws -> [SoakViolation] {
-    let plan = try #require(
-      try FileTests.read(
-        """
-        { version: 1, description: 'd', seed: 5, accessories: { a: { profile: 'echo' } },
-          apps: { app: { sessions: [{ bytes: 6400, chunk: 500 }] } },
-          steps: [{ at: '0s', accessory: 'plugIn' }], tail: '10s' }
-        """
-      ).plan)
+    let plan = try FileTests.plan(
+      """
+      { version: 1, description: 'd', seed: 5, accessories: { a: { profile: 'echo' } },
+        apps: { app: { sessions: [{ bytes: 6400, chunk: 500 }] } },
+        steps: [{ at: '0s', accessory: 'plugIn' }], tail: '10s' }
+      """
+    ).plan
     let record = SoakRecord()
     record.echo = echo
     let world = SoakWorld(plan, record)

@@ -328,20 +328,27 @@ extension Format {
   /// An object whose keys are chosen by the user; their order is kept.
   public static func named<Element>(of format: Format<Element>, atLeast least: Int = 0) -> Format
   where Value == [Named<Element>] {
-    Format(.named(format.shape)) { value, place in
+    named(atLeast: least) { _ in format }
+  }
+
+  /// The same where what is read depends on its name; it looks the same for every name.
+  public static func named<Element>(
+    atLeast least: Int = 0, _ format: @escaping @Sendable (String) -> Format<Element>
+  ) -> Format where Value == [Named<Element>] {
+    Format(.named(format("").shape, atLeast: least)) { value, place in
       guard case .object(let members) = value.content else {
         return place.expected("an object with names as keys", value)
       }
-      if members.count < least { return place.expected("at least \(least.counted("name"))", value) }
+      if members.count < least { return place.expected("an object with at least \(least.counted("name"))", value) }
       for (index, member) in members.enumerated() where members[..<index].contains(where: { $0.key == member.key }) {
         place.problems.error(
           at: member.keyPosition, path: place.path, "the name '\(Excerpt.of(member.key))' is given twice")
       }
       return members.compactMap { member in
-        format.read(member.value, at: place.key(member.key)).map { Named(member.key, $0) }
+        format(member.key).read(member.value, at: place.key(member.key)).map { Named(member.key, $0) }
       }
     } write: { values in
-      .object(values.map { JSON5Member($0.name, format.write($0.value)) })
+      .object(values.map { JSON5Member($0.name, format($0.name).write($0.value)) })
     }
   }
 

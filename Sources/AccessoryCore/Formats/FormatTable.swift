@@ -68,14 +68,16 @@ extension Shape {
         sections.append(kind.section(heading + "#", elsewhere))
         for field in kind.fields { field.shape.collect(into: &sections, &done, heading, elsewhere) }
       }
-    case .list(let element, _), .named(let element): element.collect(into: &sections, &done, heading, elsewhere)
+    case .list(let element, _), .named(let element, _): element.collect(into: &sections, &done, heading, elsewhere)
     case .either(let shapes): for shape in shapes { shape.collect(into: &sections, &done, heading, elsewhere) }
-    case .text, .boolean, .integer, .number, .duration, .chance, .words, .null, .constant: break
+    case .text, .boolean, .integer, .number, .duration, .chance, .words, .null, .constant, .document: break
     }
   }
 
   fileprivate func tableText(_ elsewhere: [String: String]) -> String {
-    func link(_ text: String, _ name: String) -> String { "[\(text)](\(elsewhere[name] ?? "#\(name)"))" }
+    func link(_ text: String, _ name: String) -> String {
+      "[\(text)](\(elsewhere[name] ?? "#\(name.replacing(" ", with: "-"))"))"
+    }
     return switch self {
     case .words(let words): words.map { "`\($0)`" }.joined(separator: ", ")
     case .boolean: "`true`, `false`"
@@ -85,7 +87,9 @@ extension Shape {
     case .record(let record): link("object", record.name)
     case .either(let shapes): shapes.map { $0.tableText(elsewhere) }.joined(separator: " or ")
     case .oneOf(let kinds): link(kinds.name, kinds.name)
-    case .text, .integer, .number, .duration, .chance, .named: range
+    case .named(let element, _): "object by name: \(element.tableText(elsewhere))"
+    case .document(let name): link(name, name)
+    case .text, .integer, .number, .duration, .chance: range
     }
   }
 }

@@ -10,10 +10,15 @@ extension RecordShape {
     } else {
       members = definitions.members(of: self)
     }
-    let root: [JSON5Member] = [
-      .init("$schema", .text("https://json-schema.org/draft/2020-12/schema")), .init("$id", .text(id)),
-    ]
-    return .object(root + members + [.init("$defs", .object(definitions.all))])
+    return definitions.document(id, members)
+  }
+
+  /// The JSON Schema of documents that have one of several shapes.
+  public static func schema(id: String, title: String, ofAny shapes: [RecordShape]) -> JSON5Value {
+    var definitions = SchemaDefinitions()
+    let either = definitions.schema(of: .either(shapes.map(Shape.record)))
+    guard case .object(let members) = either.content else { preconditionFailure("a schema is an object") }
+    return definitions.document(id, [.init("title", .text(title))] + members)
   }
 
   /// The same with nothing that must be there but constants, here and in the objects within it.
@@ -24,7 +29,9 @@ extension RecordShape {
       switch shape {
       case .record(let record): shape = .record(record.partial)
       case .constant: isRequired = field.isRequired
-      case .text, .boolean, .integer, .number, .duration, .chance, .words, .null, .list, .named, .oneOf, .either: break
+      case .text, .boolean, .integer, .number, .duration, .chance, .words, .null, .list, .named, .document, .oneOf,
+        .either:
+        break
       }
       return FieldShape(
         key: field.key, summary: field.summary, shape: shape, isRequired: isRequired, standard: field.standard)
@@ -53,7 +60,15 @@ extension Shape {
 
 /// The schemas of the shapes that have a name, each once.
 private struct SchemaDefinitions {
-  private(set) var all: [JSON5Member] = []
+  private var all: [JSON5Member] = []
+
+  /// A whole schema with what was defined.
+  func document(_ id: String, _ members: [JSON5Member]) -> JSON5Value {
+    let root: [JSON5Member] = [
+      .init("$schema", .text("https://json-schema.org/draft/2020-12/schema")), .init("$id", .text(id)),
+    ]
+    return .object(root + members + [.init("$defs", .object(all))])
+  }
 
   private mutating func reference(_ name: String, _ schema: (inout Self) -> JSON5Value) -> JSON5Value {
     let name = name.replacing(" ", with: "-")
@@ -87,7 +102,7 @@ private struct SchemaDefinitions {
     return members + [.init("additionalProperties", .boolean(false))] + record.rules
   }
 
-  private mutating func schema(of shape: Shape) -> JSON5Value {
+  mutating func schema(of shape: Shape) -> JSON5Value {
     func object(_ members: JSON5Member...) -> JSON5Value { .object(members) }
     switch shape {
     case .text(let text): return schema(of: text)
@@ -121,8 +136,13 @@ private struct SchemaDefinitions {
       if count.upperBound < .max { members.append(.init("maxItems", .number(count.upperBound))) }
       return .object(members)
     case .record(let record): return reference(record.name) { .object($0.members(of: record)) }
-    case .named(let element):
-      return object(.init("type", .text("object")), .init("additionalProperties", schema(of: element)))
+    case .named(let element, let least):
+      var members: [JSON5Member] = [
+        .init("type", .text("object")), .init("additionalProperties", schema(of: element)),
+      ]
+      if least > 0 { members.append(.init("minProperties", .number(least))) }
+      return .object(members)
+    case .document: return object(.init("type", .text("object")))
     case .oneOf(let kinds): return reference(kinds.name) { $0.schema(of: kinds) }
     case .either(let shapes): return object(.init("anyOf", .array(shapes.map { schema(of: $0) })))
     }

@@ -91,11 +91,14 @@ public struct ObjectReader {
     problems.error(at: members[key]?.position ?? position, path: path(of: key), message)
   }
 
+  /// Adds an error about the object.
+  public func error(_ message: String) { problems.error(at: position, path: path, message) }
+
   /// Reports that a key that must be there is not; returns whether it is.
   @discardableResult
   public func require(_ key: String) -> Bool {
     if value(key) != nil { return true }
-    problems.error(at: position, path: path, "the key '\(key)' is missing")
+    error("the key '\(key)' is missing")
     return false
   }
 

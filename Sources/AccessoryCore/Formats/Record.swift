@@ -45,7 +45,8 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
 
   /// How it looks.
   public var shape: RecordShape {
-    RecordShape(name: name, summary: summary, fields: fields.map { $0.shape(base) }, rules: rules, example: example)
+    RecordShape(
+      name: name, summary: summary, fields: fields.compactMap { $0.shape(base) }, rules: rules, example: example)
   }
 
   /// As a value of a key or an element of a list.
@@ -60,7 +61,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
   /// As an object, or as the value of one key where everything else has its default: a protocol is its name or an
   /// object.
   public func format(orJust key: String) -> Format<Root> {
-    guard let short = fields.first(where: { $0.key == key })?.shape(base).shape else {
+    guard let short = fields.first(where: { $0.key == key })?.shape(base)?.shape else {
       preconditionFailure("the \(name) has no key '\(key)'")
     }
     let whole = format
@@ -133,7 +134,8 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
   /// The key.
   public let key: String
   let isRequired: Bool
-  let shape: @Sendable (Root) -> FieldShape
+  /// How it looks; nil for a key that is never right.
+  let shape: @Sendable (Root) -> FieldShape?
   /// Reads the value into the root; false when it could not be read.
   let read: @Sendable (JSON5Value, inout Root, Place) -> Bool
   /// What the property is when the key is missing, where that depends on others.
@@ -192,15 +194,18 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     self.init(key, path, record.format, record.summary, isRequired: isRequired)
   }
 
-  /// An object in the file whose keys are properties of the enclosing type.
+  /// An object in the file whose keys are properties of the enclosing type; `name` is what documents call it where other
+  /// objects have the same key.
   public init(
-    group key: String, _ summary: String, isRequired: Bool = false, @FieldList<Root> _ fields: () -> [Field<Root>]
+    group key: String, named name: String? = nil, _ summary: String, isRequired: Bool = false,
+    @FieldList<Root> _ fields: () -> [Field<Root>]
   ) {
     let fields = fields()
     self.key = key
     self.isRequired = isRequired
     shape = { base in
-      let record = RecordShape(name: key, summary: summary, fields: fields.map { $0.shape(base) }, rules: [])
+      let record = RecordShape(
+        name: name ?? key, summary: summary, fields: fields.compactMap { $0.shape(base) }, rules: [])
       return FieldShape(key: key, summary: summary, shape: .record(record), isRequired: isRequired)
     }
     read = { value, root, place in
@@ -215,6 +220,23 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
       let members = fields.members(root, base)
       return members.isEmpty ? nil : .object(members)
     }
+  }
+
+  /// Keys that other objects have and this one has not: `only` says which do.
+  public static func refused(_ keys: [String], _ only: String) -> [Field] {
+    keys.map { Field(refused: $0, "\(only) has '\($0)'") }
+  }
+
+  private init(refused key: String, _ complaint: String) {
+    self.key = key
+    isRequired = false
+    shape = { _ in nil }
+    read = { value, _, place in
+      place.error(value, complaint)
+      return true
+    }
+    complete = { _ in }
+    write = { _, _ in nil }
   }
 
   /// A number that must be there, such as the version of the format.
@@ -297,6 +319,8 @@ extension Array {
   public static func buildExpression(_ field: Field<Root>) -> [Field<Root>] { [field] }
   /// Fields that several records share.
   public static func buildExpression(_ fields: [Field<Root>]) -> [Field<Root>] { fields }
+  /// Fields that only some of the records have.
+  public static func buildOptional(_ fields: [Field<Root>]?) -> [Field<Root>] { fields ?? [] }
   /// All of them.
   public static func buildBlock(_ fields: [Field<Root>]...) -> [Field<Root>] { fields.flatMap(\.self) }
 }

@@ -22,8 +22,10 @@ public indirect enum Shape: Sendable {
   case list(Shape, count: ClosedRange<Int>)
   /// An object with keys that are known.
   case record(RecordShape)
-  /// An object whose keys are chosen by the user.
-  case named(Shape)
+  /// An object whose keys are chosen by the user, at least so many of them.
+  case named(Shape, atLeast: Int)
+  /// An object that another document describes, and its name.
+  case document(String)
   /// One of several kinds.
   case oneOf(OneOfShape)
   /// One of several shapes.
@@ -123,7 +125,7 @@ extension Shape {
     case .boolean: ["true", "false"]
     case .either(let shapes): shapes.flatMap(\.choices)
     case .oneOf(let kinds): kinds.kinds.map(\.name)
-    case .text, .integer, .number, .duration, .chance, .null, .constant, .list, .record, .named: []
+    case .text, .integer, .number, .duration, .chance, .null, .constant, .list, .record, .named, .document: []
     }
   }
 
@@ -139,7 +141,7 @@ extension Shape {
     case .null: "null"
     case .constant(let number): "\(number)"
     case .list(let element, _): "\(element.placeholder)…"
-    case .record, .named: "{…}"
+    case .record, .named, .document: "{…}"
     case .oneOf(let kinds): kinds.name.uppercased()
     case .either(let shapes): shapes.map(\.placeholder).joined(separator: "|")
     }
@@ -159,7 +161,8 @@ extension Shape {
     case .constant(let number): "\(number)"
     case .list(let element, _): "list: \(element.range)"
     case .record(let record): "object: \(record.name)"
-    case .named(let element): "object by name: \(element.range)"
+    case .named(let element, _): "object by name: \(element.range)"
+    case .document(let name): name
     case .oneOf(let kinds): kinds.name
     case .either(let shapes): shapes.map(\.range).joined(separator: ", or ")
     }
@@ -169,7 +172,7 @@ extension Shape {
   var isWord: Bool {
     switch self {
     case .text, .boolean, .integer, .number, .duration, .chance, .words, .constant: true
-    case .null, .list, .record, .named, .oneOf: false
+    case .null, .list, .record, .named, .document, .oneOf: false
     case .either(let shapes): shapes.contains { $0.isWord }
     }
   }
@@ -190,7 +193,7 @@ extension Shape {
     case .either(let shapes):
       let contents = shapes.map { $0.content(of: word) }
       return contents.first { if case .text = $0 { false } else { true } } ?? .text(word)
-    case .text, .duration, .chance, .words, .null, .list, .record, .named, .oneOf: return .text(word)
+    case .text, .duration, .chance, .words, .null, .list, .record, .named, .document, .oneOf: return .text(word)
     }
   }
 }

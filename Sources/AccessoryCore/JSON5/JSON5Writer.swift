@@ -29,6 +29,13 @@ public struct JSON5Writer {
     return writer.text + "\n"
   }
 
+  /// A document under a comment, which plain JSON cannot have.
+  public static func write(_ value: JSON5Value, under comment: String, as style: Style = .json5) -> String {
+    let lines = style == .json5 ? comment.split(separator: "\n", omittingEmptySubsequences: false) : []
+    let shown = comment.isEmpty ? [] : lines.map { $0.isEmpty ? "//\n" : "// \($0)\n" }
+    return shown.joined() + write(value, as: style)
+  }
+
   static func line(_ value: JSON5Value) -> String {
     switch value.content {
     case .array(let values): "[" + values.map(line).joined(separator: ",") + "]"

@@ -135,8 +135,7 @@ extension Profile {
 
   /// The profile as the text of a file, with a comment at the top.
   public func text(comment: String, as style: JSON5Writer.Style = .json5) -> String {
-    let lines = style == .json ? [] : comment.split(separator: "\n", omittingEmptySubsequences: false)
-    return lines.map { $0.isEmpty ? "//\n" : "// \($0)\n" }.joined() + JSON5Writer.write(tree, as: style)
+    JSON5Writer.write(tree, under: comment, as: style)
   }
 }
 

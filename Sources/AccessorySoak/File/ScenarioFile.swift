@@ -1,113 +1,206 @@
 import AccessoryCore
+import AccessoryHost
 import AccessoryProfiles
+import AccessoryTransports
 import AccessoryWorlds
 
-/// What a scenario's file says. With `apps` it is a plan, as `easim soak` writes it, whose world is judged by the rules of
-/// seeded worlds; without, one app is judged by what it sees.
-public struct ScenarioFile: Equatable, Sendable {
-  /// The scenario; with `apps` it has no steps and no expectations.
-  public let scenario: Scenario
-  /// The plan of a file with `apps`.
-  public let plan: SoakPlan?
+/// What a scenario's file says.
+public enum ScenarioFile: Equatable, Sendable {
+  /// One app, which is judged by what it sees.
+  case scenario(Scenario)
+  /// With `apps`, as `easim soak` writes it: a world that is judged by the rules of seeded worlds.
+  case plan(ScenarioWithApps)
+
+  /// The page that `easim scenario show` prints.
+  public var page: String {
+    switch self {
+    case .scenario(let scenario): scenario.page
+    case .plan(let file): file.about.page(commands: "```sh\neasim scenario run \(file.about.name.shellWord)\n```")
+    }
+  }
 }
 
 extension ScenarioLibrary {
   /// The file that a reference names: a name, or a path when it has a `/` or an ending.
-  public func scenarioFile(_ reference: String) throws(SourceProblems) -> ScenarioFile {
-    try ScenarioFile(file(reference), profiles: profiles)
+  public func file(_ reference: String) throws(SourceProblems) -> ScenarioFile {
+    try ScenarioFile(source(reference), profiles: profiles)
   }
 }
 
 extension ScenarioFile {
-  static let standardWindow: UInt8 = 127
-  static let standardLength: UInt16 = 65_535
+  package init(_ source: ScenarioSource, profiles: ProfileLibrary) throws(SourceProblems) {
+    self = try source.read(profiles) { tree, names throws(SourceProblems) in
+      if tree["apps"] == nil { return .scenario(try Scenario(tree, names, name: source.name)) }
+      var names = names
+      names.apps = names.apps ?? []
+      var file = try ScenarioWithApps.format(names).read(tree)
+      file.about.name = source.name
+      return .plan(file)
+    }
+  }
+}
 
-  package init(_ file: ScenarioSource, profiles: ProfileLibrary) throws(SourceProblems) {
-    (scenario, plan) = try ScenarioReader.read(file, profiles: profiles) { root, scenario, parts in
-      guard let apps = root.value("apps") else {
-        ScenarioReader.finish(&scenario, root, parts)
-        return nil
+/// A scenario with several apps, each of which opens sessions and sends bytes. Instead of expectations, the rules of the
+/// soak judge it. Reading the file of a plan gives the same plan, and so the same world to the byte.
+public struct ScenarioWithApps: Equatable, Sendable {
+  /// What it is about.
+  public var about = Scenario.About()
+  /// What happens in it.
+  public var plan = SoakPlan()
+
+  private var tail: Duration {
+    get { plan.length - (plan.steps.last?.at ?? .zero) }
+    set { plan.length = (plan.steps.last?.at ?? .zero) + newValue }
+  }
+
+  /// As files have it, with what they refer to.
+  package static func format(_ names: ScenarioNames = ScenarioNames()) -> Record<Self> {
+    Record(
+      "scenario with apps", "a scenario with several apps, judged by the rules of seeded worlds: docs/soak.md", Self()
+    ) {
+      Scenario.About.format.fields(at: \.about)
+      Field("seed", \.plan.seed, .seed, "the random seed", isAlwaysWritten: true)
+      Field(
+        "accessories", \.plan.accessories, .accessories(names.profiles), "the accessories, by the name that steps use",
+        isRequired: true)
+      Field.cable(\.plan.line, \.plan.faults)
+      Field(group: "device", named: "device with apps", "the Apple device") {
+        Field.device(\.plan.policy, \.plan.deviceFlicker)
+        Field("window", \.plan.deviceWindow, .integer(1...127), "the window that it announces, in packets")
+        Field("packetLength", \.plan.deviceLength, .integer(128...65_535), "the longest packet that it accepts")
+        Field(
+          "firstSession", \.plan.firstSession, .integer(1...65_535), "the number of its first session on each cable")
+        Field("link", \.plan.deviceLink, SoakLinkChoices.format)
       }
-      return Self.plan(apps, root, scenario, parts)
+      Field("apps", \.plan.apps, .apps, "the apps, by the name that steps use", isRequired: true)
+      Field(
+        "steps", \.plan.steps, .steps(of: SoakPlan.Step.format(names)) { $0.at }, "what happens, in the order of time",
+        isRequired: true)
+      Field(
+        "tail", \.tail, .duration(.zero...Scenario.longest), "how long the world continues after the last step",
+        isAlwaysWritten: true, standard: Standard("`60s`") { _ in .seconds(60) })
+      Field(
+        "forbid", \.plan.forbidden, .list(of: .words(SoakCoverage.Corner.allCases.map { ($0.word, $0) })),
+        "what must not happen, by the words of `easim soak --forbid`")
+      Field.refused(
+        ["app", "naive", "expect"], "a scenario with 'apps' is judged by the rules of seeded worlds: only one without")
+    }
+  }
+}
+
+extension SoakPlan {
+  /// A plan of nothing, with the defaults of files.
+  fileprivate init() {
+    self.init(
+      seed: 1, accessories: [], apps: [], steps: [], faults: [], line: .init(), deviceLink: SoakLinkChoices(),
+      deviceWindow: 127, deviceLength: 65_535, policy: .ready, firstSession: 1, length: .zero)
+  }
+
+  /// The text of the plan's file, under a comment; only what differs from the defaults is written.
+  public func fileText(description: String, comment: String = "") -> String {
+    var about = Scenario.About()
+    about.summary = description
+    let names = ScenarioNames(accessories: accessories.map(\.profile.name), apps: apps.indices.map(Self.name(ofApp:)))
+    return JSON5Writer.write(
+      ScenarioWithApps.format(names).tree(ScenarioWithApps(about: about, plan: self)), under: comment)
+  }
+
+  /// What files call an app.
+  static func name(ofApp number: Int) -> String { "app-\(number)" }
+}
+
+extension Format<[SoakPlan.App]> {
+  fileprivate static let apps: Format = Format<[Named<SoakPlan.App>]>.named(of: .object(SoakPlan.App.format)).map {
+    apps in
+    apps.map(\.value)
+  } back: { apps in
+    apps.enumerated().map { Named(SoakPlan.name(ofApp: $0.offset), $0.element) }
+  }
+}
+
+/// An accessory of a plan as files have it.
+private struct SoakPartSection: Equatable {
+  var part: PartSection
+  var link = SoakLinkChoices()
+  var streams: [SoakStreamPlan]?
+
+  static func format(_ part: Record<PartSection>) -> Record<SoakPartSection> {
+    Record("accessory with apps", part.summary, SoakPartSection(part: part.base)) {
+      part.fields(at: \.part)
+      Field("link", \.link, SoakLinkChoices.format)
+      Field(
+        "streams", \.streams, .optional(.list(of: SoakStreamPlan.format, count: 1...Int.max)),
+        "what it does with its sessions, one after the other and from the start again; an echo when left out")
     }
   }
 
-  private static func plan(
-    _ value: JSON5Value, _ root: ObjectReader, _ scenario: Scenario, _ parts: [ScenarioReader.Part]
-  ) -> SoakPlan {
-    root.refuse(
-      ["app", "naive", "expect"], "a scenario with 'apps' is judged by the rules of seeded worlds: only one without")
-    let apps = apps(value, root)
-    var plan = SoakPlan(
-      seed: scenario.seed ?? 1, accessories: parts.map { accessory($0) }, apps: apps.map(\.app),
-      steps: planSteps(root, parts.map(\.name), apps.map(\.name)), faults: scenario.faults, line: scenario.line,
-      deviceLink: SoakLinkChoices(), deviceWindow: standardWindow, deviceLength: standardLength,
-      policy: scenario.policy, deviceFlicker: scenario.deviceFlicker, firstSession: 1, length: .zero)
-    plan.length = (plan.steps.last?.at ?? .zero) + scenario.tail
-    if let device = root.object("device", ScenarioReader.deviceShape) {
-      plan.deviceWindow = UInt8(device.integer("window", in: 1...127) ?? 127)
-      plan.deviceLength = UInt16(device.integer("packetLength", in: 128...65_535) ?? 65_535)
-      plan.firstSession = UInt16(device.integer("firstSession", in: 1...65_535) ?? 1)
-      plan.deviceLink = link(device)
+  init(part: PartSection) { self.part = part }
+
+  init(_ accessory: SoakPlan.Accessory) {
+    part = PartSection(accessory.profile)
+    link = accessory.link
+    if case .streams(let streams) = accessory.conduct { self.streams = streams }
+  }
+
+  var whole: SoakPlan.Accessory {
+    SoakPlan.Accessory(profile: part.whole, link: link, conduct: streams.map { .streams($0) } ?? .echo)
+  }
+}
+
+extension Format<[SoakPlan.Accessory]> {
+  fileprivate static func accessories(_ profiles: ProfileLibrary) -> Format {
+    Format<[Named<SoakPartSection>]>.named(atLeast: 1) { name in
+      .object(SoakPartSection.format(PartSection.format(named: name, profiles)))
+    }.map { sections in
+      sections.map(\.value.whole)
+    } back: { accessories in
+      accessories.map { Named($0.profile.name, SoakPartSection($0)) }
     }
-    let words = SoakCoverage.Corner.allCases.map(\.word)
-    plan.forbidden = ScenarioReader.texts(root, "forbid").compactMap { word in
-      if let corner = SoakCoverage.Corner.named(word) { return corner }
-      root.error("forbid", "unknown word '\(word)'\(Suggestion.hint(for: word, in: words))")
-      return nil
+  }
+}
+
+extension SoakPlan.Step {
+  fileprivate static func format(_ names: ScenarioNames) -> Format<Self> {
+    let accessories = names.accessories ?? []
+    let apps = names.apps ?? []
+    return StepSection.format(names, .ofPlans).format.map { section in
+      let accessory = section.of.flatMap { accessories.firstIndex(of: $0) } ?? 0
+      let app = section.of.flatMap { apps.firstIndex(of: $0) } ?? 0
+      return section.action(accessory, app).map { Self(at: section.at, action: $0) }
+    } otherwise: {
+      "nothing happens in this step"
+    } back: { step in
+      var section = StepSection(at: step.at)
+      section.take(step.action, accessories, apps)
+      return section
     }
-    return plan
   }
+}
 
-  private static func accessory(_ part: ScenarioReader.Part) -> SoakPlan.Accessory {
-    var accessory = SoakPlan.Accessory(profile: part.profile, link: link(part.reader), conduct: .echo)
-    if let value = part.reader.value("streams") {
-      let place = Place(part.reader.path(of: "streams"), part.reader.problems)
-      let streams = Format.list(of: SoakStreamPlan.format, count: 1...Int.max).read(value, at: place)
-      accessory.conduct = .streams(streams ?? [])
+extension StepSection {
+  fileprivate func action(_ accessory: Int, _ app: Int) -> SoakPlan.Step.Action? {
+    switch (self.accessory, cable, device, self.app) {
+    case (.plugIn?, _, _, _): .plugIn(accessory)
+    case (.unplug?, _, _, _): .unplug(accessory)
+    case (.closeSessions?, _, _, _): .closeSessions(accessory)
+    case (_, .pull?, _, _): .pull(accessory)
+    case (_, _, .resetLink?, _): .resetLink(accessory)
+    case (_, _, _, .quit?): .closeApp(app)
+    default: nil
     }
-    return accessory
   }
 
-  /// The link's choices of an accessory or of the device.
-  private static func link(_ owner: ObjectReader) -> SoakLinkChoices {
-    guard let value = owner.value("link") else { return SoakLinkChoices() }
-    let place = Place(owner.path(of: "link"), owner.problems)
-    return Format.object(SoakLinkChoices.format).read(value, at: place) ?? SoakLinkChoices()
-  }
-
-  private static func apps(_ value: JSON5Value, _ root: ObjectReader) -> [(name: String, app: SoakPlan.App)] {
-    let apps = Format.named(of: .object(SoakPlan.App.format)).read(value, at: Place("apps", root.problems)) ?? []
-    return apps.map { ($0.name, $0.value) }
-  }
-
-  // MARK: Steps
-
-  private static func planSteps(_ root: ObjectReader, _ names: [String], _ apps: [String]) -> [SoakPlan.Step] {
-    ScenarioReader.steps(root) { reader in
-      if reader.value("app") != nil {
-        guard reader.choice("app", of: ["quit"]) != nil else { return nil }
-        return ScenarioReader.named(reader, apps, "app").flatMap { apps.firstIndex(of: $0) }.map { .closeApp($0) }
-      }
-      return ScenarioReader.action(reader, names).flatMap { planAction($0, names, reader) }
-    }.map { SoakPlan.Step(at: $0.at, action: $0.action) }
-  }
-
-  private static func planAction(
-    _ action: Scenario.Action, _ names: [String], _ reader: ObjectReader
-  ) -> SoakPlan.Step.Action? {
-    func place(_ name: String) -> Int { names.firstIndex(of: name) ?? 0 }
+  fileprivate mutating func take(_ action: SoakPlan.Step.Action, _ accessories: [String], _ apps: [String]) {
+    func name(_ number: Int, _ names: [String]) -> String? {
+      names.count > 1 && names.indices.contains(number) ? names[number] : nil
+    }
     switch action {
-    case .accessoryPlugsIn(let name): return .plugIn(place(name))
-    case .accessoryUnplugs(let name): return .unplug(place(name))
-    case .accessoryClosesSessions(let name): return .closeSessions(place(name))
-    case .cablePulled(let name): return .pull(place(name))
-    case .deviceResetsLink(let name): return .resetLink(place(name))
-    case .cablePulledUnnoticed, .deviceHeedsCables, .accessoryForgetsSessions, .app, .sdk, .otherApp:
-      reader.problems.error(
-        at: reader.position, path: reader.path,
-        "a scenario with 'apps' has only plugIn, unplug, closeSessions, pull, resetLink, and quit of an app")
-      return nil
+    case .plugIn(let number): (accessory, of) = (.plugIn, name(number, accessories))
+    case .unplug(let number): (accessory, of) = (.unplug, name(number, accessories))
+    case .closeSessions(let number): (accessory, of) = (.closeSessions, name(number, accessories))
+    case .pull(let number): (cable, of) = (.pull, name(number, accessories))
+    case .resetLink(let number): (device, of) = (.resetLink, name(number, accessories))
+    case .closeApp(let number): (app, of) = (.quit, name(number, apps))
     }
   }
 }

@@ -1,26 +1,21 @@
 import AccessoryCore
 import AccessoryWorlds
 
-// The parts of a file with `apps` that are described by records: read, written by `easim soak`, and described in the schema.
+// The parts of a file with `apps`: read, written by `easim soak`, and described in the schema.
 
 private let amounts = 0...1_000_000_000
-
-extension ScenarioFile {
-  /// How these parts look.
-  package static let records = [SoakPlan.App.format.shape, StreamSection.format.shape, SoakLinkChoices.format.shape]
-}
 
 extension SoakPlan.App {
   /// As scenarios write it.
   static let format = Record(
-    "planApp", "an app that opens these sessions, in order, as accessories appear",
+    "app of several", "an app that opens these sessions, in order, as accessories appear",
     SoakPlan.App(sessions: [], patience: .zero, isRude: false)
   ) {
     Field(
       "sessions", \.sessions, .list(of: SoakStreamPlan.format), "its sessions",
       isAlwaysWritten: true)
     Field(
-      "patience", \.patience, .duration(.zero...longestInScenarios),
+      "patience", \.patience, .duration(.zero...Scenario.longest),
       "how long after an appearance, and after each session, it opens the next")
     Field("rude", \.isRude, .boolean, "whether it also asks accessories without protocols")
   }
@@ -90,30 +85,30 @@ struct StreamSection: Equatable {
       "chunk", \.whole.chunk, .integer(1...amounts.upperBound), "the most bytes per write",
       standard: Standard("all") { max(1, $0.whole.bytes) })
     Field(
-      "think", \.whole.think, .duration(.zero...longestInScenarios), "the pause between two writes")
+      "think", \.whole.think, .duration(.zero...Scenario.longest), "the pause between two writes")
     Field(
       "readBytes", \.readBytes, .optional(.integer(1...amounts.upperBound)),
       "a slow reader: this many bytes at a time")
     Field(
-      "readEvery", \.readEvery, .optional(.duration(.nanoseconds(1)...longestInScenarios)),
+      "readEvery", \.readEvery, .optional(.duration(.nanoseconds(1)...Scenario.longest)),
       "the pause of a slow reader")
     Field(
       "stopsAfter", \.stopsAfter, .optional(.integer(amounts)),
       "a reader that stops after this many bytes")
     Field(
-      "resumesAfter", \.resumesAfter, .optional(.duration(.zero...longestInScenarios)),
+      "resumesAfter", \.resumesAfter, .optional(.duration(.zero...Scenario.longest)),
       "when a reader that stopped goes on; at the end when left out")
     Field(
       "closes", \.whole.closing, .closing,
       "when it closes the session: afterWriting, or after a time; never when left out")
   }.checked { section, object in
     let slow = ["readBytes", "readEvery"].filter { object.value($0) != nil }
-    if slow.count == 1 { object.error(slow[0], "'readBytes' and 'readEvery' come together") }
+    if slow.count == 1 { object.error(slow[0], "'readBytes' and 'readEvery' need each other") }
     if object.value("resumesAfter") != nil, object.value("stopsAfter") == nil {
-      object.error("resumesAfter", "only a reader that 'stopsAfter' resumes")
+      object.error("resumesAfter", "'resumesAfter' needs 'stopsAfter'")
     }
     if object.value("stopsAfter") != nil, !slow.isEmpty {
-      object.error("stopsAfter", "a reader is slow or stops, and not both")
+      object.error("stopsAfter", "a reader is either slow or stops: leave out 'stopsAfter' or 'readBytes' and 'readEvery'")
     }
   }
 
@@ -141,10 +136,10 @@ struct StreamSection: Equatable {
 
 extension Format<SoakStreamPlan.Closing> {
   fileprivate static let closing = Format(
-    .either([.words(["afterWriting"]), .duration(.zero...longestInScenarios)])
+    .either([.words(["afterWriting"]), .duration(.zero...Scenario.longest)])
   ) { value, place in
     if value.content == .text("afterWriting") { return .afterWriting }
-    return Format<Duration>.duration(.zero...longestInScenarios).read(value, at: place).map {
+    return Format<Duration>.duration(.zero...Scenario.longest).read(value, at: place).map {
       .after($0)
     }
   } write: { closing in

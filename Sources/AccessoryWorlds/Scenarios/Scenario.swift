@@ -12,18 +12,8 @@ public struct Scenario: Equatable, Sendable {
   /// The version of the file format that this code reads.
   public static let formatVersion = 1
 
-  /// The file's name without its ending.
-  public var name: String
-  /// One sentence about what it reproduces.
-  public var summary: String
-  /// The numbers of the behaviours or failures it reproduces, such as F1 or W3.
-  public var reproduces: [String]
-  /// Its public source.
-  public var source: String
-  /// What happened, and to which product.
-  public var story = ""
-  /// How an app survives it.
-  public var survival = ""
+  /// What it is about.
+  public var about: About
   /// The name of the client that it breaks; see ``ScenarioClients``.
   public var naiveClient: String?
   /// How the cables carry bytes.
@@ -50,6 +40,28 @@ public struct Scenario: Equatable, Sendable {
   public var tail: Duration
   /// The events that apps must see, in order.
   public var expectations: [Expectation]
+
+  /// The file's name without its ending.
+  public var name: String { about.name }
+
+  /// What a scenario is about.
+  public struct About: Equatable, Sendable {
+    /// The file's name without its ending.
+    public var name = ""
+    /// One sentence about what it reproduces.
+    public var summary = ""
+    /// The numbers of the behaviours or failures it reproduces, such as F1 or W3.
+    public var reproduces: [String] = []
+    /// Its public source.
+    public var source = ""
+    /// What happened, and to which product.
+    public var story = ""
+    /// How an app survives it.
+    public var survival = ""
+
+    /// Nothing is known of it.
+    public init() {}
+  }
 
   /// One accessory of a scenario.
   public struct Part: Equatable, Sendable {

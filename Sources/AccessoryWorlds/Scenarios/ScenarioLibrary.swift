@@ -55,11 +55,11 @@ public struct ScenarioLibrary: Sendable {
 
   /// The scenario that a reference names: a name, or a path when it has a `/` or an ending.
   public func scenario(_ reference: String) throws(SourceProblems) -> Scenario {
-    try ScenarioReader.read(file(reference), profiles: profiles)
+    try Scenario(source(reference), profiles: profiles)
   }
 
   /// The file that a reference names.
-  package func file(_ reference: String) throws(SourceProblems) -> ScenarioSource {
+  package func source(_ reference: String) throws(SourceProblems) -> ScenarioSource {
     if Self.isPath(reference) {
       let file = reference.split(separator: "/").last.map(String.init) ?? reference
       return ScenarioSource(
@@ -72,7 +72,7 @@ public struct ScenarioLibrary: Sendable {
 
   /// The text of a scenario as it was written, with its comments; by name or path.
   public func text(_ reference: String) throws(SourceProblems) -> String {
-    String(decoding: try file(reference).bytes, as: UTF8.self)
+    String(decoding: try source(reference).bytes, as: UTF8.self)
   }
 
   private static func isPath(_ reference: String) -> Bool {

@@ -3,16 +3,8 @@ import AccessoryCore
 extension Scenario {
   /// A page in Markdown: what happened, how to play it, how an app survives it.
   public var page: String {
-    var parts = ["# \(name)", "\(summary.prefix(1).uppercased())\(summary.dropFirst())."]
-    var facts = reproduces.isEmpty ? "" : "Reproduces \(reproduces.map(FieldNumber.described).joined(separator: ", "))."
-    if !source.isEmpty { facts += (facts.isEmpty ? "" : " ") + "Source: \(source)." }
-    if !facts.isEmpty { parts.append(facts) }
-    if !story.isEmpty { parts += ["## What happened", story] }
-    parts += ["## How to play it", commands]
-    if !survival.isEmpty { parts += ["## How an app survives it", survival] }
-    if let naiveClient { parts.append("The client that breaks: \(naiveClient), which \(mistake(of: naiveClient)).") }
-    return parts.map { $0.hasPrefix("```") || $0.hasPrefix("#") ? $0 : TextWrap.lines($0, width: 118) }
-      .joined(separator: "\n\n")
+    let client = naiveClient.map { "The client that breaks: \($0), which \(mistake(of: $0))." }
+    return about.page(commands: commands, client: client)
   }
 
   /// Its duration in real time.
@@ -43,6 +35,22 @@ extension Scenario {
 
   private func mistake(of client: String) -> String {
     ScenarioClients.naive.first { $0.name == client }?.mistake ?? "has a mistake of its own"
+  }
+}
+
+extension Scenario.About {
+  /// A page in Markdown: what happened, the commands that play it, how an app survives it, and the client that does not.
+  package func page(commands: String, client: String? = nil) -> String {
+    var parts = ["# \(name)", "\(summary.prefix(1).uppercased())\(summary.dropFirst())."]
+    var facts = reproduces.isEmpty ? "" : "Reproduces \(reproduces.map(FieldNumber.described).joined(separator: ", "))."
+    if !source.isEmpty { facts += (facts.isEmpty ? "" : " ") + "Source: \(source)." }
+    if !facts.isEmpty { parts.append(facts) }
+    if !story.isEmpty { parts += ["## What happened", story] }
+    parts += ["## How to play it", commands]
+    if !survival.isEmpty { parts += ["## How an app survives it", survival] }
+    if let client { parts.append(client) }
+    return parts.map { $0.hasPrefix("```") || $0.hasPrefix("#") ? $0 : TextWrap.lines($0, width: 118) }
+      .joined(separator: "\n\n")
   }
 }
 

@@ -154,11 +154,10 @@ private func profiles(_ options: RunOptions) throws -> [Profile] {
 
 /// Plays the accessories and the cables of a scenario.
 private func runScenario(_ name: String, _ options: RunOptions, _ console: Console) throws -> ExitCode {
-  let file = try ScenarioLibrary(profiles: Profiles.library).scenarioFile(name)
-  var scenario = file.scenario
-  if file.plan != nil {
+  let file = try ScenarioLibrary(profiles: Profiles.library).file(name)
+  guard case .scenario(var scenario) = file else {
     throw UsageError(
-      "the scenario \(scenario.name) has 'apps' and runs in one process: easim scenario run \(name.shellWord)")
+      "the scenario \(name) has 'apps' and runs in one process: easim scenario run \(name.shellWord)")
   }
   let own = try profiles(options)
   let address = try Address(typed: options.place.replacing("{index}", with: "1"))

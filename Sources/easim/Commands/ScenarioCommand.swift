@@ -76,10 +76,10 @@ private func runScenario(_ options: ScenarioOptions, _ console: Console) throws 
     if options.showsFile {
       for reference in references { console.out(try library.text(reference), ending: "") }
     } else {
-      console.out(try references.map { try library.scenarioFile($0).scenario.page }.joined(separator: "\n\n"))
+      console.out(try references.map { try library.file($0).page }.joined(separator: "\n\n"))
     }
     return .done
-  case (.run, let name?): return try play(library.scenarioFile(name), options, console)
+  case (.run, let name?): return try play(library.file(name), options, console)
   case (.run, nil): throw UsageError("scenario run needs a scenario: \(library.names.joined(separator: ", "))")
   }
 }
@@ -92,22 +92,27 @@ private func list(_ library: ScenarioLibrary, _ console: Console) throws -> Exit
       var object = JSONObject()
       object.add("v", 1)
       object.add("scenario", name)
-      object.add("summary", scenario.summary)
-      object.add("reproduces", scenario.reproduces)
-      object.add("source", scenario.source)
+      object.add("summary", scenario.about.summary)
+      object.add("reproduces", scenario.about.reproduces)
+      object.add("source", scenario.about.source)
       object.add("seconds", seconds: .origin + scenario.length)
       console.out(object.text)
     } else {
       let space = String(repeating: " ", count: width - name.count)
-      console.out("\(name)\(space)  \(scenario.summary)")
+      console.out("\(name)\(space)  \(scenario.about.summary)")
     }
   }
   return .done
 }
 
 private func play(_ file: ScenarioFile, _ options: ScenarioOptions, _ console: Console) throws -> ExitCode {
-  var scenario = file.scenario
-  if let plan = file.plan { return try PlanPlay(plan, options, console).play() }
+  switch file {
+  case .scenario(let scenario): try play(scenario, options, console)
+  case .plan(let file): try PlanPlay(file.plan, options, console).play()
+  }
+}
+
+private func play(_ scenario: Scenario, _ options: ScenarioOptions, _ console: Console) throws -> ExitCode {
   let type = try options.type(for: scenario)
   if let place = options.place {
     return try ScenarioAtAddress(scenario, client: type, at: place, options.shared, console).play()
@@ -128,6 +133,7 @@ private func play(_ file: ScenarioFile, _ options: ScenarioOptions, _ console: C
     return try conclude(player, console) { try loop.advance(by: .milliseconds(100)) }
   }
   settings.authentication = .real
+  var scenario = scenario
   try scenario.admitPrograms(options.shared, console)
   let stage = try Stage(console, seed: seed)
   let player = ScenarioPlayer(scenario, client: type, settings: settings, on: stage.loop)

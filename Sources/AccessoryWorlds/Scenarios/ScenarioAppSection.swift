@@ -1,16 +1,6 @@
 import AccessoryCore
 import AccessoryHost
 
-// The parts of a scenario's file that are described by records: read, and described in the schema.
-
-/// The longest duration in a scenario.
-package let longestInScenarios = Duration.seconds(7 * 24 * 3_600)
-
-extension ScenarioReader {
-  /// How these parts look.
-  package static let records = [ScenarioAppSection.format.shape, AppRules.format.shape]
-}
-
 /// The app of a scenario: what its Info.plist declares, how the system treats it, and what it sends.
 struct ScenarioAppSection: Equatable {
   var protocols: [String]?
@@ -37,9 +27,19 @@ struct ScenarioAppSection: Equatable {
       "payload", \.payload, .integer(1...1_000_000),
       "how many bytes it sends over each session and expects back")
     Field(
-      "every", \.interval, .optional(.duration(.seconds(1)...longestInScenarios)),
+      "every", \.interval, .optional(.duration(.seconds(1)...Scenario.longest)),
       "how often it does so while a session is open; once when left out")
     Field("rules", \.rules, AppRules.format)
+  }
+
+  init() {}
+
+  init(_ settings: AppSettings, payload: Int, every interval: Duration?) {
+    protocols = settings.manifest.declaredProtocols
+    backgroundModes = settings.manifest.backgroundModes
+    startsRegistered = settings.startsRegistered
+    rules = settings.rules
+    (self.payload, self.interval) = (payload, interval)
   }
 
   /// The app's settings.
@@ -81,11 +81,11 @@ extension AppRules {
       .words([("both", .both), ("nothing", .nothing), ("connectOnly", .connectOnly)]),
       "which notifications it gets of an accessory that left and came back while it was suspended")
     Field(
-      "settlingTime", \.settlingTime, .duration(.zero...longestInScenarios),
+      "settlingTime", \.settlingTime, .duration(.zero...Scenario.longest),
       "for how long after its connect an accessory gives no sessions")
     Field("wakesForBytes", \.wakesForBytes, .boolean, "whether bytes wake it when it is suspended")
     Field(
-      "wakeTime", \.wakeTime, .duration(.zero...longestInScenarios),
+      "wakeTime", \.wakeTime, .duration(.zero...Scenario.longest),
       "how long it runs when bytes have woken it")
     Field(
       "lostConnects", \.lostConnects,

@@ -1,0 +1,295 @@
+import AccessoryCore
+import AccessoryHost
+import AccessoryProfiles
+import AccessoryTransports
+
+// The file of a scenario: read, written, and described in the schema and in docs/scenario-files.md. AccessorySoak describes
+// the file of a scenario with `apps` with the same parts.
+
+extension Scenario {
+  /// The longest duration in a scenario.
+  package static let longest = Duration.seconds(7 * 24 * 3_600)
+
+  private static let base = Scenario(
+    about: About(), accessories: [], policy: .ready, steps: [], tail: .seconds(60), expectations: [])
+
+  /// As files have it, with what they refer to.
+  package static func format(_ names: ScenarioNames = ScenarioNames()) -> Record<Scenario> {
+    Record(
+      "scenario", "what happens to accessories, cables, the device and an app, and what the app must see of it", base
+    ) {
+      About.format.fields(at: \.about)
+      Field(
+        "naive", \.naiveClient, .optional(.words(ScenarioClients.naive.map { ($0.name, $0.name) })),
+        "the client that it breaks")
+      Field("seed", \.seed, .optional(.seed), "the random seed; that of the command when left out")
+      Field(
+        "accessories", \.accessories, .accessories(names.profiles),
+        "the accessories, by the name that steps use", isRequired: true)
+      Field.cable(\.line, \.faults)
+      Field(group: "device", "the Apple device") {
+        Field.device(\.policy, \.deviceFlicker)
+        Field.refused(
+          ["window", "packetLength", "firstSession", "link"], "only the device of a scenario with 'apps'")
+      }
+      Field("app", \.appSection, .object(ScenarioAppSection.format), ScenarioAppSection.format.summary)
+      Field(
+        "steps", \.steps, .steps(of: Step.format(names)) { $0.at }, "what happens, in the order of time",
+        isRequired: true)
+      Field("tail", \.tail, .duration(.zero...longest), "how long the world continues after the last step")
+      Field(
+        "expect", \.expectations, .list(of: .object(Expectation.format(names))),
+        "what the app sees, all of it, in order",
+        isRequired: true)
+      Field.refused(["apps", "forbid"], "only a scenario with 'apps'")
+    }
+  }
+
+  private var appSection: ScenarioAppSection {
+    get { ScenarioAppSection(app, payload: payload, every: interval) }
+    set { (app, payload, interval) = (newValue.settings, newValue.payload, newValue.interval) }
+  }
+}
+
+/// What a file refers to by name.
+package struct ScenarioNames: Sendable {
+  /// Where profiles are found.
+  package var profiles = ProfileLibrary()
+  /// What the file calls its accessories; nil where it has none, so that no step can name a wrong one.
+  package var accessories: [String]?
+  /// What it calls its apps.
+  package var apps: [String]?
+
+  package init(profiles: ProfileLibrary = ProfileLibrary(), accessories: [String]? = nil, apps: [String]? = nil) {
+    (self.profiles, self.accessories, self.apps) = (profiles, accessories, apps)
+  }
+}
+
+extension ScenarioSource {
+  /// Reads the file; its names are known before the rest is read.
+  package func read<Whole>(
+    _ profiles: ProfileLibrary, _ read: (JSON5Value, ScenarioNames) throws(SourceProblems) -> Whole
+  ) throws(SourceProblems) -> Whole {
+    let tree: JSON5Value
+    do { tree = try JSON5.read(bytes, file: path) } catch { throw SourceProblems([error]) }
+    func names(_ key: String) -> [String]? {
+      guard case .object(let members)? = tree[key]?.content, !members.isEmpty else { return nil }
+      return members.map(\.key)
+    }
+    return try read(tree, ScenarioNames(profiles: profiles, accessories: names("accessories"), apps: names("apps")))
+  }
+}
+
+extension Scenario {
+  /// Reads a scenario that is judged by what its app sees.
+  package init(_ source: ScenarioSource, profiles: ProfileLibrary) throws(SourceProblems) {
+    self = try source.read(profiles) { tree, names throws(SourceProblems) in
+      try Scenario(tree, names, name: source.name)
+    }
+  }
+
+  /// Reads the tree of such a file.
+  package init(_ tree: JSON5Value, _ names: ScenarioNames, name: String) throws(SourceProblems) {
+    if let apps = tree["apps"] {
+      let message = "a scenario with 'apps' is judged by the rules of seeded worlds: play it with 'easim scenario run'"
+      throw SourceProblems([SourceProblem(at: apps.position, path: "apps", message)])
+    }
+    self = try Scenario.format(names).read(tree)
+    about.name = name
+  }
+}
+
+// MARK: - Parts
+
+extension Scenario.About {
+  /// As files have it.
+  package static let format = Record("about", "", Scenario.About()) {
+    Field(passing: "$schema", .text, "the path of the JSON Schema, for editors")
+    Field(constant: "version", Scenario.formatVersion, "the version of this format")
+    Field("description", \.summary, .text, "one sentence: what it reproduces", isRequired: true)
+    Field(
+      "reproduces", \.reproduces, .list(of: .text), "the numbers of the behaviours and failures that it reproduces")
+    Field("source", \.source, .text, "where that is known from")
+    Field("story", \.story, .text, "what happened to which product")
+    Field("survival", \.survival, .text, "how an app survives it")
+  }
+}
+
+/// An accessory as files have it.
+package struct PartSection: Equatable, Sendable {
+  private var profile: Profile
+  private var quirks: [Quirk] = []
+  private var serial: String?
+
+  /// The accessory as it is.
+  package init(_ profile: Profile) { self.profile = profile }
+
+  /// The accessory, with what the file says beside its profile.
+  package var whole: Profile {
+    var whole = profile
+    if let serial { whole.identity.serialNumber = serial }
+    for quirk in quirks { whole.apply(quirk) }
+    return whole
+  }
+
+  /// The keys that every accessory has; a profile that stands in the file takes the accessory's name.
+  package static func format(named name: String, _ profiles: ProfileLibrary) -> Record<PartSection> {
+    Record("accessory", "an accessory", PartSection(Profile.format.base)) {
+      Field(
+        "profile", \.profile, .reference(named: name, profiles), "its profile: a name, a path, or all of it",
+        isRequired: true)
+      Field("quirks", \.quirks, .list(of: .oneOf(Quirk.format)), "its quirks, beside those of the profile")
+      Field("serial", \.serial, .optional(.text), "its serial number, instead of the profile's")
+    }
+  }
+}
+
+extension Format<[Scenario.Part]> {
+  fileprivate static func accessories(_ profiles: ProfileLibrary) -> Format {
+    Format<[Named<PartSection>]>.named(atLeast: 1) { name in
+      let part = PartSection.format(named: name, profiles)
+      return .object(
+        Record(part.name, part.summary, part.base) {
+          part.fields(at: \.self)
+          Field.refused(["link", "streams"], "only an accessory of a scenario with 'apps'")
+        })
+    }.map { parts in
+      parts.map { Scenario.Part(name: $0.name, profile: $0.value.whole) }
+    } back: { parts in
+      parts.map { Named($0.name, PartSection($0.profile)) }
+    }
+  }
+}
+
+extension Format<Profile> {
+  fileprivate static func reference(named name: String, _ profiles: ProfileLibrary) -> Format {
+    Format(.either([.text(TextShape()), .document("a profile")])) { value, place in
+      do throws(SourceProblems) {
+        switch value.content {
+        case .object: return try profiles.template(tree: value, name: name).instance()
+        case .text(let reference): return try profiles.profile(reference)
+        case .null, .boolean, .number, .array: return place.expected("a profile's name or path, or a profile", value)
+        }
+      } catch {
+        // Without a place of its own a problem is about the reference.
+        for problem in error.problems where problem.position != nil { place.problems.add(problem) }
+        for problem in error.problems where problem.position == nil { place.error(value, problem.message) }
+        return nil
+      }
+    } write: {
+      $0.tree
+    }
+  }
+}
+
+extension Field {
+  /// The cables of a scenario.
+  package static func cable(
+    _ line: Property<Root, World.Settings.Line>, _ faults: Property<Root, [CableFault]>
+  ) -> Field {
+    let lineFormat = Record("line", "", World.Settings.Line()) {
+      Field<World.Settings.Line>(
+        "latency", \.latency, .duration(.zero ... .seconds(60)), "how long each byte is under way")
+      Field<World.Settings.Line>(
+        "bytesPerSecond", \.bytesPerSecond, .optional(.integer(1...1_000_000_000)),
+        "how many bytes pass in a second each way; any number when left out")
+    }
+    return Field(group: "cable", "the cables") {
+      lineFormat.fields(at: line)
+      Field("faults", faults, .cableFaults, "the faults on each cable; bytes pass them in this order")
+    }
+  }
+
+  /// What every scenario may say of its device.
+  package static func device(
+    _ policy: Property<Root, PublicationMachine.Policy>, _ flicker: Property<Root, Flicker?>
+  ) -> [Field] {
+    [
+      Field(
+        "policy", policy, .words([("ready", .ready), ("early", .early)]),
+        "when it publishes an accessory to apps: when it is ready, or before"),
+      Field(
+        "flicker", flicker, .optional(.deviceFlicker),
+        "a flicker that the device makes: the parameters of the quirk, such as `cycles=2`; may be empty"),
+    ]
+  }
+}
+
+extension Format<Flicker> {
+  fileprivate static let deviceFlicker = Format(.text(TextShape())) { value, place in
+    guard case .text(let text) = value.content else { return place.expected("text", value) }
+    do { return [try Quirk("flicker,maker=device" + (text.isEmpty ? "" : ",\(text)"))].flicker } catch {
+      place.error(value, "\(error)")
+      return nil
+    }
+  } write: { flicker in
+    let members = Quirk.format.members(.flicker(flicker)).filter { $0.key != "maker" }
+    return .text(members.map { "\($0.key)=\($0.value.word)" }.joined(separator: ","))
+  }
+}
+
+/// A fault as files have it.
+private struct FaultSection: Equatable {
+  var faults: [Fault] = []
+  var end = Transcript.End.device
+
+  static let format = Record("cable fault", "a fault, and the end of the cable that it is at", FaultSection()) {
+    Field("fault", \.faults, .faults, "the fault, or a name that stands for several", isRequired: true)
+    Field("at", \.end, .words([("device", .device), ("accessory", .accessory)]), "the end that it is at")
+  }
+}
+
+extension Format<[CableFault]> {
+  fileprivate static let cableFaults: Format = Format<[FaultSection]>.list(
+    of: FaultSection.format.format(orJust: "fault")
+  ).map { sections in
+    sections.flatMap { section in section.faults.map { CableFault($0, at: section.end) } }
+  } back: { faults in
+    faults.map { FaultSection(faults: [$0.fault], end: $0.end) }
+  }
+}
+
+extension Format<[Fault]> {
+  /// A fault, or a name that stands for several.
+  fileprivate static let faults = Format(.text(TextShape("fault"))) { value, place in
+    guard case .text(let text) = value.content else { return place.expected("a fault as text", value) }
+    do { return try FaultPreset.faults(text) } catch {
+      place.error(value, "\(error)")
+      return nil
+    }
+  } write: { faults in
+    .text(faults.map(\.description).joined(separator: " "))
+  }
+}
+
+extension Scenario.Expectation {
+  fileprivate static func format(_ names: ScenarioNames) -> Record<Self> {
+    Record("expectation", "one thing that the app must see", Self("connect")) {
+      Field("event", \.event, .words(Scenario.expectedEvents.map { ($0, $0) }), "which event", isRequired: true)
+      Field(
+        "of", \.accessory, .optional(.accessory(among: names.accessories)), "of which accessory; of any when left out")
+      Field("protocols", \.protocols, .optional(.list(of: .text)), "the protocols it offers; any when left out")
+      Field("after", \.after, .optional(.duration(.zero...Scenario.longest)), "not before this time")
+      Field("before", \.before, .optional(.duration(.zero...Scenario.longest)), "not after this time")
+    }
+  }
+}
+
+extension Format<String> {
+  /// The name of an accessory; any where it is not known which there are.
+  package static func accessory(among names: [String]?) -> Format {
+    Format(.text(TextShape())) { value, place in
+      guard case .text(let name) = value.content else { return place.expected("text", value) }
+      guard let names, !names.contains(name) else { return name }
+      place.error(value, "there is no accessory '\(Excerpt.of(name))'\(Suggestion.hint(for: name, in: names))")
+      return nil
+    } write: {
+      .text($0)
+    }
+  }
+}
+
+extension Format<UInt64> {
+  /// A random seed; files have no larger numbers.
+  package static let seed = integer(0...UInt64(Int64.max))
+}
