@@ -50,6 +50,7 @@ enum SoakFaults {
     case .latency, .rate, .split, .glue, .stall, .slowReader, .collapse, .stale: (.none, 1)
     case .loss: (.packets, 3)
     case .duplicate, .reorder, .corrupt: (.packets, 2)
+    case .noise: (.packets, 1)
     case .halfDead: (.silence, 1)
     case .cut: (.end, 1)
     }
@@ -112,6 +113,11 @@ enum SoakFaults {
       reorder.by = dice.spread(1...12)
       reorder.wait = dice.milliseconds(1...100)
       fault.effect = .reorder(reorder)
+      fault.acts = directions(&dice)
+    case .noise(var noise):
+      noise.packets = packets
+      noise.bytes = dice.spread(1...300)
+      fault.effect = .noise(noise)
       fault.acts = directions(&dice)
     case .corrupt(var corrupt):
       corrupt.packets = packets

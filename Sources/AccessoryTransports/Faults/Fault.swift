@@ -40,6 +40,8 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
     case reorder(Reorder)
     /// Packets have a wrong bit.
     case corrupt(Corrupt)
+    /// Random bytes come before packets.
+    case noise(Noise)
   }
 
   /// Every fault there is, and how each is written.
@@ -58,6 +60,7 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
     Kind(Effect.duplicate) { if case .duplicate(let fault) = $0 { fault } else { nil } }
     Kind(Effect.reorder) { if case .reorder(let fault) = $0 { fault } else { nil } }
     Kind(Effect.corrupt) { if case .corrupt(let fault) = $0 { fault } else { nil } }
+    Kind(Effect.noise) { if case .noise(let fault) = $0 { fault } else { nil } }
   }
 
   /// The directions of a channel, seen from the end that the fault is at.
@@ -140,6 +143,7 @@ extension Fault.Effect {
     case .duplicate(let fault): fault
     case .reorder(let fault): fault
     case .corrupt(let fault): fault
+    case .noise(let fault): fault
     }
   }
 }
