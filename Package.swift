@@ -152,11 +152,16 @@ let package = Package(
       "AccessoryLoad", floor: 6,
       ["AccessoryHost", "AccessorySessions", "AccessoryCore", "IAP2"]),
 
+    // Floor 6: is an accessory right? The device's side of a conformance run.
+    library(
+      "AccessoryCheck", floor: 6,
+      ["AccessoryCables", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2"]),
+
     // Floor 7: the command line.
     .executableTarget(
       name: "easim",
       dependencies: [
-        "AccessoryLoad", "AccessorySoak", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost",
+        "AccessoryCheck", "AccessoryLoad", "AccessorySoak", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost",
         "AccessoryHardware", "AccessoryBluetooth", "AccessoryCables", "AccessorySessions", "AccessoryProfiles",
         "AccessoryTransports", "AccessoryUSB", "Certificates", "AccessoryCore", "IAP2", "CLinux", "CPlist",
       ], swiftSettings: settings),
@@ -259,6 +264,12 @@ let package = Package(
         "AccessoryWorlds", "CLinux", "EADemoClient", "ExternalAccessory", "ExternalAccessoryAppStandIns",
         "ExternalAccessoryAsync",
         "ExternalAccessorySimulation", "IAP2", "TestSupport", "easim",
+      ]),
+    tests(
+      "AccessoryCheckTests",
+      [
+        "AccessoryCheck", "AccessorySimulator", "AccessoryCables", "AccessorySessions", "AccessoryProfiles",
+        "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "TestSupport",
       ]),
     tests(
       "AccessoryLoadTests",

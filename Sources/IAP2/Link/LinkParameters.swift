@@ -114,7 +114,7 @@ extension LinkParameters {
   }
 
   /// Reads a SYN's payload and keeps values as they came; only what cannot be made sense of is an error.
-  init(reading payload: RawSpan) throws(LinkParametersError) {
+  package init(reading payload: RawSpan) throws(LinkParametersError) {
     guard payload.byteCount >= 10 else { throw LinkParametersError(.tooShort, in: payload) }
     guard (payload.byteCount - 10) % 3 == 0 else { throw LinkParametersError(.cutTable, in: payload) }
     func byte(_ at: Int) -> UInt8 { payload.unsafeLoad(fromByteOffset: at, as: UInt8.self) }
@@ -195,7 +195,7 @@ extension LinkParameters {
 
   /// The numbers outside the allowed ranges. In a device's answer the window is its own and the other values are the
   /// accessory's, so they need not fit each other; in an offer all are the accessory's.
-  func valuesOutOfRange(isOffer: Bool) -> [ValueOutOfRange] {
+  package func valuesOutOfRange(isOffer: Bool) -> [ValueOutOfRange] {
     let zero = isZeroAcknowledgement
     let window = zero ? 0...127 : 1...127
     var ranges: [(Field, Int, ClosedRange<Int>)] = [

@@ -36,8 +36,8 @@ struct CommandSpec: Sendable {
 
   /// All commands.
   static let all: [CommandSpec] = [
-    .demo, .run, .list, .watch, .info, .send, .burst, .report, .console, .pair, .unpair, .plug, .decode, .profile,
-    .quirk, .fault, .scenario, .soak, .port, .doctor, .completion,
+    .demo, .run, .list, .watch, .info, .check, .send, .burst, .report, .console, .pair, .unpair, .plug, .decode,
+    .profile, .quirk, .fault, .scenario, .soak, .port, .doctor, .completion,
   ]
 
   /// Whether the command has an option of this name.

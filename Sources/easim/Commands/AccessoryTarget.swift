@@ -38,7 +38,7 @@ final class AccessoryTarget {
   }
 
   /// Identifies the selected accessory; nil when it is not there yet, or this needs a connection.
-  private static func choose(at address: Address, _ protocolName: String?, _ console: Console) throws -> String? {
+  static func choose(at address: Address, _ protocolName: String?, _ console: Console) throws -> String? {
     guard let sighting = try media.look(at: address) else { return nil }
     for problem in sighting.problems { console.err("easim: \(problem)") }
     let found = sighting.accessories

@@ -1,9 +1,7 @@
-import AccessoryCore
-
 /// Text as XML and HTML carry it.
-enum MarkupText {
+package enum MarkupText {
   /// Escapes markup, and replaces characters that XML does not allow or a page would not show.
-  static func escaped(_ text: some StringProtocol) -> String {
+  package static func escaped(_ text: some StringProtocol) -> String {
     var out = ""
     for scalar in text.printable(keeping: ["\t", "\n", "\r"]).unicodeScalars {
       switch scalar {

@@ -1,0 +1,219 @@
+import AccessoryCore
+import Certificates
+import IAP2
+
+extension CheckCase {
+  static let authentication: [CheckCase] = [
+    CheckCase(
+      501, "certificate", "AA00 is answered by AA01 with a certificate.", [.agreed(8)],
+      fix: "Read the certificate from the authentication coprocessor and send it in parameter 0 of AA01."
+    ) { run in
+      let survey = try run.survey(judging: 501)
+      guard let authentication = survey.authentication else { return }
+      if authentication.certificate.isEmpty {
+        throw CheckFinding("AA01 has no certificate.", survey.device.proof(authentication.certificateMessage.packet))
+      }
+    },
+    CheckCase(
+      502, "certificate-form", "The certificate is a whole PKCS#7 SignedData.", [.agreed(4)],
+      fix: "Send what the coprocessor's certificate registers hold, whole and unchanged."
+    ) { run in
+      let (device, authentication) = try run.authentication()
+      do throws(AuthenticatorError) { _ = try run.verifier.challenge(for: authentication.certificate) } catch {
+        throw CheckFinding("\(error).", device.proof(authentication.certificateMessage.packet, [19..<35]))
+      }
+    },
+    CheckCase(
+      503, "certificate-prompt", "The certificate comes within 3 s.", [.inferred], .warning,
+      fix: "Read the certificate before the cable is plugged in; the coprocessor needs no time for it."
+    ) { run in
+      let (device, authentication) = try run.authentication()
+      try run.expectPrompt(
+        device, .requestAuthenticationCertificate, authentication.certificateMessage, .seconds(3))
+    },
+    CheckCase(
+      504, "signature", "AA02 is answered by AA03 with a signature.", [.agreed(8)],
+      fix: "Let the coprocessor sign the challenge and send the response in parameter 0 of AA03."
+    ) { run in
+      _ = try run.survey(judging: 504)
+    },
+    CheckCase(
+      505, "signature-size", "The signature has 128 bytes with a coprocessor 2.0 and 64 bytes with a 3.0.",
+      [.agreed(4)],
+      fix: "Send as many bytes as the coprocessor's response length register says."
+    ) { run in
+      let (device, authentication) = try run.authentication()
+      let size = authentication.challenge.count == 20 ? 128 : 64
+      if authentication.response.count != size {
+        throw CheckFinding(
+          "It has \(authentication.response.count) bytes and should have \(size).",
+          device.proof(authentication.responseMessage.packet, [15..<17]))
+      }
+    },
+    CheckCase(
+      506, "signature-right", "The signature is of the challenge, by the certificate's key.", [.agreed(4)],
+      fix: "Write the challenge unchanged into the coprocessor, wait until it has signed, and send its response."
+    ) { run in
+      let (device, authentication) = try run.authentication()
+      if let reason = run.objection(to: authentication) {
+        throw CheckFinding(
+          "It does not verify: \(reason).",
+          device.proof(authentication.responseMessage.packet, [19..<19 + authentication.response.count]))
+      }
+    },
+    CheckCase(
+      507, "signature-fresh", "Each challenge gets a signature of its own.", [.agreed(4)],
+      fix: "Let the coprocessor sign each challenge; do not keep a response."
+    ) { run in
+      let (_, first) = try run.authentication()
+      if run.objection(to: first) != nil { throw CheckSkip("the first signature does not verify (case 506)") }
+      let device = try run.device(at: .linked)
+      let second = try run.orSkip { try device.authenticate(run.verifier, within: run.stepLimit) }
+      if let reason = run.objection(to: second) {
+        throw CheckFinding(
+          "The signature of a second challenge does not verify: \(reason).",
+          device.proof(second.responseMessage.packet, [19..<19 + second.response.count]))
+      }
+    },
+    CheckCase(
+      508, "signature-prompt", "The signature comes within 4 s.", [.inferred], .warning,
+      fix: "Give the challenge to the coprocessor at once: it signs within 1,645 ms (2.0B) or 440 ms."
+    ) { run in
+      let (device, authentication) = try run.authentication()
+      try run.expectPrompt(
+        device, .requestAuthenticationChallengeResponse, authentication.responseMessage, .seconds(4))
+    },
+    CheckCase(
+      509, "authentication-unasked", "Certificates and signatures are sent once for each request.", [.agreed(8)],
+      .warning, fix: "Send AA01 and AA03 only as answers to AA00 and AA02, once each."
+    ) { run in
+      let device = try run.survey().device
+      for id in [MessageID.authenticationCertificate, .authenticationResponse] {
+        let all = device.messages.filter { $0.message.id == id }
+        if all.count > 1 {
+          throw CheckFinding("\(id) came \(all.count) times.", all.flatMap { device.proof($0.packet, [13..<15]) })
+        }
+      }
+    },
+    CheckCase(
+      510, "identification-first", "A device that identifies first and authenticates afterwards is served.",
+      [.agreed(3)], fix: "Answer AA00, AA02 and 1D00 in whatever order the device asks."
+    ) { run in
+      _ = try run.authentication()
+      _ = try run.identification()
+      let device = try run.device(at: .linked)
+      do {
+        _ = try device.identify(within: run.stepLimit)
+        _ = try device.authenticate(run.verifier, within: run.stepLimit)
+      } catch let short as Shortfall {
+        throw CheckFinding("Asked to identify first: \(short.reason).", device.lastProof(8))
+      }
+    },
+    CheckCase(
+      511, "authentication-skipped", "A host that never authenticates can identify the accessory.", [.seenOnce], .note,
+      fix: "Answer 1D00 whenever it comes, also before authentication."
+    ) { run in
+      _ = try run.identification()
+      let device = try run.device(at: .linked)
+      do { _ = try device.identify(within: run.stepLimit) } catch let short as Shortfall {
+        throw CheckFinding("Without authentication: \(short.reason).", device.lastProof(8))
+      }
+    },
+    CheckCase(
+      512, "authentication-glued", "AA05 and 1D00 in one write are both understood.", [.agreed(3)],
+      fix: "Read all packets of a transfer, not only the first."
+    ) { run in
+      _ = try run.identification()
+      let device = try run.device(at: .linked)
+      try run.upToVerdict(device)
+      let (mark, before) = (device.record.count, device.messages.count)
+      try device.send(ControlMessage(.authenticationSucceeded), .held)
+      try device.send(ControlMessage(.startIdentification), .held)
+      device.releaseGlued()
+      try run.expectOne(.identificationInformation, device, before, mark, "With AA05 and 1D00 in one write")
+      try run.expectNoRepetition(device, after: mark, "In one write")
+    },
+    CheckCase(
+      513, "authentication-failed",
+      "After a failed authentication (AA04) the accessory works when it is plugged in anew.",
+      [.seenOnce], fix: "On AA04 wait until the cable is pulled, and then begin as if nothing had happened."
+    ) { run in
+      _ = try run.identification()
+      let device = try run.device(at: .linked)
+      try run.upToVerdict(device)
+      try device.send(ControlMessage(.authenticationFailed))
+      _ = try device.wait(within: run.settings.quiet) { false }
+      try run.expectReady("After AA04, plugged in anew")
+    },
+    CheckCase(
+      514, "certificate-again", "A second AA00 on the same link is answered, too.", [.inferred], .warning,
+      fix: "Answer each AA00 with the certificate, also after AA05."
+    ) { run in
+      let device = try run.device(at: .authenticated)
+      try run.expectCertificate(device, "Asked again after AA05")
+    },
+    CheckCase(
+      515, "challenge-without-certificate", "A challenge before the certificate was asked for does no lasting harm.",
+      [.inferred], .warning, isHostile: true, fix: "Answer AA02 whenever it comes, or ignore it."
+    ) { run in
+      _ = try run.identification()
+      let device = try run.device(at: .linked)
+      try device.send(
+        ControlMessage(.requestAuthenticationChallengeResponse) { $0.blob(0, CheckBytes.mixed(32)) })
+      _ = try device.wait(within: .seconds(2)) { false }
+      try run.expectReady("After a challenge out of turn, plugged in anew")
+    },
+  ]
+}
+
+extension CheckRun {
+  /// The survey for the case that judges one step: it is a finding when the accessory did not take it.
+  func survey(judging number: Int) throws -> Survey {
+    let survey = try survey()
+    guard let shortfall = survey.shortfall else { return survey }
+    guard shortfall.judgedBy == number else {
+      if shortfall.judgedBy < number { throw skip(shortfall) }
+      return survey
+    }
+    throw CheckFinding(Self.sentence(shortfall.reason), survey.device.lastProof())
+  }
+
+  /// A sentence of its own.
+  static func sentence(_ fragment: String) -> String { fragment.prefix(1).uppercased() + fragment.dropFirst() + "." }
+
+  /// The authentication of the survey.
+  func authentication() throws -> (CheckDevice, Authentication) {
+    let survey = try survey()
+    if let found = survey.authentication { return (survey.device, found) }
+    if let shortfall = survey.shortfall { throw skip(shortfall) }
+    throw CheckSkip("the accessory did not authenticate")
+  }
+
+  /// Why a signature is refused; nil when it is right.
+  func objection(to authentication: Authentication) -> String? {
+    let verdict = verifier.judge(
+      response: authentication.response, to: authentication.challenge, certificate: authentication.certificate)
+    if case .refused(let reason) = verdict { return "\(reason)" }
+    return nil
+  }
+
+  /// An answer must come within a time of its request.
+  func expectPrompt(
+    _ device: CheckDevice, _ request: MessageID, _ answer: CheckDevice.Received, _ limit: Duration
+  )
+    throws
+  {
+    let asked = device.record[..<answer.packet].last { packet in
+      !packet.isFromAccessory && packet.isData && packet.payload.count >= 6
+        && packet.payload.dropFirst(4).prefix(2).elementsEqual([
+          UInt8(request.rawValue >> 8), UInt8(request.rawValue & 0xFF),
+        ])
+    }
+    guard let asked else { return }
+    let time = answer.time - asked.time
+    if time > limit {
+      throw CheckFinding(
+        "It came after \(DurationText.format(time)).", device.proof(asked.index) + device.proof(answer.packet))
+    }
+  }
+}

@@ -1,0 +1,167 @@
+import AccessoryCore
+import IAP2
+
+extension CheckCase {
+  static let detection: [CheckCase] = [
+    CheckCase(
+      101, "detection-first", "The accessory begins with the detection sequence FF 55 02 00 EE 10.", [.agreed(10)],
+      fix: "Send FF 55 02 00 EE 10 as soon as the cable is plugged in, and nothing before it."
+    ) { run in
+      let device = try run.survey().departures.first?.device ?? run.survey().device
+      guard let first = device.record.first(where: \.isFromAccessory) else {
+        throw CheckFinding("It sent nothing within \(DurationText.format(run.stepLimit)).", device.lastProof())
+      }
+      guard first.kind != .detection else { return }
+      let marks = [0..<first.bytes.count]
+      throw CheckFinding("The first bytes are something else.", device.proof(first.index, marks))
+    },
+    CheckCase(
+      102, "detection-repeat", "The accessory repeats the detection sequence until it is answered.", [.agreed(6)],
+      fix: "Send the detection sequence again every second until the Apple device answers."
+    ) { run in
+      let device = try run.unanswered()
+      let probes = device.record.filter { $0.isFromAccessory && $0.kind == .detection }
+      if probes.isEmpty { throw CheckSkip("the accessory never sent the detection sequence (case 101)") }
+      if probes.count < 2 {
+        let time = DurationText.format(CheckRun.unansweredTime)
+        throw CheckFinding("It was sent once in \(time) without an answer.", device.proof(probes[0].index))
+      }
+    },
+    CheckCase(
+      103, "detection-pace", "Detection sequences are at least 100 ms apart.", [.inferred], .warning,
+      fix: "Wait about a second between two detection sequences; the shortest period seen is 475 ms."
+    ) { run in
+      let device = try run.unanswered()
+      let probes = device.record.filter { $0.isFromAccessory && $0.kind == .detection }
+      for (one, next) in zip(probes, probes.dropFirst()) where next.time - one.time < .milliseconds(100) {
+        throw CheckFinding(
+          "Two of them are \(DurationText.format(next.time - one.time)) apart.",
+          device.proof(one.index) + device.proof(next.index))
+      }
+    },
+    CheckCase(
+      104, "detection-late", "A device that answers detection only after seconds gets a link.", [.agreed(6)],
+      fix: "Go on with detection for as long as the cable is plugged in, and take an answer whenever it comes."
+    ) { run in
+      var manner = CheckDevice.Manner()
+      manner.answersDetection = false
+      let device = try run.device(at: .attached, manner)
+      _ = try device.wait(within: .milliseconds(3_500)) { false }
+      device.manner.answersDetection = true
+      try run.expectLink(device)
+    },
+    CheckCase(
+      105, "detection-extra",
+      "Detection sequences that still arrive after the answer, before the SYN|ACK, are ignored.", [.agreed(4)],
+      fix: "After the first answer to detection, ignore detection sequences until the SYN|ACK has arrived."
+    ) { run in
+      var manner = CheckDevice.Manner()
+      manner.detectionAnswer = PacketWriter.detection + PacketWriter.detection + PacketWriter.detection
+      try run.expectLink(run.device(at: .attached, manner))
+    },
+    CheckCase(
+      106, "detection-split", "An answer to detection that arrives byte by byte is understood.", [.agreed(2)],
+      fix: "Read the line as a stream of bytes: keep what has arrived until the sequence is whole."
+    ) { run in
+      try run.answerDetection { device in
+        try device.sendSlowly(PacketWriter.detection, .detection, cuts: [1, 2, 3, 4, 5])
+      }
+    },
+    CheckCase(
+      107, "detection-padding", "Zero bytes in front of the answer to detection are skipped.", [.inferred], .warning,
+      fix: "Search the stream for FF 55 and FF 5A, and skip what is in front of them."
+    ) { run in
+      try run.answerDetection { device in device.line.send([0, 0, 0] + PacketWriter.detection) }
+    },
+    CheckCase(
+      108, "syn-after-answer", "The accessory sends its SYN soon after detection was answered.", [.agreed(8)],
+      fix: "Send a SYN as soon as the detection sequence comes back."
+    ) { run in
+      let survey = try run.survey()
+      let device = survey.device
+      guard let answered = device.record.first(where: { !$0.isFromAccessory }) else {
+        throw CheckSkip("the accessory never sent the detection sequence (case 101)")
+      }
+      guard let synchronization = device.offerPacket else {
+        throw CheckFinding("No SYN came after the answer.", device.lastProof())
+      }
+      let time = device.record[synchronization].time - answered.time
+      if time > .seconds(2) {
+        throw CheckFinding(
+          "It came \(DurationText.format(time)) after the answer.",
+          device.proof(answered.index) + device.proof(synchronization))
+      }
+    },
+    CheckCase(
+      109, "syn-not-before-answer", "The accessory sends no SYN before detection was answered.", [.agreed(4)],
+      .warning, fix: "Wait for the detection sequence from the Apple device before the first SYN."
+    ) { run in
+      let device = try run.unanswered()
+      if let index = device.offerPacket {
+        throw CheckFinding("A SYN came without an answer.", device.proof(index, [WirePacket.Part.control]))
+      }
+    },
+    CheckCase(
+      110, "legacy-device", "A device that only speaks iAP1 and refuses detection gets no SYN.", [.seenOnce], .note,
+      fix: "When FF 55 04 00 02 04 EE 08 answers the detection sequence, do not start iAP2."
+    ) { run in
+      var manner = CheckDevice.Manner()
+      manner.detectionAnswer = [0xFF, 0x55, 0x04, 0x00, 0x02, 0x04, 0xEE, 0x08]
+      let device = try run.device(at: .attached, manner)
+      _ = try device.wait(within: .seconds(3)) { device.offerPacket != nil }
+      if let index = device.offerPacket { throw CheckFinding("It sent a SYN.", device.proof(0..<index + 1)) }
+    },
+  ]
+}
+
+extension CheckRun {
+  static let unansweredTime = Duration.milliseconds(3_500)
+
+  /// An attachment on which nothing is answered.
+  func unanswered() throws -> CheckDevice {
+    if let knownUnanswered { return knownUnanswered }
+    var manner = CheckDevice.Manner()
+    manner.answersDetection = false
+    let device = try attach(manner)
+    _ = try device.wait(within: Self.unansweredTime) { false }
+    knownUnanswered = device
+    return device
+  }
+
+  /// The link must come up on this attachment.
+  func expectLink(_ device: CheckDevice) throws {
+    do { try device.link(within: stepLimit) } catch let short as Shortfall {
+      throw CheckFinding("No link came up: \(short.reason).", device.lastProof(10))
+    }
+  }
+
+  /// Answers the next detection sequence in a way of its own; the link must come up.
+  func answerDetection(_ answer: (CheckDevice) throws -> Void) throws {
+    var manner = CheckDevice.Manner()
+    manner.answersDetection = false
+    let device = try device(at: .attached, manner)
+    guard try device.wait(within: stepLimit, until: { device.record.contains { $0.kind == .detection } }) else {
+      throw CheckSkip("the accessory never sent the detection sequence (case 101)")
+    }
+    try needLink()
+    try answer(device)
+    try expectLink(device)
+  }
+
+  /// Skips the case when the accessory did not get as far as a link when it was surveyed.
+  func needLink() throws {
+    let survey = try survey()
+    if survey.reached < .linked, let shortfall = survey.shortfall {
+      throw CheckSkip("no link came up: \(shortfall.reason) (case \(shortfall.judgedBy))")
+    }
+  }
+
+  /// The accessory must become ready on a new attachment.
+  @discardableResult
+  func expectReady(_ what: String, _ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
+    _ = try identification()
+    do { return try reach(.ready, manner) } catch let short as Shortfall {
+      throw CheckFinding("\(what): \(short.reason).", lastAttached?.lastProof(10) ?? [])
+    }
+  }
+}

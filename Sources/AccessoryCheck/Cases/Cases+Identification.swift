@@ -1,0 +1,164 @@
+import AccessoryCore
+import IAP2
+
+extension CheckCase {
+  static let identification: [CheckCase] =
+    [
+      CheckCase(
+        601, "identification", "1D00 is answered by 1D01.", [.agreed(8)],
+        fix: "Send the identification (1D01) whenever the device asks for it."
+      ) { run in
+        _ = try run.survey(judging: 601)
+      },
+      CheckCase(
+        602, "identification-prompt", "The identification comes within 5 s.", [.inferred], .warning,
+        fix: "Keep the identification ready; an app in the background has about 10 s for everything."
+      ) { run in
+        let survey = try run.survey()
+        _ = try run.identification()
+        guard let found = survey.identification else { return }
+        try run.expectPrompt(survey.device, .startIdentification, found.at, .seconds(5))
+      },
+      CheckCase(
+        603, "identification-once", "One 1D00 gets one 1D01.", [.inferred], .warning,
+        fix: "Send 1D01 as the answer to 1D00, once each."
+      ) { run in
+        _ = try run.identification()
+        let device = try run.survey().device
+        let all = device.messages.filter { $0.message.id == .identificationInformation }
+        if all.count > 1 {
+          throw CheckFinding("It came \(all.count) times.", all.flatMap { device.proof($0.packet, [13..<15]) })
+        }
+      },
+      CheckCase(
+        604, "identification-same", "The identification is the same at each attachment.", [.inferred], .warning,
+        fix: "Identify the accessory in the same way each time; announce changes by 1D06."
+      ) { run in
+        let survey = try run.survey()
+        _ = try run.identification()
+        guard let first = survey.identification else { return }
+        let device = try run.device(at: .authenticated)
+        let second = try run.orSkip {
+          let mark = device.messages.count
+          try device.send(ControlMessage(.startIdentification))
+          return try device.awaitIdentification(after: mark, within: run.stepLimit)
+        }
+        // The first half of a flicker: case 607.
+        if second.reading.identification.protocols.isEmpty, !survey.departures.isEmpty { return }
+        if first.at.message.body != second.at.message.body {
+          throw CheckFinding(
+            "It differs.", survey.device.proof(first.at.packet) + device.proof(second.at.packet))
+        }
+      },
+      CheckCase(
+        605, "identification-rejected",
+        "After its identification was rejected (1D03) the accessory works when it is plugged in anew.", [.seenOnce],
+        fix: "On 1D03 send another identification, or wait until the cable is pulled."
+      ) { run in
+        _ = try run.identification()
+        let device = try run.device(at: .authenticated)
+        let mark = device.messages.count
+        try device.send(ControlMessage(.startIdentification))
+        _ = try run.orSkip { try device.awaitIdentification(after: mark, within: run.stepLimit) }
+        try device.send(ControlMessage(.identificationRejected) { $0.none(11) })
+        _ = try device.wait(within: .seconds(1)) { false }
+        try run.expectReady("After 1D03, plugged in anew")
+      },
+      CheckCase(
+        607, "identification-whole",
+        "At its first attachment the accessory stays, with all of its protocols.", [.seenOnce], .warning,
+        fix: "Do not detach to change what is offered: apps see it connect, disconnect and connect again."
+      ) { run in
+        let survey = try run.survey()
+        guard let first = survey.departures.first else { return }
+        throw CheckFinding(
+          "It left by itself \(survey.departures.count) time\(survey.departures.count == 1 ? "" : "s") before it stayed: "
+            + "\(first.reason).", first.device.lastProof(8))
+      },
+    ] + rules
+
+  /// A case for each rule that an identification is judged by.
+  private static let rules: [CheckCase] = [
+    rule(.missingParameter, 621, "Parameters 0 to 9, 12 and 13 are there.", [.captured], "Add the parameter."),
+    rule(
+      .unreadableParameter, 622, "Each parameter has the form of its type.", [.agreed(6)],
+      "Correct the parameter's length and content."),
+    rule(
+      .repeatedParameter, 623, "A parameter that can come once comes once.", [.inferred], "Send the parameter once."),
+    rule(
+      .blankText, 624, "No text that must be there is blank.", [.seenOnce], "Fill the text in."),
+    rule(
+      .textWithoutEnd, 625, "Texts end with a zero byte.", [.agreed(6)], "Add 00 to the end of the text.", .warning),
+    rule(
+      .packedLanguages, 626, "Each supported language has a parameter 13 of its own.", [.agreed(5)],
+      "Repeat parameter 13 for each language.", .warning),
+    rule(
+      .blankOptionalText, 627, "An optional text that is there is not blank.", [.inferred],
+      "Leave the parameter out, or fill it in.", .warning),
+    rule(
+      .presenceWithValue, 628, "A parameter that only says \"present\" has no value.", [.seenOnce],
+      "Send the parameter with length 4."),
+    rule(
+      .duplicateProtocol, 629, "Protocols have different numbers and names.", [.inferred],
+      "Give each protocol a number and a name of its own."),
+    rule(
+      .duplicateComponent, 630, "Components have different numbers.", [.seenOnce],
+      "Give each component a number of its own."),
+    rule(
+      .missingTransport, 631, "At least one transport component (14 to 17) is declared.", [.captured],
+      "Declare the transport that the accessory is attached by.", .warning),
+    rule(
+      .unknownNativeTransport, 632, "The transport component that a protocol names is declared.", [.agreed(5)],
+      "Name a declared component in parameter 3 of the protocol, or leave it out.", .warning),
+    rule(
+      .nativeTransportBesideUSB, 633, "The transport component that a protocol names is USB.", [.agreed(3)],
+      "Leave parameter 3 of the protocol out, or name a USB component.", .warning),
+    rule(
+      .startWithoutStop, 634, "For each Start message that is sent, the Stop message is listed.", [.seenOnce],
+      "Add the Stop message to parameter 6."),
+    rule(
+      .receivedWithoutRequest, 635, "For each answer that is received, the message that asks for it is listed.",
+      [.seenOnce], "Add the request to parameter 6, or take the answer from parameter 7."),
+    rule(
+      .reservedMessage, 636, "Messages AAxx and 1Dxx are not listed.", [.agreed(2)],
+      "Take them from parameters 6 and 7."),
+    rule(
+      .wrongDirection, 637, "Parameter 6 lists what the accessory sends, parameter 7 what it receives.", [.inferred],
+      "Move the message to the other list.", .warning),
+    rule(
+      .sessionsWithoutMessages, 638, "With protocols over the link, EA00 and EA01 are listed in parameter 7.",
+      [.agreed(3)], "Add EA00 and EA01 to parameter 7.", .warning),
+  ]
+
+  private static func rule(
+    _ check: IdentificationCheck, _ number: Int, _ sentence: String, _ sources: [CheckSource],
+    _ fix: String, _ severity: Severity = .error
+  ) -> CheckCase {
+    let name =
+      "identification-" + check.rawValue.flatMap { $0.isUppercase ? ["-", $0.lowercased()] : ["\($0)"] }.joined()
+    return CheckCase(number, name, sentence, sources, severity, fix: fix) { run in
+      _ = try run.identification()
+      guard let found = try run.survey().identification else { return }
+      let verdict = IdentificationJudge.strict.judge(found.reading)
+      let broken = (verdict.errors + verdict.warnings).filter { $0.check == check }
+      if broken.isEmpty { return }
+      let device = try run.survey().device
+      let text = broken.map { "Parameter \($0.parameter): \($0.reason)." }.joined(separator: " ")
+      let marks = broken.flatMap { places(of: $0.parameter, found.at, device) }
+      throw CheckFinding(text, device.proof(found.at.packet, marks))
+    }
+  }
+
+  /// Where the parameters with this number stand in the packet that carries the identification.
+  private static func places(
+    of parameter: UInt16, _ received: CheckDevice.Received, _ device: CheckDevice
+  ) -> [Range<Int>] {
+    let packet = device.record[received.packet]
+    // A message over several packets has its parameters elsewhere.
+    guard packet.payload.count == received.message.body.count + ControlMessage.headerSize else { return [] }
+    let start = PacketHeader.size + ControlMessage.headerSize
+    return ((try? ParameterReader.read(received.message.body)) ?? []).filter { $0.id == parameter }.map {
+      start + $0.offset..<start + $0.offset + 4 + $0.value.count
+    }
+  }
+}

@@ -1,0 +1,276 @@
+import AccessoryCore
+import IAP2
+
+extension CheckCase {
+  static let loss: [CheckCase] = [
+    CheckCase(
+      401, "lost-packet", "A lost packet is waited for; what follows it is delivered after it.", [.agreed(2)],
+      fix: "Keep packets that arrive ahead of a gap, or drop them; deliver in the order of their numbers."
+    ) { run in
+      _ = try run.identification()
+      let device = try run.recovering(at: .linked)
+      try run.upToVerdict(device)
+      let (mark, before) = (device.record.count, device.messages.count)
+      try device.send(ControlMessage(.authenticationSucceeded), .lost)
+      try device.send(ControlMessage(.startIdentification))
+      try device.pump.pause(.milliseconds(300))
+      if device.messages[before...].contains(where: { $0.message.id == .identificationInformation }) {
+        throw CheckFinding(
+          "1D00 was answered before AA05, which comes first, had arrived.", device.proof(mark..<device.record.count))
+      }
+      device.repeatAll()
+      try run.expectOne(.identificationInformation, device, before, mark, "After AA05 was lost and sent again")
+    },
+    CheckCase(
+      402, "reordered-packets", "Packets that overtake each other are put in order.", [.agreed(2)], .warning,
+      fix: "Keep packets that arrive ahead of their turn, or drop them and wait for their repetition."
+    ) { run in
+      _ = try run.identification()
+      let device = try run.recovering(at: .linked)
+      try run.upToVerdict(device)
+      let (mark, before) = (device.record.count, device.messages.count)
+      try device.send(ControlMessage(.authenticationSucceeded), .held)
+      try device.send(ControlMessage(.startIdentification), .held)
+      device.releaseGlued(order: [1, 0])
+      try run.expectOne(.identificationInformation, device, before, mark, "When 1D00 overtakes AA05")
+    },
+    CheckCase(
+      403, "repeats-unacknowledged", "A packet that is not acknowledged is sent again with the same number.",
+      [.agreed(2)], .warning,
+      fix: "Keep each packet until it is acknowledged, and send it again when the retransmission timeout has passed."
+    ) { run in
+      let (device, copies) = try run.unacknowledgedCertificate()
+      guard copies.count > 1 else {
+        throw CheckFinding(
+          "It was not, within \(DurationText.format(run.patience(device))) without an acknowledgement.",
+          device.proof(copies.first?.index))
+      }
+      if copies[0].payload != copies[1].payload {
+        throw CheckFinding("Its payload changed.", copies.prefix(2).flatMap { device.proof($0.index) })
+      }
+    },
+    CheckCase(
+      404, "repeats-not-too-early", "Packets are not sent again before half the retransmission timeout has passed.",
+      [.agreed(2)], .warning, fix: "Wait for the retransmission timeout of the SYN before a packet is sent again."
+    ) { run in
+      let (device, copies) = try run.unacknowledgedCertificate()
+      guard copies.count > 1 else { throw CheckSkip("nothing was sent again (case 403)") }
+      let timeout = Duration.milliseconds(Int64(device.answer.retransmissionTimeout))
+      let time = copies[1].time - copies[0].time
+      if time < timeout / 2 {
+        throw CheckFinding(
+          "It was sent again after \(DurationText.format(time)); the timeout is \(DurationText.format(timeout)).",
+          copies.prefix(2).flatMap { device.proof($0.index) })
+      }
+    },
+    CheckCase(
+      405, "gives-up", "After the maximum of retransmissions the accessory starts anew or ends the cable.",
+      [.agreed(5)],
+      .warning, fix: "Count the repetitions of a packet; at the maximum of the SYN go back to detection."
+    ) { run in
+      let surveyed = try run.recovering(at: .linked)
+      let answer = surveyed.answer
+      let time = Duration.milliseconds(Int64(answer.retransmissionTimeout)) * (Int(answer.maximumRetransmissions) + 1)
+      guard time <= .seconds(20) else {
+        throw CheckSkip(
+          "it would take \(DurationText.format(time)): \(answer.maximumRetransmissions) retransmissions, "
+            + "\(answer.retransmissionTimeout) ms apart")
+      }
+      surveyed.manner.acknowledges = false
+      surveyed.manner.answersDetection = false
+      surveyed.manner.answersSynchronization = false
+      let mark = surveyed.record.count
+      try surveyed.send(ControlMessage(.requestAuthenticationCertificate))
+      let restarted = try surveyed.wait(within: time + .seconds(10)) {
+        !surveyed.line.isOpen
+          || surveyed.record[mark...].contains {
+            $0.isFromAccessory && ($0.kind == .detection || $0.header?.control.contains(.syn) ?? false)
+          }
+      }
+      if !restarted {
+        throw CheckFinding(
+          "It did neither within \(DurationText.format(time + .seconds(10))).", surveyed.lastProof(8))
+      }
+    },
+    CheckCase(
+      407, "duplicate-once", "A packet that arrives twice is delivered once.", [.agreed(2)],
+      fix: "Drop packets whose sequence number was delivered before."
+    ) { run in
+      try run.expectCertificate(run.recovering(at: .linked), "With the packet sent twice", .twice)
+    },
+    CheckCase(
+      408, "duplicate-late", "A packet that arrives again later is not delivered again, and acknowledged again.",
+      [.agreed(2)], fix: "Drop packets whose sequence number was delivered before, and send an acknowledgement at once."
+    ) { run in
+      let device = try run.recovering(at: .linked)
+      let at = device.record.count
+      try run.expectCertificate(device, "Sent once")
+      let (mark, before) = (device.record.count, device.messages.count)
+      guard let old = device.record[at...].first(where: { !$0.isFromAccessory && $0.isData }) else { return }
+      device.line.send(old.bytes, as: old.kind, remark: "sent again on purpose")
+      let limit = Duration.milliseconds(Int64(device.answer.cumulativeAcknowledgementTimeout)) + .seconds(1)
+      let acknowledged = try device.wait(within: limit) {
+        device.record[mark...].contains { $0.isFromAccessory && $0.header?.control.contains(.ack) ?? false }
+      }
+      _ = try device.wait(within: run.settings.quiet) { device.messages.count > before }
+      if device.messages.count > before {
+        throw CheckFinding("It was delivered again.", device.proof(mark..<device.record.count))
+      }
+      if !acknowledged {
+        throw CheckFinding(
+          "It was not acknowledged again: a device whose acknowledgement was lost would go on sending it.",
+          device.proof(mark..<device.record.count))
+      }
+    },
+    CheckCase(
+      409, "corrupt-payload", "A packet with a wrong payload checksum is dropped, and its repetition is taken.",
+      [.agreed(3)], fix: "Do not acknowledge a packet whose payload checksum is wrong; it comes again."
+    ) { run in
+      try run.expectRepair(.corruptPayload)
+    },
+    CheckCase(
+      410, "corrupt-header", "A packet with a wrong header checksum is skipped, and the next one is found.",
+      [.agreed(3)], fix: "When a header checksum is wrong, search on for FF 5A from the next byte."
+    ) { run in
+      try run.expectRepair(.corruptHeader)
+    },
+    CheckCase(
+      411, "noise", "Bytes between packets that belong to nothing are skipped.", [.agreed(3)], .warning,
+      fix: "Search the stream for FF 5A with a right header checksum, one byte at a time."
+    ) { run in
+      let device = try run.recovering(at: .linked)
+      device.line.send([0x13, 0xFF, 0xA5, 0xFF], remark: "noise on purpose")
+      try run.expectCertificate(device, "With noise before the packet")
+    },
+    CheckCase(
+      412, "extended-acknowledgement", "An extended acknowledgement (EAK) does not disturb the link.", [.inferred],
+      .warning, fix: "Read an EAK's payload as sequence numbers; send again what is not acknowledged, or ignore it."
+    ) { run in
+      let device = try run.recovering(at: .linked)
+      let number = device.lastInOrder &+ 2
+      let header = PacketHeader(
+        control: [.eak, .ack], sequence: device.lastSent, acknowledgement: device.lastInOrder, payloadCount: 1)
+      device.line.send(PacketWriter.packet(header, payload: [number]), as: .packet(header))
+      try run.expectCertificate(device, "After an EAK")
+    },
+    CheckCase(
+      413, "idle-survives", "A link on which nothing is sent for 5 s stays up.", [.agreed(5)],
+      fix: "Do not end an idle link: iAP2 has no keep-alive."
+    ) { run in
+      let (device, _) = try run.idle()
+      guard device.line.isOpen else { throw CheckFinding("The cable ended: \(device.endText).", device.lastProof()) }
+      if device.record.last(where: \.isFromAccessory)?.kind == .detection {
+        throw CheckFinding("The accessory began anew.", device.lastProof())
+      }
+    },
+    CheckCase(
+      414, "idle-silent", "On an idle link the accessory sends no acknowledgements or other link packets.", [.inferred],
+      .warning, fix: "Acknowledge each packet once; send nothing when there is nothing to say."
+    ) { run in
+      let (device, mark) = try run.idle()
+      let packets = device.record[mark...].filter { $0.isFromAccessory && $0.header != nil && !$0.isData }
+      let needless = packets.filter { packet in
+        // What acknowledges something that came meanwhile has a reason.
+        !device.record[mark..<packet.index].contains { !$0.isFromAccessory && $0.isData }
+      }
+      if let first = needless.first {
+        throw CheckFinding("It sent \(needless.count) in 4 s.", device.proof(first.index))
+      }
+    },
+    CheckCase(
+      415, "acknowledgements-withheld", "Data that is not acknowledged for a while arrives whole once it is.",
+      [.inferred], fix: "Keep what is not acknowledged, and go on where it stopped when acknowledgements come again."
+    ) { run in
+      let session = try run.echoSession()
+      let device = session.device
+      if device.isZeroAcknowledgement { throw CheckSkip(CheckRun.zeroAcknowledgement) }
+      let bytes = CheckBytes.mixed(6_000)
+      let mark = device.record.count
+      device.manner.acknowledges = false
+      for start in stride(from: 0, to: bytes.count, by: 200) {
+        try session.send(Array(bytes[start..<start + 200]))
+      }
+      try device.pump.pause(.milliseconds(Int64(device.answer.retransmissionTimeout)) + .milliseconds(500))
+      device.manner.acknowledges = true
+      device.acknowledge()
+      try run.expect(bytes, on: session, after: 0, mark: mark)
+    },
+  ]
+}
+
+extension CheckRun {
+  /// An attachment on a link that recovers losses.
+  func recovering(at step: CheckStep) throws -> CheckDevice {
+    let device = try device(at: step)
+    if device.isZeroAcknowledgement { throw CheckSkip(Self.zeroAcknowledgement) }
+    return device
+  }
+
+  /// Certificate and signature, without the verdict.
+  func upToVerdict(_ device: CheckDevice) throws {
+    try orSkip {
+      let certificate = try device.certificate(within: stepLimit)
+      _ = try device.response(to: device.challenge(for: certificate.bytes, verifier), within: stepLimit)
+    }
+  }
+
+  /// Exactly one message of this number must come.
+  func expectOne(
+    _ id: MessageID, _ device: CheckDevice, _ before: Int, _ mark: Int, _ condition: String
+  ) throws {
+    func count() -> Int { device.messages[before...].count { $0.message.id == id } }
+    _ = try device.wait(within: stepLimit) { count() > 0 }
+    if count() > 0 { _ = try device.wait(within: settings.quiet) { false } }
+    guard count() != 1 else { return }
+    let what = count() == 0 ? "did not come" : "came \(count()) times"
+    throw CheckFinding("\(condition), \(id) \(what).", device.proof(mark..<device.record.count))
+  }
+
+  /// How long a repetition is waited for.
+  func patience(_ device: CheckDevice) -> Duration {
+    min(.milliseconds(Int64(device.answer.retransmissionTimeout)) * 2 + .seconds(1), .seconds(15))
+  }
+
+  /// The copies of the first packet with a payload on a link where it is not acknowledged.
+  func unacknowledgedCertificate() throws -> (CheckDevice, [WirePacket]) {
+    if let knownCopies { return knownCopies }
+    let device = try recovering(at: .linked)
+    let mark = device.record.count
+    device.manner.loses = { $0.isData }
+    try device.send(ControlMessage(.requestAuthenticationCertificate))
+    func copies() -> [WirePacket] {
+      let all = device.record[mark...].filter { $0.isFromAccessory && $0.isData }
+      return all.filter { $0.header?.sequence == all[0].header?.sequence }
+    }
+    guard try device.wait(within: stepLimit, until: { !copies().isEmpty }) else {
+      throw CheckSkip("the accessory sent nothing that could be left without an acknowledgement (case 501)")
+    }
+    _ = try device.wait(within: patience(device)) { copies().count > 1 }
+    knownCopies = (device, copies())
+    return (device, copies())
+  }
+
+  /// AA00 arrives damaged; it must not be acknowledged, and be taken when it comes again.
+  func expectRepair(_ delivery: CheckDevice.Delivery) throws {
+    let device = try recovering(at: .linked)
+    let mark = device.record.count
+    try expectCertificate(device, "After the damaged packet was sent again", delivery) {
+      try device.pump.pause(.milliseconds(300))
+      guard device.inFlight > 0 else {
+        throw CheckFinding("The damaged packet was acknowledged.", device.proof(mark..<device.record.count))
+      }
+      device.repeatAll()
+    }
+  }
+
+  /// A ready attachment after 5 s in which nothing was sent, and the place in its record where the silence began.
+  func idle() throws -> (CheckDevice, Int) {
+    if let knownIdle { return knownIdle }
+    let device = try device(at: .ready)
+    _ = try device.wait(within: .seconds(1)) { !device.line.isOpen }
+    let mark = device.record.count
+    _ = try device.wait(within: .seconds(4)) { !device.line.isOpen }
+    knownIdle = (device, mark)
+    return (device, mark)
+  }
+}

@@ -1,0 +1,383 @@
+import AccessoryCore
+import IAP2
+
+extension CheckCase {
+  static let packets: [CheckCase] = [
+    CheckCase(
+      301, "packet-checksums", "Every packet has a right header checksum and a right payload checksum.", [.agreed(10)],
+      fix: "Make the sum of bytes 0 to 8 zero, and the sum of the payload with its checksum, each modulo 256."
+    ) { run in
+      let device = try run.survey().device
+      for packet in device.record where packet.isFromAccessory {
+        switch packet.kind {
+        case .spoiled:
+          throw CheckFinding(
+            "A payload checksum is wrong.",
+            device.proof(packet.index, [packet.bytes.count - 1..<packet.bytes.count]))
+        case .garbage:
+          throw CheckFinding(
+            "Bytes are no packet: a header checksum is wrong, or they are something else.",
+            device.proof(packet.index, [0..<packet.bytes.count]))
+        case .packet, .detection, .legacy, .raw: break
+        }
+      }
+    },
+    CheckCase(
+      302, "packet-control",
+      "The control byte is one that an accessory sends: SYN, ACK, EAK; packets with a payload carry ACK.",
+      [.agreed(8)],
+      fix: "Send 40 with data and acknowledgements and 80 with the SYN; only the device sends RST and SLP."
+    ) { run in
+      try run.eachPacket { device, packet, header in
+        let allowed: [ControlBits] = [.syn, [.syn, .ack], .ack, .eak, [.eak, .ack]]
+        guard !allowed.contains(header.control) else { return nil }
+        return ("It says \(header.control).", WirePacket.Part.control)
+      }
+    },
+    CheckCase(
+      303, "packet-session", "Packets with a payload name a session of the SYN; those without one session 0.",
+      [.agreed(8)], fix: "Put the number of the session into byte 7, and 0 into packets without a payload."
+    ) { run in
+      let known = Set(try run.offer().device.offer?.sessions.map(\.id) ?? [])
+      try run.eachPacket { device, packet, header in
+        if packet.isData, !known.contains(header.session) {
+          return ("Session \(header.session) is not in the SYN.", WirePacket.Part.session)
+        }
+        if header.payloadCount == 0, header.session != 0 {
+          return ("A packet without payload names session \(header.session).", WirePacket.Part.session)
+        }
+        return nil
+      }
+    },
+    CheckCase(
+      304, "packet-empty", "A packet without payload has 9 bytes, without a payload checksum.", [.agreed(10)], .warning,
+      fix: "Leave the payload checksum out when there is no payload."
+    ) { run in
+      try run.eachPacket { _, _, header in
+        header.length == 10 ? ("It has 10 bytes.", WirePacket.Part.length) : nil
+      }
+    },
+    CheckCase(
+      305, "packet-numbers", "Each packet with a payload has the next sequence number, beginning behind the SYN's.",
+      [.agreed(6)],
+      fix: "Count by one, modulo 256, for each packet with a payload, and repeat a packet with its own number."
+    ) { run in
+      var last: UInt8?
+      try run.eachPacket { _, packet, header in
+        if header.control.contains(.syn) {
+          last = header.sequence
+          return nil
+        }
+        guard packet.isData, let before = last else { return nil }
+        let distance = header.sequence &- before
+        if distance == 1 { last = header.sequence }
+        // Behind: sent again.
+        return distance > 1 && distance < 128
+          ? ("It is \(Hex.number(header.sequence)) after \(Hex.number(before)).", WirePacket.Part.sequence) : nil
+      }
+    },
+    CheckCase(
+      306, "packet-bare-number", "A packet without payload repeats the last sequence number and takes none.",
+      [.agreed(6), .captured], .note,
+      fix: "Do not count acknowledgements: repeat the number of the last packet with a payload."
+    ) { run in
+      var last: UInt8?
+      var wasAcknowledgement = false
+      try run.eachPacket { _, packet, header in
+        if header.control.contains(.syn) || packet.isData {
+          let distance = header.sequence &- (last ?? header.sequence)
+          if distance < 128 { last = header.sequence }
+          wasAcknowledgement = header.control.contains(.syn)
+          return nil
+        }
+        // The answer to the SYN|ACK has a case of its own (214).
+        defer { wasAcknowledgement = false }
+        guard let last, !wasAcknowledgement, header.sequence != last else { return nil }
+        return ("It is \(Hex.number(header.sequence)) after \(Hex.number(last)).", WirePacket.Part.sequence)
+      }
+    },
+    CheckCase(
+      307, "packet-acknowledges", "Acknowledgement numbers are of packets that the device has sent.", [.agreed(6)],
+      fix: "Acknowledge the last sequence number that arrived in order."
+    ) { run in
+      let device = try run.survey().device
+      var sent: UInt8?
+      for packet in device.record {
+        guard let header = packet.header else { continue }
+        if !packet.isFromAccessory {
+          if packet.isData || header.control.contains(.syn) { sent = header.sequence }
+        } else if let sent, header.control.contains(.ack), !header.control.contains(.syn),
+          sent &- header.acknowledgement > 127
+        {
+          throw CheckFinding(
+            "It acknowledges \(Hex.number(header.acknowledgement)), and \(Hex.number(sent)) was sent last.",
+            device.proof(packet.index, [WirePacket.Part.acknowledgement]))
+        }
+      }
+    },
+    CheckCase(
+      308, "packet-length", "No packet is longer than the device's SYN|ACK allows.", [.agreed(5)],
+      fix: "Cut what is sent into packets of at most the length in bytes 2 and 3 of the SYN|ACK's payload."
+    ) { run in
+      let limit: UInt16 = 1_024
+      var manner = CheckDevice.Manner()
+      manner.packetLength = limit
+      let device = try run.busyDevice(manner)
+      if let long = device.record.first(where: { $0.isFromAccessory && $0.bytes.count > Int(limit) }) {
+        throw CheckFinding(
+          "The device takes \(limit) bytes, and this packet has \(long.bytes.count).",
+          device.proof(long.index, [WirePacket.Part.length]))
+      }
+    },
+    CheckCase(
+      309, "packet-window", "No more packets are outstanding than the device's SYN|ACK allows.", [.agreed(5)],
+      fix: "Wait for an acknowledgement when as many packets are outstanding as byte 1 of the SYN|ACK's payload allows."
+    ) { run in
+      let window = 4
+      var manner = CheckDevice.Manner()
+      (manner.window, manner.packetLength) = (UInt8(window), 1_024)
+      let session = try run.echoSession(1, manner)
+      let device = session.device
+      if device.isZeroAcknowledgement { throw CheckSkip(CheckRun.zeroAcknowledgement) }
+      let mark = device.record.count
+      device.manner.acknowledges = false
+      let piece = min(800, run.largestPiece(device))
+      for _ in 0..<10 { try session.send(CheckBytes.counting(piece)) }
+      _ = try device.wait(within: run.settings.quiet) { false }
+      var acknowledged: UInt8 = 0
+      for packet in device.record[...] {
+        guard let header = packet.header else { continue }
+        if !packet.isFromAccessory {
+          acknowledged = header.acknowledgement
+        } else if packet.isData, packet.index >= mark {
+          let outstanding = header.sequence &- acknowledged
+          guard outstanding > window, outstanding < 128 else { continue }
+          let sent = device.record[mark...packet.index].filter { $0.isFromAccessory && $0.isData }
+          throw CheckFinding(
+            "The device takes \(window) packets, and this is number \(outstanding) without an acknowledgement.",
+            sent.suffix(6).flatMap { device.proof($0.index, [WirePacket.Part.sequence]) })
+        }
+      }
+    },
+    CheckCase(
+      310, "packet-acknowledged-in-time",
+      "A packet is acknowledged within the cumulative acknowledgement timeout of the SYN.", [.agreed(5)],
+      fix: "Send an acknowledgement when the timeout since the first packet without one has passed."
+    ) { run in
+      let survey = try run.survey()
+      let device = survey.device
+      try run.needLink()
+      if device.isZeroAcknowledgement { throw CheckSkip(CheckRun.zeroAcknowledgement) }
+      let timeout = Duration.milliseconds(Int64(device.answer.cumulativeAcknowledgementTimeout))
+      let limit = timeout + .seconds(1)
+      for packet in device.record where !packet.isFromAccessory && packet.isData && packet.remark.isEmpty {
+        guard let number = packet.header?.sequence else { continue }
+        let answer = device.record[packet.index...].first { other in
+          guard other.isFromAccessory, let header = other.header, header.control.contains(.ack) else { return false }
+          return header.acknowledgement &- number < 128
+        }
+        let time = (answer?.time ?? device.line.ended ?? .distantFuture) - packet.time
+        guard time > limit else { continue }
+        let when = answer == nil ? "It never was" : "It was after \(DurationText.format(time))"
+        throw CheckFinding(
+          "\(when); the timeout is \(DurationText.format(timeout)).",
+          device.proof(packet.index, [WirePacket.Part.sequence]) + device.proof(answer?.index))
+      }
+    },
+    CheckCase(
+      311, "packet-no-repetition", "On a link without acknowledgements the accessory sends none and repeats nothing.",
+      [.seenOnce], .warning, fix: "When all four recovery values are 0 on both sides, send data alone."
+    ) { run in
+      let device = try run.survey().device
+      try run.needLink()
+      guard device.isZeroAcknowledgement else { throw CheckSkip("the accessory asks for a link with acknowledgements") }
+      var seen: Set<UInt8> = []
+      var isUp = false
+      try run.eachPacket { _, packet, header in
+        if header.control.contains(.syn) { return nil }
+        // The first one answers the SYN|ACK.
+        if !packet.isData, isUp { return ("It sent an acknowledgement.", WirePacket.Part.control) }
+        isUp = true
+        if packet.isData, !seen.insert(header.sequence).inserted, seen.count < 200 {
+          return ("It repeated \(Hex.number(header.sequence)).", WirePacket.Part.sequence)
+        }
+        return nil
+      }
+    },
+    CheckCase(
+      312, "message-framing", "Control messages begin with 40 40 and their length, and consist of whole parameters.",
+      [.agreed(10), .captured],
+      fix: "Send 40 40, the length of the whole message, its number; each parameter with its length, number and value."
+    ) { run in
+      let device = try run.survey().device
+      if let problem = device.framingProblems.first(where: { !$0.text.hasPrefix("a second") }) {
+        throw CheckFinding("A message cannot be read: \(problem.text).", device.proof(problem.packet, [9..<15]))
+      }
+      for received in device.messages {
+        do throws(ParameterError) { _ = try ParameterReader.read(received.message.body) } catch {
+          let at = PacketHeader.size + ControlMessage.headerSize + error.offset
+          throw CheckFinding(
+            "\(received.message.id): \(error).", device.proof(received.packet, [at..<at + max(4, error.bytes.count)]))
+        }
+      }
+    },
+    CheckCase(
+      313, "message-alone", "Each control message has a packet of its own.", [.inferred], .warning,
+      fix: "Begin a new packet for each control message: some devices read only the first one of a packet."
+    ) { run in
+      let device = try run.survey().device
+      if let problem = device.framingProblems.first(where: { $0.text.hasPrefix("a second") }) {
+        throw CheckFinding("A packet carries more than one.", device.proof(problem.packet))
+      }
+    },
+    CheckCase(
+      314, "message-declared", "The accessory sends no message that its identification does not list.", [.agreed(3)],
+      .warning, fix: "Add the message to parameter 6 of the identification; devices ignore undeclared messages."
+    ) { run in
+      let declared = Set(try run.identification().messagesSent)
+      let device = try run.survey().device
+      for received in device.messages {
+        let id = received.message.id
+        if [0x1D, 0xAA].contains(id.rawValue >> 8) || declared.contains(id) { continue }
+        // Of the wrong direction: case 315.
+        if MessageCatalog.entry(id)?.sender == .device { continue }
+        throw CheckFinding("\(id) is not listed.", device.proof(received.packet, [13..<15]))
+      }
+    },
+    CheckCase(
+      315, "message-direction", "The accessory sends no message that only a device sends.", [.agreed(8)],
+      fix: "Do not send this message; check the direction in the message table."
+    ) { run in
+      let device = try run.survey().device
+      for received in device.messages where MessageCatalog.entry(received.message.id)?.sender == .device {
+        throw CheckFinding("\(received.message.id) is the device's.", device.proof(received.packet, [13..<15]))
+      }
+    },
+    CheckCase(
+      317, "packet-padding", "Zero bytes between packets are skipped.", [.inferred], .warning,
+      fix: "Search the stream for FF 5A and skip zero bytes, which some USB stacks leave."
+    ) { run in
+      let device = try run.device(at: .linked)
+      let mark = device.record.count
+      device.line.send([0, 0, 0, 0])
+      try run.expectCertificate(device, "With zero bytes before the packet")
+      try run.expectNoRepetition(device, after: mark, "With zero bytes before the packet")
+    },
+    CheckCase(
+      318, "parameter-unknown", "A parameter that the accessory does not know is ignored.", [.inferred], .warning,
+      fix: "Step over parameters by their length, and use those that you know."
+    ) { run in
+      _ = try run.identification()
+      let device = try run.device(at: .linked)
+      let mark = device.messages.count
+      try device.send(ControlMessage(.startIdentification) { $0.u16(0x00F0, 1) })
+      guard try device.awaitMessage([.identificationInformation], after: mark, within: run.stepLimit) != nil else {
+        throw CheckFinding("With an unknown parameter in 1D00 it did not identify itself.", device.lastProof())
+      }
+    },
+    CheckCase(
+      319, "message-unknown", "A message that the accessory does not know is ignored.", [.inferred], .warning,
+      isHostile: true, fix: "Acknowledge the packet and ignore messages with unknown numbers."
+    ) { run in
+      let device = try run.device(at: .ready)
+      try device.send(ControlMessage(MessageID(rawValue: 0x7F00)) { $0.text(0, "easim") })
+      try run.expectAcknowledged(device, "an unknown message")
+    },
+    CheckCase(
+      320, "packet-split", "A packet that arrives byte by byte is understood.", [.agreed(2)],
+      fix: "Read the line as a stream of bytes: keep what has arrived until the packet is whole."
+    ) { run in
+      let device = try run.device(at: .linked)
+      let mark = device.record.count
+      try run.expectCertificate(device, "With the packet in single bytes", .cut(Array(1..<16)))
+      try run.expectNoRepetition(device, after: mark, "In single bytes")
+    },
+  ]
+}
+
+/// Bytes that cases send.
+enum CheckBytes {
+  /// Counting from 0 to 255, again and again, as EADemo sends them.
+  static func counting(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0) } }
+
+  /// Bytes that look as if they followed no rule, the same for the same seed.
+  static func mixed(_ count: Int, seed: UInt64 = 7) -> [UInt8] {
+    var random = SeededRandom(seed: seed)
+    return (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+  }
+}
+
+extension CheckRun {
+  /// An attachment on which the accessory has sent much; where it does not echo, there is at least the certificate.
+  fileprivate func busyDevice(_ manner: CheckDevice.Manner) throws -> CheckDevice {
+    let session: OpenedSession
+    do { session = try echoSession(1, manner) } catch is CheckSkip { return try device(at: .authenticated, manner) }
+    let bytes = CheckBytes.counting(3_000)
+    let piece = min(500, largestPiece(session.device))
+    for start in stride(from: 0, to: bytes.count, by: piece) {
+      try session.send(Array(bytes[start..<min(start + piece, bytes.count)]))
+    }
+    _ = try session.device.wait(within: .seconds(3)) { session.received.count >= bytes.count }
+    return session.device
+  }
+
+  /// Judges each whole packet of the accessory in the survey; the first objection is a finding.
+  func eachPacket(_ judge: (CheckDevice, WirePacket, PacketHeader) throws -> (String, Range<Int>)?) throws {
+    let device = try survey().device
+    for packet in device.record where packet.isFromAccessory {
+      guard let header = packet.header, let (text, mark) = try judge(device, packet, header) else { continue }
+      throw CheckFinding(text, device.proof(packet.index, [mark]))
+    }
+  }
+
+  /// Skips the case when the accessory never answered AA00.
+  func needCertificate() throws {
+    let survey = try survey()
+    if let shortfall = survey.shortfall, shortfall.judgedBy <= 501 { throw skip(shortfall) }
+  }
+
+  /// AA00 must be answered by exactly one AA01 on this attachment.
+  func expectCertificate(
+    _ device: CheckDevice, _ condition: String, _ delivery: CheckDevice.Delivery = .whole,
+    then disturb: () throws -> Void = {}
+  ) throws {
+    try needCertificate()
+    let mark = device.record.count
+    let before = device.messages.count
+    try device.send(ControlMessage(.requestAuthenticationCertificate), delivery)
+    try disturb()
+    func count() -> Int { device.messages[before...].count { $0.message.id == .authenticationCertificate } }
+    _ = try device.wait(within: stepLimit) { count() > 0 }
+    if count() > 0 { _ = try device.wait(within: settings.quiet) { false } }
+    switch count() {
+    case 1: return
+    case 0:
+      let end = device.line.isOpen ? "" : ": \(device.endText)"
+      throw CheckFinding(
+        "\(condition), AA00 was not answered\(end).", device.proof(mark..<device.record.count))
+    default:
+      throw CheckFinding(
+        "\(condition), one AA00 was answered \(count()) times.", device.proof(mark..<device.record.count))
+    }
+  }
+
+  /// The accessory must have understood everything at once: what is only understood when it is repeated whole costs a
+  /// retransmission timeout each time.
+  func expectNoRepetition(_ device: CheckDevice, after mark: Int, _ condition: String) throws {
+    guard let again = device.record[mark...].first(where: { !$0.isFromAccessory && $0.remark == CheckDevice.sentAgain })
+    else { return }
+    throw CheckFinding(
+      "\(condition), a packet was understood only when it was sent again.", device.proof(mark..<again.index + 1))
+  }
+
+  /// Everything that was sent must be acknowledged, and the cable must not end.
+  func expectAcknowledged(_ device: CheckDevice, _ what: String) throws {
+    let mark = max(0, device.record.count - 2)
+    let came = try device.wait(within: stepLimit) { device.inFlight == 0 }
+    if came { _ = try device.wait(within: settings.quiet) { !device.line.isOpen } }
+    guard device.line.isOpen else {
+      throw CheckFinding("After \(what): \(device.endText).", device.proof(mark..<device.record.count))
+    }
+    if !came { throw CheckFinding("\(what) was not acknowledged.", device.proof(mark..<device.record.count)) }
+  }
+}

@@ -1,0 +1,69 @@
+import AccessoryCore
+import IAP2
+
+extension CheckCase {
+  static let plugging: [CheckCase] = [
+    replug(901, "replug-at-once", "right after it was plugged in") { run in
+      _ = try run.device(at: .attached)
+    },
+    replug(902, "replug-in-detection", "when detection was answered") { run in
+      var manner = CheckDevice.Manner()
+      manner.answersSynchronization = false
+      let device = try run.device(at: .attached, manner)
+      _ = try device.wait(within: run.stepLimit) { device.offer != nil }
+    },
+    replug(903, "replug-linked", "when the link has just come up") { run in _ = try run.device(at: .linked) },
+    replug(904, "replug-in-authentication", "in the middle of authentication") { run in
+      let device = try run.device(at: .linked)
+      let certificate = try run.orSkip { try device.certificate(within: run.stepLimit) }
+      let challenge = device.challenge(for: certificate.bytes, run.verifier)
+      try device.send(ControlMessage(.requestAuthenticationChallengeResponse) { $0.blob(0, challenge) })
+    },
+    replug(905, "replug-in-identification", "in the middle of identification") { run in
+      try run.device(at: .authenticated).send(ControlMessage(.startIdentification))
+    },
+    replug(906, "replug-ready", "when it was ready") { run in _ = try run.device(at: .ready) },
+    replug(907, "replug-in-session", "with an open session and data under way") { run in
+      let session = try run.session()
+      for _ in 0..<4 { try session.send(CheckBytes.mixed(min(50, run.largestPiece(session.device)))) }
+    },
+    replug(908, "replug-in-packet", "in the middle of a packet") { run in
+      let device = try run.device(at: .linked)
+      let message = ControlMessage(.requestAuthenticationCertificate).encoded
+      let header = PacketHeader(
+        control: .ack, sequence: device.lastSent &+ 1, acknowledgement: device.lastInOrder,
+        session: device.controlSession, payloadCount: message.count)
+      device.line.send(Array(PacketWriter.packet(header, payload: message).prefix(12)), remark: "half a packet")
+      _ = try device.wait(within: .milliseconds(100)) { false }
+    },
+    CheckCase(
+      910, "slow-device", "A device that takes 3 s between its steps is waited for.", [.inferred], .warning,
+      fix: "Wait for the device's next message for as long as the cable is plugged in."
+    ) { run in
+      _ = try run.identification()
+      let device = try run.device(at: .linked)
+      do {
+        _ = try device.wait(within: .seconds(3)) { !device.line.isOpen }
+        _ = try device.authenticate(run.verifier, within: run.stepLimit)
+        _ = try device.wait(within: .seconds(3)) { !device.line.isOpen }
+        _ = try device.identify(within: run.stepLimit)
+      } catch let short as Shortfall {
+        throw CheckFinding("With pauses of 3 s: \(short.reason).", device.lastProof(8))
+      }
+    },
+  ]
+
+  private static func replug(
+    _ number: Int, _ name: String, _ phase: String, _ script: @escaping @Sendable (CheckRun) throws -> Void
+  ) -> CheckCase {
+    CheckCase(
+      number, name, "Unplugged \(phase), the accessory works when it is plugged in again.", [.inferred],
+      fix: "When the cable is pulled, forget the link, its sessions and half packets, and begin with detection."
+    ) { run in
+      _ = try run.identification()
+      try script(run)
+      run.unplugAll()
+      try run.expectReady("Plugged in again")
+    }
+  }
+}

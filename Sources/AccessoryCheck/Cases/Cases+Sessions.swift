@@ -1,0 +1,296 @@
+import AccessoryCore
+import IAP2
+
+extension CheckCase {
+  static let sessions: [CheckCase] = [
+    CheckCase(
+      701, "session-opens", "A session on a declared protocol is not refused.", [.agreed(9)],
+      fix: "Take each session that the device opens on a declared protocol."
+    ) { run in
+      _ = try run.linkProtocol()
+      let survey = try run.survey()
+      guard case .closed(let packet) = survey.status else { return }
+      throw CheckFinding("EA00 was answered by EA03 with a status that closes it.", survey.device.proof(packet))
+    },
+    CheckCase(
+      702, "session-status", "An accessory that lists EA03 reports the status of each session.", [.agreed(3)], .warning,
+      fix: "Answer EA00 with EA03, status 0; or take EA03 from parameter 6 of the identification."
+    ) { run in
+      _ = try run.linkProtocol()
+      guard try run.declaresStatus() else { throw CheckSkip("the accessory does not list EA03") }
+      let device = try run.device(at: .ready)
+      let mark = device.record.count
+      let status = try device.openSession(run.linkProtocol(), 1, waitingForStatus: .seconds(2))
+      if status == .none {
+        throw CheckFinding("No EA03 came within 2 s after EA00.", device.proof(mark..<device.record.count))
+      }
+    },
+    CheckCase(
+      703, "session-status-form", "EA03 names a session that was opened, and status 0 or 1.", [.agreed(3)],
+      fix: "Put the session's id from EA00 into parameter 0 of EA03, and 0 or 1 into parameter 1."
+    ) { run in
+      let device = try run.survey().device
+      let all = device.messages.filter { $0.message.id == .externalAccessorySessionStatus }
+      if all.isEmpty { throw CheckSkip("the accessory sent no EA03") }
+      for one in all {
+        let parameters = (try? ParameterReader.read(one.message.body)) ?? []
+        if parameters.first(0)?.value != [0, 1] {
+          throw CheckFinding("It does not name session 1, which was opened.", device.proof(one.packet, [15..<21]))
+        }
+        guard let status = parameters.first(1)?.value, status == [0] || status == [1] else {
+          throw CheckFinding("Its status is neither 0 nor 1.", device.proof(one.packet, [21..<26]))
+        }
+      }
+    },
+    CheckCase(
+      704, "session-closes", "After EA01 nothing more comes on the session.", [.agreed(8)],
+      fix: "On EA01 stop sending on the session, and drop what still waits to be sent."
+    ) { run in
+      let session = try run.session()
+      let device = session.device
+      try session.send(Array("easim check".utf8))
+      _ = try device.wait(within: run.settings.quiet) { false }
+      try device.send(.closeSession(session.id))
+      // What was under way may still arrive.
+      _ = try device.wait(within: run.settings.quiet) { false }
+      let mark = device.record.count
+      let before = session.packets.count
+      let messages = device.messages.count
+      _ = try device.wait(within: .seconds(1)) { session.packets.count > before }
+      if session.packets.count > before {
+        throw CheckFinding("Data came for the closed session.", device.proof(mark..<device.record.count))
+      }
+      if device.messages[messages...].contains(where: { $0.message.id == .externalAccessorySessionStatus }) {
+        throw CheckFinding("EA03 came for the closed session.", device.proof(mark..<device.record.count))
+      }
+    },
+    CheckCase(
+      705, "session-reopens", "A session can be opened after another one was closed.", [.agreed(3)],
+      fix: "On EA01 give the session's place back, so that the next one finds it."
+    ) { run in try run.reopen(second: 2) },
+    CheckCase(
+      706, "session-large-id", "The device chooses the session's id, also one above 255.", [.agreed(3)],
+      fix: "Read the session's id as two bytes, and use it as it is."
+    ) { run in
+      let declared = try run.linkProtocol()
+      let device = try run.device(at: .ready)
+      let id: UInt16 = 0x0102
+      let mark = device.record.count
+      let status = try device.openSession(declared, id, waitingForStatus: run.settings.quiet)
+      if case .closed(let packet) = status {
+        try run.needSession()
+        throw CheckFinding("EA03 closed it.", device.proof(packet))
+      }
+      if try run.declaresStatus(), status == .none {
+        let others = device.messages.contains {
+          $0.message.id == .externalAccessorySessionStatus && $0.packet >= mark
+        }
+        if others { throw CheckFinding("EA03 names another session.", device.proof(mark..<device.record.count)) }
+      }
+      try device.send(Array("easim check".utf8), on: id)
+      if try run.isEcho() {
+        let session = OpenedSession(device: device, declared: declared, id: id)
+        try run.expect(Array("easim check".utf8), on: session, after: 0, mark: mark)
+      } else {
+        try run.expectAcknowledged(device, "data on session 258")
+      }
+    },
+    CheckCase(
+      707, "session-same-id", "A session can be opened again with the id of one that was closed.", [.inferred],
+      .warning,
+      fix: "On EA01 forget the session's id."
+    ) { run in try run.reopen(second: 1) },
+    CheckCase(
+      708, "session-several", "Sessions on different protocols are open at the same time.", [.agreed(3)], .warning,
+      fix: "Keep a session for each protocol, and tell them apart by the id in front of their data."
+    ) { run in
+      let all = try run.identification().protocols.filter { $0.nativeTransportComponent == nil && !$0.isCarPlay }
+      guard all.count > 1 else { throw CheckSkip("the accessory declares fewer than two protocols over the link") }
+      let device = try run.device(at: .ready)
+      for (index, one) in all.prefix(8).enumerated() {
+        let status = try device.openSession(one, UInt16(index + 1), waitingForStatus: run.settings.quiet)
+        if case .closed(let packet) = status {
+          try run.needSession()
+          throw CheckFinding("The session on \(one.name) was closed.", device.proof(packet))
+        }
+      }
+      for index in all.prefix(8).indices { try device.send([1, 2, 3], on: UInt16(index + 1)) }
+      try run.expectAcknowledged(device, "data on \(min(8, all.count)) sessions")
+    },
+    CheckCase(
+      710, "session-data-at-once", "Data in the same write as EA00 is not lost.", [.seenOnce], .note,
+      fix: "Make the session ready before the next packet is read."
+    ) { run in
+      try run.needEcho()
+      let device = try run.device(at: .ready)
+      let declared = try run.linkProtocol()
+      let mark = device.record.count
+      try device.send(.openSession(declared.id, 1), .held)
+      try device.send(Array("at once".utf8), on: 1, .held)
+      device.releaseGlued()
+      let session = OpenedSession(device: device, declared: declared, id: 1)
+      try run.expect(Array("at once".utf8), on: session, after: 0, mark: mark)
+      try run.expectNoRepetition(device, after: mark, "In one write")
+    },
+    CheckCase(
+      711, "session-echoes", "The accessory sends back what it receives, as --echo yes says.", [.inferred],
+      fix: "Send back on each session what was received on it."
+    ) { run in
+      guard run.settings.echo == .yes else { throw CheckSkip("--echo yes is not given") }
+      let trial = try run.echoTrial()
+      if !trial.isEcho {
+        throw CheckFinding(
+          "\(trial.sent.count) bytes were sent and \(trial.received.count) came back within 2 s.", trial.proof)
+      }
+    },
+    CheckCase(
+      712, "session-known", "Data names a session that is open.", [.agreed(7)],
+      fix: "Put the id from EA00 in front of the data of each packet, and send nothing before EA00."
+    ) { run in
+      _ = try run.linkProtocol()
+      let device = try run.survey().device
+      if let stray = device.data.keys.sorted().first(where: { $0 != 1 }) {
+        throw CheckFinding(
+          "Data came for session \(stray), which was never opened.",
+          device.proof(device.dataPackets[stray]?.first, [9..<11]))
+      }
+    },
+    CheckCase(
+      713, "session-begins-empty", "A session begins without bytes of the one before.", [.seenOnce],
+      fix: "Empty the buffers of a session when it is closed and when it is opened."
+    ) { run in
+      try run.needEcho()
+      let first = try run.session(1)
+      let device = first.device
+      try run.exchange(CheckBytes.mixed(120), on: first, size: 60)
+      try device.send(.closeSession(1))
+      _ = try device.wait(within: run.settings.quiet) { false }
+      let mark = device.record.count
+      let second = try run.session(on: device, 2)
+      _ = try device.wait(within: run.settings.quiet) { !second.received.isEmpty }
+      if !second.received.isEmpty {
+        throw CheckFinding(
+          "It began with \(second.received.count) bytes before anything was sent.",
+          device.proof(second.packets.first, [11..<11 + second.received.count]) + device.proof(mark))
+      }
+    },
+    CheckCase(
+      714, "session-stays", "A session on which nothing is sent stays open.", [.agreed(3)], .warning,
+      fix: "Leave it to the device to close sessions."
+    ) { run in
+      let survey = try run.survey()
+      if survey.hadSession, !survey.device.line.isOpen, let end = survey.device.line.end {
+        throw CheckFinding("The accessory left: \(end).", survey.device.lastProof())
+      }
+      let session = try run.session()
+      let device = session.device
+      let before = device.messages.count
+      func closing() -> CheckDevice.Received? {
+        device.messages[before...].first { received in
+          received.message.id == .externalAccessorySessionStatus
+            && (try? ParameterReader.read(received.message.body))?.first(1)?.value == [1]
+        }
+      }
+      _ = try device.wait(within: .seconds(3)) { closing() != nil || !device.line.isOpen }
+      if let closing = closing() {
+        throw CheckFinding("The accessory closed it by EA03.", device.proof(closing.packet, [21..<26]))
+      }
+      if !device.line.isOpen { throw CheckFinding("The accessory left: \(device.endText).", device.lastProof()) }
+    },
+    CheckCase(
+      715, "session-unknown-protocol", "A session on a protocol that is not declared does no harm.", [.inferred],
+      .warning, isHostile: true, fix: "Answer EA00 with an unknown protocol by EA03, status 1, or ignore it."
+    ) { run in
+      let used = Set(try run.identification().protocols.map(\.id))
+      guard let free = (UInt8(1)...255).first(where: { !used.contains($0) }) else { return }
+      let device = try run.device(at: .ready)
+      let mark = device.messages.count
+      try device.send(.openSession(free, 9))
+      try run.expectAcknowledged(device, "EA00 for an unknown protocol")
+      if case .open(let packet) = try device.status(of: 9, after: mark, within: .milliseconds(10)) {
+        throw CheckFinding("It was accepted by EA03, status 0.", device.proof(packet))
+      }
+    },
+    CheckCase(
+      716, "session-unknown-data", "Data for a session that is not open is dropped, and acknowledged.", [.seenOnce],
+      .warning, isHostile: true, fix: "Acknowledge each packet that arrives whole, and drop data of unknown sessions."
+    ) { run in
+      _ = try run.linkProtocol()
+      let device = try run.device(at: .ready)
+      try device.send([1, 2, 3], on: 77)
+      try run.expectAcknowledged(device, "data for a session that is not open")
+      if let packet = device.dataPackets[77]?.first { throw CheckFinding("It was answered.", device.proof(packet)) }
+    },
+    CheckCase(
+      717, "session-unknown-close", "EA01 for a session that is not open is ignored.", [.inferred], .warning,
+      isHostile: true, fix: "Ignore EA01 with an unknown session."
+    ) { run in
+      _ = try run.linkProtocol()
+      let device = try run.device(at: .ready)
+      try device.send(.closeSession(77))
+      try run.expectAcknowledged(device, "EA01 for a session that is not open")
+    },
+    CheckCase(
+      718, "session-data-after-close", "Data that arrives after EA01 is dropped.", [.seenOnce], .warning,
+      isHostile: true, fix: "Drop data of a session after EA01, and acknowledge it."
+    ) { run in
+      let session = try run.session()
+      let device = session.device
+      try device.send(.closeSession(session.id))
+      _ = try device.wait(within: run.settings.quiet) { false }
+      let before = session.packets.count
+      try session.send([1, 2, 3])
+      try run.expectAcknowledged(device, "data after EA01")
+      if session.packets.count > before {
+        throw CheckFinding("It was answered.", device.proof(session.packets.last))
+      }
+    },
+    CheckCase(
+      719, "session-opened-twice", "A second EA00 with the id of an open session does no harm.", [.inferred], .warning,
+      isHostile: true, fix: "Ignore EA00 for a session that is open."
+    ) { run in
+      let session = try run.session()
+      try session.device.send(.openSession(session.declared.id, session.id))
+      try run.expectAcknowledged(session.device, "a second EA00 with the same id")
+    },
+  ]
+}
+
+extension CheckRun {
+  /// Skips the case when the accessory refused the session of the survey.
+  func needSession() throws {
+    if case .closed = try survey().status { throw CheckSkip("the accessory refused a session before (case 701)") }
+  }
+
+  /// Whether the accessory is known to echo, or found to.
+  func isEcho() throws -> Bool { settings.echo == .no ? false : try echoTrial().isEcho }
+
+  /// Opens a session, closes it, and opens another.
+  func reopen(second id: UInt16) throws {
+    let first = try session(1)
+    let device = first.device
+    try device.send(.closeSession(1))
+    _ = try device.wait(within: settings.quiet) { false }
+    let mark = device.record.count
+    let status = try device.openSession(first.declared, id, waitingForStatus: settings.quiet)
+    if case .closed = status { throw CheckFinding("EA03 closed it.", device.proof(mark..<device.record.count)) }
+    if try declaresStatus(), status == .none,
+      device.messages.contains(where: { $0.message.id == .externalAccessorySessionStatus })
+    {
+      throw CheckFinding("The first was confirmed by EA03, this one was not.", device.proof(mark..<device.record.count))
+    }
+    let session = OpenedSession(device: device, declared: first.declared, id: id)
+    let before = session.received.count
+    let text = Array("once more".utf8)
+    try session.send(text)
+    if knownEcho?.isEcho ?? false {
+      // Bytes of the session before have a case of their own (713).
+      _ = try device.wait(within: stepLimit) { session.received.suffix(text.count) == text[...] }
+      if session.received.suffix(text.count) != text[...] {
+        try expect(text, on: session, after: before, mark: mark)
+      }
+    } else {
+      try expectAcknowledged(device, "data on the second session")
+    }
+  }
+}

@@ -1,0 +1,292 @@
+import AccessoryCore
+import IAP2
+
+extension CheckCase {
+  static let synchronization: [CheckCase] =
+    [
+      CheckCase(
+        201, "syn-readable", "The SYN's payload has 10 bytes and 3 for each session.", [.agreed(9)],
+        fix: "Send 10 bytes of values and, for each session, its id, type and version."
+      ) { run in
+        let offer = try run.offer()
+        guard let error = offer.device.offerError else { return }
+        switch error.problem {
+        case .tooShort, .cutTable: throw offer.finding("\(error)", PacketHeader.size..<offer.packet.bytes.count - 1)
+        default: return
+        }
+      },
+      value(.version, 202, "syn-version", "The link version in the SYN is 1.", [.agreed(9)], .warning),
+      value(.window, 203, "syn-window", "The SYN allows 1 to 127 outstanding packets.", [.agreed(2)], .warning),
+      value(.length, 204, "syn-length", "The SYN allows packets of 24 to 65,535 bytes.", [.agreed(2)]),
+      value(
+        .retransmissionTimeout, 205, "syn-retransmission-timeout",
+        "The retransmission timeout in the SYN is 20 to 65,535 ms.", [.agreed(2)], .warning),
+      value(
+        .acknowledgementTimeout, 206, "syn-ack-timeout",
+        "The cumulative acknowledgement timeout in the SYN is 10 to 32,767 ms.", [.agreed(2)], .warning),
+      value(
+        .retransmissions, 207, "syn-retransmissions", "The SYN allows 1 to 30 retransmissions.", [.agreed(2)],
+        .warning),
+      value(
+        .cumulativeAcknowledgements, 208, "syn-cumulative",
+        "One acknowledgement covers no more packets than may be outstanding.", [.agreed(2)], .warning),
+      CheckCase(
+        209, "syn-sessions", "The SYN has one control session, and each session a number of its own that is not 0.",
+        [.agreed(8)], fix: "Give each session a different number from 1 on, and exactly one of them type 0."
+      ) { run in
+        let offer = try run.offer()
+        guard let error = offer.device.offerError else { return }
+        switch error.problem {
+        case .noSessions, .sessionZero, .duplicateSession, .notOneControlSession, .otherControlSession:
+          throw offer.finding("\(error)", PacketHeader.size + 10..<offer.packet.bytes.count - 1)
+        case .tooShort, .cutTable, .outOfRange: return
+        }
+      },
+      CheckCase(
+        210, "syn-ea-session",
+        "An accessory with protocols over the link has an External Accessory session in its SYN.",
+        [.agreed(8)], fix: "Add a session of type 2 to the SYN."
+      ) { run in
+        let protocols = try run.identification().protocols.filter { $0.nativeTransportComponent == nil }
+        if protocols.isEmpty { throw CheckSkip("the accessory declares no protocol over the link") }
+        let offer = try run.offer()
+        guard offer.device.dataSession == nil else { return }
+        throw offer.finding(
+          "It declares \(protocols[0].name), and there is no session of type 2.",
+          PacketHeader.size + 10..<offer.packet.bytes.count - 1)
+      },
+      CheckCase(
+        211, "syn-control", "The SYN's control byte is 80, and its session 0.", [.agreed(8), .captured],
+        fix: "Send the SYN with control byte 80 and session 0."
+      ) { run in
+        let offer = try run.offer()
+        guard let header = offer.packet.header else { return }
+        if header.control != .syn {
+          throw offer.finding("Its control byte says \(header.control).", WirePacket.Part.control)
+        }
+        if header.session != 0 { throw offer.finding("Its session is \(header.session).", WirePacket.Part.session) }
+      },
+      CheckCase(
+        212, "syn-repeat", "An unanswered SYN is sent again, unchanged.", [.agreed(3)],
+        fix: "Send the same SYN, with the same sequence number, about every second until the SYN|ACK arrives."
+      ) { run in
+        let (device, all) = try run.unsynchronized()
+        guard all.count > 1 else {
+          throw CheckFinding("It was sent once in 4 s without an answer.", device.proof(all[0].index))
+        }
+        for one in all.dropFirst() where one.bytes != all[0].bytes {
+          let marks = zip(one.bytes, all[0].bytes).enumerated().filter { $1.0 != $1.1 }.map {
+            $0.offset..<$0.offset + 1
+          }
+          throw CheckFinding("The repetition differs.", device.proof(all[0].index) + device.proof(one.index, marks))
+        }
+      },
+      CheckCase(
+        213, "syn-pace", "SYNs are at least 100 ms apart.", [.inferred], .warning,
+        fix: "Wait about a second for the SYN|ACK before the SYN is sent again."
+      ) { run in
+        let (device, all) = try run.unsynchronized()
+        for (one, next) in zip(all, all.dropFirst()) where next.time - one.time < .milliseconds(100) {
+          throw CheckFinding(
+            "Two of them are \(DurationText.format(next.time - one.time)) apart.",
+            device.proof(one.index) + device.proof(next.index))
+        }
+      },
+      CheckCase(
+        214, "syn-acknowledged",
+        "The SYN|ACK is answered by a packet without payload that acknowledges it and repeats the SYN's number.",
+        [.captured],
+        fix: "Answer the SYN|ACK with control byte 40, the sequence number of your SYN, and the number of the SYN|ACK."
+      ) { run in
+        let offer = try run.offer()
+        let device = offer.device
+        guard
+          let ours = device.record.first(where: { !$0.isFromAccessory && $0.header?.control.contains(.syn) ?? false }),
+          let sent = ours.header
+        else { throw CheckSkip("the accessory's SYN cannot be answered (case 201)") }
+        let answers = device.record[(ours.index + 1)...].filter { $0.isFromAccessory && $0.header != nil }
+        guard let answer = answers.first(where: { !($0.header?.control.contains(.syn) ?? true) }),
+          let header = answer.header
+        else {
+          throw CheckFinding("The SYN|ACK was never answered.", device.proof(offer.packet.index..<device.record.count))
+        }
+        let proof = device.proof(offer.packet.index) + device.proof(ours.index)
+        func find(_ text: String, _ mark: Range<Int>) -> CheckFinding {
+          CheckFinding(text, proof + device.proof(answer.index, [mark]))
+        }
+        if header.payloadCount > 0 { throw find("It carries a payload.", WirePacket.Part.length) }
+        if header.control != .ack { throw find("Its control byte says \(header.control).", WirePacket.Part.control) }
+        if header.acknowledgement != sent.sequence {
+          throw find("It acknowledges another number.", WirePacket.Part.acknowledgement)
+        }
+        if header.sequence != sent.acknowledgement {
+          throw find("Its sequence number is not that of the SYN.", WirePacket.Part.sequence)
+        }
+      },
+      CheckCase(
+        215, "syn-acknowledged-again", "A SYN|ACK that comes again is acknowledged again.", [.inferred], .warning,
+        fix: "Keep answering a repeated SYN|ACK: the device sends it again when your acknowledgement was lost."
+      ) { run in
+        let device = try run.device(at: .linked)
+        try device.pump.pause(.milliseconds(300))
+        let mark = device.record.count
+        device.repeatAnswer()
+        let came = try device.wait(within: .seconds(2)) {
+          device.record[mark...].contains { $0.isFromAccessory && $0.header?.acknowledgement == device.lastSent }
+        }
+        if !came { throw CheckFinding("It was not.", device.proof(max(0, mark - 2)..<device.record.count)) }
+      },
+      CheckCase(
+        216, "syn-other-number", "The device's sequence numbers may begin anywhere, also just before they wrap.",
+        [.agreed(3)], fix: "Take the device's first sequence number from its SYN|ACK, and count modulo 256."
+      ) { run in
+        var manner = CheckDevice.Manner()
+        manner.initialSequence = 0xFE
+        try run.expectReady("With a SYN|ACK numbered FE the accessory did not become ready", manner)
+      },
+      CheckCase(
+        217, "syn-other-values", "A device whose SYN|ACK has another retransmission timeout gets a link.", [.agreed(4)],
+        .warning, fix: "Adopt the four recovery values of the SYN|ACK, or offer them in another SYN."
+      ) { run in
+        let device = try run.survey().device
+        try run.needLink()
+        if device.isZeroAcknowledgement { throw CheckSkip(CheckRun.zeroAcknowledgement) }
+        var manner = CheckDevice.Manner()
+        let other: UInt16 = device.answer.retransmissionTimeout == 1_500 ? 1_600 : 1_500
+        manner.alters = { $0.retransmissionTimeout = other }
+        try run.expectLink(run.device(at: .attached, manner))
+      },
+      CheckCase(
+        218, "syn-split", "A SYN|ACK that arrives byte by byte is understood.", [.agreed(2)],
+        fix: "Read the line as a stream of bytes: keep what has arrived until the packet is whole."
+      ) { run in
+        try run.needLink()
+        var manner = CheckDevice.Manner()
+        manner.answersSynchronization = false
+        let device = try run.device(at: .attached, manner)
+        guard try device.wait(within: run.stepLimit, until: { device.offer != nil }) else {
+          throw CheckSkip("the accessory sent no SYN")
+        }
+        try device.answerSlowly()
+        try run.expectLink(device)
+      },
+      CheckCase(
+        219, "reset-restarts",
+        "After a reset (RST) the accessory starts anew with SYN or detection, or ends the cable.",
+        [.agreed(3)], fix: "On RST forget the link, and send a new SYN."
+      ) { run in
+        let (device, mark) = try run.afterReset()
+        let began = device.record[mark...].contains { $0.isFromAccessory && Self.begins($0) }
+        guard began || !device.line.isOpen else {
+          throw CheckFinding("It did neither within 5 s.", device.proof(mark - 1..<device.record.count))
+        }
+      },
+      CheckCase(
+        220, "reset-fresh-number", "The SYN after a reset has another sequence number than the one before.",
+        [.seenOnce],
+        .note, fix: "Begin each link with a sequence number that was not in use when the last one ended."
+      ) { run in
+        let (device, mark) = try run.afterReset()
+        let all = device.record.filter { $0.isFromAccessory && $0.header?.control.contains(.syn) ?? false }
+        guard let old = all.last(where: { $0.index < mark }), let new = all.first(where: { $0.index > mark }) else {
+          throw CheckSkip("no SYN came after the reset")
+        }
+        if old.header?.sequence == new.header?.sequence {
+          throw CheckFinding(
+            "It is the same.",
+            device.proof(old.index) + device.proof(mark) + device.proof(new.index, [WirePacket.Part.sequence]))
+        }
+      },
+    ]
+
+  private static func begins(_ packet: WirePacket) -> Bool {
+    packet.kind == .detection || packet.header?.control.contains(.syn) ?? false
+  }
+
+  /// A case about one number in the SYN.
+  private static func value(
+    _ field: LinkParameters.Field, _ number: Int, _ name: String, _ sentence: String, _ sources: [CheckSource],
+    _ severity: Severity = .error
+  ) -> CheckCase {
+    CheckCase(
+      number, name, sentence, sources, severity,
+      fix: "Correct the \(field.rawValue) in the SYN; phones answer such a SYN differently, if they answer it."
+    ) { run in
+      let offer = try run.offer()
+      guard let parameters = offer.device.offer else { throw CheckSkip("the SYN cannot be read (case 201)") }
+      guard let wrong = parameters.valuesOutOfRange(isOffer: true).first(where: { $0.field == field }) else { return }
+      let range =
+        wrong.allowed.count == 1
+        ? "\(wrong.allowed.lowerBound)" : "\(wrong.allowed.lowerBound) to \(wrong.allowed.upperBound)"
+      throw offer.finding("It is \(wrong.value), and \(range) is allowed.", field.place)
+    }
+  }
+}
+
+extension LinkParameters.Field {
+  /// Where it stands in a SYN packet.
+  fileprivate var place: Range<Int> {
+    let range =
+      switch self {
+      case .version: 0..<1
+      case .window: 1..<2
+      case .length: 2..<4
+      case .retransmissionTimeout: 4..<6
+      case .acknowledgementTimeout: 6..<8
+      case .retransmissions: 8..<9
+      case .cumulativeAcknowledgements: 9..<10
+      }
+    return range.lowerBound + PacketHeader.size..<range.upperBound + PacketHeader.size
+  }
+}
+
+/// The accessory's SYN in the survey.
+struct Offer {
+  let device: CheckDevice
+  let packet: WirePacket
+
+  func finding(_ text: String, _ mark: Range<Int>) -> CheckFinding {
+    CheckFinding(text, device.proof(packet.index, [mark]))
+  }
+}
+
+extension CheckRun {
+  static let zeroAcknowledgement =
+    "the accessory asks for a link without acknowledgements, on which nothing is sent again"
+
+  /// The first SYN that the accessory sent.
+  func offer() throws -> Offer {
+    let device = try survey().device
+    guard let index = device.offerPacket, device.record.indices.contains(index) else {
+      throw CheckSkip("the accessory sent no SYN (case 108)")
+    }
+    return Offer(device: device, packet: device.record[index])
+  }
+
+  /// An attachment on which only detection is answered, and its SYNs.
+  func unsynchronized() throws -> (CheckDevice, [WirePacket]) {
+    if knownUnsynchronized == nil {
+      var manner = CheckDevice.Manner()
+      manner.answersSynchronization = false
+      let device = try device(at: .attached, manner)
+      _ = try device.wait(within: .milliseconds(4_500)) { false }
+      knownUnsynchronized = device
+    }
+    let device = try knownUnsynchronized ?? survey().device
+    let all = device.record.filter { $0.isFromAccessory && $0.header?.control.contains(.syn) ?? false }
+    if all.isEmpty { throw CheckSkip("the accessory sent no SYN (case 108)") }
+    return (device, all)
+  }
+
+  /// A ready attachment whose link was reset, and the place of the reset in its record.
+  func afterReset() throws -> (CheckDevice, Int) {
+    let device = try device(at: .ready)
+    try device.pump.pause(settings.quiet)
+    let mark = device.record.count
+    device.reset()
+    _ = try device.wait(within: .seconds(5)) {
+      device.record[mark...].contains { $0.isFromAccessory && $0.header?.control.contains(.syn) ?? false }
+    }
+    return (device, mark)
+  }
+}

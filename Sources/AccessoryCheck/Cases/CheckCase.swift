@@ -1,0 +1,114 @@
+/// One rule that an accessory is checked for: a number, a sentence, where it is known from, and the script that finds out.
+///
+/// ```swift
+/// CheckCase(
+///   102, "detection-repeat", "The accessory repeats the detection sequence until it is answered.", [.agreed(10)],
+///   fix: "Send the detection sequence again every second until the Apple device answers."
+/// ) { run in … throw CheckFinding("it was sent once", run.proof(…)) … }
+/// ```
+public struct CheckCase: Sendable {
+  /// How much a broken rule matters.
+  public enum Severity: String, Sendable, CaseIterable {
+    /// An Apple device cannot use the accessory, or loses data.
+    case error
+    /// It works with some devices, on some lines, or most of the time.
+    case warning
+    /// Worth knowing.
+    case note
+  }
+
+  /// The number, by which ``CheckSelection`` and reports name it. The hundreds are the ``CheckGroup``.
+  public let number: Int
+  /// A short name: "detection-repeat".
+  public let name: String
+  /// The rule.
+  public let sentence: String
+  /// Where it is known from.
+  public let sources: [CheckSource]
+  /// How much it matters.
+  public let severity: Severity
+  /// What to change in the firmware of an accessory that breaks it.
+  public let fix: String
+  /// Whether it does what no phone does; such cases run only in a hostile check.
+  public let isHostile: Bool
+  let script: @Sendable (CheckRun) throws -> Void
+
+  init(
+    _ number: Int, _ name: String, _ sentence: String, _ sources: [CheckSource], _ severity: Severity = .error,
+    isHostile: Bool = false, fix: String, script: @escaping @Sendable (CheckRun) throws -> Void
+  ) {
+    (self.number, self.name, self.sentence, self.sources) = (number, name, sentence, sources)
+    (self.severity, self.isHostile, self.fix, self.script) = (severity, isHostile, fix, script)
+  }
+
+  /// Every case, by number.
+  public static let all: [CheckCase] =
+    detection + synchronization + packets + loss + authentication + identification + sessions + data + plugging
+    + components
+
+  /// The group that it belongs to.
+  public var group: CheckGroup { CheckGroup(rawValue: number / 100) ?? .detection }
+}
+
+/// What a case is about: the hundreds of its number.
+public enum CheckGroup: Int, Sendable, CaseIterable {
+  /// 101 to 199.
+  case detection = 1
+  /// 201 to 299.
+  case synchronization
+  /// 301 to 399.
+  case packets
+  /// 401 to 499.
+  case loss
+  /// 501 to 599.
+  case authentication
+  /// 601 to 699.
+  case identification
+  /// 701 to 799.
+  case sessions
+  /// 801 to 899.
+  case data
+  /// 901 to 999.
+  case plugging
+  /// 1001 to 1099.
+  case components
+
+  /// A heading.
+  public var title: String {
+    switch self {
+    case .detection: "Detection"
+    case .synchronization: "SYN"
+    case .packets: "Packets and messages"
+    case .loss: "Loss, repetition, order"
+    case .authentication: "Authentication"
+    case .identification: "Identification"
+    case .sessions: "External Accessory sessions"
+    case .data: "Data of sessions"
+    case .plugging: "Unplugging"
+    case .components: "Declared components"
+    }
+  }
+}
+
+/// Where a rule is known from. Apple's specification is not public; rules are compiled from open implementations,
+/// captures and notes.
+public enum CheckSource: Equatable, Sendable, CustomStringConvertible {
+  /// So many independent sources say so.
+  case agreed(Int)
+  /// Captured packets whose checksums were recomputed show it.
+  case captured
+  /// A single source says so.
+  case seenOnce
+  /// No source says so; it follows from what they say.
+  case inferred
+
+  /// "agreed by 8", "captured", "seen once", "inferred".
+  public var description: String {
+    switch self {
+    case .agreed(let count): "agreed by \(count)"
+    case .captured: "captured"
+    case .seenOnce: "seen once"
+    case .inferred: "inferred"
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import AccessoryCore
+
+/// What came of one case.
+public struct CheckResult: Sendable {
+  /// The case.
+  public let rule: CheckCase
+  /// What came of it.
+  public let outcome: CheckOutcome
+  /// How long it took.
+  public let time: Duration
+}
+
+/// What came of one case.
+public enum CheckOutcome: Equatable, Sendable {
+  /// The accessory follows the rule.
+  case held
+  /// It does not.
+  case finding(CheckFinding)
+  /// It could not be judged, for this reason.
+  case skipped(String)
+}
+
+/// A rule that is broken, with the packets that prove it.
+public struct CheckFinding: Error, Equatable, Sendable {
+  /// What happened, as a sentence.
+  public var text: String
+  /// The packets, in the order of the wire.
+  public var proof: [CheckProof]
+
+  /// A finding.
+  public init(_ text: String, _ proof: [CheckProof] = []) {
+    (self.text, self.proof) = (text, proof)
+  }
+}
+
+/// A packet that proves a finding, or another piece of what was on the wire.
+public struct CheckProof: Equatable, Sendable {
+  /// Since the cable was plugged in.
+  public var time: Duration
+  /// Who sent it.
+  public var direction: WireDirection
+  /// Its bytes as they were on the wire; those beyond the first 256 are left out.
+  public var bytes: [UInt8]
+  /// How many bytes it has.
+  public var length: Int
+  /// What it is: "SYN 2B", "data 02, session 1: AA01 AuthenticationCertificate".
+  public var text: String
+  /// The bytes in question.
+  public var marks: [Range<Int>]
+}
+
+/// A case cannot be judged.
+struct CheckSkip: Error {
+  let reason: String
+
+  init(_ reason: String) { self.reason = reason }
+}
+
+/// The run was stopped from outside.
+public struct CheckStopped: Error {
+  init() {}
+}

@@ -1,0 +1,196 @@
+import AccessoryCore
+import Certificates
+import IAP2
+
+/// A step of an attachment that the accessory did not take, so that what comes after it cannot be judged.
+struct Shortfall: Error {
+  /// As a sentence about the accessory.
+  let reason: String
+  /// The case that judges this step.
+  let judgedBy: Int
+}
+
+/// The steps that a device takes with an accessory, in the order of the wire.
+enum CheckStep: Int, Comparable, CaseIterable {
+  case attached, linked, authenticated, ready
+
+  static func < (left: CheckStep, right: CheckStep) -> Bool { left.rawValue < right.rawValue }
+
+  var text: String {
+    switch self {
+    case .attached: "after it was plugged in"
+    case .linked: "once the link is up"
+    case .authenticated: "after authentication"
+    case .ready: "when it is ready"
+    }
+  }
+}
+
+extension CheckDevice {
+  /// The first message with one of these numbers after the first `mark` ones.
+  func awaitMessage(_ ids: [MessageID], after mark: Int, within limit: Duration) throws -> Received? {
+    func find() -> Received? {
+      messages.count > mark ? messages[mark...].first { ids.contains($0.message.id) } : nil
+    }
+    _ = try wait(within: limit) { find() != nil }
+    return find()
+  }
+
+  /// Brings the link up.
+  func link(within limit: Duration) throws {
+    guard try wait(within: limit, until: { phase == .up }) else {
+      let what: (String, Int) =
+        switch phase {
+        case .answering: ("it never acknowledged the SYN|ACK", 214)
+        case _ where offer != nil: ("it sent a SYN, and no link came up", 214)
+        case _ where offerError != nil: ("its SYN cannot be used", 201)
+        case _ where record.contains { $0.isFromAccessory && $0.kind == .detection }:
+          ("it never sent a SYN", 108)
+        default: ("it never sent the detection sequence", 101)
+        }
+      throw Shortfall(reason: line.isOpen ? what.0 : "\(what.0): \(endText)", judgedBy: what.1)
+    }
+  }
+
+  /// Why the cable is over.
+  var endText: String { line.end.map { "\($0)" } ?? "the cable was unplugged" }
+
+  /// Asks for the certificate.
+  func certificate(within limit: Duration, _ delivery: Delivery = .whole) throws -> (bytes: [UInt8], at: Received) {
+    let mark = messages.count
+    try send(ControlMessage(.requestAuthenticationCertificate), delivery)
+    guard let received = try awaitMessage([.authenticationCertificate], after: mark, within: limit) else {
+      throw Shortfall(reason: missing("AA00 with a certificate (AA01)"), judgedBy: 501)
+    }
+    return (blob(received.message), received)
+  }
+
+  /// Asks for a signature.
+  func response(to challenge: [UInt8], within limit: Duration) throws -> (bytes: [UInt8], at: Received) {
+    let mark = messages.count
+    try send(ControlMessage(.requestAuthenticationChallengeResponse) { $0.blob(0, challenge) })
+    guard let received = try awaitMessage([.authenticationResponse], after: mark, within: limit) else {
+      throw Shortfall(reason: missing("AA02 with a signature (AA03)"), judgedBy: 504)
+    }
+    return (blob(received.message), received)
+  }
+
+  /// The blob that AA01 and AA03 consist of; empty when there is none.
+  private func blob(_ message: ControlMessage) -> [UInt8] {
+    (try? ParameterReader.read(message.body))?.first(0)?.value ?? []
+  }
+
+  private func missing(_ what: String) -> String {
+    line.isOpen ? "it never answered \(what)" : "it never answered \(what): \(endText)"
+  }
+
+  /// The challenge for a certificate. Where it cannot be read, its length tells the generation, as device emulators do.
+  func challenge(for certificate: [UInt8], _ verifier: any DeviceAuthenticator) -> [UInt8] {
+    if let challenge = try? verifier.challenge(for: certificate) { return challenge }
+    return (0..<(certificate.count > 800 ? 20 : 32)).map { _ in UInt8.random(in: 0...255, using: &pump.loop.random) }
+  }
+
+  /// Authenticates, and says that it succeeded whatever the accessory signed.
+  func authenticate(_ verifier: any DeviceAuthenticator, within limit: Duration) throws -> Authentication {
+    let certificate = try certificate(within: limit)
+    let challenge = challenge(for: certificate.bytes, verifier)
+    let response = try response(to: challenge, within: limit)
+    try send(ControlMessage(.authenticationSucceeded))
+    return Authentication(
+      certificate: certificate.bytes, certificateMessage: certificate.at, challenge: challenge,
+      response: response.bytes, responseMessage: response.at)
+  }
+
+  /// Asks for the identification and accepts it; what it says is judged by others.
+  func identify(within limit: Duration) throws -> (reading: IdentificationReading, at: Received) {
+    let mark = messages.count
+    try send(ControlMessage(.startIdentification))
+    let identification = try awaitIdentification(after: mark, within: limit)
+    try acceptIdentification(identification.reading.identification)
+    return identification
+  }
+
+  /// Waits for the identification that was asked for.
+  func awaitIdentification(
+    after mark: Int, within limit: Duration
+  ) throws
+    -> (reading: IdentificationReading, at: Received)
+  {
+    guard let received = try awaitMessage([.identificationInformation], after: mark, within: limit) else {
+      throw Shortfall(reason: missing("1D00 with its identification (1D01)"), judgedBy: 601)
+    }
+    return (IdentificationReading(received.message), received)
+  }
+
+  /// Accepts an identification and sends the updates that it asks for.
+  func acceptIdentification(_ identification: Identification) throws {
+    try send(ControlMessage(.identificationAccepted))
+    let wanted = Set(identification.messagesReceived)
+    if wanted.contains(.deviceUUIDUpdate) {
+      try send(ControlMessage(.deviceUUIDUpdate) { $0.text(0, "00000000-0000-4000-8000-000000000000") })
+    }
+    if wanted.contains(.deviceInformationUpdate) {
+      try send(ControlMessage(.deviceInformationUpdate) { $0.text(0, "easim check") })
+    }
+    if wanted.contains(.deviceLanguageUpdate) { try send(ControlMessage(.deviceLanguageUpdate) { $0.text(0, "en") }) }
+  }
+
+  /// Opens a session; whether the accessory confirmed it (EA03, 0), or closed it at once (EA03, 1).
+  @discardableResult
+  func openSession(
+    _ declared: ExternalAccessoryProtocol, _ id: UInt16, waitingForStatus limit: Duration
+  ) throws -> SessionStatus {
+    let mark = messages.count
+    try send(.openSession(declared.id, id))
+    guard limit > .zero else { return .none }
+    return try status(of: id, after: mark, within: limit)
+  }
+
+  /// What the accessory says about a session.
+  func status(of id: UInt16, after mark: Int, within limit: Duration) throws -> SessionStatus {
+    func find() -> Received? {
+      messages.count <= mark
+        ? nil
+        : messages[mark...].first { received in
+          guard received.message.id == .externalAccessorySessionStatus,
+            let parameters = try? ParameterReader.read(received.message.body)
+          else { return false }
+          return parameters.first(0)?.value == [UInt8(id >> 8), UInt8(truncatingIfNeeded: id)]
+        }
+    }
+    guard try wait(within: limit, until: { find() != nil }), let found = find() else { return .none }
+    let status = (try? ParameterReader.read(found.message.body))?.first(1)?.value ?? []
+    return status == [0] ? .open(found.packet) : .closed(found.packet)
+  }
+
+  enum SessionStatus: Equatable {
+    /// Nothing was said.
+    case none
+    /// EA03 with status 0, in this packet.
+    case open(Int)
+    /// EA03 with another status.
+    case closed(Int)
+  }
+}
+
+/// One authentication, as it went.
+struct Authentication {
+  let certificate: [UInt8]
+  let certificateMessage: CheckDevice.Received
+  let challenge: [UInt8]
+  let response: [UInt8]
+  let responseMessage: CheckDevice.Received
+}
+
+extension ControlMessage {
+  static func openSession(_ protocolID: UInt8, _ id: UInt16) -> ControlMessage {
+    ControlMessage(.startExternalAccessorySession) {
+      $0.u8(0, protocolID)
+      $0.u16(1, id)
+    }
+  }
+
+  static func closeSession(_ id: UInt16) -> ControlMessage {
+    ControlMessage(.stopExternalAccessorySession) { $0.u16(0, id) }
+  }
+}

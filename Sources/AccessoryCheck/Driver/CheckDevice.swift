@@ -1,0 +1,367 @@
+import AccessoryCore
+import IAP2
+
+/// An Apple device's end of one attachment that does exactly what a case asks for.
+///
+/// By default it conducts itself as an iPhone does: answers detection, repeats the accessory's values in its SYN|ACK,
+/// acknowledges each packet, sends again what is not acknowledged. A case changes single points by ``Manner``, or sends
+/// packets of its own. Unlike `DevicePeer` it goes on after whatever the accessory does, and writes all of it down.
+final class CheckDevice {
+  /// How the device conducts itself.
+  struct Manner {
+    /// What it announces: packets outstanding, and the longest packet.
+    var window: UInt8 = 127
+    var packetLength: UInt16 = 65_535
+    var initialSequence: UInt8 = 0x1D
+    var answersDetection = true
+    var answersSynchronization = true
+    /// Whether it acknowledges by itself.
+    var acknowledges = true
+    /// Changes what the SYN|ACK says, after the accessory's values were copied.
+    var alters: (inout LinkParameters) -> Void = { _ in }
+    /// What answers a detection sequence.
+    var detectionAnswer: [UInt8] = PacketWriter.detection
+    /// Packets of the accessory that are treated as lost.
+    var loses: (WirePacket) -> Bool = { _ in false }
+  }
+
+  enum Phase { case waiting, answering, up, reset }
+
+  /// A control message that arrived.
+  struct Received {
+    let message: ControlMessage
+    /// The packet that it ended in.
+    let packet: Int
+    let time: Instant
+  }
+
+  private struct Unacknowledged {
+    let sequence: UInt8
+    var bytes: [UInt8]
+    var sentAt: Instant
+  }
+
+  let line: CheckLine
+  let pump: CheckPump
+  var manner: Manner
+  private(set) var phase = Phase.waiting
+  /// The accessory's SYN, and the packet that carried it.
+  private(set) var offer: LinkParameters?
+  private(set) var offerPacket: Int?
+  private(set) var offerError: LinkParametersError?
+  private(set) var answer = LinkParameters()
+  private(set) var lastSent: UInt8 = 0
+  private(set) var lastInOrder: UInt8 = 0
+  private(set) var messages: [Received] = []
+  /// What does not fit the framing of control messages, with the packet.
+  private(set) var framingProblems: [(text: String, packet: Int)] = []
+  /// Bytes received, by session, and the packets that they came in.
+  private(set) var data: [UInt16: [UInt8]] = [:]
+  private(set) var dataPackets: [UInt16: [Int]] = [:]
+  /// Payloads for link sessions that are not in the table, or too short to name an EA session.
+  private(set) var strays: [Int] = []
+  private var unacknowledged: [Unacknowledged] = []
+  private var ahead: [UInt8: WirePacket] = [:]
+  private var control: [UInt8] = []
+  private var timer: LoopTimer?
+
+  init(_ line: CheckLine, _ pump: CheckPump, _ manner: Manner) {
+    (self.line, self.pump, self.manner) = (line, pump, manner)
+    lastSent = manner.initialSequence
+    timer = pump.loop.makeTimer { [unowned self] in repeatExpired() }
+    line.hear = { [unowned self] in hear($0) }
+  }
+
+  deinit { timer?.cancel() }
+
+  var isZeroAcknowledgement: Bool { answer.isZeroAcknowledgement }
+  var controlSession: UInt8 { offer?.sessions.first { $0.kind == .control }?.id ?? 1 }
+  var dataSession: UInt8? { offer?.sessions.first { $0.kind == .externalAccessory }?.id }
+  /// How many packets the accessory has not acknowledged.
+  var inFlight: Int { unacknowledged.count }
+  var record: [WirePacket] { line.record }
+
+  /// Waits until `condition` holds, the accessory is gone, or time is up; whether it holds.
+  func wait(within limit: Duration, until condition: () -> Bool) throws -> Bool {
+    _ = try pump.wait(within: limit) { condition() || !line.isOpen }
+    return condition()
+  }
+
+  // MARK: What arrives
+
+  private func hear(_ packet: WirePacket) {
+    if manner.loses(packet) { return line.remark(packet.index, "treated as lost on purpose") }
+    switch packet.kind {
+    case .detection: if manner.answersDetection, phase != .up { line.send(manner.detectionAnswer, as: .detection) }
+    case .packet(let header): hear(packet, header)
+    case .spoiled, .legacy, .garbage, .raw: break
+    }
+  }
+
+  private func hear(_ packet: WirePacket, _ header: PacketHeader) {
+    if header.control.contains(.syn) { return hearOffer(packet, header) }
+    if phase == .answering, header.control.contains(.ack), header.acknowledgement == lastSent { phase = .up }
+    guard phase == .up else { return }
+    if header.control.contains(.ack) { acknowledged(upTo: header.acknowledgement) }
+    guard packet.isData else { return }
+    if isZeroAcknowledgement { return deliver(packet, header) }
+    let distance = header.sequence &- lastInOrder &- 1
+    if distance == 0 {
+      lastInOrder = header.sequence
+      deliver(packet, header)
+      while let next = ahead.removeValue(forKey: lastInOrder &+ 1), let header = next.header {
+        lastInOrder = header.sequence
+        deliver(next, header)
+      }
+    } else if distance < 127 {
+      ahead[header.sequence] = packet
+      return
+    }
+    if manner.acknowledges { acknowledge() }
+  }
+
+  private func hearOffer(_ packet: WirePacket, _ header: PacketHeader) {
+    let payload = Array(packet.payload)
+    do throws(LinkParametersError) {
+      offer = try LinkParameters(reading: payload.span.bytes)
+      (offerPacket, offerError) = (packet.index, nil)
+    } catch {
+      if offer == nil { (offerPacket, offerError) = (packet.index, error) }
+      return
+    }
+    if phase == .up, header.sequence == synchronizedSequence { return }
+    guard manner.answersSynchronization else { return }
+    let (bytes, answer) = answerOffer()
+    line.send(bytes, as: .packet(answer))
+  }
+
+  /// Takes the accessory's SYN, and returns the SYN|ACK.
+  private func answerOffer() -> (bytes: [UInt8], header: PacketHeader) {
+    if let offer, let index = offerPacket, let header = record[index].header,
+      phase != .answering || synchronizedSequence != header.sequence
+    {
+      synchronizedSequence = header.sequence
+      forgetLink()
+      lastInOrder = header.sequence
+      answer = offer
+      answer.version = 1
+      answer.maximumOutstandingPackets = manner.window
+      answer.maximumPacketLength = manner.packetLength
+      manner.alters(&answer)
+      phase = .answering
+    }
+    let payload = answer.encoded
+    let header = PacketHeader(
+      control: [.syn, .ack], sequence: lastSent, acknowledgement: lastInOrder, payloadCount: payload.count)
+    return (PacketWriter.packet(header, payload: payload), header)
+  }
+
+  /// Answers the accessory's SYN, one byte at a time.
+  func answerSlowly() throws {
+    let (bytes, header) = answerOffer()
+    try sendSlowly(bytes, .packet(header), cuts: Array(1..<bytes.count))
+  }
+
+  private var synchronizedSequence: UInt8?
+
+  /// Sends the SYN|ACK again, as if the accessory's acknowledgement had been lost.
+  func repeatAnswer() {
+    let payload = answer.encoded
+    let header = PacketHeader(
+      control: [.syn, .ack], sequence: lastSent, acknowledgement: lastInOrder, payloadCount: payload.count)
+    line.send(PacketWriter.packet(header, payload: payload), as: .packet(header), remark: "sent again")
+  }
+
+  /// Sends bytes in pieces that arrive one by one.
+  func sendSlowly(_ bytes: [UInt8], _ kind: WirePacket.Kind, cuts: [Int]) throws {
+    line.write(bytes, as: kind)
+    var from = 0
+    for cut in cuts + [bytes.count] where cut > from {
+      line.push(Array(bytes[from..<cut]))
+      from = cut
+      try pump.pause(.milliseconds(1))
+    }
+  }
+
+  private func forgetLink() {
+    (unacknowledged, ahead, control) = ([], [:], [])
+    timer?.cancel()
+  }
+
+  private func acknowledged(upTo number: UInt8) {
+    guard let index = unacknowledged.lastIndex(where: { $0.sequence == number }) else { return }
+    unacknowledged.removeFirst(index + 1)
+    armTimer()
+  }
+
+  private func deliver(_ packet: WirePacket, _ header: PacketHeader) {
+    let payload = packet.payload
+    if header.session == controlSession {
+      control += payload
+      cutMessages(packet)
+    } else if let dataSession, header.session == dataSession, payload.count >= 2 {
+      let first = payload.startIndex
+      let id = UInt16(payload[first]) << 8 | UInt16(payload[first + 1])
+      data[id, default: []] += payload.dropFirst(2)
+      dataPackets[id, default: []].append(packet.index)
+    } else {
+      strays.append(packet.index)
+    }
+  }
+
+  private func cutMessages(_ packet: WirePacket) {
+    while control.count >= ControlMessage.headerSize {
+      let length = Int(control[2]) << 8 | Int(control[3])
+      guard control[0] == 0x40, control[1] == 0x40, length >= ControlMessage.headerSize else {
+        framingProblems.append(("it does not begin with 40 40 and its length", packet.index))
+        control = []
+        return
+      }
+      guard control.count >= length else { return }
+      let id = MessageID(rawValue: UInt16(control[4]) << 8 | UInt16(control[5]))
+      let message = ControlMessage(id, body: Array(control[ControlMessage.headerSize..<length]))
+      control.removeFirst(length)
+      if control.count > 0 { framingProblems.append(("a second message follows in the same packet", packet.index)) }
+      messages.append(Received(message: message, packet: packet.index, time: packet.time))
+    }
+  }
+
+  // MARK: What is sent
+
+  /// Acknowledges everything that arrived in order.
+  func acknowledge() {
+    guard phase == .up, !isZeroAcknowledgement else { return }
+    let header = PacketHeader(control: .ack, sequence: lastSent, acknowledgement: lastInOrder)
+    line.send(PacketWriter.packet(header), as: .packet(header))
+  }
+
+  /// What becomes of a packet on its way.
+  enum Delivery: Equatable {
+    case whole
+    /// It is lost; it is sent again when its time has come, or by ``repeatAll()``.
+    case lost
+    case twice
+    /// A bit of its payload is flipped.
+    case corruptPayload
+    /// A bit of its header is flipped.
+    case corruptHeader
+    /// Cut into writes behind these bytes.
+    case cut([Int])
+    /// Kept back for ``releaseGlued()``.
+    case held
+  }
+
+  private var held: [(bytes: [UInt8], kind: WirePacket.Kind)] = []
+
+  /// Sends a payload as the next packet; waits while the accessory's window is full.
+  @discardableResult
+  func send(
+    _ payload: [UInt8], session: UInt8, _ delivery: Delivery = .whole, patience: Duration = .seconds(30)
+  ) throws
+    -> UInt8
+  {
+    let window = max(1, Int(offer?.maximumOutstandingPackets ?? 1))
+    if !isZeroAcknowledgement, unacknowledged.count >= window {
+      guard try wait(within: patience, until: { unacknowledged.count < window }) else {
+        throw CheckSkip(
+          "the accessory acknowledged none of \(unacknowledged.count) packets within "
+            + DurationText.format(patience))
+      }
+    }
+    lastSent &+= 1
+    let header = PacketHeader(
+      control: .ack, sequence: lastSent, acknowledgement: isZeroAcknowledgement ? 0 : lastInOrder, session: session,
+      payloadCount: payload.count)
+    let bytes = PacketWriter.packet(header, payload: payload)
+    if !isZeroAcknowledgement {
+      unacknowledged.append(Unacknowledged(sequence: lastSent, bytes: bytes, sentAt: pump.loop.now))
+      armTimer()
+    }
+    try pass(bytes, header, delivery)
+    return lastSent
+  }
+
+  private func pass(_ bytes: [UInt8], _ header: PacketHeader, _ delivery: Delivery) throws {
+    switch delivery {
+    case .whole: line.send(bytes, as: .packet(header))
+    case .lost: line.lose(bytes, as: .packet(header))
+    case .twice:
+      line.send(bytes, as: .packet(header))
+      line.send(bytes, as: .packet(header), remark: "sent twice on purpose")
+    case .corruptPayload:
+      var bytes = bytes
+      bytes[PacketHeader.size + header.payloadCount / 2] ^= 0x10
+      line.send(bytes, as: .spoiled(header), remark: "one bit flipped on purpose")
+    case .corruptHeader:
+      var bytes = bytes
+      bytes[5] ^= 0x01
+      line.send(bytes, remark: "one bit of the header flipped on purpose")
+    case .cut(let cuts): try sendSlowly(bytes, .packet(header), cuts: cuts)
+    case .held: held.append((bytes, .packet(header)))
+    }
+  }
+
+  /// Sends the packets that were held back in one write; in another order where one is given.
+  func releaseGlued(order: [Int]? = nil) {
+    let packets = held
+    held = []
+    line.sendGlued((order ?? Array(packets.indices)).map { packets[$0] })
+  }
+
+  /// Sends a control message.
+  @discardableResult
+  func send(_ message: ControlMessage, _ delivery: Delivery = .whole) throws -> UInt8 {
+    try send(message.encoded, session: controlSession, delivery)
+  }
+
+  /// Sends bytes of an EA session.
+  @discardableResult
+  func send(_ bytes: [UInt8], on id: UInt16, _ delivery: Delivery = .whole) throws -> UInt8 {
+    guard let dataSession else { throw CheckSkip("the accessory's SYN has no External Accessory session") }
+    return try send([UInt8(id >> 8), UInt8(truncatingIfNeeded: id)] + bytes, session: dataSession, delivery)
+  }
+
+  /// Resets the link, as a device does that gives it up.
+  func reset() {
+    let header = PacketHeader(control: .rst, sequence: lastSent, acknowledgement: lastInOrder)
+    line.send(PacketWriter.packet(header), as: .packet(header))
+    forgetLink()
+    lastSent &+= 0x40
+    synchronizedSequence = nil
+    phase = .reset
+  }
+
+  /// Sends again everything that is not acknowledged.
+  func repeatAll() {
+    for index in unacknowledged.indices { again(index) }
+    armTimer()
+  }
+
+  private func repeatExpired() {
+    let timeout = Duration.milliseconds(Int64(answer.retransmissionTimeout))
+    for index in unacknowledged.indices where unacknowledged[index].sentAt + timeout <= pump.loop.now { again(index) }
+    armTimer()
+  }
+
+  private func again(_ index: Int) {
+    unacknowledged[index].sentAt = pump.loop.now
+    var bytes = unacknowledged[index].bytes
+    // The newest acknowledgement goes with it.
+    bytes[8] = bytes[8] &+ bytes[6] &- lastInOrder
+    bytes[6] = lastInOrder
+    unacknowledged[index].bytes = bytes
+    let old = unacknowledged[index].sequence
+    let header = PacketHeader(
+      control: .ack, sequence: old, acknowledgement: lastInOrder, session: bytes[7],
+      payloadCount: bytes.count - PacketHeader.overhead)
+    line.send(bytes, as: .packet(header), remark: Self.sentAgain)
+  }
+
+  /// The remark on a packet that was not acknowledged.
+  static let sentAgain = "sent again"
+
+  private func armTimer() {
+    guard line.isOpen, let oldest = unacknowledged.map(\.sentAt).min() else { return timer?.cancel() ?? () }
+    timer?.arm(at: oldest + .milliseconds(Int64(max(20, answer.retransmissionTimeout))))
+  }
+}

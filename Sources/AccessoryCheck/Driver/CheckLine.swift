@@ -1,0 +1,153 @@
+import AccessoryCore
+import IAP2
+
+/// The device's end of one cable, with everything that passes written down.
+///
+/// It decides nothing: ``CheckDevice`` is told of each piece and says what is sent.
+final class CheckLine: ChannelHandler {
+  /// An accessory that sends more than this during one attachment floods.
+  private static let mostPieces = 20_000
+  private static let mostBytes = 64 << 20
+
+  let loop: any EventLoop
+  let start: Instant
+  private let channel: any Channel
+  private let release: () -> Void
+  private var scanner = PacketScanner()
+  private(set) var record: [WirePacket] = []
+  private var recordedBytes = 0
+  /// What the channel has not taken yet.
+  private var outbox: [[UInt8]] = []
+  /// Why the cable is over, when the accessory ended it.
+  private(set) var end: ChannelEnd?
+  /// When it was over.
+  private(set) var ended: Instant?
+  private(set) var isUnplugged = false
+  /// Hears of each piece that the accessory sent.
+  var hear: (WirePacket) -> Void = { _ in }
+
+  init(_ cable: Cable, on loop: any EventLoop, release: @escaping () -> Void) {
+    (self.loop, channel, self.release) = (loop, cable.main, release)
+    start = loop.now
+    channel.start(self)
+  }
+
+  /// Whether the accessory can still be talked to.
+  var isOpen: Bool { end == nil && !isUnplugged }
+
+  /// Pulls the cable out.
+  func unplug() {
+    guard !isUnplugged else { return }
+    isUnplugged = true
+    if ended == nil { ended = loop.now }
+    channel.close()
+    release()
+  }
+
+  // MARK: Sending
+
+  /// Sends one packet, or something that is none, in one write.
+  @discardableResult
+  func send(_ bytes: [UInt8], as kind: WirePacket.Kind = .raw, remark: String = "") -> Int {
+    let index = write(bytes, as: kind, remark: remark)
+    push(bytes)
+    return index
+  }
+
+  /// Writes down what ``push(_:)`` sends in pieces.
+  @discardableResult
+  func write(_ bytes: [UInt8], as kind: WirePacket.Kind, remark: String = "") -> Int {
+    let index = note(bytes, kind, .fromDevice)
+    record[index].remark = remark
+    return index
+  }
+
+  /// Writes down several packets and sends them in one write.
+  func sendGlued(_ packets: [(bytes: [UInt8], kind: WirePacket.Kind)]) {
+    for packet in packets { note(packet.bytes, packet.kind, .fromDevice) }
+    push(packets.flatMap(\.bytes))
+  }
+
+  /// Writes down a packet that is lost on purpose.
+  @discardableResult
+  func lose(_ bytes: [UInt8], as kind: WirePacket.Kind) -> Int {
+    write(bytes, as: kind, remark: "lost on purpose")
+  }
+
+  func remark(_ index: Int, _ text: String) {
+    if record.indices.contains(index) { record[index].remark = text }
+  }
+
+  /// Sends bytes in a write of their own.
+  func push(_ chunk: [UInt8]) {
+    outbox.append(chunk)
+    flush()
+  }
+
+  private func flush() {
+    while isOpen, let first = outbox.first {
+      let taken = channel.send(first.span.bytes)
+      if taken == first.count {
+        outbox.removeFirst()
+      } else {
+        outbox[0].removeFirst(taken)
+        return
+      }
+    }
+  }
+
+  // MARK: Receiving
+
+  func channel(_ channel: any Channel, received bytes: RawSpan) {
+    var offset = 0
+    while isOpen, let piece = scanner.next(in: bytes, at: &offset) { take(piece, bytes) }
+  }
+
+  func channelIsWritable(_ channel: any Channel) { flush() }
+
+  func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
+    if let rest = scanner.finish() { took(rest.sample, .garbage(count: rest.count)) }
+    if self.end == nil { self.end = end }
+    if ended == nil { ended = loop.now }
+    outbox = []
+  }
+
+  private func take(_ piece: PacketScanner.Piece, _ input: RawSpan) {
+    switch piece {
+    case .packet(let header, let place): took(bytes(at: place, input), .packet(header))
+    case .spoiled(let header, let place): took(bytes(at: place, input), .spoiled(header))
+    case .detection: took(PacketWriter.detection, .detection)
+    case .legacy(let place): took(bytes(at: place, input), .legacy)
+    case .skipped(let skipped): if skipped.count > 0 { took(skipped.sample, .garbage(count: skipped.count)) }
+    }
+  }
+
+  private func bytes(at place: PacketScanner.Place, _ input: RawSpan) -> [UInt8] {
+    switch place {
+    case .input(let range): return input.withUnsafeBytes { Array($0[range]) }
+    case .carry(let range):
+      let lent = scanner.lendCarry()
+      let bytes = lent.with(range) { span in span.withUnsafeBytes { Array($0) } }
+      scanner.returnCarry(lent)
+      return bytes
+    }
+  }
+
+  private func took(_ bytes: [UInt8], _ kind: WirePacket.Kind) {
+    let index = note(bytes, kind, .fromAccessory)
+    if record.count > Self.mostPieces || recordedBytes > Self.mostBytes {
+      end = .failed("the accessory sent more than can be looked at: \(record.count) packets, \(recordedBytes) bytes")
+      channel.close()
+      return
+    }
+    hear(record[index])
+  }
+
+  @discardableResult
+  private func note(_ bytes: [UInt8], _ kind: WirePacket.Kind, _ direction: WireDirection) -> Int {
+    recordedBytes += bytes.count
+    record.append(
+      WirePacket(index: record.count, time: loop.now, direction: direction, bytes: bytes, kind: kind))
+    return record.count - 1
+  }
+}

@@ -1,0 +1,39 @@
+import AccessoryCore
+import AccessoryTransports
+
+/// Lets time pass for a check, whose scripts wait by running the loop: so a script reads from top to bottom.
+///
+/// ```swift
+/// let pump = CheckPump(VirtualLoop(seed: 7))
+/// ```
+public struct CheckPump {
+  /// Where channels and timers live.
+  public let loop: any EventLoop
+  private let run: (() -> Bool, Duration) throws -> Bool
+
+  /// Virtual time.
+  public init(_ loop: VirtualLoop) {
+    self.loop = loop
+    run = { condition, limit in try loop.run(until: condition, limit: limit) }
+  }
+
+  /// Real time. When `isStopped` becomes true, the check ends.
+  public init(_ loop: EpollLoop, isStopped: @escaping () -> Bool = { false }) {
+    self.loop = loop
+    run = { condition, limit in
+      let held = loop.run(until: { condition() || isStopped() }, limit: limit)
+      if isStopped() { throw CheckStopped() }
+      return held
+    }
+  }
+
+  /// Waits until `condition` holds or `limit` has passed; whether it holds.
+  func wait(within limit: Duration, until condition: () -> Bool) throws -> Bool {
+    try condition() || run(condition, limit) || condition()
+  }
+
+  /// Waits for so long.
+  func pause(_ time: Duration) throws {
+    if time > .zero { _ = try run({ false }, time) }
+  }
+}

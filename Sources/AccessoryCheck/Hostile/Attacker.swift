@@ -1,0 +1,127 @@
+import AccessoryCore
+import IAP2
+
+extension Checker {
+  /// Attacks the accessory: lies, floods and garbage from a seed. After each attack the cable is pulled, and the accessory
+  /// must become ready on a new one. An attack that it does not survive is made shorter for as long as it still fails.
+  ///
+  /// - Parameters:
+  ///   - seed: of the first attack; the next ones count on from it.
+  ///   - most: after so many attacks that were not survived the run ends.
+  ///   - hear: hears of each attack, with how many there are.
+  public func attack(
+    seed: UInt64, attacks: Int, most: Int, hear: (Int, Int) -> Void = { _, _ in }
+  ) throws -> HostileReport {
+    var report = HostileReport()
+    // What is not ready without an attack cannot be judged.
+    guard try survives(nil) == nil else { return report }
+    do {
+      for number in 0..<attacks where report.failures.count < most {
+        let seed = seed &+ UInt64(number)
+        let attack = Attack(seed: seed)
+        report.attacks += 1
+        if let reason = try survives(attack) {
+          let shortest = try shrink(attack)
+          report.failures.append(
+            .init(
+              seed: seed, text: reason, steps: ["begins \(shortest.start.text)"] + shortest.steps.map(\.text),
+              bytes: lastAttackBytes))
+          // One that does not come back needs a person.
+          if try survives(nil) != nil { break }
+        }
+        hear(report.attacks, attacks)
+      }
+    } catch is CheckStopped {}
+    run.unplugAll()
+    return report
+  }
+
+  /// The shortest attack that is still not survived, within so many tries.
+  private func shrink(_ attack: Attack) throws -> Attack {
+    var best = attack
+    var tries = 0
+    var improved = true
+    while improved, tries < 200 {
+      improved = false
+      var candidates: [Attack] = best.steps.indices.map { index in
+        var fewer = best
+        fewer.steps.remove(at: index)
+        return fewer
+      }
+      for (index, step) in best.steps.enumerated() {
+        candidates += step.simpler.map { simpler in
+          var other = best
+          other.steps[index] = simpler
+          return other
+        }
+      }
+      for candidate in candidates where !candidate.steps.isEmpty && tries < 200 {
+        tries += 1
+        if try survives(nil) != nil { return best }
+        if try survives(candidate) != nil {
+          best = candidate
+          improved = true
+          break
+        }
+      }
+    }
+    // Once more, for its bytes.
+    _ = try survives(best)
+    return best
+  }
+
+  /// Makes an attack; why the accessory is not ready afterwards, or nil.
+  private func survives(_ attack: Attack?) throws -> String? {
+    do {
+      if let attack {
+        do {
+          let device = try run.device(at: attack.start)
+          let mark = device.record.count
+          for step in attack.steps where device.line.isOpen { try make(step, device) }
+          _ = try device.wait(within: .milliseconds(50)) { !device.line.isOpen }
+          lastAttackBytes = device.record[mark...].filter { !$0.isFromAccessory }.flatMap(\.bytes)
+        } catch let skip as CheckSkip {
+          return skip.reason
+        }
+        run.unplugAll()
+      }
+      _ = try run.reach(.ready)
+      run.unplugAll()
+      return nil
+    } catch let short as Shortfall {
+      return "afterwards it did not become ready: \(short.reason)"
+    } catch let absent as AccessoryAbsent {
+      return "afterwards it did not come back: \(absent)"
+    }
+  }
+
+  private func make(_ step: Attack.Step, _ device: CheckDevice) throws {
+    switch step {
+    case .bytes(let bytes): device.line.send(bytes)
+    case .packet(let control, let sequence, let acknowledgement, let session, let payload):
+      let header = PacketHeader(
+        control: ControlBits(rawValue: control), sequence: device.lastSent &+ UInt8(truncatingIfNeeded: sequence),
+        acknowledgement: device.lastInOrder &+ UInt8(truncatingIfNeeded: acknowledgement), session: session,
+        payloadCount: payload.count)
+      device.line.send(PacketWriter.packet(header, payload: payload), as: .packet(header))
+    case .message(let id, let body): try send(ControlMessage(MessageID(rawValue: id), body: body).encoded, nil, device)
+    case .data(let session, let bytes):
+      try send([UInt8(session >> 8), UInt8(session & 0xFF)] + bytes, device.dataSession, device)
+    case .flood(let bytes, let times):
+      device.line.send(Array(repeatElement(bytes, count: times).joined()))
+    case .silence(let milliseconds): _ = try device.wait(within: .milliseconds(milliseconds)) { !device.line.isOpen }
+    }
+  }
+
+  /// In a packet with the next number, whether the accessory takes more or not.
+  private func send(_ payload: [UInt8], _ session: UInt8?, _ device: CheckDevice) throws {
+    do { try device.send(payload, session: session ?? device.controlSession, patience: .seconds(1)) } catch is CheckSkip
+    {
+      // Its window is full: sent all the same, or it would be no attack.
+      let header = PacketHeader(
+        control: .ack, sequence: device.lastSent, acknowledgement: device.lastInOrder,
+        session: session ?? device.controlSession, payloadCount: payload.count)
+      device.line.send(PacketWriter.packet(header, payload: payload), as: .packet(header))
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import AccessoryCore
+
+/// What a hostile run found: lies, floods and garbage that no phone sends.
+public struct HostileReport: Sendable, Equatable {
+  /// Something that the accessory did not survive.
+  public struct Failure: Sendable, Equatable {
+    /// The seed that makes the attack again, with `--seed` and `--hostile-cases 1`.
+    public var seed: UInt64
+    /// What happened.
+    public var text: String
+    /// What the attack did, step by step, shortened as far as it still fails.
+    public var steps: [String]
+    /// The bytes of the shortest attack, without the packets of the ordinary attachment around it.
+    public var bytes: [UInt8]
+  }
+
+  /// How many attacks were made.
+  public var attacks = 0
+  /// What the accessory did not survive.
+  public var failures: [Failure] = []
+
+  /// Nothing yet.
+  public init() {}
+
+  /// One line.
+  public var summary: String {
+    "\(attacks) hostile attacks, \(failures.count) not survived"
+  }
+
+  var json: JSONObject {
+    var object = JSONObject()
+    object.add("attacks", attacks)
+    let list = failures.map { failure in
+      var object = JSONObject()
+      object.add("seed", raw: "\(failure.seed)")
+      object.add("text", failure.text)
+      object.add("steps", failure.steps)
+      object.add("bytes", Hex.plain(failure.bytes))
+      return object.text
+    }
+    object.add("failures", raw: "[\(list.joined(separator: ","))]")
+    return object
+  }
+
+  var html: String {
+    let items = failures.map { failure in
+      "<article class=\"error\"><h3>seed \(failure.seed)</h3><p class=\"finding\">\(MarkupText.escaped(failure.text))</p>"
+        + "<ul>\(failure.steps.map { "<li>\(MarkupText.escaped($0))</li>" }.joined())</ul>"
+        + "<pre>\(Hex.spaced(failure.bytes))</pre></article>"
+    }
+    return "<h2>Hostile attacks</h2>\n\(items.joined(separator: "\n"))"
+  }
+}

@@ -1,0 +1,21 @@
+/// The table of all cases, for docs/check.md.
+public enum CheckPage {
+  /// Every group with its cases: number, name, rule, sources, severity.
+  public static var tables: String {
+    CheckGroup.allCases.map { group in
+      let rows = CheckCase.all.filter { $0.group == group }.map { rule in
+        let sources = rule.sources.map(\.description).joined(separator: ", ")
+        let hostile = rule.isHostile ? " With `--hostile` only." : ""
+        return
+          "| \(rule.number) | `\(rule.name)` | \(rule.sentence)\(hostile) | \(sources) | \(rule.severity.rawValue) |"
+      }
+      return """
+        ### \(group.title)
+
+        | case | name | rule | known from | severity |
+        |---|---|---|---|---|
+        \(rows.joined(separator: "\n"))
+        """
+    }.joined(separator: "\n\n")
+  }
+}

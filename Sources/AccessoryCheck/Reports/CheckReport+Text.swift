@@ -1,0 +1,82 @@
+import AccessoryCore
+
+extension CheckCase {
+  /// One line: number, name, rule, sources.
+  public var line: String {
+    let hostile = isHostile ? " (--hostile)" : ""
+    return "\(number)  \(name): \(sentence) [\(sources.map(\.description).joined(separator: ", "))]\(hostile)"
+  }
+
+  /// The case as one object.
+  public var json: JSONObject {
+    var object = JSONObject()
+    object.add("number", number)
+    object.add("name", name)
+    object.add("group", group.title)
+    object.add("sentence", sentence)
+    object.add("sources", sources.map(\.description))
+    object.add("severity", severity.rawValue)
+    object.add("hostile", isHostile)
+    object.add("fix", fix)
+    return object
+  }
+}
+
+extension CheckResult {
+  /// The result for people: a line, and below a finding what to change and the packets that prove it.
+  public var text: String {
+    switch outcome {
+    case .held: return "held     \(rule.number)  \(rule.sentence)"
+    case .skipped(let reason): return "skipped  \(rule.number)  \(rule.sentence)\n         \(reason.singleLine)"
+    case .finding(let finding):
+      let packets = finding.proof.map { $0.line.indented(by: 9) }
+      return
+        (["FINDING  \(rule.number)  \(rule.sentence)", "         \(finding.text.singleLine)"]
+        + ["         change: \(rule.fix) (\(rule.severity.rawValue); \(sourcesText))"] + packets).joined(
+          separator: "\n")
+    }
+  }
+
+  private var sourcesText: String { rule.sources.map(\.description).joined(separator: ", ") }
+}
+
+extension CheckReport {
+  /// The end of the list: what was checked, and the counts.
+  public var text: String {
+    var lines: [String] = []
+    if let accessory {
+      lines.append(
+        "\(accessory.name.singleLine) (\(accessory.manufacturer.singleLine) \(accessory.model.singleLine), "
+          + "firmware \(accessory.firmware.singleLine)) at \(place)")
+    } else {
+      lines.append("the accessory at \(place)")
+    }
+    lines.append("\(summary), in \(attachments) attachments and \(Self.seconds(time)) s")
+    let findings = findings
+    if !findings.isEmpty {
+      lines.append("findings: " + findings.map { "\($0.rule.number) \($0.rule.name)" }.joined(separator: ", "))
+    }
+    if let hostile {
+      lines.append(hostile.summary)
+      for failure in hostile.failures {
+        lines.append("  --seed \(failure.seed) --attacks 1: \(failure.text.singleLine)")
+        lines += failure.steps.map { "    \($0)" }
+        lines.append("    \(Hex.excerpt(failure.bytes, limit: 64))")
+      }
+    }
+    return lines.joined(separator: "\n")
+  }
+}
+
+extension String {
+  /// Text of the accessory's on a line of ours, without anything that speaks to a terminal.
+  fileprivate var singleLine: String { spelledOut(keeping: []) }
+
+  fileprivate func indented(by count: Int) -> String {
+    let margin = String(repeating: " ", count: count)
+    return split(separator: "\n", omittingEmptySubsequences: false).map {
+      margin + $0.description.spelledOut(keeping: [])
+    }
+    .joined(separator: "\n")
+  }
+}

@@ -1,0 +1,58 @@
+import AccessoryCore
+
+/// What a check found.
+public struct CheckReport: Sendable {
+  /// What the accessory says it is.
+  public struct Accessory: Equatable, Sendable {
+    /// As in its identification.
+    public var name, manufacturer, model, serial, firmware, hardware: String
+    /// Its External Accessory protocols.
+    public var protocols: [String]
+  }
+
+  /// How the run ended.
+  public enum Ending: Equatable, Sendable {
+    /// Every case was tried.
+    case complete
+    /// The run was stopped from outside.
+    case stopped
+    /// The accessory did not come back, for this reason.
+    case gone(String)
+  }
+
+  /// Where the accessory was.
+  public var place: String
+  /// What it is; nil when it never said so.
+  public var accessory: Accessory?
+  /// The cases in the order in which they ran.
+  public var results: [CheckResult] = []
+  /// How long the run took.
+  public var time = Duration.zero
+  /// How often the accessory was plugged in.
+  public var attachments = 0
+  /// What attacks found, where they were asked for.
+  public var hostile: HostileReport?
+  /// How the run ended.
+  public var ending = Ending.complete
+
+  init(place: String) { self.place = place }
+
+  /// The results that are findings.
+  public var findings: [(rule: CheckCase, finding: CheckFinding)] {
+    results.compactMap { if case .finding(let finding) = $0.outcome { ($0.rule, finding) } else { nil } }
+  }
+
+  /// How many cases held, are findings, and were skipped.
+  public var counts: (held: Int, findings: Int, skipped: Int) {
+    let found = findings.count
+    let held = results.count { $0.outcome == .held }
+    return (held, found, results.count - found - held)
+  }
+
+  /// One line: "61 held, 2 findings, 20 skipped".
+  public var summary: String {
+    let counts = counts
+    return
+      "\(counts.held) held, \(counts.findings) finding\(counts.findings == 1 ? "" : "s"), \(counts.skipped) skipped"
+  }
+}

@@ -1,0 +1,114 @@
+import AccessoryCables
+import AccessoryCore
+import AccessoryTransports
+
+/// Where the accessory under test is plugged in, again and again.
+public protocol AccessoryPlug: AnyObject {
+  /// Where it is, for people.
+  var place: String { get }
+
+  /// Connects to the accessory; its channel is not started.
+  ///
+  /// - Throws: ``AccessoryAbsent`` when none can be connected to within `limit`.
+  func plugIn(_ pump: CheckPump, within limit: Duration) throws -> OpenedCable
+}
+
+/// There is no accessory to check.
+public struct AccessoryAbsent: Error, Sendable, CustomStringConvertible {
+  /// Why not, where that is known.
+  public let reason: TransportError?
+  /// A sentence.
+  public let description: String
+
+  /// An accessory that is not there.
+  public init(_ description: String, reason: TransportError? = nil) {
+    (self.reason, self.description) = (reason, description)
+  }
+}
+
+/// An accessory at an address.
+public final class AddressPlug: AccessoryPlug {
+  /// Where it is, for people.
+  public var place: String { address.description }
+
+  private let address: Address
+  private let finder: any AccessoryFinder
+  private let loop: EpollLoop
+  private let fits: (FoundAccessory) -> Bool
+  private let wrap: (Cable) -> Cable
+  private var found: [String: FoundAccessory] = [:]
+  private var isStarted = false
+  /// The accessory that was taken first: no other is checked in its place.
+  private var taken: String?
+
+  /// Connects to nothing yet.
+  ///
+  /// - Parameters:
+  ///   - fits: which accessory at the address is meant.
+  ///   - wrap: puts transcripts and faults around each cable.
+  /// - Throws: an error that names the address, when no accessory can ever be had there.
+  public init(
+    _ address: Address, _ media: MediumTable, on loop: EpollLoop, options: TransportOptions = TransportOptions(),
+    where fits: @escaping (FoundAccessory) -> Bool = { _ in true }, wrap: @escaping (Cable) -> Cable = { $0 }
+  ) throws {
+    (self.address, self.loop, self.fits, self.wrap) = (address, loop, fits, wrap)
+    finder = try media[address].makeFinder(for: address, on: loop, options: options)
+  }
+
+  deinit { finder.stop() }
+
+  /// Connects, and tries again until the limit.
+  public func plugIn(_ pump: CheckPump, within limit: Duration) throws -> OpenedCable {
+    if !isStarted {
+      isStarted = true
+      try finder.start { [unowned self] change in happened(change) }
+    }
+    let deadline = loop.now + limit
+    var trouble: TransportError?
+    repeat {
+      if let accessory = wanted {
+        switch try connect(to: accessory, pump, deadline) {
+        case .success(let opened):
+          taken = accessory.identity
+          return OpenedCable(wrap(opened.cable), droppedBytes: opened.droppedBytes, release: opened.release)
+        case .failure(let reason):
+          trouble = reason
+          if !reason.mayPass, !finder.seesArrivals { throw AccessoryAbsent(reason.description, reason: reason) }
+        }
+      }
+      try pump.pause(max(.milliseconds(20), min(finder.pauses.shortest, .milliseconds(250))))
+    } while loop.now < deadline
+    let time = DurationText.format(limit)
+    let why = trouble.map { "no accessory at \(address) within \(time): \($0)" }
+    throw AccessoryAbsent(why ?? "\(address.nothingThere) within \(time)", reason: trouble)
+  }
+
+  private var wanted: FoundAccessory? {
+    let all = found.values.filter { fits($0) && !$0.isNearMiss && (taken == nil || taken == $0.identity) }
+    return all.min { $0.key < $1.key }
+  }
+
+  private func connect(
+    to accessory: FoundAccessory, _ pump: CheckPump, _ deadline: Instant
+  ) throws -> Result<OpenedCable, TransportError> {
+    var answer: Result<OpenedCable, TransportError>?
+    let attempt: any Connecting
+    do throws(TransportError) {
+      attempt = try finder.connect(to: accessory) { answer = $0 }
+    } catch {
+      return .failure(error)
+    }
+    defer { if answer == nil { attempt.cancel() } }
+    let limit = max(.milliseconds(1), deadline - loop.now)
+    _ = try pump.wait(within: limit, until: { answer != nil })
+    return answer ?? .failure(.timedOut(address, after: limit))
+  }
+
+  private func happened(_ change: AccessoryChange) {
+    switch change {
+    case .arrived(let accessory), .changed(let accessory, _): found[accessory.key] = accessory
+    case .left(let accessory, _): found[accessory.key] = nil
+    case .passed, .warning: break
+    }
+  }
+}

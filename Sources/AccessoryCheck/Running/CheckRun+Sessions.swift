@@ -1,0 +1,163 @@
+import AccessoryCore
+import IAP2
+
+/// An open session of an attachment.
+struct OpenedSession {
+  let device: CheckDevice
+  let declared: ExternalAccessoryProtocol
+  let id: UInt16
+
+  /// What the accessory has sent on it.
+  var received: [UInt8] { device.data[id] ?? [] }
+
+  func send(_ bytes: [UInt8], _ delivery: CheckDevice.Delivery = .whole) throws {
+    try device.send(bytes, on: id, delivery)
+  }
+
+  /// Whether the accessory closed it by EA03.
+  var wasClosed: Bool {
+    device.messages.contains { received in
+      guard received.message.id == .externalAccessorySessionStatus,
+        let parameters = try? ParameterReader.read(received.message.body)
+      else { return false }
+      return parameters.first(0)?.value == [UInt8(id >> 8), UInt8(truncatingIfNeeded: id)]
+        && parameters.first(1)?.value == [1]
+    }
+  }
+
+  /// The packets that carried what was received.
+  var packets: [Int] { device.dataPackets[id] ?? [] }
+}
+
+/// Whether the accessory echoes, with what was seen.
+struct EchoTrial {
+  let isEcho: Bool
+  let sent: [UInt8]
+  let received: [UInt8]
+  let proof: [CheckProof]
+}
+
+extension CheckRun {
+  /// The protocol whose sessions are used.
+  func linkProtocol() throws -> ExternalAccessoryProtocol {
+    let survey = try survey()
+    _ = try identification()
+    guard let one = survey.linkProtocol(settings.protocolName) else {
+      throw CheckSkip(
+        settings.protocolName.map { "the accessory declares no protocol \($0) over the link" }
+          ?? "the accessory declares no External Accessory protocol over the link")
+    }
+    return one
+  }
+
+  /// Whether it says that it reports the status of sessions.
+  func declaresStatus() throws -> Bool {
+    try identification().messagesSent.contains(.externalAccessorySessionStatus)
+  }
+
+  /// Opens a session on an attachment that is ready, and gives the accessory the moment that some need.
+  func session(
+    on device: CheckDevice, _ id: UInt16 = 1, _ other: ExternalAccessoryProtocol? = nil
+  ) throws -> OpenedSession {
+    let declared = try other ?? linkProtocol()
+    let status = try device.openSession(declared, id, waitingForStatus: settings.quiet)
+    if case .closed = status { throw CheckSkip("the accessory refused the session (case 701)") }
+    return OpenedSession(device: device, declared: declared, id: id)
+  }
+
+  /// A ready attachment with an open session.
+  func session(_ id: UInt16 = 1, _ manner: CheckDevice.Manner = .init()) throws -> OpenedSession {
+    try session(on: device(at: .ready, manner), id)
+  }
+
+  /// The same with a session that echoes.
+  func echoSession(_ id: UInt16 = 1, _ manner: CheckDevice.Manner = .init()) throws -> OpenedSession {
+    try needEcho()
+    return try session(id, manner)
+  }
+
+  /// Skips the case unless the accessory echoes.
+  func needEcho() throws {
+    if settings.echo == .no { throw CheckSkip("needs an echo, and --echo no says that there is none") }
+    guard try echoTrial().isEcho else {
+      throw CheckSkip(
+        "needs an accessory that sends back what it receives, and this one does not"
+          + (settings.echo == .yes ? " (case 711)" : ""))
+    }
+  }
+
+  /// Sends a few bytes and looks whether they come back. An accessory that refuses one session gets a second chance.
+  func echoTrial() throws -> EchoTrial {
+    if let knownEcho { return knownEcho }
+    let sent = Array("easim: does it echo?".utf8)
+    var trial = EchoTrial(isEcho: false, sent: sent, received: [], proof: [])
+    for id in UInt16(1)...2 where !trial.isEcho {
+      let device = try device(at: .ready)
+      let declared = try linkProtocol()
+      let mark = device.record.count
+      let status = try device.openSession(declared, id, waitingForStatus: settings.quiet)
+      if case .closed = status { continue }
+      try device.send(sent, on: id)
+      _ = try device.wait(within: max(settings.quiet, .seconds(2))) { (device.data[id] ?? []).count >= sent.count }
+      let received = device.data[id] ?? []
+      trial = EchoTrial(
+        isEcho: received.suffix(sent.count) == sent[...], sent: sent, received: received,
+        proof: device.proof(mark..<device.record.count))
+    }
+    knownEcho = trial
+    return trial
+  }
+
+  /// Sends bytes in packets of at most `size` and waits for the same bytes to come back.
+  func exchange(
+    _ bytes: [UInt8], on session: OpenedSession, size: Int, deliver: (Int) -> CheckDevice.Delivery = { _ in .whole }
+  ) throws {
+    let before = session.received.count
+    let mark = session.device.record.count
+    for (number, start) in stride(from: 0, to: bytes.count, by: size).enumerated() {
+      try session.send(Array(bytes[start..<min(start + size, bytes.count)]), deliver(number))
+    }
+    try expect(bytes, on: session, after: before, mark: mark)
+  }
+
+  /// Waits for bytes to come back.
+  func expect(_ bytes: [UInt8], on session: OpenedSession, after before: Int, mark: Int) throws {
+    let device = session.device
+    _ = try device.wait(within: stepLimit) { session.received.count >= before + bytes.count }
+    let received = Array(session.received.dropFirst(before))
+    guard received != bytes else { return }
+    if session.wasClosed { throw CheckSkip("the accessory closed the session by itself (case 714)") }
+    let at = zip(received, bytes).enumerated().first { $1.0 != $1.1 }?.offset ?? min(received.count, bytes.count)
+    let what =
+      received.count < bytes.count && at == received.count
+      ? "\(received.count) of \(bytes.count) bytes came back within \(DurationText.format(stepLimit))"
+      : received.count > bytes.count && at == bytes.count
+        ? "\(received.count) bytes came back where \(bytes.count) were sent"
+        : "byte \(at) came back as \(Hex.number(received[at])) and was sent as \(Hex.number(bytes[at]))"
+    let end = device.line.isOpen ? "" : "; \(device.endText)"
+    throw CheckFinding(what + end, device.proof(mark..<device.record.count))
+  }
+
+  /// The most bytes of a session that one packet to the accessory may carry.
+  func largestPiece(_ device: CheckDevice) -> Int {
+    max(1, Int(device.offer?.maximumPacketLength ?? 24) - PacketHeader.overhead - 2)
+  }
+}
+
+extension CheckDevice {
+  /// Some packets as proof; of many, the first and the last.
+  func proof(_ range: Range<Int>, most: Int = 12) -> [CheckProof] {
+    let range = range.clamped(to: record.indices)
+    guard range.count > most else { return range.map { record[$0].proof(since: line.start) } }
+    return (range.prefix(most / 2) + range.suffix(most / 2)).map { record[$0].proof(since: line.start) }
+  }
+
+  /// One packet as proof, with the bytes in question.
+  func proof(_ index: Int?, _ marks: [Range<Int>] = [], _ remark: String = "") -> [CheckProof] {
+    guard let index, record.indices.contains(index) else { return [] }
+    return [record[index].proof(since: line.start, marking: marks, remark)]
+  }
+
+  /// The last packets as proof.
+  func lastProof(_ count: Int = 6) -> [CheckProof] { proof(max(0, record.count - count)..<record.count) }
+}

@@ -1,0 +1,221 @@
+import AccessoryCore
+import Certificates
+import IAP2
+
+/// What the scripts of cases work with: attachments at any step, and what is known of the accessory.
+final class CheckRun {
+  /// How often an accessory may leave by itself before it is taken for ready: a flicker of many cycles.
+  private static let mostDepartures = 20
+
+  let pump: CheckPump
+  let settings: CheckSettings
+  private let plug: any AccessoryPlug
+  private var devices: [CheckDevice] = []
+  private var lastUnplugged: Instant?
+  private(set) var attachments = 0
+  /// Why the accessory will not come back.
+  var gone: AccessoryAbsent?
+  /// The survey, once it was made.
+  private(set) var surveyed: Survey?
+  var knownEcho: EchoTrial?
+  /// The attachment on which nothing was answered, once it was made.
+  var knownUnanswered: CheckDevice?
+  /// The same with a certificate that was not acknowledged, and its copies; and after an idle time.
+  var knownCopies: (CheckDevice, [WirePacket])?
+  var knownIdle: (CheckDevice, Int)?
+  /// The same with an answer to detection alone.
+  var knownUnsynchronized: CheckDevice?
+
+  init(_ plug: any AccessoryPlug, _ pump: CheckPump, _ settings: CheckSettings) {
+    (self.plug, self.pump, self.settings) = (plug, pump, settings)
+  }
+
+  var verifier: any DeviceAuthenticator { settings.verifier }
+  var stepLimit: Duration { settings.stepLimit }
+
+  // MARK: Attachments
+
+  /// Plugs the accessory in. Cables that end before a byte came, as those of an accessory that is still busy with the
+  /// attachment before, are tried again.
+  func attach(_ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
+    unplugAll()
+    var tries = 0
+    while true {
+      if let gone { throw gone }
+      if let lastUnplugged {
+        let rest = lastUnplugged + settings.pace - pump.loop.now
+        if rest > .zero { try pump.pause(rest) }
+      }
+      let opened = try plug.plugIn(pump, within: stepLimit)
+      attachments += 1
+      let line = CheckLine(opened.cable, on: pump.loop, release: opened.release)
+      let device = CheckDevice(line, pump, manner)
+      devices.append(device)
+      lastAttached = device
+      tries += 1
+      _ = try pump.wait(within: .milliseconds(100)) { !line.isOpen || !line.record.isEmpty }
+      if line.isOpen || !line.record.isEmpty || tries == 5 { return device }
+      unplugAll()
+    }
+  }
+
+  /// Pulls all cables.
+  func unplugAll() {
+    guard !devices.isEmpty else { return }
+    for device in devices { device.line.unplug() }
+    devices = []
+    lastUnplugged = pump.loop.now
+  }
+
+  /// An attachment that has come so far; a case that needs it is skipped when the accessory does not come so far.
+  func device(at step: CheckStep, _ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
+    let survey = try survey()
+    if let shortfall = survey.shortfall, step > survey.reached { throw skip(shortfall) }
+    return try orSkip { try reach(step, manner) }
+  }
+
+  /// The same; not to come so far is an error for the caller to judge.
+  func reach(_ step: CheckStep, _ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
+    _ = try survey()
+    return try bring(to: step, manner)
+  }
+
+  /// The attachment in use, or the last one.
+  private(set) var lastAttached: CheckDevice?
+
+  func skip(_ shortfall: Shortfall) -> CheckSkip {
+    CheckSkip("the accessory does not come so far: \(shortfall.reason) (case \(shortfall.judgedBy))")
+  }
+
+  /// Why the rest of a case cannot be judged, for a step that was not taken in it.
+  func orSkip<Value>(_ body: () throws -> Value) throws -> Value {
+    do { return try body() } catch let short as Shortfall { throw skip(short) }
+  }
+
+  /// Attaches, and takes the steps in a phone's order: link, authentication, identification.
+  private func bring(to step: CheckStep, _ manner: CheckDevice.Manner) throws -> CheckDevice {
+    if step > .attached { try passDepartures() }
+    let device = try attach(manner)
+    try take(step, device)
+    return device
+  }
+
+  private func take(_ step: CheckStep, _ device: CheckDevice) throws {
+    if step >= .linked { try device.link(within: stepLimit) }
+    if step >= .authenticated { _ = try device.authenticate(verifier, within: stepLimit) }
+    if step >= .ready { _ = try device.identify(within: stepLimit) }
+  }
+
+  /// Lets an accessory that flickers come and go, so that what follows meets the whole one. One that flickered only when
+  /// it was plugged in first stays here.
+  private func passDepartures() throws {
+    guard let survey = surveyed, flickersEachTime else { return }
+    for _ in survey.departures {
+      let device = try attach()
+      do { try take(.ready, device) } catch is Shortfall {}
+      if try !device.wait(within: .seconds(5), until: { !device.line.isOpen }) {
+        flickersEachTime = false
+        return
+      }
+    }
+  }
+
+  private var flickersEachTime = true
+
+  // MARK: What is known of the accessory
+
+  /// The first whole attachment, in a phone's order and undisturbed. Many cases are judged by its record.
+  func survey() throws -> Survey {
+    if let surveyed { return surveyed }
+    let survey = try makeSurvey()
+    surveyed = survey
+    return survey
+  }
+
+  private func makeSurvey() throws -> Survey {
+    var departures: [Survey.Departure] = []
+    while true {
+      let device = try attach()
+      var survey = Survey(device: device, departures: departures)
+      do {
+        try device.link(within: stepLimit)
+        survey.reached = .linked
+        survey.authentication = try device.authenticate(verifier, within: stepLimit)
+        survey.reached = .authenticated
+        survey.identification = try device.identify(within: stepLimit)
+        survey.reached = .ready
+        try exchange(&survey)
+      } catch let short as Shortfall {
+        survey.shortfall = short
+      }
+      // One that leaves in the middle of a session does not flicker.
+      if !device.line.isOpen, !survey.hadSession, departures.count < Self.mostDepartures {
+        departures.append(Survey.Departure(device: device, reached: survey.reached, reason: device.endText))
+        continue
+      }
+      return survey
+    }
+  }
+
+  /// A session with a few bytes, so that the record has some of everything; then silence.
+  private func exchange(_ survey: inout Survey) throws {
+    let device = survey.device
+    let empty = survey.identification?.reading.identification.protocols.isEmpty ?? true
+    // The first half of a flicker ends soon.
+    _ = try device.wait(within: empty ? .seconds(3) : settings.quiet) { !device.line.isOpen }
+    guard device.line.isOpen, let one = survey.linkProtocol(settings.protocolName) else { return }
+    survey.hadSession = true
+    survey.status = try device.openSession(one, 1, waitingForStatus: settings.quiet)
+    if case .closed = survey.status { return }
+    try device.send(Array("easim check".utf8), on: 1)
+    _ = try device.wait(within: settings.quiet) { !device.line.isOpen }
+    guard device.line.isOpen else { return }
+    try device.send(.closeSession(1))
+    _ = try device.wait(within: max(settings.quiet, .seconds(1))) { !device.line.isOpen }
+  }
+
+  /// The accessory's identification; a case that needs it is skipped where there is none.
+  func identification() throws -> Identification {
+    let survey = try survey()
+    guard let found = survey.identification else {
+      if let shortfall = survey.shortfall { throw skip(shortfall) }
+      throw CheckSkip("the accessory did not identify itself")
+    }
+    return found.reading.identification
+  }
+}
+
+/// The accessory's first whole attachment.
+struct Survey {
+  /// An attachment that the accessory ended by itself, before the whole one.
+  struct Departure {
+    let device: CheckDevice
+    let reached: CheckStep
+    let reason: String
+  }
+
+  let device: CheckDevice
+  let departures: [Departure]
+  var reached = CheckStep.attached
+  var authentication: Authentication?
+  var identification: (reading: IdentificationReading, at: CheckDevice.Received)?
+  /// Whether a session was opened.
+  var hadSession = false
+  /// What became of it.
+  var status = CheckDevice.SessionStatus.none
+  /// The step that it did not take.
+  var shortfall: Shortfall?
+
+  init(device: CheckDevice, departures: [Departure]) {
+    (self.device, self.departures) = (device, departures)
+  }
+
+  /// The protocol whose sessions are used.
+  func linkProtocol(_ wanted: String?) -> ExternalAccessoryProtocol? {
+    guard device.dataSession != nil else { return nil }
+    let all = identification?.reading.identification.protocols ?? []
+    return all.first { one in
+      one.nativeTransportComponent == nil && !one.isCarPlay && (wanted == nil || wanted == one.name)
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import AccessoryCore
+import IAP2
+
+/// Runs cases against an accessory, one after the other.
+///
+/// ```swift
+/// let checker = Checker(plug, pump, CheckSettings(verifier: AccessoryVerifier()))
+/// let report = try checker.run(CheckSelection.all.cases) { print($0.rule.number, $0.outcome) }
+/// ```
+public final class Checker {
+  /// After so many attachments in a row that failed, the accessory counts as gone.
+  private static let mostAbsences = 3
+
+  let run: CheckRun
+  /// The bytes of the last attack.
+  var lastAttackBytes: [UInt8] = []
+  private let plug: any AccessoryPlug
+  private let pump: CheckPump
+  private let settings: CheckSettings
+
+  /// A checker that has done nothing yet.
+  public init(_ plug: any AccessoryPlug, _ pump: CheckPump, _ settings: CheckSettings) {
+    run = CheckRun(plug, pump, settings)
+    (self.plug, self.pump, self.settings) = (plug, pump, settings)
+  }
+
+  /// Runs the cases.
+  ///
+  /// - Parameter hear: hears of each result.
+  /// - Throws: ``AccessoryAbsent`` when there is no accessory at the beginning.
+  public func run(_ cases: [CheckCase], hear: (CheckResult) -> Void = { _ in }) throws -> CheckReport {
+    var report = CheckReport(place: plug.place)
+    let start = pump.loop.now
+    var absences = 0
+    for rule in cases {
+      let begin = pump.loop.now
+      var outcome: CheckOutcome
+      do {
+        outcome = try judge(rule)
+        if !isSkipped(outcome) { absences = 0 }
+      } catch let absent as AccessoryAbsent {
+        if run.attachments == 0 { throw absent }
+        absences += 1
+        if absences == Self.mostAbsences {
+          report.ending = .gone(absent.description)
+          // What can be judged by what it did before is still judged.
+          run.gone = absent
+        }
+        outcome = .skipped("the accessory did not come back: \(absent)")
+      } catch let skip as CheckSkip {
+        outcome = .skipped(skip.reason)
+      } catch is CheckStopped {
+        report.ending = .stopped
+        break
+      }
+      run.unplugAll()
+      let result = CheckResult(rule: rule, outcome: outcome, time: pump.loop.now - begin)
+      report.results.append(result)
+      hear(result)
+    }
+    run.unplugAll()
+    report.time = pump.loop.now - start
+    report.attachments = run.attachments
+    report.accessory = run.identity
+    return report
+  }
+
+  private func isSkipped(_ outcome: CheckOutcome) -> Bool { if case .skipped = outcome { true } else { false } }
+
+  private func judge(_ rule: CheckCase) throws -> CheckOutcome {
+    if rule.isHostile, !settings.isHostile {
+      return .skipped("no phone does this: it runs with --hostile")
+    }
+    do {
+      try rule.script(run)
+      return .held
+    } catch let finding as CheckFinding {
+      return .finding(finding)
+    } catch let skip as CheckSkip {
+      return .skipped(skip.reason)
+    } catch let short as Shortfall {
+      return .skipped("the accessory does not come so far: \(short.reason) (case \(short.judgedBy))")
+    }
+  }
+}
+
+extension CheckRun {
+  /// What the accessory says it is, if it was asked.
+  var identity: CheckReport.Accessory? {
+    guard let found = surveyed?.identification?.reading.identification else { return nil }
+    return CheckReport.Accessory(
+      name: found.name, manufacturer: found.manufacturer, model: found.model, serial: found.serialNumber,
+      firmware: found.firmwareVersion, hardware: found.hardwareVersion, protocols: found.protocols.map(\.name))
+  }
+}

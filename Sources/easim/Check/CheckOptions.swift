@@ -1,0 +1,39 @@
+import AccessoryCheck
+import AccessoryCore
+
+/// The options of `easim check`.
+struct CheckOptions: CommandOptions {
+  var address = Address.standardBench
+  var selection: String?
+  var lists = false
+  var stepLimit = Duration.seconds(20)
+  var pace = Duration.milliseconds(200)
+  var echo = CheckSettings.Echo.tried
+  var isHostile = false
+  var attacks = 200
+  var most = 5
+  var reports: [String] = []
+  var junit: String?
+  var baseline: String?
+  var shared = SharedOptions()
+
+  static let operands: [Operand<Self>] = [.address(\.address)]
+  static let options: [Option<Self>] = [
+    Option("--only", \.selection, .optional(.text), as: "N,N-M,NAME", "run these cases: 101, 300-399, syn-version"),
+    Option("--list", \.lists, "list the cases and connect to nothing"),
+    Option("--echo", \.echo, .choice, "whether sessions send back what they receive; try finds out"),
+    Option("--pace", \.pace, .duration, "wait TIME between two attachments"),
+    Option("--timeout", \.stepLimit, .someTime, "time limit for each step of the accessory"),
+    Option("--hostile", \.isHostile, "add cases and attacks that no phone would make"),
+    Option("--attacks", \.attacks, .integer(0...1_000_000), "number of hostile attacks"),
+    Option("--most-failures", \.most, .integer(1...1_000), "end the attacks after N that were not survived"),
+    Option(
+      each: "--report", \.reports, .text, as: "FILE", "write the report: .html, .json or .xml (JUnit)"),
+    Option("--junit", \.junit, .optional(.text), as: "FILE", "write the report as JUnit XML"),
+    Option(
+      "--baseline", \.baseline, .optional(.text), as: "FILE",
+      "print what changed since this JSON report; fail only on new findings"),
+    .protocolName, .fault, .seed, .allowRemote, .anyUser, .json, .transcript,
+  ]
+  static let rules: [OptionRule] = [.needs("--attacks", "--hostile"), .needs("--most-failures", "--hostile")]
+}

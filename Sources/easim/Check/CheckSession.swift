@@ -1,0 +1,114 @@
+import AccessoryCheck
+import AccessoryCore
+import AccessoryTransports
+import Certificates
+
+/// One run of `easim check`.
+final class CheckSession {
+  private let options: CheckOptions
+  private let cases: [CheckCase]
+  private let files: [CheckReportFile]
+  private let baseline: CheckBaseline?
+  private let console: Console
+  private let stage: Stage
+  private let cables: CableOptions
+  private let bar: ProgressBar
+
+  init(
+    _ options: CheckOptions, _ cases: [CheckCase], _ files: [CheckReportFile], _ baseline: CheckBaseline?,
+    _ console: Console
+  ) throws {
+    (self.options, self.cases, self.files, self.baseline) = (options, cases, files, baseline)
+    self.console = console
+    stage = try Stage(console, seed: options.shared.seed)
+    cables = CableOptions(options.shared, on: stage.loop, report: console.show)
+    bar = ProgressBar(console)
+  }
+
+  func run() throws -> ExitCode {
+    var settings = CheckSettings(verifier: AccessoryVerifier())
+    settings.stepLimit = options.stepLimit
+    settings.pace = options.pace
+    settings.protocolName = options.shared.protocolName
+    settings.echo = options.echo
+    settings.isHostile = options.isHostile
+    let chosen = try AccessoryTarget.choose(at: options.address, options.shared.protocolName, console)
+    let plug = try AddressPlug(
+      options.address, media, on: stage.loop, options: cables.transport,
+      where: { accessory in chosen.map { $0 == accessory.identity } ?? true },
+      wrap: { [cables] in cables.wrap($0, at: .device) })
+    try cables.openTranscript(console)
+    let checker = Checker(plug, CheckPump(stage.loop) { [stage] in stage.signal != nil }, settings)
+    var report: CheckReport
+    do { report = try checker.run(cases) { hear($0) } } catch let absent as AccessoryAbsent {
+      bar.clear()
+      console.err("easim: \(absent)")
+      settle()
+      return .unreachable
+    }
+    if options.isHostile, options.attacks > 0, report.ending == .complete {
+      let seed = options.shared.seed ?? UInt64.random(in: 0...UInt64(Int.max))
+      report.hostile = try checker.attack(seed: seed, attacks: options.attacks, most: options.most) { done, all in
+        bar.draw(Double(done) / Double(all), "\(done) of \(all) hostile attacks")
+      }
+    }
+    bar.clear()
+    settle()
+    return conclude(report)
+  }
+
+  private func settle() { stage.settle(until: { cables.isQuiet }) }
+
+  // MARK: Meanwhile
+
+  private var judged = 0
+
+  private func hear(_ result: CheckResult) {
+    judged += 1
+    bar.clear()
+    console.out(console.isJSON ? Self.line(result, at: stage.loop.now).text : result.text)
+    bar.draw(Double(judged) / Double(cases.count), "\(judged) of \(cases.count) cases")
+  }
+
+  private static func line(_ result: CheckResult, at now: Instant) -> JSONObject {
+    var object = JSONObject(event: "case", at: now, side: .app)
+    object.add("case", result.json)
+    return object
+  }
+
+  // MARK: The end
+
+  private func conclude(_ report: CheckReport) -> ExitCode {
+    let comparison = baseline.map { CheckComparison(report, since: $0) }
+    for file in files { file.write(report, comparison, console) }
+    let code = exitCode(report, comparison)
+    if console.isJSON {
+      var object = JSONObject(event: "result", at: stage.loop.now, side: .app)
+      object.add("passed", code == .done)
+      object.add("text", report.summary)
+      object.add("report", report.json)
+      console.out(object.text)
+    } else {
+      console.out(report.text)
+      for line in comparison?.lines ?? [] { console.out("since the baseline: \(line)") }
+    }
+    switch report.ending {
+    case .complete: break
+    case .stopped:
+      console.err("easim: stopped by \(stage.signalName) after \(report.results.count) of \(cases.count) cases")
+    case .gone(let reason): console.err("easim: the accessory did not come back: \(reason)")
+    }
+    return code
+  }
+
+  private func exitCode(_ report: CheckReport, _ comparison: CheckComparison?) -> ExitCode {
+    if let hostile = report.hostile, !hostile.failures.isEmpty { return .checkFailed }
+    let hasFindings = comparison.map { !$0.broken.isEmpty } ?? !report.findings.isEmpty
+    if hasFindings { return .checkFailed }
+    switch report.ending {
+    case .complete: return .done
+    case .stopped: return .checkFailed
+    case .gone: return .gone
+    }
+  }
+}

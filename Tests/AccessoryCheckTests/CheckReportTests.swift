@@ -1,0 +1,124 @@
+import AccessoryCables
+import AccessoryCheck
+import AccessoryCore
+import AccessoryProfiles
+import AccessoryTransports
+import Certificates
+import Foundation
+import TestSupport
+import Testing
+
+/// Reports, selections and the list of cases.
+@Suite struct CheckReportTests {
+  private static func report(_ quirks: [String] = ["no-status"], only: String = "101-110,601,702") throws -> CheckReport
+  {
+    let rig = try CheckRig("echo", quirks: quirks) { $0.identity.name = "<b>Echo & \"Co\"</b>\u{1B}[31m" }
+    return try rig.run(CheckSelection(only).cases)
+  }
+
+  @Test func numbersAndNamesAreUniqueAndInOrder() {
+    let all = CheckCase.all
+    #expect(all.count >= 80)
+    #expect(all.map(\.number) == all.map(\.number).sorted())
+    #expect(Set(all.map(\.number)).count == all.count)
+    #expect(Set(all.map(\.name)).count == all.count)
+    for one in all {
+      #expect(one.sentence.hasSuffix("."), "\(one.number)")
+      #expect(one.fix.hasSuffix("."), "\(one.number)")
+      #expect(!one.sources.isEmpty, "\(one.number)")
+      #expect(one.group.rawValue == one.number / 100)
+    }
+  }
+
+  @Test func aSelectionTakesNumbersRangesAndNames() throws {
+    #expect(try CheckSelection("101,205-207,certificate").cases.map(\.number) == [101, 205, 206, 207, 501])
+    #expect(CheckSelection.all.cases.count == CheckCase.all.count)
+  }
+
+  @Test(arguments: ["", "99999", "10-9", "certificat", "101,,102", "-", "1-2-3"])
+  func aSelectionRefusesWhatNamesNoCase(_ text: String) {
+    #expect(throws: CheckSelection.Mistake.self) { try CheckSelection(text) }
+  }
+
+  @Test func aReportIsReadBackAsBaseline() throws {
+    let report = try Self.report()
+    let baseline = try CheckBaseline(json: Array(report.json.text.utf8), file: "r.json")
+    #expect(baseline.findings == [702])
+    #expect(CheckComparison(report, since: baseline).known == [702])
+    let better = try Self.report([])
+    let comparison = CheckComparison(better, since: baseline)
+    #expect(comparison.repaired == [702])
+    #expect(comparison.lines == ["repaired: 702 session-status"])
+    let first = try CheckBaseline(json: Array(better.json.text.utf8), file: "r.json")
+    #expect(CheckComparison(report, since: first).broken == [702])
+  }
+
+  @Test(arguments: [
+    "", "{}", "[]", "{\"easim\":\"check report\"}", "{\"easim\":\"check report\",\"version\":1,\"cases\":[{}]}",
+  ])
+  func aBaselineThatIsNoReportIsRefused(_ text: String) {
+    #expect(throws: SourceProblem.self) { try CheckBaseline(json: Array(text.utf8), file: "r.json") }
+  }
+
+  @Test func thePageEscapesWhatTheAccessorySays() throws {
+    let page = try Self.report().html()
+    #expect(!page.contains("<b>Echo"))
+    #expect(page.contains("&lt;b&gt;Echo &amp; &quot;Co&quot;&lt;/b&gt;"))
+    #expect(!page.contains("\u{1B}"))
+    #expect(page.contains("id=\"case-702\""))
+    #expect(page.contains("<mark>") || !page.contains("[["))
+    #expect(page.contains("prefers-color-scheme: dark") && page.contains("@media print"))
+    #expect(!page.contains("http://") && !page.contains("https://") && !page.contains("<script"))
+  }
+
+  @Test func junitHasACaseForEachResult() throws {
+    let report = try Self.report()
+    let xml = report.junit
+    #expect(xml.contains("tests=\"12\" failures=\"1\""))
+    #expect(xml.components(separatedBy: "<testcase ").count - 1 == report.results.count)
+    #expect(xml.contains("<failure type=\"warning\""))
+  }
+
+  @Test func aFindingHasItsPacketsAndWhatToChange() throws {
+    let finding = try #require(try Self.report().results.last)
+    let text = finding.text
+    #expect(text.contains("FINDING  702"))
+    #expect(text.contains("EA00 StartExternalAccessoryProtocolSession"))
+    #expect(text.contains("change: Answer EA00 with EA03"))
+  }
+
+  @Test func theDocumentHasEveryCase() throws {
+    #expect(try CommittedText.difference("docs/check.md", part: "cases", from: CheckPage.tables + "\n") == nil)
+  }
+
+  @Test func anAccessoryThatIsNotThereIsNoReport() throws {
+    final class Nothing: AccessoryPlug {
+      let place = "nowhere"
+      func plugIn(_ pump: CheckPump, within limit: Duration) throws -> OpenedCable {
+        throw AccessoryAbsent("no accessory at nowhere")
+      }
+    }
+    let loop = VirtualLoop(seed: 1)
+    let checker = Checker(Nothing(), CheckPump(loop), CheckSettings(verifier: AccessoryVerifier()))
+    #expect(throws: AccessoryAbsent.self) { try checker.run(CheckCase.all) }
+  }
+
+  @Test func anAccessoryThatLeavesForGoodEndsTheRun() throws {
+    final class Leaving: AccessoryPlug {
+      let place = "memory"
+      let rig: CheckRig
+      var left = 5
+      init(_ rig: CheckRig) { self.rig = rig }
+      func plugIn(_ pump: CheckPump, within limit: Duration) throws -> OpenedCable {
+        guard left > 0 else { throw AccessoryAbsent("no accessory in memory") }
+        left -= 1
+        return try rig.plugIn(pump, within: limit)
+      }
+    }
+    let rig = try CheckRig("echo")
+    let report = try Checker(Leaving(rig), CheckPump(rig.loop), rig.settings).run(CheckCase.all)
+    #expect(report.ending == .gone("no accessory in memory"))
+    #expect(report.numbers == [])
+    #expect(report.results.count == CheckCase.all.count)
+  }
+}

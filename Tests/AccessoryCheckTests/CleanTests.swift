@@ -1,0 +1,72 @@
+import AccessoryCheck
+import AccessoryCore
+import AccessoryProfiles
+import IAP2
+import Testing
+
+/// What must not be found, and what must: quirks.
+@Suite struct CleanTests {
+  @Test(arguments: ["echo", "lawk-view", "sensor", "sink", "camera", "older-auth", "multi", "scripted"])
+  func aCleanProfileHasNoFinding(_ profile: String) throws {
+    let rig = try CheckRig(profile, echo: .tried)
+    rig.settings.isHostile = true
+    let report = try rig.run()
+    #expect(report.numbers == [], "\(report.text)")
+    #expect(report.ending == .complete)
+    #expect(report.results.count == CheckCase.all.count)
+  }
+
+  @Test func aCleanProfileHasNoFindingWhereEachWriteIsATransfer() throws {
+    let report = try CheckRig("echo", keepsTransfersApart: true).run()
+    #expect(report.numbers == [], "\(report.text)")
+  }
+
+  @Test func aLinkWithoutAcknowledgementsHasNoFinding() throws {
+    let report = try CheckRig("echo") { $0.link.zeroAcknowledgement = true }.run()
+    #expect(report.numbers == [], "\(report.text)")
+    #expect(report.results.contains { $0.rule.number == 311 && $0.outcome == .held })
+  }
+
+  @Test func anAccessoryThatGivesUpSoonIsWaitedFor() throws {
+    let rig = try CheckRig("echo") {
+      $0.link.maximumRetransmissions = 3
+      $0.link.retransmissionTimeout = .milliseconds(500)
+    }
+    let report = try rig.run()
+    #expect(report.numbers == [], "\(report.text)")
+    #expect(report.results.contains { $0.rule.number == 405 && $0.outcome == .held })
+  }
+
+  @Test func anEchoLeavesFewCasesUnjudged() throws {
+    let rig = try CheckRig("echo")
+    rig.settings.isHostile = true
+    let report = try rig.run()
+    let skipped = report.results.compactMap { result in
+      if case .skipped = result.outcome { result.rule.number } else { nil }
+    }
+    // Without acknowledgements, a long wait, a second protocol, and components that an echo has none of.
+    #expect(skipped == [311, 405, 708, 1001, 1002, 1003, 1004, 1005, 1006])
+  }
+
+  /// Which cases find which quirk.
+  static let quirks: [(quirk: String, numbers: [Int])] = [
+    ("flicker", [607]), ("flicker,cycles=3,gap=1s", [607]), ("flicker,auth=never", [607]),
+    ("flicker,maker=device", []),
+    // The device role refuses: nothing that an accessory does.
+    ("authentication,refuse", []), ("authentication,never", [501]), ("authentication,wrong", [506]),
+    ("authentication,slow", [503, 508]), ("identification,never", [601]), ("identification,slow", [602]),
+    ("session,refuse", [701, 711]), ("session,ignore", [702, 711]), ("session,silent", [711]),
+    ("session,close", [714]), ("session,detach", [714]), ("no-status", [702]), ("stale-bytes", [713]),
+  ]
+
+  @Test(arguments: quirks)
+  func aQuirkIsFoundByTheCasesThatNameIt(_ quirk: String, _ numbers: [Int]) throws {
+    let report = try CheckRig("echo", quirks: [quirk]).run()
+    #expect(report.numbers == numbers, "\(report.text)")
+  }
+
+  @Test func theMisbehavingProfileIsFound() throws {
+    let report = try CheckRig("misbehaving").run()
+    #expect(report.numbers == [607, 701, 702, 713], "\(report.text)")
+  }
+}

@@ -1,0 +1,71 @@
+import AccessoryCheck
+import AccessoryCore
+import Foundation
+import IAP2
+import Testing
+
+/// Attacks on our own accessory, and on one that does not survive.
+@Suite struct HostileTests {
+  /// `EASIM_ATTACKS=10000` makes so many.
+  static let attacks = ProcessInfo.processInfo.environment["EASIM_ATTACKS"].flatMap { Int($0) } ?? 300
+
+  @Test(arguments: [UInt64(1), 20_000, 40_000, 60_000])
+  func ourAccessorySurvives(_ seed: UInt64) throws {
+    let rig = try CheckRig("echo")
+    rig.settings.stepLimit = .seconds(60)
+    let checker = Checker(rig, CheckPump(rig.loop), rig.settings)
+    let report = try checker.attack(seed: seed, attacks: Self.attacks / 4, most: 1)
+    #expect(report.failures == [])
+    #expect(report.attacks == Self.attacks / 4)
+  }
+
+  @Test func anAccessoryThatDoesNotSurviveIsFoundWithAShortAttack() throws {
+    // It hangs for good when EA01 has parameters that it cannot read.
+    final class Hung: @unchecked Sendable { var isHung = false }
+    let hung = Hung()
+    let mutant = Mutant(
+      sends: { packet, _ in hung.isHung ? [] : [packet.bytes] },
+      receives: { packet, _ in
+        if packet.message == 0xEA01, packet.payload.count != 12 { hung.isHung = true }
+        return [packet.bytes]
+      })
+    let rig = try CheckRig("echo", sends: mutant)
+    rig.settings.stepLimit = .seconds(5)
+    let checker = Checker(rig, CheckPump(rig.loop), rig.settings)
+    let report = try checker.attack(seed: 1, attacks: 2_000, most: 3)
+    // It never comes back, so that the attack cannot be made shorter, and no other follows.
+    #expect(report.failures.count == 1)
+    #expect(report.failures.first?.text.contains("did not become ready") ?? false)
+  }
+
+  @Test func anAttackIsMadeShorter() throws {
+    // It leaves one attachment out after each lie about EA01, and then works again.
+    final class Sick: @unchecked Sendable { var left = 0 }
+    let sick = Sick()
+    let mutant = Mutant(
+      sends: { packet, _ in
+        guard sick.left > 0 else { return [packet.bytes] }
+        if packet.number == 4 { sick.left -= 1 }
+        return []
+      },
+      receives: { packet, _ in
+        if packet.message == 0xEA01, packet.payload.count != 12 { sick.left = 1 }
+        return [packet.bytes]
+      })
+    let rig = try CheckRig("echo", sends: mutant)
+    rig.settings.stepLimit = .seconds(8)
+    let checker = Checker(rig, CheckPump(rig.loop), rig.settings)
+    let report = try checker.attack(seed: 1, attacks: 2_000, most: 1)
+    let failure = try #require(report.failures.first)
+    #expect(failure.steps.count == 2, "\(failure.steps)")
+    #expect(failure.steps.last?.contains("EA01") ?? false)
+  }
+
+  @Test func theSameSeedMakesTheSameAttack() throws {
+    func run() throws -> HostileReport {
+      let rig = try CheckRig("echo")
+      return try Checker(rig, CheckPump(rig.loop), rig.settings).attack(seed: 99, attacks: 5, most: 1)
+    }
+    #expect(try run() == run())
+  }
+}

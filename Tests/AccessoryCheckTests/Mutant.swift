@@ -1,0 +1,140 @@
+import AccessoryCore
+import IAP2
+
+/// An accessory that is broken in one way: what it sends, and what reaches it, packet by packet.
+struct Mutant: Sendable {
+  /// One packet, or a detection sequence, on its way.
+  struct Packet {
+    var bytes: [UInt8]
+    /// Nil for a detection sequence, and for what is no packet.
+    var header: PacketHeader?
+    /// How many packets went the same way before it on this cable.
+    var number: Int
+
+    var payload: [UInt8] {
+      guard let header, header.payloadCount > 0 else { return [] }
+      return Array(bytes[9..<9 + header.payloadCount])
+    }
+
+    var isDetection: Bool { bytes == PacketWriter.detection }
+    var isSYN: Bool { header?.control.contains(.syn) ?? false }
+    var isData: Bool { !isSYN && (header?.payloadCount ?? 0) > 0 }
+    var isBare: Bool { header != nil && header?.payloadCount == 0 }
+    /// The number of the control message in it.
+    var message: UInt16? {
+      let payload = payload
+      guard payload.count >= 6, payload[0] == 0x40, payload[1] == 0x40 else { return nil }
+      return UInt16(payload[4]) << 8 | UInt16(payload[5])
+    }
+
+    /// The same packet with another payload.
+    func with(payload: [UInt8]) -> [UInt8] {
+      guard let header else { return bytes }
+      let other = PacketHeader(
+        control: header.control, sequence: header.sequence, acknowledgement: header.acknowledgement,
+        session: header.session, payloadCount: payload.count)
+      return PacketWriter.packet(other, payload: payload)
+    }
+
+    /// The same packet with bytes of its header changed and its checksum made right.
+    func with(header change: (inout [UInt8]) -> Void) -> [UInt8] {
+      var bytes = bytes
+      change(&bytes)
+      bytes[8] = 0
+      bytes[8] = 0 &- bytes[..<9].reduce(0, &+)
+      return bytes
+    }
+  }
+
+  /// What the wire sees of a packet that the accessory sends.
+  var sends: @Sendable (Packet, State) -> [[UInt8]] = { packet, _ in [packet.bytes] }
+  /// What the accessory sees of a packet that is sent to it.
+  var receives: @Sendable (Packet, State) -> [[UInt8]] = { packet, _ in [packet.bytes] }
+
+  /// What the accessory sees of bytes that arrive together, where packets are not looked at.
+  var receivesBytes: (@Sendable ([UInt8], State) -> [[UInt8]])?
+
+  /// What a mutant remembers on one cable.
+  final class State {
+    var count = 0
+    var kept: [UInt8] = []
+    var seen: Set<UInt8> = []
+  }
+}
+
+/// Between the accessory and its cable.
+final class MutantChannel: Channel, ChannelHandler {
+  private let inner: any Channel
+  private let mutant: Mutant
+  private let (outState, inState) = (Mutant.State(), Mutant.State())
+  private var outScanner = PacketScanner()
+  private var inScanner = PacketScanner()
+  private var counts = (out: 0, in: 0)
+  private var handler: (any ChannelHandler)?
+
+  init(_ inner: any Channel, _ mutant: Mutant) { (self.inner, self.mutant) = (inner, mutant) }
+
+  var keepsTransfersApart: Bool { inner.keepsTransfersApart }
+
+  func start(_ handler: any ChannelHandler) {
+    self.handler = handler
+    inner.start(self)
+  }
+
+  func send(_ bytes: RawSpan) -> Int {
+    let all = bytes.withUnsafeBytes { [UInt8]($0) }
+    for bytes in Self.pieces(all, &outScanner) {
+      let packet = Self.packet(bytes, counts.out)
+      counts.out += 1
+      for piece in mutant.sends(packet, outState) { _ = inner.send(piece.span.bytes) }
+    }
+    return bytes.byteCount
+  }
+
+  func channel(_ channel: any Channel, received bytes: RawSpan) {
+    let all = bytes.withUnsafeBytes { [UInt8]($0) }
+    if let receivesBytes = mutant.receivesBytes {
+      for piece in receivesBytes(all, inState) { handler?.channel(self, received: piece.span.bytes) }
+      return
+    }
+    for bytes in Self.pieces(all, &inScanner) {
+      let packet = Self.packet(bytes, counts.in)
+      counts.in += 1
+      for piece in mutant.receives(packet, inState) { handler?.channel(self, received: piece.span.bytes) }
+    }
+  }
+
+  func pauseReading() { inner.pauseReading() }
+  func resumeReading() { inner.resumeReading() }
+  func close() { inner.close() }
+  func channelIsWritable(_ channel: any Channel) { handler?.channelIsWritable(self) }
+  func channel(_ channel: any Channel, endedWith end: ChannelEnd) { handler?.channel(self, endedWith: end) }
+
+  private static func packet(_ bytes: [UInt8], _ number: Int) -> Mutant.Packet {
+    var scanner = PacketScanner()
+    var offset = 0
+    if case .packet(let header, _)? = scanner.next(in: bytes.span.bytes, at: &offset) {
+      return Mutant.Packet(bytes: bytes, header: header, number: number)
+    }
+    return Mutant.Packet(bytes: bytes, header: nil, number: number)
+  }
+
+  /// Cuts what passes into packets; anything else passes as it is.
+  private static func pieces(_ bytes: [UInt8], _ scanner: inout PacketScanner) -> [[UInt8]] {
+    var pieces: [[UInt8]] = []
+    var offset = 0
+    while let piece = scanner.next(in: bytes.span.bytes, at: &offset) {
+      switch piece {
+      case .packet(_, .input(let range)), .spoiled(_, .input(let range)), .legacy(.input(let range)):
+        pieces.append(Array(bytes[range]))
+      case .packet(_, .carry(let range)), .spoiled(_, .carry(let range)), .legacy(.carry(let range)):
+        let lent = scanner.lendCarry()
+        pieces.append(lent.with(range) { span in span.withUnsafeBytes { Array($0) } })
+        scanner.returnCarry(lent)
+      case .detection: pieces.append(PacketWriter.detection)
+      case .skipped(let skipped): pieces.append(skipped.sample)
+      }
+    }
+    return pieces
+  }
+}

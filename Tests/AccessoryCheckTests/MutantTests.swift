@@ -1,0 +1,210 @@
+import AccessoryCheck
+import AccessoryCore
+import IAP2
+import Testing
+
+/// Accessories that are broken in one way each, and the cases that find it.
+@Suite struct MutantTests {
+  struct Row: CustomTestStringConvertible, Sendable {
+    let name: String
+    let numbers: [Int]
+    let mutant: Mutant
+
+    init(_ name: String, _ numbers: [Int], _ mutant: Mutant) {
+      (self.name, self.numbers, self.mutant) = (name, numbers, mutant)
+    }
+
+    var testDescription: String { name }
+  }
+
+  @Test(arguments: rows) func aMutantIsFoundByTheCasesForIt(_ row: Row) throws {
+    let report = try CheckRig("echo", sends: row.mutant).run()
+    #expect(report.numbers == row.numbers, "\(report.text)")
+    for (rule, finding) in report.findings {
+      #expect(!finding.proof.isEmpty, "\(rule.number) has no packets")
+      #expect(!finding.text.isEmpty)
+    }
+  }
+
+  @Test func thereAreAtLeastTwenty() { #expect(Self.rows.count >= 20) }
+
+  private typealias Packet = Mutant.Packet
+  private typealias State = Mutant.State
+
+  /// Changes what the accessory sends.
+  private static func sending(_ change: @escaping @Sendable (Packet, State) -> [[UInt8]]) -> Mutant {
+    Mutant(sends: change)
+  }
+
+  /// Changes packets that `fits` wants.
+  private static func rewriting(
+    _ fits: @escaping @Sendable (Packet) -> Bool, _ change: @escaping @Sendable (Packet) -> [UInt8]
+  ) -> Mutant {
+    Mutant(sends: { packet, _ in [fits(packet) ? change(packet) : packet.bytes] })
+  }
+
+  /// Changes one byte of the SYN's payload.
+  private static func syn(_ index: Int, _ values: UInt8...) -> Mutant {
+    rewriting({ $0.isSYN }) { packet in
+      var payload = packet.payload
+      for (offset, value) in values.enumerated() { payload[index + offset] = value }
+      return packet.with(payload: payload)
+    }
+  }
+
+  /// Changes the parameters of a message.
+  private static func message(
+    _ id: UInt16, _ change: @escaping @Sendable ([Parameter]) -> [Parameter]
+  ) -> Mutant {
+    rewriting({ $0.message == id }) { packet in
+      let body = Array(packet.payload.dropFirst(ControlMessage.headerSize))
+      let parameters = change((try? ParameterReader.read(body)) ?? [])
+      let message = ControlMessage(MessageID(rawValue: id)) { writer in
+        for parameter in parameters { writer.blob(parameter.id, parameter.value) }
+      }
+      return packet.with(payload: message.encoded)
+    }
+  }
+
+  /// Changes the value of one parameter of a message.
+  private static func message(
+    _ id: UInt16, _ parameter: UInt16, _ change: @escaping @Sendable ([UInt8]) -> [UInt8]
+  ) -> Mutant {
+    message(id) { parameters in
+      parameters.map { $0.id == parameter ? Parameter(id: parameter, value: change($0.value)) : $0 }
+    }
+  }
+
+  /// A response that is kept over all cables.
+  private final class Canned: @unchecked Sendable { var response: [UInt8]? }
+  private static let canned = Canned()
+
+  static let rows: [Row] = [
+    Row(
+      "two bytes before the first detection sequence", [101, 301],
+      sending { packet, _ in packet.number == 0 ? [[0x55, 0xAA] + packet.bytes] : [packet.bytes] }),
+    Row(
+      "one detection sequence", [102, 104],
+      sending { packet, state in
+        guard packet.isDetection else { return [packet.bytes] }
+        state.count += 1
+        return state.count == 1 ? [packet.bytes] : []
+      }),
+    Row(
+      "each detection sequence twice", [103],
+      sending { packet, _ in packet.isDetection ? [packet.bytes, packet.bytes] : [packet.bytes] }),
+    Row(
+      "SYN although the device only speaks iAP1", [110],
+      Mutant(receives: { packet, _ in
+        packet.bytes.starts(with: [0xFF, 0x55, 0x04]) ? [PacketWriter.detection] : [packet.bytes]
+      })),
+    Row(
+      "zero bytes are not skipped", [107, 317],
+      Mutant(receivesBytes: { bytes, _ in bytes.first == 0 ? [] : [bytes] })),
+    Row("version 2 in the SYN", [202], syn(0, 2)),
+    Row("no outstanding packets in the SYN", [203], syn(1, 0)),
+    Row("timeout 5 ms in the SYN", [205], syn(4, 0, 5)),
+    Row("more acknowledged at once than outstanding", [208], syn(9, 100)),
+    Row("two sessions with one number", [209], syn(13, 1)),
+    Row(
+      "the SYN is sent once", [212],
+      sending { packet, state in
+        guard packet.isSYN else { return [packet.bytes] }
+        state.count += 1
+        return state.count == 1 ? [packet.bytes] : []
+      }),
+    Row(
+      "acknowledgements take a number", [214, 306],
+      rewriting({ $0.isBare }) { $0.with { $0[5] &+= 1 } }),
+    Row(
+      "a reset is ignored", [219],
+      Mutant(receives: { packet, _ in packet.header?.control.contains(.rst) ?? false ? [] : [packet.bytes] })),
+    Row(
+      "an empty payload with a checksum", [304],
+      rewriting({ $0.isBare }) { $0.with { $0[3] = 10 } + [0] }),
+    Row(
+      "data without the ACK bit", [302, 310],
+      rewriting({ $0.isData }) { $0.with { $0[4] = 0 } }),
+    Row(
+      "control messages on a session that does not exist", [303, 501],
+      rewriting({ $0.isData && $0.header?.session == 1 }) { $0.with { $0[7] = 5 } }),
+    Row(
+      "a number is left out", [305, 504],
+      sending { packet, state in
+        guard packet.isData, let number = packet.header?.sequence else { return [packet.bytes] }
+        if state.kept.isEmpty { state.kept = [number] }
+        return [number == state.kept[0] ? packet.bytes : packet.with { $0[5] &+= 1 }]
+      }),
+    Row(
+      "longer packets than the device takes", [308],
+      Mutant(receives: { packet, _ in
+        guard packet.isSYN else { return [packet.bytes] }
+        var payload = packet.payload
+        (payload[2], payload[3]) = (0xFF, 0xFF)
+        return [packet.with(payload: payload)]
+      })),
+    Row(
+      "more packets than the device takes", [309],
+      Mutant(receives: { packet, _ in
+        guard packet.isSYN else { return [packet.bytes] }
+        var payload = packet.payload
+        payload[1] = 127
+        return [packet.with(payload: payload)]
+      })),
+    Row(
+      "nothing is sent again", [403, 809],
+      sending { packet, state in
+        guard packet.isData, let number = packet.header?.sequence else { return [packet.bytes] }
+        let distance = state.kept.first.map { number &- $0 } ?? 1
+        if distance == 0 || distance > 127 { return [] }
+        state.kept = [number]
+        return [packet.bytes]
+      }),
+    Row(
+      "each packet is sent twice", [404],
+      sending { packet, _ in packet.isData ? [packet.bytes, packet.bytes] : [packet.bytes] }),
+    Row(
+      "wrong payload checksums are taken for right", [409],
+      Mutant(receives: { packet, _ in
+        guard packet.header == nil, packet.bytes.starts(with: [0xFF, 0x5A]), packet.bytes.count > 10 else {
+          return [packet.bytes]
+        }
+        var bytes = packet.bytes
+        bytes[bytes.count - 1] = 0 &- bytes[9..<bytes.count - 1].reduce(0, &+)
+        return [bytes]
+      })),
+    Row(
+      "only the first packet of a write is read", [512, 710, 805],
+      Mutant(receivesBytes: { bytes, _ in
+        guard bytes.count > 9, bytes.starts(with: [0xFF, 0x5A]) else { return [bytes] }
+        return [Array(bytes.prefix(Int(bytes[2]) << 8 | Int(bytes[3])))]
+      })),
+    Row(
+      "packets in pieces are not understood", [106, 218, 320, 806],
+      Mutant(receivesBytes: { bytes, _ in bytes.count < 6 || !bytes.starts(with: [0xFF]) ? [] : [bytes] })),
+    Row("a certificate without its end", [502, 506], message(0xAA01, 0) { Array($0.dropLast(40)) }),
+    Row("a signature with a byte too many", [505, 506], message(0xAA03, 0) { $0 + [0] }),
+    Row(
+      "always the same signature", [507],
+      message(0xAA03, 0) { response in
+        if canned.response == nil { canned.response = response }
+        return canned.response ?? response
+      }),
+    Row("no current language", [621], message(0x1D01) { $0.filter { $0.id != 12 } }),
+    Row("a blank serial number", [624], message(0x1D01, 3) { _ in [0x20, 0] }),
+    Row("a name without its zero byte", [625], message(0x1D01, 0) { Array($0.dropLast()) }),
+    Row("AA00 is listed", [636], message(0x1D01, 7) { $0 + [0xAA, 0x00] }),
+    Row("EA03 is not listed", [314], message(0x1D01, 6) { _ in [] }),
+    Row("EA00 is not listed", [638], message(0x1D01, 7) { _ in [0xEA, 0x01] }),
+    Row("only the low byte of the session's id", [706], message(0xEA03, 0) { [0, $0[1]] }),
+    Row("an unknown status of the session", [701, 703, 711], message(0xEA03, 1) { _ in [7] }),
+    Row(
+      "data for another session", [711, 712],
+      rewriting({ $0.isData && $0.header?.session == 2 }) { packet in
+        packet.with(payload: [0x01, 0x00] + packet.payload.dropFirst(2))
+      }),
+    Row(
+      "packets of 512 bytes do not leave", [801],
+      sending { packet, _ in packet.bytes.count == 512 ? [] : [packet.bytes] }),
+  ]
+}
