@@ -27,6 +27,13 @@ struct Mutant: Sendable {
       return UInt16(payload[4]) << 8 | UInt16(payload[5])
     }
 
+    /// The same packet with a message that nobody knows.
+    var unknownMessage: [UInt8] {
+      var payload = payload
+      (payload[4], payload[5]) = (0x77, 0x77)
+      return with(payload: payload)
+    }
+
     /// The same packet with another payload.
     func with(payload: [UInt8]) -> [UInt8] {
       guard let header else { return bytes }

@@ -100,9 +100,9 @@ import Testing
       })),
     Row(
       "zero bytes are not skipped", [107, 317],
-      Mutant(receivesBytes: { bytes, _ in bytes.first == 0 ? [] : [bytes] })),
+      Mutant(receivesBytes: { bytes, _ in bytes.count > 1 && bytes[0] == 0 ? [] : [bytes] })),
     Row("version 2 in the SYN", [202], syn(0, 2)),
-    Row("no outstanding packets in the SYN", [203], syn(1, 0)),
+    Row("no outstanding packets in the SYN", [203, 208], syn(1, 0)),
     Row("timeout 5 ms in the SYN", [205], syn(4, 0, 5)),
     Row("more acknowledged at once than outstanding", [208], syn(9, 100)),
     Row("two sessions with one number", [209], syn(13, 1)),
@@ -110,8 +110,8 @@ import Testing
       "the SYN is sent once", [212],
       sending { packet, state in
         guard packet.isSYN else { return [packet.bytes] }
-        state.count += 1
-        return state.count == 1 ? [packet.bytes] : []
+        defer { state.kept = packet.bytes }
+        return state.kept == packet.bytes ? [] : [packet.bytes]
       }),
     Row(
       "acknowledgements take a number", [214, 306],
@@ -123,7 +123,7 @@ import Testing
       "an empty payload with a checksum", [304],
       rewriting({ $0.isBare }) { $0.with { $0[3] = 10 } + [0] }),
     Row(
-      "data without the ACK bit", [302, 310],
+      "data without the ACK bit", [302],
       rewriting({ $0.isData }) { $0.with { $0[4] = 0 } }),
     Row(
       "control messages on a session that does not exist", [303, 501],
@@ -174,14 +174,14 @@ import Testing
         return [bytes]
       })),
     Row(
-      "only the first packet of a write is read", [512, 710, 805],
+      "only the first packet of a write is read", [310, 512, 702, 711],
       Mutant(receivesBytes: { bytes, _ in
         guard bytes.count > 9, bytes.starts(with: [0xFF, 0x5A]) else { return [bytes] }
         return [Array(bytes.prefix(Int(bytes[2]) << 8 | Int(bytes[3])))]
       })),
     Row(
       "packets in pieces are not understood", [106, 218, 320, 806],
-      Mutant(receivesBytes: { bytes, _ in bytes.count < 6 || !bytes.starts(with: [0xFF]) ? [] : [bytes] })),
+      Mutant(receivesBytes: { bytes, _ in bytes.count < 6 || (bytes[0] != 0xFF && bytes[0] != 0) ? [] : [bytes] })),
     Row("a certificate without its end", [502, 506], message(0xAA01, 0) { Array($0.dropLast(40)) }),
     Row("a signature with a byte too many", [505, 506], message(0xAA03, 0) { $0 + [0] }),
     Row(
@@ -204,7 +204,98 @@ import Testing
         packet.with(payload: [0x01, 0x00] + packet.payload.dropFirst(2))
       }),
     Row(
-      "packets of 512 bytes do not leave", [801],
+      "packets of 512 bytes do not leave", [801, 809],
       sending { packet, _ in packet.bytes.count == 512 ? [] : [packet.bytes] }),
+    Row("a packet length of 23 in the SYN", [204], syn(2, 0, 23)),
+    Row("an acknowledgement timeout of 5 ms in the SYN", [206], syn(6, 0, 5)),
+    Row("no retransmissions in the SYN", [207], syn(8, 0)),
+    Row("the SYN names a session", [211], rewriting({ $0.isSYN }) { $0.with { $0[7] = 3 } }),
+    Row(
+      "nothing is acknowledged twice", [215, 408],
+      sending { packet, state in
+        guard packet.isBare else { return [packet.bytes] }
+        defer { state.kept = packet.bytes }
+        return state.kept == packet.bytes ? [] : [packet.bytes]
+      }),
+    Row(
+      "packets numbered 00 are lost", [216, 808],
+      Mutant(receives: { packet, _ in packet.isData && packet.header?.sequence == 0 ? [] : [packet.bytes] })),
+    Row(
+      "1D01 cannot be cut into parameters", [312, 622],
+      rewriting({ $0.message == 0x1D01 }) { packet in
+        var payload = packet.payload
+        payload[7] = 2
+        return packet.with(payload: payload)
+      }),
+    Row(
+      "two messages in a packet", [313],
+      rewriting({ $0.message == 0xEA03 }) { $0.with(payload: $0.payload + $0.payload) }),
+    Row(
+      "EA00 instead of EA03", [315, 702],
+      rewriting({ $0.message == 0xEA03 }) { packet in
+        var payload = packet.payload
+        payload[5] = 0
+        return packet.with(payload: payload)
+      }),
+    Row(
+      "deaf after noise", [411],
+      Mutant(receivesBytes: { bytes, state in
+        if bytes.first == 0x13 { state.count = 1 }
+        return state.count == 1 ? [] : [bytes]
+      })),
+    Row(
+      "deaf after an extended acknowledgement", [412],
+      Mutant(receives: { packet, state in
+        if packet.header?.control.contains(.eak) ?? false { state.count = 1 }
+        return state.count == 1 ? [] : [packet.bytes]
+      })),
+    Row(
+      "identifies only after authentication", [510, 511],
+      Mutant(receives: { packet, state in
+        if packet.message == 0xAA05 { state.count = 1 }
+        return [packet.message == 0x1D00 && state.count == 0 ? packet.unknownMessage : packet.bytes]
+      })),
+    Row(
+      "the certificate once for each link", [514],
+      Mutant(receives: { packet, state in
+        guard packet.message == 0xAA00 else { return [packet.bytes] }
+        defer { state.kept = packet.bytes }
+        return [state.kept.isEmpty || state.kept == packet.bytes ? packet.bytes : packet.unknownMessage]
+      })),
+    Row(
+      "another serial number each time", [604],
+      message(0x1D01, 3) { value in
+        serial.count += 1
+        return Array("\(serial.count)".utf8) + [0]
+      }),
+    Row(
+      "one session for each cable", [705, 707],
+      Mutant(receives: { packet, state in
+        guard packet.message == 0xEA00 else { return [packet.bytes] }
+        defer { state.kept = packet.bytes }
+        return [state.kept.isEmpty || state.kept == packet.bytes ? packet.bytes : packet.unknownMessage]
+      })),
+    Row(
+      "the longest packets do not leave", [802],
+      sending { packet, _ in packet.bytes.count > 4_090 ? [] : [packet.bytes] }),
+    Row("declares location and never sends any", [1001], declaring(received: [0xFF, 0xFA], sent: [0xFF, 0xFB])),
+    Row("declares Wi-Fi and never answers", [1002], declaring(received: [0x57, 0x02], sent: [0x57, 0x03])),
+    Row("declares vehicle status and never answers", [1003], declaring(received: [0xA1, 0x00], sent: [0xA1, 0x01])),
+    Row("declares pairing and never answers", [1004], declaring(received: [0x00, 0xB0], sent: [0x00, 0xB1])),
   ]
+
+  private static func declaring(received: [UInt8], sent: [UInt8]) -> Mutant {
+    message(0x1D01) { parameters in
+      parameters.map { parameter in
+        switch parameter.id {
+        case 6: Parameter(id: 6, value: parameter.value + sent)
+        case 7: Parameter(id: 7, value: parameter.value + received)
+        default: parameter
+        }
+      }
+    }
+  }
+
+  private final class Counter: @unchecked Sendable { var count = 0 }
+  private static let serial = Counter()
 }

@@ -125,6 +125,7 @@ extension CheckCase {
     ) { run in
       _ = try run.identification()
       let device = try run.device(at: .linked)
+      try run.needWindow(device)
       try run.upToVerdict(device)
       let (mark, before) = (device.record.count, device.messages.count)
       try device.send(ControlMessage(.authenticationSucceeded), .held)

@@ -43,6 +43,7 @@ extension CheckCase {
       104, "detection-late", "A device that answers detection only after seconds gets a link.", [.agreed(6)],
       fix: "Go on with detection for as long as the cable is plugged in, and take an answer whenever it comes."
     ) { run in
+      try run.needLink()
       var manner = CheckDevice.Manner()
       manner.answersDetection = false
       let device = try run.device(at: .attached, manner)
@@ -55,6 +56,7 @@ extension CheckCase {
       "Detection sequences that still arrive after the answer, before the SYN|ACK, are ignored.", [.agreed(4)],
       fix: "After the first answer to detection, ignore detection sequences until the SYN|ACK has arrived."
     ) { run in
+      try run.needLink()
       var manner = CheckDevice.Manner()
       manner.detectionAnswer = PacketWriter.detection + PacketWriter.detection + PacketWriter.detection
       try run.expectLink(run.device(at: .attached, manner))
@@ -162,6 +164,8 @@ extension CheckRun {
     _ = try identification()
     do { return try reach(.ready, manner) } catch let short as Shortfall {
       throw CheckFinding("\(what): \(short.reason).", lastAttached?.lastProof(10) ?? [])
+    } catch let absent as AccessoryAbsent where gone == nil {
+      throw CheckFinding("\(what): it did not come back: \(absent).", lastAttached?.lastProof(10) ?? [])
     }
   }
 }

@@ -105,7 +105,10 @@ extension CheckCase {
       for packet in device.record {
         guard let header = packet.header else { continue }
         if !packet.isFromAccessory {
-          if packet.isData || header.control.contains(.syn) { sent = header.sequence }
+          // What is sent again is behind.
+          if packet.isData || header.control.contains(.syn), header.sequence &- (sent ?? header.sequence) < 128 {
+            sent = header.sequence
+          }
         } else if let sent, header.control.contains(.ack), !header.control.contains(.syn),
           sent &- header.acknowledgement > 127
         {
@@ -268,7 +271,7 @@ extension CheckCase {
       fix: "Step over parameters by their length, and use those that you know."
     ) { run in
       _ = try run.identification()
-      let device = try run.device(at: .linked)
+      let device = try run.device(at: .authenticated)
       let mark = device.messages.count
       try device.send(ControlMessage(.startIdentification) { $0.u16(0x00F0, 1) })
       guard try device.awaitMessage([.identificationInformation], after: mark, within: run.stepLimit) != nil else {
@@ -313,7 +316,7 @@ extension CheckRun {
     let session: OpenedSession
     do { session = try echoSession(1, manner) } catch is CheckSkip { return try device(at: .authenticated, manner) }
     let bytes = CheckBytes.counting(3_000)
-    let piece = min(500, largestPiece(session.device))
+    let piece = min(bytes.count, largestPiece(session.device))
     for start in stride(from: 0, to: bytes.count, by: piece) {
       try session.send(Array(bytes[start..<min(start + piece, bytes.count)]))
     }

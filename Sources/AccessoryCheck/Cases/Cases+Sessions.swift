@@ -124,6 +124,7 @@ extension CheckCase {
       try run.needEcho()
       let device = try run.device(at: .ready)
       let declared = try run.linkProtocol()
+      try run.needWindow(device)
       let mark = device.record.count
       try device.send(.openSession(declared.id, 1), .held)
       try device.send(Array("at once".utf8), on: 1, .held)

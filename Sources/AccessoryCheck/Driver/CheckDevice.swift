@@ -17,6 +17,8 @@ final class CheckDevice {
     var answersSynchronization = true
     /// Whether it acknowledges by itself.
     var acknowledges = true
+    /// Whether it sends again by itself what is not acknowledged in time.
+    var repeats = true
     /// Changes what the SYN|ACK says, after the accessory's values were copied.
     var alters: (inout LinkParameters) -> Void = { _ in }
     /// What answers a detection sequence.
@@ -126,7 +128,7 @@ final class CheckDevice {
       offer = try LinkParameters(reading: payload.span.bytes)
       (offerPacket, offerError) = (packet.index, nil)
     } catch {
-      if offer == nil { (offerPacket, offerError) = (packet.index, error) }
+      if offerPacket == nil { (offerPacket, offerError) = (packet.index, error) }
       return
     }
     if phase == .up, header.sequence == synchronizedSequence { return }
@@ -172,9 +174,17 @@ final class CheckDevice {
     line.send(PacketWriter.packet(header, payload: payload), as: .packet(header), remark: "sent again")
   }
 
+  private var isSendingSlowly = false
+
   /// Sends bytes in pieces that arrive one by one.
   func sendSlowly(_ bytes: [UInt8], _ kind: WirePacket.Kind, cuts: [Int]) throws {
     line.write(bytes, as: kind)
+    isSendingSlowly = true
+    defer {
+      isSendingSlowly = false
+      for index in unacknowledged.indices { unacknowledged[index].sentAt = pump.loop.now }
+      armTimer()
+    }
     var from = 0
     for cut in cuts + [bytes.count] where cut > from {
       line.push(Array(bytes[from..<cut]))
@@ -338,7 +348,11 @@ final class CheckDevice {
   }
 
   private func repeatExpired() {
-    let timeout = Duration.milliseconds(Int64(answer.retransmissionTimeout))
+    guard manner.repeats, !isSendingSlowly else {
+      timer?.arm(at: pump.loop.now + .milliseconds(20))
+      return
+    }
+    let timeout = Duration.milliseconds(Int64(max(20, answer.retransmissionTimeout)))
     for index in unacknowledged.indices where unacknowledged[index].sentAt + timeout <= pump.loop.now { again(index) }
     armTimer()
   }

@@ -137,6 +137,7 @@ final class CheckLine: ChannelHandler {
     let index = note(bytes, kind, .fromAccessory)
     if record.count > Self.mostPieces || recordedBytes > Self.mostBytes {
       end = .failed("the accessory sent more than can be looked at: \(record.count) packets, \(recordedBytes) bytes")
+      ended = loop.now
       channel.close()
       return
     }

@@ -96,6 +96,7 @@ extension CheckRun {
       let declared = try linkProtocol()
       let mark = device.record.count
       let status = try device.openSession(declared, id, waitingForStatus: settings.quiet)
+      trial = EchoTrial(isEcho: false, sent: sent, received: [], proof: device.proof(mark..<device.record.count))
       if case .closed = status { continue }
       try device.send(sent, on: id)
       _ = try device.wait(within: max(settings.quiet, .seconds(2))) { (device.data[id] ?? []).count >= sent.count }

@@ -36,8 +36,9 @@ public final class Checker {
       let begin = pump.loop.now
       var outcome: CheckOutcome
       do {
+        let before = run.attachments
         outcome = try judge(rule)
-        if !isSkipped(outcome) { absences = 0 }
+        if run.attachments > before { absences = 0 }
       } catch let absent as AccessoryAbsent {
         if run.attachments == 0 { throw absent }
         absences += 1
@@ -64,8 +65,6 @@ public final class Checker {
     report.accessory = run.identity
     return report
   }
-
-  private func isSkipped(_ outcome: CheckOutcome) -> Bool { if case .skipped = outcome { true } else { false } }
 
   private func judge(_ rule: CheckCase) throws -> CheckOutcome {
     if rule.isHostile, !settings.isHostile {

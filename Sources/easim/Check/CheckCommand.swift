@@ -19,7 +19,7 @@ extension CommandSpec {
       Ctrl-C ends the run and prints what was judged.
       """,
     examples: [
-      "easim check --list", "easim check unix:/tmp/echo-1.sock --only 101-299 --report /tmp/check.html",
+      "easim check --list", "easim check unix:/tmp/echo-1.sock --only 201-211 --report /tmp/check.html",
       "easim check unix:/tmp/echo-1.sock --only certificate,signature --report /tmp/check.json",
     ],
     run: runCheck)

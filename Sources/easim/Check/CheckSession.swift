@@ -52,6 +52,7 @@ final class CheckSession {
         bar.draw(Double(done) / Double(all), "\(done) of \(all) hostile attacks")
       }
     }
+    if stage.signal != nil { report.ending = .stopped }
     bar.clear()
     settle()
     return conclude(report)
