@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// One line over an axis, drawn as SVG: no script, no style sheet from elsewhere, so that the page is one file.
 struct LineChart {
   /// One point of the line, with its tooltip.
