@@ -10,14 +10,14 @@ import Testing
     "--only", "101,108,201-211,214,301-306,501-506,601-604,621-638,701,712,801,804", "--pace", "0ms", "--echo", "yes",
   ]
 
-  private func check(_ words: [String]) throws -> Program.Remains {
+  private func easimCheck(_ words: [String]) throws -> Program.Remains {
     try Program(path: BuiltProducts.easim, ["check"] + words).wait()
   }
 
   @Test(arguments: Accessory.Medium.allCases)
   func anEchoHoldsOnEachMedium(_ medium: Accessory.Medium) throws {
     let accessory = try Accessory("echo", on: medium, in: place)
-    let check = try check([accessory.address] + Self.quick)
+    let check = try easimCheck([accessory.address] + Self.quick)
     #expect(check.ending == .exit(0), "\(check.out)\(check.err)")
     #expect(check.out.contains("0 findings"), "\(check.out)")
     #expect(!check.out.contains("skipped  "), "\(check.out)")
@@ -28,14 +28,14 @@ import Testing
     let accessory = try Accessory("echo", on: .unix, in: place, "--quirk", "authentication,wrong")
     let (json, html, xml) = (place.file("c.json"), place.file("c.html"), place.file("junit.out"))
     let words = [accessory.address, "--only", "101,506", "--report", json, "--report", html, "--junit", xml]
-    let first = try check(words)
+    let first = try easimCheck(words)
     #expect(first.ending == .exit(1), "\(first.out)\(first.err)")
     #expect(first.out.contains("FINDING  506"))
     #expect(first.out.contains("1 held, 1 finding, 0 skipped"))
     #expect(try String(contentsOfFile: html, encoding: .utf8).contains("id=\"case-506\""))
     #expect(try String(contentsOfFile: xml, encoding: .utf8).contains("failures=\"1\""))
     // Nothing is new since.
-    let second = try check([accessory.address, "--only", "101,506", "--baseline", json])
+    let second = try easimCheck([accessory.address, "--only", "101,506", "--baseline", json])
     #expect(second.ending == .exit(0), "\(second.out)\(second.err)")
     #expect(second.out.contains("since the baseline: as before: 506 signature-right"))
     try accessory.interrupt()
@@ -43,7 +43,7 @@ import Testing
 
   @Test func eachLineOfJSONIsAnObject() throws {
     let accessory = try Accessory("echo", on: .unix, in: place)
-    let check = try check([accessory.address, "--only", "101-103", "--json"])
+    let check = try easimCheck([accessory.address, "--only", "101-103", "--json"])
     #expect(check.ending == .exit(0), "\(check.out)\(check.err)")
     let lines = try check.outLines.map { try StrictJSON(reading: $0) }
     #expect(lines.map { $0["event"]?.text } == ["case", "case", "case", "result"])
@@ -63,13 +63,13 @@ import Testing
   }
 
   @Test func noAccessoryIsItsOwnExitCode() throws {
-    let check = try check(["unix:\(place.file("nobody.sock"))", "--timeout", "200ms"])
+    let check = try easimCheck(["unix:\(place.file("nobody.sock"))", "--timeout", "200ms"])
     #expect(check.ending == .exit(3), "\(check.out)\(check.err)")
     #expect(check.err.contains("no accessory at unix:"))
   }
 
   @Test func aListConnectsToNothing() throws {
-    let list = try check(["--list", "--only", "501,certificate-form"])
+    let list = try easimCheck(["--list", "--only", "501,certificate-form"])
     #expect(list.ending == .exit(0))
     #expect(list.outLines.count == 2)
     #expect(list.out.contains("certificate-form: The certificate is a whole PKCS#7 SignedData."))
@@ -79,7 +79,7 @@ import Testing
     ["--only", "7"], ["--only", ""], ["--report", "/tmp/report.txt"], ["--attacks", "5"], ["--pace", "-1s"],
   ])
   func aWrongOptionIsAUsageError(_ words: [String]) throws {
-    let check = try check(words)
+    let check = try easimCheck(words)
     #expect(check.ending == .exit(2), "\(check.err)")
     #expect(check.err.hasPrefix("easim check: "), "\(check.err)")
   }

@@ -1,5 +1,6 @@
 import AccessoryCheck
 import AccessoryCore
+import AccessorySessions
 import AccessoryTransports
 import Certificates
 
