@@ -61,6 +61,8 @@ missing_guest_packages() {
   command -v dbus-daemon >/dev/null || printf 'dbus\n'
   [[ -x /usr/libexec/bluetooth/bluetoothd ]] || printf 'bluez\n'
   command -v btvirt >/dev/null || printf 'bluez-test-tools\n'
+  # For bumble, a Bluetooth stack from PyPI.
+  python3 -m pip --version >/dev/null 2>&1 || printf 'python3-pip\n'
 }
 
 # What checking the text of the repository needs: the program's own script is checked too, so the program is built.

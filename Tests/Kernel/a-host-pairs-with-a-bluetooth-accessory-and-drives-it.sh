@@ -9,7 +9,8 @@
 . /easim/lib.sh
 . /easim/bluetooth.sh
 start_bluetooth
-before=$(adapter_property hci1 Alias)
+settings() { for name in Alias Pairable Discoverable DiscoverableTimeout; do adapter_property hci1 $name; done; }
+before=$(settings)
 start_accessory bt:hci1
 pair_machines
 grep -q "^paired: 李未可" /tmp/pair.log || fail "pair: $(cat /tmp/pair.log)"
@@ -28,7 +29,8 @@ grep -E 'throughput|latency' /tmp/burst | sed 's/^/measured: /'
 # Ctrl-C withdraws everything: the service, and the adapter's settings.
 kill -INT $run
 wait $run || fail "run ended with $?: $(cat /tmp/accessory.log)"
-until_true 5 "the adapter has its name again" test "$(adapter_property hci1 Alias)" = "$before"
+has_its_settings() { [ "$(settings)" = "$before" ]; }
+until_true 5 "the adapter has its name and settings again" has_its_settings
 easim send bt:hci0 --10k --timeout 3s >/tmp/send 2>&1 && fail "nobody was there: $(cat /tmp/send)"
 code=$?
 [ $code = 3 ] || fail "exit code $code and not 3: $(cat /tmp/send)"

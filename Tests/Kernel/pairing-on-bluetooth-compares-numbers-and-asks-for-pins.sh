@@ -1,0 +1,54 @@
+# modules: bt
+# with: Tests/Kernel/bluetooth.sh=/easim/bluetooth.sh
+# with: Tests/Kernel/bus.conf=/easim/bus.conf
+# with: /usr/bin/dbus-daemon=/usr/bin/dbus-daemon
+# with: /usr/bin/dbus-send=/usr/bin/dbus-send
+# with: /usr/bin/btvirt=/usr/bin/btvirt
+# with: /usr/bin/hciconfig=/usr/bin/hciconfig
+# with: /usr/libexec/bluetooth/bluetoothd=/usr/libexec/bluetooth/bluetoothd
+# What a scan shows of an accessory, a device that is not paired, and pairing with a number to compare and with a PIN.
+. /easim/lib.sh
+. /easim/bluetooth.sh
+start_bluetooth
+start_accessory bt:hci1
+
+# pair_ends CODE OPTIONS: pairs, and ends with this exit code.
+pair_ends() {
+  wanted=$1
+  shift
+  code=0
+  easim pair "bt:hci0#$accessory" --timeout 30s "$@" >/tmp/pair.log 2>&1 || code=$?
+  [ $code = "$wanted" ] || fail "pair $*: exit code $code: $(cat /tmp/pair.log) $(tail -5 /tmp/bluetoothd.log)"
+}
+
+send_works() {
+  easim send bt:hci0 --10k --expect echo --timeout 30s >/tmp/send 2>&1 || fail "send: $(cat /tmp/send)"
+}
+
+# A scan does not connect: name and service are in the EIR.
+easim pair bt:hci0 --timeout 6s >/tmp/scan 2>&1 || fail "scan: $(cat /tmp/scan)"
+grep "$accessory .* accessory .* 李未可 View" /tmp/scan >/dev/null || fail "scan: $(cat /tmp/scan)"
+
+# A near miss: seen, and not paired.
+easim list "bt:hci0#$accessory" >/tmp/list 2>&1 && fail "not paired, and listed: $(cat /tmp/list)"
+grep -q "pair it: easim pair bt:$accessory" /tmp/list || fail "list: $(cat /tmp/list)"
+code=0
+easim send "bt:hci0#$accessory" --10k --timeout 3s >/tmp/send 2>&1 || code=$?
+[ $code = 3 ] || fail "not paired: exit code $code: $(cat /tmp/send)"
+grep -q "pair it: easim pair bt:$accessory" /tmp/send || fail "not paired: $(cat /tmp/send)"
+
+# A number to compare, because --pin says that somebody can type: without a terminal, only --yes answers.
+pair_ends 6 --pin 4711
+grep -q 'show [0-9]\{6\}? To answer yes' /tmp/pair.log || fail "a number: $(cat /tmp/pair.log)"
+pair_ends 0 --pin 4711 --yes
+grep -q 'show [0-9]\{6\}? yes' /tmp/pair.log || fail "a number: $(cat /tmp/pair.log)"
+send_works
+easim unpair "bt:$accessory" || fail "unpair"
+
+# A PIN, as devices ask for that are older than Bluetooth 2.1.
+hciconfig hci0 sspmode 0
+hciconfig hci1 sspmode 0
+pair_ends 6
+grep -q 'asks for a PIN: --pin PIN' /tmp/pair.log || fail "a PIN: $(cat /tmp/pair.log)"
+pair_ends 0 --pin 4711
+send_works
