@@ -125,6 +125,7 @@ final class DeviceAttachment: ConnectionOwner {
   }
 
   func connectionGaveUp(_ silence: Silence) {
+    if !linkWasUp { tell(.refused(.silent(silence))) }
     finish("closed the cable: \(silence.sentence(about: "the accessory"))")
   }
 

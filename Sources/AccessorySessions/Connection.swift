@@ -39,7 +39,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   /// On the loop.
   public init(peer: consuming Peer<Role>, cable: Cable, patience: Patience = .unlimited, on loop: any EventLoop) {
     self.peer = peer
-    self.patience = cable.isDedicated ? .unlimited : patience
+    self.patience = cable.isDedicated && !patience.coversDedicated ? .unlimited : patience
     self.cable = cable
     self.loop = loop
     timer = loop.makeTimer()

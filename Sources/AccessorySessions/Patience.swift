@@ -4,7 +4,7 @@ import IAP2
 /// How long the other end of a cable may be silent, by what it is waited for. Then the cable is closed, so that another
 /// host or accessory can have the place.
 ///
-/// A cable between two fixed ends (``Cable/isDedicated``) has no such limits: no other device waits for it.
+/// A cable between two fixed ends (``Cable/isDedicated``) has such limits only on demand: no other device waits for it.
 public struct Patience: Equatable, Sendable {
   /// How long it may take to answer detection, or to leave after detection has failed; nil for no limit.
   public var detection: Duration?
@@ -16,6 +16,9 @@ public struct Patience: Equatable, Sendable {
   public var identification: Duration?
   /// For leaving, or for another attempt, after it has refused this end.
   public var refusal: Duration?
+
+  /// Whether it also limits cables between two fixed ends.
+  public var coversDedicated = false
 
   /// The default. According to a field report iOS waits this long for an answer.
   public static let usual = Duration.seconds(30)

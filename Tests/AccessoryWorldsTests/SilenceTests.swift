@@ -219,6 +219,19 @@ import Testing
     #expect(rig.accessory.phase == .detection && rig.device.phases == [.detection])
   }
 
+  /// As commands ask for it: a link that never came up is then a refusal.
+  @Test func aDeviceCanLimitFixedEndsToo() throws {
+    let rig = try Rig(isDedicated: true) { settings in
+      settings.patience.detection = .seconds(2)
+      settings.patience.coversDedicated = true
+    }
+    rig.wire.sever()
+    try rig.loop.advance(by: .seconds(3))
+    #expect(rig.device.phases == [])
+    let sentence = "the link never came up: the accessory did not take part in detection within 2s"
+    #expect(rig.texts.contains(sentence))
+  }
+
   @Test func withoutPatienceNothingIsLimited() throws {
     let rig = try Rig(patience: .unlimited)
     rig.wire.sever()
@@ -257,6 +270,7 @@ extension SilenceTests.Rig.Log {
   func add(_ event: TimelineEvent) {
     switch event.kind {
     case .warning(let text), .note(let text), .detach(let text): texts.append(text)
+    case .refused(let refusal): texts.append(refusal.sentence)
     default: break
     }
   }

@@ -16,6 +16,14 @@ import Testing
     try accessory.interrupt()
   }
 
+  @Test func aRefusalEndsWatching() throws {
+    let accessory = try Accessory(on: .unix, in: place, "--quirk", "authentication,wrong")
+    let watch = try Program.run("watch", accessory.address)
+    #expect(watch.ending == .exit(6), "\(watch.out)\(watch.err)")
+    #expect(watch.err.contains("easim: try: --auth accept "), "\(watch.err)")
+    try accessory.interrupt()
+  }
+
   @Test func acceptUsesAnAccessoryWhoseSignatureIsWrong() throws {
     let accessory = try Accessory(on: .unix, in: place, "--quirk", "authentication,wrong")
     let send = try Program.run("send", accessory.address, "--10k", "--expect", "echo", "--auth", "accept")

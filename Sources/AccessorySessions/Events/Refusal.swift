@@ -12,6 +12,8 @@ public enum Refusal: Equatable, Sendable {
   case legacyAccessory(frame: [UInt8])
   /// The accessory did not answer in time.
   case unanswered(DevicePeer.Step)
+  /// The link never came up.
+  case silent(Silence)
 
   /// What happened, as a sentence without its full stop.
   public var sentence: String {
@@ -23,6 +25,7 @@ public enum Refusal: Equatable, Sendable {
     case .legacyAccessory(let frame): "the accessory speaks iAP1 only: it sent \(Hex.spaced(frame.prefix(32)))"
     case .unanswered(.authentication): "the accessory did not answer the request to authenticate (AA00 or AA02)"
     case .unanswered(.identification): "the accessory did not answer the request to identify itself (1D00)"
+    case .silent(let silence): "the link never came up: \(silence.sentence(about: "the accessory"))"
     }
   }
 
@@ -39,6 +42,11 @@ public enum Refusal: Equatable, Sendable {
     case .legacyAccessory:
       "easim speaks iAP2, whose accessories begin with \(Hex.spaced(PacketWriter.detection)); check which mode it is in"
     case .unanswered(.authentication): "--auth skip goes on without authentication"
+    case .silent(let silence) where silence.phase == .synchronization:
+      "--transcript FILE shows its SYN and what easim answers; check in the firmware that it answers SYN|ACK with ACK"
+    case .silent:
+      "check that the accessory is on, that both data lines are connected and that the speed is right; --transcript FILE "
+        + "shows what it sent"
     case .unanswered(.identification):
       "check in the firmware that it handles 1D00 after the link is up; --transcript FILE shows what it sent"
     }
@@ -52,6 +60,7 @@ public enum Refusal: Equatable, Sendable {
     case .synchronization: "syn"
     case .legacyAccessory: "iap1"
     case .unanswered: "unanswered"
+    case .silent: "link"
     }
   }
 }

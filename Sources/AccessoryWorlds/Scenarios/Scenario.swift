@@ -22,6 +22,8 @@ public struct Scenario: Equatable, Sendable {
   public var accessories: [Part]
   /// When the device publishes accessories to apps.
   public var policy: PublicationMachine.Policy
+  /// What becomes of an accessory that does not authenticate.
+  public var authentication = AuthenticationMode.verify
   /// A flicker that the device causes.
   public var deviceFlicker: Flicker?
   /// The faults on the cables.

@@ -29,6 +29,7 @@ extension Scenario {
       Field.cable(\.line, \.faults)
       Field(group: "device", "the Apple device") {
         Field.device(\.policy, \.deviceFlicker)
+        Field("auth", \.authentication, .choice, "what becomes of an accessory that does not authenticate")
         Field.refused(
           ["window", "packetLength", "firstSession", "link"], "only the device of a scenario with 'apps'")
       }

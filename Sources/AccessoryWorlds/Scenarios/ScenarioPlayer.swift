@@ -31,6 +31,7 @@ public final class ScenarioPlayer {
     self.scenario = scenario
     var settings = settings
     settings.policy = scenario.policy
+    settings.authenticationMode = scenario.authentication
     settings.deviceFlicker = scenario.deviceFlicker
     settings.line = scenario.line
     settings.faults += scenario.faults

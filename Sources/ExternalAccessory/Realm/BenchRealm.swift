@@ -16,6 +16,7 @@ import Foundation
 /// | `EASIM_ALLOW_REMOTE` | `1` allows `tcp:` addresses of other machines |
 /// | `EASIM_BENCH` | the directory of another bench |
 /// | `EASIM_INFO_PLIST` | the path of the Info.plist; by default the one beside the program |
+/// | `EASIM_AUTH` | `verify`, `accept` or `skip`: what becomes of an accessory that does not authenticate |
 /// | `EASIM_ALL_PROTOCOLS` | `1` ignores the protocols that the Info.plist declares |
 ///
 /// The reasons for an empty list, for a session that is nil, and for an alert are printed to stderr.
@@ -64,9 +65,13 @@ enum BenchRealm {
   private static func start(
     _ realm: AccessoryRealm, _ loop: EpollLoop, _ app: AppSettings, settled: @escaping () -> Void
   ) {
-    let device = Device(settings: DeviceSettings(authenticator: AccessoryVerifier()), on: loop) { event in
+    var settings = DeviceSettings(authenticator: AccessoryVerifier())
+    settings.authentication = authentication()
+    let device = Device(settings: settings, on: loop) { event in
       switch event.kind {
       case .warning(let text), .alert(let text): say(text)
+      case .refused(let refusal) where refusal.name == "authentication":
+        say("\(refusal.sentence); EASIM_AUTH=accept uses the accessory all the same")
       default: break
       }
     }
@@ -117,6 +122,15 @@ enum BenchRealm {
           return nil
         }
       }
+  }
+
+  private static func authentication() -> AuthenticationMode {
+    guard let word = variable("EASIM_AUTH") else { return .verify }
+    if let mode = AuthenticationMode(rawValue: word) { return mode }
+    say(
+      "EASIM_AUTH=\(word): expected \(AuthenticationMode.allCases.map(\.rawValue).joined(separator: ", ")); verify is used"
+    )
+    return .verify
   }
 
   private static func appSettings() -> AppSettings {

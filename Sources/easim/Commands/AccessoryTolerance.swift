@@ -27,6 +27,9 @@ struct AccessoryTolerance: Sendable {
     if let timeout, timeout > .zero {
       let limit = max(1, timeout.inWholeMilliseconds * 3 / 4)
       settings.peer.answerTimeout = Milliseconds(min(settings.peer.answerTimeout.count, limit))
+      let share = min(Patience.usual, .milliseconds(limit))
+      (settings.patience.detection, settings.patience.link) = (share, share)
+      settings.patience.coversDedicated = true
     }
   }
 }

@@ -17,7 +17,8 @@ extension CommandSpec {
 
       Try: printf 'open\\n10k\\nwait 10000\\n' | easim console
       With commands, the exit code is 0 when all succeeded, otherwise that of the first that failed: 1 failed, 2 unknown
-      command, 3 no accessory, 4 timed out, 5 the session ended.
+      command, 3 no accessory, 4 timed out, 5 the session ended. When the only accessory is refused (authentication,
+      identification or SYN cannot be used), easim console ends with 6.
       """,
     examples: ["easim console", "easim console unix:/tmp/glasses.sock --timeout 2s"], run: runConsole)
 }
@@ -44,7 +45,11 @@ private func runConsole(_ options: ConsoleOptions, _ console: Console) throws ->
   deviceSettings.tellsMessages = true
   deviceSettings.peer.link.lineRate = cables.faults.lineRate
   options.shared.tolerance.apply(to: &deviceSettings, at: address, timeout: nil)
-  let device = Device(settings: deviceSettings, on: stage.loop) { front.tell($0) }
+  let refusals = RefusalWatch()
+  let device = Device(settings: deviceSettings, on: stage.loop) { event in
+    refusals.see(event)
+    front.tell(event)
+  }
   let dialer = try media.makeDialer(to: address, for: device, on: stage.loop, options: cables.transport) {
     cables.wrap($0, at: .device)
   }
@@ -54,10 +59,16 @@ private func runConsole(_ options: ConsoleOptions, _ console: Console) throws ->
   defer { front.close() }
   try front.start(driver, on: stage.loop)
   try dialer.start()
-  _ = stage.run(until: { driver.isOver })
+  _ = stage.run(until: { driver.isOver || refusals.refusal != nil && device.published.isEmpty })
+  let isRefused = !driver.isOver && stage.signal == nil && refusals.refusal != nil
   driver.close()
   dialer.stop()
   device.unplugAll("easim is exiting")
   stage.settle(until: { device.cableCount == 0 && cables.isQuiet })
+  if isRefused {
+    front.close()
+    refusals.explain(console)
+    return .refused
+  }
   return front.isScripted ? driver.app.failure ?? .done : .done
 }

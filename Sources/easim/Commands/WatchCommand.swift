@@ -11,7 +11,8 @@ extension CommandSpec {
     details: """
       Print a line for each accessory that connects or disconnects at ADDR (default: bench:) until Ctrl-C, starting with
       those that are connected already. On a bench and on USB it connects to nothing. At any other address it connects as
-      an Apple device would, and prints connects and disconnects as an app sees them.
+      an Apple device would, and prints connects and disconnects as an app sees them; an accessory that is refused ends it
+      with exit code 6 when ADDR is the only one.
       """,
     examples: ["easim watch", "easim watch --for 10s --json"], run: runWatch)
 }
@@ -31,8 +32,10 @@ private struct WatchOptions: CommandOptions {
 private func runWatch(_ options: WatchOptions, _ console: Console) throws -> ExitCode {
   let stage = try Stage(console)
   var count = 0
+  let refusals = RefusalWatch()
   let show = { (event: TimelineEvent) in
     if case .message = event.kind {} else { count += 1 }
+    refusals.see(event)
     console.show(event)
   }
   let cables = CableOptions(options.shared, on: stage.loop, report: show)
@@ -59,11 +62,16 @@ private func runWatch(_ options: WatchOptions, _ console: Console) throws -> Exi
       dialers.append(dialer)
     }
   }
-  _ = stage.run(until: { console.hasNoReader }, limit: options.limit)
+  let isRefused = { addresses.count == 1 && refusals.refusal != nil }
+  _ = stage.run(until: { console.hasNoReader || isRefused() }, limit: options.limit)
   for dialer in dialers { dialer.stop() }
   for finder in finders { finder.stop() }
   device.unplugAll("easim is exiting")
   stage.settle(until: { device.cableCount == 0 })
   console.err("easim: \(count.counted("event")) seen")
+  if isRefused() {
+    refusals.explain(console)
+    return .refused
+  }
   return .done
 }

@@ -65,6 +65,7 @@ public final class ScenarioDevice {
     self.log = log
     var settings = DeviceSettings(authenticator: authenticator)
     settings.policy = scenario.policy
+    settings.authentication = scenario.authentication
     settings.flicker = scenario.deviceFlicker
     device = Device(settings: settings, on: loop) { log.add($0) }
     app = ScenarioApp(scenario, client: client, on: device) { log.add($0) }
