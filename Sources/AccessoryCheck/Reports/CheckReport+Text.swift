@@ -51,7 +51,7 @@ extension CheckReport {
     } else {
       lines.append("the accessory at \(place)")
     }
-    lines.append("\(summary), in \(attachments) attachments and \(Self.seconds(time)) s")
+    lines.append("\(summary), in \(attachments) attachment\(attachments == 1 ? "" : "s") and \(Self.seconds(time)) s")
     let findings = findings
     if !findings.isEmpty {
       lines.append("findings: " + findings.map { "\($0.rule.number) \($0.rule.name)" }.joined(separator: ", "))
