@@ -64,6 +64,33 @@ import Testing
     #expect(recorder.end == .closedByPeer)
   }
 
+  /// Linux reports the close of RFCOMM as a reset. So does a pair of sockets when the closing end had not read everything.
+  @Test(arguments: [false, true]) func aResetOfAMediumWithFramesIsAClose(_ isPaused: Bool) throws {
+    let pair = try RawSocket.pair()
+    let channel = DescriptorChannel(taking: pair.nonBlocking, as: .frames(longest: 100), on: loop)
+    let recorder = channel.startRecording()
+    if isPaused { channel.pauseReading() }
+    #expect(channel.send([1, 2, 3]) == 3)
+    pair.other.close()
+    #expect(loop.run(until: { recorder.end != nil }, limit: hangLimit))
+    #expect(recorder.end == .closedByPeer)
+  }
+
+  @Test func whatCameBeforeAResetOfAMediumWithFramesWaitsForTheReader() throws {
+    let pair = try RawSocket.pair()
+    let channel = DescriptorChannel(taking: pair.nonBlocking, as: .frames(longest: 100), on: loop)
+    let recorder = channel.startRecording()
+    channel.pauseReading()
+    #expect(channel.send([1, 2, 3]) == 3)
+    pair.other.write("last words")
+    pair.other.close()
+    #expect(!loop.run(until: { recorder.end != nil }, limit: .milliseconds(10)))
+    channel.resumeReading()
+    #expect(loop.run(until: { recorder.end != nil }, limit: hangLimit))
+    #expect(recorder.text == "last words")
+    #expect(recorder.end == .closedByPeer)
+  }
+
   @Test func aPausedChannelThatWaitsForRoomEndsWithAHangUp() {
     let recorder = channel.startRecording()
     while channel.send([UInt8](repeating: 0, count: 100_000)) == 100_000 {}

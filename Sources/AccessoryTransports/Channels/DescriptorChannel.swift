@@ -10,7 +10,8 @@ import Glibc
 /// **The end.** Reading decides about the end, so that everything that the other end sent before it left is delivered
 /// first. A broken pipe in `send` only stops sending, and ends the channel once everything is read. The end is
 /// ``ChannelEnd/closedByPeer`` at the end of the file, unless there was a reset; ``ChannelEnd/lost(_:)`` after a reset;
-/// and for a terminal that hangs up, the value that its creator chose.
+/// and for a terminal that hangs up, the value that its creator chose. Bluetooth's sockets have no end of the file: Linux
+/// reports a close in order as a reset there, so a reset of a medium with frames is a close.
 ///
 /// While reading is paused the kernel still reports half-closes, hang-ups and errors. The channel then follows the rule of
 /// ``Channel``. If the end has to wait for ``resumeReading()``, the kernel is not asked again, which would keep the loop awake.
@@ -33,6 +34,11 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
       case .socket, .frames: true
       case .terminal: false
       }
+    }
+
+    /// Whether an error of the kernel says only that the other end has closed.
+    fileprivate func isClose(_ code: Int32) -> Bool {
+      if case .frames = self { [ECONNRESET, ENOTCONN, EPIPE].contains(code) } else { false }
     }
   }
 
@@ -67,6 +73,8 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   @exclusivity(unchecked) private var senderWaits = false
   /// Set when nothing can be sent any more; the end follows from the reading side.
   @exclusivity(unchecked) private var sendFailure: Int32?
+  /// The error that the kernel has reported while reading was paused; it does so once.
+  @exclusivity(unchecked) private var reported: Int32 = 0
   /// Whether a `send` was refused because of ``sendFailure``. The channel then ends once everything is read.
   @exclusivity(unchecked) private var isRefused = false
   /// Whether the kernel reported, while reading was paused, that the other end sends no more.
@@ -225,10 +233,22 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     if unread == 0 { return receive(handler) }
     // A half-closed other end may still receive.
     guard let sendFailure else { return }
-    let reason = pendingError
-    guard reason != 0 || senderWaits || isRefused else { return }
+    let pending = pendingError
+    if pending != 0 { reported = pending }
+    guard (reported != 0 && !medium.isClose(reported)) || senderWaits || isRefused else { return }
+    let end = end(reported == 0 ? sendFailure : reported).dropping(unread: discard(atLeast: Int(unread)))
     over()
-    handler.channel(self, endedWith: end(reason == 0 ? sendFailure : reason).dropping(unread: Int(unread)))
+    handler.channel(self, endedWith: end)
+  }
+
+  /// How many bytes are unread, which are lost. Of frames the kernel counts the first alone, so they are read.
+  private func discard(atLeast count: Int) -> Int {
+    guard case .frames = medium else { return count }
+    return loop.withReadBuffer { buffer in
+      var all = 0
+      while case let count = read(buffer), count > 0 { all += count }
+      return max(all, count)
+    }
   }
 
   private func concludeLater() {
@@ -256,8 +276,13 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
       return count
     }
     if count > 0 { return }
-    let code = count == 0 ? 0 : errno
-    if code == EAGAIN || code == EINTR { return }
+    var code = count == 0 ? 0 : errno
+    if code == EINTR { return }
+    if code == EAGAIN {
+      // RFCOMM has no half-close, and after an error that was reported already it reads as if there were nothing yet.
+      guard case .frames = medium, let sendFailure else { return }
+      code = reported == 0 ? sendFailure : reported
+    }
     over()
     handler.channel(self, endedWith: end(code))
   }
@@ -265,11 +290,12 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   /// The end for the result of a read: 0 for the end of the file, or an error.
   private func end(_ code: Int32) -> ChannelEnd {
     if case .terminal(let hangUp) = medium, [0, EIO, EPIPE].contains(code) { return hangUp }
+    if medium.isClose(code) { return .closedByPeer }
     // The kernel does not report an error again that `send` has returned.
     let code = code == 0 ? sendFailure.flatMap { $0 == EPIPE ? nil : $0 } ?? 0 : code
     switch code {
     case 0: return .closedByPeer
-    case ECONNRESET, EPIPE, ETIMEDOUT, EHOSTUNREACH, ENETUNREACH, ENETDOWN, ENODEV, ENXIO:
+    case ECONNRESET, ECONNABORTED, EPIPE, ETIMEDOUT, EHOSTUNREACH, ENETUNREACH, ENETDOWN, ENODEV, ENXIO:
       return .lost(SystemError.reason(code))
     default: return .failed(SystemError.reason(code))
     }
