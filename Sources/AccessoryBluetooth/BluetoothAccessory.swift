@@ -85,12 +85,11 @@ public final class BluetoothAccessory {
     switch news {
     case .available: prepare()
     case .unavailable(let reason):
-      // Its settings are gone with it, so there is nothing to restore.
-      settings = nil
+      settings?.isShown = false
       warn("\(reason)")
-    case .adapter(let adapter) where settings == nil && adapter.isPowered: prepare()
+    case .adapter(let adapter) where settings?.isShown != true && adapter.isPowered: prepare()
     case .adapter(let adapter) where settings?.adapter == adapter.path && !adapter.isPowered:
-      settings = nil
+      settings?.isShown = false
       warn("\(BluetoothError.adapterOff(adapter.name))")
     default: break
     }
@@ -102,8 +101,12 @@ public final class BluetoothAccessory {
       let adapter = try blueZ.adapter(named: selector.adapter)
       lastWarning = nil
       publish()
-      if settings == nil {
-        settings = AdapterSettings(of: adapter, by: blueZ) { [unowned self] error in warn("\(error)") }
+      if let settings, settings.adapter == adapter.path {
+        settings.show(as: name)
+      } else {
+        settings?.restore()
+        // They are restored when this is gone already.
+        settings = AdapterSettings(of: adapter, by: blueZ) { [weak self] error in self?.warn("\(error)") }
         settings?.show(as: name)
       }
     } catch {
@@ -222,7 +225,12 @@ public final class BluetoothAccessory {
 }
 
 /// The settings of an adapter while it is an accessory: visible and pairable under the accessory's name.
+///
+/// Kept while the adapter is off and while BlueZ is restarted, because BlueZ remembers the name: what it says of the adapter
+/// then is no longer what was found at first.
 final class AdapterSettings {
+  /// Whether the adapter has them now; false after it was off, or BlueZ was.
+  var isShown = false
   /// The adapter's object.
   let adapter: String
   private let before: BluetoothAdapter
@@ -238,6 +246,8 @@ final class AdapterSettings {
 
   /// Makes the adapter visible and pairable until ``restore()``.
   func show(as name: String) {
+    guard !isShown else { return }
+    isShown = true
     set("Alias", .string(name))
     set("Pairable", .bool(true))
     // Before the other: it counts from the moment when an adapter becomes discoverable.

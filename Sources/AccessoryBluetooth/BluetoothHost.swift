@@ -138,6 +138,13 @@ public final class BluetoothHost {
   ) -> any Connecting {
     let attempt = Attempt(self, device.path)
     attempt.completion = completion
+    // Two addresses may mean one device, and it has one connection.
+    if attempts[device.path] != nil {
+      attempt.answer = blueZ.loop.schedule(after: .zero) {
+        completion(.failure(.failed("another connection to it is being made")))
+      }
+      return attempt
+    }
     attempts[device.path] = attempt
     if let (descriptor, timer) = waiting.removeValue(forKey: device.path), !descriptor.hasHungUp {
       timer.cancel()

@@ -82,6 +82,15 @@ final class BluetoothLab {
     (blueZ.adapters, blueZ.devices) = (adapters, devices)
   }
 
+  /// Another BlueZ takes the name over: the bus tells it in one signal.
+  func replaceService() throws {
+    let old = blueZ
+    blueZ = try MockBlueZ(.address(address), on: loop, replaces: true)
+    (blueZ.adapters, blueZ.devices) = (old.adapters, old.devices)
+    sockets.blueZ = blueZ
+    old.leave()
+  }
+
   func stopService() { blueZ.leave() }
 
   func startService() throws {

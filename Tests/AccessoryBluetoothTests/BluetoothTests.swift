@@ -170,6 +170,70 @@ import Testing
     lab.run(until: { lab.blueZ.services.isEmpty && lab.blueZ.adapters["/org/bluez/hci1"] == before })
   }
 
+  @Test func theFirstNameIsRestoredAlthoughBlueZRemembersTheOther() throws {
+    let lab = try BluetoothLab()
+    let before = lab.blueZ.adapters["/org/bluez/hci1"]
+    do {
+      let accessory = try LabAccessory(lab, at: .init(adapter: "hci1"))
+      lab.run(until: { lab.blueZ.calls.contains("hci1 Set Discoverable=yes") })
+      try lab.restartService()
+      lab.run(until: { lab.blueZ.calls.contains("hci1 Set Discoverable=yes") })
+      lab.blueZ.set("/org/bluez/hci1", "Powered", .bool(false))
+      lab.run(until: { !accessory.log.warnings.isEmpty })
+      lab.blueZ.set("/org/bluez/hci1", "Powered", .bool(true))
+      lab.run(until: { lab.blueZ.calls.filter { $0 == "hci1 Set Discoverable=yes" }.count == 2 })
+    }
+    lab.run(until: { lab.blueZ.services.isEmpty && lab.blueZ.adapters["/org/bluez/hci1"] == before })
+  }
+
+  @Test func settingsThatCannotBeRestoredHarmNothing() throws {
+    let lab = try BluetoothLab()
+    do {
+      let accessory = try LabAccessory(lab, at: .init(adapter: "hci1"))
+      lab.run(until: { lab.blueZ.calls.contains("hci1 Set Discoverable=yes") })
+      lab.blueZ.failures["Set"] = ("org.bluez.Error.NotReady", "Resource Not Ready")
+      _ = accessory
+    }
+    lab.run(until: { lab.blueZ.services.isEmpty })
+    lab.settle()
+  }
+
+  @Test func aServiceThatAnotherTakesOverInOneStepIsRegisteredWithAgain() throws {
+    let lab = try BluetoothLab()
+    try lab.blueZ.pairAdapters()
+    let accessory = try LabAccessory(lab, at: .init(adapter: "hci1"))
+    let host = try LabHost(lab)
+    lab.run(until: { host.log.appearances == whole })
+    try lab.replaceService()
+    lab.run(until: { lab.blueZ.services.count == 2 })
+    accessory.accessory.unplug()
+    lab.run(until: { host.log.appearances.count == 2 })
+    try accessory.accessory.plugIn()
+    lab.run(until: { host.log.appearances.count == 3 }, "\(host.log.appearances)")
+    host.stop()
+  }
+
+  @Test func twoAddressesOfOneDeviceMakeOneConnection() throws {
+    let lab = try BluetoothLab()
+    try lab.blueZ.pairAdapters()
+    let accessory = try LabAccessory(lab, at: .init(adapter: "hci1"))
+    lab.run(until: { lab.blueZ.services.count == 1 })
+    let host = BluetoothHost(BlueZ(.address(lab.address), on: lab.loop, sockets: lab.sockets))
+    host.start()
+    lab.run(until: { host.blueZ.devices.contains { $0.adapter == "hci0" } })
+    let device = try #require(host.blueZ.devices.first { $0.adapter == "hci0" })
+    var results: [Result<DescriptorChannel, BluetoothError>] = []
+    let attempts = [
+      host.connect(to: device) { results.append($0) }, host.connect(to: device) { results.append($0) },
+    ]
+    lab.run(until: { results.count == 2 })
+    #expect(results.filter { (try? $0.get()) != nil }.count == 1)
+    #expect(lab.sockets.dialled == 1)
+    for attempt in attempts { attempt.cancel() }
+    for result in results { (try? result.get())?.close() }
+    _ = accessory
+  }
+
   @Test func anEndThatBlueZAsksForEndsTheConnection() throws {
     let lab = try BluetoothLab()
     try lab.blueZ.pairAdapters()

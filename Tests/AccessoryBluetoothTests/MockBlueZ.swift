@@ -32,11 +32,13 @@ final class MockBlueZ {
   var onScan: (() -> Void)?
   private var exported: Set<String> = []
 
-  init(_ place: MessageBus.Place, on loop: EpollLoop) throws {
+  /// - Parameter replaces: takes the name from another one, as a daemon does that is started before the old one has ended.
+  init(_ place: MessageBus.Place, on loop: EpollLoop, replaces: Bool = false) throws {
     self.loop = loop
     let bus = try MessageBus(place, on: loop) { _ in }
     self.bus = bus
-    let result = sd_bus_request_name(bus.raw, "org.bluez", 0)
+    // 1: replaces whoever has it; 2: lets itself be replaced.
+    let result = sd_bus_request_name(bus.raw, "org.bluez", replaces ? 3 : 2)
     precondition(result >= 0, "the name is taken: \(result)")
     for (name, address) in [("hci0", "00:AA:01:00:00:00"), ("hci1", "00:AA:01:00:00:01")] {
       adapters["/org/bluez/\(name)"] = [

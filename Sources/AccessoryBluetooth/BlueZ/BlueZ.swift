@@ -139,14 +139,15 @@ public final class BlueZ {
   public func start() {
     guard bus == nil else { return }
     do throws(BusError) {
-      let bus = try MessageBus(place, on: loop) { [unowned self] error in busEnded(error) }
+      let bus = try MessageBus(place, on: loop) { [weak self] error in self?.busEnded(error) }
       let objectsRule = "type='signal',sender='\(Self.service)',interface='\(Self.managerInterface)'"
       let propertiesRule = "type='signal',sender='\(Self.service)',interface='\(Self.propertiesInterface)'"
-      try bus.onSignal(objectsRule) { [unowned self] in changed($0) }
-      try bus.onSignal(propertiesRule) { [unowned self] in changed($0) }
+      // Weak: of several signals that arrived together, one may be the end of this.
+      try bus.onSignal(objectsRule) { [weak self] in self?.changed($0) }
+      try bus.onSignal(propertiesRule) { [weak self] in self?.changed($0) }
       try bus.onSignal(
         "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',arg0='\(Self.service)'"
-      ) { [unowned self] in ownerChanged($0) }
+      ) { [weak self] in self?.ownerChanged($0) }
       self.bus = bus
       load()
     } catch {
