@@ -90,9 +90,9 @@ import Testing
     ("app: 'quit', of: 'c'", "there is no app 'c'"),
     ("cable: 'pullUnnoticed'", "unknown value 'pullUnnoticed'"),
     ("device: 'ignoreCables'", "unknown value 'ignoreCables'"),
-    ("accessory: 'forgetSessions'", "a scenario with 'apps' has only plugIn"),
-    ("sdk: 'openSession'", "a scenario with 'apps' has only plugIn"),
-    ("otherApp: 'launch'", "a scenario with 'apps' has only plugIn"),
+    ("accessory: 'forgetSessions'", "unknown value 'forgetSessions': expected 'plugIn'"),
+    ("sdk: 'openSession'", "unknown key 'sdk'"),
+    ("otherApp: 'launch'", "unknown key 'otherApp'"),
   ]) func aStepThatNoPlanHasIsTold(step: String, complaint: String) {
     let text =
       "{ version: 1, description: 'd', accessories: { g: { profile: 'echo' } }, apps: { a: {}, b: {} },"

@@ -55,7 +55,7 @@ private struct RunOptions: CommandOptions {
   static let options: [Option<Self>] = [
     Option(
       "--on", \.place, .text, as: "ADDR",
-      "plug in at bench:, unix:PATH, tcp:HOST:PORT, pty:PATH, serial:PATH, usbip:HOST:PORT, gadget:UDC, bt:"
+      "plug in at bench:, unix:PATH, tcp:HOST:PORT, pty:PATH, serial:PATH, usbip:…, gadget:UDC or bt:"
     ).standard(nil),
     Option("--count", \.count, .integer(1...10_000), "run N accessories of each profile, numbered from 1").standard(
       nil),
