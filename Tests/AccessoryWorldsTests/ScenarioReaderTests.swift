@@ -167,7 +167,10 @@ import Testing
     ),
     ("app: { registered: 1 }", "f:3:20: app.registered: expected true or false, found number 1"),
     ("app: { rules: { wakeTime: '10' } }", "f:3:27: app.rules.wakeTime: "),
-    ("cable: { faults: ['los'] }", "f:3:19: cable.faults[0].fault: fault 'los': unknown fault 'los', did you mean 'loss'?"),
+    (
+      "cable: { faults: ['los'] }",
+      "f:3:19: cable.faults[0].fault: fault 'los': unknown fault 'los', did you mean 'loss'?"
+    ),
     ("cable: { faults: [5] }", "f:3:19: cable.faults[0]: expected a fault or an object, found number 5"),
   ])
   func ofTheAppAndTheCable(key: String, complaint: String) {

@@ -108,7 +108,8 @@ struct StreamSection: Equatable {
       object.error("resumesAfter", "'resumesAfter' needs 'stopsAfter'")
     }
     if object.value("stopsAfter") != nil, !slow.isEmpty {
-      object.error("stopsAfter", "a reader is either slow or stops: leave out 'stopsAfter' or 'readBytes' and 'readEvery'")
+      object.error(
+        "stopsAfter", "a reader is either slow or stops: leave out 'stopsAfter' or 'readBytes' and 'readEvery'")
     }
   }
 

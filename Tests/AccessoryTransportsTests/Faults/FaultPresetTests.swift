@@ -4,7 +4,10 @@ import Testing
 
 @Suite struct FaultPresetTests {
   @Test func everyPresetIsAChainThatCanBeWrittenAndRead() throws {
-    #expect(FaultPreset.all.map(\.name) == ["bluetooth", "bluetooth-scanning", "bluetooth-hfp", "big-writes", "usb-high-speed"])
+    #expect(
+      FaultPreset.all.map(\.name) == [
+        "bluetooth", "bluetooth-scanning", "bluetooth-hfp", "big-writes", "usb-high-speed",
+      ])
     for preset in FaultPreset.all {
       #expect(try FaultPreset.faults(preset.name) == preset.faults)
       #expect(try preset.faults.map { try Fault($0.description) } == preset.faults)
