@@ -112,7 +112,7 @@ import Testing
     let server = try OddServer()
     let plug = try Program(
       path: "/bin/bash",
-      ["-c", "ulimit -d \(48 * 1_024); exec \(BuiltProducts.easim) plug \(server.address) --timeout 1m"])
+      ["-c", "ulimit -d \(48 * 1_024); exec \(BuiltProducts.easim) plug \(server.address) --timeout 5s"])
     // Each device with as many interfaces as a number can say.
     let kinds = [UInt8]((0..<255).flatMap { _ in [0x03, 0x01, 0x01, 0x00] as [UInt8] })
     let one = PlugCommandTests.list([0x03, 0x01, 0x01])

@@ -96,17 +96,21 @@ import Testing
     try pairs[1].expect(.exit(1))
   }
 
-  /// What ends a naive client's day is the same in real time.
-  @Test(
-    .enabled(if: getenv("EASIM_SANITIZED") == nil),
-    arguments: [
+  /// What breaks a naive client is the same in real time.
+  @Test(.enabled(if: getenv("EASIM_SANITIZED") == nil)) func theNaiveClientsOfTheSecondCollectionBreakInRealTimeToo()
+    throws
+  {
+    let place = TemporaryFolder()
+    let names = [
       "the-other-accessory-leaves", "session-taken-by-another-sdk", "killed-with-a-session-open",
       "two-apps-and-neither-connects", "silent-after-the-background", "retry-with-the-old-accessory",
       "timer-aborts-the-connection", "second-session-crashes",
-    ])
-  func theNaiveClientsOfTheSecondCollectionBreakInRealTimeToo(name: String) throws {
-    let place = TemporaryFolder()
-    try Pair(name, on: "unix:\(place.file("{index}.sock"))", client: "naive").expect(.exit(1))
+    ]
+    // All at once: each spends its time waiting.
+    let pairs = try names.map { name in
+      try Pair(name, on: "unix:\(place.file("\(name)-{index}.sock"))", client: "naive")
+    }
+    for pair in pairs { try pair.expect(.exit(1)) }
   }
 
   @Test func onTheBenchAndOnATerminalTheyComeOutTheSame() throws {
