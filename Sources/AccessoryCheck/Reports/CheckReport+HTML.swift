@@ -120,6 +120,7 @@ extension CheckReport {
     mark { background: var(--mark); color: var(--markink); }
     .wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; }
     td, th { text-align: left; padding: 3px 12px 3px 0; vertical-align: top; border-bottom: 1px solid var(--line); }
+    th:nth-child(-n+2), td:nth-child(-n+2) { white-space: nowrap; }
     tr.held td, tr.skipped td { color: var(--ink); } tr.finding td { color: var(--bad); } a { color: inherit; }
     @media (max-width: 600px) { body { margin: 1em auto; } dl { grid-template-columns: 1fr; } dt { font-weight: 600; } }
     @media print { :root { --ink: #000; --paper: #fff; } body { max-width: none; font-size: 11px; }
