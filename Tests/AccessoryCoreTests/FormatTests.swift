@@ -185,7 +185,7 @@ private enum Effect: Equatable {
       try complaints("{ a: { name: 'x' }, a: { name: 5 } }") == [
         "f:1:21: rooms: the name 'a' is given twice", "f:1:32: rooms.a.name: expected text, found number 5",
       ])
-    #expect(try complaints("{}") == ["f:1:1: rooms: expected at least 1 name, found an object"])
+    #expect(try complaints("{}") == ["f:1:1: rooms: expected an object with at least 1 name, found an object"])
   }
 
   // MARK: One of several kinds
