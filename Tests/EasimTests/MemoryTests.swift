@@ -88,26 +88,6 @@ import Testing
     #expect(run.out.contains("1000000 bytes read, 1000000 written"), "\(run.out)")
   }
 
-  @Test(.enabled(if: canBeMeasured)) func aBenchWithAThousandCardsIsListedIn48MiB() throws {
-    // Cards of a process that lives, which are all that a list reads.
-    let list = try Self.run(
-      #"""
-      export XDG_RUNTIME_DIR=\#(place.path); easim=\#(BuiltProducts.easim)
-      exec 3< <(exec "$easim" run echo); accessory=$!
-      until read -r line <&3 && [[ $line == *'plugged in at'* ]]; do :; done
-      cd \#(place.path)/easim && card=$(ls -- *.json) && text=$(<"$card") && name=${card%.json}
-      for a in {a..k}{a..k}{a..i}; do
-        other=${a}${name:3}
-        [[ $other == "$name" ]] || printf '%s\n' "${text//$name/$other}" >"$other.json"
-      done
-      "$easim" list --json | wc -l
-      "$easim" list | wc -l
-      kill -INT $accessory
-      """#, within: 48)
-    #expect(list.ending == .exit(0), "\(list.err)")
-    #expect(list.outLines.compactMap { Int($0.trimmingPrefix { $0 == " " }) }.allSatisfy { $0 >= 1_000 }, "\(list.out)")
-  }
-
   @Test(.enabled(if: canBeMeasured)) func aListOf4096DevicesIsReadIn48MiB() throws {
     let server = try OddServer()
     let plug = try Program(
