@@ -6,8 +6,10 @@ import Testing
 @Suite struct CheckCommandTests {
   let place = TemporaryFolder()
   /// Judged quickly: most of it by the first attachment.
+  /// Without the cases that time the accessory, which a busy machine makes late.
   private static let quick = [
-    "--only", "101,108,201-211,214,301-306,501-506,601-604,621-638,701,712,801,804", "--pace", "0ms", "--echo", "yes",
+    "--only", "101,201-204,301,501,502,504-506,601,603,621-638,701,712,801", "--pace", "0ms", "--echo", "yes",
+    "--timeout", "1m",
   ]
 
   private func easimCheck(_ words: [String]) throws -> Program.Remains {
