@@ -27,8 +27,9 @@ public final class SimulatedAccessory {
   /// The programs of its sessions.
   let programs = ProgramKeeper()
 
-  /// Why its place is gone and it cannot be plugged in again; nil while it can.
+  /// Why it cannot be plugged in at its place: the place was refused before any device came; nil otherwise.
   public private(set) var failure: String?
+  private var hadCable = false
 
   private var flicker: WireFlickerMachine
   private var random: SeededRandom
@@ -151,12 +152,14 @@ public final class SimulatedAccessory {
     case .warning(let text): refusals?.report(text)
     case .ended(let why):
       tell(.warning("\(port.place) is over: \(why)"))
-      failure = why
+      // A place that is lost later, such as a gadget that is unbound by hand, is an unplug.
+      if !hadCable { failure = why }
       unplug(why)
     }
   }
 
   private func attach(_ cable: Cable, _ device: String) {
+    hadCable = true
     guard attachment == nil else {
       // A plug takes one cable.
       refusals?.report("refused \(device): another device is already connected")

@@ -30,7 +30,7 @@ ends_with_five() {
   code=0
   wait $burst || code=$?
   [ $code = 5 ] || fail "$1: exit code $code: $(cat /tmp/burst)"
-  grep -q 'a burst under way was lost: the session ended: ' /tmp/burst || fail "$1: $(cat /tmp/burst)"
+  grep -q 'a burst in flight was lost: the session ended: ' /tmp/burst || fail "$1: $(cat /tmp/burst)"
 }
 
 begin_burst

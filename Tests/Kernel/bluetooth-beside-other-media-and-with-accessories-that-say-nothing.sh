@@ -27,4 +27,4 @@ wait $run || fail "run ended with $?: $(cat /tmp/accessory.log)"
 start_accessory bt:hci1 --fault half-dead
 code=0
 easim send bt:hci0 --10k --timeout 10s >/tmp/send 2>&1 || code=$?
-[ $code = 4 ] || fail "it is silent: exit code $code: $(cat /tmp/send)"
+[ $code = 6 ] || fail "it is silent: exit code $code: $(cat /tmp/send)"
