@@ -28,8 +28,8 @@ flickered() { [ "$(grep -c " add " /tmp/events)" -ge 2 ] && grep -q " remove " /
 until_true 60 "the flicker in udev's events" flickered
 easim info usb: --timeout 60s >/tmp/info 2>&1 || fail "info: $(cat /tmp/info)"
 grep -q "serialNumber: 040025380108A000608" /tmp/info || fail "info: $(cat /tmp/info)"
-kill -INT $run
-wait $run || fail "the accessory ended with $?: $(cat /tmp/run)"
+kill -INT "$run"
+wait "$run" || fail "the accessory ended with $?: $(cat /tmp/run)"
 until_true 60 "the unplug" test ! -e "$device"
 [ -z "$(ls $gadgets)" ] || fail "left in configfs: $(find $gadgets)"
 
@@ -50,11 +50,11 @@ easim burst usb: --for 60s >/tmp/killed 2>&1 &
 burst=$!
 opened() { [ "$(grep -c "session 1 open" /tmp/run)" -gt "$sessions" ]; }
 until_true 60 "its session" opened
-kill -KILL $burst
+kill -KILL "$burst"
 until_true 60 "its end" grep -q "the host stopped reading" /tmp/run
 easim send usb: --10k --expect echo --timeout 60s >/tmp/send 2>&1 || fail "after a killed program: $(cat /tmp/send)"
-kill -INT $run
-wait $run || fail "the accessory ended with $?: $(cat /tmp/run)"
+kill -INT "$run"
+wait "$run" || fail "the accessory ended with $?: $(cat /tmp/run)"
 
 # At full speed.
 cat >/tmp/slow.json5 <<'END'
@@ -65,5 +65,5 @@ run=$!
 until_true 60 "the slow accessory" test -e "$device:1.0/bInterfaceClass"
 [ "$(cat "$device/speed")" = 12 ] || fail "its speed is $(cat "$device/speed")"
 easim send usb: --10k --expect echo --timeout 60s >/tmp/send 2>&1 || fail "slow: $(cat /tmp/send; cat /tmp/run)"
-kill -INT $run
-wait $run
+kill -INT "$run"
+wait "$run"

@@ -27,8 +27,8 @@ echo "measured: 200 bursts of 10,000 bytes from $start to $(cut -d' ' -f1 /proc/
 grep -E 'throughput|latency' /tmp/burst | sed 's/^/measured: /'
 
 # Ctrl-C withdraws everything: the service, and the adapter's settings.
-kill -INT $run
-wait $run || fail "run ended with $?: $(cat /tmp/accessory.log)"
+kill -INT "$run"
+wait "$run" || fail "run ended with $?: $(cat /tmp/accessory.log)"
 has_its_settings() { [ "$(settings)" = "$before" ]; }
 until_true 5 "the adapter has its name and settings again" has_its_settings
 easim send bt:hci0 --10k --timeout 3s >/tmp/send 2>&1 && fail "nobody was there: $(cat /tmp/send)"

@@ -19,10 +19,10 @@ grep -q "dummy_udc.0 is in use by the gadget 'easim-$run-" /tmp/second || fail "
 easim burst usb: --for 60s >/tmp/burst 2>&1 &
 burst=$!
 until_true 60 "a session" grep -q "session 1 open" /tmp/run
-kill -KILL $run
-wait $run && fail "a killed process ended well"
+kill -KILL "$run"
+wait "$run" && fail "a killed process ended well"
 status=0
-wait $burst || status=$?
+wait "$burst" || status=$?
 [ $status -eq 5 ] || fail "the burst ended with $status: $(cat /tmp/burst)"
 until_true 60 "the unplug" test ! -e "$device"
 [ "$(found | grep -c "easim-$run-")" -eq 1 ] || fail "nothing was left to sweep: $(found)"
@@ -36,8 +36,8 @@ easim send usb: --10k --expect echo --timeout 60s >/tmp/send 2>&1 || fail "after
 # The gadget is removed by hand: that is an unplug, and the program prints the reason.
 for gadget in "$gadgets/easim-$run-"*; do echo >"$gadget/UDC"; done
 until_true 60 "the loss" grep -q "it was unbound from dummy_udc.0" /tmp/run
-kill -INT $run
-wait $run || fail "the accessory ended with $?: $(cat /tmp/run)"
+kill -INT "$run"
+wait "$run" || fail "the accessory ended with $?: $(cat /tmp/run)"
 [ "$(found | tr '\n' ' ')" = "easim-copy printer " ] || fail "left in configfs: $(found)"
 
 # Each missing requirement is named, also by the doctor.

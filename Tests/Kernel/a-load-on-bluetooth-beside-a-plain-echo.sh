@@ -15,7 +15,7 @@ pair_machines
 
 rfcomm_echo serve 25 &
 until_true 10 "a plain echo" rfcomm_echo measure "$host" "$accessory" 25 1
-for turn in 1 2; do
+for _ in 1 2; do
   echo "measured: plain echo: $(rfcomm_echo measure "$host" "$accessory" 25 100)"
   easim burst bt:hci0 --count 100 --timeout 120s >/tmp/burst 2>&1 || fail "burst: $(cat /tmp/burst)"
   sed -n 's/^  throughput */measured: easim: /p; s/^  latency */measured: easim: /p' /tmp/burst

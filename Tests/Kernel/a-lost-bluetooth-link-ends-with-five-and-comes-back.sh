@@ -28,7 +28,7 @@ begin_burst() {
 # ends_with_five WHY: the load ends with exit code 5, and says so.
 ends_with_five() {
   code=0
-  wait $burst || code=$?
+  wait "$burst" || code=$?
   [ $code = 5 ] || fail "$1: exit code $code: $(cat /tmp/burst)"
   grep -q 'a burst in flight was lost: the session ended: ' /tmp/burst || fail "$1: $(cat /tmp/burst)"
 }
@@ -50,9 +50,9 @@ begin_burst --reconnect
 before=$(sessions)
 hcitool -i hci1 dc "$host"
 until_true 60 "the session after the reconnect" has_more_sessions
-kill -INT $burst
+kill -INT "$burst"
 code=0
-wait $burst || code=$?
+wait "$burst" || code=$?
 [ $code = 0 ] || fail "reconnected: exit code $code: $(cat /tmp/burst)"
 grep -q 'reconnected 1 times' /tmp/burst || fail "reconnected: $(cat /tmp/burst)"
 

@@ -6,7 +6,7 @@ run=$!
 until_true 60 "the accessory" grep -q "plugged in" /tmp/run
 easim plug usbip:127.0.0.1:3240 >/tmp/plug 2>&1 &
 until_true 60 "the device" test -e /sys/bus/usb/devices/1-1/serial
-kill -INT $run
+kill -INT "$run"
 until_true 60 "the unplug" test ! -e /sys/bus/usb/devices/1-1
 easim run echo --on usbip:127.0.0.1:3240 >/tmp/run2 &
 until_true 60 "the replug" test -e /sys/bus/usb/devices/1-1/serial

@@ -16,11 +16,11 @@ pair_machines
 easim burst bt:hci0 --for 60s >/tmp/burst 2>&1 &
 burst=$!
 until_true 20 "a session" grep -q 'open' /tmp/accessory.log
-kill -9 $burst
+kill -9 "$burst"
 easim send bt:hci0 --10k --expect echo --timeout 30s >/tmp/send 2>&1 || fail "after a killed host: $(cat /tmp/send)"
 
 # bluetoothd is killed and started again: the service is registered again by itself.
-kill -9 $bluetoothd
+kill -9 "$bluetoothd"
 start_bluetoothd
 set_adapter hci0 Powered boolean:true
 set_adapter hci1 Powered boolean:true
@@ -38,7 +38,7 @@ timeout 20 easim run echo --on bt:hci0 >/tmp/second 2>&1 && fail "a second one: 
 grep -q 'BlueZ lets only one' /tmp/second || fail "a second one: $(cat /tmp/second)"
 
 # An accessory that is killed takes its service with it.
-kill -9 $run
+kill -9 "$run"
 until_true 5 "the service is gone" sh -c "! easim send bt:hci0 --10k --timeout 3s"
 start_accessory bt:hci1
 easim send bt:hci0 --10k --expect echo --timeout 30s >/tmp/send 2>&1 || fail "after a killed accessory: $(cat /tmp/send)"

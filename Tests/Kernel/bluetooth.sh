@@ -1,5 +1,6 @@
 # Words of the tests on Bluetooth; sourced as /easim/bluetooth.sh, after lib.sh. Two virtual controllers, hci0 and hci1, and
 # BlueZ. Each test says in its head which programs it brings along.
+# shellcheck disable=SC2034  # The variables are for the tests.
 
 # adapter_property hci0 Powered
 adapter_property() {

@@ -11,8 +11,8 @@
 start_bluetooth
 start_accessory bt:hci1
 pair_machines
-kill -INT $run
-wait $run || fail "run ended with $?"
+kill -INT "$run"
+wait "$run" || fail "run ended with $?"
 
 easim run echo --on "bt:hci1,dial=$host" >/tmp/accessory.log 2>&1 &
 run=$!
@@ -22,5 +22,5 @@ for i in 1 2 3; do
     fail "send $i: $(cat /tmp/send /tmp/accessory.log)"
   [ "$(grep -c '● connect' /tmp/send)" = 1 ] || fail "one connect: $(cat /tmp/send)"
 done
-kill -INT $run
-wait $run || fail "run ended with $?: $(cat /tmp/accessory.log)"
+kill -INT "$run"
+wait "$run" || fail "run ended with $?: $(cat /tmp/accessory.log)"

@@ -12,7 +12,7 @@
 start_bluetooth
 start_accessory bt:hci1
 pair_machines
-kill -INT $run
-wait $run || fail "run ended with $?"
+kill -INT "$run"
+wait "$run" || fail "run ended with $?"
 ChannelsOnHardware bluetooth channels >/tmp/suite 2>&1 || fail "$(grep -v '^✔' /tmp/suite)"
 sed -n 's/^\([0-9]* checks\)/measured: \1/p' /tmp/suite

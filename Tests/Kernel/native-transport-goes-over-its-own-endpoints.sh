@@ -51,7 +51,7 @@ until_true 60 "every session's end" closed 7
 easim burst usb: --protocol $frames --for 60s >/tmp/burst 2>&1 &
 burst=$!
 until_true 60 "alternate 1 in a session" alternate 1
-kill -KILL $burst
+kill -KILL "$burst"
 until_true 60 "the end of a killed program's session" closed 8
 until_true 60 "alternate 0 after it" alternate 0
 until_true 60 "the departure of a program without a word" grep -q "stopped reading" /tmp/run
@@ -63,9 +63,9 @@ until_true 60 "a session to pull" alternate 1
 kill -INT $plug
 wait $plug || fail "plug ended with $?: $(cat /tmp/plug)"
 status=0
-wait $burst || status=$?
+wait "$burst" || status=$?
 [ $status -eq 5 ] || fail "the burst ended with $status: $(cat /tmp/burst)"
-kill -INT $run
+kill -INT "$run"
 
 # The accessory closes: it halts its endpoints.
 run --quirk session,close,delay=500ms

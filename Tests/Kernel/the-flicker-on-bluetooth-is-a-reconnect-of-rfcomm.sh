@@ -15,8 +15,8 @@ easim send bt:hci0 --10k --expect echo >/tmp/send 2>&1 || fail "send: $(cat /tmp
 [ "$(grep -c '● connect' /tmp/send)" = 2 ] || fail "two connects: $(cat /tmp/send)"
 grep -q '○ disconnect' /tmp/send || fail "one disconnect: $(cat /tmp/send)"
 grep -q 'no protocols' /tmp/send || fail "the first without protocols: $(cat /tmp/send)"
-kill -INT $run
-wait $run || fail "run ended with $?"
+kill -INT "$run"
+wait "$run" || fail "run ended with $?"
 
 easim run --scenario flicker --on bt:hci1 >/tmp/accessory.log 2>&1 &
 run=$!

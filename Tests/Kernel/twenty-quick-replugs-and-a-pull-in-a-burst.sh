@@ -26,5 +26,5 @@ burst=$!
 until_true 60 "the burst" grep -q "● connect" /tmp/burst
 kill -INT $plug
 status=0
-wait $burst || status=$?
+wait "$burst" || status=$?
 [ $status -eq 5 ] || fail "the burst ended with $status: $(cat /tmp/burst)"

@@ -5,6 +5,6 @@ run=$!
 until_true 60 "the accessory on the bench" easim list bench:
 easim send --10k --expect echo --timeout 30s >/tmp/send || fail "$(cat /tmp/send)"
 grep -q "10000 bytes sent, EADemo's pattern came back" /tmp/send || fail "$(cat /tmp/send)"
-kill -INT $run
-wait $run || fail "the accessory ended with $?"
+kill -INT "$run"
+wait "$run" || fail "the accessory ended with $?"
 [ "$(easim list --json)" = "" ] || fail "something is left on the bench"
