@@ -7,7 +7,7 @@ extension DescriptorChannel {
   /// own. Linux agrees on up to 1,008 with itself; what another stack agreed on, a socket does not tell.
   public static let bluetoothFrame = 667
 
-  /// A channel of an RFCOMM connection; nil where somebody else has taken the descriptor.
+  /// A channel of an RFCOMM connection; nil when the descriptor was taken before.
   convenience init?(_ descriptor: BusDescriptor, on loop: any PollingLoop) {
     let number = descriptor.take()
     guard number >= 0 else { return nil }

@@ -22,8 +22,7 @@ public final class OfferedService {
   private let record: ServiceRecord
   private let path: String
   private let hear: (Event) -> Void
-  private var object: BusObject?
-  private var observer: BlueZ.Observer?
+  private var registration: RegisteredObject?
   private var isAccepting: () -> Bool
 
   /// Offers a service as soon as BlueZ answers.
@@ -40,36 +39,19 @@ public final class OfferedService {
     self.path = path
     self.isAccepting = isAccepting
     self.hear = hear
-    observer = blueZ.observe { [unowned self] news in
-      switch news {
-      case .available: register()
-      case .unavailable: withdraw()
-      default: break
+    registration = RegisteredObject(
+      at: path, by: blueZ, manager: Self.managerInterface, unregister: "UnregisterProfile"
+    ) { [weak self] call in
+      self?.handle(call)
+    } exported: { [weak self] result in
+      switch result {
+      case .success: self?.register()
+      case .failure(let error): self?.hear(.failed(error))
       }
     }
-    if blueZ.state == .available { register() }
-  }
-
-  deinit {
-    guard let object else { return }
-    // BlueZ withdraws the record; it would do so as well when this process ends.
-    blueZ.call("/org/bluez", Self.managerInterface, "UnregisterProfile", [.objectPath(path)]) { _ in }
-    blueZ.bus?.withdraw(object)
-  }
-
-  private func withdraw() {
-    if let object { blueZ.bus?.withdraw(object) }
-    object = nil
   }
 
   private func register() {
-    // Once for each life of the service.
-    guard object == nil, let bus = blueZ.bus else { return }
-    do {
-      object = try bus.export(path) { [weak self] call in self?.handle(call) }
-    } catch {
-      return hear(.failed(BluetoothError(error)))
-    }
     blueZ.call(
       "/org/bluez", Self.managerInterface, "RegisterProfile",
       [.objectPath(path), .string(record.service), .properties(record.options)]

@@ -28,8 +28,7 @@ public final class PairingAgent {
   private let capability: String
   private let ask: (Question) -> Void
   private let ready: (Result<Void, BluetoothError>) -> Void
-  private var object: BusObject?
-  private var observer: BlueZ.Observer?
+  private var registration: RegisteredObject?
 
   /// Registers an agent as soon as BlueZ answers, and makes it the one that is asked first.
   ///
@@ -45,35 +44,19 @@ public final class PairingAgent {
     self.capability = capability
     self.ready = ready
     self.ask = ask
-    observer = blueZ.observe { [unowned self] news in
-      switch news {
-      case .available: register()
-      case .unavailable: withdraw()
-      default: break
+    registration = RegisteredObject(
+      at: path, by: blueZ, manager: Self.managerInterface, unregister: "UnregisterAgent"
+    ) { [weak self] call in
+      self?.handle(call)
+    } exported: { [weak self] result in
+      switch result {
+      case .success: self?.register()
+      case .failure(let error): self?.ready(.failure(error))
       }
     }
-    if blueZ.state == .available { register() }
-  }
-
-  deinit {
-    guard let object else { return }
-    blueZ.call("/org/bluez", Self.managerInterface, "UnregisterAgent", [.objectPath(path)]) { _ in }
-    blueZ.bus?.withdraw(object)
-  }
-
-  private func withdraw() {
-    if let object { blueZ.bus?.withdraw(object) }
-    object = nil
   }
 
   private func register() {
-    // Once for each life of the service.
-    guard object == nil, let bus = blueZ.bus else { return }
-    do {
-      object = try bus.export(path) { [weak self] call in self?.handle(call) }
-    } catch {
-      return ready(.failure(BluetoothError(error)))
-    }
     let arguments: [BusValue] = [.objectPath(path), .string(capability)]
     blueZ.call("/org/bluez", Self.managerInterface, "RegisterAgent", arguments) { [weak self] answer in
       guard let self else { return }

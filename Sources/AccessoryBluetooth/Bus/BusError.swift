@@ -4,7 +4,7 @@ import Glibc
 public enum BusError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The other program answered with an error of this name.
   case remote(name: String, message: String)
-  /// Nobody answered in time.
+  /// No answer came in time.
   case timedOut
   /// The connection to the bus has ended.
   case closed(String)

@@ -138,7 +138,7 @@ public final class BusDescriptor: @unchecked Sendable, Equatable {
     if number >= 0 { close(number) }
   }
 
-  /// The number, while nobody has taken it.
+  /// The number, until it is taken.
   public var borrowed: Int32 { number }
 
   /// Gives the descriptor away; -1 the second time.

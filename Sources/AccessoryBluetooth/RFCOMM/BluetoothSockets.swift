@@ -12,7 +12,7 @@ public protocol BluetoothSockets: Sendable {
     _ service: BluetoothSocketKind, from local: BluetoothDeviceAddress, to remote: BluetoothDeviceAddress
   ) throws(SystemError) -> Int32
 
-  /// Whether nobody listens on an RFCOMM channel of this machine.
+  /// Whether an RFCOMM channel of this machine is free to listen on.
   func isFree(channel: UInt8) -> Bool
 }
 
