@@ -30,7 +30,7 @@ extension CommandSpec {
 private func runBurst(_ options: BurstOptions, _ console: Console) throws -> ExitCode {
   let plan = try options.wholePlan()
   let baseline = try Baseline(options.reports)
-  let reports = try options.reports.paths.map { try ReportFile($0) }
+  let reports = try options.reports.paths.map { try ReportFile<BurstReportForm>("--report", $0) }
   let stage = try Stage(console, seed: options.shared.seed)
   let addresses = try options.targets(console)
   if options.probes {

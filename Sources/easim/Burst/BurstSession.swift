@@ -11,7 +11,7 @@ final class BurstSession {
   private static let linePeriod = Duration.seconds(1)
 
   private let plan: BurstPlan
-  private let reports: [ReportFile]
+  private let reports: [ReportFile<BurstReportForm>]
   private let baseline: Baseline
   private let stage: Stage
   private let console: Console
@@ -22,7 +22,8 @@ final class BurstSession {
   private var lastBytes = 0
 
   init(
-    _ addresses: [Address], _ plan: BurstPlan, _ shared: SharedOptions, _ reports: [ReportFile], _ baseline: Baseline,
+    _ addresses: [Address], _ plan: BurstPlan, _ shared: SharedOptions, _ reports: [ReportFile<BurstReportForm>],
+    _ baseline: Baseline,
     _ stage: Stage, _ console: Console
   ) throws {
     (self.plan, self.reports, self.baseline) = (plan, reports, baseline)

@@ -52,7 +52,7 @@ private func runReport(_ options: ReportOptions, _ console: Console) throws -> E
     do { try sum.merge(report) } catch { throw UsageError("\(path): with this report, \(error)") }
   }
   let baseline = try Baseline(options.reports)
-  let files = try options.reports.paths.map { try ReportFile($0) }
+  let files = try options.reports.paths.map { try ReportFile<BurstReportForm>("--report", $0) }
   let comparison = baseline.comparison(of: sum)
   for file in files { file.write(sum, comparison, console) }
   console.out(console.isJSON ? sum.json.text : sum.text)

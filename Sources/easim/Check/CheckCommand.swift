@@ -40,36 +40,7 @@ private func runCheck(_ options: CheckOptions, _ console: Console) throws -> Exi
   let baseline = try options.baseline.map {
     try CheckBaseline(json: InputFile.read($0, option: "--baseline"), file: $0)
   }
-  var files = try options.reports.map { try CheckReportFile("--report", $0) }
-  if let junit = options.junit { files.append(try CheckReportFile("--junit", junit, form: .xml)) }
+  var files = try options.reports.map { try ReportFile<CheckReportForm>("--report", $0) }
+  if let junit = options.junit { files.append(try ReportFile("--junit", junit, form: .xml)) }
   return try CheckSession(options, cases, files, baseline, console).run()
-}
-
-/// A file that a report is written to, whole or not at all. Whether it can be written is examined before the run.
-struct CheckReportFile {
-  enum Form: String, CaseIterable { case json, html, xml }
-
-  private let form: Form
-  private let file: WholeFile
-  private let name: String
-
-  init(_ option: String, _ path: String, form: Form? = nil) throws {
-    let ending = path.split(separator: ".", omittingEmptySubsequences: false).last.map(String.init) ?? ""
-    guard let form = form ?? (path.contains(".") ? Form(rawValue: ending) : nil) else {
-      throw UsageError("\(option) \(path): expected a name that ends in .json, .html or .xml")
-    }
-    self.form = form
-    name = "\(option) \(path)"
-    file = try PatientFile.whole(path, named: name)
-  }
-
-  func write(_ report: CheckReport, _ comparison: CheckComparison?, _ console: Console) {
-    let text =
-      switch form {
-      case .json: report.json.text + "\n"
-      case .html: report.html(comparison)
-      case .xml: report.junit
-      }
-    if let reason = PatientFile.write(Array(text.utf8), to: file) { console.lose(name, reason) }
-  }
 }

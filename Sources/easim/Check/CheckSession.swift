@@ -8,7 +8,7 @@ import Certificates
 final class CheckSession {
   private let options: CheckOptions
   private let cases: [CheckCase]
-  private let files: [CheckReportFile]
+  private let files: [ReportFile<CheckReportForm>]
   private let baseline: CheckBaseline?
   private let console: Console
   private let stage: Stage
@@ -16,7 +16,7 @@ final class CheckSession {
   private let bar: ProgressBar
 
   init(
-    _ options: CheckOptions, _ cases: [CheckCase], _ files: [CheckReportFile], _ baseline: CheckBaseline?,
+    _ options: CheckOptions, _ cases: [CheckCase], _ files: [ReportFile<CheckReportForm>], _ baseline: CheckBaseline?,
     _ console: Console
   ) throws {
     (self.options, self.cases, self.files, self.baseline) = (options, cases, files, baseline)

@@ -1,0 +1,66 @@
+import AccessoryCheck
+import AccessoryLoad
+import AccessoryTransports
+
+/// The forms of one command's reports, named by the endings of their files.
+protocol ReportForm: CaseIterable, RawRepresentable, Sendable where RawValue == String {}
+
+/// A file that a report is written to, in the form that its name asks for.
+///
+/// Whether it can be written is examined before the run, so that an hour of measuring does not end with a folder that does
+/// not exist. It is then written whole or not at all.
+struct ReportFile<Form: ReportForm> {
+  private let form: Form
+  private let file: WholeFile
+  private let name: String
+
+  /// The file of an option; `form` is for an option that has only one.
+  init(_ option: String, _ path: String, form: Form? = nil) throws {
+    let ending = path.split(separator: ".", omittingEmptySubsequences: false).last.map(String.init) ?? ""
+    guard let form = form ?? (path.contains(".") ? Form(rawValue: ending) : nil) else {
+      let endings = Form.allCases.map { ".\($0.rawValue)" }
+      throw UsageError(
+        "\(option) \(path): expected a name that ends in \(endings.dropLast().joined(separator: ", ")) or \(endings.last ?? "")"
+      )
+    }
+    self.form = form
+    name = "\(option) \(path)"
+    file = try PatientFile.whole(path, named: name)
+  }
+
+  private func write(_ text: String, _ console: Console) {
+    if let reason = PatientFile.write(Array(text.utf8), to: file) { console.lose(name, reason) }
+  }
+}
+
+/// The forms of a load test's report.
+enum BurstReportForm: String, ReportForm { case json, html, xml, hgrm }
+
+extension ReportFile<BurstReportForm> {
+  func write(_ report: BurstReport, _ comparison: BaselineComparison?, _ console: Console) {
+    let text =
+      switch form {
+      case .json: report.json.text + "\n"
+      case .html: report.html(comparison)
+      case .xml: report.junit(comparison)
+      // In microseconds, as tools that plot these files expect.
+      case .hgrm: report.latency.percentileText(unit: 1_000)
+      }
+    write(text, console)
+  }
+}
+
+/// The forms of a check's report.
+enum CheckReportForm: String, ReportForm { case json, html, xml }
+
+extension ReportFile<CheckReportForm> {
+  func write(_ report: CheckReport, _ comparison: CheckComparison?, _ console: Console) {
+    let text =
+      switch form {
+      case .json: report.json.text + "\n"
+      case .html: report.html(comparison)
+      case .xml: report.junit
+      }
+    write(text, console)
+  }
+}
