@@ -3,7 +3,7 @@ import IAP2
 
 /// The device's end of one cable, with everything that passes written down.
 ///
-/// It decides nothing: ``CheckDevice`` is told of each piece and says what is sent.
+/// It decides nothing: it passes each piece to ``CheckDevice``, which decides what is sent.
 final class CheckLine: ChannelHandler {
   /// An accessory that sends more than this during one attachment floods.
   private static let mostPieces = 20_000

@@ -22,7 +22,7 @@ extension BurstReport {
     "burst report", "what a run of `easim burst` measured", BurstReport(plan: Plan())
   ) {
     Header.format.fields(at: \.header)
-    Field("passed", \.passed, .boolean, "whether everything came out as it must", isRequired: true)
+    Field("passed", \.passed, .boolean, "whether every check passed", isRequired: true)
     Field("ending", \.ending, .bounded, "how it ended", isRequired: true)
     Field("runs", \.runs, .count, "how many runs it is merged from", isRequired: true)
     Field("plan", \.plan, .object(Plan.format), "what was done", isRequired: true)
