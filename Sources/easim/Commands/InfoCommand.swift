@@ -62,7 +62,7 @@ private func runInfo(_ options: InfoOptions, _ console: Console) throws -> ExitC
     return .checkFailed
   }
   if host.hadCable, host.app.hiddenAccessories.isEmpty {
-    console.err("easim: the accessory did not become ready within \(timeout)")
+    console.err("easim: the accessory did not become ready within \(DurationText.format(timeout))")
     return .timedOut
   }
   console.err("easim: \(host.hadCable ? HostCommandContext.nothingVisible : host.target.explanation(within: timeout))")

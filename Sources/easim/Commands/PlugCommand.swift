@@ -65,7 +65,8 @@ private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitC
       case .failed(let reason): reason
       case nil: "it does not answer"
       }
-    console.err("easim plug: no accessory at usbip:\(host):\(port) within \(patience): \(reason.printable)")
+    let limit = DurationText.format(patience)
+    console.err("easim plug: no accessory at usbip:\(host):\(port) within \(limit): \(reason.printable)")
     return .unreachable
   }
   let controller: VirtualHostController

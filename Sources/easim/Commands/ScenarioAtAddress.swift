@@ -33,8 +33,13 @@ final class ScenarioAtAddress {
   }
 
   func play() throws -> ExitCode {
-    try side.start { [unowned self] device, place in try dialer(for: device, place) }
-    try options.openTranscript(console)
+    do {
+      try side.start { [unowned self] device, place in try dialer(for: device, place) }
+      try options.openTranscript(console)
+    } catch {
+      side.tearDown()
+      throw error
+    }
     guard stage.run(until: { side.hasBegun }, limit: timeout) else { return giveUp() }
     let ended = stage.run(until: { side.isOver })
     let verdict = ScenarioVerdict(side.comparison, side.client)

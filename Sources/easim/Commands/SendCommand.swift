@@ -136,6 +136,6 @@ private func runSend(_ options: SendOptions, _ console: Console) throws -> ExitC
     console.err("easim: \(ended ? HostCommandContext.nothingVisible : host.target.explanation(within: timeout))")
     return .unreachable
   }
-  console.err("easim: timed out after \(timeout); \(sender.progress)")
+  console.err("easim: timed out after \(DurationText.format(timeout)); \(sender.progress)")
   return .timedOut
 }
