@@ -230,7 +230,7 @@ let package = Package(
       [
         "AccessoryHardware", "AccessoryBluetooth", "AccessoryHost", "AccessorySimulator", "AccessoryCables",
         "AccessorySessions", "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "CSystemd",
-        "TestSupport",
+        "TestSupport", "easim",
       ]),
     tests("CertificatesTests", ["Certificates", "AccessoryCore", "CCrypto", "CLinux"]),
     tests(

@@ -89,11 +89,15 @@ public struct Sighting {
   public var accessories: [FoundAccessory]
   /// What could not be read, one sentence each.
   public var problems: [String]
+  /// Whether the accessories are remembered from an earlier time, and only a connection shows which of them are there: see
+  /// ``RollCall``.
+  public var isRemembered: Bool
 
   /// Creates a sighting.
-  public init(accessories: [FoundAccessory], problems: [String] = []) {
+  public init(accessories: [FoundAccessory], problems: [String] = [], isRemembered: Bool = false) {
     self.accessories = accessories
     self.problems = problems
+    self.isRemembered = isRemembered
   }
 }
 

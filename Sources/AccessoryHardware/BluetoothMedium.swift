@@ -4,7 +4,7 @@ import AccessoryCore
 import AccessoryProfiles
 import AccessoryTransports
 
-/// Accessories on Bluetooth: paired ones for hosts, and this machine as one for simulators.
+/// Bluetooth, in both roles: a host finds paired accessories, and a simulated accessory appears at an adapter of this machine.
 final class BluetoothMedium: Medium {
   let kinds = [Address.Kind.bt]
   let capacity = PortCapacity.one
@@ -12,7 +12,7 @@ final class BluetoothMedium: Medium {
 
   private let place: MessageBus.Place
   private let sockets: any BluetoothSockets
-  /// The host's side of each loop that has one. BlueZ gives a service to one D-Bus client, so a loop's finders share it.
+  /// The host's end of each loop that has one. BlueZ gives a service to one D-Bus client, so the finders of a loop share it.
   private let hosts = Locked<[ObjectIdentifier: WeakHost]>([:])
 
   private struct WeakHost {
@@ -35,12 +35,17 @@ final class BluetoothMedium: Medium {
   func look(at address: Address) throws -> Sighting? {
     let selector = Self.selector(address)
     if selector.dials != nil { throw TransportError.simulatorsOnly(address) }
-    let (adapters, devices) = try blueZ(at: address) { () throws(BluetoothError) in try BlueZ.look(place) }
-    let host = BluetoothLook(adapters: adapters)
-    try blueZ(at: address) { () throws(BluetoothError) in try host.check(selector.adapter) }
-    return Sighting(
-      accessories: devices.filter { $0.isShown(for: selector) }
-        .map { FoundAccessory($0, trouble: host.obstacle(to: $0)) })
+    do throws(BluetoothError) {
+      let (adapters, devices) = try BlueZ.look(place)
+      let host = BluetoothLook(adapters: adapters)
+      let shown = devices.filter { $0.isShown(for: selector) }
+      if shown.isEmpty { try host.check(selector.adapter) }
+      return Sighting(
+        accessories: shown.map { FoundAccessory($0, trouble: host.obstacle(to: $0)) }, isRemembered: true)
+    } catch {
+      // Not thrown, because a command that waits for an accessory also waits until this is fixed.
+      return Sighting(accessories: [], problems: ["\(TransportError(error, at: address))"])
+    }
   }
 
   func makePortHub(at address: Address, _ context: PortContext) throws -> any PortHub {
@@ -50,12 +55,6 @@ final class BluetoothMedium: Medium {
         address, "a simulated accessory is at an adapter of this machine; did you mean bt:\(selector.adapter ?? "")?")
     }
     return BluetoothHub(selector, BlueZ(place, on: context.loop, sockets: sockets))
-  }
-
-  private func blueZ<Result>(
-    at address: Address, _ body: () throws(BluetoothError) -> Result
-  ) throws(TransportError) -> Result {
-    do { return try body() } catch { throw TransportError(error, at: address) }
   }
 
   private func host(on loop: any PollingLoop) -> BluetoothHost {
@@ -74,10 +73,10 @@ final class BluetoothMedium: Medium {
   }
 }
 
-/// Follows the paired accessories, and connects to them.
+/// Reports the paired accessories as they change, and connects to them.
 private final class BluetoothFinder: AccessoryFinder {
   let seesArrivals = true
-  // A device that is out of range is paged for seconds, and no event tells that it is back.
+  // Paging a device that is out of range takes seconds, and no event reports that it is back.
   let pauses = RedialPauses(shortest: .milliseconds(300), longest: .seconds(5))
 
   private let selector: Address.BluetoothSelector
@@ -85,7 +84,7 @@ private final class BluetoothFinder: AccessoryFinder {
   private var observer: BluetoothHost.Observer?
   private var shown: [String: BluetoothDevice] = [:]
   private var hear: ((AccessoryChange) -> Void)?
-  /// What stands for the devices that cannot be seen: Bluetooth cannot be used, or the one that was named is unknown.
+  /// A stand-in that carries the reason when no device can be listed: Bluetooth cannot be used, or BlueZ does not know the device.
   private var absent: FoundAccessory?
 
   init(_ selector: Address.BluetoothSelector, of host: BluetoothHost) {
@@ -130,7 +129,7 @@ private final class BluetoothFinder: AccessoryFinder {
   private func changed(_ device: BluetoothDevice, from before: BluetoothDevice) {
     guard shown[device.path] != nil else { return arrived(device) }
     shown[device.path] = device
-    // Its signal changes all the time while something scans, and means nothing here.
+    // A change of the signal strength alone is no news; there are many during a scan.
     let (now, then) = (found(device), found(before))
     if now != then || device == before { hear?(.changed(now, from: then)) }
   }
@@ -139,7 +138,7 @@ private final class BluetoothFinder: AccessoryFinder {
     FoundAccessory(device, trouble: host.obstacle(to: device))
   }
 
-  /// Says why nothing can be found; or that the device that was named is not known; or takes that back.
+  /// Reports the stand-in with a reason, or that the named device is unknown, or removes the stand-in.
   private func showAbsent(_ reason: BluetoothError?) {
     if let absent { hear?(.left(absent, reason: "")) }
     absent = nil
@@ -167,7 +166,7 @@ private final class BluetoothFinder: AccessoryFinder {
   }
 }
 
-/// The one place of an accessory on an adapter.
+/// Makes the port of an adapter.
 private final class BluetoothHub: PortHub {
   private let selector: Address.BluetoothSelector
   private let blueZ: BlueZ
@@ -182,8 +181,7 @@ private final class BluetoothHub: PortHub {
   }
 }
 
-/// This machine as a Bluetooth accessory. Opening the port lets hosts connect, closing it turns them away, and dropping it
-/// withdraws the service.
+/// The port of an adapter. While it is open, hosts may connect. Releasing it withdraws the service.
 private final class BluetoothPort: Port {
   private let selector: Address.BluetoothSelector
   private let accessory: BluetoothAccessory
@@ -213,7 +211,7 @@ private final class BluetoothPort: Port {
   func close() { accessory.unplug() }
 }
 
-/// What a single look at BlueZ tells.
+/// The adapters of now.
 private struct BluetoothLook {
   let adapters: [BluetoothAdapter]
 
@@ -229,14 +227,14 @@ private struct BluetoothLook {
 }
 
 extension BluetoothDevice {
-  /// Whether a host shows it: an accessory, or the one device that the address names.
+  /// Whether a host lists it: it is an accessory, or the address names it.
   fileprivate func isShown(for selector: Address.BluetoothSelector) -> Bool {
     isMeant(by: selector) && (isAccessory || selector.device != nil)
   }
 }
 
 extension FoundAccessory {
-  /// A device as BlueZ knows it.
+  /// A device of BlueZ.
   fileprivate init(_ device: BluetoothDevice, trouble: BluetoothError?) {
     let address = Address.bluetooth(.init(adapter: device.adapter, device: device.address))
     self.init(key: device.path, identity: device.address.description, address: address)
@@ -254,7 +252,7 @@ extension TransportError {
       case .notPermitted, .noService, .noBus, .adapterOff, .noAdapter:
         .notPermitted(address, error.detail, fix: error.fix)
       case .serviceTaken, .notPaired: .unusable(address, error.description)
-      // A service that is not there now may be offered in a moment: the device knows of it from an earlier time.
+      // The device had the service when it was paired, so the service may come back.
       case .noSuchService, .refused, .failed: .failed(address, error.description)
       }
   }

@@ -165,7 +165,7 @@ private final class DialerRig {
 }
 
 /// A medium whose accessories appear, disappear and answer at the test's command.
-private final class HandFinder: AccessoryFinder {
+final class HandFinder: AccessoryFinder {
   let seesArrivals: Bool
   let pauses = RedialPauses(shortest: .milliseconds(20), longest: .milliseconds(100))
   private(set) var hear: ((AccessoryChange) -> Void)?
@@ -201,7 +201,7 @@ private final class HandFinder: AccessoryFinder {
   }
 }
 
-private final class HandAttempt: Connecting {
+final class HandAttempt: Connecting {
   private let give: () -> Void
 
   init(_ give: @escaping () -> Void) {

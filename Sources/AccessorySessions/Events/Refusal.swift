@@ -45,8 +45,8 @@ public enum Refusal: Equatable, Sendable {
     case .silent(let silence) where silence.phase == .synchronization:
       "--transcript FILE shows its SYN and what easim answers; check in the firmware that it answers SYN|ACK with ACK"
     case .silent:
-      "check that the accessory is on, that both data lines are connected and that the speed is right; --transcript FILE "
-        + "shows what it sent"
+      "check that the accessory is on and speaks iAP2 here, and on a serial line the speed and both data lines; "
+        + "--transcript FILE shows what it sent"
     case .unanswered(.identification):
       "check in the firmware that it handles 1D00 after the link is up; --transcript FILE shows what it sent"
     }

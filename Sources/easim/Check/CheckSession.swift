@@ -33,7 +33,8 @@ final class CheckSession {
     settings.protocolName = options.shared.protocolName
     settings.echo = options.echo
     settings.isHostile = options.isHostile
-    let chosen = try AccessoryTarget.choose(at: options.address, options.shared.protocolName, console)
+    let chosen = try AccessoryTarget.choose(
+      at: options.address, options.shared.protocolName, on: stage, console)
     let plug = try AddressPlug(
       options.address, media, on: stage.loop, options: cables.transport,
       where: { accessory in chosen.map { $0 == accessory.identity } ?? true },

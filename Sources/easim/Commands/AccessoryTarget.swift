@@ -23,13 +23,13 @@ final class AccessoryTarget {
   ///   - protocolName: the protocol that it must offer, if any.
   ///   - wrap: called for each of its cables.
   init(
-    at address: Address, protocolName: String?, for device: Device, on loop: any PollingLoop, options: CableOptions,
+    at address: Address, protocolName: String?, for device: Device, on stage: Stage, options: CableOptions,
     console: Console, wrap: @escaping (Cable) -> Cable
   ) throws {
     self.address = address
-    let chosen = try Self.choose(at: address, protocolName, console)
+    let chosen = try Self.choose(at: address, protocolName, on: stage, console)
     dialer = try media.makeDialer(
-      to: address, for: device, on: loop, options: options.transport,
+      to: address, for: device, on: stage.loop, options: options.transport,
       wanted: .one { accessory in
         if let chosen { return accessory.identity == chosen }
         guard let protocolName, !address.namesOneAccessory else { return true }
@@ -38,11 +38,18 @@ final class AccessoryTarget {
   }
 
   /// Identifies the selected accessory; nil when it is not there yet, or this needs a connection.
-  static func choose(at address: Address, _ protocolName: String?, _ console: Console) throws -> String? {
+  static func choose(
+    at address: Address, _ protocolName: String?, on stage: Stage, _ console: Console
+  ) throws -> String? {
     guard let sighting = try media.look(at: address) else { return nil }
     for problem in sighting.problems { console.err("easim: \(problem)") }
-    let found = sighting.accessories
-    switch AccessoryChoice(among: found, protocolName: protocolName, isNamed: address.namesOneAccessory) {
+    var found = sighting.accessories
+    func choice() -> AccessoryChoice {
+      AccessoryChoice(among: found, protocolName: protocolName, isNamed: address.namesOneAccessory)
+    }
+    // Of several that are remembered, perhaps one is there.
+    if case .several = choice() { found = try RollCall.of(sighting, at: address) { stage } }
+    switch choice() {
     case .one(let accessory): return accessory.identity
     case .nothing:
       console.err("easim: \(address.nothingThere), waiting")

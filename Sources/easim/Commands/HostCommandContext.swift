@@ -62,7 +62,7 @@ final class HostCommandContext {
     }
     self.device = device
     target = try AccessoryTarget(
-      at: address, protocolName: shared.protocolName, for: device, on: stage.loop, options: options,
+      at: address, protocolName: shared.protocolName, for: device, on: stage, options: options,
       console: console
     ) { options.wrap($0, at: .device).wrapped(main: tap) { $1 } }
     self.app = device.makeApp(handler, settings: app)

@@ -7,10 +7,11 @@ extension CommandSpec {
     name: "list", summary: "list connected accessories",
     details: """
       List every accessory that is plugged in at ADDR (default: bench:), one line each: address, name, manufacturer, model,
-      protocols and process. It only reads the bench and connects to nothing. usb: lists USB accessories without opening
+      protocols and process. For the bench it reads files and connects to nothing. usb: lists USB accessories without opening
       them: address, name, manufacturer, vendor and product number, serial number, and each device that is almost an
-      accessory, with the reason. Addresses are quoted where a shell needs it. The exit code is 3 when there is no usable
-      accessory.
+      accessory, with the reason. bt: connects for a moment to each paired device with the service of an accessory, because
+      only a connection shows whether the device is there and speaks iAP2. Addresses are quoted where a shell needs it. The
+      exit code is 3 when there is no usable accessory.
       """,
     examples: ["easim list", "easim list --json bench:/tmp/bench#", "easim list usb:"], run: runList)
 }
@@ -32,6 +33,7 @@ private struct ListOptions: CommandOptions {
 private func runList(_ options: ListOptions, _ console: Console) throws -> ExitCode {
   let addresses = options.addresses.orStandardBench
   var found: [FoundAccessory] = []
+  var stage: Stage?
   for address in addresses {
     guard let sighting = try media.look(at: address) else {
       throw UsageError(
@@ -39,7 +41,16 @@ private func runList(_ options: ListOptions, _ console: Console) throws -> ExitC
       )
     }
     for problem in sighting.problems { console.err("easim: \(problem)") }
-    found += sighting.accessories.filter { options.protocolName.map($0.mayOffer) ?? true }
+    let present = try RollCall.of(sighting, at: address) {
+      let made = try stage ?? Stage(console)
+      stage = made
+      return made
+    }
+    if let stage, stage.signal != nil {
+      console.err("easim: stopped by \(stage.signalName) before every device had answered")
+      return .checkFailed
+    }
+    found += present.filter { options.protocolName.map($0.mayOffer) ?? true }
   }
   if console.isJSON {
     for accessory in found { console.out(accessory.listing) }

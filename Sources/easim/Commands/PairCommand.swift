@@ -256,8 +256,8 @@ extension BluetoothError {
   /// The exit code of a command that ends with it.
   fileprivate var exitCode: ExitCode {
     switch self {
-    case .noBus, .noService, .noAdapter, .adapterOff, .notPaired, .outOfRange: .unreachable
-    case .notPermitted, .serviceTaken: .usage
+    case .noBus, .noService, .noAdapter, .adapterOff, .notPermitted, .notPaired, .outOfRange: .unreachable
+    case .serviceTaken: .usage
     case .refused, .noSuchService: .refused
     case .timedOut: .timedOut
     case .failed: .checkFailed

@@ -1,0 +1,185 @@
+import AccessoryCore
+import AccessoryTransports
+
+/// Connects to each of some accessories once, to find out which of them speak iAP2 now. For media such as Bluetooth, which
+/// remember devices and do not know whether a device is there.
+///
+/// It sends nothing, because an iAP2 accessory sends its detection sequence without being asked. Each connection is closed as
+/// soon as the result is known.
+public final class RollCall {
+  /// The accessories in the order given, each with the reason in `trouble` where it cannot be used.
+  public private(set) var accessories: [FoundAccessory]
+  /// Whether the result is known for each of them.
+  public var isOver: Bool { pending.isEmpty }
+
+  private let finder: any AccessoryFinder
+  private let loop: any EventLoop
+  private let patience: Duration
+  private var pending: Set<String>
+  private var attempts: [String: any Connecting] = [:]
+  private var listeners: [String: Listener] = [:]
+
+  /// How long a connected accessory may take to begin with iAP2. Accessories repeat the detection sequence every second.
+  public static var patience: Duration { .seconds(5) }
+
+  /// A roll call that has not begun.
+  ///
+  /// - Parameters:
+  ///   - accessories: what is remembered. One that has a `trouble` already is not connected to.
+  ///   - finder: connects to them.
+  public init(
+    of accessories: [FoundAccessory], by finder: any AccessoryFinder, on loop: any EventLoop,
+    patience: Duration = RollCall.patience
+  ) {
+    self.accessories = accessories
+    self.finder = finder
+    self.loop = loop
+    self.patience = patience
+    pending = Set(accessories.filter { $0.trouble == nil }.map(\.key))
+  }
+
+  deinit { stop() }
+
+  /// Begins. The results come in later turns.
+  ///
+  /// - Throws: when the medium cannot be used.
+  public func start() throws {
+    try finder.start { [unowned self] change in
+      switch change {
+      case .arrived(let accessory), .changed(let accessory, from: _): connect(to: accessory)
+      case .left(let accessory, _): finish(accessory.key, .left(accessory.address))
+      case .passed, .warning: break
+      }
+    }
+  }
+
+  /// Ends it. An accessory without a result gets one: it did not answer within `limit`.
+  public func stop(after limit: Duration = .zero) {
+    for index in accessories.indices where pending.contains(accessories[index].key) {
+      accessories[index].trouble = .timedOut(accessories[index].address, after: limit)
+    }
+    pending = []
+    finder.stop()
+    for attempt in attempts.values { attempt.cancel() }
+    attempts = [:]
+    for listener in listeners.values { listener.close() }
+    listeners = [:]
+  }
+
+  private func connect(to accessory: FoundAccessory) {
+    let key = accessory.key
+    guard pending.contains(key), attempts[key] == nil, listeners[key] == nil else { return }
+    do throws(TransportError) {
+      attempts[key] = try finder.connect(to: accessory) { [unowned self] result in
+        attempts[key] = nil
+        switch result {
+        case .success(let opened): listen(to: opened, accessory)
+        case .failure(let reason): finish(key, reason)
+        }
+      }
+    } catch {
+      finish(key, error)
+    }
+  }
+
+  private func listen(to opened: OpenedCable, _ accessory: FoundAccessory) {
+    listeners[accessory.key] = Listener(opened, accessory.address, on: loop, patience: patience) {
+      [unowned self] trouble in
+      listeners[accessory.key] = nil
+      finish(accessory.key, trouble)
+    }
+  }
+
+  private func finish(_ key: String, _ trouble: TransportError?) {
+    guard pending.remove(key) != nil, let index = accessories.firstIndex(where: { $0.key == key }) else { return }
+    accessories[index].trouble = trouble
+  }
+}
+
+/// Reads what a connected accessory sends first.
+private final class Listener: ChannelHandler {
+  private let opened: OpenedCable
+  private let address: Address
+  private let patience: Duration
+  private let completion: (TransportError?) -> Void
+  private var beginning = IAP2Beginning()
+  private var limit: LoopTimer?
+  private var isOver = false
+
+  init(
+    _ opened: OpenedCable, _ address: Address, on loop: any EventLoop, patience: Duration,
+    completion: @escaping (TransportError?) -> Void
+  ) {
+    (self.opened, self.address, self.patience, self.completion) = (opened, address, patience, completion)
+    opened.cable.main.start(self)
+    limit = loop.schedule(after: patience) { [unowned self] in finish(silence) }
+  }
+
+  private var silence: TransportError {
+    let time = DurationText.format(patience)
+    let what = beginning.count == 0 ? "sends nothing for \(time)" : "sends \(beginning.sample), which is not iAP2"
+    return .unusable(address, "it connects and \(what): it may use this service for another protocol")
+  }
+
+  func channel(_ channel: any Channel, received bytes: RawSpan) {
+    beginning.read(bytes)
+    if beginning.isFound { finish(nil) } else if beginning.isHopeless { finish(silence) }
+  }
+
+  func channelIsWritable(_ channel: any Channel) {}
+
+  func channel(_ channel: any Channel, endedWith end: ChannelEnd) { finish(.noLink(address, end.description)) }
+
+  /// Closes the connection without a result.
+  func close() {
+    guard !isOver else { return }
+    isOver = true
+    limit?.cancel()
+    opened.cable.main.close()
+    opened.release()
+  }
+
+  private func finish(_ trouble: TransportError?) {
+    guard !isOver else { return }
+    close()
+    completion(trouble)
+  }
+}
+
+/// Looks for the beginning of iAP2 in a stream: the detection sequence, or the first bytes of a packet. An accessory whose
+/// link was reset begins with a packet.
+struct IAP2Beginning {
+  /// Bytes read so far.
+  private(set) var count = 0
+  /// Whether it was found.
+  private(set) var isFound = false
+  /// The first bytes of the stream, for a message.
+  private var first: [UInt8] = []
+  /// The last bytes read: the sequence may be split between two reads.
+  private var last: [UInt8] = []
+
+  private static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
+  private static let packetStart: [UInt8] = [0xFF, 0x5A]
+  /// Bytes of an earlier session may come first.
+  private static let longest = 65_536
+
+  /// Whether so much was read that it will not come any more.
+  var isHopeless: Bool { !isFound && count > Self.longest }
+
+  /// "41 54 0d 0a …".
+  var sample: String { Hex.spaced(first) + (count > first.count ? " …" : "") }
+
+  mutating func read(_ bytes: RawSpan) {
+    for index in 0..<bytes.byteCount {
+      let byte = bytes.unsafeLoad(fromByteOffset: index, as: UInt8.self)
+      if first.count < 8 { first.append(byte) }
+      if last.count == Self.detection.count { last.removeFirst() }
+      last.append(byte)
+      if last == Self.detection || last.suffix(2) == Self.packetStart[...] {
+        isFound = true
+        break
+      }
+    }
+    count += bytes.byteCount
+  }
+}
