@@ -3,11 +3,15 @@ import AccessoryTransports
 import Glibc
 
 extension DescriptorChannel {
-  /// The longest iAP2 packet that surely fits one frame of RFCOMM: L2CAP's smallest default of 672 bytes, less five of RFCOMM's
-  /// own. Linux agrees on up to 1,008 with itself; what another stack agreed on, a socket does not tell.
-  public static let bluetoothFrame = 667
+  /// The longest iAP2 packet: what fits one RFCOMM frame between this machine and most others. The two ends of a connection
+  /// agree on the length of frames and Linux does not tell what they agreed on. Linux offers 1,008 bytes, Android 990. With a
+  /// stack that agrees on less, a packet takes two frames.
+  ///
+  /// Each frame costs far more than each byte: with packets of 667 bytes, which fit L2CAP's default everywhere, 10,000 bytes take
+  /// 16 frames instead of 11, and an echo half as long again (`docs/performance.md`).
+  public static let bluetoothFrame = 990
 
-  /// A channel of an RFCOMM connection; nil when the descriptor was taken before.
+  /// A channel of an RFCOMM connection; nil if the descriptor was taken already.
   convenience init?(_ descriptor: BusDescriptor, on loop: any PollingLoop) {
     let number = descriptor.take()
     guard number >= 0 else { return nil }
