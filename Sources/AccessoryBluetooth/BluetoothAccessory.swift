@@ -1,20 +1,26 @@
 import AccessoryCore
 import AccessoryTransports
 
-/// This machine as a Bluetooth accessory: its service is published, its adapter is visible and pairable under the accessory's
-/// name, and hosts connect; or it dials a host.
+/// Makes this machine a Bluetooth accessory: publishes the service, makes the adapter visible and pairable under the accessory's
+/// name, and accepts hosts or connects to one.
 ///
-/// The service stays published while the accessory is unplugged, as in a flicker, so that a replug takes no registration;
-/// hosts that connect meanwhile are turned away.
+/// The service stays published while the accessory is unplugged, as in a flicker, so that plugging in again needs no
+/// registration. Hosts that connect meanwhile are disconnected.
 public final class BluetoothAccessory {
   /// What happens.
   public enum Event {
     /// A host is connected.
     case connected(DescriptorChannel, from: String)
-    /// A problem that does not end it.
+    /// Something is wrong; the accessory stays plugged in.
     case warning(String)
-    /// It cannot be an accessory at all.
+    /// Plugging in has failed for good.
     case ended(BluetoothError)
+  }
+
+  /// Which end has made a connection.
+  private enum Maker {
+    case host
+    case accessory
   }
 
   private let blueZ: BlueZ
@@ -25,9 +31,9 @@ public final class BluetoothAccessory {
   private var agent: PairingAgent?
   private var settings: AdapterSettings?
   private var hear: ((Event) -> Void)?
-  /// The connection in use, and the one that waits for its end: the other half of a collision.
-  private var live: (device: String, channel: () -> DescriptorChannel?)?
-  private var waiting: (device: String, BusDescriptor)?
+  /// The current connection, and the next one from the same host, which waits until the current one ends.
+  private var live: (device: String, maker: Maker, channel: () -> DescriptorChannel?)?
+  private var waiting: (device: String, maker: Maker, BusDescriptor)?
   private var dial: RFCOMMDial?
   private var redial: LoopTimer?
   private var lastWarning: String?
@@ -37,7 +43,7 @@ public final class BluetoothAccessory {
 
   /// Prepares an accessory that is not plugged in.
   ///
-  /// - Parameter name: what others see when they scan.
+  /// - Parameter name: the name that a scan shows.
   public init(_ selector: Address.BluetoothSelector, name: String, by blueZ: BlueZ) {
     self.selector = selector
     self.name = name
@@ -46,7 +52,7 @@ public final class BluetoothAccessory {
 
   deinit { stop() }
 
-  /// Where it is: the adapter it uses, once that is known.
+  /// The adapter that it uses, once that is known.
   public var adapter: BluetoothAdapter? { try? blueZ.adapter(named: selector.adapter) }
 
   /// Plugs in.
@@ -60,7 +66,7 @@ public final class BluetoothAccessory {
     dialHost()
   }
 
-  /// Unplugs: hosts that connect are turned away. The owner of the connection in use closes it.
+  /// Unplugs: hosts that connect are disconnected. The owner of the current connection closes it.
   public func unplug() {
     hear = nil
     waiting = nil
@@ -105,7 +111,7 @@ public final class BluetoothAccessory {
         settings.show(as: name)
       } else {
         settings?.restore()
-        // They are restored when this is gone already.
+        // Weak, because the settings are restored after this object is gone.
         settings = AdapterSettings(of: adapter, by: blueZ) { [weak self] error in self?.warn("\(error)") }
         settings?.show(as: name)
       }
@@ -116,7 +122,7 @@ public final class BluetoothAccessory {
 
   private func publish() {
     if agent == nil {
-      // Whoever pairs with an accessory presses no button on it. Without an agent BlueZ would refuse what needs a question.
+      // An accessory has no user who answers. Without an agent BlueZ refuses every pairing that needs an answer.
       agent = PairingAgent(by: blueZ, at: "/easim/accessory/agent", capability: "NoInputNoOutput") {
         [unowned self] result in
         if case .failure(let error) = result { warn("pairing is left to other programs: \(error)") }
@@ -164,33 +170,39 @@ public final class BluetoothAccessory {
   // MARK: - Connections
 
   private func connected(_ device: String, _ descriptor: BusDescriptor) {
-    // On another adapter than the one that was asked for the record is published as well.
+    // BlueZ publishes the record on the other adapters as well. Releasing the descriptor closes the connection.
     if let adapter = selector.adapter, BlueZPath.last(BlueZPath.parent(device)) != adapter { return }
-    take(device, descriptor)
+    take(device, .host, descriptor)
   }
 
-  private func take(_ device: String, _ descriptor: BusDescriptor) {
+  private func take(_ device: String, _ maker: Maker, _ descriptor: BusDescriptor) {
     guard let hear else { return }
-    if live?.channel() != nil {
-      waiting = (device, descriptor)
+    if let live, let channel = live.channel() {
+      // An accessory serves one host at a time. Releasing the descriptor disconnects the other host at once.
+      guard live.device == device else { return }
+      waiting = (device, maker, descriptor)
+      // A host has one connection to a service at a time. If it connects again, the earlier connection is dead and the
+      // kernel has not noticed: rfkill at the host, for example, ends nothing on the air. If both ends have connected, both
+      // connections are alive, and the earlier one stays.
+      if live.maker == maker { channel.hangUp() }
       return
     }
     guard let channel = DescriptorChannel(descriptor, on: blueZ.loop) else { return }
     dial?.cancel()
     dial = nil
     redial?.cancel()
-    live = (device, { [weak channel] in channel })
+    live = (device, maker, { [weak channel] in channel })
     channel.whenOver = { [weak self] in self?.liveEnded() }
     hear(.connected(channel, from: title(of: device)))
   }
 
   private func liveEnded() {
     live = nil
-    // In a later turn: the owner of the ended connection must know of its end first.
+    // In a later turn: the owner of the ended connection is notified first.
     redial = blueZ.loop.schedule(after: .zero) { [unowned self] in
-      if let (device, descriptor) = waiting {
+      if let (device, maker, descriptor) = waiting {
         waiting = nil
-        if !descriptor.hasHungUp { return take(device, descriptor) }
+        if !descriptor.hasHungUp { return take(device, maker, descriptor) }
       }
       redialLater()
     }
@@ -215,7 +227,7 @@ public final class BluetoothAccessory {
     ) { [unowned self] result in
       dial = nil
       switch result {
-      case .success(let descriptor): take(path, descriptor)
+      case .success(let descriptor): take(path, .accessory, descriptor)
       case .failure(let error):
         warn("cannot dial \(host): \(error)")
         redialLater()
@@ -224,14 +236,14 @@ public final class BluetoothAccessory {
   }
 }
 
-/// The settings of an adapter while it is an accessory: visible and pairable under the accessory's name.
+/// Changes the settings of an adapter for an accessory (visible and pairable under the accessory's name) and restores them.
 ///
-/// Kept while the adapter is off and while BlueZ is restarted, because BlueZ remembers the name: what it says of the adapter
-/// then is no longer what was found at first.
+/// The first settings are kept while the adapter is off and while BlueZ is restarted. BlueZ remembers the accessory's name, so
+/// reading the settings again would return the changed ones.
 final class AdapterSettings {
-  /// Whether the adapter has them now; false after it was off, or BlueZ was.
+  /// Whether the settings are in effect; false after the adapter was off or BlueZ was restarted.
   var isShown = false
-  /// The adapter's object.
+  /// The adapter's object path.
   let adapter: String
   private let before: BluetoothAdapter
   private let blueZ: BlueZ
@@ -250,12 +262,12 @@ final class AdapterSettings {
     isShown = true
     set("Alias", .string(name))
     set("Pairable", .bool(true))
-    // Before the other: it counts from the moment when an adapter becomes discoverable.
+    // Before Discoverable: the timeout starts when an adapter becomes discoverable.
     set("DiscoverableTimeout", .uint32(0))
     set("Discoverable", .bool(true))
   }
 
-  /// Makes it what it was.
+  /// Restores the settings that the adapter had before.
   func restore() {
     set("Discoverable", .bool(before.isDiscoverable))
     set("DiscoverableTimeout", .uint32(before.discoverableTimeout))

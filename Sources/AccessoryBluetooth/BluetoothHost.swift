@@ -1,26 +1,26 @@
 import AccessoryCore
 import AccessoryTransports
 
-/// The Apple device's side of Bluetooth: knows the paired accessories, dials them, and takes the calls of those that dial.
+/// Bluetooth for the Apple device's role: lists the paired accessories, connects to them, and accepts those that connect.
 ///
-/// When both dial at the same time the first connection wins and the other is closed. The accessory keeps both until one of
-/// them ends, so both sides stay with the same one.
+/// When both ends connect at the same time, this end keeps the first connection and closes the other. The accessory keeps both
+/// until one ends, so both ends stay with the same one.
 public final class BluetoothHost {
   /// What happens.
   public enum Event {
-    /// An accessory is known now.
+    /// A device was added.
     case arrived(BluetoothDevice)
-    /// It has changed, or has dialled and waits for ``connect(to:completion:)``.
+    /// A device has changed, or has connected and waits for ``connect(to:completion:)``.
     case changed(BluetoothDevice, from: BluetoothDevice)
-    /// It is no longer known.
+    /// A device was removed.
     case left(BluetoothDevice)
-    /// Bluetooth cannot be used for now, or can again when nil.
+    /// Bluetooth cannot be used, for this reason; nil when it can be used again.
     case trouble(BluetoothError?)
-    /// Accessories cannot dial this process, for this reason; it can still dial them.
+    /// Accessories cannot connect to this process, for this reason; it can still connect to them.
     case cannotBeDialled(BluetoothError)
   }
 
-  /// Hears events until it is dropped.
+  /// Receives events until it is released.
   public final class Observer {
     fileprivate let hear: (Event) -> Void
 
@@ -30,21 +30,21 @@ public final class BluetoothHost {
   /// How long one attempt to connect may take.
   public static var attemptLimit: Duration { RFCOMMDial.timeout }
 
-  /// The longest that a connection of an accessory waits to be wanted.
+  /// How long a connection that an accessory made waits for ``connect(to:completion:)``.
   static var patience: Duration { .seconds(30) }
 
-  /// BlueZ, as this loop's programs share it.
+  /// The connection to BlueZ that everything on this loop shares.
   public let blueZ: BlueZ
   private var blueZObserver: BlueZ.Observer?
   private var service: OfferedService?
   private var observers: [() -> Observer?] = []
-  /// The connections in use, by the device's path.
-  private var live: [String: () -> DescriptorChannel?] = [:]
-  /// Connections of accessories that dialled and are not wanted yet.
+  /// The current connections by the device's path, and whether the device has made them.
+  private var live: [String: (wasDialled: Bool, channel: () -> DescriptorChannel?)] = [:]
+  /// Connections that accessories made, waiting for ``connect(to:completion:)``.
   private var waiting: [String: (BusDescriptor, LoopTimer)] = [:]
   private var attempts: [String: Attempt] = [:]
 
-  /// One attempt to get a connection, by dialling or by being dialled.
+  /// One attempt to get a connection, made by either end.
   private final class Attempt: Connecting {
     weak var host: BluetoothHost?
     let path: String
@@ -65,7 +65,7 @@ public final class BluetoothHost {
     var completion: (Result<DescriptorChannel, BluetoothError>) -> Void = { _ in }
   }
 
-  /// The host's side on a loop. BlueZ gives a service to one process, and a loop's programs share it.
+  /// Creates the host's end on a loop. BlueZ gives a service to one process, so everything on a loop shares one.
   public init(_ blueZ: BlueZ) {
     self.blueZ = blueZ
     blueZObserver = blueZ.observe { [unowned self] in handle($0) }
@@ -76,7 +76,7 @@ public final class BluetoothHost {
     for attempt in attempts.values { attempt.cancel() }
   }
 
-  /// Begins. Starting twice does nothing.
+  /// Starts. Starting twice does nothing.
   public func start() {
     blueZ.start()
     guard service == nil else { return }
@@ -86,7 +86,7 @@ public final class BluetoothHost {
     ) { [unowned self] event in
       switch event {
       case .connected(let path, let descriptor): dialled(path, descriptor)
-      case .shallEnd(let path): live[path]?()?.hangUp()
+      case .shallEnd(let path): live[path]?.channel()?.hangUp()
       case .registered: break
       case .failed(let error): tell(.cannotBeDialled(error))
       }
@@ -97,7 +97,7 @@ public final class BluetoothHost {
     (first...30).first { blueZ.sockets.isFree(channel: $0) } ?? first
   }
 
-  /// Hears all events from now on, until the result is dropped.
+  /// Receives all events from now on, until the result is released.
   public func observe(_ hear: @escaping (Event) -> Void) -> Observer {
     let observer = Observer(hear)
     observers.append { [weak observer] in observer }
@@ -114,7 +114,7 @@ public final class BluetoothHost {
     case .available: tell(.trouble(nil))
     case .unavailable(let reason): tell(.trouble(reason))
     case .adapter(let adapter):
-      // Whether an accessory can be reached depends on its adapter too.
+      // A change of the adapter can make its accessories usable or unusable.
       for device in blueZ.devices where device.adapterPath == adapter.path { tell(.changed(device, from: device)) }
     case .adapterGone: break
     case .deviceFound(let device): tell(.arrived(device))
@@ -123,14 +123,14 @@ public final class BluetoothHost {
     }
   }
 
-  /// Why a device cannot be connected to now; nil where it may be tried.
+  /// Why this device cannot be connected to now; nil if an attempt makes sense.
   public func obstacle(to device: BluetoothDevice) -> BluetoothError? {
     device.obstacle(adapter: blueZ.adapters.first { $0.path == device.adapterPath })
   }
 
   // MARK: - Connections
 
-  /// Connects to a device, or takes the connection that it has made.
+  /// Connects to a device, or uses the connection that the device has made.
   ///
   /// - Parameter completion: called once, in a later turn, unless the attempt is cancelled.
   public func connect(
@@ -138,7 +138,7 @@ public final class BluetoothHost {
   ) -> any Connecting {
     let attempt = Attempt(self, device.path)
     attempt.completion = completion
-    // Two addresses may mean one device, and it has one connection.
+    // Two addresses can name the same device, and a device has one connection.
     if attempts[device.path] != nil {
       attempt.answer = blueZ.loop.schedule(after: .zero) {
         completion(.failure(.failed("another connection to it is being made")))
@@ -148,7 +148,9 @@ public final class BluetoothHost {
     attempts[device.path] = attempt
     if let (descriptor, timer) = waiting.removeValue(forKey: device.path), !descriptor.hasHungUp {
       timer.cancel()
-      attempt.answer = blueZ.loop.schedule(after: .zero) { [unowned self] in finish(attempt, .success(descriptor)) }
+      attempt.answer = blueZ.loop.schedule(after: .zero) { [unowned self] in
+        finish(attempt, .success(descriptor), wasDialled: true)
+      }
       return attempt
     }
     let local = blueZ.adapters.first { $0.path == device.adapterPath }?.address ?? BluetoothDeviceAddress(bits: 0)
@@ -158,7 +160,9 @@ public final class BluetoothHost {
     return attempt
   }
 
-  private func finish(_ attempt: Attempt, _ result: Result<BusDescriptor, BluetoothError>) {
+  private func finish(
+    _ attempt: Attempt, _ result: Result<BusDescriptor, BluetoothError>, wasDialled: Bool = false
+  ) {
     guard attempts[attempt.path] === attempt else { return }
     attempts[attempt.path] = nil
     attempt.dial?.cancel()
@@ -167,18 +171,22 @@ public final class BluetoothHost {
       guard let channel = DescriptorChannel(descriptor, on: blueZ.loop) else {
         return attempt.completion(.failure(.failed("the connection was taken")))
       }
-      live[attempt.path] = { [weak channel] in channel }
+      live[attempt.path] = (wasDialled, { [weak channel] in channel })
       channel.whenOver = { [weak self] in self?.live[attempt.path] = nil }
       attempt.completion(.success(channel))
     case .failure(let error): attempt.completion(.failure(error))
     }
   }
 
-  /// A device has dialled.
+  /// A device has connected.
   private func dialled(_ path: String, _ descriptor: BusDescriptor) {
-    // One link survives: the one that came first. Dropping the descriptor closes it.
-    guard live[path]?() == nil else { return }
-    if let attempt = attempts[path] { return finish(attempt, .success(descriptor)) }
+    if let (wasDialled, channel) = live[path], let channel = channel() {
+      // If both ends have connected, the first connection stays. Releasing the descriptor closes the other.
+      guard wasDialled else { return }
+      // An accessory has one connection at a time, so its earlier one is dead and the kernel has not noticed.
+      channel.hangUp()
+    }
+    if let attempt = attempts[path] { return finish(attempt, .success(descriptor), wasDialled: true) }
     guard let device = blueZ.devices.first(where: { $0.path == path }) else { return }
     let timer = blueZ.loop.schedule(after: Self.patience) { [weak self] in self?.waiting[path] = nil }
     waiting.updateValue((descriptor, timer), forKey: path)?.1.cancel()

@@ -14,11 +14,11 @@ import Testing
 @testable import AccessoryBluetooth
 @testable import AccessoryHardware
 
-/// How long a test waits before it calls a thing hung.
+/// How long a test waits before it fails: long enough for any load.
 let hangLimit = Duration.seconds(60)
 
-/// A D-Bus of its own, with a BlueZ that this test plays: two adapters, whatever devices a test adds, and sockets that are
-/// pairs of this process. Everything runs on one loop.
+/// A private D-Bus with a mock of BlueZ: two adapters, the devices that a test adds, and socket pairs in place of RFCOMM.
+/// Everything runs on one loop.
 final class BluetoothLab {
   let loop: EpollLoop
   let address: String
@@ -52,7 +52,7 @@ final class BluetoothLab {
 
   deinit { killBus() }
 
-  /// Plays BlueZ as soon as the daemon, which was just started, lets clients in.
+  /// Starts the mock as soon as the new daemon accepts clients.
   private static func play(_ place: MessageBus.Place, on loop: EpollLoop) throws -> MockBlueZ {
     for _ in 0..<3_000 {
       if let blueZ = try? MockBlueZ(place, on: loop) { return blueZ }
@@ -61,12 +61,12 @@ final class BluetoothLab {
     return try MockBlueZ(place, on: loop)
   }
 
-  /// What is known when a test waits in vain.
+  /// What to print when a test has waited in vain.
   var state: String {
     "calls \(blueZ.calls), services \(blueZ.services.map(\.uuid)), dialled \(sockets.dialled)"
   }
 
-  /// Ends the bus, as a system does that shuts down.
+  /// Kills the bus, as at shutdown.
   func killBus() {
     guard let pid = daemon?.pid else { return }
     kill(pid, SIGKILL)
@@ -74,7 +74,7 @@ final class BluetoothLab {
     daemon = nil
   }
 
-  /// Ends BlueZ and starts it again: everything that was registered is gone, bonds stay.
+  /// Restarts BlueZ: registrations are gone, pairings stay.
   func restartService() throws {
     let (adapters, devices) = (blueZ.adapters, blueZ.devices)
     stopService()
@@ -82,7 +82,7 @@ final class BluetoothLab {
     (blueZ.adapters, blueZ.devices) = (adapters, devices)
   }
 
-  /// Another BlueZ takes the name over: the bus tells it in one signal.
+  /// Lets another BlueZ take over the name, which the bus reports in one signal.
   func replaceService() throws {
     let old = blueZ
     blueZ = try MockBlueZ(.address(address), on: loop, replaces: true)
@@ -98,7 +98,7 @@ final class BluetoothLab {
     sockets.blueZ = blueZ
   }
 
-  /// A medium on this bus. The roles are two processes in life, so each has one of its own.
+  /// A medium on this bus. Each role needs its own, as in two processes.
   func medium() -> BluetoothMedium { BluetoothMedium(.address(address), sockets: sockets) }
 
   func run(
@@ -108,11 +108,11 @@ final class BluetoothLab {
     #expect(came, "\(note()) \(state)", sourceLocation: place)
   }
 
-  /// Lets what has already happened be told.
+  /// Runs the loop until pending messages are delivered.
   func settle() { loop.run(limit: .milliseconds(20)) }
 }
 
-/// The device role on a lab, with what its apps see as words.
+/// The device role in a lab, with a log of what apps see.
 final class LabHost {
   let device: Device
   let dialer: Dialer
@@ -142,7 +142,7 @@ final class LabHost {
   }
 }
 
-/// A simulated accessory on a lab.
+/// A simulated accessory in a lab.
 final class LabAccessory {
   let accessory: SimulatedAccessory
   let log = Log()
@@ -163,5 +163,50 @@ final class LabAccessory {
       if case .warning(let text) = event.kind { log.warnings.append(text) }
     }
     try accessory.plugIn()
+  }
+}
+
+/// The other end of a connection that BlueZ hands over, as bytes.
+final class RawHost {
+  let near: BusDescriptor
+  private let far: Int32
+  private var read: [UInt8] = []
+  private var isOver = false
+
+  init() throws {
+    var ends: [Int32] = [0, 0]
+    let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    try #require(socketpair(AF_UNIX, kind, 0, &ends) == 0)
+    (near, far) = (BusDescriptor(taking: ends[0]), ends[1])
+  }
+
+  deinit { close(far) }
+
+  /// Connects to a service as soon as it is registered.
+  func connect(
+    _ lab: BluetoothLab, from address: String, to uuid: String = AccessoryService.accessory, on adapter: String = "hci1"
+  ) throws {
+    lab.run(until: { lab.blueZ.services.contains { $0.uuid == uuid } })
+    let service = try #require(lab.blueZ.services.first { $0.uuid == uuid })
+    lab.blueZ.connect(service, from: lab.blueZ.path(adapter, address), near.take())
+  }
+
+  /// Whether the accessory's detection sequence has arrived.
+  var hasDetection: Bool {
+    receive()
+    return read.starts(with: [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10])
+  }
+
+  /// Whether the other end has closed.
+  var isClosed: Bool {
+    receive()
+    return isOver
+  }
+
+  private func receive() {
+    var bytes = [UInt8](repeating: 0, count: 4_096)
+    let count = recv(far, &bytes, bytes.count, 0)
+    if count == 0 { isOver = true }
+    if count > 0 { read += bytes.prefix(count) }
   }
 }

@@ -5,7 +5,7 @@ import Glibc
 
 @testable import AccessoryBluetooth
 
-/// BlueZ as far as easim uses it, played on a bus of a test: adapters, devices, registered services, an agent.
+/// A mock of BlueZ with what easim uses: adapters, devices, registered services, an agent.
 final class MockBlueZ {
   struct Service: Equatable {
     var client: String
@@ -20,24 +20,24 @@ final class MockBlueZ {
   var devices: [String: [String: BusValue]] = [:]
   private(set) var services: [Service] = []
   private(set) var agent: (client: String, path: String)?
-  /// What was called, in order: "hci0 StartDiscovery".
+  /// The calls so far, such as "hci0 StartDiscovery".
   private(set) var calls: [String] = []
-  /// Errors that the next calls get, by the name of the method.
+  /// Errors to answer with, by method.
   var failures: [String: (name: String, message: String)] = [:]
-  /// Methods that are not answered.
+  /// Methods that get no answer.
   var silences: Set<String> = []
-  /// What happens when a device is paired; answers true by itself.
+  /// Called when a device is to be paired; without it, pairing succeeds.
   var onPair: ((_ device: String, _ answer: @escaping (Bool) -> Void) -> Void)?
-  /// What a scan finds.
+  /// Called when a scan starts.
   var onScan: (() -> Void)?
   private var exported: Set<String> = []
 
-  /// - Parameter replaces: takes the name from another one, as a daemon does that is started before the old one has ended.
+  /// - Parameter replaces: takes the name from another mock, as a daemon does that starts before the old one has exited.
   init(_ place: MessageBus.Place, on loop: EpollLoop, replaces: Bool = false) throws {
     self.loop = loop
     let bus = try MessageBus(place, on: loop) { _ in }
     self.bus = bus
-    // 1: replaces whoever has it; 2: lets itself be replaced.
+    // 1: replace the owner; 2: allow replacement.
     let result = sd_bus_request_name(bus.raw, "org.bluez", replaces ? 3 : 2)
     precondition(result >= 0, "the name is taken: \(result)")
     for (name, address) in [("hci0", "00:AA:01:00:00:00"), ("hci1", "00:AA:01:00:00:01")] {
@@ -51,7 +51,7 @@ final class MockBlueZ {
     for path in adapters.keys { try export(path) }
   }
 
-  /// Leaves the bus: the service has ended.
+  /// Leaves the bus, as when the daemon exits.
   func leave() {
     bus = nil
     services = []
@@ -63,7 +63,7 @@ final class MockBlueZ {
     "/org/bluez/\(adapter)/dev_" + address.split(separator: ":").joined(separator: "_")
   }
 
-  /// Adds a device, and says so.
+  /// Adds a device and sends the signal.
   @discardableResult
   func addDevice(_ adapter: String, _ address: String, paired: Bool = true, services: [String]) throws -> String {
     let path = path(adapter, address)
@@ -76,7 +76,7 @@ final class MockBlueZ {
     return path
   }
 
-  /// The two adapters know and trust each other: hci0's machine is the host, hci1's the accessory.
+  /// Pairs the two adapters: hci0 is the host's, hci1 the accessory's.
   func pairAdapters() throws {
     try addDevice("hci0", "00:AA:01:00:00:01", services: [AccessoryService.accessory])
     try addDevice("hci1", "00:AA:01:00:00:00", services: [AccessoryService.device])
@@ -103,10 +103,10 @@ final class MockBlueZ {
       [.string(interface), .properties([name: value]), .array(of: "s", [])])
   }
 
-  /// The service that listens on a channel, as a socket of the kernel would find it.
+  /// The service that listens on a channel.
   func service(_ channel: UInt8) -> Service? { services.first { $0.channel == channel } }
 
-  /// Hands a connection to whoever offers a service.
+  /// Hands a connection to the process that offers a service.
   func connect(_ service: Service, from device: String, _ descriptor: Int32) {
     bus?.call(
       service.client, service.path, "org.bluez.Profile1", "NewConnection",
@@ -114,13 +114,13 @@ final class MockBlueZ {
     ) { _ in }
   }
 
-  /// Asks for the end of a device's connection.
+  /// Asks a process to close a device's connection.
   func requestDisconnection(_ service: Service, of device: String) {
     bus?.call(service.client, service.path, "org.bluez.Profile1", "RequestDisconnection", [.objectPath(device)]) { _ in
     }
   }
 
-  /// Asks the agent.
+  /// Calls a method of the agent.
   func ask(_ member: String, _ arguments: [BusValue], answer: @escaping (MessageBus.Answer) -> Void) {
     guard let agent else { return answer(.failure(.closed("no agent"))) }
     bus?.call(agent.client, agent.path, "org.bluez.Agent1", member, arguments, completion: answer)
@@ -202,7 +202,7 @@ final class MockBlueZ {
     }
   }
 
-  /// Calls that get no answer; kept, because a dropped one is answered with an error.
+  /// Calls that get no answer; retained, because a released call answers with an error.
   private var forgotten: [BusCall] = []
 
   private func register(_ call: BusCall) {
@@ -217,14 +217,14 @@ final class MockBlueZ {
   }
 }
 
-/// Sockets between the adapters of a ``MockBlueZ``: a dial reaches whoever offers a service on that channel.
+/// Sockets between the adapters of a ``MockBlueZ``: a connection reaches the process that offers a service on the channel.
 final class MockSockets: BluetoothSockets, @unchecked Sendable {
-  // Used on the loop alone.
+  // Used only on the loop.
   private let loop: EpollLoop
   weak var blueZ: MockBlueZ?
-  /// Errors that the next connections get, by what they are for.
+  /// Errors that the next connections get.
   var failures: [Int32] = []
-  /// How many RFCOMM connections were dialled.
+  /// How many RFCOMM connections were tried.
   private(set) var dialled = 0
   private var answering: [Responder] = []
 
@@ -258,7 +258,7 @@ final class MockSockets: BluetoothSockets, @unchecked Sendable {
     return ends[0]
   }
 
-  /// Answers SDP with the channels of the services that are registered.
+  /// Answers SDP requests with the channels of the registered services.
   private final class Responder: DescriptorHandler {
     private let descriptor: Int32
     private unowned let sockets: MockSockets
@@ -280,7 +280,7 @@ final class MockSockets: BluetoothSockets, @unchecked Sendable {
         sockets.answering.removeAll { $0 === self }
         return
       }
-      // The last byte of the UUID tells the services apart.
+      // The two UUIDs differ in their last byte.
       let uuid = packet[8 + 15] == 0xFF ? AccessoryService.accessory : AccessoryService.device
       var records: [UInt8] = [0x35, 0x00]
       if let service = sockets.blueZ?.services.first(where: { $0.uuid == uuid }) {
@@ -296,7 +296,7 @@ final class MockSockets: BluetoothSockets, @unchecked Sendable {
 }
 
 extension BusValue {
-  /// The value in a few letters, for a log.
+  /// A short text for the log.
   fileprivate var plain: String {
     switch unwrapped {
     case .bool(let truth): truth ? "yes" : "no"

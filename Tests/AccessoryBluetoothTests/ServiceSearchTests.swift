@@ -69,7 +69,7 @@ import Testing
     let long: [UInt8] =
       [0x35, 0x1D, 0x35, 0x1B, 0x09, 0x00, 0x04, 0x35, 0x16, 0x35, 0x14, 0x1C, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00]
       + [0x10, 0x00, 0x80, 0x00, 0x00, 0x80, 0x5F, 0x9B, 0x34, 0xFB, 0x08, 0x07]
-    // The list of protocols begins with RFCOMM here: its order is the device's affair.
+    // RFCOMM comes first here; devices may list protocols in any order.
     var bytes = long
     bytes[1] = UInt8(long.count - 2)
     bytes[3] = UInt8(long.count - 4)
@@ -120,6 +120,11 @@ import Testing
   @Test func theNameCannotEndTheXML() {
     let record = ServiceRecord(service: AccessoryService.accessory, channel: 11, name: "a\"/><b>&\u{1B}")
     #expect(record.xml.contains(#"<text value="a&quot;/&gt;&lt;b&gt;&amp; "/>"#))
+  }
+
+  @Test func theServiceIsForPairedDevicesAlone() {
+    let record = ServiceRecord(service: AccessoryService.accessory, channel: 11, name: "a")
+    #expect(record.options["RequireAuthentication"] == .bool(true))
   }
 
   @Test func recordAndOptionsNameTheSameChannel() {

@@ -1,10 +1,9 @@
 import AccessoryCore
 
-/// BlueZ, the Bluetooth service of Linux, as one connection to the system bus sees it: adapters and devices as they change,
-/// calls with typed errors, and services that this process offers. One for each loop, shared by everything on it, because
-/// BlueZ gives a service to one D-Bus client.
+/// A connection to BlueZ, the Bluetooth service of Linux: reports adapters and devices as they change, calls BlueZ with typed
+/// errors, and offers services. Everything on a loop shares one, because BlueZ gives a service to one D-Bus client.
 ///
-/// It survives a restart of the service: objects vanish and come back, and what was registered is registered again.
+/// When BlueZ is restarted, adapters and devices vanish and come back, and services are registered again.
 ///
 /// ```swift
 /// let blueZ = BlueZ(on: loop)
@@ -14,23 +13,23 @@ import AccessoryCore
 public final class BlueZ {
   /// What an observer hears.
   public enum News: Equatable, Sendable {
-    /// The service answers; what it has was reported before.
+    /// The service answers. Its adapters and devices were reported before this.
     case available
-    /// The service does not answer, for this reason. Everything it had is gone.
+    /// The service does not answer, for this reason. Its adapters and devices were reported as gone.
     case unavailable(BluetoothError)
     /// An adapter was added or has changed.
     case adapter(BluetoothAdapter)
     /// An adapter was removed.
     case adapterGone(BluetoothAdapter)
-    /// A device is known now.
+    /// A device was added.
     case deviceFound(BluetoothDevice)
-    /// A device has changed; the second value is what it was.
+    /// A device has changed; the second value is its former state.
     case device(BluetoothDevice, from: BluetoothDevice)
-    /// A device is no longer known.
+    /// A device was removed.
     case deviceGone(BluetoothDevice)
   }
 
-  /// Hears news until it is dropped.
+  /// Receives news until it is released.
   public final class Observer {
     fileprivate let hear: (News) -> Void
 
@@ -39,13 +38,13 @@ public final class BlueZ {
     }
   }
 
-  /// How far the connection to the service has come.
+  /// The state of the connection to the service.
   public enum State: Equatable, Sendable {
     /// Not started, or the first answer has not come.
     case starting
     /// The service answers.
     case available
-    /// It does not, for this reason.
+    /// The service does not answer, for this reason.
     case unavailable(BluetoothError)
   }
 
@@ -53,27 +52,29 @@ public final class BlueZ {
   private static let managerInterface = "org.freedesktop.DBus.ObjectManager"
   private static let propertiesInterface = "org.freedesktop.DBus.Properties"
 
-  /// How far the connection to the service has come.
+  /// The state of the connection to the service.
   public private(set) var state = State.starting
-  /// The sockets of this machine, or of a test.
+  /// The kernel's sockets, or those of a test.
   public let sockets: any BluetoothSockets
-  /// The loop that all of this happens on.
+  /// The loop of this connection.
   public let loop: any PollingLoop
 
   private let place: MessageBus.Place
   private(set) var bus: MessageBus?
+  /// The service's own name on the bus, such as `:1.5`; empty while it has none.
+  private(set) var owner = ""
   private var objects = BluetoothObjects()
   private var observers: [() -> Observer?] = []
   private var retry: LoopTimer?
 
-  /// How long to wait before the bus is tried again after it went away.
+  /// How long to wait after the bus has ended before connecting again.
   private static var busPause: Duration { .seconds(1) }
 
-  /// Makes a connection that is not started.
+  /// Creates a connection; ``start()`` starts it.
   ///
   /// - Parameters:
-  ///   - place: the bus; the system's, unless a test has one of its own.
-  ///   - sockets: the kernel's, unless a test has some of its own.
+  ///   - place: which bus; tests have their own.
+  ///   - sockets: where connections come from; tests have their own.
   public init(
     _ place: MessageBus.Place = .system, on loop: any PollingLoop, sockets: any BluetoothSockets = KernelSockets()
   ) {
@@ -103,7 +104,7 @@ public final class BlueZ {
     return on
   }
 
-  /// Hears all news from now on, until the result is dropped.
+  /// Receives all news from now on, until the result is released.
   public func observe(_ hear: @escaping (News) -> Void) -> Observer {
     let observer = Observer(hear)
     observers.append { [weak observer] in observer }
@@ -115,7 +116,7 @@ public final class BlueZ {
     for observer in observers { observer()?.hear(news) }
   }
 
-  /// What the service has now, asked once and waited for: for a command that lists it and ends.
+  /// Returns the adapters and devices of now, and blocks until the answer comes: for a command that prints them and exits.
   public static func look(
     _ place: MessageBus.Place = .system
   ) throws(BluetoothError) -> (
@@ -135,14 +136,14 @@ public final class BlueZ {
 
   // MARK: - The connection
 
-  /// Connects, and reports what is there in later turns. Starting twice does nothing.
+  /// Connects, and reports adapters and devices in later turns. Starting twice does nothing.
   public func start() {
     guard bus == nil else { return }
     do throws(BusError) {
       let bus = try MessageBus(place, on: loop) { [weak self] error in self?.busEnded(error) }
       let objectsRule = "type='signal',sender='\(Self.service)',interface='\(Self.managerInterface)'"
       let propertiesRule = "type='signal',sender='\(Self.service)',interface='\(Self.propertiesInterface)'"
-      // Weak: of several signals that arrived together, one may be the end of this.
+      // Weak, because the handler of one signal may release this object before the next signal is delivered.
       try bus.onSignal(objectsRule) { [weak self] in self?.changed($0) }
       try bus.onSignal(propertiesRule) { [weak self] in self?.changed($0) }
       try bus.onSignal(
@@ -165,8 +166,9 @@ public final class BlueZ {
     guard signal.values.count == 3, let before = signal.values[1].text, let owner = signal.values[2].text else {
       return
     }
-    // A new service may take the name over while the old one still ends: one signal, and everything registered is gone too.
+    // If a new service takes over the name from the old one, this is one signal, and the registrations are gone as well.
     if !before.isEmpty { becomeUnavailable(.noService) }
+    self.owner = owner
     if !owner.isEmpty { load() }
   }
 
@@ -178,6 +180,11 @@ public final class BlueZ {
   }
 
   private func load() {
+    // This is answered before the next call. If that call has to start the service, a signal brings the name.
+    let daemon = "org.freedesktop.DBus"
+    bus?.call(daemon, "/org/freedesktop/DBus", daemon, "GetNameOwner", [.string(Self.service)]) { [weak self] answer in
+      if case .success(let values) = answer { self?.owner = values.first?.text ?? "" }
+    }
     bus?.call(Self.service, "/", Self.managerInterface, "GetManagedObjects") { [weak self] answer in
       guard let self else { return }
       switch answer {

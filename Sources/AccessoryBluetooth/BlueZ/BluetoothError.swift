@@ -1,4 +1,4 @@
-/// Why Bluetooth cannot be used, or a device not: each with what fixes it.
+/// Why Bluetooth or a device cannot be used, and how to fix it.
 public enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible {
   /// There is no D-Bus system bus.
   case noBus(String)
@@ -6,7 +6,7 @@ public enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible 
   case noService
   /// D-Bus or BlueZ does not let this user do it.
   case notPermitted(String)
-  /// This machine has no Bluetooth adapter, or none of the name that was asked for.
+  /// This machine has no Bluetooth adapter, or none with this name.
   case noAdapter(String?)
   /// The adapter is off.
   case adapterOff(String)
@@ -51,7 +51,7 @@ public enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible 
     }
   }
 
-  /// What to do about it, where one command or action helps.
+  /// The command or action that fixes it, if there is one.
   public var fix: String? {
     switch self {
     case .noBus: "install and start D-Bus: apt-get install dbus"
@@ -65,7 +65,7 @@ public enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible 
     }
   }
 
-  /// What an error of a call to BlueZ means.
+  /// Translates an error of a call to BlueZ.
   public init(_ error: BusError, adapter: String? = nil) {
     switch error {
     case .timedOut: self = .timedOut

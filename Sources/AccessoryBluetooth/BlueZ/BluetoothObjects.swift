@@ -10,7 +10,7 @@ public enum AccessoryService {
 
 /// A Bluetooth adapter of this machine, as BlueZ shows it.
 public struct BluetoothAdapter: Equatable, Sendable {
-  /// Its object on D-Bus, such as `/org/bluez/hci0`.
+  /// Its object path on D-Bus, such as `/org/bluez/hci0`.
   public var path: String
   /// Its own address.
   public var address = BluetoothDeviceAddress(bits: 0)
@@ -46,33 +46,33 @@ public struct BluetoothAdapter: Equatable, Sendable {
 
 /// A Bluetooth device that BlueZ knows: one that is paired, or was found by a scan.
 public struct BluetoothDevice: Equatable, Sendable {
-  /// Its object on D-Bus, below its adapter's: `/org/bluez/hci0/dev_AA_BB_CC_DD_EE_FF`.
+  /// Its object path on D-Bus, below its adapter's: `/org/bluez/hci0/dev_AA_BB_CC_DD_EE_FF`.
   public var path: String
   /// Its address.
   public var address: BluetoothDeviceAddress
-  /// Its name; empty where it has told none.
+  /// Its name; empty if unknown.
   public var name = ""
   /// Whether it is paired with that adapter.
   public var isPaired = false
-  /// Whether it may connect without a question to anybody.
+  /// Whether it may connect without asking the user.
   public var isTrusted = false
   /// Whether it is connected now.
   public var isConnected = false
-  /// Whether this machine's owner has blocked it.
+  /// Whether the user has blocked it.
   public var isBlocked = false
-  /// Its services, in small letters.
+  /// The UUIDs of its services, in lower case.
   public var services: [String] = []
   /// The strength of its signal in dBm, while a scan sees it.
   public var signal: Int?
 
-  /// A device of which nothing is known but its object; nil where the path names none.
+  /// A device with nothing but its path; nil if the path is not that of a device.
   init?(path: String) {
     guard let address = BlueZPath.device(path) else { return nil }
     self.path = path
     self.address = address
   }
 
-  /// The object of its adapter.
+  /// The object path of its adapter.
   public var adapterPath: String { BlueZPath.parent(path) }
 
   /// The name of its adapter: "hci0".
@@ -84,15 +84,15 @@ public struct BluetoothDevice: Equatable, Sendable {
   /// Whether it is an Apple device, or plays one: it offers the device's service.
   public var isAppleDevice: Bool { services.contains(AccessoryService.device) }
 
-  /// What to call it: its name, or its address.
+  /// Its name, or its address if it has no name.
   public var title: String { name.isEmpty ? address.description : name }
 
-  /// Whether an address means it.
+  /// Whether an address selects it.
   public func isMeant(by selector: Address.BluetoothSelector) -> Bool {
     (selector.adapter ?? adapter) == adapter && (selector.device ?? address) == address
   }
 
-  /// Why it cannot be connected to by its adapter now; nil where it may be tried.
+  /// Why its adapter cannot connect to it now; nil if an attempt makes sense.
   public func obstacle(adapter: BluetoothAdapter?) -> BluetoothError? {
     guard let adapter else { return .noAdapter(self.adapter) }
     if !adapter.isPowered { return .adapterOff(adapter.name) }
@@ -132,9 +132,9 @@ enum BlueZPath {
   }
 }
 
-/// The adapters and devices that BlueZ shows, kept up to date from its answers and signals. Pure: no bus, no clock.
+/// The adapters and devices of BlueZ, kept up to date from its answers and signals. Pure: no bus, no clock.
 ///
-/// Signals may come in any order: a change of a device that was never added is ignored, and a removal too.
+/// Signals may come in any order: a change or a removal of an unknown device is ignored.
 struct BluetoothObjects: Equatable, Sendable {
   /// What a message changed.
   enum Change: Equatable, Sendable {

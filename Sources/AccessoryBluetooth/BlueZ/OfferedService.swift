@@ -3,15 +3,15 @@ import AccessoryCore
 /// A service that this process offers on every adapter: BlueZ listens, publishes the record, and hands each connection over
 /// as a descriptor. Registered again by itself when BlueZ was restarted; gone when this is dropped or the process ends.
 public final class OfferedService {
-  /// What happens to it.
+  /// What happens to the service.
   public enum Event {
-    /// A device connected; its object, and the connection.
+    /// A device connected: its object path, and the connection.
     case connected(device: String, BusDescriptor)
-    /// BlueZ asks for the end of a device's connection.
+    /// BlueZ asks this process to close a device's connection.
     case shallEnd(device: String)
     /// The service is registered and published.
     case registered
-    /// It cannot be offered.
+    /// The service cannot be offered.
     case failed(BluetoothError)
   }
 
@@ -25,11 +25,11 @@ public final class OfferedService {
   private var registration: RegisteredObject?
   private var isAccepting: () -> Bool
 
-  /// Offers a service as soon as BlueZ answers.
+  /// Offers a service, from when BlueZ first answers.
   ///
   /// - Parameters:
   ///   - path: the object of this process that BlueZ calls; one for each service.
-  ///   - isAccepting: whether a device that connects now is let in.
+  ///   - isAccepting: whether a device that connects now is accepted.
   public init(
     _ record: ServiceRecord, at path: String, by blueZ: BlueZ, isAccepting: @escaping () -> Bool = { true },
     hear: @escaping (Event) -> Void

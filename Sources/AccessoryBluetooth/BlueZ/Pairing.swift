@@ -1,17 +1,17 @@
 import AccessoryCore
 
-/// Pairs this machine with one device, or shows what could be paired: scans, pairs when the device is seen, and trusts it.
+/// Scans, and either reports the devices found, or pairs with one device when the scan finds it and trusts it.
 ///
 /// The device is trusted as soon as it is seen: BlueZ forgets a device that is neither paired nor trusted when the scan
 /// ends, even in the middle of the pairing.
 public final class Pairing {
   /// What happens.
   public enum Event {
-    /// The scan sees a device, for the first time or with a new name or signal.
+    /// The scan found a device, or its name or signal strength has changed.
     case found(BluetoothDevice)
-    /// BlueZ asks something.
+    /// BlueZ asks a question.
     case question(PairingAgent.Question)
-    /// The device was seen, and pairing begins.
+    /// The scan found the device, and pairing begins.
     case begun(BluetoothDevice)
     /// The device is paired, and may connect from now on.
     case paired(BluetoothDevice)
@@ -34,13 +34,13 @@ public final class Pairing {
   private var adapter: BluetoothAdapter?
   private var phase = Phase.starting
 
-  /// How long two devices may take to pair: a person may have to compare a number.
+  /// How long pairing may take. The user may have to compare a number.
   private static var pairingLimit: Duration { .seconds(120) }
 
   /// Begins as soon as BlueZ answers.
   ///
   /// - Parameters:
-  ///   - selector: the device to pair; without one, whatever is found is reported until ``stop()``.
+  ///   - selector: the device to pair with; without one, every device found is reported until ``stop()``.
   ///   - capability: what the user can do: `KeyboardDisplay` at a terminal, else `NoInputNoOutput`.
   public init(
     _ selector: Address.BluetoothSelector, by blueZ: BlueZ, capability: String, hear: @escaping (Event) -> Void
@@ -61,7 +61,7 @@ public final class Pairing {
 
   deinit { stop() }
 
-  /// Ends the scan, and a pairing that is under way.
+  /// Stops the scan, and cancels a pairing in progress.
   public func stop() {
     switch phase {
     case .scanning: scan(false)
@@ -96,7 +96,7 @@ public final class Pairing {
     guard let adapter else { return }
     let member = isOn ? "StartDiscovery" : "StopDiscovery"
     guard isOn else { return blueZ.call(adapter.path, BluetoothObjects.adapterInterface, member) { _ in } }
-    // iAP2 runs over BR/EDR, so nothing else needs to be scanned for.
+    // iAP2 runs over BR/EDR only.
     let filter = BusValue.properties(["Transport": .string("bredr")])
     blueZ.call(adapter.path, BluetoothObjects.adapterInterface, "SetDiscoveryFilter", [filter]) { _ in }
     blueZ.call(adapter.path, BluetoothObjects.adapterInterface, member) { [weak self] answer in

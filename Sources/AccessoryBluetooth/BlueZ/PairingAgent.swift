@@ -1,10 +1,10 @@
 import AccessoryCore
 
-/// Answers the questions that BlueZ asks while two devices pair: one agent of this process, alive as long as this is.
+/// Receives the questions that BlueZ asks while two devices pair. BlueZ asks this process as long as this object exists.
 public final class PairingAgent {
-  /// What BlueZ asks. Each is answered once, at once or later.
+  /// A question of BlueZ, to be answered once, now or later.
   public enum Question {
-    /// May they pair without any proof?
+    /// May they pair without a number or a PIN?
     case authorization(device: String, answer: (Bool) -> Void)
     /// Do both devices show this number?
     case confirmation(device: String, number: UInt32, answer: (Bool) -> Void)
@@ -16,7 +16,7 @@ public final class PairingAgent {
     case service(device: String, uuid: String, answer: (Bool) -> Void)
     /// Show this to the user, who types it at the other device.
     case show(device: String, String)
-    /// The other device gave up; what was asked needs no answer any more.
+    /// The other device gave up, and the last question needs no answer.
     case cancelled
   }
 
@@ -30,7 +30,7 @@ public final class PairingAgent {
   private let ready: (Result<Void, BluetoothError>) -> Void
   private var registration: RegisteredObject?
 
-  /// Registers an agent as soon as BlueZ answers, and makes it the one that is asked first.
+  /// Registers an agent, from when BlueZ first answers, and makes it the default agent.
   ///
   /// - Parameters:
   ///   - capability: what the user can do: `KeyboardDisplay`, `NoInputNoOutput`, ….

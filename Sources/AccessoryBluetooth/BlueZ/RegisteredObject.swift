@@ -1,5 +1,5 @@
-/// An object of this process that BlueZ calls: exported and registered once for each life of the service, and unregistered when
-/// this is dropped.
+/// An object of this process that BlueZ calls. It is exported and registered each time the service starts, and unregistered when
+/// this is released. Calls from any other program are refused, because their connections need not be Bluetooth connections.
 final class RegisteredObject {
   private let blueZ: BlueZ
   private let path: String
@@ -15,9 +15,9 @@ final class RegisteredObject {
   /// - Parameters:
   ///   - path: one for each object of this process.
   ///   - manager: the interface of BlueZ that registers such objects.
-  ///   - unregister: its method that takes the registration back.
+  ///   - unregister: its method that removes the registration.
   ///   - answer: receives the calls of BlueZ.
-  ///   - exported: called each time when the object can be registered, or cannot be exported.
+  ///   - exported: called each time the object can be registered, or could not be exported.
   init(
     at path: String, by blueZ: BlueZ, manager: String, unregister: String, answer: @escaping (BusCall) -> Void,
     exported: @escaping (Result<Void, BluetoothError>) -> Void
@@ -36,7 +36,7 @@ final class RegisteredObject {
 
   deinit {
     guard let object else { return }
-    // BlueZ would forget the registration as well when this process ends.
+    // When the process ends, BlueZ removes the registration by itself.
     blueZ.call("/org/bluez", manager, unregister, [.objectPath(path)]) { _ in }
     blueZ.bus?.withdraw(object)
   }
@@ -47,10 +47,15 @@ final class RegisteredObject {
   }
 
   private func export() {
-    // Once for each life of the service.
+    // Once each time the service starts.
     guard object == nil, let bus = blueZ.bus else { return }
     do {
-      object = try bus.export(path, answer)
+      object = try bus.export(path) { [weak self] call in
+        guard let self, call.sender == blueZ.owner else {
+          return call.fail("org.freedesktop.DBus.Error.AccessDenied", "only BlueZ may call this")
+        }
+        answer(call)
+      }
     } catch {
       return exported(.failure(BluetoothError(error)))
     }

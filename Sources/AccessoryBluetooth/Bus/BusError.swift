@@ -1,17 +1,17 @@
 import Glibc
 
-/// Why something on D-Bus did not succeed.
+/// Why a call on D-Bus failed.
 public enum BusError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The other program answered with an error of this name.
+  /// The other program answered with an error.
   case remote(name: String, message: String)
   /// No answer came in time.
   case timedOut
   /// The connection to the bus has ended.
   case closed(String)
-  /// A call of sd-bus failed: what was tried, and the system's error number.
+  /// A function of sd-bus failed: the action, and the system's error number.
   case failed(String, code: Int32)
 
-  /// One line for people.
+  /// A sentence fragment for messages.
   public var description: String {
     switch self {
     case .remote(let name, let message): message.isEmpty ? name : message
@@ -23,7 +23,7 @@ public enum BusError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// A result of sd-bus, which is negative for an error.
+/// Returns a result of sd-bus, or throws if it is negative.
 func checked(_ result: Int32, _ action: @autoclosure () -> String) throws(BusError) -> Int32 {
   if result < 0 { throw .failed(action(), code: -result) }
   return result

@@ -35,11 +35,11 @@ public indirect enum BusValue: Equatable, Sendable {
   case descriptor(BusDescriptor)
   /// Values of one signature.
   case array(of: String, [BusValue])
-  /// Values that belong together.
+  /// A struct.
   case structure([BusValue])
-  /// A key and its value: an element of a dictionary, which is an array of them.
+  /// A key and its value. A dictionary is an array of these.
   case entry(BusValue, BusValue)
-  /// A value that carries its own signature.
+  /// A value with its signature.
   case variant(BusValue)
 
   /// A dictionary from names to values of any signature (`a{sv}`).
@@ -124,9 +124,9 @@ public indirect enum BusValue: Equatable, Sendable {
   }
 }
 
-/// A file descriptor that came with a message, or goes out with one. Closed when it is dropped without being taken.
+/// A file descriptor received or sent with a message. It is closed on release unless it was taken.
 public final class BusDescriptor: @unchecked Sendable, Equatable {
-  // Changed by `take` alone, on the loop of the bus.
+  // Only `take` changes it, on the loop of the bus.
   private var number: Int32
 
   /// Takes over a descriptor.
@@ -183,7 +183,7 @@ private func readValue(_ message: OpaquePointer) throws(BusError) -> BusValue? {
   case UInt8(ascii: "t"): return .uint64(try readBasic(message, type, 0))
   case UInt8(ascii: "d"): return .double(try readBasic(message, type, 0))
   case UInt8(ascii: "h"):
-    // The message keeps its descriptor and closes it.
+    // The message closes its own descriptor.
     let copy = fcntl(try readBasic(message, type, Int32(0)), F_DUPFD_CLOEXEC, 3)
     if copy < 0 { throw .failed("keep a descriptor of a message", code: errno) }
     return .descriptor(BusDescriptor(taking: copy))
@@ -224,7 +224,7 @@ private func readContainer(
   return values
 }
 
-/// Puts values behind those that a message has.
+/// Appends values to a message.
 func append(_ values: [BusValue], to message: OpaquePointer) throws(BusError) {
   for value in values { try append(value, to: message) }
 }
@@ -232,7 +232,7 @@ func append(_ values: [BusValue], to message: OpaquePointer) throws(BusError) {
 private func append(_ value: BusValue, to message: OpaquePointer) throws(BusError) {
   switch value {
   case .string(let text), .objectPath(let text), .signature(let text):
-    // D-Bus has no zero bytes in text; what follows one is dropped by C.
+    // Text on D-Bus has no zero bytes; C cuts it at the first one.
     let result = text.withCString { sd_bus_message_append_basic(message, value.typeCode, $0) }
     _ = try checked(result, "write a message")
   case .bool(let truth): try appendBasic(value, Int32(truth ? 1 : 0), to: message)

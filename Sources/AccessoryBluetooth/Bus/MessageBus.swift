@@ -2,10 +2,10 @@ import AccessoryCore
 import CSystemd
 import Glibc
 
-/// A connection to a D-Bus, on an event loop: method calls, signals, and objects that other programs may call.
+/// A connection to a D-Bus on an event loop: method calls, signals, and objects that other programs may call.
 ///
-/// sd-bus is driven by the loop's epoll: its descriptor is watched, its deadline is a timer, and no thread is started.
-/// Whatever arrives is delivered after sd-bus has returned, so a handler may call the bus, or close it.
+/// The loop watches sd-bus's descriptor and sets a timer for its deadline; there is no thread. Messages are delivered after
+/// sd-bus has returned, so a handler may call the bus or close it.
 ///
 /// ```swift
 /// let bus = try MessageBus(.system, on: loop) { error in print("D-Bus is gone: \(error)") }
@@ -22,7 +22,7 @@ public final class MessageBus: TimerHandler {
     case address(String)
   }
 
-  /// What a call brings.
+  /// The result of a call.
   public typealias Answer = Result<[BusValue], BusError>
 
   private let loop: any PollingLoop
@@ -32,12 +32,12 @@ public final class MessageBus: TimerHandler {
   private var descriptor: Int32 = -1
   /// nil once the connection has ended.
   private(set) var raw: OpaquePointer?
-  /// What arrived while sd-bus was at work.
+  /// Messages that arrived during a call of sd-bus, to be delivered after it.
   private var arrivals: [() -> Void] = []
   private var pending: [ObjectIdentifier: PendingCall] = [:]
   private var handlers: [BusHandler] = []
 
-  /// At most so many messages are handled in one turn of the loop.
+  /// How many messages are handled in one turn of the loop, at most.
   private static var turnLimit: Int { 64 }
 
   /// Connects. The connection is set up in later turns; calls may be made at once.
@@ -52,7 +52,7 @@ public final class MessageBus: TimerHandler {
     let bus = try Self.open(place)
     raw = bus
     timer.handler = self
-    // A copy, because sd-bus closes its own as soon as the bus is gone, and the watch must end first.
+    // A copy: sd-bus closes its own descriptor when the bus ends, and the watch must be cancelled before that.
     descriptor = fcntl(sd_bus_get_fd(bus), F_DUPFD_CLOEXEC, 3)
     do {
       watch = try loop.watch(descriptor, for: .readable, Readiness(of: self))
@@ -66,7 +66,7 @@ public final class MessageBus: TimerHandler {
     stopWatching()
     handlers = []
     pending = [:]
-    // What was sent last, such as settings that are put back, still goes out.
+    // The last messages, such as restored settings, are still sent.
     if let raw { sd_bus_flush_close_unref(raw) }
   }
 
@@ -92,7 +92,7 @@ public final class MessageBus: TimerHandler {
 
   /// Calls a method of another program.
   ///
-  /// - Parameter completion: called once, in a later turn, unless the bus is dropped before.
+  /// - Parameter completion: called once, in a later turn, unless the bus is released before.
   public func call(
     _ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: [BusValue] = [],
     timeout: Duration = .seconds(25), completion: @escaping (Answer) -> Void
@@ -114,7 +114,7 @@ public final class MessageBus: TimerHandler {
     settle()
   }
 
-  /// Calls a method and waits for the answer: for a command that lists what is there and ends. Not on a loop that has other
+  /// Calls a method and blocks until the answer comes: for a command that prints it and exits, not on a loop that does other
   /// work.
   public static func callAndWait(
     _ place: Place, _ destination: String, _ path: String, _ interface: String, _ member: String,
@@ -192,7 +192,7 @@ public final class MessageBus: TimerHandler {
 
   // MARK: - Signals and objects
 
-  /// Hears the signals that fit a match rule, such as `type='signal',sender='org.bluez'`.
+  /// Receives the signals that match a rule, such as `type='signal',sender='org.bluez'`.
   public func onSignal(_ rule: String, _ hear: @escaping (BusSignal) -> Void) throws(BusError) {
     guard let raw else { throw .closed("it was closed") }
     let handler = BusHandler(self) { message in
@@ -205,7 +205,7 @@ public final class MessageBus: TimerHandler {
     settle()
   }
 
-  /// Makes an object that other programs may call, until ``withdraw(_:)``.
+  /// Exports an object that other programs may call, until ``withdraw(_:)``.
   ///
   /// - Parameter answer: called for every method call, in a later turn; see ``BusCall``.
   @discardableResult
@@ -224,7 +224,7 @@ public final class MessageBus: TimerHandler {
     return BusObject(path: path, handler: handler)
   }
 
-  /// Takes an object away.
+  /// Removes an object.
   public func withdraw(_ object: BusObject) {
     handlers.removeAll { $0 === object.handler }
   }
@@ -233,7 +233,7 @@ public final class MessageBus: TimerHandler {
 
   // MARK: - The loop
 
-  /// What the loop holds while it watches: the bus itself would never be released.
+  /// The handler that the loop retains. If the loop retained the bus, it would never be released.
   private final class Readiness: DescriptorHandler {
     private weak var bus: MessageBus?
 
@@ -245,7 +245,7 @@ public final class MessageBus: TimerHandler {
   /// Called by the loop.
   public func timerFired(_ timer: LoopTimer) { process() }
 
-  /// Lets sd-bus work, then delivers what it brought.
+  /// Lets sd-bus read and write, then delivers what has arrived.
   private func process() {
     guard let raw else { return }
     var failure: BusError?
@@ -261,7 +261,7 @@ public final class MessageBus: TimerHandler {
     settle()
   }
 
-  /// Asks sd-bus what it waits for.
+  /// Sets the watch and the timer to what sd-bus waits for.
   private func settle() {
     guard let raw, let watch else { return }
     let events = sd_bus_get_events(raw)
@@ -304,7 +304,7 @@ public final class MessageBus: TimerHandler {
 
 /// A signal that arrived.
 public struct BusSignal: Sendable {
-  /// The object that it is about.
+  /// The path of its object.
   public let path: String
   /// Its interface.
   public let interface: String
@@ -329,9 +329,9 @@ public struct BusSignal: Sendable {
 
 private func text(_ characters: UnsafePointer<CChar>?) -> String { characters.map { String(cString: $0) } ?? "" }
 
-/// A method call of another program, to be answered once. Dropped unanswered, it is answered with an error.
+/// A method call from another program, to be answered once. If it is released unanswered, the answer is an error.
 public final class BusCall {
-  /// The object that is called.
+  /// The path of the object.
   public let path: String
   /// The interface, which may be empty.
   public let interface: String
@@ -339,7 +339,7 @@ public final class BusCall {
   public let member: String
   /// Its arguments.
   public let arguments: [BusValue]
-  /// The name on the bus of the program that calls.
+  /// The unique bus name of the caller.
   public let sender: String
   private var message: OpaquePointer?
 
@@ -372,7 +372,7 @@ public final class BusCall {
     }
   }
 
-  /// Says that there is no such method.
+  /// Answers that there is no such method.
   public func failAsUnknown() {
     fail("org.freedesktop.DBus.Error.UnknownMethod", "no method \(interface).\(member)")
   }
@@ -381,21 +381,21 @@ public final class BusCall {
     guard let message else { return }
     self.message = nil
     var reply: OpaquePointer?
-    // A caller that is gone needs no answer.
+    // An error means that the caller is gone.
     if (try? make(message, &reply)) != nil, let reply { sd_bus_send(nil, reply, nil) }
     sd_bus_message_unref(reply)
     sd_bus_message_unref(message)
   }
 }
 
-/// An object that was exported.
+/// An exported object.
 public struct BusObject {
   /// Its path.
   public let path: String
   fileprivate let handler: BusHandler
 }
 
-/// What sd-bus calls for a match or an object.
+/// The handler of a match rule or an object, called by sd-bus.
 private final class BusHandler {
   unowned let bus: MessageBus
   let hear: (OpaquePointer) -> Void
@@ -418,13 +418,13 @@ private final class BusHandler {
       if let kept { handler.hear(kept) }
       sd_bus_message_unref(kept)
     }
-    // 1: handled; signals go on to other matches all the same.
+    // 1 means handled. Signals are passed on to other rules anyway.
     return sd_bus_message_is_method_call(message, nil, nil) > 0 ? 1 : 0
   }
 }
 
 extension BusError {
-  /// What sd-bus says of a failed call.
+  /// Translates the error of a failed call.
   init(_ error: sd_bus_error, _ result: Int32) {
     guard let name = error.name.map({ String(cString: $0) }) else {
       self = result == -ETIMEDOUT ? .timedOut : .failed("call a method on D-Bus", code: -result)

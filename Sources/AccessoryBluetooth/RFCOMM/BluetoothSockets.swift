@@ -18,13 +18,13 @@ public protocol BluetoothSockets: Sendable {
 
 /// What a Bluetooth socket is connected to.
 public enum BluetoothSocketKind: Equatable, Sendable {
-  /// The device's list of services: L2CAP, protocol 1; each packet apart.
+  /// The device's SDP server: L2CAP, PSM 1, packets.
   case serviceDiscovery
   /// A channel of RFCOMM: a stream.
   case rfcomm(channel: UInt8)
 }
 
-/// Linux' Bluetooth sockets. No privilege is needed to connect.
+/// The Bluetooth sockets of Linux. Connecting needs no privilege.
 public struct KernelSockets: BluetoothSockets {
   /// The kernel's sockets.
   public init() {}

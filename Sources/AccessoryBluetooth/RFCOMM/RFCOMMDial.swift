@@ -2,13 +2,13 @@ import AccessoryCore
 import AccessoryTransports
 import Glibc
 
-/// One attempt to connect to a service of a Bluetooth device: asks for its channel over SDP, then connects by RFCOMM.
+/// One attempt to connect to a service of a Bluetooth device: looks up its channel by SDP, then connects by RFCOMM.
 ///
 /// A raw socket, not BlueZ's `ConnectProfile`: it takes 45 to 60 ms instead of half a second, and needs no service registered
 /// with BlueZ, which only one process may have.
 ///
-/// The kernel says "busy" for some milliseconds after a former connection to the same channel has ended, so a busy channel
-/// is tried again a few times.
+/// For some milliseconds after a connection to a channel has ended, the kernel reports the channel as busy, so the attempt is
+/// repeated a few times.
 final class RFCOMMDial: Connecting, DescriptorHandler {
   typealias Completion = (Result<BusDescriptor, BluetoothError>) -> Void
 
@@ -34,7 +34,7 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
   private var pause: LoopTimer?
   private var busyTries = 0
 
-  /// How long a whole attempt may take: paging a device that is away takes about five seconds.
+  /// How long a whole attempt may take. Paging a device that is out of range takes about five seconds.
   static var timeout: Duration { .seconds(15) }
   private static var busyPause: Duration { .milliseconds(40) }
   private static var mostBusyTries: Int { 10 }
@@ -53,7 +53,7 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
     self.remote = remote
     self.completion = completion
     limit = loop.schedule(after: Self.timeout) { [unowned self] in finish(.failure(.timedOut)) }
-    // In a later turn, so that even an immediate failure is reported after this returns.
+    // In a later turn, so that an immediate failure is reported after this returns.
     pause = loop.schedule(after: .zero) { [unowned self] in open(.serviceDiscovery, .connectingSDP) }
   }
 
@@ -163,7 +163,7 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
 }
 
 extension BluetoothError {
-  /// What the kernel's reason for a failed connection means.
+  /// Translates the system's error number of a failed connection.
   init(connecting code: Int32) {
     switch code {
     case EHOSTDOWN, ETIMEDOUT: self = .outOfRange

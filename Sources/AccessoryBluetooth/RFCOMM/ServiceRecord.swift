@@ -1,4 +1,4 @@
-/// What others read of a service before they connect: the SDP record of an accessory, or of an Apple device.
+/// The SDP record of the service of an accessory or of an Apple device.
 public struct ServiceRecord: Equatable, Sendable {
   /// Its UUID.
   public var service: String

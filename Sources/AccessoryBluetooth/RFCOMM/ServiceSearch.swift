@@ -1,7 +1,6 @@
 import AccessoryCore
 
-/// Asks a device over SDP on which RFCOMM channel it offers a service: one exchange of requests and answers. Pure: it makes
-/// packets and reads packets.
+/// Looks up the RFCOMM channel of a service by SDP. Pure: it makes requests and reads answers.
 ///
 /// ```
 ///   we  ── 06 search for UUID, attribute 0004 ──▶ device
@@ -9,7 +8,7 @@ import AccessoryCore
 ///   …until nothing is left to continue
 /// ```
 ///
-/// What a device answers is bounded: at most ``longestAnswer`` bytes in at most ``mostParts`` parts.
+/// It reads at most ``longestAnswer`` bytes in at most ``mostParts`` parts.
 struct ServiceSearch {
   /// What to do next.
   enum Step: Equatable {
@@ -19,7 +18,7 @@ struct ServiceSearch {
     case found(channel: UInt8)
     /// The device does not offer the service.
     case absent
-    /// The device answered something that is not SDP; the text says what.
+    /// The answer is not valid SDP; the text says why.
     case failed(String)
   }
 
@@ -103,7 +102,7 @@ struct ServiceSearch {
   }
 }
 
-/// A value of SDP.
+/// An SDP data element.
 enum DataElement: Equatable {
   /// An unsigned number of at most 64 bits.
   case number(UInt64)

@@ -194,7 +194,11 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
 
   /// Ends a socket's connection both ways, as if the other end had closed it: the handler hears of the end.
   public func hangUp() {
-    if descriptor >= 0 { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    guard descriptor >= 0 else { return }
+    shutdown(descriptor, Int32(SHUT_RDWR))
+    // RFCOMM reports the end only when the other end has confirmed it, and one that is out of range never does. Asked again,
+    // the kernel reports it at once.
+    if case .started(_, let watch) = state { watch.change(to: interest) }
   }
 
   private func tellOver() {
