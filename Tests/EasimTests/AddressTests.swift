@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What every command does with addresses, because all of them open addresses in one way.
-@Suite struct AddressTests {
+@Suite(.waitsForPrograms) struct AddressTests {
   let place = TemporaryFolder()
 
   /// Each command that connects to an address or listens there, as far as the address.

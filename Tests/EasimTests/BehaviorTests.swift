@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `easim run --behavior` as it is typed.
-@Suite struct BehaviorTests {
+@Suite(.waitsForPrograms) struct BehaviorTests {
   let place = TemporaryFolder()
 
   @Test func aProgramAnswersAndItsComplaintsAreOnTheTimeline() throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Two processes that need no address: the bench is where they meet.
-@Suite struct BenchTests {
+@Suite(.waitsForPrograms) struct BenchTests {
   let place = TemporaryFolder()
 
   func easim(_ words: String...) throws -> Program {

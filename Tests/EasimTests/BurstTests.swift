@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `easim burst` against `easim run`, as a user types it.
-@Suite struct BurstTests {
+@Suite(.waitsForPrograms) struct BurstTests {
   let place = TemporaryFolder()
 
   /// The report that a run wrote.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `easim check` in a process of its own, against accessories in others.
-@Suite struct CheckCommandTests {
+@Suite(.waitsForPrograms) struct CheckCommandTests {
   let place = TemporaryFolder()
   /// Judged quickly: most of it by the first attachment.
   /// Without the cases that time the accessory, which a busy machine makes late.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `easim console` by a pipe, as a script uses it.
-@Suite struct ConsoleTests {
+@Suite(.waitsForPrograms) struct ConsoleTests {
   let place = TemporaryFolder()
 
   /// Runs the console with these lines as its input.

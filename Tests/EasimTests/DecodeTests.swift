@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `easim decode` as it is typed: files, stdin, exit codes.
-@Suite struct DecodeTests {
+@Suite(.waitsForPrograms) struct DecodeTests {
   let place = TemporaryFolder()
   private let capture: [UInt8] = [
     0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10, 0xFF, 0x5A, 0x00, 0x10, 0x40, 0x41, 0x01, 0x01, 0x14, 0x40, 0x40, 0x00, 0x06,

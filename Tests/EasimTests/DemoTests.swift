@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// `easim demo` as a new user runs it.
-@Suite struct DemoTests {
+@Suite(.waitsForPrograms) struct DemoTests {
   @Test func theDemoShowsTheFlickerInOrderAndEndsWithZero() throws {
     let demo = try Program.run("demo")
     #expect(demo.ending == .exit(0))

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// `easim doctor`: what is around easim rather than in it.
-@Suite struct DoctorTests {
+@Suite(.waitsForPrograms) struct DoctorTests {
   let bench = BenchPlace()
 
   @Test func everythingThatTheTestsUseWorks() throws {

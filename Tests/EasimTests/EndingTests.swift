@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// How processes end: interrupted, killed, alone, too late, or at an address that is in use.
-@Suite struct EndingTests {
+@Suite(.waitsForPrograms) struct EndingTests {
   let place = TemporaryFolder()
 
   @Test(arguments: Accessory.Medium.allCases, [SIGINT, SIGTERM])
@@ -118,7 +118,7 @@ import Testing
     let accessory = try Accessory(on: .unix, in: place, "--behavior", "sink")
     let send = try Program.run("send", accessory.address, "--10k", "--expect", "echo", "--timeout", "700ms")
     #expect(send.ending == .exit(4))
-    #expect(send.err.contains("timed out after 0.7 seconds; 10000 of 10000 bytes were sent and 0 were received"))
+    #expect(send.err.contains("timed out after 700ms; 10000 of 10000 bytes were sent and 0 were received"))
     try accessory.interrupt()
   }
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `--help` of every command, and every command line that is printed for users to copy.
-@Suite struct HelpTests {
+@Suite(.waitsForPrograms) struct HelpTests {
   /// The commands that `easim --help` lists.
   static func commands() throws -> [String] {
     let lines = try Program.run("--help").outLines

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `easim run` against hosts that are silent, too many, or have names that play tricks on a terminal.
-@Suite struct HostileHostTests {
+@Suite(.waitsForPrograms) struct HostileHostTests {
   let place = TemporaryFolder()
 
   private var path: String { place.file("s") }

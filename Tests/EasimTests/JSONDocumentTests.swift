@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// docs/json.md compared with the printed events: the page has exactly the events and fields that exist.
-@Suite struct JSONDocumentTests {
+@Suite(.waitsForPrograms) struct JSONDocumentTests {
   /// The document's table of events: the fields of each beyond the common ones.
   static func documentedEvents() throws -> [String: Set<String>] {
     try tables().events

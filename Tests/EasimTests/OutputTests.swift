@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Output without room, without a place, or without a reader.
-@Suite struct OutputTests {
+@Suite(.waitsForPrograms) struct OutputTests {
   let place = TemporaryFolder()
 
   /// Every way in which a command writes a result: text, JSON, help, a text as it is.

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// `easim pair` and `easim unpair`, where there is no Bluetooth. The kernel lane pairs.
-@Suite struct PairTests {
+@Suite(.waitsForPrograms) struct PairTests {
   private func easim(_ words: [String]) throws -> Program.Remains {
     try Program(
       path: BuiltProducts.easim, words, environment: ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent/bus"]

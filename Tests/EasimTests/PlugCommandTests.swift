@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `easim plug` with servers of other kinds.
-@Suite struct PlugCommandTests {
+@Suite(.waitsForPrograms) struct PlugCommandTests {
   @Test func aServerThatSaysNothingIsGivenUpWhenTheTimeIsUp() throws {
     let server = try OddServer()
     let plug = try Program.run("plug", server.address, "--timeout", "200ms")

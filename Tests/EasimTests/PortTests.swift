@@ -4,7 +4,7 @@ import Testing
 @testable import easim
 
 /// `easim port`: each rule, what it leaves alone, and the files that it writes.
-@Suite struct PortTests {
+@Suite(.waitsForPrograms) struct PortTests {
   private func findings(_ text: String) -> [PortFinding] { Porter.findings(in: SwiftSource(Array(text.utf8))) }
 
   /// The text with every edit made that is certain.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Scenarios as a user plays them: in one process in virtual time, and in two in real time.
-@Suite struct ScenarioTests {
+@Suite(.waitsForPrograms) struct ScenarioTests {
   /// The scenarios that ship, as `easim scenario list` knows them.
   static let names = all.map(\.name)
 

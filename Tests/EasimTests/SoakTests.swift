@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `easim soak` as a user runs it.
-@Suite struct SoakTests {
+@Suite(.waitsForPrograms) struct SoakTests {
   @Test(arguments: [3, 17, 4_711]) func twoProcessesWriteOneTranscript(seed: Int) throws {
     let place = TemporaryFolder()
     for file in ["one", "two"] {

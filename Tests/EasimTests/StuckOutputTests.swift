@@ -4,7 +4,7 @@ import Testing
 
 /// Output that is not read: a pipe without a reader, a stopped terminal, a FIFO. Neither the cables nor Ctrl-C wait for
 /// it.
-@Suite struct StuckOutputTests {
+@Suite(.waitsForPrograms) struct StuckOutputTests {
   let place = TemporaryFolder()
 
   private var address: String { "unix:\(place.file("s"))" }

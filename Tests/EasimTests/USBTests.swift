@@ -4,7 +4,7 @@ import Testing
 
 /// `usb:` as a user types it, with real libusb and libudev on a device that umockdev plays. Behind its endpoints is
 /// `easim run`.
-@Suite(.enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct USBTests {
+@Suite(.waitsForPrograms, .enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct USBTests {
   let place = TemporaryFolder()
 
   // MARK: Shapes

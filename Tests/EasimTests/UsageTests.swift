@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Mistakes in command lines are reported with the nearest correct word, and the exit code is 2.
-@Suite struct UsageTests {
+@Suite(.waitsForPrograms) struct UsageTests {
   /// A wrong command line, and what the complaint must contain.
   static let wrong: [(words: String, complaint: String)] = [
     ("dmo", "unknown command 'dmo', did you mean 'demo'?"),

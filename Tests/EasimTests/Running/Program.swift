@@ -5,7 +5,6 @@ import TestSupport
 ///
 /// Nothing here waits for time to pass: every wait is for a line, or for the end of the program, and a hang limit
 /// turns an endless wait into a failure that shows all output. A program that is released is killed.
-/// a wait that never ends into a failure that shows everything the program said. A program that is let go of is killed.
 ///
 /// ```swift
 /// let run = try Program("run", "lawk-view", "--on", "unix:\(path)")
