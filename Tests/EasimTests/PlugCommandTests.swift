@@ -8,7 +8,7 @@ import Testing
     let server = try OddServer()
     let plug = try Program.run("plug", server.address, "--timeout", "200ms")
     #expect(plug.ending == .exit(3))
-    #expect(plug.err == "easim plug: no accessory at \(server.address) within 0.2 seconds: it does not answer\n")
+    #expect(plug.err == "easim plug: no accessory at \(server.address) within 200ms: it does not answer\n")
   }
 
   /// What it begins to say is a list of 4,096 devices.
