@@ -1,3 +1,4 @@
+import AccessoryCables
 import AccessoryCore
 import AccessoryHost
 import AccessoryProfiles
@@ -66,6 +67,10 @@ public final class World {
     public var tellsMessages = false
     /// Whether the transcript is kept; it costs time and memory.
     public var keepsTranscript = false
+    /// Whether ``World/events`` are kept; a world without an end keeps none.
+    public var keepsEvents = true
+    /// Whether faults of a cable may change while it is plugged in: ``World/change(faults:of:)``.
+    public var faultsMayChange = false
     /// Called with every event as it happens; events are also kept.
     public var report: (TimelineEvent) -> Void = { _ in }
     /// Called with every line of the transcript as it is written.
@@ -88,11 +93,22 @@ public final class World {
 
   private let settings: Settings
   private let log: Log
-  private var accessories: [(accessory: SimulatedAccessory, port: LoopbackPort)] = []
+  /// The accessories by their numbers, which are never used again.
+  private var accessories: [Int: Entry] = [:]
+  private var accessoryCount = 0
   private var faultChances: SeededRandom
-  private var faultChannels: [FaultChannel] = []
   private var faultsPast: [FaultTally] = []
   private var cableCount = 0
+
+  /// An accessory, what it is plugged into, and the faults of its cables.
+  private struct Entry {
+    let accessory: SimulatedAccessory
+    /// Nil for an accessory at an address.
+    let port: LoopbackPort?
+    var faults: [CableFault]
+    /// The channels of its cables that have faults, and the end that each is at.
+    var channels: [(channel: FaultChannel, end: Transcript.End)] = []
+  }
 
   /// The log that both ends write to.
   private final class Log {
@@ -100,13 +116,15 @@ public final class World {
     @exclusivity(unchecked) private(set) var events: [TimelineEvent] = []
     var lines: [String] = []
     private let report: (TimelineEvent) -> Void
+    private let keeps: Bool
 
-    init(_ report: @escaping (TimelineEvent) -> Void) {
+    init(keeps: Bool, _ report: @escaping (TimelineEvent) -> Void) {
+      self.keeps = keeps
       self.report = report
     }
 
     func add(_ event: TimelineEvent) {
-      events.append(event)
+      if keeps { events.append(event) }
       report(event)
     }
   }
@@ -115,7 +133,7 @@ public final class World {
   public init(_ settings: Settings = Settings(), on loop: any EventLoop) {
     self.settings = settings
     self.loop = loop
-    let log = Log(settings.report)
+    let log = Log(keeps: settings.keepsEvents, settings.report)
     self.log = log
     faultChances = loop.random.derived("faults")
     let authenticator: any DeviceAuthenticator =
@@ -135,13 +153,66 @@ public final class World {
     _ profile: Profile, link: @escaping (inout LinkSettings) -> Void = { _ in },
     behavior: ((Behavior) -> any AccessoryBehavior)? = nil
   ) -> SimulatedAccessory {
-    let number = accessories.count
+    let number = nextNumber()
     let port = makePort(number)
+    return add(
+      profile, at: port, port, number, authenticator(for: profile, settings.seed &+ UInt64(number)),
+      link: link, behavior: behavior)
+  }
+
+  /// An accessory of this world at another place than its device, where other hosts find it. Faults are at its end.
+  public func add(
+    _ profile: Profile, at port: any Port, authenticator: any AccessoryAuthenticator,
+    link: @escaping (inout LinkSettings) -> Void = { _ in }, behavior: ((Behavior) -> any AccessoryBehavior)? = nil
+  ) -> SimulatedAccessory {
+    let number = nextNumber()
+    let wrapped = WrappedPort(port) { [unowned self] cable in
+      cableCount += 1
+      return wrap(cable, CableEnd(end: .accessory, accessory: number, cable: cableCount))
+    }
+    return add(profile, at: wrapped, nil, number, authenticator, link: link, behavior: behavior)
+  }
+
+  private func nextNumber() -> Int {
+    defer { accessoryCount += 1 }
+    return accessoryCount
+  }
+
+  private func add(
+    _ profile: Profile, at port: any Port, _ loopback: LoopbackPort?, _ number: Int,
+    _ authenticator: any AccessoryAuthenticator, link: @escaping (inout LinkSettings) -> Void,
+    behavior: ((Behavior) -> any AccessoryBehavior)?
+  ) -> SimulatedAccessory {
     let accessory = SimulatedAccessory(
-      profile, at: port, authenticator: authenticator(for: profile, settings.seed &+ UInt64(number)), on: loop,
+      profile, at: port, authenticator: authenticator, on: loop,
       tellsMessages: settings.tellsMessages, link: link, behavior: behavior, report: { [log] event in log.add(event) })
-    accessories.append((accessory, port))
+    accessories[number] = Entry(accessory: accessory, port: loopback, faults: settings.faults)
     return accessory
+  }
+
+  /// Takes an accessory out of the world. It must be unplugged.
+  public func remove(_ accessory: SimulatedAccessory) {
+    guard let number = number(of: accessory) else { return }
+    if let entry = accessories.removeValue(forKey: number) {
+      for (channel, _) in entry.channels { FaultTally.add(channel, to: &faultsPast) }
+    }
+  }
+
+  private func number(of accessory: SimulatedAccessory) -> Int? {
+    accessories.first { $0.value.accessory === accessory }?.key
+  }
+
+  /// Gives an accessory other faults, for its cable now and for those to come. In a world whose
+  /// ``Settings/faultsMayChange`` is false only for those to come.
+  public func change(faults: [CableFault], of accessory: SimulatedAccessory) {
+    guard let number = number(of: accessory), var entry = accessories[number] else { return }
+    entry.faults = faults
+    accessories[number] = entry
+    guard settings.faultsMayChange else { return }
+    for (channel, end) in entry.channels where !channel.isOver {
+      channel.change(
+        to: faults.filter { $0.end == end }.map(\.fault), random: SeededRandom(seed: faultChances.next()))
+    }
   }
 
   /// Adds an event of something in this world.
@@ -152,7 +223,7 @@ public final class World {
   /// Pulls an accessory's cable: bytes in transit are lost, and both ends notice at once. With `unnoticed`, the
   /// device does not: it continues as if the accessory were there, until it gets no answer.
   public func pull(_ accessory: SimulatedAccessory, unnoticed: Bool = false) {
-    guard let entry = accessories.first(where: { $0.accessory === accessory }) else {
+    guard let entry = number(of: accessory).flatMap({ accessories[$0] }) else {
       preconditionFailure("an accessory is pulled out of the world it was added to")
     }
     log.add(
@@ -161,24 +232,37 @@ public final class World {
         kind: .fault(
           "the cable of \(accessory.profile.identity.name) is pulled"
             + (unnoticed ? ", unnoticed by the device" : ""))))
-    if unnoticed { entry.port.severDevice() }
+    if unnoticed { entry.port?.severDevice() }
     pull(entry.accessory, entry.port)
   }
 
-  private func pull(_ accessory: SimulatedAccessory, _ port: LoopbackPort) {
-    port.pull()
+  private func pull(_ accessory: SimulatedAccessory, _ port: LoopbackPort?) {
+    port?.pull()
     // The accessory notices the unplug only when its channel ends.
     loop.schedule(after: .zero) { accessory.unplug("the cable was pulled") }
   }
 
   /// What the faults have done so far, summed over all cables.
   public var faultCounts: [FaultTally] {
-    faultChannels.reduce(into: faultsPast) { FaultTally.add($1, to: &$0) }
+    channelsByNumber.reduce(into: faultsPast) { FaultTally.add($1, to: &$0) }
+  }
+
+  private var channelsByNumber: [FaultChannel] {
+    accessories.sorted { $0.key < $1.key }.flatMap { $0.value.channels.map(\.channel) }
+  }
+
+  /// What the faults of an accessory's cables have done since each was plugged in, at the accessory's end.
+  public func faultCounts(
+    of accessory: SimulatedAccessory
+  ) -> [(fault: Fault, direction: Fault.Direction, count: FaultCount)] {
+    number(of: accessory).flatMap { accessories[$0] }?.channels.filter { $0.end == .accessory }.flatMap(
+      \.channel.counts)
+      ?? []
   }
 
   /// Unplugs everything; the loop must still run a little for both ends to notice.
   public func tearDown() {
-    for entry in accessories { entry.accessory.unplug("the world was stopped") }
+    for number in accessories.keys.sorted() { accessories[number]?.accessory.unplug("the world was stopped") }
     device.unplugAll("the world was stopped")
   }
 
@@ -202,7 +286,7 @@ public final class World {
       },
       deviceEnd: { [unowned self] cable in
         cableCount += 1
-        let quirk = accessories[accessory].accessory.profile.quirks.authentication
+        let quirk = accessories[accessory]?.accessory.profile.quirks.authentication
         device.plugIn(cable, at: "a cable in memory", refusesSignatures: quirk?.answer == .refuse)
       })
   }
@@ -210,11 +294,12 @@ public final class World {
   /// From the cable outward: faults, the transcript, other observers.
   private func wrap(_ bare: Cable, _ end: CableEnd) -> Cable {
     var cable = bare
-    if !settings.faults.isEmpty {
+    let faults = accessories[end.accessory]?.faults ?? []
+    if !faults.isEmpty || settings.faultsMayChange {
       cable = bare.faulty(
-        settings.faults.filter { $0.end == end.end }.map(\.fault),
+        faults.filter { $0.end == end.end }.map(\.fault), mayChange: settings.faultsMayChange,
         random: { [unowned self] in SeededRandom(seed: faultChances.next()) }, on: loop,
-        made: { [unowned self] in keep($0) }, report: { [weak self] event in self?.hear(event, end) })
+        made: { [unowned self] in keep($0, end) }, report: { [weak self] event in self?.hear(event, end) })
     }
     // One end is enough for a transcript: it shows what the device sends and what it receives.
     if settings.keepsTranscript, end.end == .device {
@@ -227,14 +312,16 @@ public final class World {
   }
 
   /// Keeps a channel for ``faultCounts``; channels that have ended are only counted.
-  private func keep(_ channel: FaultChannel) {
-    for past in faultChannels where past.isOver { FaultTally.add(past, to: &faultsPast) }
-    faultChannels.removeAll(where: \.isOver)
-    faultChannels.append(channel)
+  private func keep(_ channel: FaultChannel, _ end: CableEnd) {
+    guard var entry = accessories[end.accessory] else { return }
+    for (past, _) in entry.channels where past.isOver { FaultTally.add(past, to: &faultsPast) }
+    entry.channels.removeAll { $0.channel.isOver }
+    entry.channels.append((channel, end.end))
+    accessories[end.accessory] = entry
   }
 
   private func hear(_ event: FaultEvent, _ end: CableEnd) {
-    let entry = accessories[end.accessory]
+    guard let entry = accessories[end.accessory] else { return }
     let identity = entry.accessory.profile.identity
     log.add(
       TimelineEvent(

@@ -97,6 +97,14 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     if descriptor >= 0 { Glibc.close(descriptor) }
   }
 
+  /// Takes the descriptor out of a channel that was not started, for one who moves its bytes in another way; nil when it was.
+  public func release() -> Int32? {
+    guard case .made = state, descriptor >= 0 else { return nil }
+    state = .over
+    defer { descriptor = -1 }
+    return descriptor
+  }
+
   // MARK: - Channel
 
   /// Begins to receive.

@@ -9,11 +9,11 @@ extension Cable {
   ///   - random: called once for each channel.
   ///   - made: called with each channel that was made.
   public func faulty(
-    _ faults: [Fault], random: @escaping () -> SeededRandom, on loop: any EventLoop,
+    _ faults: [Fault], mayChange: Bool = false, random: @escaping () -> SeededRandom, on loop: any EventLoop,
     made: @escaping (FaultChannel) -> Void = { _ in }, report: @escaping (FaultEvent) -> Void = { _ in }
   ) -> Cable {
-    guard !faults.isEmpty else { return self }
-    let mayCut = hasNativeChannels && faults.contains(where: \.cuts)
+    guard !faults.isEmpty || mayChange else { return self }
+    let mayCut = hasNativeChannels && (mayChange || faults.contains(where: \.cuts))
     let hand = Hand()
     return wrapped(
       main: { bare in

@@ -69,6 +69,21 @@ public final class FaultChannel: Channel, ChannelHandler {
     }
   }
 
+  /// Replaces the faults while the channel is in use. A fault that is in both lists keeps its state; one that goes passes
+  /// on the bytes that it holds, at its own pace, and affects no others. The times of new ones count from now.
+  public func change(to faults: [Fault], random: SeededRandom) {
+    guard ending == nil else { return }
+    switch state {
+    case .made, .open: break
+    case .closing, .over: return
+    }
+    var random = random
+    let chances = faults.map { ($0, SeededRandom(seed: random.next())) }
+    inbound?.change(to: chances.map { ($0, $1.derived("in")) }, now: loop.now)
+    outbound?.change(to: chances.map { ($0, $1.derived("out")) }, now: loop.now)
+    if case .open = state { advanceSoon() }
+  }
+
   /// Whether it has ended, or its owner has closed it and everything was sent.
   public var isOver: Bool {
     if case .over = state { true } else { false }

@@ -53,8 +53,8 @@ struct ScenarioAppSection: Equatable {
 }
 
 extension AppRules {
-  /// As scenarios write them.
-  static let format = Record(
+  /// As scenarios and the control protocol write them.
+  package static let format = Record(
     "rules", "how the system treats the app, where systems differ or nothing is documented",
     AppRules()
   ) {

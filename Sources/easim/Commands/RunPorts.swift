@@ -3,6 +3,7 @@ import AccessoryCore
 import AccessoryProfiles
 import AccessorySessions
 import AccessorySimulator
+import AccessoryWorlds
 
 /// Where the accessories of `easim run` appear: all on one bench or bus, or each at its own address.
 struct RunPorts {
@@ -35,34 +36,10 @@ struct RunPorts {
       try maker.makePort(at: address(index + 1), for: profile, number: index + 1)
     }
     try options.openTranscript(console)
-    return ports.map { WrappedPort($0, options) }
+    return ports.map { port in WrappedPort(port) { [options] in options.wrap($0, at: .accessory) } }
   }
 
   private func address(_ number: Int) throws(UsageError) -> Address {
     try Address(typed: pattern.replacing("{index}", with: "\(number)"))
   }
-}
-
-/// A port whose cables have faults, and write a transcript of what the accessory sends and receives.
-private final class WrappedPort: Port {
-  private let inner: any Port
-  private let options: CableOptions
-
-  init(_ inner: any Port, _ options: CableOptions) {
-    self.inner = inner
-    self.options = options
-  }
-
-  var place: String { inner.place }
-
-  func show(_ appearance: PortAppearance) { inner.show(appearance) }
-
-  func open(_ hear: @escaping (PortEvent) -> Void) throws {
-    try inner.open { [options] event in
-      guard case .cable(let cable, let device) = event else { return hear(event) }
-      hear(.cable(options.wrap(cable, at: .accessory), from: device))
-    }
-  }
-
-  func close() { inner.close() }
 }

@@ -11,7 +11,10 @@ import AccessoryCore
 /// most what its faults may hold.
 final class FaultLane {
   let direction: Fault.Direction
-  private let slots: [FaultSlot]
+  private var slots: [FaultSlot]
+  private let unit: FaultUnit
+  /// Whether the owner has called ``start(now:)``.
+  private var hasStarted = false
   /// Bytes that arrived without room, because a channel cannot refuse bytes that it receives.
   private var entry = ChunkQueue()
   private let sink: (RawSpan) -> Int
@@ -32,6 +35,7 @@ final class FaultLane {
     sink: @escaping (RawSpan) -> Int
   ) {
     self.direction = direction
+    self.unit = unit
     self.sink = sink
     slots = faults.filter { $0.fault.directions.contains(direction) }.map {
       FaultSlot($0.fault, unit: unit, random: $0.random)
@@ -82,9 +86,34 @@ final class FaultLane {
     return news
   }
 
+  // MARK: Changing the faults
+
+  /// Replaces the faults while the channel is in use. A fault that stays keeps its state. One that goes passes on what it
+  /// holds, at its own pace, and affects no more bytes; it remains in the lane until then. Times of new ones count from now.
+  func change(to faults: [(fault: Fault, random: SeededRandom)], now: Instant) {
+    guard !isFinishing, !isDiscarded, cut == nil else { return }
+    var goes = Set(slots.indices.filter { !slots[$0].isEnded })
+    var new: [FaultSlot] = []
+    for (fault, random) in faults where fault.directions.contains(direction) {
+      if let index = slots.indices.first(where: { goes.contains($0) && slots[$0].fault == fault }) {
+        goes.remove(index)
+      } else {
+        let slot = FaultSlot(fault, unit: unit, random: random)
+        new.append(slot)
+        if hasStarted { slot.start(now: now) }
+      }
+    }
+    for index in goes { slots[index].end(now: now) }
+    // New ones come first: the bytes in the others are older, and must not be overtaken.
+    slots = new + slots.filter { !$0.isEnded || !$0.isClear }
+    for index in slots.indices { noteCut(index) }
+    isTouched = true
+  }
+
   // MARK: Bytes
 
   func start(now: Instant) {
+    hasStarted = true
     for index in slots.indices {
       slots[index].start(now: now)
       noteCut(index)

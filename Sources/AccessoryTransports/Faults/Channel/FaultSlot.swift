@@ -23,6 +23,8 @@ final class FaultSlot {
   private var stage: any FaultStage
   private var window = Window.closed
   private var isOpen = false
+  /// Whether it was ended by ``end(now:)``.
+  private(set) var isEnded = false
   /// How many bytes the stage held after its last call. Calling it for every chunk that does not concern it would cost
   /// more than everything else.
   private var inStage = 0
@@ -102,6 +104,18 @@ final class FaultSlot {
       stage.end(&step)
     }
     if !isBlocked, let due = stage.deadline, due <= now { stage.handleTimeout(&step) }
+    inStage = stage.held
+    letBehindGo()
+  }
+
+  /// Ends the fault before its time: bytes that it holds are passed on at its pace, and it affects no others.
+  func end(now: Instant) {
+    step.now = now
+    let wasOpen = isOpen
+    isEnded = true
+    window = .closed
+    isOpen = false
+    if wasOpen { stage.end(&step) }
     inStage = stage.held
     letBehindGo()
   }
