@@ -157,11 +157,20 @@ let package = Package(
       "AccessoryCheck", floor: 6,
       ["AccessoryCables", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2"]),
 
+    // Floor 7: the control protocol: worlds, accessories, apps and sessions for programs in any language.
+    library(
+      "AccessoryControl", floor: 7,
+      [
+        "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessoryCables", "AccessorySessions",
+        "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2",
+      ]),
+
     // Floor 7: the command line.
     .executableTarget(
       name: "easim",
       dependencies: [
-        "AccessoryCheck", "AccessoryLoad", "AccessorySoak", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost",
+        "AccessoryControl", "AccessoryCheck", "AccessoryLoad", "AccessorySoak", "AccessoryWorlds", "AccessorySimulator",
+        "AccessoryHost",
         "AccessoryHardware", "AccessoryBluetooth", "AccessoryCables", "AccessorySessions", "AccessoryProfiles",
         "AccessoryTransports", "AccessoryUSB", "Certificates", "AccessoryCore", "IAP2", "CLinux", "CPlist",
       ], swiftSettings: settings),
@@ -270,6 +279,11 @@ let package = Package(
       [
         "AccessoryCheck", "AccessorySimulator", "AccessoryCables", "AccessorySessions", "AccessoryProfiles",
         "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "TestSupport",
+      ]),
+    tests(
+      "AccessoryControlTests",
+      [
+        "AccessoryControl", "AccessoryTransports", "AccessoryCore", "TestSupport",
       ]),
     tests(
       "AccessoryLoadTests",

@@ -62,8 +62,9 @@ public struct RecordShape: Sendable {
   /// What else a schema says about it.
   let rules: [JSON5Member]
 
-  init(
-    name: String, owner: String? = nil, summary: String, fields: [FieldShape], rules: [JSON5Member],
+  /// The shape of an object with these keys.
+  package init(
+    name: String, owner: String? = nil, summary: String, fields: [FieldShape], rules: [JSON5Member] = [],
     example: String? = nil
   ) {
     (self.name, self.owner, self.summary, self.fields, self.rules) = (name, owner, summary, fields, rules)

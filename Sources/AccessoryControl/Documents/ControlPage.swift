@@ -1,0 +1,46 @@
+import AccessoryCore
+
+/// The generated part of docs/control.md.
+public enum ControlPage {
+  /// A section for each method: what it does, its parameters, its result, its errors, and an example whose result is the
+  /// one that a run of it had.
+  public static func methods(results: [String: String]) -> String {
+    var group = ""
+    var text = ""
+    for method in ControlMethods.all {
+      let name = String(method.name.prefix { $0 != "." })
+      if name != group {
+        group = name
+        text += "## \(titles[name] ?? name)\n\n"
+      }
+      text += section(method, result: results[method.name] ?? method.exampleResult ?? "{}")
+    }
+    return text
+  }
+
+  private static let titles = [
+    "rpc": "The server", "server": "The server's state", "events": "Events", "world": "Worlds",
+    "accessory": "Accessories",
+    "fault": "Faults", "app": "Apps", "session": "Sessions", "time": "Time", "host": "Hosts",
+  ]
+
+  private static func section(_ method: ControlMethod, result: String) -> String {
+    var text = "### \(method.name)\n\n\(method.summary)\n\n"
+    if !method.params.fields.isEmpty { text += method.params.table + "\n" }
+    let fields = method.result.fields
+    if !fields.isEmpty {
+      text += "Result: " + fields.map { "`\($0.key)` (\($0.summary))" }.joined(separator: ", ") + ".\n\n"
+    }
+    if !method.errors.isEmpty {
+      text += "Errors: " + method.errors.map { "`\($0.rawValue)`" }.joined(separator: ", ") + ".\n\n"
+    }
+    return text + "```json\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\(method.name)\",\"params\":\(method.example)}\n"
+      + "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\(result)}\n```\n\n"
+  }
+
+  /// The table of the kinds of errors.
+  public static var errors: String {
+    "| `kind` | code | when |\n|---|---|---|\n"
+      + RPCError.Kind.allCases.map { "| `\($0.rawValue)` | \($0.code) | \($0.summary) |\n" }.joined()
+  }
+}

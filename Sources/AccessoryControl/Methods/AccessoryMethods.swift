@@ -1,0 +1,261 @@
+import AccessoryCables
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySimulator
+import AccessoryTransports
+
+extension ControlMethods {
+  /// Methods about accessories.
+  static let accessories: [ControlMethod] = [
+    ControlMethod(
+      "accessory.add", "Make one or several simulated accessories, not plugged in.", AddingAccessory.format,
+      Listed<String>.format("accessories", .text, "the ids, in order"),
+      errors: [.unknown, .gone, .limit, .time, .address, .notAllowed],
+      example: "{\"profile\":\"lawk-view\",\"quirks\":[\"flicker\"]}"
+    ) { call, params in try add(params, call) },
+    ControlMethod(
+      "accessory.plug", "Plug an accessory in.", OneID.accessory, AccessoryState.format,
+      errors: [.unknown, .gone, .state, .address], example: "{\"accessory\":\"a1\"}"
+    ) { call, params in
+      let accessory = try call.server.accessories.find(params.id)
+      try accessory.plug()
+      return accessory.state
+    },
+    ControlMethod(
+      "accessory.unplug", "Unplug an accessory: bytes on the way are still delivered.", OneID.accessory,
+      AccessoryState.format, errors: [.unknown, .gone, .state], example: "{\"accessory\":\"a1\"}"
+    ) { call, params in
+      let accessory = try call.server.accessories.find(params.id)
+      try accessory.unplug()
+      return accessory.state
+    },
+    ControlMethod(
+      "accessory.pull", "Pull the cable of an accessory: bytes on the way are lost.", Pulling.format,
+      AccessoryState.format, errors: [.unknown, .gone, .state], example: "{\"accessory\":\"a1\"}"
+    ) { call, params in
+      let accessory = try call.server.accessories.find(params.accessory)
+      try accessory.pull(unnoticed: params.isUnnoticed)
+      return accessory.state
+    },
+    ControlMethod(
+      "accessory.resetLink",
+      "Let the device reset the link: the accessory disconnects and connects again without being unplugged.",
+      OneID.accessory, Nothing.result, errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
+    ) { call, params in
+      try call.server.accessories.find(params.id).resetLink()
+      return Nothing()
+    },
+    ControlMethod(
+      "accessory.remove", "Unplug an accessory and forget it.", OneID.accessory, Nothing.result,
+      errors: [.unknown, .gone], example: "{\"accessory\":\"a2\"}"
+    ) { call, params in
+      try call.server.accessories.find(params.id).remove()
+      return Nothing()
+    },
+    ControlMethod(
+      "accessory.list", "List accessories with their state.", OptionalWorld.format,
+      Listed<AccessoryState>.format("accessories", AccessoryState.format.format, "in the order of their making"),
+      errors: [.unknown, .gone]
+    ) { call, params in
+      if let world = params.world { return Listed(all: try call.server.world(world).accessories.map(\.state)) }
+      return Listed(all: call.server.accessories.all.map(\.state))
+    },
+    ControlMethod(
+      "accessory.quirk",
+      "Give an accessory quirks, or take them away. When it is plugged in, this applies when it is plugged in next.",
+      ChangingQuirks.format, Applied.format, errors: [.unknown, .gone],
+      example: "{\"accessory\":\"a1\",\"add\":[\"no-status\"],\"remove\":[\"flicker\"]}"
+    ) { call, params in
+      let accessory = try call.server.accessories.find(params.accessory)
+      let known = Quirk.format.names
+      for name in params.remove where !known.contains(name) {
+        throw RPCError(.params, "remove: unknown quirk '\(Excerpt.of(name))'\(Suggestion.hint(for: name, in: known))")
+      }
+      let isNow = accessory.change { profile in
+        profile.quirks.removeAll { params.remove.contains($0.name) }
+        for quirk in params.add { profile.apply(quirk) }
+      }
+      return Applied(isNow: isNow, quirks: accessory.profile.quirks)
+    },
+    ControlMethod(
+      "accessory.behavior", "Choose what an accessory does in sessions that are opened from now on.",
+      ChangingBehavior.format, Nothing.result, errors: [.unknown, .gone, .notAllowed],
+      example: "{\"accessory\":\"a1\",\"behavior\":\"source,rate=500,text=tick\"}"
+    ) { call, params in
+      let accessory = try call.server.accessories.find(params.accessory)
+      if case .exec? = params.behavior { try admitPrograms(call) }
+      try accessory.set(params.behavior, for: params.protocolName)
+      return Nothing()
+    },
+    ControlMethod(
+      "accessory.take",
+      "Hand sessions that are opened from now on to this client, which reads and writes them at the accessory's end. Each "
+        + "comes as a notification `session` with the event `opened`.",
+      Taking.format, Nothing.result, errors: [.unknown, .gone, .state],
+      example: "{\"accessory\":\"a1\",\"protocols\":[\"com.lawaken.iap2\"]}"
+    ) { call, params in
+      try call.server.accessories.find(params.accessory).take(params.protocols, by: call.client)
+      return Nothing()
+    },
+    ControlMethod(
+      "accessory.release",
+      "Undo `accessory.take`: sessions are handled by the behaviour again, and those that were taken are closed.",
+      OneID.accessory, Nothing.result, errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
+    ) { call, params in
+      try call.server.accessories.find(params.id).release()
+      return Nothing()
+    },
+    ControlMethod(
+      "accessory.closeSessions", "Let an accessory close its sessions and stay connected.", OneID.accessory,
+      Nothing.result, errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
+    ) { call, params in
+      try call.server.accessories.find(params.id).closeSessions()
+      return Nothing()
+    },
+    ControlMethod(
+      "accessory.forgetSessions",
+      "Let an accessory forget its sessions without closing them: they stay open in the app, and nothing is answered.",
+      OneID.accessory, Nothing.result, errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
+    ) { call, params in
+      try call.server.accessories.find(params.id).forgetSessions()
+      return Nothing()
+    },
+  ]
+
+  private static func admitPrograms(_ call: ControlCall) throws(RPCError) {
+    guard !call.server.settings.allowsExec else { return }
+    throw RPCError(
+      .notAllowed, "this server does not let accessories run programs", advice: "start it with --allow-exec")
+  }
+
+  private static func add(_ params: AddingAccessory, _ call: ControlCall) throws -> Listed<String> {
+    let world = try call.server.world(params.world)
+    var profiles = try params.profile.template(call.server.settings.profiles).instances(params.count)
+    for index in profiles.indices {
+      for quirk in params.quirks { profiles[index].apply(quirk) }
+      if let behavior = params.behavior {
+        profiles[index].behavior = behavior
+        for place in profiles[index].protocols.indices { profiles[index].protocols[place].behavior = nil }
+      }
+      if let serial = params.serial, params.count == 1 { profiles[index].identity.serialNumber = serial }
+      if !profiles[index].programs.isEmpty { try admitPrograms(call) }
+    }
+    if params.serial != nil, params.count > 1 {
+      throw RPCError(.params, "serial: one serial number cannot be that of \(params.count) accessories")
+    }
+    let faults = try params.faults.flatMap { text throws(SourceProblems) in try FaultPreset.faults(text) }
+    let ports = try profiles.enumerated().map { index, profile in
+      try params.on.map { try port($0, profile, index + 1, of: profiles.count, in: world) }
+    }
+    var made: [String] = []
+    for (profile, port) in zip(profiles, ports) {
+      let id = try call.server.accessories.issue()
+      let accessory = ControlledAccessory(id, profile, at: port, in: world)
+      call.server.accessories.put(accessory, named: id)
+      try FaultMethods.add(faults, to: accessory)
+      made.append(id)
+    }
+    return Listed(all: made)
+  }
+
+  private static func port(
+    _ pattern: String, _ profile: Profile, _ number: Int, of count: Int, in world: ControlWorld
+  ) throws(RPCError) -> any Port {
+    guard let maker = world.ports else {
+      throw RPCError(
+        .time, "the world '\(world.id)' has virtual time, and addresses need real time",
+        advice: "leave out 'on', or use a world that was made with time: real")
+    }
+    guard count == 1 || pattern.contains("{index}") || !pattern.hasPrefix("unix:") else {
+      throw RPCError(.params, "on: put {index} into the address: it is replaced by the number of the accessory")
+    }
+    do {
+      let address = try Address(parsing: pattern.replacing("{index}", with: "\(number)"))
+      return try maker.makePort(at: address, for: profile, number: number)
+    } catch { throw RPCError(.address, "on: \(error)") }
+  }
+}
+
+private struct AddingAccessory: Equatable, Sendable {
+  var world = "main"
+  var profile = ProfileReference.name("")
+  var count = 1
+  var quirks: [Quirk] = []
+  var behavior: Behavior?
+  var faults: [String] = []
+  var on: String?
+  var serial: String?
+
+  static let format = Record("adding", "", AddingAccessory()) {
+    Field(
+      "profile", \.profile, ProfileReference.format, "the name or path of a profile, or a profile", isRequired: true)
+    Field("world", \.world, .text, "the id of the world")
+    Field("count", \.count, .integer(1...1_000), "how many; numbered from 1 as with `easim run --count`")
+    Field("quirks", \.quirks, .list(of: Quirk.format.format), "quirks besides the profile's")
+    Field(
+      "behavior", \.behavior, .optional(Behavior.format.format), "what it does in sessions, instead of the profile's")
+    Field("faults", \.faults, .list(of: .text), "faults of its cables, or names of presets, as for --fault")
+    Field(
+      "on", \.on, .optional(.text),
+      "where to plug it in instead of the world's device: every address that `easim run --on` takes")
+    Field("serial", \.serial, .optional(.text), "a serial number instead of the profile's")
+  }
+}
+
+private struct Pulling: Equatable, Sendable {
+  var accessory = ""
+  var isUnnoticed = false
+
+  static let format = Record("pulling", "", Pulling()) {
+    Field("accessory", \.accessory, .text, "the id of the accessory", isRequired: true)
+    Field(
+      "unnoticed", \.isUnnoticed, .boolean,
+      "whether the device goes on as if the accessory were there, until it gets no answer")
+  }
+}
+
+private struct ChangingQuirks: Equatable, Sendable {
+  var accessory = ""
+  var add: [Quirk] = []
+  var remove: [String] = []
+
+  static let format = Record("changing quirks", "", ChangingQuirks()) {
+    Field("accessory", \.accessory, .text, "the id of the accessory", isRequired: true)
+    Field("add", \.add, .list(of: Quirk.format.format), "quirks to add; one of the same kind is replaced")
+    Field("remove", \.remove, .list(of: .text), "names of quirks to take away")
+  }
+}
+
+private struct Applied: Equatable, Sendable {
+  var isNow = true
+  var quirks: [Quirk] = []
+
+  static let format = Record("applied", "", Applied()) {
+    Field("now", \.isNow, .boolean, "whether it applies now; otherwise when it is plugged in next", isRequired: true)
+    Field("quirks", \.quirks, .list(of: Quirk.format.format), "all of its quirks", isRequired: true)
+  }
+}
+
+private struct ChangingBehavior: Equatable, Sendable {
+  var accessory = ""
+  var behavior: Behavior?
+  var protocolName: String?
+
+  static let format = Record("changing behavior", "", ChangingBehavior()) {
+    Field("accessory", \.accessory, .text, "the id of the accessory", isRequired: true)
+    Field(
+      "behavior", \.behavior, .optional(Behavior.format.format), "the behaviour; the profile's own when left out")
+    Field("protocol", \.protocolName, .optional(.text), "for sessions of this protocol only; for all when left out")
+  }
+}
+
+private struct Taking: Equatable, Sendable {
+  var accessory = ""
+  var protocols: [String]?
+
+  static let format = Record("taking", "", Taking()) {
+    Field("accessory", \.accessory, .text, "the id of the accessory", isRequired: true)
+    Field(
+      "protocols", \.protocols, .optional(.list(of: .text)), "the protocols whose sessions it takes; all when left out")
+  }
+}

@@ -1,0 +1,97 @@
+import AccessoryCore
+
+/// One method of the control protocol, described once: reading its parameters, `rpc.discover` and docs/control.md come
+/// from it.
+public struct ControlMethod: Sendable {
+  /// The name: `accessory.plug`.
+  public let name: String
+  /// What it does, in a sentence.
+  public let summary: String
+  /// Its parameters.
+  public let params: RecordShape
+  /// Its result.
+  public let result: RecordShape
+  /// The kinds of errors that it answers with, besides `params`.
+  public let errors: [RPCError.Kind]
+  /// The parameters of the example in documents, which a test runs.
+  public let example: String
+  /// The result of the example as documents show it, where it differs from run to run or needs more than one process; nil
+  /// where the test fills it in.
+  public let exampleResult: String?
+  let call: @Sendable (ControlCall, JSON5Value) throws -> Void
+
+  /// A method that answers at once.
+  init<Params, Answer>(
+    _ name: String, _ summary: String, _ params: Record<Params>, _ result: Record<Answer>,
+    errors: [RPCError.Kind] = [], example: String = "{}", exampleResult: String? = nil,
+    _ body: @escaping @Sendable (ControlCall, Params) throws -> Answer
+  ) {
+    self.init(
+      later: name, summary, params, result, errors: errors, example: example, exampleResult: exampleResult
+    ) { call, params, answer in
+      answer(.success(try body(call, params)))
+    }
+  }
+
+  /// A method that may answer later. A thrown error is the answer; nothing may be answered after it.
+  init<Params, Answer>(
+    later name: String, _ summary: String, _ params: Record<Params>, _ result: Record<Answer>,
+    errors: [RPCError.Kind] = [], example: String = "{}", exampleResult: String? = nil,
+    _ body: @escaping @Sendable (ControlCall, Params, @escaping (Result<Answer, RPCError>) -> Void) throws -> Void
+  ) {
+    (self.name, self.summary, self.errors) = (name, summary, errors)
+    (self.params, self.result) = (params.shape, result.shape)
+    (self.example, self.exampleResult) = (example, exampleResult)
+    call = { call, tree in
+      let read: Params
+      do throws(SourceProblems) { read = try params.read(tree) } catch { throw RPCError(error) }
+      try body(call, read) { call.answer($0.map { JSON5Writer.write(result.tree($0), as: .jsonLine) }) }
+    }
+  }
+}
+
+/// One request on its way to its answer.
+final class ControlCall {
+  /// The server.
+  let server: ControlServer
+  /// Who asks.
+  let client: ControlClient
+  private var done: ((Result<String, RPCError>) -> Void)?
+
+  init(_ server: ControlServer, _ client: ControlClient, _ done: @escaping (Result<String, RPCError>) -> Void) {
+    (self.server, self.client, self.done) = (server, client, done)
+  }
+
+  /// Whether it has its answer.
+  var isAnswered: Bool { done == nil }
+
+  /// Answers, once; the result is a line of JSON, with or without its line break.
+  func answer(_ result: Result<String, RPCError>) {
+    let done = done
+    self.done = nil
+    done?(result.map { $0.hasSuffix("\n") ? String($0.dropLast()) : $0 })
+  }
+}
+
+/// No parameters, or no result beyond success.
+struct Nothing: Equatable, Sendable {
+  static let params = Record("no parameters", "", Nothing()) {}
+  static let result = Record("nothing", "an empty object", Nothing()) {}
+}
+
+/// The methods there are.
+public enum ControlMethods {
+  /// All, in the order of documents.
+  public static let all: [ControlMethod] =
+    server + worlds + accessories + faults + apps + sessions + time + hosts
+
+  static let names = all.map(\.name)
+  private static let byName = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+
+  static func method(_ name: String) throws(RPCError) -> ControlMethod {
+    if let method = byName[name] { return method }
+    let near = Suggestion.nearHint(for: name, in: names)
+    throw RPCError(
+      .method, "unknown method '\(Excerpt.of(name))'\(near)", advice: "call rpc.discover for the list of methods")
+  }
+}

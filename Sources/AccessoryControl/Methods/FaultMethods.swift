@@ -1,0 +1,109 @@
+import AccessoryCore
+import AccessoryTransports
+
+extension ControlMethods {
+  /// Methods about the faults of an accessory's cable. They may change while it is plugged in.
+  static let faults: [ControlMethod] = [
+    ControlMethod(
+      "fault.add",
+      "Add a fault to the cable of an accessory, now and for later cables. Its times count from now, and later from each "
+        + "plug. It sits at the accessory's end: `in` is what the accessory receives.",
+      FaultMethods.Adding.format, Listed<String>.format("faults", .text, "the ids; a preset has several faults"),
+      errors: [.unknown, .gone, .limit], example: "{\"accessory\":\"a1\",\"fault\":\"latency,delay=50ms\"}"
+    ) { call, params in
+      let accessory = try call.server.accessories.find(params.accessory)
+      let faults = try FaultPreset.faults(params.fault)
+      return Listed(all: try FaultMethods.add(faults, to: accessory))
+    },
+    ControlMethod(
+      "fault.change",
+      "Replace a fault by another. Bytes that it holds are passed on at its pace, and the new one affects those that follow.",
+      FaultMethods.Changing.format, FaultMethods.State.format, errors: [.unknown, .gone],
+      example: "{\"fault\":\"f1\",\"to\":\"latency,delay=5ms\"}"
+    ) { call, params in
+      let fault = try call.server.faults.find(params.fault)
+      fault.fault = params.to
+      fault.accessory.applyFaults()
+      return FaultMethods.state(fault)
+    },
+    ControlMethod(
+      "fault.list", "List the faults of an accessory's cable, and what they have done.", OneID.accessory,
+      Listed<FaultMethods.State>.format("faults", FaultMethods.State.format.format, "in the order in which bytes pass"),
+      errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
+    ) { call, params in
+      Listed(all: try call.server.accessories.find(params.id).faults.map(FaultMethods.state))
+    },
+    ControlMethod(
+      "fault.remove", "Remove a fault. Bytes that it holds are passed on at its pace.", OneID.fault, Nothing.result,
+      errors: [.unknown, .gone], example: "{\"fault\":\"f1\"}"
+    ) { call, params in
+      let fault = try call.server.faults.find(params.id)
+      fault.accessory.remove(fault)
+      call.server.faults.remove(fault.id)
+      return Nothing()
+    },
+  ]
+}
+
+/// What the methods about faults share.
+enum FaultMethods {
+  @discardableResult
+  static func add(_ faults: [Fault], to accessory: ControlledAccessory) throws(RPCError) -> [String] {
+    let server = accessory.world.server
+    guard accessory.faults.count + faults.count <= 100 else {
+      throw RPCError(.limit, "an accessory has at most 100 faults", advice: "remove some first")
+    }
+    var ids: [String] = []
+    for fault in faults {
+      let id = try server.faults.issue()
+      let made = ControlledFault(id, fault, of: accessory)
+      server.faults.put(made, named: id)
+      accessory.add(made)
+      ids.append(id)
+    }
+    return ids
+  }
+
+  static func state(_ fault: ControlledFault) -> State {
+    var state = State(fault: fault.id, text: fault.fault.description)
+    for entry in fault.accessory.faultCounts where entry.fault == fault.fault {
+      state.hits += entry.count.hits
+      state.bytes += entry.count.bytes
+    }
+    return state
+  }
+
+  struct Adding: Equatable, Sendable {
+    var accessory = ""
+    var fault = ""
+
+    static let format = Record("adding a fault", "", Adding()) {
+      Field("accessory", \.accessory, .text, "the id of the accessory", isRequired: true)
+      Field("fault", \.fault, .text, "the fault, or the name of a preset, as for --fault", isRequired: true)
+    }
+  }
+
+  struct Changing: Equatable, Sendable {
+    var fault = ""
+    var to = Fault(.loss(Fault.Loss()))
+
+    static let format = Record("changing a fault", "", Changing()) {
+      Field("fault", \.fault, .text, "the id of the fault", isRequired: true)
+      Field("to", \.to, Fault.format.format, "the other fault", isRequired: true)
+    }
+  }
+
+  struct State: Equatable, Sendable {
+    var fault = ""
+    var text = ""
+    var hits = 0
+    var bytes = 0
+
+    static let format = Record("fault state", "a fault and what it has done", State()) {
+      Field("fault", \.fault, .text, "its id", isRequired: true)
+      Field("text", \.text, .text, "the fault as for --fault", isRequired: true)
+      Field("hits", \.hits, .integer(0...Int.max), "how often it took effect on the present cable", isRequired: true)
+      Field("bytes", \.bytes, .integer(0...Int.max), "on how many bytes", isRequired: true)
+    }
+  }
+}

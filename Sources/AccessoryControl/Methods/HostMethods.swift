@@ -1,0 +1,46 @@
+import AccessoryCore
+
+extension ControlMethods {
+  /// Methods about addresses that a world's device connects to.
+  static let hosts: [ControlMethod] = [
+    ControlMethod(
+      "host.add",
+      "Let a world's device connect to the accessories at an address: a bench, a socket, USB, Bluetooth. It follows them "
+        + "through a flicker, and connects again when they come back.",
+      AddingHost.format, Made.format("host"), errors: [.unknown, .gone, .limit, .time, .address],
+      example: "{\"address\":\"unix:/tmp/glasses.sock\"}", exampleResult: "{\"host\":\"h1\"}"
+    ) { call, params in
+      let world = try call.server.world(params.world)
+      let address: Address
+      do { address = try Address(parsing: params.address) } catch { throw RPCError(.params, "address: \(error)") }
+      let id = try call.server.hosts.issue()
+      call.server.hosts.put(try ControlledHost(id, address, in: world), named: id)
+      return Made(id: id)
+    },
+    ControlMethod(
+      "host.list", "List the addresses that devices connect to.", OptionalWorld.format,
+      Listed<HostState>.format("hosts", HostState.format.format, "in the order in which they were added"),
+      errors: [.unknown, .gone]
+    ) { call, params in
+      let world = try params.world.map { try call.server.world($0) }
+      return Listed(all: call.server.hosts.all.filter { world == nil || $0.world === world }.map(\.state))
+    },
+    ControlMethod(
+      "host.remove", "Connect to an address no more. Cables that are connected stay until they end.", OneID.host,
+      Nothing.result, errors: [.unknown, .gone], example: "{\"host\":\"h1\"}", exampleResult: "{}"
+    ) { call, params in
+      try call.server.hosts.find(params.id).remove()
+      return Nothing()
+    },
+  ]
+}
+
+private struct AddingHost: Equatable, Sendable {
+  var world = "main"
+  var address = ""
+
+  static let format = Record("adding a host", "", AddingHost()) {
+    Field("address", \.address, .text, "the address, as every command takes it", isRequired: true)
+    Field("world", \.world, .text, "the id of the world")
+  }
+}

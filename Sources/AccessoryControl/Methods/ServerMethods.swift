@@ -1,0 +1,119 @@
+import AccessoryCore
+
+extension ControlMethods {
+  /// Methods about the server, and about events.
+  static let server: [ControlMethod] = [
+    ControlMethod(
+      "rpc.discover", "Describe the protocol as an OpenRPC document.", Nothing.params,
+      Record("OpenRPC document", "see https://spec.open-rpc.org", JSON5Value.object([])) {
+        Field(derived: "openrpc", .text, "the version of OpenRPC") { _ in OpenRPC.version }
+        Field(derived: "info", .raw("info"), "name and version") { $0["info"] ?? .null }
+        Field(derived: "methods", .raw("methods"), "every method") { $0["methods"] ?? .null }
+      },
+      exampleResult: "{\"openrpc\":\"1.3.2\",\"info\":{\"title\":\"easim\",\"version\":\"…\"},\"methods\":[…]}"
+    ) { call, _ in OpenRPC.document(version: call.server.settings.version) },
+    ControlMethod(
+      "server.info", "Get the version of the server, and how much there is in it.", Nothing.params, ServerInfo.format,
+      exampleResult:
+        "{\"version\":\"…\",\"protocol\":1,\"worlds\":1,\"accessories\":0,\"apps\":0,\"sessions\":0,\"clients\":1}"
+    ) { call, _ in
+      let server = call.server
+      return ServerInfo(
+        version: server.settings.version, worlds: server.worlds.count, accessories: server.accessories.count,
+        apps: server.apps.count, sessions: server.sessions.count, clients: server.clients.count)
+    },
+    ControlMethod(
+      "events.subscribe",
+      "Send every event of a world to this client as the notification `event`, and with `after` first those that are past. "
+        + "Notifications of the client's own apps and sessions come without a subscription.",
+      Subscribing.format, LastNumber.format, errors: [.unknown, .gone], example: "{\"world\":\"main\"}"
+    ) { call, params in
+      let worlds = try params.world.map { [try call.server.world($0)] } ?? call.server.worlds.all
+      var subscription = call.client.subscription ?? ControlSubscription(worlds: [])
+      if params.world == nil { subscription.worlds = nil } else { subscription.worlds?.insert(worlds[0].id) }
+      call.client.subscription = subscription
+      if let after = params.after {
+        for notice in worlds.flatMap({ $0.notices(after: after, atMost: .max) }) {
+          if case .event = notice.content { call.client.notify(notice.method, notice.json) }
+        }
+      }
+      return LastNumber(number: worlds.map(\.lastNumber).max() ?? 0)
+    },
+    ControlMethod("events.unsubscribe", "Send no more events to this client.", Nothing.params, Nothing.result) {
+      call, _ in
+      call.client.subscription = nil
+      return Nothing()
+    },
+    ControlMethod(
+      "events.list",
+      "Get past notices of a world: events, and news of all apps and sessions. The last \(ControlWorld.mostNotices) are kept.",
+      Listing.format, Listed<JSON5Value>.format("notices", .raw("a notice"), "each with its `method` and `params`"),
+      errors: [.unknown, .gone], example: "{\"world\":\"main\",\"after\":0,\"limit\":1}"
+    ) { call, params in
+      let world = try call.server.world(params.world)
+      return Listed(all: world.notices(after: params.after, atMost: params.limit).map(\.tree))
+    },
+  ]
+}
+
+extension ControlNotice {
+  /// As a tree: its method and its parameters.
+  var tree: JSON5Value {
+    let params = try? JSON5.read(json, file: "notice")
+    return .object([.init("method", .text(method)), .init("params", params ?? .null)])
+  }
+}
+
+private struct ServerInfo: Equatable, Sendable {
+  var version = ""
+  var revision = 1
+  var worlds = 0
+  var accessories = 0
+  var apps = 0
+  var sessions = 0
+  var clients = 0
+
+  static let format = Record("server info", "", ServerInfo()) {
+    Field("version", \.version, .text, "of easim", isRequired: true)
+    Field(
+      "protocol", \.revision, .integer(1...Int.max),
+      "of this protocol: within a number methods and keys are added, and none is changed or removed", isRequired: true)
+    Field("worlds", \.worlds, .integer(0...Int.max), "how many worlds there are", isRequired: true)
+    Field("accessories", \.accessories, .integer(0...Int.max), "how many accessories", isRequired: true)
+    Field("apps", \.apps, .integer(0...Int.max), "how many apps", isRequired: true)
+    Field("sessions", \.sessions, .integer(0...Int.max), "how many sessions", isRequired: true)
+    Field("clients", \.clients, .integer(0...Int.max), "how many clients", isRequired: true)
+  }
+}
+
+private struct Subscribing: Equatable, Sendable {
+  var world: String?
+  var after: Int?
+
+  static let format = Record("subscribing", "", Subscribing()) {
+    Field("world", \.world, .optional(.text), "the id of a world; all worlds, also those to come, when left out")
+    Field(
+      "after", \.after, .optional(.integer(0...Int.max)),
+      "send past events with greater numbers first; only those to come when left out")
+  }
+}
+
+private struct Listing: Equatable, Sendable {
+  var world = "main"
+  var after = 0
+  var limit = 1_000
+
+  static let format = Record("listing", "", Listing()) {
+    Field("world", \.world, .text, "the id of the world")
+    Field("after", \.after, .integer(0...Int.max), "only notices with greater numbers")
+    Field("limit", \.limit, .integer(1...10_000), "at most so many")
+  }
+}
+
+private struct LastNumber: Equatable, Sendable {
+  var number = 0
+
+  static let format = Record("last number", "", LastNumber()) {
+    Field("number", \.number, .integer(0...Int.max), "the number of the last notice so far", isRequired: true)
+  }
+}

@@ -1,0 +1,197 @@
+import AccessoryCore
+
+extension ControlMethods {
+  /// Methods about sessions: an app's end, or the end of an accessory whose sessions were taken.
+  static let sessions: [ControlMethod] = [
+    ControlMethod(
+      later: "session.write",
+      "Write bytes. The answer comes when all of them are taken, the wait is over, or the session has ended.",
+      Writing.format, Written.format, errors: [.unknown, .gone, .state, .limit],
+      example: "{\"session\":\"s1\",\"text\":\"hello\"}"
+    ) { call, params, answer in
+      let session = try open(params.session, call)
+      let bytes = try params.sent.bytes()
+      guard session.waitingBytes + bytes.count <= Writing.mostWaiting else {
+        throw RPCError(
+          .limit, "\(session.waitingBytes) bytes wait for room in the session '\(session.id)' already",
+          advice: "wait for the answers of earlier writes")
+      }
+      session.write(bytes, until: session.world.loop.now + params.wait, by: call.client) {
+        answer(.success(Written(count: $0)))
+      }
+    },
+    ControlMethod(
+      later: "session.read",
+      "Read what has arrived; with a wait, wait for the first byte, or for the end of the session.", Reading.format,
+      ReadBytes.format, errors: [.unknown, .gone, .state], example: "{\"session\":\"s1\",\"wait\":\"1s\"}"
+    ) { call, params, answer in
+      let session = try find(params.session, call)
+      func give(_ stopped: String?) {
+        let bytes = session.read(atMost: params.limit)
+        let isOver = !session.session.isOpen && bytes.isEmpty
+        answer(
+          .success(
+            ReadBytes(
+              data: Base64.text(bytes), count: bytes.count, isOver: isOver, reason: isOver ? session.state.reason : nil,
+              stopped: bytes.isEmpty && !isOver ? stopped : nil)))
+      }
+      let bytes = session.read(atMost: params.limit)
+      if !bytes.isEmpty {
+        return answer(.success(ReadBytes(data: Base64.text(bytes), count: bytes.count)))
+      }
+      guard params.wait > .zero, session.session.isOpen else { return give(nil) }
+      let deadline = session.world.loop.now + params.wait
+      session.world.wait(
+        ControlWait(
+          call.client, until: deadline,
+          hears: { notice in
+            guard case .session(let news) = notice.content, news.session == session.id else { return false }
+            return news.name == "readable" || news.name == "ended"
+          },
+          done: { end in
+            if case .failed(let error) = end { answer(.failure(error)) } else { give(end.word) }
+          }))
+    },
+    ControlMethod(
+      "session.close", "Close a session from this end. What was written is still sent.", Closing.format,
+      SessionState.format, errors: [.unknown, .gone], example: "{\"session\":\"s1\"}"
+    ) { call, params in
+      let session = try call.server.sessions.find(params.session)
+      session.close(params.reason)
+      return session.state
+    },
+    ControlMethod(
+      "session.state", "Get the state of a session: whether it is open, why it ended, and its counters.", OneID.session,
+      SessionState.format, errors: [.unknown, .gone], example: "{\"session\":\"s1\"}"
+    ) { call, params in try call.server.sessions.find(params.id).state },
+    ControlMethod(
+      "session.port",
+      "Open a byte port for a session: a socket that carries its bytes at full speed. Connect to the address, send the token "
+        + "and a line break as the first line, and after that the connection is the session, in both directions. The port "
+        + "takes one connection, and closes when nobody connects for 30 seconds.",
+      PortChoices.format, PortPlace.format, errors: [.unknown, .gone, .state, .time, .address],
+      example: "{\"session\":\"s1\"}",
+      exampleResult: "{\"address\":\"tcp:127.0.0.1:40123\",\"token\":\"5f0c…\"}"
+    ) { call, params in
+      let session = try open(params.session, call)
+      let port = try BytePort.open(for: session, unixPath: params.path)
+      return PortPlace(address: port.address, token: port.token)
+    },
+  ]
+
+  private static func find(_ id: String, _ call: ControlCall) throws(RPCError) -> ControlledSession {
+    let session = try call.server.sessions.find(id)
+    if let app = session.app { _ = try app.running() }
+    if session.port != nil {
+      throw RPCError(.state, "a byte port moves the bytes of the session '\(id)'", advice: "read and write there")
+    }
+    return session
+  }
+
+  private static func open(_ id: String, _ call: ControlCall) throws(RPCError) -> ControlledSession {
+    let session = try find(id, call)
+    guard session.session.isOpen else {
+      throw RPCError(.gone, "the session '\(id)' has ended: \(session.state.reason ?? "closed")")
+    }
+    return session
+  }
+}
+
+extension ControlWait.End {
+  /// Why a wait ended without what it waited for.
+  var word: String? {
+    switch self {
+    case .reached: nil
+    case .limit: "limit"
+    case .attention: "attention"
+    case .cancelled: "cancelled"
+    case .failed: "failed"
+    }
+  }
+}
+
+private struct Writing: Equatable, Sendable {
+  /// The most bytes that wait for room in one session.
+  static let mostWaiting = 4 << 20
+
+  var session = ""
+  var sent = SentBytes()
+  var wait = Duration.seconds(30)
+
+  static let format = Record("writing", "", Writing()) {
+    Field("session", \.session, .text, "the id of the session", isRequired: true)
+    Field("data", \.sent.data, .optional(.text), "the bytes in base64")
+    Field("text", \.sent.text, .optional(.text), "the bytes as text, instead of data")
+    Field(
+      "wait", \.wait, .duration(.zero ... .seconds(3_600)), "how long to wait for room, on the world's clock")
+  }
+}
+
+private struct Written: Equatable, Sendable {
+  var count = 0
+
+  static let format = Record("written", "", Written()) {
+    Field("written", \.count, .integer(0...Int.max), "how many bytes the session took", isRequired: true)
+  }
+}
+
+private struct Reading: Equatable, Sendable {
+  var session = ""
+  var limit = 65_536
+  var wait = Duration.zero
+
+  static let format = Record("reading", "", Reading()) {
+    Field("session", \.session, .text, "the id of the session", isRequired: true)
+    Field("limit", \.limit, .integer(1...1_048_576), "at most so many bytes")
+    Field("wait", \.wait, .duration(.zero ... .seconds(3_600)), "how long to wait, on the world's clock")
+  }
+}
+
+private struct ReadBytes: Equatable, Sendable {
+  var data = ""
+  var count = 0
+  var isOver = false
+  var reason: String?
+  var stopped: String?
+
+  static let format = Record("read bytes", "", ReadBytes()) {
+    Field("data", \.data, .text, "the bytes in base64", isRequired: true)
+    Field("bytes", \.count, .integer(0...Int.max), "how many", isRequired: true)
+    Field("ended", \.isOver, .boolean, "whether the session has ended and everything was read", isRequired: true)
+    Field("reason", \.reason, .optional(.text), "why it has ended")
+    Field(
+      "stopped", \.stopped, .optional(.text),
+      "why no bytes came: `limit`: the wait is over; `attention`: a session that this client has taken needs it first")
+  }
+}
+
+private struct Closing: Equatable, Sendable {
+  var session = ""
+  var reason: String?
+
+  static let format = Record("closing", "", Closing()) {
+    Field("session", \.session, .text, "the id of the session", isRequired: true)
+    Field("reason", \.reason, .optional(.text), "a reason for the timeline")
+  }
+}
+
+private struct PortChoices: Equatable, Sendable {
+  var session = ""
+  var path: String?
+
+  static let format = Record("byte port", "", PortChoices()) {
+    Field("session", \.session, .text, "the id of the session", isRequired: true)
+    Field(
+      "path", \.path, .optional(.text), "the path of a unix socket; a TCP port of 127.0.0.1 when left out")
+  }
+}
+
+private struct PortPlace: Equatable, Sendable {
+  var address = ""
+  var token = ""
+
+  static let format = Record("place of a byte port", "", PortPlace()) {
+    Field("address", \.address, .text, "where to connect: tcp:HOST:PORT or unix:PATH", isRequired: true)
+    Field("token", \.token, .text, "the first line to send", isRequired: true)
+  }
+}

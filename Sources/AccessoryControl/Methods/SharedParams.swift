@@ -1,0 +1,110 @@
+import AccessoryCore
+import AccessoryProfiles
+
+extension Format<JSON5Value> {
+  /// An object that another document describes.
+  static func raw(_ name: String) -> Format {
+    Format(.document(name)) { value, _ in
+      value
+    } write: {
+      $0
+    }
+  }
+}
+
+extension Format<Double> {
+  /// Seconds of a world's clock.
+  static let seconds = number(0...1e12)
+}
+
+extension Instant {
+  /// Seconds since the beginning of the clock, with six places.
+  var wholeSeconds: Double { (Double(nanoseconds) / 1_000).rounded() / 1_000_000 }
+}
+
+/// One id.
+struct OneID: Equatable, Sendable {
+  var id = ""
+  var world: String?
+
+  static func format(_ key: String, _ summary: String) -> Record<OneID> {
+    Record("one \(key)", "", OneID()) {
+      Field(key, \.id, .text, summary, isRequired: true)
+    }
+  }
+
+  static let accessory = format("accessory", "the id of the accessory")
+  static let app = format("app", "the id of the app")
+  static let session = format("session", "the id of the session")
+  static let host = format("host", "the id of the host")
+  static let fault = format("fault", "the id of the fault")
+  static let world = format("world", "the id of the world")
+}
+
+/// A world, or all.
+struct OptionalWorld: Equatable, Sendable {
+  var world: String?
+
+  static let format = Record("maybe a world", "", OptionalWorld()) {
+    Field("world", \.world, .optional(.text), "the id of a world; all worlds when left out")
+  }
+}
+
+/// A list as a result.
+struct Listed<Element: Equatable & Sendable>: Equatable, Sendable {
+  var all: [Element] = []
+
+  static func format(_ key: String, _ element: Format<Element>, _ summary: String) -> Record<Listed> {
+    Record("list of \(key)", summary, Listed()) {
+      Field(key, \.all, .list(of: element), summary, isRequired: true)
+    }
+  }
+}
+
+/// A profile: by its name or path, or inline.
+enum ProfileReference: Equatable, Sendable {
+  case name(String)
+  case inline(JSON5Value)
+
+  static let format = Format<ProfileReference>(
+    .either([.text(TextShape("profile name")), .document("a profile")])
+  ) { value, place in
+    switch value.content {
+    case .text(let name): return .name(name)
+    case .object: return .inline(value)
+    default: return place.expected("the name of a profile, or a profile", value)
+    }
+  } write: { reference in
+    switch reference {
+    case .name(let name): .text(name)
+    case .inline(let tree): tree
+    }
+  }
+
+  func template(_ library: ProfileLibrary) throws(SourceProblems) -> ProfileTemplate {
+    switch self {
+    case .name(let name): try library.template(name)
+    case .inline(let tree): try library.template(tree: tree, name: "inline")
+    }
+  }
+}
+
+/// Bytes in a request: base64, or a text.
+struct SentBytes: Equatable, Sendable {
+  var data: String?
+  var text: String?
+
+  func bytes() throws(RPCError) -> [UInt8] {
+    switch (data, text) {
+    case (let data?, nil):
+      guard let bytes = Base64.bytes(data) else {
+        throw RPCError(
+          .params, "data: the value is not base64", advice: "use base64 with padding, or the parameter text")
+      }
+      return bytes
+    case (nil, let text?): return Array(text.utf8)
+    case (nil, nil): throw RPCError(.params, "one of the parameters data and text is missing")
+    case (_?, _?): throw RPCError(.params, "only one of the parameters data and text can be given")
+    }
+  }
+}

@@ -1,0 +1,125 @@
+import AccessoryCore
+import AccessorySessions
+
+extension ControlMethods {
+  /// Methods about time.
+  static let time: [ControlMethod] = [
+    ControlMethod(
+      later: "time.advance",
+      "Let virtual time pass. It stops early when a session that this client has taken needs it.", Advancing.format,
+      Waited.format, errors: [.unknown, .gone, .time], example: "{\"world\":\"w2\",\"by\":\"10s\"}"
+    ) { call, params, answer in
+      let world = try call.server.world(params.world)
+      guard world.virtual != nil else {
+        throw RPCError(
+          .time, "the time of the world '\(world.id)' is real: it passes by itself",
+          advice: "make a world with time: virtual, or wait with time.runUntil")
+      }
+      wait(world, call, params.by, hears: nil, answer)
+    },
+    ControlMethod(
+      later: "time.runUntil",
+      "Wait for a notice, and in a world with virtual time let time pass until then.", Waiting.format, Waited.format,
+      errors: [.unknown, .gone], example: "{\"event\":\"connect\",\"side\":\"device\",\"after\":0,\"limit\":\"5s\"}"
+    ) { call, params, answer in
+      let world = try call.server.world(params.world)
+      let filter = try params.filter(call.server)
+      if let after = params.after,
+        let past = world.notices(after: after, atMost: .max).first(where: filter.takes)
+      {
+        return answer(.success(Waited(isReached: true, stopped: "notice", notice: past, now: world.loop.now)))
+      }
+      wait(world, call, params.limit, hears: filter.takes, answer)
+    },
+  ]
+
+  private static func wait(
+    _ world: ControlWorld, _ call: ControlCall, _ limit: Duration, hears: ((ControlNotice) -> Bool)?,
+    _ answer: @escaping (Result<Waited, RPCError>) -> Void
+  ) {
+    world.wait(
+      ControlWait(call.client, until: world.loop.now + limit, hears: hears) { [unowned world] end in
+        switch end {
+        case .reached(let notice):
+          answer(.success(Waited(isReached: true, stopped: "notice", notice: notice, now: world.loop.now)))
+        case .failed(let error): answer(.failure(error))
+        case .limit, .attention, .cancelled:
+          answer(.success(Waited(isReached: false, stopped: end.word ?? "limit", notice: nil, now: world.loop.now)))
+        }
+      })
+  }
+}
+
+private struct Advancing: Equatable, Sendable {
+  var world = "main"
+  var by = Duration.zero
+
+  static let format = Record("advancing", "", Advancing()) {
+    Field("world", \.world, .text, "the id of the world")
+    Field("by", \.by, .duration(.zero ... .seconds(86_400)), "how much time passes", isRequired: true)
+  }
+}
+
+private struct Waiting: Equatable, Sendable {
+  var world = "main"
+  var event = ""
+  var side: TimelineEvent.Side?
+  var accessory: String?
+  var app: String?
+  var session: String?
+  var after: Int?
+  var limit = Duration.seconds(60)
+
+  static let format = Record("waiting", "", Waiting()) {
+    Field("world", \.world, .text, "the id of the world")
+    Field("event", \.event, .text, "the name of the event; any when left out")
+    Field(
+      "side", \.side,
+      .optional(
+        .words(
+          ["accessory", "cable", "device", "app"].map { ($0, TimelineEvent.Side(rawValue: $0)) }.compactMap {
+            word, side in side.map { (word, $0) }
+          })),
+      "where a line of the timeline happened; anywhere when left out")
+    Field("accessory", \.accessory, .optional(.text), "the id of the accessory that it is about")
+    Field("app", \.app, .optional(.text), "the id of an app: wait for what the app is told")
+    Field("session", \.session, .optional(.text), "the id of a session: wait for its news")
+    Field(
+      "after", \.after, .optional(.integer(0...Int.max)),
+      "also take a past notice with a greater number; only those to come when left out")
+    Field("limit", \.limit, .duration(.zero ... .seconds(86_400)), "how long to wait, on the world's clock")
+  }
+
+  func filter(_ server: ControlServer) throws(RPCError) -> NoticeFilter {
+    var filter = NoticeFilter(event: event, side: side, app: app, session: session)
+    if let accessory { filter.serial = try server.accessories.find(accessory).profile.identity.serialNumber }
+    if let app { _ = try server.apps.find(app) }
+    if let session { _ = try server.sessions.find(session) }
+    return filter
+  }
+}
+
+private struct Waited: Equatable, Sendable {
+  var isReached = false
+  var stopped = ""
+  var notice: JSON5Value?
+  var time = 0.0
+
+  init() {}
+
+  init(isReached: Bool, stopped: String, notice: ControlNotice?, now: Instant) {
+    (self.isReached, self.stopped) = (isReached, stopped)
+    self.notice = notice?.tree
+    time = now.wholeSeconds
+  }
+
+  static let format = Record("waited", "", Waited()) {
+    Field("reached", \.isReached, .boolean, "whether what was waited for has come", isRequired: true)
+    Field(
+      "stopped", \.stopped, .text,
+      "why the wait is over: `notice`; `limit`: the time is up; `attention`: a session that this client has taken needs it",
+      isRequired: true)
+    Field("notice", \.notice, .optional(.raw("a notice")), "what has come, with its `method` and `params`")
+    Field("t", \.time, .seconds, "seconds on the world's clock", isRequired: true)
+  }
+}

@@ -1,0 +1,73 @@
+import AccessoryCore
+
+extension ControlMethods {
+  /// Methods about worlds. The world `main` is there from the start.
+  static let worlds: [ControlMethod] = [
+    ControlMethod(
+      "world.create",
+      "Make a world: an Apple device, and nothing plugged in. The world `main` is there from the start.",
+      WorldChoices.format, Made.format("world"), errors: [.limit], example: "{\"time\":\"virtual\",\"seed\":7}"
+    ) { call, choices in
+      if let flicker = choices.deviceFlicker, case .flicker = flicker {
+      } else if choices.deviceFlicker != nil {
+        throw RPCError(.params, "deviceFlicker: expected the quirk 'flicker' with its parameters")
+      }
+      let id = try call.server.worlds.issue()
+      call.server.worlds.put(ControlWorld(id, choices, in: call.server), named: id)
+      return Made(id: id)
+    },
+    ControlMethod(
+      "world.list", "List the worlds.", Nothing.params, Listed.format("worlds", WorldState.format.format, "all")
+    ) {
+      call, _ in
+      Listed(all: call.server.worlds.all.map(\.state))
+    },
+    ControlMethod(
+      "world.remove", "Remove a world: its apps end, its accessories are unplugged, and its ids are gone.", OneID.world,
+      Nothing.result, errors: [.unknown, .gone, .state], example: "{\"world\":\"w1\"}"
+    ) { call, params in
+      let world = try call.server.world(params.id)
+      guard world.id != "main" else { throw RPCError(.state, "the world 'main' cannot be removed") }
+      world.end()
+      call.server.worlds.remove(world.id)
+      // Until what it has on its loop has ended.
+      call.server.loop.schedule(after: .seconds(5)) { withExtendedLifetime(world) {} }
+      return Nothing()
+    },
+  ]
+}
+
+/// The id of something that was made.
+struct Made: Equatable, Sendable {
+  var id = ""
+
+  static func format(_ key: String) -> Record<Made> {
+    Record("new \(key)", "", Made()) { Field(key, \.id, .text, "its id", isRequired: true) }
+  }
+}
+
+extension ControlWorld {
+  fileprivate var state: WorldState {
+    WorldState(
+      world: id, time: choices.time, seconds: loop.now.wholeSeconds, accessories: accessories.map(\.id),
+      apps: apps.map(\.id), lastNumber: lastNumber)
+  }
+}
+
+private struct WorldState: Equatable, Sendable {
+  var world = ""
+  var time = WorldChoices.Time.real
+  var seconds = 0.0
+  var accessories: [String] = []
+  var apps: [String] = []
+  var lastNumber = 0
+
+  static let format = Record("world state", "a world and what is in it", WorldState()) {
+    Field("world", \.world, .text, "its id", isRequired: true)
+    Field("time", \.time, .choice, "whether its time is real or virtual", isRequired: true)
+    Field("t", \.seconds, .seconds, "seconds on its clock", isRequired: true)
+    Field("accessories", \.accessories, .list(of: .text), "the ids of its accessories", isRequired: true)
+    Field("apps", \.apps, .list(of: .text), "the ids of its apps", isRequired: true)
+    Field("number", \.lastNumber, .integer(0...Int.max), "the number of its last notice", isRequired: true)
+  }
+}

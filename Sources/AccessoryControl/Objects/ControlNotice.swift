@@ -1,0 +1,152 @@
+import AccessoryCore
+import AccessoryHost
+import AccessorySessions
+
+/// Something that happened in a world, as clients get it: a line of the timeline, a notification of an app, or news of a
+/// session. All of one world are numbered together, from 1.
+struct ControlNotice {
+  enum Content {
+    case event(TimelineEvent)
+    case app(AppNews)
+    case session(SessionNews)
+  }
+
+  let number: Int
+  let world: String
+  let content: Content
+
+  /// The method of the notification.
+  var method: String {
+    switch content {
+    case .event: "event"
+    case .app: "app"
+    case .session: "session"
+    }
+  }
+
+  /// The name of what happened.
+  var name: String {
+    switch content {
+    case .event(let event): event.kind.name
+    case .app(let news): news.name
+    case .session(let news): news.name
+    }
+  }
+
+  /// Its parameters as JSON.
+  var json: String {
+    var object = JSONObject()
+    object.add("world", world)
+    object.add("number", number)
+    switch content {
+    case .event(let event): object.add("event", raw: event.json)
+    case .app(let news): news.add(to: &object)
+    case .session(let news): news.add(to: &object)
+    }
+    return object.text
+  }
+}
+
+/// What an app is notified of.
+struct AppNews {
+  let app: String
+  let name: String
+  var accessory: PublishedAccessory?
+  var reason: String?
+  let time: Instant
+
+  func add(to object: inout JSONObject) {
+    object.add("t", seconds: time)
+    object.add("app", app)
+    object.add("event", name)
+    if let accessory {
+      object.add("accessory", JSONObject(ConnectedAccessory.format.tree(ConnectedAccessory(accessory))))
+    }
+    if let reason { object.add("reason", reason) }
+  }
+}
+
+/// What happened to a session.
+struct SessionNews {
+  let session: String
+  let name: String
+  let time: Instant
+  /// Of the accessory's end: the accessory. Of an app's: the app.
+  var accessory: String?
+  var app: String?
+  var protocolName: String?
+  var reason: String?
+  var counters: (read: Int, written: Int)?
+
+  func add(to object: inout JSONObject) {
+    object.add("t", seconds: time)
+    object.add("session", session)
+    object.add("event", name)
+    if let app { object.add("app", app) }
+    if let accessory { object.add("accessory", accessory) }
+    if let protocolName { object.add("protocol", protocolName) }
+    if let reason { object.add("reason", reason) }
+    if let counters {
+      object.add("bytesRead", counters.read)
+      object.add("bytesWritten", counters.written)
+    }
+  }
+}
+
+/// Which notice somebody waits for.
+struct NoticeFilter: Equatable, Sendable {
+  var event = ""
+  var side: TimelineEvent.Side?
+  var serial: String?
+  var app: String?
+  var session: String?
+
+  func takes(_ notice: ControlNotice) -> Bool {
+    guard event.isEmpty || notice.name == event else { return false }
+    switch notice.content {
+    case .event(let event):
+      return app == nil && session == nil && (side == nil || event.side == side)
+        && (serial == nil || event.subject?.serial == serial)
+    case .app(let news): return news.app == app && (serial == nil || news.accessory?.serialNumber == serial)
+    case .session(let news): return news.session == session
+    }
+  }
+}
+
+/// An accessory as an app sees it: what `EAAccessory` has.
+struct ConnectedAccessory: Equatable, Sendable {
+  var connectionID = 0
+  var name = ""
+  var manufacturer = ""
+  var modelNumber = ""
+  var serialNumber = ""
+  var firmwareRevision = ""
+  var hardwareRevision = ""
+  var protocols: [String] = []
+
+  init() {}
+
+  init(_ accessory: PublishedAccessory) {
+    connectionID = accessory.connectionID
+    name = accessory.name
+    manufacturer = accessory.manufacturer
+    modelNumber = accessory.modelNumber
+    serialNumber = accessory.serialNumber
+    firmwareRevision = accessory.firmwareRevision
+    hardwareRevision = accessory.hardwareRevision
+    protocols = accessory.protocols
+  }
+
+  static let format = Record("connected accessory", "an accessory as an app sees it", ConnectedAccessory()) {
+    Field("connectionID", \.connectionID, .integer(0...Int.max), "new at each connection", isRequired: true)
+    Field("name", \.name, .text, "its name", isRequired: true)
+    Field("manufacturer", \.manufacturer, .text, "its manufacturer", isRequired: true)
+    Field("modelNumber", \.modelNumber, .text, "its model", isRequired: true)
+    Field("serialNumber", \.serialNumber, .text, "its serial number", isRequired: true)
+    Field("firmwareRevision", \.firmwareRevision, .text, "its firmware", isRequired: true)
+    Field("hardwareRevision", \.hardwareRevision, .text, "its hardware", isRequired: true)
+    Field(
+      "protocols", \.protocols, .list(of: .text), "what it offers now; empty in the first half of a flicker",
+      isRequired: true)
+  }
+}

@@ -1,0 +1,143 @@
+import AccessoryCables
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
+import AccessoryTransports
+import Certificates
+
+/// The control protocol's server: worlds with accessories and apps in them, and the clients that control them.
+///
+/// It does no I/O of its own beyond what worlds in real time need: doors connect it to stdin and stdout, to sockets and
+/// to HTTP. Everything happens on its loop.
+///
+/// ```swift
+/// let server = ControlServer(ControlServer.Settings(), on: loop)
+/// let client = server.makeClient()
+/// client.receive(Array("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server.info\"}\n".utf8).span.bytes)
+/// client.send { bytes in print(bytes); return bytes.byteCount }
+/// ```
+public final class ControlServer {
+  /// The most worlds at a time.
+  static let mostWorlds = 1_000
+  /// The most accessories, apps, hosts and open sessions of one world, each.
+  static let mostObjects = 10_000
+
+  /// What a server is made with.
+  public struct Settings {
+    /// The version of the program.
+    public var version = ""
+    /// Whether accessories may run programs.
+    public var allowsExec = false
+    /// How far sockets may reach.
+    public var transport = TransportOptions()
+    /// Every way from an address to a cable.
+    public var media = MediumTable.standard
+    /// Where profiles are found.
+    public var profiles = ProfileLibrary()
+    /// The coprocessor of an accessory that other hosts find.
+    public var coprocessor: (Profile) -> any AccessoryAuthenticator = { _ in SimulatedCoprocessor(seed: 1) }
+    /// The seed of worlds that are made without one.
+    public var seed: UInt64 = 1
+
+    /// The defaults.
+    public init() {}
+  }
+
+  let settings: Settings
+  let loop: any EventLoop
+  private(set) var clients: [ControlClient] = []
+  var worlds = ControlTable<ControlWorld>(kind: "world", prefix: "w", most: mostWorlds)
+  var accessories = ControlTable<ControlledAccessory>(kind: "accessory", prefix: "a")
+  var apps = ControlTable<ControlledApp>(kind: "app", prefix: "p")
+  var sessions = ControlTable<ControlledSession>(kind: "session", prefix: "s")
+  var hosts = ControlTable<ControlledHost>(kind: "host", prefix: "h")
+  var faults = ControlTable<ControlledFault>(kind: "fault", prefix: "f")
+
+  /// A server with the world `main`, whose time is real.
+  public init(_ settings: Settings, on loop: any EventLoop) {
+    self.settings = settings
+    self.loop = loop
+    var main = WorldChoices()
+    main.seed = settings.seed
+    worlds.put(ControlWorld("main", main, in: self), named: "main")
+  }
+
+  /// A client whose door is open: what it launches ends with ``ControlClient/close(_:)``.
+  ///
+  /// - Parameter isTransient: whether what it launches lives on without it, as for a single request.
+  public func makeClient(isTransient: Bool = false) -> ControlClient {
+    let client = ControlClient(self, isTransient: isTransient)
+    clients.append(client)
+    return client
+  }
+
+  func clientEnded(_ client: ControlClient, _ reason: String) {
+    clients.removeAll { $0 === client }
+    for app in apps.all where app.client === client { app.end("the app was killed: \(reason)") }
+    for accessory in accessories.all where accessory.taker?.client === client { accessory.release() }
+    for world in worlds.all { world.cancelWaits(of: client) }
+    settle()
+  }
+
+  /// Does what can be done without letting virtual time pass.
+  func settle() { for world in worlds.all { world.settle() } }
+
+  /// Runs work in a later turn, when no other call is in progress.
+  func later(_ work: @escaping () -> Void) { loop.schedule(after: .zero, work) }
+
+  func world(_ id: String) throws(RPCError) -> ControlWorld { try worlds.find(id) }
+
+  /// Ends all worlds: everything is unplugged. The loop must run a little for both ends to notice.
+  public func stop() {
+    for client in clients { client.close("the server is exiting") }
+    for world in worlds.all { world.end() }
+  }
+
+  /// Whether everything is unplugged.
+  public var isQuiet: Bool { worlds.all.allSatisfy { $0.world.device.cableCount == 0 } }
+}
+
+/// The objects of one kind by their ids, which are never used again.
+struct ControlTable<Object: AnyObject> {
+  let kind: String
+  let prefix: String
+  let most: Int
+  private var objects: [String: Object] = [:]
+  private var order: [String] = []
+  private var issued = 0
+
+  init(kind: String, prefix: String, most: Int = ControlServer.mostObjects) {
+    (self.kind, self.prefix, self.most) = (kind, prefix, most)
+  }
+
+  /// All, in the order in which they were made.
+  var all: [Object] { order.compactMap { objects[$0] } }
+  var count: Int { objects.count }
+
+  /// The id of the next one.
+  mutating func issue(limited: Bool = true) throws(RPCError) -> String {
+    if limited, objects.count >= most {
+      throw RPCError(.limit, "there are \(most) objects of the kind '\(kind)' already", advice: "remove some first")
+    }
+    issued += 1
+    return "\(prefix)\(issued)"
+  }
+
+  mutating func put(_ object: Object, named id: String) {
+    if objects.updateValue(object, forKey: id) == nil { order.append(id) }
+  }
+
+  mutating func remove(_ id: String) {
+    guard objects.removeValue(forKey: id) != nil else { return }
+    if let index = order.firstIndex(of: id) { order.remove(at: index) }
+  }
+
+  func find(_ id: String) throws(RPCError) -> Object {
+    if let object = objects[id] { return object }
+    if id.hasPrefix(prefix), let number = Int(id.dropFirst(prefix.count)), 1...max(issued, 1) ~= number, issued > 0 {
+      throw RPCError(.gone, "the \(kind) '\(id)' is gone")
+    }
+    let near = Suggestion.nearHint(for: id, in: order)
+    throw RPCError(.unknown, "there is no \(kind) '\(Excerpt.of(id))'\(near)")
+  }
+}

@@ -1,0 +1,230 @@
+import AccessoryCables
+import AccessoryCore
+import AccessoryHost
+import AccessoryProfiles
+import AccessorySessions
+import AccessoryTransports
+import AccessoryWorlds
+
+/// One world of a server: an Apple device with its apps, and accessories.
+///
+/// In a world in real time things happen by themselves. In virtual time only work of the present moment is done after each
+/// request; time passes while a client waits: in `time.advance`, `time.runUntil`, and in reads and writes with a wait.
+final class ControlWorld {
+  /// How many notices are kept for clients that come later.
+  static let mostNotices = 4_096
+  /// How many turns of virtual time are made before other clients get their turn.
+  private static let turnsAtOnce = 2_000
+
+  let id: String
+  let choices: WorldChoices
+  unowned let server: ControlServer
+  let world: World
+  /// The loop of virtual time; nil in real time.
+  let virtual: VirtualLoop?
+  let ports: PortMaker?
+  private var history = Queue<ControlNotice>()
+  private(set) var lastNumber = 0
+  private var waits: [ControlWait] = []
+  /// Clients with news of sessions that they have taken: their waits stop, so that they can act at this very moment.
+  private var attention: [ObjectIdentifier] = []
+  private var isDriving = false
+  private var hasEnded = false
+  /// Ended sessions that can still be read.
+  private var endedSessions = Queue<String>()
+  private(set) var failure: RPCError?
+
+  var loop: any EventLoop { virtual ?? server.loop }
+
+  init(_ id: String, _ choices: WorldChoices, in server: ControlServer) {
+    (self.id, self.choices, self.server) = (id, choices, server)
+    virtual = choices.time == .virtual ? VirtualLoop(seed: choices.seed) : nil
+    let ear = Ear()
+    world = World(choices.world { ear.world?.hear($0) }, on: virtual ?? server.loop)
+    ports =
+      virtual == nil
+      ? (server.loop as? any PollingLoop).map { loop in
+        PortMaker(
+          server.settings.media,
+          PortContext(on: loop, options: server.settings.transport) { text in
+            ear.world?.hear(TimelineEvent(time: loop.now, side: .cable, kind: .warning(text)))
+          })
+      } : nil
+    ear.world = self
+  }
+
+  /// The world of events that come while it is made are nobody's.
+  private final class Ear {
+    weak var world: ControlWorld?
+  }
+
+  // MARK: Notices
+
+  /// The notices after a number, oldest first.
+  func notices(after number: Int, atMost count: Int) -> [ControlNotice] {
+    let first = lastNumber - history.count
+    let start = max(0, number - first)
+    return (start..<min(max(start, history.count), start + count)).filter { $0 < history.count }.map { history[$0] }
+  }
+
+  private func hear(_ event: TimelineEvent) { add(.event(event), for: nil) }
+
+  /// `owner` gets the notice in any case.
+  func add(_ content: ControlNotice.Content, for owner: ControlClient?) {
+    lastNumber += 1
+    let notice = ControlNotice(number: lastNumber, world: id, content: content)
+    history.append(notice)
+    if history.count > Self.mostNotices { _ = history.popFirst() }
+    for client in server.clients {
+      let isMine = client === owner
+      let isSubscribed = client.subscription?.includes(id) ?? false
+      var isTold = isMine
+      if case .event = content { isTold = isSubscribed } else if client.isTransient, isSubscribed { isTold = true }
+      if isTold { client.notify(notice.method, notice.json) }
+    }
+    finish { $0.hears?(notice) ?? false ? .reached(notice) : nil }
+  }
+
+  // MARK: Waiting
+
+  /// Waits for a notice or a condition. `done` is called once, at the latest when the limit is over.
+  func wait(_ wait: ControlWait) {
+    if let failure { return wait.end(.failed(failure)) }
+    if wait.isDone?() ?? false { return wait.end(.reached(nil)) }
+    waits.append(wait)
+    if virtual != nil {
+      let client = ObjectIdentifier(wait.client)
+      attention.removeAll { $0 == client }
+      server.later { [weak self] in self?.drive() }
+    } else {
+      let left = wait.deadline - loop.now
+      wait.timer = loop.schedule(after: max(left, .zero)) { [weak self, weak wait] in
+        self?.finish { $0 === wait ? .limit : nil }
+      }
+    }
+  }
+
+  /// Something has changed that waits may be about.
+  func recheck() { finish { $0.isDone?() ?? false ? .reached(nil) : nil } }
+
+  func cancelWaits(of client: ControlClient) { finish { $0.client === client ? .cancelled : nil } }
+
+  /// News of a session that a client has taken.
+  func drawAttention(of client: ControlClient) { attention.append(ObjectIdentifier(client)) }
+
+  private func finish(_ how: (ControlWait) -> ControlWait.End?) {
+    guard !waits.isEmpty else { return }
+    var done: [(ControlWait, ControlWait.End)] = []
+    waits.removeAll { wait in
+      guard let end = how(wait) else { return false }
+      done.append((wait, end))
+      return true
+    }
+    for (wait, end) in done { wait.end(end) }
+  }
+
+  /// Does the work of the present moment of virtual time.
+  func settle() {
+    guard let virtual, failure == nil, !isDriving else { return }
+    isDriving = true
+    defer { isDriving = false }
+    do {
+      while let next = virtual.nextDeadline, next <= virtual.now { try virtual.step() }
+    } catch { fail(error) }
+  }
+
+  /// Lets virtual time pass as long as somebody waits.
+  private func drive() {
+    guard let virtual, failure == nil, !isDriving, !hasEnded else { return }
+    isDriving = true
+    defer { isDriving = false }
+    do {
+      var turns = 0
+      while let limit = waits.map(\.deadline).min() {
+        if let next = virtual.nextDeadline, next <= limit {
+          try virtual.step()
+          if !attention.isEmpty {
+            let asked = attention
+            attention = []
+            finish { asked.contains(ObjectIdentifier($0.client)) ? .attention : nil }
+          }
+        } else {
+          try virtual.run(until: { false }, limit: max(.zero, limit - virtual.now))
+          finish { $0.deadline <= limit ? .limit : nil }
+        }
+        turns += 1
+        if turns >= Self.turnsAtOnce {
+          return server.later { [weak self] in self?.drive() }
+        }
+      }
+    } catch { fail(error) }
+  }
+
+  private func fail(_ error: VirtualLoop.Livelock) {
+    let failure = RPCError(.server, "the world '\(id)' stopped: \(error)", advice: "remove it, and make another")
+    self.failure = failure
+    finish { _ in .failed(failure) }
+  }
+
+  // MARK: Objects
+
+  var accessories: [ControlledAccessory] { server.accessories.all.filter { $0.world === self } }
+  var apps: [ControlledApp] { server.apps.all.filter { $0.world === self } }
+
+  /// An ended session can be read until so many others have ended.
+  func sessionEnded(_ session: ControlledSession) {
+    endedSessions.append(session.id)
+    if endedSessions.count > 1_000, let oldest = endedSessions.popFirst() { server.sessions.remove(oldest) }
+  }
+
+  /// Unplugs everything and forgets its objects.
+  func end() {
+    guard !hasEnded else { return }
+    for app in apps { app.end("the world was removed") }
+    for accessory in accessories { accessory.remove() }
+    for host in server.hosts.all where host.world === self { host.remove() }
+    for session in server.sessions.all where session.world === self { server.sessions.remove(session.id) }
+    world.tearDown()
+    settle()
+    finish { _ in .failed(RPCError(.gone, "the world '\(id)' is gone")) }
+    hasEnded = true
+  }
+}
+
+/// A client that waits for something in a world.
+final class ControlWait {
+  /// How it ended.
+  enum End {
+    /// What was waited for is here.
+    case reached(ControlNotice?)
+    /// The time is up.
+    case limit
+    /// A session that the client has taken needs it.
+    case attention
+    /// The client is gone.
+    case cancelled
+    /// The world is gone.
+    case failed(RPCError)
+  }
+
+  let client: ControlClient
+  let deadline: Instant
+  let hears: ((ControlNotice) -> Bool)?
+  let isDone: (() -> Bool)?
+  var timer: LoopTimer?
+  private var done: ((End) -> Void)?
+
+  init(
+    _ client: ControlClient, until deadline: Instant, hears: ((ControlNotice) -> Bool)? = nil,
+    isDone: (() -> Bool)? = nil, done: @escaping (End) -> Void
+  ) {
+    (self.client, self.deadline, self.hears, self.isDone, self.done) = (client, deadline, hears, isDone, done)
+  }
+
+  func end(_ how: End) {
+    timer?.cancel()
+    let done = done
+    self.done = nil
+    done?(how)
+  }
+}

@@ -1,0 +1,254 @@
+import AccessoryCables
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
+import AccessorySimulator
+import AccessoryTransports
+import AccessoryWorlds
+
+/// A simulated accessory of a world, as clients control it.
+final class ControlledAccessory {
+  let id: String
+  let world: ControlWorld
+  /// Where it is plugged in: nil for the world's own device.
+  let port: (any Port)?
+  private(set) var profile: Profile
+  private(set) var faults: [ControlledFault] = []
+  /// Behaviours instead of the profile's: by protocol; the key nil is for all others.
+  private var behaviors: [String?: Behavior] = [:]
+  /// The client that has taken the sessions, and of which protocols; nil for all.
+  private(set) var taker: (client: ControlClient?, protocols: [String]?)?
+  private var simulated: SimulatedAccessory?
+  /// Whether its quirks have changed since ``simulated`` was made.
+  private var isStale = false
+
+  init(_ id: String, _ profile: Profile, at port: (any Port)?, in world: ControlWorld) {
+    (self.id, self.profile, self.port, self.world) = (id, profile, port, world)
+    simulated = make()
+  }
+
+  private func make() -> SimulatedAccessory {
+    let behavior: (Behavior) -> any AccessoryBehavior = { [weak self] described in
+      ChosenBehavior { session in self?.behavior(for: session, described) ?? BuiltInBehaviors.behavior(described) }
+    }
+    guard let port else { return world.world.add(profile, behavior: behavior) }
+    return world.world.add(
+      profile, at: port, authenticator: world.server.settings.coprocessor(profile), behavior: behavior)
+  }
+
+  // MARK: The plug
+
+  var isPlugged: Bool { simulated?.isAttached ?? false }
+  var isWhole: Bool { simulated?.isWhole ?? false }
+
+  func plug() throws(RPCError) {
+    guard !isPlugged else {
+      throw RPCError(.state, "the accessory '\(id)' is plugged in already", advice: "call accessory.unplug first")
+    }
+    if isStale, let old = simulated {
+      world.world.remove(old)
+      keep(old)
+      simulated = make()
+      applyFaults()
+      isStale = false
+    }
+    do { try simulated?.plugIn() } catch {
+      throw RPCError(.address, "the accessory '\(id)' cannot be plugged in: \(error)")
+    }
+  }
+
+  func unplug() throws(RPCError) {
+    guard isPlugged else { throw notPlugged }
+    simulated?.unplug()
+  }
+
+  func pull(unnoticed: Bool) throws(RPCError) {
+    guard isPlugged, let simulated else { throw notPlugged }
+    if port == nil {
+      world.world.pull(simulated, unnoticed: unnoticed)
+    } else {
+      simulated.unplug("the cable was pulled")
+    }
+  }
+
+  private var notPlugged: RPCError {
+    RPCError(.state, "the accessory '\(id)' is not plugged in", advice: "call accessory.plug first")
+  }
+
+  func remove() {
+    if isPlugged { simulated?.unplug("the accessory was removed") }
+    for fault in faults { world.server.faults.remove(fault.id) }
+    if let simulated {
+      world.world.remove(simulated)
+      keep(simulated)
+    }
+    simulated = nil
+    world.server.accessories.remove(id)
+  }
+
+  /// Until its cable has ended, and its programs with it.
+  private func keep(_ former: SimulatedAccessory) {
+    world.loop.schedule(after: .seconds(5)) { withExtendedLifetime(former) {} }
+  }
+
+  func resetLink() { world.world.device.resetLinks(serial: profile.identity.serialNumber) }
+  func closeSessions() { simulated?.closeSessions() }
+  func forgetSessions() { simulated?.forgetSessions() }
+
+  // MARK: Quirks and behaviours
+
+  /// Whether it applies now; else when it is plugged in next.
+  func change(_ change: (inout Profile) -> Void) -> Bool {
+    change(&profile)
+    isStale = true
+    return !isPlugged
+  }
+
+  func set(_ behavior: Behavior?, for protocolName: String?) throws(RPCError) {
+    if let protocolName { try require(protocolName) }
+    behaviors[protocolName] = behavior
+  }
+
+  func take(_ protocols: [String]?, by client: ControlClient) throws(RPCError) {
+    for name in protocols ?? [] { try require(name) }
+    if let taker, taker.client !== client, taker.client != nil {
+      throw RPCError(
+        .state, "another client has taken the sessions of '\(id)'", advice: "it must call accessory.release first")
+    }
+    taker = (client.isTransient ? nil : client, protocols)
+  }
+
+  /// Sessions from now on are the profile's again; those that were taken are closed.
+  func release() {
+    taker = nil
+    for session in world.server.sessions.all where session.accessory === self {
+      session.client = nil
+      session.close("the client released it")
+    }
+  }
+
+  private func require(_ name: String) throws(RPCError) {
+    let names = profile.protocols.map(\.name)
+    guard !names.contains(name) else { return }
+    throw RPCError(
+      .params, "the accessory '\(id)' has no protocol '\(Excerpt.of(name))'\(Suggestion.hint(for: name, in: names))")
+  }
+
+  private func behavior(for session: Session, _ described: Behavior) -> any AccessoryBehavior {
+    if let taker, taker.protocols?.contains(session.protocolName) ?? true {
+      return TakenSessions(of: self, by: taker.client)
+    }
+    return BuiltInBehaviors.behavior(behaviors[session.protocolName] ?? behaviors[nil] ?? described)
+  }
+
+  // MARK: Faults
+
+  func add(_ fault: ControlledFault) {
+    faults.append(fault)
+    applyFaults()
+  }
+
+  func remove(_ fault: ControlledFault) {
+    faults.removeAll { $0 === fault }
+    applyFaults()
+  }
+
+  func applyFaults() {
+    guard let simulated else { return }
+    world.world.change(faults: faults.map { CableFault($0.fault, at: .accessory) }, of: simulated)
+  }
+
+  var faultCounts: [(fault: Fault, direction: Fault.Direction, count: FaultCount)] {
+    simulated.map(world.world.faultCounts) ?? []
+  }
+
+  var state: AccessoryState {
+    AccessoryState(
+      accessory: id, world: world.id, profile: profile.name, name: profile.identity.name,
+      serial: profile.identity.serialNumber, protocols: profile.protocols.map(\.name), on: port?.place,
+      isPlugged: isPlugged, isWhole: isWhole, quirks: profile.quirks, behavior: behaviors[nil] ?? profile.behavior,
+      isTaken: taker != nil, faults: faults.map(\.id),
+      sessions: world.server.sessions.all.filter { $0.accessory === self && $0.session.isOpen }.map(\.id))
+  }
+}
+
+/// A fault on the cables of an accessory.
+final class ControlledFault {
+  let id: String
+  unowned let accessory: ControlledAccessory
+  var fault: Fault
+
+  init(_ id: String, _ fault: Fault, of accessory: ControlledAccessory) {
+    (self.id, self.fault, self.accessory) = (id, fault, accessory)
+  }
+}
+
+/// An accessory as `accessory.list` shows it.
+struct AccessoryState: Equatable, Sendable {
+  var accessory = ""
+  var world = ""
+  var profile = ""
+  var name = ""
+  var serial = ""
+  var protocols: [String] = []
+  var on: String?
+  var isPlugged = false
+  var isWhole = false
+  var quirks: [Quirk] = []
+  var behavior = Behavior.echo
+  var isTaken = false
+  var faults: [String] = []
+  var sessions: [String] = []
+
+  static let format = Record("accessory state", "an accessory and its state", AccessoryState()) {
+    Field("accessory", \.accessory, .text, "its id", isRequired: true)
+    Field("world", \.world, .text, "the id of its world", isRequired: true)
+    Field("profile", \.profile, .text, "the name of its profile", isRequired: true)
+    Field("name", \.name, .text, "its name", isRequired: true)
+    Field("serial", \.serial, .text, "its serial number", isRequired: true)
+    Field("protocols", \.protocols, .list(of: .text), "its protocols", isRequired: true)
+    Field("on", \.on, .optional(.text), "the address where it is plugged in; left out for the world's own device")
+    Field("plugged", \.isPlugged, .boolean, "whether it is plugged in", isRequired: true)
+    Field(
+      "whole", \.isWhole, .boolean, "whether it is plugged in with its protocols, after any flicker", isRequired: true)
+    Field("quirks", \.quirks, .list(of: Quirk.format.format), "its quirks", isRequired: true)
+    Field("behavior", \.behavior, Behavior.format.format, "what it does in sessions", isRequired: true)
+    Field("taken", \.isTaken, .boolean, "whether a client has taken its sessions", isRequired: true)
+    Field("faults", \.faults, .list(of: .text), "the ids of the faults on its cable", isRequired: true)
+    Field("sessions", \.sessions, .list(of: .text), "the ids of its open sessions that were taken", isRequired: true)
+  }
+}
+
+/// A behaviour that is chosen for each session when it opens.
+private struct ChosenBehavior: AccessoryBehavior {
+  let choose: (Session) -> any AccessoryBehavior
+
+  func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
+    choose(session).makeHandler(for: session, in: context)
+  }
+}
+
+/// Hands sessions to a client.
+private struct TakenSessions: AccessoryBehavior {
+  let accessory: ControlledAccessory
+  let client: ControlClient?
+
+  init(of accessory: ControlledAccessory, by client: ControlClient?) {
+    (self.accessory, self.client) = (accessory, client)
+  }
+
+  func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
+    let server = accessory.world.server
+    do throws(RPCError) {
+      let id = try server.sessions.issue()
+      let taken = ControlledSession(id, session, in: accessory.world, accessory: accessory, app: nil, client: client)
+      server.sessions.put(taken, named: id)
+      taken.tell("opened")
+      return taken
+    } catch {
+      context.warn("the session was not handed to the client: \(error.message)")
+      context.loop.schedule(after: .zero) { session.close("too many sessions are open") }
+      return SinkBehavior().makeHandler(for: session, in: context)
+    }
+  }
+}

@@ -1,0 +1,153 @@
+import AccessoryCore
+import AccessoryHost
+import AccessorySessions
+import AccessoryWorlds
+
+/// A remote app: an ``AppView`` of a world's device behind the control protocol. All rules of notifications, suspension and
+/// sessions are the view's.
+final class ControlledApp: AppHandler {
+  let id: String
+  let world: ControlWorld
+  let name: String
+  /// Whose connection it lives by; nil for one that lives on.
+  weak var client: ControlClient?
+  private(set) var view: AppView?
+
+  init(_ id: String, _ choices: AppChoices, in world: ControlWorld, client: ControlClient?) {
+    (self.id, self.world, self.client) = (id, world, client)
+    name = choices.name ?? id
+    view = world.world.device.makeApp(self, settings: choices.settings)
+  }
+
+  /// The view, while the app can call anything.
+  func running() throws(RPCError) -> AppView {
+    let view = try living()
+    guard view.state != .suspended else {
+      throw RPCError(
+        .state, "the app '\(id)' is suspended, so it cannot do anything",
+        advice: "call app.foreground or app.background first")
+    }
+    return view
+  }
+
+  func living() throws(RPCError) -> AppView {
+    guard let view else { throw RPCError(.gone, "the app '\(id)' is gone") }
+    return view
+  }
+
+  func open(_ connectionID: Int, _ protocolName: String) throws(RPCError) -> ControlledSession {
+    let view = try running()
+    guard let accessory = view.accessories.first(where: { $0.connectionID == connectionID }) else {
+      throw RPCError(
+        .refused, "the app '\(id)' sees no accessory with the connection ID \(connectionID)",
+        advice:
+          "call app.accessories for the accessories that it sees; an accessory has a new number at each connection")
+    }
+    let sessionID = try world.server.sessions.issue()
+    let session: Session
+    do { session = try view.openSession(with: accessory, protocolName: protocolName) } catch {
+      throw RPCError(.refused, error.description)
+    }
+    let made = ControlledSession(sessionID, session, in: world, accessory: nil, app: self, client: client)
+    world.server.sessions.put(made, named: sessionID)
+    session.handler = made
+    return made
+  }
+
+  /// Ends the app with its sessions.
+  func end(_ reason: String) {
+    guard let ended = view else { return }
+    view = nil
+    ended.close(reason)
+    tell("ended", nil, reason)
+    world.server.apps.remove(id)
+  }
+
+  // MARK: AppHandler
+
+  func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) { tell("connect", accessory) }
+  func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) { tell("disconnect", accessory) }
+  func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) { tell("delegateDisconnect", accessory) }
+  func appRuns(_ isRunning: Bool, _ app: AppView) { tell(isRunning ? "resumed" : "suspended", nil) }
+
+  private func tell(_ name: String, _ accessory: PublishedAccessory?, _ reason: String? = nil) {
+    world.add(
+      .app(AppNews(app: id, name: name, accessory: accessory, reason: reason, time: world.loop.now)), for: client)
+  }
+
+  var state: RemoteAppState {
+    RemoteAppState(
+      app: id, world: world.id, name: name, state: view.map { RemoteAppState.Word($0.state) } ?? .foreground,
+      registrations: view?.registrationCount ?? 0,
+      sessions: world.server.sessions.all.filter { $0.app === self && $0.session.isOpen }.map(\.id),
+      misuses: view?.misuses ?? [])
+  }
+}
+
+/// What an app is launched with.
+struct AppChoices: Equatable, Sendable {
+  var world = "main"
+  var name: String?
+  var protocols: [String]?
+  var backgroundModes: [String] = []
+  var isRegistered = true
+  var rules = AppRules()
+
+  static let format = Record("launch", "", AppChoices()) {
+    Field("world", \.world, .text, "the world whose device it runs on")
+    Field("name", \.name, .optional(.text), "a name for people; its id when left out")
+    Field(
+      "protocols", \.protocols, .optional(.list(of: .text)),
+      "UISupportedExternalAccessoryProtocols; every protocol counts as declared when left out")
+    Field(
+      "backgroundModes", \.backgroundModes, .list(of: .text),
+      "UIBackgroundModes: with external-accessory among them it keeps its accessories in the background")
+    Field("registered", \.isRegistered, .boolean, "whether it has registered for notifications when it is launched")
+    Field("rules", \.rules, AppRules.format)
+  }
+
+  var settings: AppSettings {
+    var settings = AppSettings()
+    settings.manifest = AppManifest(declaredProtocols: protocols, backgroundModes: backgroundModes)
+    settings.startsRegistered = isRegistered
+    settings.rules = rules
+    settings.filterSwitch = "the rules visibility and undeclaredSessions"
+    return settings
+  }
+}
+
+/// An app as `app.list` shows it.
+struct RemoteAppState: Equatable, Sendable {
+  enum Word: String, CaseIterable, Sendable {
+    case foreground
+    case background
+    case suspended
+
+    init(_ state: AppState) {
+      switch state {
+      case .foreground: self = .foreground
+      case .background: self = .background
+      case .suspended: self = .suspended
+      }
+    }
+  }
+
+  var app = ""
+  var world = ""
+  var name = ""
+  var state = Word.foreground
+  var registrations = 0
+  var sessions: [String] = []
+  var misuses: [String] = []
+
+  static let format = Record("app state", "an app and its state", RemoteAppState()) {
+    Field("app", \.app, .text, "its id", isRequired: true)
+    Field("world", \.world, .text, "the id of its world", isRequired: true)
+    Field("name", \.name, .text, "its name", isRequired: true)
+    Field("state", \.state, .choice, "whether it is on the screen", isRequired: true)
+    Field(
+      "registrations", \.registrations, .integer(0...Int.max), "registrations that were not undone", isRequired: true)
+    Field("sessions", \.sessions, .list(of: .text), "the ids of its open sessions", isRequired: true)
+    Field("misuses", \.misuses, .list(of: .text), "what it did wrong, a sentence each", isRequired: true)
+  }
+}

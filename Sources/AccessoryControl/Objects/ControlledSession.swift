@@ -1,0 +1,148 @@
+import AccessoryCore
+import AccessorySessions
+import IAP2
+
+/// One end of a session: an app's, or an accessory's that a client has taken.
+final class ControlledSession: SessionHandler {
+  let id: String
+  let session: Session
+  let world: ControlWorld
+  /// The accessory whose end it is; nil for an app's.
+  weak var accessory: ControlledAccessory?
+  /// The app whose end it is; nil for an accessory's.
+  weak var app: ControlledApp?
+  /// Who gets its news.
+  weak var client: ControlClient?
+  /// A byte port that moves its bytes; then requests do not.
+  var port: (any SessionHandler)?
+  private var writes: [Write] = []
+
+  /// Bytes that wait for room.
+  private final class Write {
+    var bytes: ArraySlice<UInt8>
+    var isOver = false
+    init(_ bytes: [UInt8]) { self.bytes = bytes[...] }
+  }
+
+  init(
+    _ id: String, _ session: Session, in world: ControlWorld, accessory: ControlledAccessory?, app: ControlledApp?,
+    client: ControlClient?
+  ) {
+    (self.id, self.session, self.world) = (id, session, world)
+    (self.accessory, self.app, self.client) = (accessory, app, client)
+  }
+
+  // MARK: Requests
+
+  /// What can be read now.
+  func read(atMost count: Int) -> [UInt8] {
+    var bytes: [UInt8] = []
+    session.read { span in
+      let taken = min(count, span.byteCount)
+      bytes = span.extracting(0..<taken).withUnsafeBytes { [UInt8]($0) }
+      return taken
+    }
+    return bytes
+  }
+
+  /// How many bytes requests have that wait for room.
+  var waitingBytes: Int { writes.reduce(0) { $0 + $1.bytes.count } }
+
+  /// Writes in the order of the requests. What has no room waits, at most until the deadline; `done` gets how many bytes were
+  /// taken.
+  func write(_ bytes: [UInt8], until deadline: Instant, by client: ControlClient, done: @escaping (Int) -> Void) {
+    let write = Write(bytes)
+    writes.append(write)
+    pump()
+    world.wait(
+      ControlWait(client, until: deadline, isDone: { [session] in write.bytes.isEmpty || !session.isOpen }) {
+        [weak self] _ in
+        write.isOver = true
+        self?.writes.removeAll { $0 === write }
+        done(bytes.count - write.bytes.count)
+        // Another may have waited behind it.
+        self?.pump()
+      })
+  }
+
+  private func pump() {
+    for write in writes where !write.isOver && session.isOpen {
+      guard !write.bytes.isEmpty else { continue }
+      let taken = session.write(write.bytes.span.bytes)
+      write.bytes = write.bytes.dropFirst(taken)
+      if !write.bytes.isEmpty { return }
+    }
+  }
+
+  func close(_ reason: String?) { session.close(reason) }
+
+  // MARK: SessionHandler
+
+  func sessionIsReadable(_ session: Session) {
+    if let port { return port.sessionIsReadable(session) }
+    tell("readable")
+  }
+
+  func sessionIsWritable(_ session: Session) {
+    if let port { return port.sessionIsWritable(session) }
+    pump()
+    world.recheck()
+  }
+
+  func session(_ session: Session, endedWith end: SessionEnd) {
+    port?.session(session, endedWith: end)
+    tell("ended", reason: session.closingReason ?? end.description)
+    world.recheck()
+    world.sessionEnded(self)
+  }
+
+  func tell(_ name: String, reason: String? = nil) {
+    var news = SessionNews(session: id, name: name, time: world.loop.now)
+    (news.app, news.accessory) = (app?.id, accessory?.id)
+    news.reason = reason
+    if name == "opened" { news.protocolName = session.protocolName }
+    if name == "ended" { news.counters = (session.bytesRead, session.bytesWritten) }
+    world.add(.session(news), for: client)
+    if accessory != nil, let client { world.drawAttention(of: client) }
+  }
+
+  var state: SessionState {
+    SessionState(
+      session: id, world: world.id, app: app?.id, accessory: accessory?.id, protocolName: session.protocolName,
+      isOpen: session.isOpen, reason: session.end.map { session.closingReason ?? $0.description },
+      bytesRead: session.bytesRead, bytesWritten: session.bytesWritten, unacknowledged: session.unacknowledged,
+      hasPort: port != nil)
+  }
+}
+
+/// A session as `session.state` shows it.
+struct SessionState: Equatable, Sendable {
+  var session = ""
+  var world = ""
+  var app: String?
+  var accessory: String?
+  var protocolName = ""
+  var isOpen = true
+  var reason: String?
+  var bytesRead = 0
+  var bytesWritten = 0
+  var unacknowledged = 0
+  var hasPort = false
+
+  static let format = Record("session state", "a session and its state", SessionState()) {
+    Field("session", \.session, .text, "its id", isRequired: true)
+    Field("world", \.world, .text, "the id of its world", isRequired: true)
+    Field("app", \.app, .optional(.text), "the app whose end it is")
+    Field("accessory", \.accessory, .optional(.text), "the accessory whose end it is")
+    Field("protocol", \.protocolName, .text, "its protocol", isRequired: true)
+    Field("open", \.isOpen, .boolean, "whether it is open", isRequired: true)
+    Field("reason", \.reason, .optional(.text), "why it ended")
+    Field("bytesRead", \.bytesRead, .integer(0...Int.max), "bytes read from it at this end", isRequired: true)
+    Field("bytesWritten", \.bytesWritten, .integer(0...Int.max), "bytes written to it at this end", isRequired: true)
+    Field(
+      "unacknowledged", \.unacknowledged, .integer(0...Int.max),
+      "bytes written that the other end has not acknowledged",
+      isRequired: true)
+    Field("port", \.hasPort, .boolean, "whether a byte port moves its bytes", isRequired: true)
+  }
+}

@@ -1,0 +1,67 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
+import AccessoryWorlds
+
+/// What a world is made with: the parameters of `world.create`.
+struct WorldChoices: Equatable, Sendable {
+  enum Time: String, CaseIterable, Sendable {
+    case real
+    case virtual
+  }
+
+  enum Authentication: String, CaseIterable, Sendable {
+    case stub
+    case real
+  }
+
+  var time = Time.real
+  var seed: UInt64 = 1
+  var authentication: Authentication?
+  var publishesEarly = false
+  var deviceFlicker: Quirk?
+  var latency = Duration.zero
+  var bytesPerSecond: Int?
+  var tellsMessages = false
+
+  static let format = Record("world", "", WorldChoices()) {
+    Field(
+      "time", \.time, .choice,
+      "real: time passes by itself; virtual: it passes only while a client waits, and as fast as the machine can")
+    Field("seed", \.seed, .integer(0...UInt64(Int.max)), "random seed; the same seed gives the same run")
+    Field(
+      "authentication", \.authentication, .optional(.choice),
+      "stub: messages of the right size without cryptography; real: as with real hardware. The default is real in real "
+        + "time, and stub in virtual time")
+    Field(
+      "publishesEarly", \.publishesEarly, .boolean,
+      "whether apps see accessories, without protocols, before they are authenticated")
+    Field(
+      "deviceFlicker", \.deviceFlicker, .optional(Quirk.format.format),
+      "a flicker that the device makes, as in the quirk `flicker`")
+    Field("latency", \.latency, .duration(.zero ... .seconds(60)), "delay of each byte on cables in memory")
+    Field(
+      "bytesPerSecond", \.bytesPerSecond, .optional(.integer(1...1_000_000_000)),
+      "rate of cables in memory, each way; unlimited when left out")
+    Field("messages", \.tellsMessages, .boolean, "whether each control message of iAP2 is an event")
+  }
+
+  func world(_ report: @escaping (TimelineEvent) -> Void) -> World.Settings {
+    var settings = World.Settings()
+    let isReal = authentication.map { $0 == .real } ?? (time == .real)
+    settings.authentication = isReal ? .real : .stub
+    settings.policy = publishesEarly ? .early : .ready
+    if case .flicker(var flicker)? = deviceFlicker {
+      flicker.maker = .device
+      settings.deviceFlicker = flicker
+    }
+    settings.line.latency = latency
+    settings.line.bytesPerSecond = bytesPerSecond
+    settings.tellsMessages = tellsMessages
+    settings.seed = seed
+    settings.keepsEvents = false
+    settings.faultsMayChange = true
+    settings.report = report
+    return settings
+  }
+}

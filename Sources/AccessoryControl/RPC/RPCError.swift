@@ -1,0 +1,129 @@
+import AccessoryCore
+
+/// Why a request of the control protocol failed, as the `error` of its answer.
+///
+/// ```json
+/// {"code":-32601,"message":"unknown method 'app.lanch', did you mean 'app.launch'?","data":{"kind":"method","advice":"…"}}
+/// ```
+public struct RPCError: Error, Equatable, Sendable {
+  /// The kinds of errors, for programs. The code of JSON-RPC follows from the kind.
+  public enum Kind: String, CaseIterable, Sendable {
+    /// The line is not JSON.
+    case parse
+    /// The line is JSON, but no request.
+    case request
+    /// There is no such method.
+    case method
+    /// A parameter is unknown, missing or wrong.
+    case params
+    /// No such object was ever made.
+    case unknown
+    /// The object existed, and is gone.
+    case gone
+    /// The object is in a state in which this cannot be done.
+    case state
+    /// The device or the accessory gives no session.
+    case refused
+    /// The world's time is real, or virtual, and this needs the other.
+    case time
+    /// An address cannot be used.
+    case address
+    /// A limit of the server is reached.
+    case limit
+    /// The server was not started with the option that this needs.
+    case notAllowed
+    /// The server made a mistake.
+    case server
+
+    /// The code of JSON-RPC.
+    public var code: Int {
+      switch self {
+      case .parse: -32700
+      case .request: -32600
+      case .method: -32601
+      case .params: -32602
+      case .server: -32603
+      case .unknown: -32001
+      case .gone: -32002
+      case .state: -32003
+      case .refused: -32004
+      case .time: -32005
+      case .address: -32006
+      case .limit: -32007
+      case .notAllowed: -32008
+      }
+    }
+
+    /// When it happens, for documents.
+    public var summary: String {
+      switch self {
+      case .parse: "the line is not JSON, or too long"
+      case .request: "the line is JSON, but no request of JSON-RPC 2.0"
+      case .method: "there is no such method"
+      case .params: "a parameter is unknown, missing or wrong; `problems` has each with its `path`"
+      case .server: "easim made a mistake; please report it"
+      case .unknown: "there never was such an object"
+      case .gone: "the object existed, and is gone"
+      case .state: "this cannot be done in the state in which the object is"
+      case .refused: "the session was refused"
+      case .time: "the world's time is real, or virtual, and the method needs the other"
+      case .address: "the address cannot be used"
+      case .limit: "a limit of the server is reached"
+      case .notAllowed: "the server was started without the option that this needs"
+      }
+    }
+  }
+
+  /// One wrong parameter.
+  public struct Problem: Equatable, Sendable {
+    /// Where it is: `protocols[1]`; empty for the parameters as a whole.
+    public var path: String
+    /// What is wrong.
+    public var message: String
+  }
+
+  /// What kind of error it is.
+  public var kind: Kind
+  /// What is wrong, in a sentence.
+  public var message: String
+  /// What to do about it; nil where the message says it.
+  public var advice: String?
+  /// The wrong parameters, each of them.
+  public var problems: [Problem] = []
+
+  /// An error.
+  public init(_ kind: Kind, _ message: String, advice: String? = nil) {
+    self.kind = kind
+    self.message = message
+    self.advice = advice
+  }
+
+  /// The mistakes in parameters.
+  init(_ problems: SourceProblems) {
+    let listed = problems.problems.map { Problem(path: $0.path, message: $0.message) }
+    self.init(
+      .params, listed.map { $0.path.isEmpty ? $0.message : "\($0.path): \($0.message)" }.joined(separator: "; "))
+    self.problems = listed
+  }
+
+  /// As the value of `error`.
+  var json: String {
+    var data = JSONObject()
+    data.add("kind", kind.rawValue)
+    if let advice { data.add("advice", advice) }
+    if !problems.isEmpty {
+      let listed = problems.map { problem in
+        var object = JSONObject()
+        object.add("path", problem.path)
+        object.add("message", problem.message)
+        return object.text
+      }
+      data.add("problems", raw: "[\(listed.joined(separator: ","))]")
+    }
+    var object = JSONObject()
+    object.add("code", kind.code)
+    object.add("message", message)
+    object.add("data", data)
+    return object.text
+  }
+}

@@ -1,0 +1,40 @@
+import AccessoryControl
+import AccessoryCore
+import TestSupport
+import Testing
+
+/// docs/control.md is made from the methods, and its examples from a run of them, in order. `EASIM_REWRITE=1` rewrites it.
+@Suite(.serialized) struct ControlPageTests {
+  @Test func theDocumentIsWhatTheMethodsSay() throws {
+    let errors = try CommittedText.difference("docs/control.md", part: "errors", from: ControlPage.errors)
+    #expect(errors == nil, "\(errors ?? "")")
+    let methods = ControlPage.methods(results: try play())
+    let difference = try CommittedText.difference("docs/control.md", part: "methods", from: methods)
+    #expect(difference == nil, "\(difference ?? "")")
+  }
+
+  /// Runs every example in the order of the document, with what it needs before it.
+  private func play() throws -> [String: String] {
+    let client = ControlDesk().client()
+    var results: [String: String] = [:]
+    for method in ControlMethods.all {
+      try prepare(method.name, client)
+      guard method.exampleResult == nil else { continue }
+      let result = try client.result(method.name, method.example)
+      results[method.name] = String(JSON5Writer.write(result, as: .jsonLine).dropLast())
+    }
+    return results
+  }
+
+  private func prepare(_ name: String, _ client: DeskClient) throws {
+    switch name {
+    case "accessory.pull", "app.accessories": _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
+    case "accessory.remove": _ = try client.result("accessory.add", "{\"profile\":\"echo\"}")
+    case "app.kill", "app.crash": _ = try client.result("app.launch")
+    case "app.open": _ = try client.result("accessory.behavior", "{\"accessory\":\"a1\",\"behavior\":\"echo\"}")
+    case "time.advance": _ = try client.result("world.create", "{\"time\":\"virtual\"}")
+    default: break
+    }
+    try client.desk.advance(.seconds(3))
+  }
+}

@@ -1,0 +1,166 @@
+import AccessoryControl
+import AccessoryCore
+import Testing
+
+/// Apps, accessories and sessions by requests.
+@Suite struct RemoteAppTests {
+  private func desk(_ params: String = "{\"profile\":\"lawk-view\",\"quirks\":[\"flicker\"]}") throws -> DeskClient {
+    let client = ControlDesk().client()
+    _ = try client.result("accessory.add", params)
+    _ = try client.result("app.launch", "{\"protocols\":[\"com.lawaken.iap2\",\"com.example.echo\"]}")
+    return client
+  }
+
+  private func events(_ client: DeskClient) throws -> [String] {
+    try client.notices("app").compactMap { $0["event"]?.word }.filter { $0 != "delegateDisconnect" }
+  }
+
+  @Test func anAppIsToldOfAFlickerInApplesOrder() throws {
+    let client = try desk()
+    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
+    try client.desk.advance(.seconds(5))
+    #expect(try events(client) == ["connect", "disconnect", "connect"])
+    let first = try client.notices("app").first?["accessory"]?["protocols"]
+    #expect(first?.content == .array([]))
+  }
+
+  @Test func aSessionEchoesInBothClocks() throws {
+    for world in ["{}", "{\"time\":\"virtual\"}"] {
+      let client = ControlDesk().client()
+      let id = try client.result("world.create", world)["world"]?.word ?? ""
+      _ = try client.result("accessory.add", "{\"profile\":\"echo\",\"world\":\"\(id)\"}")
+      _ = try client.result("app.launch", "{\"world\":\"\(id)\"}")
+      _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
+      let waited = try client.result(
+        "time.runUntil", "{\"world\":\"\(id)\",\"event\":\"connect\",\"app\":\"p1\",\"after\":0}")
+      #expect(waited["reached"]?.content == .boolean(true))
+      _ = try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}")
+      #expect(try client.result("session.write", "{\"session\":\"s1\",\"text\":\"hello\"}")["written"]?.word == "5")
+      #expect(try client.result("session.read", "{\"session\":\"s1\",\"wait\":\"5s\"}")["data"]?.word == "aGVsbG8=")
+      _ = try client.result("session.close", "{\"session\":\"s1\"}")
+      #expect(try client.kind("session.write", "{\"session\":\"s1\",\"text\":\"more\"}") == "gone")
+    }
+  }
+
+  @Test func aWriteOfMoreThanThereIsRoomForWaitsForIt() throws {
+    let client = try desk("{\"profile\":\"echo\"}")
+    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
+    try client.desk.advance(.seconds(2))
+    _ = try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}")
+    let text = String(repeating: "0123456789", count: 20_000)
+    let id = client.ask("session.write", "{\"session\":\"s1\",\"text\":\"\(text)\"}")
+    var read = 0
+    while read < text.utf8.count {
+      let got = try client.result("session.read", "{\"session\":\"s1\",\"wait\":\"5s\"}")
+      guard case .number(let count)? = got["bytes"]?.content, count.value > 0 else { break }
+      read += Int(count.value)
+    }
+    #expect(read == text.utf8.count)
+    #expect(try client.answer(id)?["result"]?["written"]?.word == "200000")
+  }
+
+  @Test func aClientThatTakesTheSessionsIsTheAccessory() throws {
+    let client = ControlDesk().client()
+    _ = try client.result("world.create", "{\"time\":\"virtual\"}")
+    _ = try client.result("accessory.add", "{\"profile\":\"echo\",\"world\":\"w1\"}")
+    _ = try client.result("accessory.take", "{\"accessory\":\"a1\"}")
+    _ = try client.result("app.launch", "{\"world\":\"w1\"}")
+    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
+    _ = try client.result("time.runUntil", "{\"world\":\"w1\",\"event\":\"connect\",\"app\":\"p1\",\"after\":0}")
+    _ = try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}")
+    _ = try client.result("session.write", "{\"session\":\"s1\",\"text\":\"ping\"}")
+    // The app's read lets time pass, and stops when the accessory's end needs the client.
+    let stopped = try client.result("session.read", "{\"session\":\"s1\",\"wait\":\"5s\"}")
+    let taken = try client.notices("session").filter { $0["accessory"] != nil }
+    #expect(
+      taken.compactMap { $0["event"]?.word }.prefix(2) == ["opened", "readable"]
+        || stopped["stopped"]?.word == "attention")
+    let end = try #require(taken.first?["session"]?.word)
+    #expect(try client.result("session.read", "{\"session\":\"\(end)\",\"wait\":\"1s\"}")["data"]?.word == "cGluZw==")
+    _ = try client.result("session.write", "{\"session\":\"\(end)\",\"text\":\"pong\"}")
+    #expect(try client.result("session.read", "{\"session\":\"s1\",\"wait\":\"5s\"}")["data"]?.word == "cG9uZw==")
+  }
+
+  @Test func aSuspendedAppCanDoNothingUntilItRuns() throws {
+    let client = try desk("{\"profile\":\"echo\"}")
+    _ = try client.result("app.suspend", "{\"app\":\"p1\"}")
+    #expect(try client.kind("app.accessories", "{\"app\":\"p1\"}") == "state")
+    #expect(try client.kind("app.open", "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}") == "state")
+    _ = try client.result("app.foreground", "{\"app\":\"p1\"}")
+    #expect(try client.result("app.accessories", "{\"app\":\"p1\"}")["accessories"]?.content == .array([]))
+  }
+
+  @Test func theAppsOfAClientThatIsGoneWereKilled() throws {
+    let desk = ControlDesk()
+    let (one, other) = (desk.client(), desk.client())
+    _ = try one.result("accessory.add", "{\"profile\":\"echo\"}")
+    _ = try one.result("accessory.plug", "{\"accessory\":\"a1\"}")
+    try desk.advance(.seconds(2))
+    _ = try one.result("app.launch")
+    _ = try other.result("app.launch")
+    _ = try one.result("app.open", "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}")
+    one.client.close("the connection was closed")
+    try desk.advance(.seconds(1))
+    #expect(try other.kind("app.foreground", "{\"app\":\"p1\"}") == "gone")
+    #expect(try other.result("session.state", "{\"session\":\"s1\"}")["open"]?.content == .boolean(false))
+    // The other app goes on.
+    _ = try other.result("app.open", "{\"app\":\"p2\",\"protocol\":\"com.example.echo\"}")
+  }
+
+  @Test func twoClientsThatDoOppositeThingsGetTheirTurns() throws {
+    let desk = ControlDesk()
+    let (one, other) = (desk.client(), desk.client())
+    _ = try one.result("accessory.add", "{\"profile\":\"echo\"}")
+    _ = try one.result("accessory.plug", "{\"accessory\":\"a1\"}")
+    #expect(try other.kind("accessory.plug", "{\"accessory\":\"a1\"}") == "state")
+    _ = try other.result("accessory.unplug", "{\"accessory\":\"a1\"}")
+    #expect(try one.kind("accessory.unplug", "{\"accessory\":\"a1\"}") == "state")
+    _ = try one.result("accessory.take", "{\"accessory\":\"a1\"}")
+    #expect(try other.kind("accessory.take", "{\"accessory\":\"a1\"}") == "state")
+  }
+
+  @Test func virtualTimePassesOnlyWhileAClientWaits() throws {
+    let client = ControlDesk().client()
+    _ = try client.result("world.create", "{\"time\":\"virtual\"}")
+    _ = try client.result("time.advance", "{\"world\":\"w1\",\"by\":\"1000s\"}")
+    guard case .array(let worlds)? = try client.result("world.list")["worlds"]?.content else { return }
+    #expect(worlds.last?["t"]?.word.hasPrefix("1000") == true)
+    #expect(try client.kind("time.advance", "{\"by\":\"1s\"}") == "time")
+    #expect(try client.result("time.runUntil", "{\"world\":\"w1\",\"limit\":\"1s\"}")["stopped"]?.word == "limit")
+  }
+
+  @Test func aFaultChangesWhileTheCableIsPlugged() throws {
+    let client = try desk("{\"profile\":\"echo\"}")
+    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
+    try client.desk.advance(.seconds(2))
+    _ = try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}")
+    func roundTrip() throws -> Duration {
+      let begin = client.desk.loop.now
+      _ = try client.result("session.write", "{\"session\":\"s1\",\"text\":\"x\"}")
+      #expect(try client.result("session.read", "{\"session\":\"s1\",\"wait\":\"30s\"}")["data"]?.word == "eA==")
+      return client.desk.loop.now - begin
+    }
+    let before = try roundTrip()
+    _ = try client.result("fault.add", "{\"accessory\":\"a1\",\"fault\":\"latency,delay=200ms\"}")
+    #expect(try roundTrip() >= before + .milliseconds(400))
+    _ = try client.result("fault.change", "{\"fault\":\"f1\",\"to\":\"latency,delay=20ms\"}")
+    let late = try roundTrip()
+    #expect(late >= .milliseconds(40) && late < .milliseconds(400))
+    _ = try client.result("fault.remove", "{\"fault\":\"f1\"}")
+    #expect(try roundTrip() < .milliseconds(40) + before)
+    #expect(try client.kind("fault.remove", "{\"fault\":\"f1\"}") == "gone")
+  }
+
+  @Test func eventsAreTheLinesOfJSON() throws {
+    let client = try desk("{\"profile\":\"echo\"}")
+    _ = try client.result("events.subscribe")
+    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
+    try client.desk.advance(.seconds(2))
+    let events = try client.notices("event")
+    #expect(events.contains { $0["event"]?["event"]?.word == "connect" && $0["event"]?["v"]?.word == "1" })
+    _ = try client.result("events.unsubscribe")
+    let listed = try client.result("events.list", "{\"limit\":2}")
+    guard case .array(let two)? = listed["notices"]?.content else { return }
+    #expect(two.count == 2)
+  }
+}

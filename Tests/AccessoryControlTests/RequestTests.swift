@@ -1,0 +1,98 @@
+import AccessoryControl
+import AccessoryCore
+import Testing
+
+/// What is no request, or no right one.
+@Suite struct RequestTests {
+  private func kind(of line: String) throws -> String? {
+    let client = ControlDesk().client()
+    client.receive(line + "\n")
+    try client.drain()
+    return client.lines.first?["error"]?["data"]?["kind"]?.word
+  }
+
+  @Test(arguments: [
+    ("{", "parse"), ("nonsense", "parse"), ("[]", "request"), ("7", "request"), ("{}", "request"),
+    ("{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"server.info\"}", "request"),
+    ("{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"server.info\"}", "request"),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}", "request"),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server.info\",\"params\":[1]}", "request"),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server.info\",\"parms\":{}}", "request"),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server.inof\"}", "method"),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"accessory.plug\",\"params\":{}}", "params"),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"accessory.plug\",\"params\":{\"accessory\":1}}", "params"),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"accessory.plug\",\"params\":{\"acessory\":\"a1\"}}", "params"),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"accessory.plug\",\"params\":{\"accessory\":\"a1\"}}", "unknown"),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"accessory.add\",\"params\":{\"profile\":\"lawk-veiw\"}}", "params"),
+  ])
+  func eachMistakeHasItsKind(line: String, kind: String) throws { #expect(try self.kind(of: line) == kind) }
+
+  @Test func unknownMethodsAndParametersGetSuggestions() throws {
+    let client = ControlDesk().client()
+    let method = try client.call("accessory.plgu")
+    #expect(method["error"]?["message"]?.word == "unknown method 'accessory.plgu', did you mean 'accessory.plug'?")
+    let params = try client.call("accessory.plug", "{\"acessory\":\"a1\"}")
+    #expect(params["error"]?["message"]?.word.contains("did you mean 'accessory'?") == true)
+    #expect(params["error"]?["data"]?["problems"] != nil)
+  }
+
+  @Test func aNotificationGetsNoAnswer() throws {
+    let client = ControlDesk().client()
+    client.receive("{\"jsonrpc\":\"2.0\",\"method\":\"server.info\"}\n{\"jsonrpc\":\"2.0\",\"method\":\"no.such\"}\n")
+    try client.drain()
+    #expect(client.lines.isEmpty)
+  }
+
+  @Test func aBatchIsAnsweredTogether() throws {
+    let client = ControlDesk().client()
+    client.receive(
+      "[{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"world.list\"},{\"jsonrpc\":\"2.0\",\"method\":\"world.list\"},7]\n"
+    )
+    try client.drain()
+    guard case .array(let answers)? = client.lines.first?.content else {
+      Issue.record("no list of answers")
+      return
+    }
+    #expect(answers.count == 2)
+    #expect(answers[0]["id"]?.word == "a")
+    #expect(answers[1]["error"]?["data"]?["kind"]?.word == "request")
+  }
+
+  @Test func aLineMayComeInPieces() throws {
+    let client = ControlDesk().client()
+    for character in "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"world.list\"}\r\n" {
+      client.receive(String(character))
+    }
+    #expect(try client.answer(5)?["result"] != nil)
+  }
+
+  @Test func aLineThatIsTooLongIsDroppedAndTheNextOneIsAnswered() throws {
+    let client = ControlDesk().client()
+    client.receive(String(repeating: "x", count: 5 << 20))
+    client.receive("\n{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"world.list\"}\n")
+    #expect(try client.answer(5)?["result"] != nil)
+    #expect(client.lines.first?["error"]?["data"]?["kind"]?.word == "parse")
+  }
+
+  @Test func aClientThatDoesNotReadItsAnswersIsReadNoMore() throws {
+    let desk = ControlDesk()
+    let client = desk.client()
+    let request = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"rpc.discover\"}\n"
+    for _ in 0..<200 where client.client.wantsToRead { client.receive(String(repeating: request, count: 100)) }
+    #expect(!client.client.wantsToRead)
+    #expect(client.client.unsentCount < 3 << 20)
+    // Another client does not notice, and this one goes on when it reads.
+    #expect(try desk.client().result("world.list")["worlds"] != nil)
+    try client.drain()
+    try desk.advance(.zero)
+    #expect(client.client.unsentCount > 0)
+  }
+
+  @Test func objectsThatAreGoneAreToldFromThoseThatNeverWere() throws {
+    let client = ControlDesk().client()
+    _ = try client.result("accessory.add", "{\"profile\":\"echo\"}")
+    _ = try client.result("accessory.remove", "{\"accessory\":\"a1\"}")
+    #expect(try client.kind("accessory.plug", "{\"accessory\":\"a1\"}") == "gone")
+    #expect(try client.kind("accessory.plug", "{\"accessory\":\"a2\"}") == "unknown")
+  }
+}
