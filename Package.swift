@@ -66,7 +66,7 @@ let package = Package(
     // Floor 1: real channels and loops; certificates; what an accessory is.
     // Library is a link to profiles/, whose files are compiled into the code.
     library(
-      "AccessoryProfiles", floor: 1, ["AccessoryCore"],
+      "AccessoryProfiles", floor: 1, ["AccessoryCore", "IAP2"],
       exclude: ["Library/schema", "Library/scenarios"], resources: [.embedInCode("Library")]),
     library("AccessoryTransports", floor: 1, ["AccessoryCore", "CLinux", "IAP2"], swift: callingC),
     library("AccessoryUSB", floor: 1, ["AccessoryCore", "CLinux", "CLibUSB", "CUdev"]),
@@ -218,7 +218,7 @@ let package = Package(
       "ErrorTextTests",
       [
         "easim", "AccessorySoak", "AccessoryWorlds", "AccessoryCore", "AccessoryProfiles", "AccessoryTransports",
-        "TestSupport",
+        "IAP2", "TestSupport",
       ],
       exclude: ["Documents", "Golden"]),
 
@@ -228,7 +228,7 @@ let package = Package(
     tests("IAP2Tests", ["IAP2"]),
     tests(
       "AccessoryProfilesTests",
-      ["AccessoryProfiles", "AccessoryCore", "AccessorySoak", "AccessoryWorlds", "TestSupport"]),
+      ["AccessoryProfiles", "AccessoryCore", "AccessorySoak", "AccessoryWorlds", "IAP2", "TestSupport"]),
     tests(
       "AccessoryTransportsTests",
       ["AccessoryCore", "AccessoryTransports", "ChannelSuite", "CLinux", "IAP2", "TestSupport"]),

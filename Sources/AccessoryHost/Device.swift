@@ -28,6 +28,12 @@ public final class Device {
   let peerSettings: DevicePeer.Settings
   /// Verifies accessories.
   let authenticator: any DeviceAuthenticator
+  /// The control messages that the device sends by itself.
+  private(set) lazy var rules = settings.profile.messageRules
+  /// The messages of accessories that the rules are about.
+  private(set) lazy var heardMessages = MessageRules.heard(by: rules)
+  /// Called when an accessory asks for an app to be launched.
+  public var launchRequested: (AppLaunchRequest) -> Void = { _ in }
   /// Recent identifications.
   let memory = IdentificationMemory()
 
@@ -110,6 +116,14 @@ public final class Device {
     let app = AppView(device: self, handler: handler, settings: settings)
     apps.append(app)
     return app
+  }
+
+  /// Sends a control message to every accessory that is identified, or to the one with this serial number. Of a message
+  /// that the device's rules send, the parameters are changed: accessories that subscribed to it get it now, and others
+  /// when they ask. How many got it.
+  @discardableResult
+  public func say(_ id: MessageID, _ parameters: [MessageRule.Element], toSerial serial: String? = nil) -> Int {
+    attachments.count { $0.say(id, parameters, ifSerialIs: serial) }
   }
 
   /// Resets the link of every accessory with this serial number; each starts anew.
@@ -229,6 +243,14 @@ public struct DeviceSettings {
   public var tellsMessages = false
   /// What happens when the authentication fails.
   public var authentication = AuthenticationMode.verify
+  /// What the device tells accessories about itself, and what it answers.
+  public var profile = DeviceProfile()
+  /// The time at the zero of the loop's clock, in seconds since 1970.
+  public var epoch: UInt64 = 1_777_777_777
+  /// The artwork of what is playing; nil for none.
+  public var artwork: [UInt8]?
+  /// Takes files that accessories send; nil to drop them.
+  public var keepFile: FileTransfers.Keeper?
 
   /// The defaults, with an authenticator.
   public init(authenticator: any DeviceAuthenticator) {
@@ -239,6 +261,9 @@ public struct DeviceSettings {
   /// show.
   var peerSettings: DevicePeer.Settings {
     var settings = peer
+    // The rules of the profile send these; see `DeviceAttachment+Messages`.
+    settings.news = []
+    settings.answersPowerUpdates = false
     if authentication == .skip { settings.asksForAuthentication = false }
     if policy == .early || flicker?.maker == .device { settings.order = .identificationFirst }
     return settings

@@ -8,18 +8,24 @@ import IAP2
 /// One accessory at the other end of one cable, from the device's side: three machines (identification and
 /// authentication inside the peer, publication here) and what runs between them.
 final class DeviceAttachment: ConnectionOwner {
-  private unowned let device: Device
+  unowned let device: Device
   private let place: String
   private let announced: BenchCard?
   private let refusesSignatures: Bool
   private let ended: (CableOutcome) -> Void
-  private let connection: Connection<DeviceRole>
+  let connection: Connection<DeviceRole>
+  /// Plays the device's rules; nil where none concerns this accessory.
+  var player: MessagePlayer?
+  /// The file transfers of the link; nil until the first.
+  var files: FileTransfers?
+  /// The file with the artwork that was offered last.
+  var offered: UInt8?
   // Exclusivity is not checked, because it is used for every event; it is read and written without calls in between.
   @exclusivity(unchecked) private var publication: PublicationMachine
   /// The last publication as events show it.
   @exclusivity(unchecked) private var shown: TimelineEvent.Subject?
   /// The accepted identification, as events show it.
-  @exclusivity(unchecked) private var identified: TimelineEvent.Subject?
+  @exclusivity(unchecked) private(set) var identified: TimelineEvent.Subject?
   private var timer: LoopTimer?
   private var linkWasUp = false
   private var legacyFrames = 0
@@ -27,7 +33,7 @@ final class DeviceAttachment: ConnectionOwner {
   private var challenge: [UInt8] = []
   private lazy var peerWarnings = PeerWarnings(on: device.loop) { [unowned self] in tell($0) }
   private var hasWarned = false
-  private var declarations = DeclarationWatch()
+  var declarations = DeclarationWatch()
 
   init(
     cable: Cable, place: String, announced: BenchCard?, refusesSignatures: Bool, device: Device,
@@ -80,6 +86,8 @@ final class DeviceAttachment: ConnectionOwner {
   private func finish(_ reason: String) {
     if hasWarned { peerWarnings.flush() }
     if let action = publication.gone() { perform(action) }
+    player?.stop()
+    player = nil
     timer?.cancel()
     timer = nil
     tell(.detach(reason))
@@ -111,6 +119,8 @@ final class DeviceAttachment: ConnectionOwner {
       tell(.refused(.unanswered(step)))
     case .legacyFrame(let frame): handleLegacy(frame)
     case .passed(let passed): handlePassing(passed)
+    case .appLaunchRequested(let request): handleLaunch(request)
+    case .fileTransfer(let packet): handleFile(packet)
     default: if let warning = TimelineEvent.Kind(warningOf: event) { note(warning) }
     }
   }
@@ -129,7 +139,7 @@ final class DeviceAttachment: ConnectionOwner {
     finish("closed the cable: \(silence.sentence(about: "the accessory"))")
   }
 
-  private func note(_ warning: TimelineEvent.Kind) {
+  func note(_ warning: TimelineEvent.Kind) {
     hasWarned = true
     peerWarnings.note(warning)
   }
@@ -178,13 +188,6 @@ final class DeviceAttachment: ConnectionOwner {
     if legacyFrames == 2, !linkWasUp { tell(.refused(.legacyAccessory(frame: frame))) }
   }
 
-  private func handlePassing(_ passed: PassedMessage) {
-    tell(.message(passed))
-    guard passed.direction == .received else { return }
-    let declared = connection.inspect { $0.identification?.messagesSent }
-    if let text = declarations.warning(about: passed.message.id, sentByAccessory: declared) { note(.warning(text)) }
-  }
-
   // MARK: Identification and publication
 
   private func handleIdentification(_ judged: JudgedIdentification) {
@@ -195,6 +198,7 @@ final class DeviceAttachment: ConnectionOwner {
     self.identified = identified
     let names = identified.protocols.joined(separator: ", ")
     tell(.identification(names.isEmpty ? "no protocols" : names))
+    beginRules(judged.identification)
     for difference in announced?.differences(from: judged.identification) ?? [] { tell(.warning(difference)) }
     if let action = publication.identified(judged, now: device.loop.now, ids: &device.ids) {
       perform(action)
@@ -202,6 +206,7 @@ final class DeviceAttachment: ConnectionOwner {
   }
 
   private func handleReady() {
+    player?.connected()
     perform(publication.ready(now: device.loop.now, ids: &device.ids, random: &device.random))
   }
 
@@ -216,6 +221,9 @@ final class DeviceAttachment: ConnectionOwner {
 
   private func withdraw() {
     identified = nil
+    player?.stop()
+    files?.stop()
+    files = nil
     timer?.cancel()
     if let action = publication.gone() { perform(action) }
   }
@@ -226,7 +234,7 @@ final class DeviceAttachment: ConnectionOwner {
     if let shown { device.perform(action, shown) }
   }
 
-  private func tell(_ kind: TimelineEvent.Kind) {
+  func tell(_ kind: TimelineEvent.Kind) {
     device.tell(kind, subject)
   }
 

@@ -19,11 +19,14 @@ final class AccessoryAttachment: ConnectionOwner {
     case gaveUp(Silence)
   }
 
-  private unowned let accessory: SimulatedAccessory
-  private let prepared: PreparedProfile
-  private let isWhole: Bool
-  private let connection: Connection<AccessoryRole>
-  private var isIdentified = false
+  unowned let accessory: SimulatedAccessory
+  let prepared: PreparedProfile
+  let isWhole: Bool
+  let connection: Connection<AccessoryRole>
+  /// What the accessory says by itself; nil where it has nothing to say.
+  var player: MessagePlayer?
+  var files: FileTransfers?
+  private(set) var isIdentified = false
   private var isAuthenticated = false
   private let answersAuthentication: Bool
   private var timers: [LoopTimer] = []
@@ -32,12 +35,12 @@ final class AccessoryAttachment: ConnectionOwner {
   private var ignoredChannels: [any Channel] = []
   private lazy var peerWarnings = PeerWarnings(on: connection.loop) { [unowned self] in tell($0) }
   private var hasWarned = false
-  private var declarations = DeclarationWatch()
+  var declarations = DeclarationWatch()
 
   /// An attachment of `accessory`, which outlives it.
   init(
     of accessory: SimulatedAccessory, prepared: PreparedProfile, cable: Cable, link: LinkSettings, patience: Patience,
-    isWhole: Bool, answersAuthentication: Bool, tellsMessages: Bool, on loop: any EventLoop
+    isWhole: Bool, answersAuthentication: Bool, on loop: any EventLoop
   ) {
     self.accessory = accessory
     self.prepared = prepared
@@ -50,7 +53,8 @@ final class AccessoryAttachment: ConnectionOwner {
       identification: prepared.identification(isWhole: isWhole, hasNativeChannels: cable.hasNativeChannels),
       settings: link)
     peer.identifiesAtOnce = prepared.oddIdentification == nil
-    peer.core.tellsMessages = tellsMessages
+    peer.core.tellsMessages = accessory.tellsMessages
+    if isWhole, !prepared.rules.isEmpty { peer.core.heardMessages = prepared.heardMessages }
     connection = Connection(peer: peer, cable: cable, patience: patience, on: loop)
   }
 
@@ -105,6 +109,9 @@ final class AccessoryAttachment: ConnectionOwner {
     case .linkUp: tell(.link(isUp: true, "up"))
     case .linkDown(let end):
       (isIdentified, isAuthenticated) = (false, false)
+      player?.stop()
+      files?.stop()
+      files = nil
       tell(.link(isUp: false, end.description))
     case .certificateRequested:
       answerAuthentication { [prepared] in $0.provideCertificate(prepared.authenticator.certificate) }
@@ -118,12 +125,14 @@ final class AccessoryAttachment: ConnectionOwner {
     case .identificationAccepted:
       isIdentified = true
       tell(.identification("accepted by the device"))
+      beginRules()
       noteProgress()
     case .identificationRejected(let refused):
       let list = refused.keys.sorted().map(String.init).joined(separator: ", ")
       tell(.warning("the device refused the identification: parameters \(list)"))
     case .sessionRequested(let id, let protocolID): openSession(id, protocolID)
     case .passed(let passed): handlePassing(passed)
+    case .fileTransfer(let packet): handleFile(packet)
     default: if let warning = TimelineEvent.Kind(warningOf: event) { note(warning) }
     }
   }
@@ -149,11 +158,13 @@ final class AccessoryAttachment: ConnectionOwner {
 
   private func tidyUp() {
     stopTimers()
+    player?.stop()
+    player = nil
     closeIgnoredChannels()
     if hasWarned { peerWarnings.flush() }
   }
 
-  private func note(_ warning: TimelineEvent.Kind) {
+  func note(_ warning: TimelineEvent.Kind) {
     hasWarned = true
     peerWarnings.note(warning)
   }
@@ -161,7 +172,7 @@ final class AccessoryAttachment: ConnectionOwner {
   /// What the device is waited for.
   var phase: PeerPhase { connection.phase }
 
-  private func tell(_ kind: TimelineEvent.Kind) {
+  func tell(_ kind: TimelineEvent.Kind) {
     accessory.tell(kind)
   }
 
@@ -171,13 +182,6 @@ final class AccessoryAttachment: ConnectionOwner {
 
   private func noteProgress() {
     if isIdentified, isAuthenticated || !answersAuthentication { hear(.deviceIsDone) }
-  }
-
-  private func handlePassing(_ passed: PassedMessage) {
-    tell(.message(passed))
-    guard passed.direction == .received else { return }
-    let declared = connection.inspect { $0.identification.messagesReceived }
-    if let text = declarations.warning(about: passed.message.id, sentByDevice: declared) { note(.warning(text)) }
   }
 
   // MARK: Authentication and identification

@@ -14,6 +14,10 @@ final class PreparedProfile {
   let reportsSessionStatus: Bool
   /// The protocols whose sessions use native transport, on a cable that has native channels.
   let besideTheLink: [String]
+  /// The control messages that the accessory sends by itself.
+  let rules: [MessageRule]
+  /// The messages of the device that the rules are about.
+  let heardMessages: Set<MessageID>
 
   // Its oddities, each nil where it has none.
 
@@ -34,6 +38,8 @@ final class PreparedProfile {
     self.authenticator = authenticator
     self.behavior = behavior
     link = profile.linkSettings
+    rules = profile.rules.compactMap { try? $0.rule() }
+    heardMessages = MessageRules.heard(by: rules)
     var reportsSessionStatus = profile.declaresSessionStatus
     for quirk in profile.quirks {
       switch quirk {

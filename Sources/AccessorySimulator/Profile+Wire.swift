@@ -23,6 +23,8 @@ extension Profile {
     out.powerProvidingCapability = power.capability.wireValue
     out.maximumCurrentDrawn = power.maximumCurrent
     out.transports = transports.map(\.component)
+    out.hidComponents = hid.map { HIDComponent(id: $0.id, name: $0.name, function: $0.function.wireValue) }
+    if let location { out.other.append(location.parameter) }
     if isWhole { out.protocols = protocols.map(\.declaration) }
     if !hasNativeChannels { for index in out.protocols.indices { out.protocols[index].nativeTransportComponent = nil } }
     return out
@@ -31,7 +33,7 @@ extension Profile {
   /// The link's choices.
   public var linkSettings: LinkSettings {
     var sessions = [
-      LinkSession(id: link.controlSession, kind: .control),
+      LinkSession(id: link.controlSession, kind: .control, version: link.controlSessionVersion),
       LinkSession(id: link.externalAccessorySession, kind: .externalAccessory),
     ]
     if let file = link.fileTransferSession { sessions.append(LinkSession(id: file, kind: .fileTransfer)) }
@@ -50,16 +52,6 @@ extension Profile {
   /// Whether the accessory says that it reports the status of sessions.
   var declaresSessionStatus: Bool {
     messages.sent.contains { $0.messageID == .externalAccessorySessionStatus }
-  }
-}
-
-extension Profile.MessageName {
-  /// The message's number; nil for an unknown name.
-  public var messageID: MessageID? {
-    switch self {
-    case .id(let id): MessageID(rawValue: id)
-    case .name(let name): MessageCatalog.named(name)?.id
-    }
   }
 }
 
@@ -83,6 +75,19 @@ extension Profile.Transport {
     var component = TransportComponent(kind: kind, id: id, name: name, supportsIAP2: supportsIAP2)
     if case .bluetooth(let address) = self.kind { component.address = address.bytes }
     return component
+  }
+}
+
+extension Profile.Location {
+  /// Group 22: its number, its name, and an empty parameter for each of what it has.
+  fileprivate var parameter: Parameter {
+    var writer = ParameterWriter()
+    writer.u16(0, id)
+    writer.text(1, name)
+    for sentence in DeviceProfile.Sentence.allCases where provides.contains(sentence) {
+      writer.none(sentence.parameter + 16)
+    }
+    return Parameter(id: 22, value: writer.bytes)
   }
 }
 

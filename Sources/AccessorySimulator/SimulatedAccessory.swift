@@ -19,7 +19,12 @@ public final class SimulatedAccessory {
   private let port: any Port
   private let adjustLink: (inout LinkSettings) -> Void
   private let patience: Patience
-  private let tellsMessages: Bool
+  /// Whether every control message is an event.
+  let tellsMessages: Bool
+  /// The time at the zero of the loop's clock, in seconds since 1970.
+  public var epoch: UInt64 = 1_777_777_777
+  /// What becomes of files that the device sends; nil to drop them.
+  public var keepFile: FileTransfers.Keeper?
   private let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
   /// What becomes of its sessions, counted over all attachments.
@@ -106,6 +111,13 @@ public final class SimulatedAccessory {
     attachment?.forgetSessions()
   }
 
+  /// Sends a control message to the device on the cable. Of a message that the profile's rules send, the parameters are
+  /// changed: a device that subscribed to it gets it now. Whether it went out now.
+  @discardableResult
+  public func say(_ id: MessageID, _ parameters: [MessageRule.Element]) -> Bool {
+    attachment?.say(id, parameters) ?? false
+  }
+
   // MARK: Doing what the program says
 
   private func perform(_ action: WireFlickerMachine.Action, _ reason: String = "unplugged") throws {
@@ -171,8 +183,7 @@ public final class SimulatedAccessory {
     adjustLink(&link)
     let next = AccessoryAttachment(
       of: self, prepared: prepared, cable: cable, link: link, patience: patience, isWhole: !flicker.isEmpty,
-      answersAuthentication: !flicker.isEmpty || flicker.flicker?.answersAuthentication ?? true,
-      tellsMessages: tellsMessages, on: loop)
+      answersAuthentication: !flicker.isEmpty || flicker.flicker?.answersAuthentication ?? true, on: loop)
     attachment = next
     next.start()
   }

@@ -63,6 +63,10 @@ public final class World {
     public var deviceFlicker: Flicker?
     /// The seed of coprocessors and their certificates.
     public var seed: UInt64 = 1
+    /// What the device tells accessories about itself, and what it answers.
+    public var deviceProfile = DeviceProfile()
+    /// The artwork of what the device plays; nil for none.
+    public var artwork: [UInt8]?
     /// Whether every control message is an event, and one that the accessory did not declare a warning.
     public var tellsMessages = false
     /// Whether the transcript is kept; it costs time and memory.
@@ -144,6 +148,7 @@ public final class World {
     device.authentication = settings.authenticationMode
     device.flicker = settings.deviceFlicker
     device.tellsMessages = settings.tellsMessages
+    (device.profile, device.artwork) = (settings.deviceProfile, settings.artwork)
     self.device = Device(settings: device, on: loop) { event in log.add(event) }
   }
 

@@ -74,6 +74,8 @@ extension SimulatedWorld {
         case .cablePulledUnnoticed(let name): parts[name]?.pull(unnoticed: true)
         case .deviceHeedsCables(let heeds): inner.device.noticesCables = heeds
         case .deviceResetsLink(let name): parts[name]?.resetLink()
+        case .accessorySays(let name, let saying): parts[name]?.say(saying)
+        case .deviceSays(let name, let saying): parts[name]?.deviceSays(saying)
         case .app(let action): app(action)
         case .sdk(let action): sdk(action)
         case .otherApp(let action): other.perform(action)

@@ -74,6 +74,18 @@ public final class WorldAccessory: @unchecked Sendable {
   /// Forgets its sessions without closing them: they stay open in the app, and nothing is answered on them.
   public func forgetSessions() { perform { simulated, _ in simulated.forgetSessions() } }
 
+  /// Sends the device a control message.
+  func say(_ saying: Scenario.Saying) {
+    perform { simulated, _ in _ = simulated.say(saying.message, saying.parameters) }
+  }
+
+  /// Makes the device send it a control message.
+  func deviceSays(_ saying: Scenario.Saying) {
+    perform { _, inner in
+      _ = inner.device.say(saying.message, saying.parameters, toSerial: profile.identity.serialNumber)
+    }
+  }
+
   /// Handles sessions that are opened from now on with this behaviour.
   public func behave(_ behavior: any AccessoryBehavior) { perform { _, _ in self.behavior = behavior } }
 

@@ -6,7 +6,10 @@ import Testing
 
 /// What must not be found, and what must: quirks.
 @Suite struct CleanTests {
-  @Test(arguments: ["echo", "lawk-view", "sensor", "sink", "camera", "older-auth", "multi", "scripted"])
+  @Test(arguments: [
+    "echo", "lawk-view", "sensor", "sink", "camera", "older-auth", "multi", "scripted", "car", "charger", "dock",
+    "location",
+  ])
   func aCleanProfileHasNoFinding(_ profile: String) throws {
     let rig = try CheckRig(profile, echo: .tried)
     rig.settings.isHostile = true

@@ -17,7 +17,8 @@ import Testing
     #expect(throws: SourceProblems.self) { try library.template(reference) }?.description
   }
 
-  static let shipped = "camera, echo, lawk-view, misbehaving, multi, older-auth, scripted, sensor, sink"
+  static let shipped =
+    "camera, car, charger, dock, echo, lawk-view, location, microphone, misbehaving, multi, older-auth, scripted, sensor, sink"
 
   // MARK: Finding
 

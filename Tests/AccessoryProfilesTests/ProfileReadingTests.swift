@@ -37,6 +37,7 @@ import Testing
     expected.link.maximumCumulativeAcknowledgements = 0
     (expected.link.controlSession, expected.link.externalAccessorySession) = (10, 11)
     expected.link.fileTransferSession = 12
+    expected.link.controlSessionVersion = 2
     expected.link.zeroAcknowledgement = true
     expected.authentication = .init(.older, challenge: .hashed)
     (expected.authentication.certSerial, expected.authentication.certData) = (14, 900)
@@ -53,6 +54,20 @@ import Testing
     expected.usb.productString = "p"
     expected.usb.serialString = "s"
     expected.behavior = .exec(.init("python3", ["-u", "x.py"], environment: ["KEY"]))
+    expected.hid = [.init(id: 3, name: "keys", function: .mediaRemote)]
+    var location = Profile.Location()
+    (location.id, location.name, location.provides) = (4, "receiver", [.gga, .heading])
+    expected.location = location
+    var ask = MessageRuleEntry(send: .name("StartPowerUpdates"))
+    ask.every = .seconds(2)
+    ask.parameters = [Named("battery percent", .boolean(true)), Named("77", .group([Named("hex", .text("0a 0b"))]))]
+    var answer = MessageRuleEntry(send: .id(0xAE03))
+    (answer.on, answer.until) = (.name("PowerUpdate"), .id(0xAE02))
+    answer.with = [Named("charging", .number(2))]
+    answer.after = .milliseconds(10)
+    (answer.selects, answer.ignoresDeclaration) = (true, true)
+    answer.parameters = [Named("available mA", .text("=battery percent"))]
+    expected.rules = [ask, answer]
     expected.quirks = [try Quirk("no-status"), try Quirk("flicker,cycles=3,gap=1s")]
     #expect(profile == expected)
   }

@@ -43,7 +43,8 @@ import Testing
   static let beyondTheSchema = [
     "listed twice", "the same id", "given twice", "there is no transport with the id", "two transports have the id",
     "cumulative acknowledgements are more than", "expected a duration from", "is too long: at most", "no profile '",
-    "a template is written",
+    "a template is written", "no message is called", "has no parameter", "only an answer", "' of ",
+    "a condition needs a value", "expected a text, a whole number",
   ]
 
   @Test(arguments: 0..<5)

@@ -44,7 +44,7 @@ let everyKey = """
     link: {
       maximumOutstandingPackets: 127, maximumPacketLength: 24, retransmissionTimeout: "20ms",
       cumulativeAcknowledgementTimeout: "10ms", maximumRetransmissions: 1, maximumCumulativeAcknowledgements: 0,
-      sessions: { control: 10, externalAccessory: 11, fileTransfer: 12 }, zeroAcknowledgement: true,
+      sessions: { control: 10, controlVersion: 2, externalAccessory: 11, fileTransfer: 12 }, zeroAcknowledgement: true,
     },
     authentication: { generation: "older", challenge: "hashed", certSerial: 14, certData: 900 },
     power: { capability: "advanced", maximumCurrent: 500 },
@@ -58,6 +58,15 @@ let everyKey = """
       vendor: 0xabcd, product: 2, manufacturerString: "m", productString: "p", serialString: "s", speed: "super",
     },
     behavior: { type: "exec", command: "python3", arguments: ["-u", "x.py"], environment: ["KEY"] },
+    hid: [{ id: 3, name: "keys", function: "mediaRemote" }],
+    location: { id: 4, name: "receiver", provides: ["GGA", "heading"] },
+    rules: [
+      { send: "StartPowerUpdates", parameters: { "battery percent": true, "77": { hex: "0a 0b" } }, every: "2s" },
+      {
+        on: "PowerUpdate", with: { charging: 2 }, after: "10ms", until: 0xae02, send: "AE03", select: true, undeclared: true,
+        parameters: { "available mA": "=battery percent" },
+      },
+    ],
     quirks: ["no-status", { name: "flicker", cycles: 3, gap: "1s" }],
   }
   """

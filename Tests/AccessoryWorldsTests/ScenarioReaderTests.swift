@@ -35,6 +35,14 @@ import Testing
     """
   }
 
+  private func saying(
+    _ name: Profile.MessageName, _ parameters: [Named<MessageValue>] = []
+  ) throws -> Scenario.Saying {
+    var entry = MessageRuleEntry(send: name)
+    entry.parameters = parameters
+    return try Scenario.Saying(entry)
+  }
+
   @Test func everyStepIsRead() throws {
     let words = [
       "accessory: 'plugIn'", "accessory: 'unplug'", "accessory: 'closeSessions'", "cable: 'pull'",
@@ -44,6 +52,8 @@ import Testing
       "app: 'look', sees: ['glasses', 'glasses']", "accessory: 'forgetSessions'", "app: 'kill'",
       "app: 'crash', sessions: 'left'", "sdk: 'openSession'", "sdk: 'closeSession'", "otherApp: 'launch'",
       "otherApp: 'kill', sessions: 'closed'", "otherApp: 'openSession'",
+      "accessory: 'message', send: 'StopPowerUpdates'",
+      "device: 'message', send: 0xAE01, parameters: { 'battery percent': 20 }",
     ]
     let scenario = try read(document(words.map { "{ at: '1s', \($0) }" }.joined(separator: ",")))
     #expect(
@@ -57,7 +67,12 @@ import Testing
         .app(.ends(.kill, leavesSessions: false)), .app(.ends(.crash, leavesSessions: true)),
         .sdk(.opensSession("glasses")), .sdk(.closesSession), .otherApp(.launches),
         .otherApp(.ends(.kill, leavesSessions: false)), .otherApp(.opensSession("glasses")),
+        .accessorySays("glasses", try saying(.name("StopPowerUpdates"))),
+        .deviceSays("glasses", try saying(.id(0xAE01), [Named("battery percent", .number(20))])),
       ])
+    guard case .deviceSays(_, let saying)? = scenario.steps.last?.action else { return }
+    #expect(saying.message == .powerUpdate)
+    #expect(saying.parameters == [.init(6, .bytes([0, 20]))])
   }
 
   @Test func aCableMayBeALinkByItsName() throws {
@@ -98,6 +113,21 @@ import Testing
   }
 
   @Test(arguments: [
+    (
+      "{ at: '1s', device: 'message' }", "f:2:8: steps[0]: the key 'send' is missing"
+    ),
+    (
+      "{ at: '1s', device: 'message', send: 'PowerUpdat' }",
+      "f:2:45: steps[0].send: no message is called 'PowerUpdat', did you mean 'PowerUpdate'?"
+    ),
+    (
+      "{ at: '1s', device: 'message', send: 'PowerUpdate', parameters: { 'batery percent': 1 } }",
+      "f:2:72: steps[0].parameters: AE01 PowerUpdate has no parameter 'batery percent', did you mean 'battery percent'?"
+    ),
+    (
+      "{ at: '1s', device: 'resetLink', send: 'PowerUpdate' }",
+      "f:2:47: steps[0].send: 'send' needs accessory: 'message' or device: 'message'"
+    ),
     ("{ at: '1s', app: 'lanch' }", "f:2:25: steps[0].app: unknown value 'lanch', did you mean 'launch'?"),
     (
       "{ at: '1s', app: 'quit', off: 'glasses' }",

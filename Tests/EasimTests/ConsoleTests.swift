@@ -52,6 +52,29 @@ import Testing
     try accessory.interrupt()
   }
 
+  @Test func aRefusalEndsAScript() throws {
+    let accessory = try Accessory(on: .unix, in: place, "--quirk", "authentication,wrong")
+    let console = try run(["open"], at: accessory.address, "--timeout", "1h")
+    #expect(console.ending == .exit(6), "\(console.out)\(console.err)")
+    #expect(console.err.contains("easim: authentication failed (AA04): "), "\(console.err)")
+    try accessory.interrupt()
+  }
+
+  @Test func aMessageIsSentAndAnAnswerChanged() throws {
+    place.write("{ version: 1, power: { battery: 55 } }", to: "phone.json5")
+    let accessory = try Accessory("charger", on: .unix, in: place)
+    let console = try run(
+      [
+        "open", "string x", "wait 1", "message PowerUpdate battery-percent=20", "message FFFC", "string y", "wait 2",
+      ], at: accessory.address, "--device-profile", place.file("phone.json5"))
+    #expect(console.ending == .exit(0), "\(console.out)\(console.err)")
+    #expect(console.outLines.contains("FFFC StopLocationInformation sent to 1 accessory"), "\(console.out)")
+    let run = try accessory.interrupt()
+    #expect(run.out.contains("battery-percent=55"), "\(run.out)")
+    #expect(run.out.contains("battery-percent=20"), "\(run.out)")
+    #expect(run.out.contains("← FFFC StopLocationInformation"), "\(run.out)")
+  }
+
   @Test func nobodyThereIsSaidAndTheExitCodeIsThree() throws {
     let nowhere = "unix:\(place.file("nobody.sock"))"
     let console = try run(["list", "open"], at: nowhere, "--timeout", "50ms")

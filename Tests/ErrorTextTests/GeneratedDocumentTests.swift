@@ -3,6 +3,7 @@ import AccessoryProfiles
 import AccessorySoak
 import AccessoryTransports
 import AccessoryWorlds
+import IAP2
 import TestSupport
 import Testing
 
@@ -30,7 +31,10 @@ import Testing
   }
 
   @Test func everyKeyOfAProfileAndOfAScenario() throws {
-    let quirks = ["quirk": "quirks-and-faults.md#quirks"]
+    let quirks = [
+      "quirk": "quirks-and-faults.md#quirks", "message rule": "messages.md#message-rule",
+      "parameters": "messages.md#parameters",
+    ]
     try check("profiles", "keys", Profile.format.shape.tables(heading: "###", elsewhere: quirks))
     let known = quirks.merging(["a profile": "profiles.md"]) { $1 }
     try check("scenario-files", "scenario", Scenario.format().shape.tables(heading: "###", elsewhere: known))
@@ -39,6 +43,27 @@ import Testing
     let apps = ScenarioWithApps.format().shape.tables(
       heading: "###", elsewhere: known.merging(parts) { $1 })
     try check("scenario-files", "apps", apps)
+  }
+
+  @Test func everyKeyOfADeviceProfile() throws {
+    try check("messages", "device", DeviceProfile.format.shape.tables(heading: "###"))
+  }
+
+  @Test func everyMessageWithItsParameters() throws {
+    func text(_ parameters: [MessageCatalog.ParameterEntry]) -> String {
+      parameters.map { parameter in
+        let group = parameter.group.isEmpty ? "" : " {\(text(parameter.group))}"
+        let name = parameter.name.isEmpty ? "" : " *\(parameter.name)*"
+        return "\(parameter.id) \(parameter.kind.rawValue)\(name)\(group)"
+      }.joined(separator: "; ")
+    }
+    let rows = MessageCatalog.all.map { entry in
+      let sender = entry.sender.map { $0 == .accessory ? "accessory" : "device" } ?? "unknown"
+      let name = entry.name.isEmpty ? "" : "`\(entry.name)`"
+      return "| \(Hex.number(entry.id.rawValue)) | \(name) | \(sender) | \(text(entry.parameters)) |\n"
+    }
+    let head = "| number | name | sent by | known parameters |\n|---|---|---|---|\n"
+    try check("messages", "messages", head + rows.joined())
   }
 
   @Test func everyFormOfAnAddress() throws {

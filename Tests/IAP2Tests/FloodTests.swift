@@ -94,6 +94,16 @@ import Testing
     #expect(told.contains { if case .message(let message) = $0 { message.body.count == 65_529 } else { false } })
   }
 
+  /// An end that asks and never acknowledges gets answers up to a bound.
+  @Test func answersThatAreNotAcknowledgedAreBounded() {
+    var end = OneEnd.readyDevice()
+    let answer = ControlMessage(.powerUpdate) { $0.blob(99, [UInt8](repeating: 1, count: 60)) }
+    var sent = 0
+    while sent < 1_000_000, end.peer.core.sendIfRoom(answer) { sent += 1 }
+    #expect(sent * 60 <= PeerCore.answerLimit)
+    #expect(sent * 100 >= PeerCore.answerLimit)
+  }
+
   @Test func filesAreHandedOnAndNotGathered() {
     var settings = LinkSettings()
     settings.parameters.sessions.append(LinkSession(id: 3, kind: .fileTransfer))

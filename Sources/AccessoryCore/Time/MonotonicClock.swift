@@ -15,3 +15,8 @@ package struct MonotonicClock: Sendable {
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 }
+
+extension EventLoop {
+  /// The seconds since 1970 at the zero of this loop's clock, as the system's clock has it now.
+  package var systemEpoch: UInt64 { UInt64(max(0, Int64(time(nil)) - now.nanoseconds / 1_000_000_000)) }
+}

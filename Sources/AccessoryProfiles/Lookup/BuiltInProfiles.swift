@@ -5,8 +5,13 @@
 enum BuiltInProfiles {
   static let files: [(name: String, bytes: [UInt8])] = [
     ("camera", PackageResources.camera_json5),
+    ("car", PackageResources.car_json5),
+    ("charger", PackageResources.charger_json5),
+    ("dock", PackageResources.dock_json5),
     ("echo", PackageResources.echo_json5),
     ("lawk-view", PackageResources.lawk_view_json5),
+    ("location", PackageResources.location_json5),
+    ("microphone", PackageResources.microphone_json5),
     ("misbehaving", PackageResources.misbehaving_json5),
     ("multi", PackageResources.multi_json5),
     ("older-auth", PackageResources.older_auth_json5),

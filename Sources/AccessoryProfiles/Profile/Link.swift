@@ -19,6 +19,8 @@ extension Profile {
     public var maximumCumulativeAcknowledgements: UInt8 = 8
     /// The session that carries control messages.
     public var controlSession: UInt8 = 1
+    /// The version of the control session; what 2 changes is not public.
+    public var controlSessionVersion: UInt8 = 1
     /// The session that carries External Accessory data.
     public var externalAccessorySession: UInt8 = 2
     /// The session that carries file transfers, where there is one.
@@ -62,6 +64,9 @@ extension Profile {
         "whether the link does without acknowledgements; counts and timeouts are then zero on the wire")
       Field(group: "sessions", "the numbers of the link's sessions, all different") {
         Field("control", \.controlSession, .integer(1...255), "the session that carries control messages")
+        Field(
+          "controlVersion", \.controlSessionVersion, .integer(1...2),
+          "the version of the control session; what 2 changes is not public")
         Field(
           "externalAccessory", \.externalAccessorySession, .integer(1...255), "the session that carries the apps' bytes"
         )

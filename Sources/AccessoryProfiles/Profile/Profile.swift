@@ -37,6 +37,12 @@ public struct Profile: Equatable, Sendable {
   public var usb: USB
   /// What it does with the bytes of a session, unless a protocol says otherwise.
   public var behavior: Behavior
+  /// Its HID functions.
+  public var hid: [HID] = []
+  /// Its location receiver; nil for none.
+  public var location: Location?
+  /// The control messages that it sends by itself.
+  public var rules: [MessageRuleEntry] = []
   /// Its oddities.
   public var quirks: [Quirk]
 
@@ -102,6 +108,11 @@ extension Profile {
     Field(
       "behavior", \.behavior, .oneOf(Behavior.format),
       "what the accessory does with the bytes of a session, unless a protocol says otherwise", isAlwaysWritten: true)
+    Field("hid", \.hid, .hids, "its HID functions")
+    Field("location", \.location, .optional(.object(Location.format)), Location.format.summary)
+    Field(
+      "rules", \.rules, .list(of: .object(MessageRuleEntry.format)),
+      "the control messages that it sends by itself: answers, at connection, or again and again")
     Field("quirks", \.quirks, .list(of: .oneOf(Quirk.format)), "oddities of its conduct, each kind at most once")
   }.checked { profile, object in
     guard case .object? = object.value("accessory")?.content else { return }

@@ -1,4 +1,5 @@
 import AccessoryCore
+import IAP2
 
 extension Profile {
   /// How an accessory proves to be licensed, and what Apple's dump shows of the proof.
@@ -125,13 +126,20 @@ extension Profile {
     }
   }
 
-  /// A control message, by its number or by the name that the protocol's message table gives it. The table belongs to
-  /// the protocol, so a name is looked up where the profile is played.
+  /// A control message, by its number or by its name in the protocol's message table. A file keeps the form it has.
   public enum MessageName: Equatable, Hashable, Sendable, CustomStringConvertible {
     /// By number.
     case id(UInt16)
     /// By name: `StartExternalAccessoryProtocolSession`.
     case name(String)
+
+    /// The message's number; nil for an unknown name, which no file has.
+    public var messageID: MessageID? {
+      switch self {
+      case .id(let id): MessageID(rawValue: id)
+      case .name(let name): MessageCatalog.named(name)?.id
+      }
+    }
 
     /// The name, or the number as `0xEA00`.
     public var description: String {
@@ -141,13 +149,21 @@ extension Profile {
       }
     }
 
-    static let format = Format<MessageName>(
+    /// How it is written. Names are checked.
+    public static let format = Format<MessageName>(
       .either([
         .integer(0...0xFFFF),
-        .text(TextShape("message name", pattern: "^(0[xX]0*[0-9A-Fa-f]{1,4}|[A-Za-z][A-Za-z0-9]*)$")),
+        .text(TextShape("message name", pattern: "^(0[xX]0*[0-9A-Fa-f]{1,4}|[0-9A-Fa-f]{4}|[A-Za-z][A-Za-z0-9]*)$")),
       ])
     ) { value, place in
-      MessageName(value) ?? place.expected("a message's number from 0 to 0xFFFF or its name", value)
+      guard let name = MessageName(value) else {
+        return place.expected("a message's number from 0 to 0xFFFF or its name", value)
+      }
+      if case .name(let text) = name, name.messageID == nil {
+        place.error(value, MessageID.complaint(about: text))
+        return nil
+      }
+      return name
     } write: { message in
       switch message {
       case .id(let id): .hex(id)
@@ -166,6 +182,9 @@ extension Profile {
         guard digits.allSatisfy({ $0.isASCII && $0.isHexDigit }), let id = UInt16(digits, radix: 16) else {
           return nil
         }
+        self = .id(id)
+      case .text(let text) where text.utf8.count == 4 && text.allSatisfy({ $0.isASCII && $0.isHexDigit }):
+        guard let id = UInt16(text, radix: 16) else { return nil }
         self = .id(id)
       case .text(let text):
         guard text.first?.isLetter == true, text.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else {

@@ -137,7 +137,7 @@ extension Profile {
 }
 
 extension Format<Profile.MACAddress> {
-  fileprivate static let mac = parsed(
+  static let mac = parsed(
     TextShape("Bluetooth address", pattern: "^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$"),
     expected: "an address: expected six bytes such as '02:00:5E:10:00:01'", Profile.MACAddress.init(_:)
   ) { $0.description }

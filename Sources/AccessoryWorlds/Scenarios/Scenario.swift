@@ -3,6 +3,7 @@ import AccessoryHost
 import AccessoryProfiles
 import AccessorySessions
 import AccessoryTransports
+import IAP2
 
 /// A timeline of steps, each for the accessory, the cable, the device or the app, and what the app must see.
 ///
@@ -131,6 +132,10 @@ public struct Scenario: Equatable, Sendable {
     case deviceResetsLink(String)
     /// Whether the device notices cables that are plugged in.
     case deviceHeedsCables(Bool)
+    /// The accessory sends a control message, or changes what its rules send.
+    case accessorySays(String, Saying)
+    /// The device sends the accessory a control message, or changes what its rules send.
+    case deviceSays(String, Saying)
     /// Something happens to the app.
     case app(AppAction)
     /// Another SDK in the app's process does something.
@@ -153,6 +158,22 @@ public struct Scenario: Equatable, Sendable {
     case kill
     /// It crashes.
     case crash
+  }
+
+  /// A control message of a step.
+  public struct Saying: Equatable, Sendable {
+    /// The message.
+    public let message: MessageID
+    /// Its parameters.
+    public let parameters: [MessageRule.Element]
+    /// How files write it.
+    let entry: MessageRuleEntry
+
+    /// The message that a rule sends, without what makes the rule send it.
+    public init(_ entry: MessageRuleEntry) throws(OptionError) {
+      let rule = try entry.rule()
+      (message, parameters, self.entry) = (rule.message, rule.parameters, entry)
+    }
   }
 
   /// What happens to the app.

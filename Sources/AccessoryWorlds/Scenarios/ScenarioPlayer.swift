@@ -79,6 +79,11 @@ public final class ScenarioPlayer {
     case .deviceHeedsCables(let heeds): world.device.noticesCables = heeds
     case .deviceResetsLink(let name):
       if let part = parts[name] { world.device.resetLinks(serial: part.profile.identity.serialNumber) }
+    case .accessorySays(let name, let saying): parts[name]?.say(saying.message, saying.parameters)
+    case .deviceSays(let name, let saying):
+      if let part = parts[name] {
+        world.device.say(saying.message, saying.parameters, toSerial: part.profile.identity.serialNumber)
+      }
     case .app(let action): app.perform(action)
     case .sdk(let action): app.performSDK(action)
     case .otherApp(let action): other.perform(action)

@@ -1,14 +1,17 @@
 import AccessoryCore
 import AccessoryHost
+import AccessoryProfiles
 
 /// A step as files have it: when, on which side, what, and to which accessory or app.
 package struct StepSection: Equatable, Sendable {
   /// What an accessory does.
-  package enum AccessoryWord: String, CaseIterable, Sendable { case plugIn, unplug, closeSessions, forgetSessions }
+  package enum AccessoryWord: String, CaseIterable, Sendable {
+    case plugIn, unplug, closeSessions, forgetSessions, message
+  }
   /// What happens to a cable.
   package enum CableWord: String, CaseIterable, Sendable { case pull, pullUnnoticed }
   /// What the device does.
-  package enum DeviceWord: String, CaseIterable, Sendable { case resetLink, ignoreCables, heedCables }
+  package enum DeviceWord: String, CaseIterable, Sendable { case resetLink, ignoreCables, heedCables, message }
   /// What happens to an app.
   package enum AppWord: String, CaseIterable, Sendable {
     case launch, quit, kill, crash, register, unregister, foreground, background, suspend, resume, openSession
@@ -49,6 +52,8 @@ package struct StepSection: Equatable, Sendable {
   package var of: String?
   var sessions: SessionsWord?
   var sees: [String]?
+  var send: Profile.MessageName?
+  var parameters: [Named<MessageValue>] = []
 
   /// A step in which nothing happens.
   package init(at: Duration = .zero) { self.at = at }
@@ -77,6 +82,13 @@ package struct StepSection: Equatable, Sendable {
         Field(
           "sees", \.sees, .optional(.list(of: .accessory(among: names.accessories))),
           "with `look`: the accessories that the app's list must hold, in the order of publication")
+        Field(
+          "send", \.send, .optional(Profile.MessageName.format),
+          "with `message`: the control message, by name or number; where a rule sends this message, it is the rule's "
+            + "parameters that change, and an end that subscribed to it receives it at once")
+        Field(
+          "parameters", \.parameters, MessageValue.parameters,
+          "with `message`: its parameters, as in the rules of a profile")
       }
     }.checked(
       schema: [.init("anyOf", .array(words.sides.map { .object([.init("required", .array([.text($0)]))]) }))]
@@ -94,7 +106,7 @@ package struct StepSection: Equatable, Sendable {
   }
 
   private func subject(_ names: ScenarioNames) -> Subject? {
-    if accessory != nil || cable != nil || device == .resetLink { return .accessory }
+    if accessory != nil || cable != nil || device == .resetLink || device == .message { return .accessory }
     if app == .openSession || otherApp == .openSession || sdk == .openSession { return .accessory }
     if let device { return .nothing(why: "'\(device.rawValue)' is about every cable") }
     if app == .quit, names.apps != nil { return .app }
@@ -117,6 +129,13 @@ package struct StepSection: Equatable, Sendable {
       } else if object.value("sees") != nil {
         object.error("sees", "'sees' needs app: 'look'")
       }
+      if accessory == .message || device == .message {
+        if object.require("send") { entry?.checkParameters(object) }
+      } else {
+        for key in ["send", "parameters"] where object.value(key) != nil {
+          object.error(key, "'\(key)' needs accessory: 'message' or device: 'message'")
+        }
+      }
     }
     switch subject(names) {
     case nil: break
@@ -125,6 +144,16 @@ package struct StepSection: Equatable, Sendable {
     case .app?: check(object, names.apps, "app")
     }
   }
+
+  /// The message of the step; nil where there is none.
+  private var entry: MessageRuleEntry? {
+    guard let send else { return nil }
+    var entry = MessageRuleEntry(send: send)
+    entry.parameters = parameters
+    return entry
+  }
+
+  fileprivate var saying: Scenario.Saying? { entry.flatMap { try? Scenario.Saying($0) } }
 
   private func check(_ object: ObjectReader, _ names: [String]?, _ what: String) {
     guard let names else { return }
@@ -186,10 +215,17 @@ extension StepSection {
       case .unplug: return .accessoryUnplugs(name)
       case .closeSessions: return .accessoryClosesSessions(name)
       case .forgetSessions: return .accessoryForgetsSessions(name)
+      case .message: return saying.map { .accessorySays(name, $0) }
       }
     }
     if let cable { return cable == .pull ? .cablePulled(name) : .cablePulledUnnoticed(name) }
-    if let device { return device == .resetLink ? .deviceResetsLink(name) : .deviceHeedsCables(device == .heedCables) }
+    if let device {
+      switch device {
+      case .resetLink: return .deviceResetsLink(name)
+      case .ignoreCables, .heedCables: return .deviceHeedsCables(device == .heedCables)
+      case .message: return saying.map { .deviceSays(name, $0) }
+      }
+    }
     if let app { return .app(action(of: app, name)) }
     if let sdk { return .sdk(sdk == .openSession ? .opensSession(name) : .closesSession) }
     return otherApp.map { .otherApp(action(of: $0, name)) }
@@ -222,6 +258,10 @@ extension StepSection {
     case .cablePulled(let name): (cable, of) = (.pull, name)
     case .cablePulledUnnoticed(let name): (cable, of) = (.pullUnnoticed, name)
     case .deviceResetsLink(let name): (device, of) = (.resetLink, name)
+    case .accessorySays(let name, let saying):
+      (accessory, of, send, parameters) = (.message, name, saying.entry.send, saying.entry.parameters)
+    case .deviceSays(let name, let saying):
+      (device, of, send, parameters) = (.message, name, saying.entry.send, saying.entry.parameters)
     case .deviceHeedsCables(let heeds): device = heeds ? .heedCables : .ignoreCables
     case .app(let action): app = word(action)
     case .sdk(.opensSession(let name)): (sdk, of) = (.openSession, name)

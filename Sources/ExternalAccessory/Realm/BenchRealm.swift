@@ -67,6 +67,7 @@ enum BenchRealm {
   ) {
     var settings = DeviceSettings(authenticator: AccessoryVerifier())
     settings.authentication = authentication()
+    settings.epoch = loop.systemEpoch
     let device = Device(settings: settings, on: loop) { event in
       switch event.kind {
       case .warning(let text), .alert(let text): say(text)

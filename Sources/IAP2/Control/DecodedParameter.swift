@@ -47,9 +47,9 @@ extension DecodedParameter.Value {
     self = bytes.isEmpty ? .present : .bytes(bytes)
     switch entry?.kind {
     case .utf8?: if let text = try? parameter.text() { self = .text(text) }
-    case .u8?, .u16?, .number?:
+    case .u8?, .u16?, .u32?, .u64?, .number?:
       if (1...8).contains(bytes.count) { self = .number(bytes.reduce(0) { $0 << 8 | UInt64($1) }) }
-    case .signed?:
+    case .i8?, .i16?:
       if let first = bytes.first, bytes.count <= 8 {
         self = .signed(bytes.reduce(Int64(Int8(bitPattern: first)) >> 7) { $0 << 8 | Int64($1) })
       }

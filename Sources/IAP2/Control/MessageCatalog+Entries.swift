@@ -54,7 +54,7 @@ extension MessageCatalog {
       0x4155, "CallStateUpdate", .device, 12,
       """
       0 utf8 remote id; 1 utf8 name; 2 u8 status; 3 u8 direction; 4 utf8 call UUID; 6 utf8 address book id; \
-      7 utf8 label; 8 u8 service; 9 u8 conferenced; 10 u8 group; 11 u8 disconnect reason; 12 number start
+      7 utf8 label; 8 u8 service; 9 u8 conferenced; 10 u8 group; 11 u8 disconnect reason; 12 u64 start
       """),
     Entry(0x4156, "StopCallStateUpdates", .accessory, 0),
     Entry(0x4157, "StartCommunicationsUpdates", .accessory, 17),
@@ -123,8 +123,8 @@ extension MessageCatalog {
     Entry(
       0x4C04, "MediaLibraryUpdate", .device, 10,
       """
-      0 utf8 library uid; 1 utf8 revision; 2 group item; 3 group playlist; 4 number deleted item; \
-      5 number deleted playlist; 6 none reset; 7 u8 progress
+      0 utf8 library uid; 1 utf8 revision; 2 group item; 3 group playlist; 4 u64 deleted item; \
+      5 u64 deleted playlist; 6 none reset; 7 u8 progress
       """),
     Entry(
       0x4C05, "StopMediaLibraryUpdates", .accessory, 1,
@@ -164,7 +164,7 @@ extension MessageCatalog {
     Entry(
       0x4E0B, "DeviceTimeUpdate", .device, 3,
       """
-      0 number seconds; 1 signed zone minutes; 2 signed DST minutes
+      0 u64 seconds; 1 i16 zone minutes; 2 i8 DST minutes
       """),
     Entry(
       0x4E0C, "DeviceUUIDUpdate", .device, 1,
@@ -194,10 +194,10 @@ extension MessageCatalog {
     Entry(
       0x5001, "NowPlayingUpdate", .device, 2,
       """
-      0 group media item {0 number id; 1 utf8 title; 4 number duration ms; 6 utf8 album; 7 u16 track; \
+      0 group media item {0 u64 id; 1 utf8 title; 4 u32 duration ms; 6 utf8 album; 7 u16 track; \
       8 u16 tracks; 9 u16 disc; 10 u16 discs; 12 utf8 artist; 14 utf8 album artist; 16 utf8 genre; \
       18 utf8 composer; 26 u8 artwork transfer; 27 u16 chapters}; \
-      1 group playback {0 u8 status; 1 number elapsed ms; 2 number queue index; 3 number queue count; \
+      1 group playback {0 u8 status; 1 u32 elapsed ms; 2 u32 queue index; 3 u32 queue count; \
       4 number chapter; 5 u8 shuffle; 6 u8 repeat; 7 utf8 app; 8 utf8 library uid; 12 u16 speed; \
       16 utf8 bundle id}
       """),
@@ -205,7 +205,7 @@ extension MessageCatalog {
     Entry(
       0x5003, "SetNowPlayingInformation", .accessory, 3,
       """
-      0 number elapsed ms; 1 number queue index; 2 none start
+      0 u32 elapsed ms; 1 u32 queue index; 2 none start
       """),
     Entry(0x5200, "StartRouteGuidanceUpdates", .accessory, 6),
     Entry(0x5201, "RouteGuidanceUpdate", .device, 27),
@@ -259,7 +259,7 @@ extension MessageCatalog {
     Entry(
       0xA101, "VehicleStatusUpdate", .accessory, 25,
       """
-      3 u16 range; 4 signed temperature; 6 u8 range warning
+      3 u16 range; 4 i16 temperature; 6 u8 range warning
       """),
     Entry(0xA102, "StopVehicleStatusUpdates", .device, 0),
     Entry(0xAA00, "RequestAuthenticationCertificate", .device, 1),
@@ -308,7 +308,7 @@ extension MessageCatalog {
     Entry(
       0xDA01, "USBDeviceModeAudioInformation", .device, 3,
       """
-      0 u8 rate; 1 number; 2 number
+      0 u8 rate; 1 u32; 2 u32
       """),
     Entry(0xDA02, "StopUSBDeviceModeAudio", .accessory, 0),
     Entry(

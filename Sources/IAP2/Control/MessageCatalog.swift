@@ -31,10 +31,16 @@ public enum MessageCatalog {
     case u8
     /// Two bytes.
     case u16
-    /// A number as wide as its value.
+    /// Four bytes.
+    case u32
+    /// Eight bytes.
+    case u64
+    /// A byte that may be negative.
+    case i8
+    /// Two bytes that may be negative.
+    case i16
+    /// A number of unknown width.
     case number
-    /// A number as wide as its value that may be negative.
-    case signed
     /// Packed two-byte numbers.
     case list
     /// Bytes.

@@ -52,6 +52,10 @@ public struct MessageID: RawRepresentable, Hashable, Sendable {
   public static let stopPowerUpdates = MessageID(0xAE02)
   /// A: what the accessory can supply.
   public static let powerSourceUpdate = MessageID(0xAE03)
+  /// A: subscribes to what is playing.
+  public static let startNowPlayingUpdates = MessageID(0x5000)
+  /// D: what is playing.
+  public static let nowPlayingUpdate = MessageID(0x5001)
   /// D: the device's name.
   public static let deviceInformationUpdate = MessageID(0x4E09)
   /// D: the device's language.

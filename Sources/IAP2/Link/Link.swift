@@ -162,6 +162,9 @@ public struct Link: ~Copyable {
     return max(0, taken)
   }
 
+  /// Bytes of control messages and files that wait to be sent or acknowledged.
+  var unacknowledgedMessages: Int { sender.messageBytes }
+
   /// Bytes of an External Accessory session that wait to be sent or acknowledged.
   public func unacknowledged(externalAccessory id: UInt16) -> Int {
     sender.balance(of: SendQueue.Owner(id))

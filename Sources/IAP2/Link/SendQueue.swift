@@ -55,6 +55,8 @@ struct SendQueue {
   private var resends = 0
   /// Whether a packet in flight was sent again; then the oldest is not always the next to time out.
   private var isShuffled = false
+  /// The bytes of packets that carry messages and files, waiting or in flight.
+  private(set) var messageBytes = 0
   private var balances: [(owner: Owner, bytes: Int)] = []
   /// The number of the last packet sent for the first time; header-only packets repeat it.
   private(set) var lastSent: UInt8 = 0
@@ -72,6 +74,7 @@ struct SendQueue {
     resends = 0
     isShuffled = false
     balances.removeAll(keepingCapacity: true)
+    messageBytes = 0
     lastSent = sequence
     lastNumbered = sequence
   }
@@ -106,7 +109,7 @@ struct SendQueue {
     build(place..<place + count, prefix: prefix, payload: bytes.extracting(first: taken))
     if packets.capacity == 0 { packets.reserveCapacity(4) }
     packets.append(Packet(place: place, count: count, sequence: lastNumbered, session: session, owner: owner))
-    credit(owner, taken)
+    if owner == SendQueue.linkItself { messageBytes += count } else { credit(owner, taken) }
     return taken
   }
 
@@ -164,7 +167,6 @@ struct SendQueue {
   }
 
   private mutating func credit(_ owner: Owner, _ bytes: Int) {
-    guard owner != SendQueue.linkItself else { return }
     for index in balances.indices where balances[index].owner == owner {
       balances[index].bytes += bytes
       return
@@ -173,7 +175,6 @@ struct SendQueue {
   }
 
   private mutating func debit(_ owner: Owner, _ bytes: Int) {
-    guard owner != SendQueue.linkItself else { return }
     for index in balances.indices where balances[index].owner == owner {
       balances[index].bytes -= bytes
       if balances[index].bytes == 0 { balances.remove(at: index) }
@@ -183,7 +184,12 @@ struct SendQueue {
 
   private mutating func dropFirst(_ count: Int) {
     for index in first..<first + count {
-      debit(packets[index].owner, packets[index].count - PacketHeader.overhead - 2)
+      let packet = packets[index]
+      if packet.owner == SendQueue.linkItself {
+        messageBytes -= packet.count
+      } else {
+        debit(packet.owner, packet.count - PacketHeader.overhead - 2)
+      }
       if packets[index].needsResend { resends -= 1 }
     }
     first += count

@@ -187,6 +187,7 @@ extension Peer where Role == DeviceRole {
     do throws(ParameterError) {
       guard let subscription = try PowerSubscription(message) else { return }
       core.events.append(.powerSubscription(subscription))
+      guard role.settings.answersPowerUpdates else { return }
       core.send(role.settings.power.selecting(subscription.parameters).message)
     } catch {
       core.events.append(.malformed("\(message.id): \(error)"))

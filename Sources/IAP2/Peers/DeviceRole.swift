@@ -37,6 +37,8 @@ public struct DeviceRole: PeerRole {
       power.batteryPercent = 80
       return power
     }()
+    /// Whether the device answers requests for power updates by itself; if not, its owner does.
+    public var answersPowerUpdates = true
     /// How long the first data of a session waits after EA00, unless the accessory confirms the session by EA03
     /// earlier. Some accessories lose bytes that arrive in the same read as the message that opens the session.
     public var settlingTime: Milliseconds = 0

@@ -38,12 +38,39 @@ extension PeerCore {
     return true
   }
 
+  /// How many bytes of messages and files wait for the other end at most before answers to it are left out: an end that
+  /// asks without acknowledging must not fill the memory.
+  public static let answerLimit = 4 << 20
+
+  /// Sends a control message that nothing else depends on; false, and nothing is sent, when the other end is too far
+  /// behind.
+  public mutating func sendIfRoom(_ message: ControlMessage) -> Bool {
+    guard link.unacknowledgedMessages <= Self.answerLimit else { return false }
+    send(message)
+    return true
+  }
+
+  /// Sends a packet of a file transfer. False when the link has no session for them, the packet is too long, or the other
+  /// end is too far behind.
+  public mutating func send(filePacket packet: [UInt8]) -> Bool {
+    guard let fileSession, packet.count <= link.maximumPayload, link.unacknowledgedMessages <= Self.answerLimit else {
+      return false
+    }
+    link.send(packet.span.bytes, session: fileSession)
+    return true
+  }
+
+  /// The most bytes of a packet of a file transfer; nil on a link without a session for them.
+  public var filePacketLimit: Int? { fileSession == nil ? nil : link.maximumPayload }
+
   /// The next message that is whole; what does not begin a message is reported.
   mutating func nextMessage() -> ControlMessage? {
     while let item = control.next() {
       switch item {
       case .message(let message):
-        if tellsMessages { events.append(.passed(PassedMessage(.received, message))) }
+        if tellsMessages || !heardMessages.isEmpty && heardMessages.contains(message.id) {
+          events.append(.passed(PassedMessage(.received, message)))
+        }
         return message
       case .garbage(let bytes):
         events.append(

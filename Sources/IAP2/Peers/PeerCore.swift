@@ -9,6 +9,8 @@ public struct PeerCore: ~Copyable {
   @usableFromInline var scanner: PacketScanner
   /// Whether every control message is an event, see ``PeerEvent/passed(_:)``.
   public var tellsMessages = false
+  /// Messages of the other end that are events in any case.
+  public var heardMessages: Set<MessageID> = []
   var control = ControlStream()
   /// Since when the session is full that acknowledgements are held back for.
   private var holdingSince: Instant?
@@ -22,7 +24,7 @@ public struct PeerCore: ~Copyable {
   /// The numbers of the sessions of a link that is up.
   var controlSession: UInt8?
   private var externalAccessorySession: UInt8?
-  private var fileSession: UInt8?
+  var fileSession: UInt8?
 
   init(role: Link.Role, settings: LinkSettings) {
     link = Link(role: role, settings: settings)
@@ -47,6 +49,11 @@ public struct PeerCore: ~Copyable {
 
   /// What the link has done.
   public var counters: LinkCounters { link.counters }
+
+  /// Reports bytes that belong to no packet without waiting for the next packet, for an owner that gives up.
+  public mutating func reportSkippedBytes() {
+    if let skipped = scanner.finish() { events.append(.skipped(skipped)) }
+  }
 
   // MARK: In
 

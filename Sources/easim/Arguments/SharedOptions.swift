@@ -30,6 +30,8 @@ struct SharedOptions: Sendable {
   var ignoresInfoPlist = false
   /// `--auth`, `--judge` and `--settle`.
   var tolerance = AccessoryTolerance()
+  /// `--device-profile` and `--save-files`.
+  var conduct = HostConduct()
 }
 
 extension Option {
@@ -105,6 +107,18 @@ extension Option {
       "--settle", \.shared.tolerance.settle, .duration,
       "wait TIME before the first data of a session, unless the accessory confirms it"
     ).standard(nil)
+  }
+
+  static var deviceProfile: Option {
+    Option(
+      "--device-profile", \.shared.conduct.deviceProfile, .optional(.text), as: "FILE",
+      "what the Apple device tells accessories and answers; see docs/messages.md")
+  }
+
+  static var saveFiles: Option {
+    Option(
+      "--save-files", \.shared.conduct.savedFiles, .optional(.text), as: "DIR",
+      "save the files that arrive by file transfer in DIR")
   }
 
   static var allProtocols: Option {

@@ -29,7 +29,7 @@ private struct ConsoleOptions: CommandOptions {
 
   static let operands: [Operand<Self>] = [.address(\.address)]
   static let options: [Option<Self>] = [
-    .auth, .judge, .settle, .infoPlist, .allProtocols, .allowRemote, .anyUser, .fault,
+    .auth, .judge, .settle, .deviceProfile, .saveFiles, .infoPlist, .allProtocols, .allowRemote, .anyUser, .fault,
     .timeout.described("time limit for each open and each wait"), .json, .quietMessages, .transcript,
   ]
 }
@@ -43,6 +43,7 @@ private func runConsole(_ options: ConsoleOptions, _ console: Console) throws ->
   let cables = CableOptions(options.shared, on: stage.loop) { front.tell($0) }
   var deviceSettings = DeviceSettings(authenticator: AccessoryVerifier())
   deviceSettings.tellsMessages = true
+  try options.shared.conduct.apply(to: &deviceSettings, on: stage.loop, console)
   deviceSettings.peer.link.lineRate = cables.faults.lineRate
   options.shared.tolerance.apply(to: &deviceSettings, at: address, timeout: nil)
   let refusals = RefusalWatch()

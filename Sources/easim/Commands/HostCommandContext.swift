@@ -55,6 +55,7 @@ final class HostCommandContext {
     settings.peer.link.lineRate = options.faults.lineRate
     settings.policy = policy
     settings.tellsMessages = true
+    try shared.conduct.apply(to: &settings, on: stage.loop, console)
     shared.tolerance.apply(to: &settings, at: address, timeout: shared.timeout)
     let device = Device(settings: settings, on: stage.loop) { [refusals] event in
       refusals.see(event)

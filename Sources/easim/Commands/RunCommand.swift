@@ -75,7 +75,7 @@ private struct RunOptions: CommandOptions {
     Option(
       "--patience", \.patience, .duration,
       "disconnect a host that sends nothing for TIME during the handshake; 0s for never"),
-    .fault, .allowExec, .allowRemote, .anyUser, .json, .quietMessages, .seed, .transcript,
+    .fault, .allowExec, .allowRemote, .anyUser, .json, .quietMessages, .saveFiles, .seed, .transcript,
   ]
   static let rules: [OptionRule] = ["--count", "--behavior", "--quirk"].map {
     .exclusive([$0, "--scenario"], because: "a scenario has its own accessories")
@@ -96,6 +96,7 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
   let lineRate = options.shared.faults.lineRate
   let patience = options.patience == .zero ? Patience.unlimited : Patience(options.patience)
   let interByteTimeout = (try? Address(parsing: options.place))?.interByteTimeout
+  let keepFile = try options.shared.conduct.keeper(console)
   for (profile, port) in zip(profiles, try places.ports(for: profiles)) {
     let accessory = SimulatedAccessory(
       profile, at: port, authenticator: Profiles.coprocessor(for: profile), on: stage.loop,
@@ -111,6 +112,8 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
       }
       console.show(event)
     }
+    accessory.epoch = stage.loop.systemEpoch
+    accessory.keepFile = keepFile
     try accessory.plugIn()
     accessories.append(accessory)
   }

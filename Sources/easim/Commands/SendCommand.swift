@@ -67,8 +67,8 @@ struct SendOptions: CommandOptions {
       }
     },
     Option("--early", \.isEarly, "publish the accessory before it is authenticated, as older systems did"),
-    .protocolName, .auth, .judge, .settle, .infoPlist, .allProtocols, .fault, .seed, .allowRemote, .anyUser, .timeout,
-    .json, .quietMessages, .transcript,
+    .protocolName, .auth, .judge, .settle, .deviceProfile, .saveFiles, .infoPlist, .allProtocols, .fault, .seed,
+    .allowRemote, .anyUser, .timeout, .json, .quietMessages, .transcript,
   ]
   static let rules: [OptionRule] = [
     .exclusive(["--text", "--hex", "--file", "--10k", "--size"]),

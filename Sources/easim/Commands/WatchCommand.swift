@@ -24,8 +24,8 @@ private struct WatchOptions: CommandOptions {
 
   static let operands: [Operand<Self>] = [.addresses(\.addresses)]
   static let options: [Option<Self>] = [
-    Option("--for", \.limit, .optional(.duration), "stop after TIME"), .auth, .judge, .allowRemote, .anyUser, .json,
-    .quietMessages,
+    Option("--for", \.limit, .optional(.duration), "stop after TIME"), .auth, .judge, .deviceProfile, .saveFiles,
+    .allowRemote, .anyUser, .json, .quietMessages,
   ]
 }
 
@@ -42,6 +42,7 @@ private func runWatch(_ options: WatchOptions, _ console: Console) throws -> Exi
   var settings = DeviceSettings(authenticator: AccessoryVerifier())
   let addresses = options.addresses.orStandardBench
   settings.tellsMessages = true
+  try options.shared.conduct.apply(to: &settings, on: stage.loop, console)
   let line = addresses.first { $0.interByteTimeout != nil }
   options.shared.tolerance.apply(to: &settings, at: line ?? addresses[0], timeout: nil)
   let device = Device(settings: settings, on: stage.loop, report: show)

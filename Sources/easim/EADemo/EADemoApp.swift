@@ -107,6 +107,8 @@ struct EADemoApp: Equatable {
     case .send(let bytes): return send(bytes, now)
     case .counters: return [say(counters)]
     case .wait(let what): return wait(what, now)
+    // The device sends it; see `EADemoDriver`.
+    case .message: return []
     case .close: return close(now)
     case .background: return move(to: .background)
     case .foreground: return move(to: .foreground)

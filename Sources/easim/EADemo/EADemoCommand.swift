@@ -1,5 +1,7 @@
 import AccessoryCore
 import AccessoryHost
+import AccessoryProfiles
+import IAP2
 
 /// A command of the console: a key of EADemo's screen, or a line of a pipe.
 enum EADemoCommand: Equatable {
@@ -16,6 +18,8 @@ enum EADemoCommand: Equatable {
   case counters
   /// Go on when something has come.
   case wait(EADemoWait)
+  /// Send a control message, or change what the device answers with it.
+  case message(MessageID, [MessageRule.Element])
   /// Close the session.
   case close
   /// Leave the screen.
@@ -58,6 +62,7 @@ extension EADemoCommand {
     ("10k", "send 10,000 bytes counting 0 to 255"),
     ("counters", "show how many bytes were sent and received"),
     ("wait connect|disconnect|N", "wait for a protocol, for no accessory, or for N received bytes"),
+    ("message NAME [KEY=VALUE…]", "send a control message, such as message PowerUpdate battery-percent=20"),
     ("close", "close the session"),
     ("background", "go to the background, as with the home button"),
     ("foreground", "return to the foreground"),
@@ -95,6 +100,7 @@ extension EADemoCommand {
     case ("10k", 0): return .send(CountingPattern.bytes(10_000))
     case ("counters", 0): return .counters
     case ("wait", 1): return .wait(try wait(words[0]))
+    case ("message", 1...): return try message(words)
     case ("close", 0): return .close
     case ("background", 0): return .background
     case ("foreground", 0): return .foreground
@@ -108,6 +114,13 @@ extension EADemoCommand {
       let near = Suggestion.nearHint(for: Excerpt.of(name), in: names)
       throw EADemoCommandError("unknown command '\(Excerpt.of(name))'\(near.isEmpty ? ", try 'help'" : near)")
     }
+  }
+
+  private static func message(_ words: [String]) throws(EADemoCommandError) -> EADemoCommand {
+    do {
+      let id = try MessageID(written: words[0])
+      return .message(id, try MessageParameters(of: id).elements(.init(words: Array(words.dropFirst()))))
+    } catch { throw EADemoCommandError("message: \(error)") }
   }
 
   private static func wait(_ word: String) throws(EADemoCommandError) -> EADemoWait {

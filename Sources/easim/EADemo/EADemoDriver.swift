@@ -15,6 +15,7 @@ final class EADemoDriver: AppHandler, SessionHandler {
   /// Called after everything that changed ``app``.
   var changed: () -> Void = {}
 
+  private let device: Device
   private let loop: any EventLoop
   private var view: AppView?
   private var session: Session?
@@ -23,13 +24,21 @@ final class EADemoDriver: AppHandler, SessionHandler {
 
   init(_ app: EADemoApp, on device: Device, settings: AppSettings) {
     self.app = app
+    self.device = device
     loop = device.loop
     timer = loop.makeTimer { [unowned self] in execute(self.app.handleTimeout(now: loop.now)) }
     view = device.makeApp(self, settings: settings)
   }
 
   /// Does a command.
-  func perform(_ command: EADemoCommand) { execute(app.perform(command, now: loop.now)) }
+  func perform(_ command: EADemoCommand) {
+    guard case .message(let id, let parameters) = command else { return execute(app.perform(command, now: loop.now)) }
+    // The device sends it, not the app.
+    let count = device.say(id, parameters)
+    execute([
+      .say(EADemoApp.Line(text: "\(id) sent to \(count.counted("accessory", "accessories"))", isError: false))
+    ])
+  }
 
   /// Reports what is wrong with a line.
   func refuse(_ error: EADemoCommandError) { execute(app.refuse(error)) }

@@ -71,9 +71,10 @@ public final class ScenarioAccessories {
     case .accessoryUnplugs(let name): parts[name]?.unplug()
     case .accessoryClosesSessions(let name): parts[name]?.closeSessions()
     case .accessoryForgetsSessions(let name): parts[name]?.forgetSessions()
+    case .accessorySays(let name, let saying): parts[name]?.say(saying.message, saying.parameters)
     case .cablePulled(let name), .cablePulledUnnoticed(let name): pull(name)
     // The other process plays these.
-    case .deviceResetsLink, .deviceHeedsCables, .app, .sdk, .otherApp: break
+    case .deviceResetsLink, .deviceHeedsCables, .deviceSays, .app, .sdk, .otherApp: break
     }
   }
 

@@ -1,6 +1,7 @@
 import AccessoryCore
 import AccessoryHost
 import AccessorySessions
+import IAP2
 
 /// An app of a scenario, launched, suspended and killed by its steps, with a client in it that handles what happens. The
 /// app's notifications appear on the timeline as well, with the app as their side; those of an app beside it do not.
@@ -27,6 +28,7 @@ package final class ScenarioApp {
     _ scenario: Scenario, client: ScenarioClient.Type, on device: Device, report: @escaping (TimelineEvent) -> Void
   ) {
     self.init(scenario, client, "the app", isWatched: true, on: device, report: report)
+    device.launchRequested = { [weak self] request in self?.launch(for: request) }
     if scenario.runsFromTheStart { launch() }
   }
 
@@ -111,6 +113,13 @@ package final class ScenarioApp {
     self.view = view
     client.beginning = device.loop.now
     client.launched(view)
+  }
+
+  /// An accessory asked for an app: this is the only one there is. It is without effect when it runs already.
+  private func launch(for request: AppLaunchRequest) {
+    guard view == nil else { return tell(.note("the app \(request.bundleID) is running already")) }
+    tell(.note("the system launches the app \(request.bundleID), as the accessory asked"))
+    launch()
   }
 
   private func with(_ story: String, _ body: (AppView) -> Void) {

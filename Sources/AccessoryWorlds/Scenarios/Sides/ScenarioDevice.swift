@@ -132,13 +132,19 @@ public final class ScenarioDevice {
     case .deviceResetsLink(let name):
       let part = scenario.accessories.first { $0.name == name }
       if let part { device.resetLinks(serial: part.profile.identity.serialNumber) }
+    case .deviceSays(let name, let saying):
+      if let part = scenario.accessories.first(where: { $0.name == name }) {
+        device.say(saying.message, saying.parameters, toSerial: part.profile.identity.serialNumber)
+      }
     case .deviceHeedsCables(let heeds): device.noticesCables = heeds
     case .cablePulledUnnoticed(let name): sever(name)
     case .app(let action): app.perform(action)
     case .sdk(let action): app.performSDK(action)
     case .otherApp(let action): other.perform(action)
     // The other process plays these.
-    case .accessoryPlugsIn, .accessoryUnplugs, .accessoryClosesSessions, .accessoryForgetsSessions, .cablePulled: break
+    case .accessoryPlugsIn, .accessoryUnplugs, .accessoryClosesSessions, .accessoryForgetsSessions, .accessorySays,
+      .cablePulled:
+      break
     }
   }
 

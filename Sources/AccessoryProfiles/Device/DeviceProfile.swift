@@ -1,0 +1,213 @@
+import AccessoryCore
+
+/// What an Apple device tells accessories about itself, and what it answers: the settings behind the messages that easim
+/// sends as a host, and rules of the user's own.
+///
+/// The ready-made answers go to accessories that declare to receive them (``messageRules``).
+public struct DeviceProfile: Equatable, Sendable {
+  /// The version of the file format that this code reads.
+  public static let formatVersion = 1
+
+  /// Its name (4E09).
+  public var name = "easim"
+  /// Its language (4E0A).
+  public var language = "en"
+  /// Its identifier (4E0C).
+  public var uuid = "00000000-0000-4000-8000-00000000EA51"
+  /// Its Bluetooth address (4E0E, 00B2).
+  public var bluetooth = Profile.MACAddress(0x0200_5E00_EA51)
+  /// Its identifier on USB (4E0E).
+  public var usb = "00008030-0000EA51"
+  /// Minutes from UTC (4E0B).
+  public var zone: Int16 = 0
+  /// Minutes of daylight saving (4E0B).
+  public var daylight: Int8 = 0
+  /// What it says of power.
+  public var power = Power()
+  /// What it says of its Wi-Fi network.
+  public var wifi = WiFi()
+  /// What it plays.
+  public var nowPlaying = NowPlaying()
+  /// The report that a HID accessory gets once it has started (6801); nil for none.
+  public var hidReport: [UInt8]? = [0]
+  /// What it asks a location receiver for (FFFA).
+  public var location: [Sentence] = [.gga, .rmc]
+  /// The key that it gives in out-of-band pairing (00B2).
+  public var linkKey: [UInt8] = [UInt8](repeating: 0xEA, count: 16)
+  /// The sample rate of audio as a USB device (DA01) in Hz, one of ``audioRates``.
+  public var audioRate = 48_000
+  /// Whether it answers by itself what it understands.
+  public var answers = true
+  /// Rules of the user's own. One that sends the same message on the same occasion as a ready-made one replaces it.
+  public var rules: [MessageRuleEntry] = []
+
+  /// The defaults.
+  public init() {}
+
+  /// The sample rates that DA01 has numbers for, in Hz.
+  static let audioRates = [8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000]
+  private static let audioRateList = audioRates.map(String.init).joined(separator: ", ")
+
+  /// What AE01 says.
+  public struct Power: Equatable, Sendable {
+    /// The most that the accessory may draw, in mA.
+    public var maximumCurrent: UInt16 = 100
+    /// Whether the battery charges when there is power.
+    public var willCharge = false
+    /// The accessory's power mode.
+    public var mode: UInt8 = 0
+    /// Whether an external charger is connected.
+    public var externalCharger = false
+    /// How far charging is.
+    public var charging = Charging.no
+    /// The battery's level in percent.
+    public var battery: UInt16 = 80
+
+    /// How far charging is.
+    public enum Charging: String, CaseIterable, Sendable {
+      /// Not charging.
+      case no
+      /// Charging.
+      case charging
+      /// Charged.
+      case full
+    }
+
+    static let format = Record("power", "what the device says of power (AE01)", Self()) {
+      Field("maximumCurrent", \.maximumCurrent, .integer(0...65_535), "the most that the accessory may draw, in mA")
+      Field("willCharge", \.willCharge, .boolean, "whether the battery charges when there is power")
+      Field("mode", \.mode, .integer(0...255), "the accessory's power mode")
+      Field("externalCharger", \.externalCharger, .boolean, "whether an external charger is connected")
+      Field("charging", \.charging, .choice, "how far charging is")
+      Field("battery", \.battery, .integer(0...100), "the battery's level in percent")
+    }
+  }
+
+  /// What 5701 says.
+  public struct WiFi: Equatable, Sendable {
+    /// The status.
+    public var status: UInt8 = 0
+    /// The network's name.
+    public var ssid = "easim"
+    /// Its passphrase.
+    public var passphrase = "easim-wifi"
+    /// The number of the name's parameter; the passphrase has the next.
+    public var ssidParameter: UInt16 = 1
+
+    static let format = Record("wifi", "what the device says of its Wi-Fi network (5701)", Self()) {
+      Field("status", \.status, .integer(0...255), "the status")
+      Field("ssid", \.ssid, .text, "the network's name")
+      Field("passphrase", \.passphrase, .text, "its passphrase")
+      Field(
+        "ssidParameter", \.ssidParameter, .integer(1...2),
+        "the number of the name's parameter; the passphrase has the next. Public sources disagree about it")
+    }
+  }
+
+  /// What 5001 says.
+  public struct NowPlaying: Equatable, Sendable {
+    /// The title.
+    public var title = "A song"
+    /// The artist.
+    public var artist = "easim"
+    /// The album.
+    public var album = "Test signals"
+    /// How long it is.
+    public var duration = Duration.seconds(180)
+    /// Whether it is playing.
+    public var isPlaying = true
+    /// The app's name.
+    public var app = "Music"
+    /// A file with the artwork; nil for none.
+    public var artwork: String?
+
+    static let format = Record("now playing", "what the device plays (5001)", Self()) {
+      Field("title", \.title, .text, "the title")
+      Field("artist", \.artist, .text, "the artist")
+      Field("album", \.album, .text, "the album")
+      Field("duration", \.duration, .duration(.zero ... .seconds(24 * 3_600)), "how long it is")
+      Field("playing", \.isPlaying, .boolean, "whether it is playing, or paused")
+      Field("app", \.app, .text, "the app's name")
+      Field(
+        "artwork", \.artwork, .optional(.text),
+        "a file with the artwork, relative to this file; it goes by file transfer to accessories that ask for it")
+    }
+  }
+
+  /// What a location receiver can be asked for.
+  public enum Sentence: String, CaseIterable, Sendable {
+    /// The fix, an NMEA sentence.
+    case gga = "GGA"
+    /// The recommended minimum, an NMEA sentence.
+    case rmc = "RMC"
+    /// The satellites in view, an NMEA sentence.
+    case gsv = "GSV"
+    /// The speed of the vehicle.
+    case speed
+    /// The gyroscope.
+    case gyro
+    /// The accelerometer.
+    case accelerometer
+    /// The heading.
+    case heading
+
+    /// Its parameter in FFFA.
+    public var parameter: UInt16 { UInt16(Self.allCases.firstIndex(of: self) ?? 0) + 1 }
+  }
+}
+
+extension DeviceProfile {
+  /// The file's format.
+  public static let format = Record(
+    "device",
+    "a device profile of easim: what the Apple device that it plays tells accessories about itself, and what it answers. "
+      + "Files are JSON5. What a schema cannot say is checked by the reader: ranges of durations, names of messages and of "
+      + "their parameters", DeviceProfile()
+  ) {
+    Field(passing: "$schema", .text, "the path of the JSON Schema, for editors")
+    Field(constant: "version", formatVersion, "the version of this format")
+    Field("name", \.name, .text, "its name (4E09)")
+    Field("language", \.language, .text, "its language (4E0A)")
+    Field("uuid", \.uuid, .text, "its identifier (4E0C)")
+    Field("bluetooth", \.bluetooth, .mac, "its Bluetooth address (4E0E, 00B2)")
+    Field("usb", \.usb, .text, "its identifier on USB (4E0E)")
+    Field("zone", \.zone, .integer(-1_440...1_440), "minutes from UTC (4E0B)")
+    Field("daylight", \.daylight, .integer(-120...120), "minutes of daylight saving (4E0B)")
+    Field("power", \.power, Power.format)
+    Field("wifi", \.wifi, WiFi.format)
+    Field("nowPlaying", \.nowPlaying, NowPlaying.format)
+    Field(
+      "hidReport", \.hidReport, .nullable(.bytes),
+      "the report that a HID accessory gets once it has started (6801); null for none", standardText: "one byte of 0")
+    Field("location", \.location, .list(of: .choice), "what it asks a location receiver for (FFFA)")
+    Field(
+      "linkKey", \.linkKey, .bytes, "the key that it gives in out-of-band pairing (00B2)",
+      standardText: "16 bytes of EA")
+    Field(
+      "audioRate", \.audioRate, .integer(8_000...48_000),
+      "the sample rate of audio as a USB device (DA01), in Hz: \(audioRateList)")
+    Field(
+      "answers", \.answers, .boolean,
+      "whether it answers by itself what it understands, and tells what accessories declare to receive")
+    Field(
+      "rules", \.rules, .list(of: .object(MessageRuleEntry.format)),
+      "messages that it sends besides; one that is sent on the same occasion as a ready-made answer replaces it")
+  }.checked { profile, object in
+    if !audioRates.contains(profile.audioRate) { object.error("audioRate", "expected \(audioRateList)") }
+  }
+
+  /// Reads a file; paths in it are relative to the file.
+  public static func read(file path: String) throws(SourceProblems) -> DeviceProfile {
+    let bytes: [UInt8]
+    do { bytes = try TextFile.read(path, limit: JSON5.Limits().bytes) } catch {
+      throw SourceProblems([SourceProblem(at: SourcePosition(argument: path), "\(error)")])
+    }
+    let tree: JSON5Value
+    do { tree = try JSON5.read(bytes, file: path) } catch { throw SourceProblems([error]) }
+    var profile = try format.read(tree)
+    if let artwork = profile.nowPlaying.artwork, !artwork.hasPrefix("/"), let slash = path.lastIndex(of: "/") {
+      profile.nowPlaying.artwork = path[...slash] + artwork
+    }
+    return profile
+  }
+}

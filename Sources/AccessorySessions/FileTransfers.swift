@@ -1,0 +1,63 @@
+import AccessoryCore
+import IAP2
+
+/// The files of one cable, in both directions: the machines ``FileReceiver`` and ``FileSender`` with what becomes of files.
+public final class FileTransfers {
+  /// Takes a file that is whole; what became of it, for the timeline.
+  public typealias Keeper = (_ id: UInt8, _ bytes: [UInt8]) -> String
+
+  private var receiver = FileReceiver()
+  private var sender: FileSender
+  private let send: ([UInt8]) -> Void
+  private let keep: Keeper?
+  private let tell: (TimelineEvent.Kind) -> Void
+
+  /// The files of a cable whose packets have at most so many bytes. Without `keep` files are received and dropped.
+  public init(
+    packetLimit: Int, keep: Keeper?, send: @escaping ([UInt8]) -> Void, tell: @escaping (TimelineEvent.Kind) -> Void
+  ) {
+    sender = FileSender(pieceSize: packetLimit - 2)
+    self.keep = keep
+    self.send = send
+    self.tell = tell
+  }
+
+  /// A packet came.
+  public func receive(_ packet: [UInt8]) {
+    for action in receiver.receive(packet) { perform(action) }
+    for action in sender.receive(packet) {
+      switch action {
+      case .send(let packet): send(packet)
+      case .delivered(let id): tell(.note("file \(id) was delivered"))
+      case .cancelled(let id): tell(.note("file \(id) was cancelled by the other end"))
+      }
+    }
+  }
+
+  /// Whether a file that this end sends is neither delivered nor cancelled.
+  public func isUnderWay(_ id: UInt8) -> Bool { sender.isUnderWay(id) }
+
+  /// Sends a file. Its number, by which a message can name it; nil when too many are under way.
+  public func begin(_ bytes: [UInt8], type: UInt16?) -> UInt8? {
+    guard let (id, setup) = sender.begin(bytes, type: type) else { return nil }
+    send(setup)
+    return id
+  }
+
+  /// The link is down.
+  public func stop() {
+    for action in receiver.stop() { perform(action) }
+  }
+
+  private func perform(_ action: FileReceiver.Action) {
+    switch action {
+    case .send(let packet): send(packet)
+    case .began(let id, let size): tell(.note("file \(id) begins: \(size.counted("byte"))"))
+    case .received(let id, _, let bytes):
+      let fate = keep.map { $0(id, bytes) } ?? "not kept (--save-files DIR keeps files)"
+      tell(.note("file \(id) received: \(bytes.count.counted("byte")), \(fate)"))
+    case .failed(let id, let why): tell(.warning("file \(id) was not received: \(why)"))
+    case .malformed(let text): tell(.warning(text))
+    }
+  }
+}

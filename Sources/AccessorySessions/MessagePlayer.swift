@@ -1,0 +1,66 @@
+import AccessoryCore
+import IAP2
+
+/// Plays the message rules of one end on one cable: the machine ``MessageRules`` with a timer.
+public final class MessagePlayer {
+  private var machine: MessageRules
+  private let loop: any EventLoop
+  private let send: (ControlMessage) -> Void
+  private var timer: LoopTimer?
+  private var isSending = false
+
+  /// Rules that have not begun; what they say is given to `send`.
+  public init(
+    _ rules: [MessageRule], epoch: UInt64, on loop: any EventLoop, send: @escaping (ControlMessage) -> Void
+  ) {
+    machine = MessageRules(rules, epoch: epoch)
+    self.loop = loop
+    self.send = send
+    timer = loop.makeTimer { [unowned self] in sendWhatIsDue() }
+  }
+
+  deinit {
+    timer?.cancel()
+  }
+
+  /// Rules may speak from now on, to an end that declares to receive these messages; nil for all.
+  public func begin(declared: [MessageID]?) {
+    machine.begin(declared: declared)
+  }
+
+  /// The connection is there.
+  public func connected() {
+    machine.connected(now: loop.now)
+    sendWhatIsDue()
+  }
+
+  /// A message of the other end.
+  public func heard(_ message: ControlMessage) {
+    machine.heard(message, now: loop.now)
+    sendWhatIsDue()
+  }
+
+  /// Changes parameters of a message that rules send; see ``MessageRules/change(_:_:now:)``.
+  public func change(_ id: MessageID, _ parameters: [MessageRule.Element]) -> MessageRules.Change {
+    defer { sendWhatIsDue() }
+    return machine.change(id, parameters, now: loop.now)
+  }
+
+  /// The link is down, or the cable gone.
+  public func stop() {
+    machine.stop()
+    timer?.cancel()
+  }
+
+  /// How many answers were dropped, because too many waited.
+  public var dropped: Int { machine.dropped }
+
+  private func sendWhatIsDue() {
+    // What is sent may be answered within the call.
+    guard !isSending else { return }
+    isSending = true
+    while let message = machine.next(now: loop.now) { send(message) }
+    isSending = false
+    if let deadline = machine.deadline { timer?.arm(at: deadline) } else { timer?.cancel() }
+  }
+}

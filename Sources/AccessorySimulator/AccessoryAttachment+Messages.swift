@@ -1,0 +1,64 @@
+import AccessoryCore
+import AccessorySessions
+import IAP2
+
+// What an accessory says by itself, and what it makes of messages and files beside identification and sessions.
+extension AccessoryAttachment {
+  /// The device accepted the identification: the profile's rules may speak.
+  func beginRules() {
+    guard isWhole, !prepared.rules.isEmpty else { return }
+    let player =
+      player
+      ?? MessagePlayer(prepared.rules, epoch: accessory.epoch, on: connection.loop) { [unowned self] message in
+        sendAnswer(message)
+      }
+    self.player = player
+    player.begin(declared: nil)
+    player.connected()
+  }
+
+  /// A message passed that the timeline shows or a rule is about.
+  func handlePassing(_ passed: PassedMessage) {
+    if accessory.tellsMessages { tell(.message(passed)) }
+    guard passed.direction == .received else { return }
+    if accessory.tellsMessages {
+      let declared = connection.inspect { $0.identification.messagesReceived }
+      if let text = declarations.warning(about: passed.message.id, sentByDevice: declared) { note(.warning(text)) }
+    }
+    guard let player else { return }
+    let dropped = player.dropped
+    player.heard(passed.message)
+    if player.dropped > dropped {
+      note(.warning("too many answers wait to be sent: \(passed.message.id) is not answered"))
+    }
+  }
+
+  private func sendAnswer(_ message: ControlMessage) {
+    let isSent = connection.perform { peer, _ in peer.core.sendIfRoom(message) }
+    if !isSent { note(.warning("\(message.id) was not sent: the device acknowledges too little")) }
+  }
+
+  /// Sends a message, or changes what rules send; whether it went out now.
+  func say(_ id: MessageID, _ parameters: [MessageRule.Element]) -> Bool {
+    guard isIdentified else { return false }
+    switch player?.change(id, parameters) ?? .unknown {
+    case .sent: return true
+    case .kept: return false
+    case .unknown:
+      let seconds = accessory.epoch &+ UInt64(max(0, connection.loop.now.nanoseconds / 1_000_000_000))
+      return connection.perform { peer, _ in peer.core.send(ControlMessage(id, parameters, seconds: seconds)) }
+    }
+  }
+
+  /// A packet of a file transfer.
+  func handleFile(_ packet: [UInt8]) {
+    if files == nil, let limit = connection.inspect({ $0.core.filePacketLimit }) {
+      files = FileTransfers(packetLimit: limit, keep: accessory.keepFile) { [unowned self] packet in
+        connection.perform { peer, _ in _ = peer.core.send(filePacket: packet) }
+      } tell: { [unowned self] kind in
+        if case .warning = kind { note(kind) } else { tell(kind) }
+      }
+    }
+    files?.receive(packet)
+  }
+}

@@ -1,0 +1,51 @@
+import Glibc
+import TestSupport
+import Testing
+
+@testable import easim
+
+/// What `--save-files` makes of files: names of its own, nothing overwritten, and a bound.
+@Suite struct SavedFilesTests {
+  private let place = TemporaryFolder()
+
+  @Test func filesGetFreeNamesByTheirKind() throws {
+    place.makeFolder("files")
+    place.write("mine", to: "files/file-0001.bin")
+    place.link("files/file-0002.bin", to: "/nowhere")
+    let files = try SavedFiles(in: place.file("files"))
+    #expect(try files.save([1, 2]) == place.file("files/file-0003.bin"))
+    #expect(try files.save([0xFF, 0xD8, 0xFF, 0xE0]) == place.file("files/file-0004.jpg"))
+    #expect(try files.save([0x89, 0x50, 0x4E, 0x47]) == place.file("files/file-0005.png"))
+    #expect(place.bytes("files/file-0001.bin") == Array("mine".utf8))
+    #expect(place.bytes("files/file-0003.bin") == [1, 2])
+    #expect(place.names("files").count == 5)
+  }
+
+  @Test func aMissingFolderIsMadeAndAFileInItsPlaceIsRefused() throws {
+    #expect(try SavedFiles(in: place.file("new")).save([]) == place.file("new/file-0001.bin"))
+    place.write("x", to: "taken")
+    #expect(throws: UsageError.self) { try SavedFiles(in: place.file("taken")) }
+    #expect(throws: UsageError.self) { try SavedFiles(in: place.file("not/there")) }
+  }
+
+  @Test func oneRunSavesSoManyFiles() throws {
+    let files = try SavedFiles(in: place.file("files"), countLimit: 3, byteLimit: 10)
+    _ = try files.save([UInt8](repeating: 0, count: 8))
+    #expect(throws: SavingError.limit) { try files.save([1, 2, 3]) }
+    _ = try files.save([1])
+    _ = try files.save([1])
+    #expect(throws: SavingError.limit) { try files.save([]) }
+    #expect(place.names("files").count == 3)
+  }
+
+  @Test func aFolderThatIsGoneIsAnErrorOfTheSystem() throws {
+    let files = try SavedFiles(in: place.file("files"))
+    #expect(rmdir(place.file("files")) == 0)
+    do {
+      _ = try files.save([1])
+      Issue.record("saved nowhere")
+    } catch {
+      #expect(error.reason == "No such file or directory")
+    }
+  }
+}
