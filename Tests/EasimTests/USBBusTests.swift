@@ -29,7 +29,9 @@ import Testing
     let program: Program
     private let port: String
 
-    init(_ words: String...) throws {
+    convenience init(_ words: String...) throws { try self.init(words) }
+
+    init(_ words: [String]) throws {
       program = try Program(path: BuiltProducts.easim, ["run"] + words + ["--on", "usbip:127.0.0.1:0"])
       let line = try program.line("plugged in at usbip:127.0.0.1:")
       port = String(line.split(separator: ":")[2].prefix { $0.isNumber })

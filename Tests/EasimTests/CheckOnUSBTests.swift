@@ -1,0 +1,40 @@
+import TestSupport
+import Testing
+
+/// `easim check` over USB/IP: libusb's side of the cable on a device that umockdev plays, and behind it the accessory of
+/// `easim run --on usbip:`. The kernel lane has the same with a real kernel.
+@Suite(.enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct CheckOnUSBTests {
+  /// Judged by what the wire carries and not by when, so that a busy machine changes nothing.
+  private static let cases = [
+    "--only", "101,201-211,301,501-502,504-507,601,603,621-638,701-703,712,801", "--pace", "0ms", "--echo", "yes",
+    "--timeout", "1m",
+  ]
+
+  private func check(_ words: String...) throws -> Program.Remains {
+    let bus = try USBBusTests.Bus(["echo"] + words)
+    let check = try bus.device().start(["check", "usb:"] + Self.cases).wait()
+    #expect(check.err.contains(USBBusTests.nothingLeft), "\(check.err)")
+    _ = try bus.interrupt()
+    return check
+  }
+
+  @Test func aCleanProfileHasNoFinding() throws {
+    let check = try check()
+    #expect(check.ending == .exit(0), "\(check.out)\(check.err)")
+    #expect(check.out.contains(" 0 findings"), "\(check.out)")
+  }
+
+  @Test func aWrongSignatureIsFound() throws {
+    let check = try check("--quirk", "authentication,wrong")
+    #expect(check.ending == .exit(1), "\(check.out)\(check.err)")
+    #expect(check.out.contains("FINDING  506"), "\(check.out)")
+    #expect(check.out.contains(" 1 finding,"), "\(check.out)")
+  }
+
+  @Test func aSessionThatIsRefusedIsFound() throws {
+    let check = try check("--quirk", "session,refuse")
+    #expect(check.ending == .exit(1), "\(check.out)\(check.err)")
+    #expect(check.out.contains("FINDING  701"), "\(check.out)")
+    #expect(check.out.contains(" 1 finding,"), "\(check.out)")
+  }
+}

@@ -1,0 +1,31 @@
+# 'easim check' through libusb and udev, of an accessory that is a gadget on this kernel's own device port (dummy_hcd): a clean
+# profile has no finding, and a broken one has the finding of its case. Cases that time the accessory are left out, because a
+# guest on a busy machine makes it late.
+. /easim/lib.sh
+cases=101,201-211,301,501,502,504-507,601,603,621-638,701-703,712,801
+
+# check NAME OF OUTPUT, PROFILE AND OPTIONS OF RUN...: sets $status to the exit code of the check.
+check() {
+  output=$1
+  shift
+  easim run "$@" --on gadget: >/tmp/run 2>&1 &
+  run=$!
+  until_true 60 "the accessory" easim list usb:
+  status=0
+  easim check usb: --only "$cases" --pace 0ms --echo yes --timeout 60s >"$output" 2>&1 || status=$?
+  kill -INT "$run"
+  wait "$run" || fail "the accessory ended with $?: $(cat /tmp/run)"
+}
+
+check /tmp/clean echo
+[ "$status" -eq 0 ] || fail "a clean profile has findings ($status): $(cat /tmp/clean; cat /tmp/run)"
+grep -q " 0 findings" /tmp/clean || fail "no summary: $(cat /tmp/clean)"
+sed -n 's/^\([0-9]* held\)/measured: \1/p' /tmp/clean
+
+check /tmp/broken echo --quirk authentication,wrong
+[ "$status" -eq 1 ] || fail "a wrong signature ended with $status: $(cat /tmp/broken)"
+grep -q "FINDING  506" /tmp/broken || fail "a wrong signature is not found: $(cat /tmp/broken)"
+
+check /tmp/refused echo --quirk session,refuse
+[ "$status" -eq 1 ] || fail "a refused session ended with $status: $(cat /tmp/refused)"
+grep -q "FINDING  701" /tmp/refused || fail "a refused session is not found: $(cat /tmp/refused)"
