@@ -1,12 +1,5 @@
 # modules: bt
-# with: Tests/Kernel/bluetooth.sh=/easim/bluetooth.sh
-# with: Tests/Kernel/bus.conf=/easim/bus.conf
-# with: /usr/bin/dbus-daemon=/usr/bin/dbus-daemon
-# with: /usr/bin/dbus-send=/usr/bin/dbus-send
-# with: /usr/bin/btvirt=/usr/bin/btvirt
-# with: /usr/libexec/bluetooth/bluetoothd=/usr/libexec/bluetooth/bluetoothd
 # A simulated accessory on one controller; the host pairs with it and drives it on the other.
-. /easim/lib.sh
 . /easim/bluetooth.sh
 start_bluetooth
 settings() { for name in Alias Pairable Discoverable DiscoverableTimeout; do adapter_property hci1 $name; done; }
@@ -27,8 +20,7 @@ echo "measured: 200 bursts of 10,000 bytes from $start to $(cut -d' ' -f1 /proc/
 grep -E 'throughput|latency' /tmp/burst | sed 's/^/measured: /'
 
 # Ctrl-C withdraws everything: the service, and the adapter's settings.
-kill -INT "$run"
-wait "$run" || fail "run ended with $?: $(cat /tmp/accessory.log)"
+stop_accessory
 has_its_settings() { [ "$(settings)" = "$before" ]; }
 until_true 5 "the adapter has its name and settings again" has_its_settings
 easim send bt:hci0 --10k --timeout 3s >/tmp/send 2>&1 && fail "nobody was there: $(cat /tmp/send)"

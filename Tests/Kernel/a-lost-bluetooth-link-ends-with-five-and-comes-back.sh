@@ -1,18 +1,8 @@
 # modules: bt
-# with: Tests/Kernel/bluetooth.sh=/easim/bluetooth.sh
-# with: Tests/Kernel/bus.conf=/easim/bus.conf
-# with: /usr/bin/dbus-daemon=/usr/bin/dbus-daemon
-# with: /usr/bin/dbus-send=/usr/bin/dbus-send
-# with: /usr/bin/btvirt=/usr/bin/btvirt
-# with: /usr/bin/hcitool=/usr/bin/hcitool
-# with: /usr/libexec/bluetooth/bluetoothd=/usr/libexec/bluetooth/bluetoothd
 # Links that are lost in a session: the adapter is switched off, the radio link breaks down, rfkill. Exit code 5 and a
 # sentence; with --reconnect the load goes on when the accessory is back.
-. /easim/lib.sh
 . /easim/bluetooth.sh
-start_bluetooth
-start_accessory bt:hci1
-pair_machines
+pair_once
 
 sessions() { grep -c 'session 1 open' /tmp/accessory.log || true; }
 has_more_sessions() { [ "$(sessions)" -gt "$before" ]; }
@@ -56,10 +46,29 @@ wait "$burst" || code=$?
 [ $code = 0 ] || fail "reconnected: exit code $code: $(cat /tmp/burst)"
 grep -q 'reconnected 1 times' /tmp/burst || fail "reconnected: $(cat /tmp/burst)"
 
+# rfkill hci0 1: blocks an adapter; 0 lets it go, and BlueZ switches it on again.
+rfkill() {
+  for switch in /sys/class/rfkill/*; do
+    if [ "$(cat "$switch/name")" = "$1" ]; then echo "$2" >"$switch/soft"; fi
+  done
+}
+is_on() { adapter_property "$1" Powered | grep -q true; }
+
 begin_burst
-for switch in /sys/class/rfkill/*; do
-  if [ "$(cat "$switch/name")" = hci0 ]; then echo 1 >"$switch/soft"; fi
-done
+rfkill hci0 1
 ends_with_five "rfkill"
-easim send bt:hci0 --10k --timeout 3s >/tmp/send 2>&1 && fail "it is blocked: $(cat /tmp/send)"
-grep -q 'rfkill unblock bluetooth' /tmp/send || fail "rfkill: $(cat /tmp/send)"
+ends_with 3 easim send bt:hci0 --10k --timeout 3s
+grep -q 'rfkill unblock bluetooth' /tmp/ended || fail "rfkill: $(cat /tmp/ended)"
+
+# A blocked radio ends nothing on the air, so the accessory keeps its session. Real controllers give a silent link up after 20 s.
+# btvirt never does: at a reset it forgets both ends of a link and tells neither kernel. Only a reset of its own adapter lets the
+# accessory's kernel forget the link. The accessory waits for its adapter, and is visible again.
+[ "$(grep -c 'session 1 open' /tmp/accessory.log)" -gt "$(grep -c 'session 1 ended' /tmp/accessory.log)" ] ||
+  fail "the accessory has noticed the end: $(cat /tmp/accessory.log)"
+rfkill hci1 1
+until_true 10 "the accessory says so" grep -q 'hci1 is off' /tmp/accessory.log
+rfkill hci0 0
+rfkill hci1 0
+until_true 10 "hci0 is on again" is_on hci0
+until_true 10 "hci1 is on again" is_on hci1
+ends_with 0 easim send bt:hci0 --10k --expect echo --timeout 30s

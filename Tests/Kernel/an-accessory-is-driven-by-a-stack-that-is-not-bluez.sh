@@ -1,15 +1,7 @@
 # modules: bt
-# with: Tests/Kernel/bluetooth.sh=/easim/bluetooth.sh
-# with: Tests/Kernel/bus.conf=/easim/bus.conf
 # with: Tests/Kernel/bumble_end.py=/easim/bumble_end.py
-# with: /usr/bin/dbus-daemon=/usr/bin/dbus-daemon
-# with: /usr/bin/dbus-send=/usr/bin/dbus-send
-# with: /usr/bin/btvirt=/usr/bin/btvirt
-# with: /usr/bin/hciconfig=/usr/bin/hciconfig
-# with: /usr/libexec/bluetooth/bluetoothd=/usr/libexec/bluetooth/bluetoothd
 # python: Tests/Kernel/bumble_end.py
 # A device whose Bluetooth is PyPI's bumble finds, pairs with and drives a simulated accessory on BlueZ.
-. /easim/lib.sh
 . /easim/bluetooth.sh
 start_controllers
 host=$(hciconfig hci0 | sed -n 's/.*BD Address: \([^ ]*\).*/\1/p')

@@ -1,16 +1,7 @@
 # modules: bt
-# with: Tests/Kernel/bluetooth.sh=/easim/bluetooth.sh
-# with: Tests/Kernel/bus.conf=/easim/bus.conf
-# with: /usr/bin/dbus-daemon=/usr/bin/dbus-daemon
-# with: /usr/bin/dbus-send=/usr/bin/dbus-send
-# with: /usr/bin/btvirt=/usr/bin/btvirt
-# with: /usr/libexec/bluetooth/bluetoothd=/usr/libexec/bluetooth/bluetoothd
 # What happens to Bluetooth while it is used: killed processes, an adapter that is off, a service that is restarted.
-. /easim/lib.sh
 . /easim/bluetooth.sh
-start_bluetooth
-start_accessory bt:hci1
-pair_machines
+pair_once
 
 # A host that is killed: the accessory notices, and the next host is served.
 easim burst bt:hci0 --for 60s >/tmp/burst 2>&1 &
@@ -27,10 +18,15 @@ set_adapter hci1 Powered boolean:true
 easim send bt:hci0 --10k --expect echo --timeout 60s >/tmp/send 2>&1 ||
   fail "after a restart of bluetoothd: $(cat /tmp/send /tmp/accessory.log; tail -5 /tmp/bluetoothd.log)"
 
-# The adapter of the host is off: a sentence, with the command that switches it on.
+# The adapter of the host is off: every command says so with the command that switches it on, and ends with 3.
 set_adapter hci0 Powered boolean:false
-easim send bt:hci0 --10k --timeout 3s >/tmp/send 2>&1 && fail "it is off: $(cat /tmp/send)"
-grep -q 'bluetoothctl power on' /tmp/send || fail "off: $(cat /tmp/send)"
+for command in list "info --timeout 2s" "send --10k --timeout 2s" "burst --count 1 --timeout 2s" "check --timeout 2s" \
+  "scenario run flicker --timeout 2s --at" "pair --timeout 2s" "pair --timeout 2s bt:hci0#$accessory"; do
+  case $command in *bt:*) where= ;; *) where=bt:hci0 ;; esac
+  # shellcheck disable=SC2086  # Words of a command.
+  ends_with 3 easim $command $where </dev/null
+  grep -q 'hci0 is off; switch it on: bluetoothctl power on' /tmp/ended || fail "$command: $(cat /tmp/ended)"
+done
 set_adapter hci0 Powered boolean:true
 
 # A second accessory is told that the service is taken.
@@ -42,3 +38,22 @@ kill -9 "$run"
 until_true 5 "the service is gone" sh -c "! easim send bt:hci0 --10k --timeout 3s"
 start_accessory bt:hci1
 easim send bt:hci0 --10k --expect echo --timeout 30s >/tmp/send 2>&1 || fail "after a killed accessory: $(cat /tmp/send)"
+stop_accessory
+
+# An accessory waits for its adapter.
+set_adapter hci1 Powered boolean:false
+easim run lawk-view --on bt:hci1 >/tmp/accessory.log 2>&1 &
+run=$!
+until_true 20 "the accessory says why it waits" grep -q 'hci1 is off; switch it on' /tmp/accessory.log
+set_adapter hci1 Powered boolean:true
+ends_with 0 easim send bt:hci0 --10k --expect echo --timeout 30s
+
+# No service at all.
+kill -9 "$bluetoothd"
+for command in list "info --timeout 2s" "send --10k --timeout 2s" "pair --timeout 2s" "unpair --timeout 2s"; do
+  where=bt:hci0
+  case $command in unpair*) where="bt:$accessory" ;; esac
+  # shellcheck disable=SC2086
+  ends_with 3 easim $command $where
+  grep -q 'systemctl start bluetooth' /tmp/ended || fail "$command: $(cat /tmp/ended)"
+done

@@ -1,6 +1,7 @@
-# Words of the tests on Bluetooth; sourced as /easim/bluetooth.sh, after lib.sh. Two virtual controllers, hci0 and hci1, and
-# BlueZ. Each test says in its head which programs it brings along.
+# Words of the tests on Bluetooth; sourced as /easim/bluetooth.sh. Two virtual controllers, hci0 and hci1, and BlueZ. The lane
+# brings the programs along for every test with "# modules: bt".
 # shellcheck disable=SC2034  # The variables are for the tests.
+. /easim/lib.sh
 
 # adapter_property hci0 Powered
 adapter_property() {
@@ -31,7 +32,7 @@ start_controllers() {
   mkdir -p /run/dbus /var/lib/bluetooth /etc/dbus-1/system.d
   dbus-daemon --config-file=/easim/bus.conf --fork --nopidfile --nosyslog || fail "no D-Bus"
   export DBUS_SYSTEM_BUS_ADDRESS=unix:path=/run/dbus/system_bus_socket
-  btvirt -l2 >/tmp/btvirt.log 2>&1 &
+  LD_PRELOAD=/easim/one_event.so btvirt -l2 >/tmp/btvirt.log 2>&1 &
   btvirt=$!
   until_true 10 "two virtual controllers" test -e /sys/class/bluetooth/hci1
 }
@@ -59,6 +60,28 @@ start_accessory() {
 pair_machines() {
   easim pair "bt:hci0#$accessory" --yes --timeout 30s >/tmp/pair.log 2>&1 ||
     fail "pairing: $(cat /tmp/pair.log /tmp/accessory.log) $(tail -5 /tmp/bluetoothd.log)"
+}
+
+# pair_once [OPTIONS]: an accessory on hci1, run with these options, that is paired with the host on hci0.
+pair_once() {
+  start_bluetooth
+  start_accessory bt:hci1 "$@"
+  pair_machines
+}
+
+# stop_accessory: Ctrl-C, and it ends in order.
+stop_accessory() {
+  kill -INT "$run"
+  wait "$run" || fail "run ended with $?: $(cat /tmp/accessory.log)"
+}
+
+# ends_with CODE COMMAND...: the command ends with this exit code; what it printed is in /tmp/ended.
+ends_with() {
+  wanted=$1
+  shift
+  code=0
+  "$@" >/tmp/ended 2>&1 || code=$?
+  [ $code = "$wanted" ] || fail "'$*' ended with $code and not $wanted: $(cat /tmp/ended)"
 }
 
 # start_bumble ROLE WORDS...: bumble, which is not BlueZ, takes hci1 before bluetoothd can; the address is in $other.

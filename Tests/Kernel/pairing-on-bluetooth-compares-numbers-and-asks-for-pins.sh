@@ -1,13 +1,5 @@
 # modules: bt
-# with: Tests/Kernel/bluetooth.sh=/easim/bluetooth.sh
-# with: Tests/Kernel/bus.conf=/easim/bus.conf
-# with: /usr/bin/dbus-daemon=/usr/bin/dbus-daemon
-# with: /usr/bin/dbus-send=/usr/bin/dbus-send
-# with: /usr/bin/btvirt=/usr/bin/btvirt
-# with: /usr/bin/hciconfig=/usr/bin/hciconfig
-# with: /usr/libexec/bluetooth/bluetoothd=/usr/libexec/bluetooth/bluetoothd
 # What a scan shows of an accessory, a device that is not paired, and pairing with a number to compare and with a PIN.
-. /easim/lib.sh
 . /easim/bluetooth.sh
 start_bluetooth
 start_accessory bt:hci1

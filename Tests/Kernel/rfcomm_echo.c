@@ -1,7 +1,14 @@
-// A plain echo over RFCOMM, without iAP2 and without easim: what easim's throughput is measured against.
+// Echoes over RFCOMM, without easim: what its throughput is measured against.
 //
-//   rfcomm_echo serve CHANNEL
+//   rfcomm_echo serve CHANNEL                     sends every byte back
 //   rfcomm_echo measure FROM TO CHANNEL COUNT     sends 10,000 bytes COUNT times, and reads each back
+//   rfcomm_echo connect FROM TO CHANNEL COUNT     connects COUNT times
+//
+// The same in frames as iAP2 has them: each packet of at most 990 bytes, 12 of them for headers, is a frame of its own, and
+// each echo is acknowledged with 9 bytes, which are not sent back.
+//
+//   rfcomm_echo serve-packets CHANNEL
+//   rfcomm_echo measure-packets FROM TO CHANNEL COUNT
 #include <errno.h>
 #include <poll.h>
 #include <stdint.h>
@@ -18,7 +25,9 @@ struct address {
   uint8_t channel;
 };
 
-enum { bluetooth = 31, rfcomm = 3, size = 10000 };
+enum { bluetooth = 31, rfcomm = 3, payload = 10000 };
+enum { frame = 990, header = 12, packets = (payload + frame - header - 1) / (frame - header), acknowledgement = 9 };
+enum { packed = payload + packets * header };
 
 static void fail(const char *what) {
   perror(what);
@@ -32,8 +41,9 @@ static struct address address_of(const char *text, int channel) {
   return address;
 }
 
-// Sends what is given and reads as much back, at the same time: neither end may wait for the other's full buffer.
-static void exchange(int line, const uint8_t *out, uint8_t *in) {
+// Sends what is given and reads as much back, at the same time: neither end may wait for the other's full buffer. With a
+// longest frame, sends frame by frame.
+static void exchange(int line, const uint8_t *out, uint8_t *in, size_t size, size_t longest) {
   size_t sent = 0, received = 0;
   while (received < size) {
     struct pollfd wait = {line, (short)(POLLIN | (sent < size ? POLLOUT : 0)), 0};
@@ -43,51 +53,118 @@ static void exchange(int line, const uint8_t *out, uint8_t *in) {
       if (count <= 0) fail("receive");
       received += (size_t)count;
     }
-    if (wait.revents & POLLOUT) {
-      ssize_t count = send(line, out + sent, size - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (wait.revents & POLLOUT && sent < size) {
+      size_t piece = size - sent < longest ? size - sent : longest;
+      ssize_t count = send(line, out + sent, piece, MSG_DONTWAIT | MSG_NOSIGNAL);
       if (count < 0 && errno != EAGAIN) fail("send");
-      if (count > 0) sent += (size_t)count;
+      if (count <= 0) break;
+      sent += (size_t)count;
     }
   }
 }
 
-static void serve(int channel) {
+static int listen_on(int channel) {
   int listener = socket(bluetooth, SOCK_STREAM, rfcomm);
   struct address here = address_of(NULL, channel);
   if (bind(listener, (struct sockaddr *)&here, sizeof here) || listen(listener, 1)) fail("listen");
-  for (;;) {
-    int line = accept(listener, NULL, NULL);
-    if (line < 0) fail("accept");
+  return listener;
+}
+
+static int accept_from(int listener) {
+  int line = accept(listener, NULL, NULL);
+  if (line < 0) fail("accept");
+  return line;
+}
+
+static void send_all(int line, const uint8_t *bytes, size_t count) {
+  for (size_t sent = 0; sent < count;) {
+    ssize_t more = send(line, bytes + sent, count - sent, MSG_NOSIGNAL);
+    if (more < 0) break;
+    sent += (size_t)more;
+  }
+}
+
+static void serve(int channel) {
+  for (int listener = listen_on(channel);;) {
+    int line = accept_from(listener);
     uint8_t bytes[4096];
-    for (ssize_t count; (count = recv(line, bytes, sizeof bytes, 0)) > 0;)
-      for (ssize_t sent = 0; sent < count;) {
-        ssize_t more = send(line, bytes + sent, (size_t)(count - sent), MSG_NOSIGNAL);
-        if (more < 0) break;
-        sent += more;
-      }
+    for (ssize_t count; (count = recv(line, bytes, sizeof bytes, 0)) > 0;) send_all(line, bytes, (size_t)count);
     close(line);
+  }
+}
+
+// Sends each packet back as soon as it is whole.
+static void serve_packets(int channel) {
+  for (int listener = listen_on(channel);;) {
+    int line = accept_from(listener);
+    static uint8_t bytes[packed + acknowledgement];
+    size_t received = 0, sent = 0;
+    for (ssize_t count; (count = recv(line, bytes + received, sizeof bytes - received, 0)) > 0;) {
+      received += (size_t)count;
+      while (sent < packed && received > sent) {
+        size_t next = packed - sent < frame ? packed - sent : frame;
+        if (received - sent < next) break;
+        send_all(line, bytes + sent, next);
+        sent += next;
+      }
+      if (received == sizeof bytes) received = sent = 0;
+    }
+    close(line);
+  }
+}
+
+static int connect_to(char **words) {
+  int line = socket(bluetooth, SOCK_STREAM, rfcomm);
+  struct address here = address_of(words[2], 0), there = address_of(words[3], atoi(words[4]));
+  if (bind(line, (struct sockaddr *)&here, sizeof here)) fail("bind");
+  // The kernel keeps the channel for some milliseconds after the last connection.
+  while (connect(line, (struct sockaddr *)&there, sizeof there))
+    if (errno != EBUSY || usleep(5000)) fail("connect");
+  return line;
+}
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static void measure(char **words, int in_packets) {
+  static uint8_t out[packed], in[packed];
+  static const uint8_t confirmed[acknowledgement];
+  int line = connect_to(words), rounds = atoi(words[5]);
+  size_t size = in_packets ? packed : payload, longest = in_packets ? frame : payload;
+  for (size_t i = 0; i < size; i++) out[i] = (uint8_t)(i * 31 + (i >> 8));
+  double start = 0;
+  // The first one warms up.
+  for (int i = 0; i <= rounds; i++) {
+    if (i == 1) start = now();
+    exchange(line, out, in, size, longest);
+    if (memcmp(out, in, size)) fail("the echo differs");
+    if (in_packets) send_all(line, confirmed, sizeof confirmed);
+  }
+  double seconds = now() - start;
+  printf("%.2f kB/s each way, %.2f ms for an echo\n", rounds * payload / seconds / 1000, seconds * 1000 / rounds);
+}
+
+static void measure_connect(char **words) {
+  for (int i = atoi(words[5]); i > 0; i--) {
+    double start = now();
+    int line = connect_to(words);
+    printf("%.0f ms%s", (now() - start) * 1000, i > 1 ? ", " : "\n");
+    close(line);
+    usleep(300000);
   }
 }
 
 int main(int count, char **words) {
   if (count == 3 && !strcmp(words[1], "serve")) serve(atoi(words[2]));
+  if (count == 3 && !strcmp(words[1], "serve-packets")) serve_packets(atoi(words[2]));
   if (count != 6) return 2;
-  int line = socket(bluetooth, SOCK_STREAM, rfcomm), rounds = atoi(words[5]);
-  struct address here = address_of(words[2], 0), there = address_of(words[3], atoi(words[4]));
-  if (bind(line, (struct sockaddr *)&here, sizeof here)) fail("bind");
-  if (connect(line, (struct sockaddr *)&there, sizeof there)) fail("connect");
-  static uint8_t out[size], in[size];
-  for (int i = 0; i < size; i++) out[i] = (uint8_t)(i * 31 + (i >> 8));
-  // The first one warms up.
-  exchange(line, out, in);
-  struct timespec start, end;
-  clock_gettime(CLOCK_MONOTONIC, &start);
-  for (int i = 0; i < rounds; i++) {
-    exchange(line, out, in);
-    if (memcmp(out, in, size)) fail("the echo differs");
+  if (!strcmp(words[1], "connect")) {
+    measure_connect(words);
+  } else {
+    measure(words, !strcmp(words[1], "measure-packets"));
   }
-  clock_gettime(CLOCK_MONOTONIC, &end);
-  double seconds = (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) / 1e9;
-  printf("%.2f kB/s each way, %.2f ms for an echo\n", rounds * size / seconds / 1000, seconds * 1000 / rounds);
   return 0;
 }
