@@ -7,8 +7,8 @@ extension DescriptorChannel {
   /// agree on the length of frames and Linux does not tell what they agreed on. Linux offers 1,008 bytes, Android 990. With a
   /// stack that agrees on less, a packet takes two frames.
   ///
-  /// Each frame costs far more than each byte: with packets of 667 bytes, which fit L2CAP's default everywhere, 10,000 bytes take
-  /// 16 frames instead of 11, and an echo half as long again (`docs/performance.md`).
+  /// Packets of 667 bytes would fit L2CAP's default everywhere, but then 10,000 bytes take 16 frames instead of 11, and an echo
+  /// is 8 % slower (`docs/performance.md`).
   public static let bluetoothFrame = 990
 
   /// A channel of an RFCOMM connection; nil if the descriptor was taken already.
