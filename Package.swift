@@ -38,6 +38,7 @@ let package = Package(
 
     // For the package of benchmarks; docs/public-api.md says which products are stable.
     .library(name: "AccessoryCore", targets: ["AccessoryCore"]),
+    .library(name: "AccessoryCaptures", targets: ["AccessoryCaptures"]),
     .library(name: "AccessoryTransports", targets: ["AccessoryTransports"]),
     .library(name: "AccessoryUSB", targets: ["AccessoryUSB"]),
     .library(name: "Certificates", targets: ["Certificates"]),
@@ -68,6 +69,7 @@ let package = Package(
     library(
       "AccessoryProfiles", floor: 1, ["AccessoryCore", "IAP2"],
       exclude: ["Library/schema", "Library/scenarios"], resources: [.embedInCode("Library")]),
+    library("AccessoryCaptures", floor: 1, ["AccessoryCore", "IAP2"]),
     library("AccessoryTransports", floor: 1, ["AccessoryCore", "CLinux", "IAP2"], swift: callingC),
     library("AccessoryUSB", floor: 1, ["AccessoryCore", "CLinux", "CLibUSB", "CUdev"]),
     // By the name of the library itself, so that apps need no libssl-dev.
@@ -78,7 +80,8 @@ let package = Package(
 
     // Floor 2: from an address to a cable, for both roles.
     library(
-      "AccessoryCables", floor: 2, ["AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "CLinux"],
+      "AccessoryCables", floor: 2,
+      ["AccessoryCaptures", "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "CLinux"],
       swift: callingC),
 
     // Floor 2: Bluetooth, whose connections are channels of floor 1.
@@ -172,7 +175,8 @@ let package = Package(
         "AccessoryControl", "AccessoryCheck", "AccessoryLoad", "AccessorySoak", "AccessoryWorlds", "AccessorySimulator",
         "AccessoryHost",
         "AccessoryHardware", "AccessoryBluetooth", "AccessoryCables", "AccessorySessions", "AccessoryProfiles",
-        "AccessoryTransports", "AccessoryUSB", "Certificates", "AccessoryCore", "IAP2", "CLinux", "CPlist",
+        "AccessoryCaptures", "AccessoryTransports", "AccessoryUSB", "Certificates", "AccessoryCore", "IAP2", "CLinux",
+        "CPlist",
       ], swiftSettings: settings),
 
     // An app of its own, as it would be on iOS: EADemo's session controller. Tests run it against `easim run`.
@@ -192,7 +196,8 @@ let package = Package(
       path: "Tests/Support/ChannelsOnHardware", swiftSettings: settings),
 
     .target(
-      name: "FuzzTargets", dependencies: ["IAP2", "AccessoryProfiles"], path: "Tests/Support/FuzzTargets",
+      name: "FuzzTargets", dependencies: ["IAP2", "AccessoryProfiles", "AccessoryCaptures"],
+      path: "Tests/Support/FuzzTargets",
       swiftSettings: settings),
     .target(name: "TestSupport", path: "Tests/Support/TestSupport", swiftSettings: settings),
     // Two processes for minutes and hours, and what becomes of them: Scripts/soak.
@@ -222,6 +227,8 @@ let package = Package(
       ],
       exclude: ["Documents", "Golden"]),
 
+    tests(
+      "AccessoryCapturesTests", ["AccessoryCaptures", "AccessoryTransports", "AccessoryCore", "IAP2", "TestSupport"]),
     tests("AccessoryCoreTests", ["AccessoryCore", "TestSupport"]),
     tests("FuzzReplayTests", ["FuzzTargets"]),
     tests("WireBasicsTests", ["WireBasics"]),

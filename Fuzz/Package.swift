@@ -15,6 +15,7 @@ let package = Package(
   dependencies: [.package(name: "easim", path: "..")],
   targets: [
     fuzzer("FuzzWire", "IAP2"), fuzzer("FuzzMessages", "IAP2"), fuzzer("FuzzProfiles", "AccessoryProfiles"),
+    fuzzer("FuzzCaptures", "AccessoryCaptures"),
   ],
   swiftLanguageModes: [.v6]
 )

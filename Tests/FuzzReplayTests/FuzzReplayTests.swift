@@ -4,7 +4,7 @@ import Testing
 
 /// Everything that ever broke a fuzz target, once more. A crash here is a defect that came back.
 @Suite struct FuzzReplayTests {
-  @Test(arguments: ["FuzzWire", "FuzzMessages", "FuzzProfiles"])
+  @Test(arguments: ["FuzzWire", "FuzzMessages", "FuzzProfiles", "FuzzCaptures"])
   func noFindingComesBack(target: String) throws {
     let findings = try Findings(of: target)
     // The README at least, so that a moved folder is noticed.
@@ -13,6 +13,7 @@ import Testing
       switch target {
       case "FuzzWire": FuzzedWire.play(bytes)
       case "FuzzMessages": FuzzedMessage.play(bytes)
+      case "FuzzCaptures": FuzzedCapture.play(bytes)
       default: FuzzedProfile.play(bytes)
       }
     }

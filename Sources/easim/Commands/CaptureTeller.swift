@@ -1,47 +1,58 @@
+import AccessoryCaptures
 import AccessoryCore
-import AccessoryTransports
 
-/// Prints a capture packet by packet while it is read.
-struct CaptureTeller {
+/// Prints a capture packet by packet while it is read, or what its links and sessions are.
+final class CaptureTeller {
+  /// What to print.
+  struct Wish {
+    var isVerbose = false
+    /// Figures of each cable and direction, instead of packets.
+    var wantsStatistics = false
+    /// Broken rules, instead of packets.
+    var checks = false
+    /// A folder for the bytes of sessions, or `-` for lines of hex, instead of packets.
+    var sessions: String?
+
+    var showsPackets: Bool { !wantsStatistics && !checks && sessions == nil }
+  }
+
   /// Lines are printed together up to this many bytes, and always before more is read.
   private static let mostText = 1 << 16
 
   private let console: Console
-  private let isVerbose: Bool
+  private let wish: Wish
   private let decoder: CaptureDecoder
+  private var analysis = CaptureAnalysis()
+  private var files: SessionFiles?
+  private var text = ""
+  private var findings = 0
+  private var failure: (any Error)?
 
-  init(_ console: Console, isVerbose: Bool, as form: CaptureForm?) {
+  init(_ console: Console, _ wish: Wish, as form: CaptureForm?) throws {
     self.console = console
-    self.isVerbose = isVerbose
+    self.wish = wish
     decoder = CaptureDecoder(as: form)
+    if let folder = wish.sessions, folder != "-" { files = try SessionFiles(in: folder) }
   }
 
   /// Decodes a file, or stdin with `-`.
   func tell(_ path: String) throws -> ExitCode {
     let name = path == "-" ? "stdin" : path
-    var text = ""
-    func add(_ entry: CaptureEntry) {
-      let lines = console.isJSON ? [entry.json(isVerbose: isVerbose)] : [entry.line] + (isVerbose ? entry.details : [])
-      for line in lines {
-        text += line
-        text += "\n"
-      }
-      if text.utf8.count >= Self.mostText { print() }
-    }
-    func print() {
-      if !text.isEmpty { console.out(text, ending: "") }
-      text.removeAll(keepingCapacity: true)
-    }
     do {
       try InputFile.read(path) { bytes in
-        try decoder.append(bytes, add)
-        print()
+        try decoder.append(bytes, hear)
+        flush()
+        if let failure { throw failure }
         return !console.hasNoReader
       }
-      if !console.hasNoReader { try decoder.finish(add) }
-      print()
+      if !console.hasNoReader {
+        try decoder.finish(hear)
+        if !wish.showsPackets { analysis.finish().forEach(tell) }
+      }
+      flush()
+      if let failure { throw failure }
     } catch let error as CaptureError {
-      print()
+      flush()
       console.err("easim decode: \(name):\(error)")
       return .usage
     }
@@ -53,19 +64,85 @@ struct CaptureTeller {
     return conclude()
   }
 
+  // MARK: Lines
+
+  private func hear(_ entry: CaptureEntry) {
+    if wish.showsPackets {
+      let lines =
+        console.isJSON ? [entry.json(isVerbose: wish.isVerbose)] : [entry.line] + (wish.isVerbose ? entry.details : [])
+      return lines.forEach(print)
+    }
+    switch entry.event {
+    // What concerns the whole file belongs to every view of it.
+    case .cable, .problem, .others: print(console.isJSON ? entry.json(isVerbose: false) : entry.line)
+    default: break
+    }
+    analysis.add(entry).forEach(tell)
+  }
+
+  private func tell(_ event: CaptureAnalysis.Event) {
+    switch event {
+    case .finding(let sentence):
+      guard wish.checks else { return }
+      findings += 1
+      guard console.isJSON else { return print("broken: \(sentence)") }
+      var object = JSONObject()
+      object.add("v", 1)
+      object.add("event", "broken")
+      object.add("text", sentence)
+      print(object.text)
+    case .session(let bytes):
+      guard wish.sessions != nil else { return }
+      if let files {
+        do { try files.add(bytes) } catch { failure = failure ?? error }
+        return
+      }
+      guard console.isJSON else {
+        return print("cable \(bytes.cable) session \(bytes.session) \(bytes.from) \(Hex.plain(bytes.bytes))")
+      }
+      var object = JSONObject()
+      object.add("v", 1)
+      object.add("event", "sessionBytes")
+      object.add("cable", bytes.cable)
+      object.add("session", Int(bytes.session))
+      object.add("from", bytes.from)
+      object.add("hex", Hex.plain(bytes.bytes))
+      print(object.text)
+    }
+  }
+
+  private func print(_ line: String) {
+    text += line
+    text += "\n"
+    if text.utf8.count >= Self.mostText { flush() }
+  }
+
+  private func flush() {
+    if !text.isEmpty { console.out(text, ending: "") }
+    text.removeAll(keepingCapacity: true)
+  }
+
+  // MARK: The end
+
   private func conclude() -> ExitCode {
+    if wish.wantsStatistics {
+      for figures in analysis.statistics { console.out(console.isJSON ? figures.json.text : figures.line) }
+    }
     let summary = decoder.summary
+    let passed = summary.isSound && findings == 0
+    let found = wish.checks ? "; \(findings == 0 ? "no rule is broken" : findings.counted("broken rule"))" : ""
     if console.isJSON {
       var object = JSONObject()
       object.add("v", 1)
       object.add("event", "result")
-      object.add("passed", summary.isSound)
-      object.add("text", summary.text)
+      object.add("passed", passed)
+      object.add("text", summary.text + found)
       console.out(object.text)
     } else {
       let form = decoder.form ?? .hex
-      console.err("easim: read as \(form.rawValue): \(summary.entries == 0 ? "nothing to decode" : summary.text)")
+      let contents = summary.entries == 0 ? "nothing to decode" : summary.text + found
+      console.err("easim: read as \(form.rawValue): \(contents)")
     }
-    return summary.isSound ? .done : .checkFailed
+    return passed ? .done : .checkFailed
   }
 }

@@ -1,40 +1,62 @@
-import AccessoryTransports
+import AccessoryCaptures
 
 extension CommandSpec {
   /// `easim decode`.
   static let decode = CommandSpec(
-    name: "decode", summary: "decode captured bytes: raw, hex dumps, transcripts",
+    name: "decode", summary: "decode captures: pcap, pcapng, Bluetooth logs, raw bytes, hex dumps, transcripts",
     details: """
-      Read captured bytes from FILE, or from stdin with -, and print one line per packet: its offset, its sender as far as
+      Read a capture from FILE, or from stdin with -, and print one line per packet: its offset or time, its sender as far as
       the capture shows it, and its contents. Bytes that belong to no packet and packets with a wrong checksum are reported
-      too. The format is detected: raw bytes; hex in the forms of xxd, hexdump, od, tcpdump and Wireshark, with A:, D:, TX
-      or RX before lines whose direction is known; the lines of --transcript. Try:
+      too. The format is detected, also when FILE is compressed by gzip:
+
+      pcap, pcapng   files of --capture, Wireshark and tcpdump: link types 147 (iAP2), 189 and 220 (USB), 187, 201 and 254
+                     (Bluetooth); of these, connections that carry iAP2 are found, and the rest is one line at the end
+      btsnoop        Bluetooth logs of Android and BlueZ
+      packetlogger   Bluetooth logs of Apple's PacketLogger (.pklg)
+      raw            the bytes themselves
+      hex            as xxd, hexdump, od, tcpdump and Wireshark print it; A:, D:, TX or RX before a line is its direction
+      transcript     the lines of --transcript
+
+      A sender is A or D (accessory or device), IN or OUT (of the USB device), or RX or TX (of the machine that recorded).
+      Try:
 
         echo ff550200ee10 ff5a000940014000 1d | easim decode -
 
       FILE may have any size, and a pipe is decoded while it is read.
 
-      The exit code is 0 when every byte is part of a whole packet, 1 when not, and 2 when FILE is not a capture.
+      The exit code is 0 when every byte is part of a whole packet, 1 when not, when the file is damaged, or when --check
+      finds a broken rule, and 2 when FILE is not a capture.
       """,
-    examples: ["easim decode capture.bin", "echo FF 55 02 00 EE 10 | easim decode --verbose --as hex -"],
+    examples: [
+      "easim decode capture.bin", "easim decode --check --stats capture.pcapng",
+      "echo FF 55 02 00 EE 10 | easim decode --verbose --as hex -",
+    ],
     run: runDecode)
 }
 
 private struct DecodeOptions: CommandOptions {
   var path = ""
   var form: CaptureForm?
-  var isVerbose = false
+  var wish = CaptureTeller.Wish()
   var shared = SharedOptions()
 
   static let operands: [Operand<Self>] = [Operand(\.path, .text, as: "FILE|-")]
   static let options: [Option<Self>] = [
     Option(
-      "--as", \.form, .optional(.choice), as: "FORM", "format of FILE: raw, hex or transcript (default: detected)"),
-    Option("--verbose", short: "-v", \.isVerbose, "show every parameter of control messages, and every byte"),
+      "--as", \.form, .optional(.choice), as: "FORM",
+      "format of FILE: raw, hex, transcript, pcap, pcapng, btsnoop or packetlogger (default: detected)"),
+    Option("--verbose", short: "-v", \.wish.isVerbose, "show every parameter of control messages, and every byte"),
+    Option(
+      "--sessions", \.wish.sessions, .optional(.text), as: "FOLDER|-",
+      "write the bytes of each session to files in FOLDER, or with - print them in hex"),
+    Option(
+      "--stats", \.wish.wantsStatistics,
+      "print rates, retransmissions, round trips and gaps of each cable and direction"),
+    Option("--check", \.wish.checks, "print the rules that either end broke, each with its packet"),
     .json,
   ]
 }
 
 private func runDecode(_ options: DecodeOptions, _ console: Console) throws -> ExitCode {
-  try CaptureTeller(console, isVerbose: options.isVerbose, as: options.form).tell(options.path)
+  try CaptureTeller(console, options.wish, as: options.form).tell(options.path)
 }

@@ -6,9 +6,17 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   case hex
   /// One line per packet, as `--transcript` writes them.
   case transcript
+  /// The files of tcpdump and Wireshark, in the old format.
+  case pcap
+  /// The files of Wireshark and of `--capture`.
+  case pcapng
+  /// Bluetooth, as Android and BlueZ record it.
+  case btsnoop
+  /// Bluetooth, as Apple's PacketLogger records it.
+  case packetlogger
 
   /// The format of `input`: text with a line of a transcript is a transcript, other text is hex, and anything that is
-  /// not text is raw bytes. An iAP2 stream is never text, because text has no byte FF.
+  /// not text is raw bytes. Files begin with numbers of their own. An iAP2 stream is never text, because text has no byte FF.
   public init(of input: [UInt8]) {
     self = Self.form(of: input, isEnd: true) ?? .hex
   }
@@ -21,6 +29,11 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   /// The beginning is examined even before the first line is complete, so that the first chunk of a file is enough,
   /// and the first line of a pipe.
   static func form(of input: [UInt8], isEnd: Bool) -> CaptureForm? {
+    switch file(of: input) {
+    case .some(let form?): return form
+    case nil where !isEnd: return nil
+    default: break
+    }
     guard isText(isEnd ? input[...] : wholeCharacters(input)) else { return .raw }
     var lines = input.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     // The last line may go on.
@@ -28,6 +41,35 @@ public enum CaptureForm: String, CaseIterable, Sendable {
     if lines.contains(where: { TranscriptLine($0) != nil }) { return .transcript }
     if isEnd || input.count >= undecidedLimit { return .hex }
     return lines.contains(where: isHex) ? .hex : nil
+  }
+
+  /// The kind of file that begins with `input`: nil while too little is known, and `.some(nil)` for none.
+  private static func file(of input: [UInt8]) -> CaptureForm?? {
+    var mayBe = false
+    func begins(_ magic: [UInt8]) -> Bool {
+      if input.count < magic.count, magic.starts(with: input) { mayBe = true }
+      return input.starts(with: magic)
+    }
+    if begins(PcapngReader.magic) { return .pcapng }
+    if PcapReader.magics.contains(where: begins) { return .pcap }
+    if begins(BtsnoopReader.magic) { return .btsnoop }
+    switch PacketLoggerReader.recognizes(input) {
+    case true?: return .packetlogger
+    case nil: mayBe = true
+    case false?: break
+    }
+    return mayBe ? nil : .some(nil)
+  }
+
+  /// What reads a file of this form; nil for bytes and text.
+  var reader: (any CaptureFileReader)? {
+    switch self {
+    case .raw, .hex, .transcript: nil
+    case .pcap: PcapReader()
+    case .pcapng: PcapngReader()
+    case .btsnoop: BtsnoopReader()
+    case .packetlogger: PacketLoggerReader()
+    }
   }
 
   private static func isHex(_ line: ArraySlice<UInt8>) -> Bool {

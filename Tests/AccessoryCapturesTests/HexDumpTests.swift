@@ -1,6 +1,7 @@
 import AccessoryCore
-import AccessoryTransports
 import Testing
+
+@testable import AccessoryCaptures
 
 /// The same 19 bytes in the words of every tool, as the tools printed them.
 @Suite struct HexDumpTests {

@@ -17,12 +17,11 @@ public struct DecodedCapture: Sendable {
   ///
   /// - Throws: ``CaptureError`` when it is a text that is neither hex nor a transcript.
   public init(_ input: [UInt8], as form: CaptureForm? = nil) throws(CaptureError) {
-    let form = form ?? CaptureForm(of: input)
     let decoder = CaptureDecoder(as: form)
     var entries: [CaptureEntry] = []
     try decoder.append(input) { entries.append($0) }
     try decoder.finish { entries.append($0) }
-    self.form = form
+    self.form = decoder.form ?? .hex
     self.entries = entries
     foreignLineCount = decoder.foreignLines?.count ?? 0
     counts = decoder.summary

@@ -3,6 +3,8 @@ import AccessoryTransports
 import IAP2
 import Testing
 
+@testable import AccessoryCaptures
+
 @Suite struct DecodedCaptureTests {
   /// Captured vectors: detection, a SYN, its answer, StartIdentification, EA00.
   private static let vectors = [

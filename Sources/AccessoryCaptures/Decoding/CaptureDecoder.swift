@@ -24,6 +24,7 @@ public final class CaptureDecoder {
   private var cutter = LineCutter()
   private var dump = HexDumpReader()
   private var captures: [PacketCapture] = []
+  private var file: CaptureFileDecoder?
   // Sessions belong to the link, so one narrator reads both directions.
   private var narrator = PacketNarrator()
 
@@ -32,11 +33,51 @@ public final class CaptureDecoder {
     self.form = form
   }
 
+  /// Whether the capture is a file of packets, which have times and cables.
+  public var isFile: Bool { form?.reader != nil }
+
   /// Continues with `bytes`, and reports what is complete now.
   ///
   /// - Throws: ``CaptureError`` when the text is neither hex nor a transcript. Everything before that place has been
   /// reported.
   public func append(_ bytes: [UInt8], _ tell: (CaptureEntry) -> Void) throws(CaptureError) {
+    switch packing {
+    case .unknown(let held):
+      let all = held + bytes
+      if all.count < Gunzip.magic.count, Gunzip.magic.starts(with: all) {
+        packing = .unknown(all)
+        return
+      }
+      packing = all.starts(with: Gunzip.magic) ? .gzip(Gunzip()) : .none
+      try append(all, tell)
+    case .none: try appendPlain(bytes, tell)
+    case .damaged: return
+    case .gzip(var gunzip):
+      packing = .damaged
+      // A byte may become a thousand, so few are unpacked at once.
+      for start in stride(from: 0, to: bytes.count, by: 1_024) {
+        let packed = Array(bytes[start..<min(start + 1_024, bytes.count)])
+        var parts: [[UInt8]] = []
+        var problem: CaptureProblem?
+        do throws(CaptureProblem) { try gunzip.append(packed) { parts.append($0) } } catch { problem = error }
+        for part in parts { try appendPlain(part, tell) }
+        if let problem { return pass(CaptureEntry(.problem, at: .file(problem.offset), problem.message), tell) }
+      }
+      packing = .gzip(gunzip)
+    }
+  }
+
+  /// Whether the capture is packed.
+  private enum Packing {
+    case unknown([UInt8])
+    case none
+    case gzip(Gunzip)
+    case damaged
+  }
+
+  private var packing = Packing.unknown([])
+
+  private func appendPlain(_ bytes: [UInt8], _ tell: (CaptureEntry) -> Void) throws(CaptureError) {
     if form == nil {
       undecided += bytes
       form = CaptureForm.form(of: undecided, isEnd: false)
@@ -50,12 +91,21 @@ public final class CaptureDecoder {
 
   /// The end of the capture: reports what is incomplete.
   public func finish(_ tell: (CaptureEntry) -> Void) throws(CaptureError) {
+    switch packing {
+    case .unknown(let held): try appendPlain(held, tell)
+    case .gzip(let gunzip):
+      do throws(CaptureProblem) { try gunzip.finish() } catch {
+        pass(CaptureEntry(.problem, at: .file(error.offset), error.message), tell)
+      }
+    case .none, .damaged: break
+    }
     let form = form ?? CaptureForm(of: undecided)
     self.form = form
     try decode(undecided, as: form, tell)
     undecided = []
     switch form {
     case .raw: break
+    case .pcap, .pcapng, .btsnoop, .packetlogger: file?.finish { pass($0, tell) }
     case .hex:
       do { try cutter.finish { line throws(CaptureError) in try dump.read(line) } } catch {
         tellRuns(isEnd: true, tell)
@@ -84,6 +134,9 @@ public final class CaptureDecoder {
       }
       tellRuns(isEnd: false, tell)
     case .transcript: cutter.take(bytes) { retell($0, tell) }
+    case .pcap, .pcapng, .btsnoop, .packetlogger:
+      if file == nil { file = form.reader.map(CaptureFileDecoder.init) }
+      file?.append(bytes) { pass($0, tell) }
     }
   }
 
@@ -128,13 +181,16 @@ public struct CaptureSummary: Equatable, Sendable {
   public private(set) var entries = 0
   private var counts: [CaptureEntry.Event: Int] = [:]
   private var unsound = 0
+  /// Without what a file says about itself.
+  private var contents = 0
   private var skipped = 0
 
   /// Whether every byte is part of a whole packet, and there is one.
-  public var isSound: Bool { entries > 0 && unsound == 0 }
+  public var isSound: Bool { contents > 0 && unsound == 0 }
 
   mutating func add(_ entry: CaptureEntry) {
     entries += 1
+    if ![.cable, .others, .problem].contains(entry.event) { contents += 1 }
     counts[entry.event, default: 0] += 1
     if !entry.event.isSound { unsound += 1 }
     // A transcript may claim any number.
@@ -146,9 +202,12 @@ public struct CaptureSummary: Equatable, Sendable {
     func count(_ event: CaptureEntry.Event) -> Int { counts[event] ?? 0 }
     let packets = count(.packet) + count(.spoiled)
     var parts = [packets.counted("packet")]
+    if count(.cable) > 1 { parts[0] += " on \(count(.cable)) cables" }
     if count(.spoiled) > 0 { parts.append("\(count(.spoiled)) of them spoiled") }
     if count(.message) > 0 { parts.append("\(count(.message)) messages without a packet") }
     if count(.unfinished) > 0 { parts.append("\(count(.unfinished)) unfinished") }
+    if count(.transfer) > 0 { parts.append(count(.transfer).counted("native transfer")) }
+    if count(.problem) > 0 { parts.append(count(.problem).counted("problem")) }
     if skipped > 0 { parts.append("\(skipped.counted("byte")) skipped") }
     return parts.joined(separator: ", ")
   }

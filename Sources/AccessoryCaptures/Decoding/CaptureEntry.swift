@@ -19,13 +19,21 @@ public struct CaptureEntry: Equatable, Sendable {
     case message
     /// Bytes that belong to no packet.
     case skipped
-    /// A line of a transcript that is not a packet: an end was closed.
+    /// A line of a transcript that is not a packet: an end was closed. In a capture file, a comment.
     case note
+    /// A transfer on a native channel.
+    case transfer
+    /// A cable of a capture file, before its first packet.
+    case cable
+    /// What a capture file contains beside iAP2.
+    case others
+    /// Something in a capture file is damaged or missing.
+    case problem
 
     var isSound: Bool {
       switch self {
-      case .spoiled, .unfinished, .skipped: false
-      case .packet, .detection, .iap1, .message, .note: true
+      case .spoiled, .unfinished, .skipped, .problem: false
+      case .packet, .detection, .iap1, .message, .note, .transfer, .cable, .others: true
       }
     }
   }
@@ -36,6 +44,11 @@ public struct CaptureEntry: Equatable, Sendable {
     case offset(Int)
     /// On a line of a transcript, with the time as written there.
     case line(Int, time: String)
+    /// In a capture file: the packet of the file with its last byte, the time since the first packet, the cable from 1,
+    /// and the byte of the cable's direction.
+    case packet(Int, time: Instant, cable: Int, offset: Int)
+    /// At a byte of a capture file.
+    case file(Int)
   }
 
   /// What it is.
@@ -55,8 +68,17 @@ public struct CaptureEntry: Equatable, Sendable {
   /// How many bytes it skips.
   let skippedCount: Int
 
-  init(_ piece: PacketCapture.Piece, of capture: PacketCapture, from: String, _ narrator: inout PacketNarrator) {
-    place = .offset(piece.range.lowerBound)
+  /// An entry without bytes.
+  init(_ event: Event, at place: Place, from: String = "", _ text: String, bytes: [UInt8] = []) {
+    (self.event, self.place, self.from, self.text, self.bytes) = (event, place, from, text, bytes)
+    (header, messages, skippedCount) = (nil, [], 0)
+  }
+
+  init(
+    _ piece: PacketCapture.Piece, of capture: PacketCapture, at place: Place? = nil, from: String,
+    _ narrator: inout PacketNarrator
+  ) {
+    self.place = place ?? .offset(piece.range.lowerBound)
     self.from = from
     let bytes = Array(capture.bytes(of: piece))
     self.bytes = bytes
@@ -122,6 +144,10 @@ extension CaptureEntry {
     switch place {
     case .offset(let offset): return "\(Self.hex(offset))  \(who)\(text)"
     case .line(_, let time): return "\(time) \(who)\(text)"
+    case .packet(_, let time, let cable, _):
+      if event == .note { return "\(time.secondsText) * \(text)" }
+      return "\(time.secondsText) \(from.isEmpty || cable < 2 ? who : "\(from)\(cable) ")\(text)"
+    case .file(let offset): return event == .problem ? "byte \(offset): \(text)" : text
     }
   }
 
@@ -132,7 +158,11 @@ extension CaptureEntry {
       lines.append("          \(message.id)")
       lines += MessageText.parameterLines(message).map { "            \($0)" }
     }
-    guard case .offset(let start) = place else { return lines }
+    let start: Int
+    switch place {
+    case .offset(let offset), .packet(_, _, _, let offset): start = offset
+    case .line, .file: return lines
+    }
     for first in stride(from: 0, to: bytes.count, by: 16) {
       lines.append("          \(Self.hex(start + first))  \(Hex.spaced(bytes[first..<min(first + 16, bytes.count)]))")
     }
@@ -159,6 +189,13 @@ extension CaptureEntry {
     case .line(let number, let time):
       object.add("line", number)
       object.add("t", raw: time)
+    case .packet(let number, let time, let cable, let offset):
+      object.add("packet", number)
+      object.add("t", seconds: time)
+      if cable > 0 { object.add("cable", cable) }
+      object.add("offset", offset)
+      object.add("length", bytes.count)
+    case .file(let offset): object.add("byte", offset)
     }
     if !from.isEmpty { object.add("from", from) }
     if let header {

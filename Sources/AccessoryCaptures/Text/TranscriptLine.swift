@@ -1,9 +1,17 @@
+/// An end of a cable, as a letter of transcripts and captures.
+public enum WireEnd: String, Sendable {
+  /// The accessory.
+  case accessory = "A"
+  /// The device.
+  case device = "D"
+}
+
 /// One parsed line of a transcript: `0.000213 D DATA seq=1 ack=0 session=1 AA00 …`.
 public struct TranscriptLine: Equatable, Sendable {
   /// The time as it is written, in seconds.
   public let time: String
   /// The end that sent it, or that it is about.
-  public let end: Transcript.End
+  public let end: WireEnd
   /// The contents of the packet, as text.
   public let text: String
 
@@ -12,7 +20,7 @@ public struct TranscriptLine: Equatable, Sendable {
     var text = String(decoding: Array(line), as: UTF8.self)
     while text.last?.isWhitespace == true { text.removeLast() }
     let words = text.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: true)
-    guard words.count == 3, Self.isTime(words[0]), let end = Transcript.End(rawValue: String(words[1])) else {
+    guard words.count == 3, Self.isTime(words[0]), let end = WireEnd(rawValue: String(words[1])) else {
       return nil
     }
     time = String(words[0])

@@ -1,0 +1,145 @@
+import AccessoryCore
+import IAP2
+
+/// Follows the links of a capture: the bytes of each session in order, rates and round trips, and rules that an end broke.
+///
+/// ```swift
+/// var analysis = CaptureAnalysis()
+/// try decoder.append(bytes) { entry in
+///   for event in analysis.add(entry) { print(event) }
+/// }
+/// ```
+///
+/// Invariant: memory is bounded: at most ``LinkEnd/mostHeld`` packets of each direction wait for a missing one.
+public struct CaptureAnalysis {
+  /// What an entry of a capture means.
+  public enum Event: Equatable, Sendable {
+    /// Bytes of an External Accessory session, each byte once and in order.
+    case session(SessionBytes)
+    /// A rule that an end broke; a sentence.
+    case finding(String)
+  }
+
+  /// Bytes of an External Accessory session.
+  public struct SessionBytes: Equatable, Sendable {
+    /// The cable, from 1.
+    public var cable: Int
+    /// The session's identifier.
+    public var session: UInt16
+    /// Who sent them, as the capture names it.
+    public var from: String
+    /// The bytes.
+    public var bytes: [UInt8]
+  }
+
+  private static let mostLinks = 256
+  private var links: [Int: LinkAnalysis] = [:]
+
+  /// An analysis that has seen nothing yet.
+  public init() {}
+
+  /// Continues with an entry.
+  public mutating func add(_ entry: CaptureEntry) -> [Event] {
+    var (cable, now) = (1, Instant.origin)
+    if case .packet(_, let time, let number, _) = entry.place { (cable, now) = (max(1, number), time) }
+    guard links[cable] != nil || links.count < Self.mostLinks else { return [] }
+    return links[cable, default: LinkAnalysis(cable)].add(entry, at: now)
+  }
+
+  /// The end of the capture.
+  public mutating func finish() -> [Event] {
+    links.keys.sorted().flatMap { links[$0]?.finish() ?? [] }
+  }
+
+  /// The figures of each cable and direction, in the order of the cables.
+  public var statistics: [LinkStatistics] {
+    links.keys.sorted().flatMap { links[$0]?.statistics ?? [] }
+  }
+}
+
+/// The figures of one direction of a cable.
+public struct LinkStatistics: Equatable, Sendable {
+  /// The cable, from 1.
+  public var cable: Int
+  /// Who sent it, as the capture names it.
+  public var from: String
+  /// Packets of every kind.
+  public var packets = 0
+  /// All bytes, those of no packet included.
+  public var bytes = 0
+  /// Bytes of External Accessory sessions, each once.
+  public var sessionBytes = 0
+  /// Packets that were sent again.
+  public var retransmissions = 0
+  /// Packets with a wrong checksum.
+  public var spoiled = 0
+  /// Bytes that belong to no packet.
+  public var skipped = 0
+  /// Packets whose number never appears.
+  public var missing = 0
+  /// The first and the last entry.
+  public var begin: Instant?
+  /// The first and the last entry.
+  public var end: Instant?
+  /// The longest time without a packet.
+  public var longestGap = Duration.zero
+  /// Times from a packet to its acknowledgement: how many, their sum, the longest.
+  public var roundTrips = (count: 0, sum: Duration.zero, longest: Duration.zero)
+
+  /// Whether all figures are the same.
+  public static func == (left: Self, right: Self) -> Bool { left.json.text == right.json.text }
+
+  /// Bytes of sessions per second, from the first to the last packet.
+  public var rate: Double {
+    guard let begin, let end, end > begin else { return 0 }
+    return Double(sessionBytes) / (end - begin).inSeconds
+  }
+
+  /// One object of JSON.
+  public var json: JSONObject {
+    var object = JSONObject()
+    object.add("v", 1)
+    object.add("event", "statistics")
+    object.add("cable", cable)
+    object.add("from", from)
+    object.add("packets", packets)
+    object.add("bytes", bytes)
+    object.add("sessionBytes", sessionBytes)
+    object.add("bytesPerSecond", rate)
+    object.add("retransmissions", retransmissions)
+    object.add("spoiled", spoiled)
+    object.add("skipped", skipped)
+    object.add("missing", missing)
+    object.add("longestGap", longestGap.inSeconds)
+    object.add("roundTrips", roundTrips.count)
+    if let mean = meanRoundTrip {
+      object.add("meanRoundTrip", mean.inSeconds)
+      object.add("longestRoundTrip", roundTrips.longest.inSeconds)
+    }
+    return object
+  }
+
+  private var meanRoundTrip: Duration? { roundTrips.count > 0 ? roundTrips.sum / roundTrips.count : nil }
+
+  /// In whole microseconds, as the times of packets are shown.
+  private static func text(_ time: Duration) -> String {
+    DurationText.format(.microseconds(time.wholeNanoseconds / 1_000))
+  }
+
+  /// One line.
+  public var line: String {
+    var parts = [
+      packets.counted("packet"), bytes.counted("byte"), "\(sessionBytes.groupedDigits) bytes of sessions",
+    ]
+    if rate > 0 { parts.append("\(Int(rate.rounded()).groupedDigits) bytes/s") }
+    parts.append(retransmissions.counted("retransmission"))
+    if missing > 0 { parts.append("\(missing) missing") }
+    if spoiled > 0 { parts.append("\(spoiled) spoiled") }
+    if skipped > 0 { parts.append("\(skipped.counted("byte")) skipped") }
+    parts.append("longest gap \(Self.text(longestGap))")
+    if let mean = meanRoundTrip {
+      parts.append("round trip \(Self.text(mean)) (longest \(Self.text(roundTrips.longest)))")
+    }
+    return "cable \(cable) \(from.isEmpty ? "" : "\(from) ")\(parts.joined(separator: ", "))"
+  }
+}

@@ -1,0 +1,229 @@
+import AccessoryCore
+import IAP2
+
+/// What one end of a link sent, as far as a capture shows it.
+struct LinkEnd {
+  /// The most packets that wait for a missing one. A window has at most 127.
+  static let mostHeld = 127
+
+  var statistics: LinkStatistics
+  /// The parameters that it announced.
+  var parameters: LinkParameters?
+  /// The number of its next packet; nil before the first.
+  var expected: UInt8?
+  /// Packets behind a missing one.
+  var held: [UInt8: [UInt8]] = [:]
+  /// When each packet that is not acknowledged yet was sent, and whether more than once.
+  var outstanding: [UInt8: (time: Instant, isRepeated: Bool)] = [:]
+  /// The last acknowledgement number that it sent.
+  var acknowledged: UInt8?
+}
+
+/// Follows one link.
+struct LinkAnalysis {
+  private let cable: Int
+  /// By name, in the order in which they appeared.
+  private var ends: [(name: String, end: LinkEnd)] = []
+  private var kinds: [UInt8: LinkSession.Kind] = [:]
+  private var openSessions: Set<UInt16> = []
+  private var sawBeginning = false
+
+  init(_ cable: Int) {
+    self.cable = cable
+  }
+
+  var statistics: [LinkStatistics] { ends.map(\.end.statistics) }
+
+  mutating func add(_ entry: CaptureEntry, at now: Instant) -> [CaptureAnalysis.Event] {
+    switch entry.event {
+    case .note, .cable, .others, .problem, .message, .transfer: return []
+    case .packet, .spoiled, .unfinished, .detection, .iap1, .skipped: break
+    }
+    let index = index(of: entry.from)
+    count(entry, index, at: now)
+    var events: [CaptureAnalysis.Event] = []
+    func broke(_ text: String) {
+      events.append(.finding("\(entry.from.isEmpty ? "the sender" : entry.from): \(text): \(entry.line)"))
+    }
+    switch entry.event {
+    case .spoiled: broke("a packet with a wrong checksum")
+    case .skipped: broke("bytes that belong to no packet")
+    case .packet:
+      guard let header = entry.header else { break }
+      noteOpenedSessions(entry.messages)
+      if header.control.contains(.syn) {
+        synchronize(entry, header, index)
+      } else {
+        judge(entry, header, index, broke)
+        let data = header.payloadCount > 0 && !header.control.contains(.eak)
+        if data { events += self.data(entry, header, index, at: now, broke) }
+      }
+      if header.control.contains(.ack) { acknowledge(header, index, at: now, broke) }
+    default: break
+    }
+    return events
+  }
+
+  mutating func finish() -> [CaptureAnalysis.Event] {
+    ends.indices.flatMap { releaseHeld($0) }
+  }
+
+  private mutating func index(of name: String) -> Int {
+    if let known = ends.firstIndex(where: { $0.name == name }) { return known }
+    ends.append((name, LinkEnd(statistics: LinkStatistics(cable: cable, from: name))))
+    return ends.count - 1
+  }
+
+  private mutating func count(_ entry: CaptureEntry, _ index: Int, at now: Instant) {
+    var statistics = ends[index].end.statistics
+    statistics.bytes += entry.bytes.count
+    switch entry.event {
+    case .packet: statistics.packets += 1
+    case .spoiled: statistics.spoiled += 1
+    case .skipped: statistics.skipped += entry.bytes.count
+    default: break
+    }
+    if let last = statistics.end { statistics.longestGap = max(statistics.longestGap, now - last) }
+    statistics.begin = statistics.begin ?? now
+    statistics.end = now
+    ends[index].end.statistics = statistics
+  }
+
+  // MARK: Packets
+
+  private mutating func synchronize(_ entry: CaptureEntry, _ header: PacketHeader, _ index: Int) {
+    let payload = entry.bytes.dropFirst(PacketHeader.size).dropLast()
+    let parameters = try? LinkParameters(decoding: Array(payload).span.bytes)
+    if !header.control.contains(.ack) {
+      openSessions = []
+      sawBeginning = true
+    }
+    ends[index].end.parameters = parameters
+    ends[index].end.expected = header.sequence &+ 1
+    (ends[index].end.held, ends[index].end.outstanding) = ([:], [:])
+    for session in parameters?.sessions ?? [] { kinds[session.id] = session.kind }
+  }
+
+  private func judge(_ entry: CaptureEntry, _ header: PacketHeader, _ index: Int, _ broke: (String) -> Void) {
+    for other in ends.indices where other != index {
+      if let limit = ends[other].end.parameters?.maximumPacketLength, header.length > limit {
+        broke("a packet of \(header.length) bytes, and the other end takes at most \(limit)")
+      }
+    }
+    for message in entry.messages {
+      guard let sender = MessageCatalog.entry(message.id)?.sender else { continue }
+      let isFromAccessory = ["A", "IN"].contains(entry.from)
+      guard isFromAccessory || ["D", "OUT"].contains(entry.from) else { continue }
+      if (sender == .accessory) != isFromAccessory { broke("a message that only the other end sends") }
+    }
+  }
+
+  private mutating func data(
+    _ entry: CaptureEntry, _ header: PacketHeader, _ index: Int, at now: Instant, _ broke: (String) -> Void
+  ) -> [CaptureAnalysis.Event] {
+    let number = header.sequence
+    let distance = Int8(bitPattern: number &- (ends[index].end.expected ?? number))
+    if distance < 0 || ends[index].end.held[number] != nil {
+      ends[index].end.statistics.retransmissions += 1
+      ends[index].end.outstanding[number]?.isRepeated = true
+      return []
+    }
+    ends[index].end.outstanding[number] = (now, false)
+    for other in ends.indices where other != index {
+      let window = Int(ends[other].end.parameters?.maximumOutstandingPackets ?? .max)
+      let isCounted = ends[other].end.parameters?.isZeroAcknowledgement == false
+      if isCounted, ends[index].end.outstanding.count > window {
+        broke(
+          "\(ends[index].end.outstanding.count) packets without an acknowledgement, and the other end takes \(window)")
+      }
+    }
+    ends[index].end.held[number] = entry.bytes
+    if ends[index].end.expected == nil { ends[index].end.expected = number }
+    var events = deliver(index)
+    if ends[index].end.held.count > LinkEnd.mostHeld { events += releaseHeld(index) }
+    return events
+  }
+
+  /// Delivers the packets that are in order now.
+  private mutating func deliver(_ index: Int) -> [CaptureAnalysis.Event] {
+    var events: [CaptureAnalysis.Event] = []
+    while let expected = ends[index].end.expected, let packet = ends[index].end.held.removeValue(forKey: expected) {
+      ends[index].end.expected = expected &+ 1
+      events += deliver(packet, index)
+    }
+    return events
+  }
+
+  /// Gives up the missing packets before those that are held.
+  private mutating func releaseHeld(_ index: Int) -> [CaptureAnalysis.Event] {
+    var events: [CaptureAnalysis.Event] = []
+    while let expected = ends[index].end.expected,
+      let next = ends[index].end.held.keys.min(by: { $0 &- expected < $1 &- expected })
+    {
+      let count = Int(next &- expected)
+      ends[index].end.statistics.missing += count
+      let name = ends[index].name
+      events.append(
+        .finding(
+          "\(name.isEmpty ? "the sender" : name): \(count.counted("packet is", "packets are")) missing before number "
+            + "\(next) on cable \(cable)"))
+      ends[index].end.expected = next
+      events += deliver(index)
+    }
+    return events
+  }
+
+  private mutating func acknowledge(
+    _ header: PacketHeader, _ index: Int, at now: Instant, _ broke: (String) -> Void
+  ) {
+    let number = header.acknowledgement
+    for other in ends.indices where other != index {
+      if let expected = ends[other].end.expected, !header.control.contains(.syn),
+        Int8(bitPattern: number &- expected) >= 0, ends[other].end.held[number] == nil
+      {
+        broke("an acknowledgement of number \(number), which was not sent yet")
+      }
+      for (sent, state) in ends[other].end.outstanding where Int8(bitPattern: number &- sent) >= 0 {
+        ends[other].end.outstanding[sent] = nil
+        // The acknowledgement of a repeated packet may be for either.
+        if state.isRepeated { continue }
+        let time = now - state.time
+        ends[other].end.statistics.roundTrips.count += 1
+        ends[other].end.statistics.roundTrips.sum += time
+        ends[other].end.statistics.roundTrips.longest = max(ends[other].end.statistics.roundTrips.longest, time)
+      }
+    }
+    ends[index].end.acknowledged = number
+  }
+
+  // MARK: Sessions
+
+  private mutating func deliver(_ packet: [UInt8], _ index: Int) -> [CaptureAnalysis.Event] {
+    guard packet.count > PacketHeader.overhead else { return [] }
+    let payload = packet[PacketHeader.size..<packet.count - 1]
+    guard case .externalAccessory? = kinds[packet[7]], payload.count >= 2 else { return [] }
+    let session = UInt16(payload.u16(at: 0, .big))
+    let bytes = Array(payload.dropFirst(2))
+    ends[index].end.statistics.sessionBytes += bytes.count
+    var events: [CaptureAnalysis.Event] = []
+    if sawBeginning, !openSessions.contains(session) {
+      events.append(
+        .finding("\(ends[index].name): \(bytes.count.counted("byte")) of session \(session), which is not open"))
+    }
+    let found = CaptureAnalysis.SessionBytes(cable: cable, session: session, from: ends[index].name, bytes: bytes)
+    return events + [.session(found)]
+  }
+
+  /// A session that was open stays known, because bytes may still be on their way after its end.
+  private mutating func noteOpenedSessions(_ messages: [ControlMessage]) {
+    for message in messages where message.id.rawValue == 0xEA00 {
+      var rest = message.body[...]
+      while rest.count >= 4 {
+        let (count, id) = (rest.u16(at: 0, .big), rest.u16(at: 2, .big))
+        guard count >= 4, count <= rest.count else { break }
+        if id == 1, count == 6 { openSessions.insert(UInt16(rest.u16(at: 4, .big))) }
+        rest = rest.dropFirst(count)
+      }
+    }
+  }
+}

@@ -1,0 +1,278 @@
+import AccessoryCore
+import IAP2
+
+/// Decodes the items of a capture file: sorts frames into connections, finds those that are iAP2, and describes their
+/// packets.
+///
+/// Invariant: memory is bounded: ``mostCables`` cables with what ``PacketCapture`` keeps for each direction, and a few
+/// bytes for each of ``mostStreams`` other streams.
+final class CaptureFileDecoder {
+  private static let mostCables = 64
+  private static let mostStreams = 4_096
+  /// 73 years; the difference of two such times still fits.
+  private static let longestTime: Int64 = 1 << 61
+
+  /// A connection that carries iAP2.
+  private final class Cable {
+    let number: Int
+    let medium: Medium
+    /// From the accessory, the USB device or the other end of Bluetooth; and to it.
+    let captures = [PacketCapture(), PacketCapture()]
+    var narrator = PacketNarrator()
+
+    init(_ number: Int, _ medium: Medium) {
+      (self.number, self.medium) = (number, medium)
+    }
+  }
+
+  private enum Medium {
+    case cable
+    case usb
+    case bluetooth
+
+    func mark(isReceived: Bool) -> String {
+      switch self {
+      case .cable: isReceived ? "A" : "D"
+      case .usb: isReceived ? "IN" : "OUT"
+      case .bluetooth: isReceived ? "RX" : "TX"
+      }
+    }
+  }
+
+  private struct Stream: Hashable {
+    var key: ConnectionKey
+    var isReceived: Bool
+  }
+
+  private enum State {
+    case searching(LinkSign)
+    case found(ConnectionKey)
+  }
+
+  private var reader: any CaptureFileReader
+  private var interfaces: [CaptureInterface] = []
+  private var bluetooth: [Int: BluetoothFrames] = [:]
+  private var streams: [Stream: State] = [:]
+  private var cables: [ConnectionKey: Cable] = [:]
+  private var cableCount = 0
+  private var first: Int64?
+  private var others = OtherContents()
+  /// The frame that is being read.
+  private var number = 0
+  private var now = Instant.origin
+  private var place = 0
+
+  init(_ reader: any CaptureFileReader) {
+    self.reader = reader
+  }
+
+  func append(_ bytes: [UInt8], _ tell: (CaptureEntry) -> Void) {
+    reader.append(bytes) { read($0, tell) }
+  }
+
+  func finish(_ tell: (CaptureEntry) -> Void) {
+    reader.finish { read($0, tell) }
+    for cable in cables.values.sorted(by: { $0.number < $1.number }) { finish(cable, tell) }
+    cables = [:]
+    for case .searching(let sign) in streams.values { others.add(sign) }
+    streams = [:]
+    if let text = others.text { tell(CaptureEntry(.others, at: .file(place), text)) }
+  }
+
+  // MARK: Items
+
+  private func read(_ item: CaptureFileItem, _ tell: (CaptureEntry) -> Void) {
+    switch item {
+    case .interface(let interface): interfaces.append(interface)
+    case .problem(let problem): tell(CaptureEntry(.problem, at: .file(problem.offset), problem.message))
+    case .frame(let frame): read(frame, tell)
+    }
+  }
+
+  private func read(_ frame: CaptureFrame, _ tell: (CaptureEntry) -> Void) {
+    guard frame.interface < interfaces.count else { return }
+    (number, place) = (frame.number, frame.offset)
+    let first = first ?? frame.time
+    self.first = first
+    // A damaged file may have any times.
+    let since = frame.time.subtractingReportingOverflow(first)
+    now = Instant(nanoseconds: since.overflow ? 0 : min(max(since.partialValue, -Self.longestTime), Self.longestTime))
+    let interface = interfaces[frame.interface]
+    for comment in frame.comments {
+      tell(CaptureEntry(.note, at: .packet(number, time: now, cable: 0, offset: 0), comment.printable))
+    }
+    switch interface.linkType {
+    case .iap2: readLink(frame, of: interface, tell)
+    case .nativeTransport: readTransfer(frame, of: interface, tell)
+    case .usb(let headerSize): USBFrames(headerSize: headerSize).read(frame) { take($0, .usb, tell) }
+    case .bluetoothH4, .bluetoothH1, .bluetoothMonitor, .packetLogger:
+      var frames = bluetooth.removeValue(forKey: frame.interface) ?? BluetoothFrames(interface: frame.interface)
+      frames.read(frame, interface.linkType) { take($0, .bluetooth, tell) }
+      bluetooth[frame.interface] = frames
+    case .other(let number): others.add(linkType: number)
+    }
+  }
+
+  private func readLink(
+    _ frame: CaptureFrame, of interface: CaptureInterface, _ tell: (CaptureEntry) -> Void
+  ) {
+    let key = ConnectionKey(interface: frame.interface)
+    if frame.bytes.count < frame.originalCount { tellCut(frame, tell) }
+    guard !frame.bytes.isEmpty else { return }
+    let name = [interface.name, interface.description].filter { !$0.isEmpty }.joined(separator: ", ")
+    let cable = cable(key, .cable, name.isEmpty ? "interface \(frame.interface)" : name, tell)
+    pass(Array(frame.bytes), on: cable, isReceived: frame.direction == .received, tell)
+  }
+
+  private func readTransfer(
+    _ frame: CaptureFrame, of interface: CaptureInterface, _ tell: (CaptureEntry) -> Void
+  ) {
+    if frame.bytes.count < frame.originalCount { tellCut(frame, tell) }
+    guard !frame.bytes.isEmpty else { return }
+    let more = frame.bytes.count > 8 ? " …" : ""
+    let name = interface.description.isEmpty ? interface.name : interface.description
+    tell(
+      CaptureEntry(
+        .transfer, at: .packet(number, time: now, cable: 0, offset: 0),
+        from: Medium.cable.mark(isReceived: frame.direction == .received),
+        "SIDE \(name.printable) \(frame.bytes.count) bytes \(Hex.spaced(frame.bytes.prefix(8)))\(more)",
+        bytes: Array(frame.bytes)))
+  }
+
+  private func tellCut(_ frame: CaptureFrame, _ tell: (CaptureEntry) -> Void) {
+    tell(
+      CaptureEntry(
+        .problem, at: .file(frame.offset),
+        "the recorder kept \(frame.bytes.count) of \(frame.originalCount) bytes of packet \(frame.number)"))
+  }
+
+  // MARK: Connections
+
+  private func take(_ event: StreamEvent, _ medium: Medium, _ tell: (CaptureEntry) -> Void) {
+    switch event {
+    case .bytes(let piece): take(piece, medium, tell)
+    case .over(let key, let isWholePlace): end(key, isWholePlace: isWholePlace, tell)
+    case .problem(let key, let text):
+      // What is not iAP2 may be as damaged as it likes.
+      let concerns = cables.keys.contains { $0.interface == key.interface && $0.place == key.place }
+      if concerns { tell(CaptureEntry(.problem, at: .file(place), "packet \(number): \(text)")) }
+    }
+  }
+
+  private func take(_ piece: StreamPiece, _ medium: Medium, _ tell: (CaptureEntry) -> Void) {
+    let stream = Stream(key: piece.key, isReceived: piece.isReceived)
+    switch streams[stream] {
+    case .found(let key)?:
+      guard let cable = cables[key] else { return }
+      pass(Array(piece.bytes), on: cable, isReceived: piece.isReceived, tell)
+    case let state:
+      var sign = LinkSign()
+      if case .searching(let known)? = state { sign = known }
+      guard let bytes = sign.find(in: piece.bytes) else {
+        if state == nil, streams.count >= Self.mostStreams { return others.add(sign) }
+        streams[stream] = .searching(sign)
+        return
+      }
+      // The endpoints of a USB device are one cable, whatever their numbers are.
+      let key = medium == .usb ? piece.key.with(channel: 0) : piece.key
+      streams[stream] = .found(key)
+      let cable = cable(key, medium, Self.name(of: key, medium), tell)
+      pass(bytes, on: cable, isReceived: piece.isReceived, tell)
+    }
+  }
+
+  private static func name(of key: ConnectionKey, _ medium: Medium) -> String {
+    medium == .usb
+      ? "USB bus \(key.place >> 8), device \(key.place & 0xFF)"
+      : "Bluetooth handle \(key.place), RFCOMM channel \(key.channel >> 1)"
+  }
+
+  private func cable(
+    _ key: ConnectionKey, _ medium: Medium, _ name: String, _ tell: (CaptureEntry) -> Void
+  ) -> Cable {
+    if let known = cables[key] { return known }
+    if cables.count >= Self.mostCables, let oldest = cables.min(by: { $0.value.number < $1.value.number }) {
+      finish(oldest.value, tell)
+      cables[oldest.key] = nil
+      streams = streams.filter { if case .found(let key) = $0.value { key != oldest.key } else { true } }
+    }
+    cableCount += 1
+    let cable = Cable(cableCount, medium)
+    cables[key] = cable
+    tell(
+      CaptureEntry(
+        .cable, at: .packet(number, time: now, cable: cable.number, offset: 0),
+        "CABLE \(cable.number): \(name.printable)"))
+    return cable
+  }
+
+  private func end(_ key: ConnectionKey, isWholePlace: Bool, _ tell: (CaptureEntry) -> Void) {
+    func isOver(_ other: ConnectionKey) -> Bool {
+      other.interface == key.interface && other.place == key.place && (isWholePlace || other.channel == key.channel)
+    }
+    for stream in streams.keys where isOver(stream.key) {
+      if case .searching(let sign)? = streams.removeValue(forKey: stream) { others.add(sign) }
+    }
+    for (key, cable) in cables where isOver(key) {
+      finish(cable, tell)
+      cables[key] = nil
+    }
+  }
+
+  // MARK: Packets
+
+  private func pass(_ bytes: [UInt8], on cable: Cable, isReceived: Bool, _ tell: (CaptureEntry) -> Void) {
+    let capture = cable.captures[isReceived ? 0 : 1]
+    self.tell(capture.append(bytes), of: capture, cable, isReceived, tell)
+  }
+
+  private func finish(_ cable: Cable, _ tell: (CaptureEntry) -> Void) {
+    for (side, capture) in cable.captures.enumerated() {
+      self.tell(capture.finish(), of: capture, cable, side == 0, tell)
+    }
+  }
+
+  private func tell(
+    _ pieces: [PacketCapture.Piece], of capture: PacketCapture, _ cable: Cable, _ isReceived: Bool,
+    _ tell: (CaptureEntry) -> Void
+  ) {
+    for piece in pieces {
+      tell(
+        CaptureEntry(
+          piece, of: capture,
+          at: .packet(number, time: now, cable: cable.number, offset: piece.range.lowerBound),
+          from: cable.medium.mark(isReceived: isReceived), &cable.narrator))
+    }
+  }
+}
+
+/// What a capture file contains beside iAP2, for one line.
+private struct OtherContents {
+  private var streams = 0
+  private var transfers = 0
+  private var bytes = 0
+  private var packets: [Int: Int] = [:]
+
+  mutating func add(_ sign: LinkSign) {
+    streams += 1
+    transfers += sign.transfers
+    bytes += sign.bytes
+  }
+
+  mutating func add(linkType: Int) {
+    // A file has at most as many link types as interfaces; the rest count as one.
+    packets[packets.count < 16 || packets[linkType] != nil ? linkType : -1, default: 0] += 1
+  }
+
+  var text: String? {
+    var parts: [String] = []
+    if streams > 0 {
+      parts.append(
+        "\(streams.counted("stream")) with \(transfers.counted("transfer")), \(bytes.counted("byte"))")
+    }
+    for (linkType, count) in packets.sorted(by: { $0.key < $1.key }) {
+      parts.append("\(count.counted("packet")) of \(linkType < 0 ? "other link types" : "link type \(linkType)")")
+    }
+    return parts.isEmpty ? nil : "not iAP2: \(parts.joined(separator: "; "))"
+  }
+}

@@ -1,0 +1,237 @@
+import AccessoryCore
+
+/// Reads pcapng files: easim's own and others', with several sections and interfaces, in both byte orders.
+struct PcapngReader: CaptureFileReader {
+  /// The type of the block that begins a section; the same in both byte orders.
+  static let magic: [UInt8] = [0x0A, 0x0D, 0x0D, 0x0A]
+
+  private struct Interface {
+    /// Its number in the whole file.
+    var number: Int
+    var snapLength: Int
+    var clock = PcapngClock()
+  }
+
+  private var window = ByteWindow()
+  private var order: ByteOrder?
+  private var isOver = false
+  /// The interfaces of this section.
+  private var interfaces: [Interface] = []
+  private var interfaceCount = 0
+  private var frames = 0
+  private var isBehind = false
+  private var latest = Int64.min
+
+  mutating func append(_ bytes: [UInt8], _ give: (CaptureFileItem) -> Void) {
+    if isOver { return }
+    window.append(bytes)
+    while !isOver, window.count >= 12 {
+      let isSection = window.all.starts(with: Self.magic)
+      if isSection {
+        switch window.u32(at: 8, .little) {
+        case 0x1A2B_3C4D: order = .little
+        case 0x4D3C_2B1A: order = .big
+        default: return stop("a section without a byte order; the rest is not read", give)
+        }
+        interfaces = []
+      }
+      guard let order else {
+        return stop("not a pcapng file: it begins with \(Hex.spaced(window.all.prefix(4)))", give)
+      }
+      let count = window.u32(at: 4, order)
+      guard count >= 12, count % 4 == 0 else {
+        return stop("a block of \(count) bytes, which is impossible; the rest is not read", give)
+      }
+      guard count <= CaptureLimits.record else {
+        return stop(
+          "a block of \(count) bytes, and at most \(CaptureLimits.record) are possible; the rest is not read", give)
+      }
+      guard window.count >= count else { return }
+      let offset = window.offset
+      let block = window.take(count)
+      if block.u32(at: count - 4, order) != count {
+        give(.problem(CaptureProblem(offset: offset, message: "the two lengths of a block differ")))
+      }
+      let body = block[block.startIndex + 8..<block.endIndex - 4]
+      read(block.u32(at: 0, order), body, at: offset, order, give)
+    }
+  }
+
+  mutating func finish(_ give: (CaptureFileItem) -> Void) {
+    guard !isOver else { return }
+    if window.count > 0 {
+      stop("the file ends in the middle of a block, after \(window.count.counted("byte"))", give)
+    } else if order == nil {
+      stop("an empty pcapng file", give)
+    }
+  }
+
+  private mutating func stop(_ message: String, _ give: (CaptureFileItem) -> Void) {
+    isOver = true
+    give(.problem(CaptureProblem(offset: window.offset, message: message, isFinal: true)))
+    window.clear()
+  }
+
+  // MARK: Blocks
+
+  private mutating func read(
+    _ type: Int, _ body: ArraySlice<UInt8>, at offset: Int, _ order: ByteOrder, _ give: (CaptureFileItem) -> Void
+  ) {
+    func problem(_ message: String) { give(.problem(CaptureProblem(offset: offset, message: message))) }
+    switch type {
+    case 1: readInterface(body, at: offset, order, give)
+    case 2:
+      guard body.count >= 20 else { return problem("a packet block that is too short") }
+      let ticks = UInt64(body.u32(at: 4, order)) << 32 | UInt64(body.u32(at: 8, order))
+      let drops = body.u16(at: 2, order)
+      if drops > 0, drops != 0xFFFF { problem("the recorder lost \(drops.counted("packet"))") }
+      readPacket(body, of: body.u16(at: 0, order), ticks, lengthsAt: 12, at: offset, order, give)
+    case 3:
+      guard body.count >= 4, let interface = interfaces.first else {
+        return problem(body.count < 4 ? "a packet block that is too short" : "a packet before any interface")
+      }
+      let original = body.u32(at: 0, order)
+      let limit = interface.snapLength == 0 ? original : min(original, interface.snapLength)
+      frames += 1
+      // A simple packet has no time of its own.
+      give(
+        .frame(
+          CaptureFrame(
+            number: frames, offset: offset, interface: interface.number, time: max(latest, 0), originalCount: original,
+            bytes: body.dropFirst(4).prefix(limit))))
+    case 5:
+      guard body.count >= 12, body.u32(at: 0, order) < interfaces.count else { return }
+      PcapngOptions.read(body.dropFirst(12), order) { code, value in
+        guard code == 5 || code == 7, value.count == 8 else { return }
+        let count = Int(clamping: value.number(at: 0, 8, order))
+        if count > 0 { problem("the recorder lost \(count.counted("packet"))") }
+      }
+    case 6:
+      guard body.count >= 20 else { return problem("a packet block that is too short") }
+      let ticks = UInt64(body.u32(at: 4, order)) << 32 | UInt64(body.u32(at: 8, order))
+      readPacket(body, of: body.u32(at: 0, order), ticks, lengthsAt: 12, at: offset, order, give)
+    // Names, keys, comments of other programs.
+    default: return
+    }
+  }
+
+  private mutating func readInterface(
+    _ body: ArraySlice<UInt8>, at offset: Int, _ order: ByteOrder, _ give: (CaptureFileItem) -> Void
+  ) {
+    guard body.count >= 8 else {
+      return give(.problem(CaptureProblem(offset: offset, message: "an interface block that is too short")))
+    }
+    guard interfaceCount < CaptureLimits.interfaces else {
+      return stop("more than \(CaptureLimits.interfaces) interfaces; the rest is not read", give)
+    }
+    var found = CaptureInterface(number: interfaceCount, linkType: CaptureLinkType(pcap: body.u16(at: 0, order)))
+    var interface = Interface(number: interfaceCount, snapLength: body.u32(at: 4, order))
+    PcapngOptions.read(body.dropFirst(8), order) { code, value in
+      switch code {
+      case 2: found.name = PcapngOptions.text(value)
+      case 3: found.description = PcapngOptions.text(value)
+      case 9 where value.count == 1: interface.clock.resolution = value[value.startIndex]
+      case 14 where value.count == 8:
+        interface.clock.secondsOffset = Int64(bitPattern: value.number(at: 0, 8, order))
+      default: break
+      }
+    }
+    interfaceCount += 1
+    interfaces.append(interface)
+    give(.interface(found))
+  }
+
+  private mutating func readPacket(
+    _ body: ArraySlice<UInt8>, of interface: Int, _ ticks: UInt64, lengthsAt place: Int, at offset: Int,
+    _ order: ByteOrder, _ give: (CaptureFileItem) -> Void
+  ) {
+    func problem(_ message: String) { give(.problem(CaptureProblem(offset: offset, message: message))) }
+    guard interface < interfaces.count else {
+      return problem("a packet of interface \(interface), and the section has \(interfaces.count)")
+    }
+    let count = body.u32(at: place, order)
+    let start = place + 8
+    guard count <= body.count - start else {
+      return problem("a packet of \(count) bytes in a block with room for \(body.count - start)")
+    }
+    frames += 1
+    var frame = CaptureFrame(
+      number: frames, offset: offset, interface: interfaces[interface].number,
+      time: interfaces[interface].clock.nanoseconds(ticks), originalCount: body.u32(at: place + 4, order),
+      bytes: body.dropFirst(start).prefix(count))
+    PcapngOptions.read(body.dropFirst(start + (count + 3) / 4 * 4), order) { code, value in
+      switch code {
+      case 1: frame.comments.append(PcapngOptions.text(value))
+      case 2 where value.count == 4:
+        switch value.u32(at: 0, order) & 3 {
+        case 1: frame.direction = .received
+        case 2: frame.direction = .sent
+        default: break
+        }
+      case 4 where value.count == 8:
+        let lost = Int(clamping: value.number(at: 0, 8, order))
+        if lost > 0 { problem("the recorder lost \(lost.counted("packet")) before this one") }
+      default: break
+      }
+    }
+    if frame.time < latest, !isBehind {
+      isBehind = true
+      problem("packet \(frames) is older than the one before it")
+    }
+    latest = frame.time
+    give(.frame(frame))
+  }
+}
+
+/// The clock of an interface.
+private struct PcapngClock {
+  /// As in the file: a power of ten below one second, or with the highest bit set, a power of two.
+  var resolution: UInt8 = 6
+  var secondsOffset: Int64 = 0
+
+  func nanoseconds(_ ticks: UInt64) -> Int64 {
+    let exponent = Int(resolution & 0x7F)
+    var value: UInt64 = 0
+    if resolution & 0x80 != 0 {
+      let product = ticks.multipliedFullWidth(by: 1_000_000_000)
+      if exponent < 64 {
+        let high = exponent == 0 ? (product.high > 0 ? .max : 0) : product.high << UInt64(64 - exponent)
+        value = product.high >> UInt64(exponent) > 0 ? .max : high | product.low >> UInt64(exponent)
+      } else {
+        value = exponent < 128 ? product.high >> UInt64(exponent - 64) : 0
+      }
+    } else if exponent <= 9 {
+      let product = ticks.multipliedReportingOverflow(by: Self.powers[9 - exponent])
+      value = product.overflow ? .max : product.partialValue
+    } else {
+      value = exponent - 9 < Self.powers.count ? ticks / Self.powers[exponent - 9] : 0
+    }
+    let offset = secondsOffset.multipliedReportingOverflow(by: 1_000_000_000)
+    let sum = Int64(clamping: value).addingReportingOverflow(offset.overflow ? 0 : offset.partialValue)
+    return sum.overflow ? .max : sum.partialValue
+  }
+
+  private static let powers: [UInt64] = (0..<20).map { exponent in (0..<exponent).reduce(1) { power, _ in power * 10 } }
+}
+
+/// The options at the end of a block.
+private enum PcapngOptions {
+  /// Gives each option that is whole.
+  static func read(_ bytes: ArraySlice<UInt8>, _ order: ByteOrder, _ give: (Int, ArraySlice<UInt8>) -> Void) {
+    var rest = bytes
+    while rest.count >= 4 {
+      let code = rest.u16(at: 0, order)
+      let count = rest.u16(at: 2, order)
+      if code == 0 || rest.count - 4 < count { return }
+      rest = rest.dropFirst(4)
+      give(code, rest.prefix(count))
+      rest = rest.dropFirst((count + 3) / 4 * 4)
+    }
+  }
+
+  static func text(_ bytes: ArraySlice<UInt8>) -> String {
+    var text = bytes.prefix(CaptureLimits.text)
+    while text.last == 0 { text.removeLast() }
+    return String(decoding: text, as: UTF8.self)
+  }
+}

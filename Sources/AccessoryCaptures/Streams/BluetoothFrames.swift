@@ -1,0 +1,230 @@
+import AccessoryCore
+
+/// Reads frames of Bluetooth's host controller interface: the bytes of RFCOMM channels.
+///
+/// A capture may begin in the middle. A channel of L2CAP whose beginning is not in it is taken for RFCOMM when a frame has
+/// the form and the checksum of one.
+///
+/// Invariant: at most ``longestPayload`` bytes are kept for each connection and direction, and at most ``mostConnections``
+/// connections.
+struct BluetoothFrames {
+  /// The longest payload of L2CAP, with its header.
+  static let longestPayload = 65_539
+  private static let mostConnections = 64
+  private static let mostChannels = 256
+
+  private enum Content {
+    case rfcomm
+    case other
+  }
+
+  private struct Half {
+    var pending: [UInt8] = []
+    /// The length of the payload that is being put together, with its header; 0 while that is unknown.
+    var isOpen = false
+    var hasBegun = false
+    /// What L2CAP channels carry, by the receiver's number.
+    var contents: [Int: Content] = [:]
+  }
+
+  private struct Connection {
+    var halves = [Half(), Half()]
+    /// Channels that were asked for, by the identifier of the request: whether for RFCOMM, and the asker's number.
+    var requests: [Int: (isRFCOMM: Bool, source: Int, isReceived: Bool)] = [:]
+  }
+
+  private let interface: Int
+  private var connections: [Int: Connection] = [:]
+
+  init(interface: Int) {
+    self.interface = interface
+  }
+
+  // MARK: Frames
+
+  mutating func read(_ frame: CaptureFrame, _ type: CaptureLinkType, _ give: (StreamEvent) -> Void) {
+    guard let (kind, isReceived, bytes) = Self.packet(frame, type) else { return }
+    switch kind {
+    case .event: readEvent(bytes, give)
+    case .data: readData(bytes, isReceived: isReceived, isCut: frame.bytes.count < frame.originalCount, give)
+    }
+  }
+
+  private enum Kind {
+    case event
+    case data
+  }
+
+  private static func packet(
+    _ frame: CaptureFrame, _ type: CaptureLinkType
+  ) -> (Kind, isReceived: Bool, ArraySlice<UInt8>)? {
+    var bytes = frame.bytes
+    var isReceived = frame.direction == .received
+    switch type {
+    case .bluetoothH4(let hasDirection):
+      if hasDirection {
+        guard bytes.count >= 4 else { return nil }
+        isReceived = bytes.u32(at: 0, .big) & 1 == 1
+        bytes = bytes.dropFirst(4)
+      }
+      guard let first = bytes.first else { return nil }
+      bytes = bytes.dropFirst()
+      switch first {
+      case 2 where frame.direction == .unknown && !hasDirection:
+        // A fragment that the controller gave begins with 10, one that the host gave with 00.
+        guard bytes.count >= 2 else { return nil }
+        return (.data, bytes.u16(at: 0, .little) >> 12 & 3 == 2, bytes)
+      case 2: return (.data, isReceived, bytes)
+      case 4: return (.event, true, bytes)
+      default: return nil
+      }
+    case .bluetoothH1:
+      if frame.flags & 2 == 0 { return (.data, isReceived, bytes) }
+      return isReceived ? (.event, true, bytes) : nil
+    case .bluetoothMonitor(let hasHeader):
+      var opcode = frame.flags & 0xFFFF
+      if hasHeader {
+        guard bytes.count >= 4 else { return nil }
+        opcode = bytes.u16(at: 2, .big)
+        bytes = bytes.dropFirst(4)
+      }
+      switch opcode {
+      case 3: return (.event, true, bytes)
+      case 4: return (.data, false, bytes)
+      case 5: return (.data, true, bytes)
+      default: return nil
+      }
+    case .packetLogger:
+      switch frame.flags {
+      case 1: return (.event, true, bytes)
+      case 2: return (.data, false, bytes)
+      case 3: return (.data, true, bytes)
+      default: return nil
+      }
+    default: return nil
+    }
+  }
+
+  /// Of the events only the end of a connection matters.
+  private mutating func readEvent(_ bytes: ArraySlice<UInt8>, _ give: (StreamEvent) -> Void) {
+    guard bytes.count >= 5, bytes[bytes.startIndex] == 5 else { return }
+    let handle = bytes.u16(at: 3, .little) & 0x0FFF
+    connections[handle] = nil
+    give(.over(ConnectionKey(interface: interface, place: handle), wholePlace: true))
+  }
+
+  // MARK: Fragments
+
+  private mutating func readData(
+    _ bytes: ArraySlice<UInt8>, isReceived: Bool, isCut: Bool, _ give: (StreamEvent) -> Void
+  ) {
+    guard bytes.count >= 4 else { return }
+    let handle = bytes.u16(at: 0, .little) & 0x0FFF
+    let isContinued = bytes.u16(at: 0, .little) >> 12 & 3 == 1
+    let key = ConnectionKey(interface: interface, place: handle)
+    let length = bytes.u16(at: 2, .little)
+    let fragment = bytes.dropFirst(4).prefix(length)
+    if connections[handle] == nil, connections.count >= Self.mostConnections {
+      return give(
+        .problem(key, "more than \(Self.mostConnections) Bluetooth connections at once; this one is left out"))
+    }
+    let side = isReceived ? 1 : 0
+    var half = connections[handle, default: Connection()].halves[side]
+    defer { connections[handle, default: Connection()].halves[side] = half }
+    if isCut || fragment.count < length {
+      (half.pending, half.isOpen) = ([], false)
+      return give(.problem(key, "the recorder kept \(fragment.count) of \(length) bytes of a fragment"))
+    }
+    if isContinued {
+      guard half.isOpen else {
+        // Before the first beginning it belongs to what came before the capture.
+        if half.hasBegun { give(.problem(key, "a fragment whose beginning is missing")) }
+        return
+      }
+      half.pending += fragment
+    } else {
+      if half.isOpen { give(.problem(key, "the rest of a fragmented payload is missing")) }
+      half.pending = Array(fragment)
+      (half.isOpen, half.hasBegun) = (true, true)
+    }
+    guard half.pending.count >= 4 else { return }
+    let whole = half.pending.u16(at: 0, .little) + 4
+    if half.pending.count < whole { return }
+    let payload = half.pending
+    (half.pending, half.isOpen) = ([], false)
+    if payload.count > whole { give(.problem(key, "fragments with more bytes than their payload has")) }
+    let channel = payload.u16(at: 2, .little)
+    // The halves are written back before they are used again.
+    connections[handle, default: Connection()].halves[side] = half
+    readPayload(payload[4..<whole], of: channel, key, isReceived: isReceived, give)
+    half = connections[handle, default: Connection()].halves[side]
+  }
+
+  // MARK: Payloads
+
+  private mutating func readPayload(
+    _ bytes: ArraySlice<UInt8>, of channel: Int, _ key: ConnectionKey, isReceived: Bool, _ give: (StreamEvent) -> Void
+  ) {
+    if channel == 1 { return readSignals(bytes, key.place, isReceived: isReceived) }
+    guard channel >= 0x40 else { return }
+    let side = isReceived ? 1 : 0
+    let content = connections[key.place]?.halves[side].contents[channel]
+    if content == .other { return }
+    guard let frame = RFCOMMFrame(bytes) else {
+      if content == .rfcomm { give(.problem(key, "\(bytes.count.counted("byte")) that are no frame of RFCOMM")) }
+      return
+    }
+    guard frame.isIntact else {
+      if content == .rfcomm {
+        give(.problem(key, "a frame of RFCOMM with a wrong checksum, \(frame.information.count.counted("byte"))"))
+      }
+      return
+    }
+    if content == nil { set(.rfcomm, of: channel, key.place, side) }
+    let link = key.with(channel: frame.link)
+    switch frame.kind {
+    case .information where frame.link != 0:
+      if !frame.information.isEmpty {
+        give(.bytes(StreamPiece(key: link, isReceived: isReceived, bytes: frame.information)))
+      }
+    case .connect, .disconnect, .refuse: give(.over(link, wholePlace: frame.link == 0))
+    case .accept, .information: return
+    }
+  }
+
+  /// The signals of L2CAP, as far as they tell which channels carry RFCOMM.
+  private mutating func readSignals(_ bytes: ArraySlice<UInt8>, _ handle: Int, isReceived: Bool) {
+    var rest = bytes
+    while rest.count >= 4 {
+      let code = rest[rest.startIndex]
+      let identifier = Int(rest[rest.startIndex + 1])
+      let count = rest.u16(at: 2, .little)
+      let data = rest.dropFirst(4).prefix(count)
+      guard data.count == count else { return }
+      rest = rest.dropFirst(4 + count)
+      switch code {
+      case 2 where count >= 4:
+        connections[handle]?.requests[identifier] = (
+          data.u16(at: 0, .little) == 3, data.u16(at: 2, .little), isReceived
+        )
+      case 3 where count >= 8:
+        guard let request = connections[handle]?.requests[identifier], request.isReceived != isReceived,
+          data.u16(at: 4, .little) == 0
+        else { continue }
+        connections[handle]?.requests[identifier] = nil
+        let content: Content = request.isRFCOMM ? .rfcomm : .other
+        // What the asker sends goes to the answerer's number, and the other way round.
+        set(content, of: data.u16(at: 0, .little), handle, isReceived ? 0 : 1)
+        set(content, of: data.u16(at: 2, .little), handle, isReceived ? 1 : 0)
+      default: continue
+      }
+    }
+  }
+
+  private mutating func set(_ content: Content, of channel: Int, _ handle: Int, _ side: Int) {
+    guard var half = connections[handle]?.halves[side] else { return }
+    if half.contents.count >= Self.mostChannels { half.contents = [:] }
+    half.contents[channel] = content
+    connections[handle]?.halves[side] = half
+  }
+}

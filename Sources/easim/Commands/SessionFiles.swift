@@ -1,0 +1,42 @@
+import AccessoryCaptures
+import AccessoryCore
+import AccessoryTransports
+import Glibc
+
+/// A folder with one file for each direction of each session of a capture.
+final class SessionFiles {
+  /// More are not written, so that a capture cannot use up the descriptors.
+  private static let mostFiles = 512
+
+  private let folder: String
+  private var descriptors: [String: Int32] = [:]
+
+  /// Makes the folder if it is not there.
+  init(in folder: String) throws {
+    self.folder = folder
+    guard mkdir(folder, 0o777) == 0 || errno == EEXIST else {
+      throw UsageError("--sessions \(folder): \(String(cString: strerror(errno)))")
+    }
+  }
+
+  deinit { for descriptor in descriptors.values { close(descriptor) } }
+
+  /// Adds bytes to the file of their session.
+  func add(_ bytes: CaptureAnalysis.SessionBytes) throws {
+    let from = bytes.from.isEmpty ? "" : "-\(bytes.from)"
+    let path = "\(folder)/cable\(bytes.cable)-session\(bytes.session)\(from).bin"
+    let descriptor = try descriptors[path] ?? open(path)
+    if let code = FileWriting.write(bytes.bytes, to: descriptor) {
+      throw UsageError("--sessions: \(path): \(String(cString: strerror(code)))")
+    }
+  }
+
+  private func open(_ path: String) throws -> Int32 {
+    guard descriptors.count < Self.mostFiles else {
+      throw UsageError("--sessions: the capture has more than \(Self.mostFiles) sessions and directions")
+    }
+    let descriptor = try PatientFile.open(path, O_WRONLY | O_CREAT | O_TRUNC, named: "--sessions: \(path)")
+    descriptors[path] = descriptor
+    return descriptor
+  }
+}

@@ -1,0 +1,37 @@
+import AccessoryCaptures
+
+/// What the capture fuzzer does with its bytes: a file of each format.
+public enum FuzzedCapture {
+  /// Decodes `bytes` in the form that the first byte chooses, whole and in parts; traps when these differ.
+  public static func play(_ bytes: [UInt8]) {
+    guard let first = bytes.first else { return }
+    let forms = CaptureForm.allCases
+    let form = first < 0x80 ? forms[Int(first) % forms.count] : nil
+    let file = Array(bytes.dropFirst())
+    let whole = lines(file, as: form, size: max(1, file.count))
+    let parts = lines(file, as: form, size: Int(first & 0x0F) + 1)
+    // What a text is not is found at its first wrong line, whichever that is in parts.
+    // Without a form, it is detected by what there is of a pipe.
+    let isComparable = form != nil && whole != nil && parts != nil
+    precondition(!isComparable || whole == parts, "how a file is split makes a difference")
+  }
+
+  private static func lines(_ file: [UInt8], as form: CaptureForm?, size: Int) -> [String]? {
+    var lines: [String] = []
+    var analysis = CaptureAnalysis()
+    let decoder = CaptureDecoder(as: form)
+    func hear(_ entry: CaptureEntry) {
+      lines.append(entry.line)
+      _ = entry.json(isVerbose: true)
+      _ = analysis.add(entry)
+    }
+    do throws(CaptureError) {
+      for start in stride(from: 0, to: file.count, by: size) {
+        try decoder.append(Array(file[start..<min(start + size, file.count)]), hear)
+      }
+      try decoder.finish(hear)
+    } catch { return nil }
+    _ = analysis.finish()
+    return lines
+  }
+}
