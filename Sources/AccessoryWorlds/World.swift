@@ -81,6 +81,8 @@ public final class World {
     public var reportLine: (String) -> Void = { _ in }
     /// Pauses the cables while the lines of the transcript cannot be written.
     public var transcriptGate: TranscriptGate?
+    /// Records every byte of the cables, and every event as a comment.
+    public var recorder: CaptureRecorder?
 
     /// The default settings.
     public init() {}
@@ -312,6 +314,13 @@ public final class World {
         log.lines.append(line)
         settings.reportLine(line)
       }
+    }
+    // The device of an accessory at another place is not here.
+    let entry = accessories[end.accessory]
+    if let recorder = settings.recorder, end.end == .device || entry?.port == nil {
+      cable = cable.recorded(
+        by: recorder, at: end.end, named: "world:\(end.cable)",
+        description: entry?.accessory.profile.identity.name ?? "", on: loop)
     }
     return cable.with(main: settings.wrap(cable.main, end))
   }

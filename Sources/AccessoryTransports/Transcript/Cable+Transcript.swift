@@ -6,10 +6,19 @@ extension Cable {
   public func transcribed(
     at end: Transcript.End, on loop: any EventLoop, gate: TranscriptGate? = nil, write: @escaping (String) -> Void
   ) -> Cable {
+    witnessed(at: end, on: loop, gate: gate) { _ in Transcript(write: write) }
+  }
+
+  /// The same cable with a witness at this end of it for each of its channels; `witness` makes it, given the protocol of
+  /// a native channel. It pauses while `gate` is closed.
+  public func witnessed(
+    at end: Transcript.End, on loop: any EventLoop, gate: TranscriptGate? = nil,
+    by witness: @escaping (_ protocolName: String?) -> any CableWitness
+  ) -> Cable {
     wrapped(
-      main: { TranscriptChannel(around: $0, at: end, Transcript(write: write), gate: gate, on: loop) },
+      main: { TranscriptChannel(around: $0, at: end, witness(nil), gate: gate, on: loop) },
       side: { name, channel in
-        TranscriptChannel(around: channel, at: end, Transcript(write: write), side: name, gate: gate, on: loop)
+        TranscriptChannel(around: channel, at: end, witness(name), side: name, gate: gate, on: loop)
       })
   }
 }

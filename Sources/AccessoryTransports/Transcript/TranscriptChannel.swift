@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// A channel around a channel that writes down what passes, one line per packet.
+/// A channel around a channel that tells a witness what passes. A transcript writes one line per packet:
 ///
 /// ```
 /// 0.000000 A DETECT
@@ -15,7 +15,7 @@ import IAP2
 public final class TranscriptChannel: Channel, ChannelHandler {
   private let inner: any Channel
   private let loop: any EventLoop
-  private let transcript: Transcript
+  private let transcript: any CableWitness
   private let end: Transcript.End
   private let side: String?
   private let gate: TranscriptGate?
@@ -25,9 +25,9 @@ public final class TranscriptChannel: Channel, ChannelHandler {
   /// Whether `send` refused something because the gate was closed.
   private var senderWaits = false
 
-  /// Writes to `transcript` what passes at this end of a cable; `side` is the protocol of a native channel.
+  /// Tells `transcript` what passes at this end of a cable; `side` is the protocol of a native channel.
   public init(
-    around inner: any Channel, at end: Transcript.End, _ transcript: Transcript, side: String? = nil,
+    around inner: any Channel, at end: Transcript.End, _ transcript: any CableWitness, side: String? = nil,
     gate: TranscriptGate? = nil, on loop: any EventLoop
   ) {
     self.gate = gate

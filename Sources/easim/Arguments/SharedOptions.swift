@@ -12,6 +12,8 @@ struct SharedOptions: Sendable {
   var timeout = Duration.seconds(10)
   /// `--transcript`: a path, or `-` for stderr.
   var transcript: String?
+  /// `--capture`: a path, or `-` for stdout.
+  var capture: String?
   /// `--fault`, in the order in which they were given.
   var faults: [Fault] = []
   /// `--allow-remote`.
@@ -49,6 +51,12 @@ extension Option {
     Option(
       "--transcript", \.shared.transcript, .optional(.text), as: "FILE|-",
       "write one line for each packet to FILE, or with - to stderr")
+  }
+
+  static var capture: Option {
+    Option(
+      "--capture", \.shared.capture, .optional(.text), as: "FILE|-",
+      "record every byte to FILE as pcapng for Wireshark, or with - to stdout")
   }
 
   static var fault: Option {

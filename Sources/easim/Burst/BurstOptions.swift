@@ -49,7 +49,7 @@ struct BurstOptions: ReportingOptions {
     Option("--all", \.usesAll, "use every accessory on the bench that offers the protocol"),
     .report, .baseline, .tolerance,
     .fault, .seed, .protocolName, .auth, .judge, .settle, .infoPlist, .allProtocols, .allowRemote, .anyUser, .timeout,
-    .json, .quietMessages, .transcript,
+    .json, .quietMessages, .transcript, .capture,
   ]
   static let rules: [OptionRule] = [
     .exclusive(["--size", "--payload"]), .exclusive(["--pattern", "--payload"]),

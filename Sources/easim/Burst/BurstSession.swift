@@ -45,16 +45,17 @@ final class BurstSession {
       hosts.append(host)
     }
     runner.faults = cables.faults.map(\.description)
-    try cables.openTranscript(console)
+    try cables.openFiles(console)
   }
 
   /// Prints connects and disconnects for users, since the rest is in the report; with --json, every event.
   private static func show(_ event: TimelineEvent, _ console: Console, _ bar: ProgressBar) {
     if console.isJSON { return console.show(event) }
+    console.witness?(event)
     switch event.kind {
     case .connect, .disconnect, .warning, .fault, .alert:
       bar.clear()
-      console.showProgress(event)
+      console.err(TimelineText.line(event, colors: false))
     default: break
     }
   }

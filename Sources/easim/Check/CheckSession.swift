@@ -38,8 +38,8 @@ final class CheckSession {
     let plug = try AddressPlug(
       options.address, media, on: stage.loop, options: cables.transport,
       where: { accessory in chosen.map { $0 == accessory.identity } ?? true },
-      wrap: { [cables] in cables.wrap($0, at: .device) })
-    try cables.openTranscript(console)
+      wrap: { [cables, options] in cables.wrap($0, at: .device, place: options.address.description) })
+    try cables.openFiles(console)
     let checker = Checker(plug, CheckPump(stage.loop) { [stage] in stage.signal != nil }, settings)
     var report: CheckReport
     do { report = try checker.run(cases) { hear($0) } } catch let absent as AccessoryAbsent {

@@ -6,7 +6,8 @@ import AccessoryTransports
 /// Every way from an address to a cable that easim has.
 let media = MediumTable.linked
 
-/// What the options of a command say about all of its cables: `--allow-remote`, `--any-user`, `--fault` and `--transcript`.
+/// What the options of a command say about all of its cables: `--allow-remote`, `--any-user`, `--fault`,
+/// `--transcript` and `--capture`.
 final class CableOptions {
   /// How far sockets may reach.
   let transport: TransportOptions
@@ -17,6 +18,7 @@ final class CableOptions {
   private let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
   private var transcript: TranscriptFile?
+  private var recorder: CaptureRecorder?
   private var faultyChannels: [WeakChannel] = []
 
   private struct WeakChannel {
@@ -35,20 +37,25 @@ final class CableOptions {
     self.transport = transport
   }
 
-  /// Empties the transcript's file, if there is to be one. Called when everything else about the command line is known
+  /// Empties the files of the transcript and the capture, if there are to be any. Called when everything else about the command line is known
   /// to be right, so that a wrong one destroys nothing.
-  func openTranscript(_ console: Console) throws {
+  func openFiles(_ console: Console) throws {
+    recorder = try CaptureFile.asked(for: shared, console, origin: loop.now)
     transcript = try TranscriptFile.asked(for: shared, console)
   }
 
-  /// Puts faults and the transcript around the channels of a cable, at this end of it.
-  func wrap(_ bare: Cable, at end: Transcript.End) -> Cable {
+  /// Puts faults, the transcript and the capture around the channels of a cable, at this end of it. The capture names the
+  /// cable by its place and the accessory, as far as it is known.
+  func wrap(_ bare: Cable, at end: Transcript.End, place: String, accessory: String = "") -> Cable {
     let (loop, report) = (loop, report)
-    let cable = bare.faulty(
+    var cable = bare.faulty(
       faults, random: { SeededRandom(seed: loop.random.next()) }, on: loop,
       made: { [weak self] channel in self?.keep(channel) },
       report: { report(TimelineEvent(time: loop.now, side: .cable, kind: .fault($0.description))) })
-    return transcript.map { cable.transcribed(at: end, on: loop, gate: $0.gate, write: $0.write) } ?? cable
+    if let recorder {
+      cable = cable.recorded(by: recorder, at: end, named: place, description: accessory, on: loop)
+    }
+    return transcript.map { [cable] in cable.transcribed(at: end, on: loop, gate: $0.gate, write: $0.write) } ?? cable
   }
 
   /// Whether no cable holds bytes back any more: a cable with a delay continues after its channel was closed.

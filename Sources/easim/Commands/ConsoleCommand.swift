@@ -30,7 +30,7 @@ private struct ConsoleOptions: CommandOptions {
   static let operands: [Operand<Self>] = [.address(\.address)]
   static let options: [Option<Self>] = [
     .auth, .judge, .settle, .deviceProfile, .saveFiles, .infoPlist, .allProtocols, .allowRemote, .anyUser, .fault,
-    .timeout.described("time limit for each open and each wait"), .json, .quietMessages, .transcript,
+    .timeout.described("time limit for each open and each wait"), .json, .quietMessages, .transcript, .capture,
   ]
 }
 
@@ -49,12 +49,13 @@ private func runConsole(_ options: ConsoleOptions, _ console: Console) throws ->
   let refusals = RefusalWatch()
   let device = Device(settings: deviceSettings, on: stage.loop) { event in
     refusals.see(event)
+    if !console.isJSON { console.witness?(event) }
     front.tell(event)
   }
   let dialer = try media.makeDialer(to: address, for: device, on: stage.loop, options: cables.transport) {
-    cables.wrap($0, at: .device)
+    cables.wrap($0, at: .device, place: address.description)
   }
-  try cables.openTranscript(console)
+  try cables.openFiles(console)
   let driver = EADemoDriver(
     EADemoApp(lookingAt: address.place, patience: options.shared.timeout), on: device, settings: settings)
   defer { front.close() }

@@ -8,7 +8,7 @@ import Certificates
 import IAP2
 
 /// What all commands that connect have in common: a device with one app, a way to the selected accessory, and the
-/// transcript if there is one.
+/// transcript and the capture if there are any.
 final class HostCommandContext {
   /// The way to the accessory.
   let target: AccessoryTarget
@@ -34,7 +34,7 @@ final class HostCommandContext {
     let options = CableOptions(shared, on: stage.loop, report: report)
     try self.init(
       shared, at: address, policy: policy, for: handler, on: stage, options, console, report: report)
-    try options.openTranscript(console)
+    try options.openFiles(console)
   }
 
   /// The same for one of several addresses.
@@ -65,7 +65,7 @@ final class HostCommandContext {
     target = try AccessoryTarget(
       at: address, protocolName: shared.protocolName, for: device, on: stage, options: options,
       console: console
-    ) { options.wrap($0, at: .device).wrapped(main: tap) { $1 } }
+    ) { options.wrap($0, at: .device, place: address.description).wrapped(main: tap) { $1 } }
     self.app = device.makeApp(handler, settings: app)
   }
 

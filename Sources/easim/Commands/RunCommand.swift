@@ -75,7 +75,7 @@ private struct RunOptions: CommandOptions {
     Option(
       "--patience", \.patience, .duration,
       "disconnect a host that sends nothing for TIME during the handshake; 0s for never"),
-    .fault, .allowExec, .allowRemote, .anyUser, .json, .quietMessages, .saveFiles, .seed, .transcript,
+    .fault, .allowExec, .allowRemote, .anyUser, .json, .quietMessages, .saveFiles, .seed, .transcript, .capture,
   ]
   static let rules: [OptionRule] = ["--count", "--behavior", "--quirk"].map {
     .exclusive([$0, "--scenario"], because: "a scenario has its own accessories")

@@ -35,8 +35,13 @@ struct RunPorts {
     let ports = try profiles.enumerated().map { index, profile in
       try maker.makePort(at: address(index + 1), for: profile, number: index + 1)
     }
-    try options.openTranscript(console)
-    return ports.map { port in WrappedPort(port) { [options] in options.wrap($0, at: .accessory) } }
+    try options.openFiles(console)
+    return zip(ports, profiles).map { port, profile in
+      let (place, name) = (port.place, profile.identity.name)
+      return WrappedPort(port) { [options] in
+        options.wrap($0, at: .accessory, place: place, accessory: name)
+      }
+    }
   }
 
   private func address(_ number: Int) throws(UsageError) -> Address {

@@ -35,7 +35,7 @@ final class ScenarioAtAddress {
   func play() throws -> ExitCode {
     do {
       try side.start { [unowned self] device, place in try dialer(for: device, place) }
-      try options.openTranscript(console)
+      try options.openFiles(console)
     } catch {
       side.tearDown()
       throw error
@@ -80,7 +80,9 @@ final class ScenarioAtAddress {
   }
 
   private func wrap(_ cable: Cable, accessory: Int?) -> Cable {
-    options.wrap(side.wrap(cable, accessory: accessory), at: .device)
+    options.wrap(
+      side.wrap(cable, accessory: accessory), at: .device, place: addresses[accessory ?? 0].description,
+      accessory: accessory.map { scenario.accessories[$0].profile.identity.name } ?? "")
   }
 }
 

@@ -52,8 +52,7 @@ struct ScenarioOptions: CommandOptions {
     Option(
       "--at", \.place, .optional(.text), as: "ADDR", "play with the accessories at ADDR, in real time"),
     .fault, .timeout.described("how long to wait for the accessories at --at"), .allowExec, .allowRemote, .anyUser,
-    .json, .seed,
-    .transcript,
+    .json, .seed, .transcript, .capture,
   ]
   static let rules: [OptionRule] = [.needs("--timeout", "--at")]
 
@@ -125,6 +124,7 @@ private func play(_ scenario: Scenario, _ options: ScenarioOptions, _ console: C
   settings.keepsTranscript = transcript != nil
   settings.reportLine = { transcript?.write($0) }
   settings.transcriptGate = transcript?.gate
+  settings.recorder = try CaptureFile.asked(for: options.shared, console, origin: options.isRealTime ? .origin : nil)
   guard options.isRealTime else {
     let loop = VirtualLoop(seed: seed ?? scenario.seed ?? 1)
     let player = ScenarioPlayer(scenario, client: type, settings: settings, on: loop)

@@ -68,7 +68,7 @@ struct SendOptions: CommandOptions {
     },
     Option("--early", \.isEarly, "publish the accessory before it is authenticated, as older systems did"),
     .protocolName, .auth, .judge, .settle, .deviceProfile, .saveFiles, .infoPlist, .allProtocols, .fault, .seed,
-    .allowRemote, .anyUser, .timeout, .json, .quietMessages, .transcript,
+    .allowRemote, .anyUser, .timeout, .json, .quietMessages, .transcript, .capture,
   ]
   static let rules: [OptionRule] = [
     .exclusive(["--text", "--hex", "--file", "--10k", "--size"]),

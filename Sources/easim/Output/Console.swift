@@ -118,14 +118,19 @@ final class Console {
     place.lane.add(text, .frame, to: place.outlet, at: now)
   }
 
+  /// Is told every event: a capture, for example.
+  var witness: ((TimelineEvent) -> Void)?
+
   /// An event, in the form asked for.
   func show(_ event: TimelineEvent) {
+    witness?(event)
     if case .message = event.kind, !showsMessages { return }
     out(isJSON ? event.json : TimelineText.line(event, colors: colors))
   }
 
   /// An event as progress, on stderr: for commands whose result is something else.
   func showProgress(_ event: TimelineEvent) {
+    witness?(event)
     err(TimelineText.line(event, colors: false))
   }
 
@@ -137,6 +142,9 @@ final class Console {
   private var now: Instant { loop?.now ?? .origin }
 
   // MARK: Files
+
+  /// From now on results go to stderr too, because stdout carries a file.
+  func leaveStdout() { stdout = stderr }
 
   /// A file whose lines are never dropped. It stays open until the process exits; `name` is used in error messages.
   func makeKeeper(_ descriptor: Int32, named name: String) -> LineKeeper {
@@ -221,6 +229,9 @@ struct LineKeeper {
 
   /// Queues a line, and returns how much room is left.
   func add(_ line: String) -> LineQueue.Room { lane.add(line + "\n", .kept, to: outlet, at: .origin) }
+
+  /// Queues bytes that are written together, and returns how much room is left.
+  func add(_ bytes: [UInt8]) -> LineQueue.Room { lane.add(block: bytes, to: outlet) }
 }
 
 /// Identifies the file behind a descriptor.

@@ -87,6 +87,11 @@ struct LineQueue {
   mutating func add(_ text: String, _ kind: Kind, to target: Int, at time: Instant) {
     let bytes = Array(text.utf8)
     let count = kind == .frame ? 0 : max(1, bytes.count { $0 == UInt8(ascii: "\n") })
+    add(bytes, lines: count, kind, to: target, at: time)
+  }
+
+  /// The same for bytes, which count as so many lines.
+  mutating func add(_ bytes: [UInt8], lines count: Int, _ kind: Kind, to target: Int, at time: Instant) {
     let batch = Batch(target: target, bytes: bytes, lines: count)
     if kind == .frame, let last = lines.last, last.kind == .frame, last.order == nextOrder - 1,
       last.batch.target == target

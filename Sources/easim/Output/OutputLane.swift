@@ -55,14 +55,30 @@ final class OutputLane: Sendable {
   /// Queues text for a file of this lane, and returns how much room is left for kept lines.
   @discardableResult
   func add(_ text: String, _ kind: LineQueue.Kind, to outlet: Outlet, at time: Instant) -> LineQueue.Room {
+    queue(to: outlet, write: { outlet.write(Array(text.utf8)) }) { queue in
+      queue.add(text, kind, to: outlet.number, at: time)
+    }
+  }
+
+  /// Queues a block of a file that is not text; no block is dropped.
+  func add(block bytes: [UInt8], to outlet: Outlet) -> LineQueue.Room {
+    queue(to: outlet, write: { outlet.write(bytes) }) { queue in
+      queue.add(bytes, lines: 1, .kept, to: outlet.number, at: .origin)
+    }
+  }
+
+  /// Adds to the queue, or writes at once while there is no thread.
+  private func queue(
+    to outlet: Outlet, write: () -> Void, _ add: (inout LineQueue) -> Void
+  ) -> LineQueue.Room {
     if outlet.isOver { return .some }
     let room = state.change { state -> LineQueue.Room? in
       guard state.hasThread else { return nil }
-      state.queue.add(text, kind, to: outlet.number, at: time)
+      add(&state.queue)
       return state.queue.room
     }
     if let room { return room }
-    outlet.write(Array(text.utf8))
+    write()
     return .some
   }
 

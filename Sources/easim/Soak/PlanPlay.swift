@@ -18,6 +18,9 @@ struct PlanPlay {
       throw UsageError(
         "\(option) is about scenarios with one app that is judged by what it sees, and this one has 'apps'")
     }
+    if options.shared.capture != nil {
+      throw UsageError("--capture does not record scenarios with 'apps': use --transcript FILE")
+    }
     self.plan = plan
     self.console = console
     self.plan.seed = options.shared.seed ?? plan.seed

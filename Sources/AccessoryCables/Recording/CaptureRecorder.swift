@@ -1,0 +1,91 @@
+import AccessoryCaptures
+import AccessoryCore
+import AccessoryTransports
+
+/// Records cables as pcapng: every byte both ways with its time, one interface for each cable and each of its native
+/// channels, and events as comments on an interface of their own.
+///
+/// ```swift
+/// let recorder = CaptureRecorder(program: "tests") { file += $0 }
+/// let cable = cable.recorded(by: recorder, at: .device, named: "bench:", description: "", on: loop)
+/// ```
+///
+/// Each call of `write` gets whole blocks, so that the file is readable up to the last one that was written.
+public final class CaptureRecorder {
+  /// Pauses the cables while the file is written more slowly than bytes arrive.
+  public let gate = TranscriptGate()
+  private let epoch: Int64
+  private let write: ([UInt8]) -> Void
+  private var writer: PcapngWriter
+
+  /// Begins a file.
+  ///
+  /// - Parameters:
+  ///   - epoch: the loop's origin in nanoseconds since 1970; 0 for virtual time.
+  ///   - comment: what the file says about itself.
+  ///   - write: takes whole blocks.
+  public init(program: String, epoch: Int64 = 0, comment: String = "", write: @escaping ([UInt8]) -> Void) {
+    self.epoch = epoch
+    self.write = write
+    writer = PcapngWriter(program: program)
+    let comments = comment.isEmpty ? [] : [comment]
+    let begin = writer.begin(comments: comments)
+    write(begin + writer.interface(named: "timeline", description: "events", .iap2))
+    // The times of readers count from the first packet.
+    note(comment.isEmpty ? "recording" : comment, at: .origin)
+  }
+
+  /// Adds an event as a comment.
+  public func note(_ text: String, at time: Instant) { note(text, on: 0, at: time) }
+
+  fileprivate func note(_ text: String, on interface: Int, at time: Instant) {
+    let none: [UInt8] = []
+    write(writer.packet(none.span.bytes, on: interface, at: nanoseconds(time), comments: [text]))
+  }
+
+  fileprivate func record(_ bytes: RawSpan, on interface: Int, from end: Transcript.End, at time: Instant) {
+    write(writer.packet(bytes, on: interface, at: nanoseconds(time), end == .accessory ? .received : .sent))
+  }
+
+  private func nanoseconds(_ time: Instant) -> Int64 { epoch &+ time.nanoseconds }
+
+  fileprivate func makeInterface(_ name: String, _ description: String, _ kind: PcapngWriter.Kind) -> Int {
+    let number = writer.nextInterface
+    write(writer.interface(named: name, description: description, kind))
+    return number
+  }
+}
+
+/// One channel of a recorded cable.
+private final class RecordedChannel: CableWitness {
+  private let recorder: CaptureRecorder
+  private let interface: Int
+
+  init(_ recorder: CaptureRecorder, _ name: String, _ description: String, side: String?) {
+    self.recorder = recorder
+    interface = recorder.makeInterface(
+      side.map { "\(name) \($0)" } ?? name, side ?? description, side == nil ? .iap2 : .nativeTransport)
+  }
+
+  func record(_ bytes: RawSpan, from end: Transcript.End, at time: Instant) {
+    recorder.record(bytes, on: interface, from: end, at: time)
+  }
+
+  func recordTransfer(_ bytes: RawSpan, of protocolName: String, from end: Transcript.End, at time: Instant) {
+    recorder.record(bytes, on: interface, from: end, at: time)
+  }
+
+  func note(_ text: String, at time: Instant) { recorder.note(text, on: interface, at: time) }
+}
+
+extension Cable {
+  /// The same cable, recorded at this end of it as interfaces of their own.
+  public func recorded(
+    by recorder: CaptureRecorder, at end: Transcript.End, named name: String, description: String,
+    on loop: any EventLoop
+  ) -> Cable {
+    witnessed(at: end, on: loop, gate: recorder.gate) { side in
+      RecordedChannel(recorder, name, description, side: side)
+    }
+  }
+}
