@@ -1,0 +1,26 @@
+import IAP2
+import TestSupport
+import Testing
+
+/// The dissector's names are those of the catalogue; `EASIM_REWRITE=1` rewrites them.
+@Suite struct DissectorNamesTests {
+  @Test func theDissectorHasEveryNameOfTheCatalogue() throws {
+    let messages = MessageCatalog.all.map { entry in
+      "  [0x\(Hex.number(entry.id.rawValue))] = { \(Self.quoted(entry.name))\(Self.table(of: entry.parameters)) },\n"
+    }
+    let text = "local names = {\n\(messages.joined())}\n-- "
+    let difference = try CommittedText.difference("Wireshark/easim.lua", part: "names", from: text)
+    #expect(difference == nil, "\(difference ?? "")")
+  }
+
+  private static func quoted(_ text: String) -> String { "\"\(text)\"" }
+
+  /// Parameters by number: their name, how their value is written, and those of a group.
+  private static func table(of parameters: [MessageCatalog.ParameterEntry]) -> String {
+    if parameters.isEmpty { return "" }
+    let entries = parameters.map { entry in
+      "[\(entry.id)] = { \(quoted(entry.name)), \(quoted(entry.kind.rawValue))\(table(of: entry.group)) }"
+    }
+    return ", { \(entries.joined(separator: ", ")) }"
+  }
+}
