@@ -195,6 +195,10 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
 
   private func silenceLasted() {
     guard let silence = watch?.handleTimeout(peer.phase, now: now) else { return armWatch() }
+    // What came and was no packet, such as the noise of a wrong speed, is told before.
+    peer.core.reportSkippedBytes()
+    drainEvents()
+    if isOver { return }
     let told = owner
     cable.main.close()
     finish(silence.sentence(about: "the other end"))

@@ -4,6 +4,7 @@ import AccessoryProfiles
 import AccessorySessions
 import AccessoryTransports
 import AccessoryWorlds
+import Certificates
 import IAP2
 import Testing
 
@@ -64,6 +65,31 @@ import Testing
     let events = try play("authentication,answer=never") { $0.authenticationMode = .skip }
     #expect(refusals(events).isEmpty)
     #expect(connects(events))
+  }
+
+  /// What a wrong speed makes of the accessory's bytes.
+  @Test func noiseIsToldBeforeTheCableIsGivenUp() throws {
+    final class Noise: ChannelHandler {
+      func channel(_ channel: any Channel, received bytes: RawSpan) {}
+      func channelIsWritable(_ channel: any Channel) {}
+      func channel(_ channel: any Channel, endedWith end: ChannelEnd) {}
+    }
+    let loop = VirtualLoop(seed: 1)
+    var events: [TimelineEvent] = []
+    let device = Device(settings: DeviceSettings(authenticator: StubAuthenticator(seed: 1)), on: loop) {
+      events.append($0)
+    }
+    let pair = LoopbackChannel.makePair(on: loop, latency: .milliseconds(1))
+    device.plugIn(Cable(main: pair.right), at: "memory")
+    let noise = Noise()
+    pair.left.start(noise)
+    let bytes: [UInt8] = [1, 2, 0xFF, 3]
+    #expect(pair.left.send(bytes.span.bytes) == bytes.count)
+    _ = try loop.run(until: { false }, limit: .seconds(60))
+    let kinds = events.map(\.kind)
+    let told = kinds.firstIndex(of: .warning("4 bytes that belong to no packet: 01 02 ff 03"))
+    let refused = kinds.firstIndex { if case .refused(.silent) = $0 { true } else { false } }
+    #expect(try #require(told) < #require(refused))
   }
 
   @Test func everyRefusalSaysWhatToTry() {
