@@ -253,6 +253,11 @@ import Testing
       "f:9:20: messages.sent[0]: expected a message's number from 0 to 0xFFFF or its name, found number 0x10000"
     ),
     (
+      "messages: { sent: ['StatusExternalAccessoryProtocolSesion'] }",
+      "f:9:20: messages.sent[0]: no message is called 'StatusExternalAccessoryProtocolSesion', did you mean "
+        + "'StatusExternalAccessoryProtocolSession'?"
+    ),
+    (
       "messages: { received: [0xEA00, 'EA-01'] }",
       "f:9:32: messages.received[1]: expected a message's number from 0 to 0xFFFF or its name, found text 'EA-01'"
     ),

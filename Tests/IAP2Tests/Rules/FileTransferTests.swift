@@ -52,6 +52,32 @@ import Testing
       ])
   }
 
+  /// Whatever is sent: a file that is received has the size that its setup said, and everything that began ends.
+  @Test func packetsByChanceMakeWholeFilesOrNone() {
+    for seed: UInt64 in 1...200 {
+      var dice = Dice(seed: seed)
+      var receiver = FileReceiver(limit: 20)
+      var sizes: [UInt8: Int] = [:]
+      for _ in 0..<200 {
+        let id = 0x80 + UInt8(dice.below(6))
+        let operations: [UInt8] = [0x04, 0x80, 0x00, 0x40, 0xC0, 0x02, 0x03, dice.byte()]
+        let operation = operations[dice.below(operations.count)]
+        let size: [UInt8] = operation == 0x04 ? [0, 0, 0, 0, 0, 0, 0, UInt8(dice.below(24))] : []
+        for action in receiver.receive([id, operation] + size + dice.bytes(dice.below(12))) {
+          switch action {
+          case .began(let id, let size): sizes[id] = size
+          case .received(let id, _, let bytes): #expect(sizes.removeValue(forKey: id) ?? 0 == bytes.count)
+          case .failed(let id, _): sizes[id] = nil
+          case .send(let answer): #expect([0x01, 0x02, 0x05].contains(answer[1]))
+          case .malformed: break
+          }
+        }
+        #expect(sizes.count <= FileReceiver.transferLimit)
+      }
+      #expect(receiver.stop().count == sizes.count)
+    }
+  }
+
   @Test(arguments: ["80", "8004 00", "8077", "8000 01"])
   func nonsenseIsReported(_ packet: String) {
     var receiver = FileReceiver()
