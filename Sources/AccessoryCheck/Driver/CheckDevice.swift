@@ -79,6 +79,7 @@ final class CheckDevice {
   var isZeroAcknowledgement: Bool { answer.isZeroAcknowledgement }
   var controlSession: UInt8 { offer?.sessions.first { $0.kind == .control }?.id ?? 1 }
   var dataSession: UInt8? { offer?.sessions.first { $0.kind == .externalAccessory }?.id }
+  var fileSession: UInt8? { offer?.sessions.first { $0.kind == .fileTransfer }?.id }
   /// How many packets the accessory has not acknowledged.
   var inFlight: Int { unacknowledged.count }
   var record: [WirePacket] { line.record }

@@ -13,6 +13,8 @@ struct Attack: Equatable {
     case message(id: UInt16, body: [UInt8])
     /// Bytes of an External Accessory session in a packet with the next number.
     case data(session: UInt16, bytes: [UInt8])
+    /// A packet of a file transfer with the next number, where the link has a session for it.
+    case file([UInt8])
     /// The same bytes, many times.
     case flood([UInt8], times: Int)
     /// Nothing for so many milliseconds.
@@ -42,9 +44,9 @@ extension Attack.Step {
     func word() -> UInt16 { UInt16.random(in: 0...0xFFFF, using: &random) }
     let ids: [UInt16] = [
       0xAA00, 0xAA02, 0xAA04, 0xAA05, 0x1D00, 0x1D02, 0x1D03, 0xEA00, 0xEA01, 0xEA03, 0xAA01, 0x1D01, 0x4E09, 0xAE01,
-      0xFFFA, 0x5702,
+      0xFFFA, 0x5702, 0xFFFC, 0xA100, 0x5001, 0x5701, 0x6801, 0x4E04, 0x00B0, 0x00B2, 0xDA01,
     ]
-    switch Int.random(in: 0..<9, using: &random) {
+    switch Int.random(in: 0..<10, using: &random) {
     case 0: self = .bytes(bytes(300))
     case 1:
       // A header that promises what does not come.
@@ -75,6 +77,11 @@ extension Attack.Step {
       let piece = [PacketWriter.detection, [0xFF], [0xFF, 0x5A], [0x00], [0xFF, 0x55, 0x02]].randomElement(
         using: &random)
       self = .flood(piece ?? [0xFF], times: Int.random(in: 2...400, using: &random))
+    case 8:
+      let operation = [0x04, 0x04, 0x80, 0x00, 0x40, 0xC0, 0x01, 0x02, 0x03, 0x05, byte()].randomElement(using: &random)
+      // Few numbers and sizes, so that the packets of one file meet.
+      let size: [UInt8] = operation == 0x04 ? [0, 0, 0, 0, 0, 0, byte() % 2, byte() % 32] : []
+      self = .file([0x80 + byte() % 2, operation ?? 0x04] + size + bytes(40))
     default: self = .silence(Int.random(in: 1...1_500, using: &random))
     }
   }
@@ -88,6 +95,7 @@ extension Attack.Step {
         + "\(acknowledgement) away from the right one, session \(session), \(payload.count) bytes"
     case .message(let id, let body): "message \(MessageID(rawValue: id)) with \(Hex.excerpt(body, limit: 24))"
     case .data(let session, let bytes): "\(bytes.count) bytes for session \(session)"
+    case .file(let bytes): "a packet of a file transfer: \(Hex.excerpt(bytes, limit: 24))"
     case .flood(let bytes, let times): "\(times) times \(Hex.spaced(bytes))"
     case .silence(let milliseconds): "\(milliseconds) ms of silence"
     }
@@ -129,6 +137,7 @@ extension Attack.Step {
       return out
     case .message(let id, let body): return halves(body).map { .message(id: id, body: $0) }
     case .data(let session, let bytes): return halves(bytes).map { .data(session: session, bytes: $0) }
+    case .file(let bytes): return halves(bytes).map(Self.file)
     case .flood(let bytes, let times): return times > 1 ? [.flood(bytes, times: times / 2), .bytes(bytes)] : []
     case .silence(let time): return time > 1 ? [.silence(time / 2)] : []
     }

@@ -107,6 +107,7 @@ extension Checker {
     case .message(let id, let body): try send(ControlMessage(MessageID(rawValue: id), body: body).encoded, nil, device)
     case .data(let session, let bytes):
       try send([UInt8(session >> 8), UInt8(session & 0xFF)] + bytes, device.dataSession, device)
+    case .file(let bytes): if let session = device.fileSession { try send(bytes, session, device) }
     case .flood(let bytes, let times):
       device.line.send(Array(repeatElement(bytes, count: times).joined()))
     case .silence(let milliseconds): _ = try device.wait(within: .milliseconds(milliseconds)) { !device.line.isOpen }
