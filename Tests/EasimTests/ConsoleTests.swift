@@ -75,6 +75,20 @@ import Testing
     #expect(run.out.contains("← FFFC StopLocationInformation"), "\(run.out)")
   }
 
+  /// The dock asks for the artwork, which the host sends as a file.
+  @Test func aFileOfTheOtherEndIsSaved() throws {
+    let artwork: [UInt8] = [0xFF, 0xD8, 0xFF] + [UInt8](repeating: 7, count: 30_000)
+    place.write(artwork, to: "cover.jpg")
+    place.write("{ version: 1, nowPlaying: { artwork: 'cover.jpg' } }", to: "phone.json5")
+    let accessory = try Accessory("dock", on: .unix, in: place, "--save-files", place.file("files"))
+    let watch = try Program("watch", accessory.address, "--device-profile", place.file("phone.json5"))
+    try accessory.program.line("saved as \(place.file("files/file-0001.jpg"))")
+    #expect(place.bytes("files/file-0001.jpg") == artwork)
+    watch.send(SIGINT)
+    _ = try watch.wait()
+    try accessory.interrupt()
+  }
+
   @Test func nobodyThereIsSaidAndTheExitCodeIsThree() throws {
     let nowhere = "unix:\(place.file("nobody.sock"))"
     let console = try run(["list", "open"], at: nowhere, "--timeout", "50ms")
