@@ -96,7 +96,11 @@ import Testing
   ]
 
   /// What an example that lasts until Ctrl-C prints when it is at work.
-  static let lasting = ["easim watch": "plugged in"]
+  static let lasting = [
+    "easim watch": "plugged in",
+    "easim pipe usb: --listen unix:/tmp/session.sock": "unix:",
+    "easim pipe --as-accessory echo --on unix:/tmp/lamp.sock --listen unix:/tmp/lamp-session.sock": "unix:",
+  ]
 
   @Test func everyExampleWorksAsPrintedWhileThoseOfRunAreRunning() throws {
     let place = TemporaryFolder()

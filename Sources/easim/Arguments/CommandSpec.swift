@@ -36,7 +36,7 @@ struct CommandSpec: Sendable {
 
   /// All commands.
   static let all: [CommandSpec] = [
-    .demo, .run, .list, .watch, .info, .check, .send, .burst, .report, .console, .pair, .unpair, .plug, .decode,
+    .demo, .run, .list, .watch, .info, .check, .send, .pipe, .burst, .report, .console, .pair, .unpair, .plug, .decode,
     .profile, .quirk, .fault, .scenario, .soak, .serve, .port, .doctor, .completion,
   ]
 

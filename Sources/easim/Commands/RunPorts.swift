@@ -12,15 +12,19 @@ struct RunPorts {
   private let options: CableOptions
   private let maker: PortMaker
 
-  /// - Parameter pattern: an address in which `{index}` is the accessory's number.
+  /// - Parameters:
+  ///   - pattern: an address in which `{index}` is the accessory's number.
+  ///   - report: receives the events of the cables, where stdout is not for them.
   init(
-    on pattern: String, _ shared: SharedOptions, accessories: Int, on loop: any PollingLoop, _ console: Console
+    on pattern: String, _ shared: SharedOptions, accessories: Int, on loop: any PollingLoop, _ console: Console,
+    report: ((TimelineEvent) -> Void)? = nil
   ) throws {
+    let report = report ?? console.show
     self.console = console
     self.pattern = pattern
-    options = CableOptions(shared, on: loop, report: console.show)
+    options = CableOptions(shared, on: loop, report: report)
     let context = PortContext(on: loop, options: options.transport) { sentence in
-      console.show(TimelineEvent(time: loop.now, side: .cable, kind: .warning(sentence)))
+      report(TimelineEvent(time: loop.now, side: .cable, kind: .warning(sentence)))
     }
     maker = PortMaker(media, context)
     if accessories > 1, !pattern.contains("{index}"), try media[address(1)].capacity == .one {

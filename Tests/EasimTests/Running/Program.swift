@@ -48,15 +48,17 @@ final class Program {
   ///
   /// - Parameters:
   ///   - environment: added to the little that every program gets.
+  ///   - stdin: the file that it reads; nothing, unless it is given.
   ///   - stdout: where it writes instead of to this, as a descriptor of the caller's; likewise `stderr`.
   init(
-    path: String, _ words: [String], environment: [String: String] = [:], stdout: Int32? = nil, stderr: Int32? = nil
+    path: String, _ words: [String], environment: [String: String] = [:], stdin: String = "/dev/null",
+    stdout: Int32? = nil, stderr: Int32? = nil
   ) throws {
     command = ([path] + words).joined(separator: " ")
     out = try OutputPipe()
     err = try OutputPipe()
     pid = try Spawn(
-      path, words, environment: environment, out: stdout ?? out.writingEnd, err: stderr ?? err.writingEnd
+      path, words, environment: environment, input: stdin, out: stdout ?? out.writingEnd, err: stderr ?? err.writingEnd
     )
     .pid
     out.closeWritingEnd()

@@ -11,14 +11,16 @@ public struct Spawn {
   /// The process.
   public let pid: pid_t
 
-  /// Starts the program at `path`, which writes to the descriptors `out` and `err` and has nothing to read.
+  /// Starts the program at `path`, which writes to the descriptors `out` and `err` and reads the file `input`: nothing, unless
+  /// it is given.
   public init(
-    _ path: String, _ words: [String], environment: [String: String], out: Int32, err: Int32
+    _ path: String, _ words: [String], environment: [String: String], input: String = "/dev/null", out: Int32,
+    err: Int32
   ) throws {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input, O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO)
     posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO)
 

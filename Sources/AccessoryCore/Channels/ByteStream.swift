@@ -1,0 +1,47 @@
+/// A stream of bytes whose two directions end separately: stdin and stdout of a program, or a connected socket. A
+/// ``Channel`` ends as a whole.
+///
+/// A stream belongs to one loop. It reads only while it is asked to, and keeps what its handler does not take, at most
+/// one read.
+package protocol ByteStream: AnyObject {
+  /// Sets the handler. Nothing is read before ``resumeReading()``.
+  func start(_ handler: any ByteStreamHandler)
+
+  /// Offers the kept bytes again, then reads on.
+  func resumeReading()
+
+  /// Stops reading.
+  func pauseReading()
+
+  /// How many bytes were read and not taken by the handler yet.
+  var unread: Int { get }
+
+  /// Accepts bytes to send and returns how many. After a partial send the handler is notified when there is room again.
+  func send(_ bytes: RawSpan) -> Int
+
+  /// Ends the output once everything accepted is written. The handler is notified then, in a later turn.
+  func endOutput()
+
+  /// Releases both directions and the handler. Bytes accepted for a socket are still sent.
+  func close()
+}
+
+/// Receives the events of a ``ByteStream`` on its loop, never from inside a call to the stream except
+/// ``ByteStream/resumeReading()``.
+package protocol ByteStreamHandler: AnyObject {
+  /// Bytes were read. Returns how many it took; the rest is kept, and nothing is read until
+  /// ``ByteStream/resumeReading()``.
+  func stream(_ stream: any ByteStream, received bytes: RawSpan) -> Int
+
+  /// There is no more input, and everything that came was taken. The reason is nil at an orderly end.
+  func stream(_ stream: any ByteStream, inputEndedBecause reason: String?)
+
+  /// There is room again after a partial send.
+  func streamIsWritable(_ stream: any ByteStream)
+
+  /// Nothing can be sent any more. The reason is nil when the reader has left, which is no error.
+  func stream(_ stream: any ByteStream, outputBrokeBecause reason: String?)
+
+  /// Everything accepted was written, after ``ByteStream/endOutput()``.
+  func streamOutputEnded(_ stream: any ByteStream)
+}

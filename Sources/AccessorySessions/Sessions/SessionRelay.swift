@@ -1,0 +1,225 @@
+import AccessoryCore
+import IAP2
+
+/// Connects a ``Session`` with a ``ByteStream``: what arrives at one goes out at the other.
+///
+/// ```
+///   waiting ──attach──▶ relaying ──the session ends──▶ emptying ──all written──▶ waiting (or finish)
+///                          │ input ended, all acknowledged, quiet for `linger` ──▶ closes the session ──▶ emptying
+///                          └ output broke ──────────────────────────────────────▶ closes the session ──▶ emptying
+/// ```
+///
+/// - Back-pressure in both directions: the stream is read as fast as the session takes bytes, and the session is read as
+///   fast as the stream does. Nothing is kept here.
+/// - A session has no half-close. After the end of the input the session stays open for the answers, until everything is
+///   acknowledged and nothing has arrived for a while.
+package final class SessionRelay: SessionHandler, ByteStreamHandler {
+  /// Why a session is over.
+  package enum Ending: Equatable {
+    /// The input ended, and everything was acknowledged.
+    case inputEnded
+    /// The reader of the output has left.
+    case readerLeft
+    /// Reading or writing failed.
+    case failed(String)
+    /// Neither this end nor the input ended it.
+    case session(SessionEnd)
+  }
+
+  /// Bytes of one session, and of all that this relay had.
+  package struct Counts: Equatable {
+    /// Bytes that the session took to send.
+    package var sent = 0
+    /// Bytes that arrived.
+    package var received = 0
+    /// Bytes that the session took and that were not acknowledged when it ended.
+    package var lost = 0
+
+    /// Some bytes; none by default.
+    package init(sent: Int = 0, received: Int = 0, lost: Int = 0) {
+      (self.sent, self.received, self.lost) = (sent, received, lost)
+    }
+  }
+
+  /// What happens when the reader of the output leaves.
+  package enum WhenReaderLeaves {
+    /// The session is closed: a pipeline has what it wanted.
+    case close
+    /// The session goes on until the input ends: a socket's client may have sent its last bytes and left. A relay without
+    /// a session goes on waiting for one where `whileWaiting` is set, and ends otherwise.
+    case finishInput(whileWaiting: Bool)
+  }
+
+  /// How often unacknowledged bytes are looked at after the end of the input.
+  private static let tick = Duration.milliseconds(10)
+
+  /// Counted over all sessions.
+  package private(set) var counts = Counts()
+  /// The session; nil while it waits for one.
+  package private(set) var session: Session?
+  /// Whether the input has ended and everything was taken.
+  package private(set) var inputIsOver = false
+  /// Bytes that were read and that no session took.
+  package var unsent: Int { stream.unread }
+
+  private let stream: any ByteStream
+  private let loop: any EventLoop
+  private let linger: Duration
+  private let whenReaderLeaves: WhenReaderLeaves
+  private let ended: (SessionRelay, Ending) -> Void
+  private var isOutputBroken = false
+  /// Why this end closes the session, where it does.
+  private var reason: Ending?
+  /// Why the session ended, while its last bytes wait for the output.
+  private var ending: Ending?
+  private var quietSince = Instant.origin
+  private var timer: LoopTimer?
+  private var whenFinished: (() -> Void)?
+
+  /// A relay without a session.
+  ///
+  /// - Parameters:
+  ///   - linger: how long nothing must arrive after the end of the input before the session is closed.
+  ///   - ended: called after each session, when its last byte is accepted by the output; and once without a session when
+  ///     the stream breaks while there is none.
+  package init(
+    _ stream: any ByteStream, linger: Duration, whenReaderLeaves: WhenReaderLeaves, on loop: any EventLoop,
+    ended: @escaping (SessionRelay, Ending) -> Void
+  ) {
+    self.stream = stream
+    self.loop = loop
+    self.linger = linger
+    self.whenReaderLeaves = whenReaderLeaves
+    self.ended = ended
+    timer = loop.makeTimer { [unowned self] in lookWhetherQuiet() }
+    stream.start(self)
+  }
+
+  deinit { timer?.cancel() }
+
+  /// Becomes the handler of an open session.
+  package func attach(_ session: Session) {
+    precondition(self.session == nil, "a relay has one session at a time")
+    self.session = session
+    session.handler = self
+    quietSince = loop.now
+    stream.resumeReading()
+    sessionIsReadable(session)
+    if inputIsOver { timer?.arm(at: loop.now) }
+  }
+
+  /// Closes the session, if there is one.
+  package func close(_ reason: String? = nil) { session?.close(reason) }
+
+  /// Ends the output and releases the stream. `done` is called when everything is written.
+  package func finish(_ done: @escaping () -> Void = {}) {
+    guard whenFinished == nil else { return }
+    stream.pauseReading()
+    whenFinished = done
+    if isOutputBroken { streamOutputEnded(stream) } else { stream.endOutput() }
+  }
+
+  // MARK: The session
+
+  package func sessionIsReadable(_ session: Session) {
+    quietSince = loop.now
+    while case let count = session.read({ give($0) }), count > 0 { counts.received += count }
+  }
+
+  private func give(_ bytes: RawSpan) -> Int {
+    isOutputBroken ? bytes.byteCount : stream.send(bytes)
+  }
+
+  package func sessionIsWritable(_ session: Session) { stream.resumeReading() }
+
+  package func session(_ session: Session, endedWith end: SessionEnd) {
+    stream.pauseReading()
+    timer?.cancel()
+    counts.lost += session.unacknowledged
+    ending = reason ?? .session(end)
+    reason = nil
+    empty()
+  }
+
+  /// Hands over what had arrived before the end.
+  private func empty() {
+    guard let session, let ending else { return }
+    sessionIsReadable(session)
+    var isEmpty = true
+    session.read { _ in
+      isEmpty = false
+      return 0
+    }
+    guard isEmpty else { return }
+    self.session = nil
+    self.ending = nil
+    ended(self, ending)
+  }
+
+  // MARK: The stream
+
+  package func stream(_ stream: any ByteStream, received bytes: RawSpan) -> Int {
+    guard let session, session.isOpen else { return 0 }
+    let taken = session.write(bytes)
+    counts.sent += taken
+    return taken
+  }
+
+  package func streamIsWritable(_ stream: any ByteStream) {
+    guard let session else { return }
+    if session.isOpen { sessionIsReadable(session) } else { empty() }
+  }
+
+  package func stream(_ stream: any ByteStream, inputEndedBecause reason: String?) {
+    if let reason { return conclude(.failed("reading failed: \(reason)")) }
+    inputIsOver = true
+    if isOutputBroken, session == nil { return conclude(.readerLeft) }
+    lookWhetherQuiet()
+  }
+
+  package func stream(_ stream: any ByteStream, outputBrokeBecause reason: String?) {
+    guard !isOutputBroken else { return }
+    isOutputBroken = true
+    if whenFinished != nil { return streamOutputEnded(stream) }
+    if let reason { return conclude(.failed("writing failed: \(reason)")) }
+    switch whenReaderLeaves {
+    case .finishInput(whileWaiting: true) where session == nil: return
+    case .finishInput where session != nil && !inputIsOver: break
+    case .close, .finishInput: return conclude(.readerLeft)
+    }
+    // What arrives is dropped from now on, so that the session can go on.
+    if let session { sessionIsReadable(session) }
+    empty()
+  }
+
+  package func streamOutputEnded(_ stream: any ByteStream) {
+    let done = whenFinished
+    whenFinished = {}
+    stream.close()
+    done?()
+  }
+
+  /// Closes the session from this end, or reports at once that there will be none.
+  private func conclude(_ ending: Ending) {
+    guard let session else { return ended(self, ending) }
+    if !session.isOpen {
+      if case .failed = ending { self.ending = ending }
+      return empty()
+    }
+    reason = ending
+    session.close()
+  }
+
+  private func lookWhetherQuiet() {
+    guard inputIsOver, let session, session.isOpen else { return }
+    let isBusy = session.unacknowledged > 0 || stream.unread > 0
+    if isBusy {
+      quietSince = loop.now
+      timer?.arm(at: loop.now + Self.tick)
+    } else if loop.now < quietSince + linger, !isOutputBroken {
+      timer?.arm(at: quietSince + linger)
+    } else {
+      conclude(isOutputBroken ? .readerLeft : .inputEnded)
+    }
+  }
+}

@@ -1,0 +1,222 @@
+import AccessoryCore
+import Glibc
+
+/// A ``ByteStream`` over descriptors: stdin and stdout, or a connected socket.
+///
+/// The loop never waits for a descriptor, and descriptors that are shared with other processes stay as they are:
+/// O_NONBLOCK belongs to the open file and not to the descriptor. How each kind is read and written:
+///
+/// | kind | read | written |
+/// |---|---|---|
+/// | socket | when it is ready, by a call that does not wait | the same |
+/// | pipe | opened again without waiting, through `/proc/self/fd` | the same |
+/// | terminal | when it is ready | on a thread: a stopped terminal blocks |
+/// | file, device | on a thread | on a thread |
+package final class DescriptorStream: ByteStream {
+  private let source: any ByteSource
+  private let sink: any ByteSink
+  private let loop: any PollingLoop
+  private var handler: (any ByteStreamHandler)?
+  /// Read and not taken by the handler.
+  private var kept = ByteQueue()
+  private var isWanted = false
+  private var isOffering = false
+  private var isAskedAgain = false
+  /// The end of the input, reported after the kept bytes.
+  private var end: InputEnd?
+
+  private enum InputEnd {
+    case waiting(String?)
+    case told
+  }
+
+  /// Standard input and output of this process.
+  package static func standard(on loop: any PollingLoop) throws -> DescriptorStream {
+    try DescriptorStream(input: STDIN_FILENO, output: STDOUT_FILENO, on: loop)
+  }
+
+  /// Two descriptors, which stay the caller's.
+  package init(input: Int32, output: Int32, on loop: any PollingLoop) throws {
+    self.loop = loop
+    switch DescriptorKind(of: input) {
+    case .socket: source = try PolledSource(input, isSocket: true, on: loop)
+    case .terminal: source = try PolledSource(input, isSocket: false, on: loop)
+    case .pipe:
+      let own = DescriptorKind.reopen(input, O_RDONLY)
+      source = try PolledSource(own ?? input, owns: own != nil, isSocket: false, on: loop)
+    case .other: source = ThreadSource(input, on: loop)
+    }
+    switch DescriptorKind(of: output) {
+    case .socket: sink = try PolledSink(output, isSocket: true, on: loop)
+    case .pipe:
+      if let own = DescriptorKind.reopen(output, O_WRONLY) {
+        sink = try PolledSink(own, owns: true, isSocket: false, on: loop)
+      } else {
+        sink = ThreadSink(output, on: loop)
+      }
+    case .terminal, .other: sink = ThreadSink(output, on: loop)
+    }
+  }
+
+  /// A connected, non-blocking socket, which the stream closes.
+  package init(takingSocket socket: Int32, on loop: any PollingLoop) throws {
+    self.loop = loop
+    // epoll takes a descriptor once, and the directions end separately.
+    let other = fcntl(socket, F_DUPFD_CLOEXEC, 0)
+    let code = errno
+    do {
+      guard other >= 0 else { throw SystemError("duplicate a socket", code: code) }
+      source = try PolledSource(socket, owns: true, isSocket: true, on: loop)
+    } catch {
+      if other >= 0 { Glibc.close(other) }
+      Glibc.close(socket)
+      throw error
+    }
+    sink = try PolledSink(other, owns: true, isSocket: true, on: loop)
+  }
+
+  /// Sets the handler.
+  package func start(_ handler: any ByteStreamHandler) {
+    loop.preconditionCurrent()
+    self.handler = handler
+    source.received = { [unowned self] in take($0) }
+    source.ended = { [unowned self] in inputEnded($0) }
+    sink.isWritable = { [unowned self] in self.handler?.streamIsWritable(self) }
+    sink.broke = { [unowned self] code in
+      self.handler?.stream(self, outputBrokeBecause: Self.hasLeft(code) ? nil : SystemError.reason(code))
+    }
+    sink.isFlushed = { [unowned self] in self.handler?.streamOutputEnded(self) }
+  }
+
+  private static func hasLeft(_ code: Int32) -> Bool { code == EPIPE || code == ECONNRESET }
+
+  // MARK: - Input
+
+  /// How many bytes were read and not taken.
+  package var unread: Int { kept.count }
+
+  /// Offers the kept bytes again, then reads on.
+  package func resumeReading() {
+    isWanted = true
+    offer()
+  }
+
+  /// Stops reading.
+  package func pauseReading() {
+    isWanted = false
+    source.change(isWanted: false)
+  }
+
+  private func take(_ bytes: RawSpan) {
+    guard let handler else { return }
+    var taken = 0
+    if isWanted, kept.isEmpty {
+      isOffering = true
+      taken = handler.stream(self, received: bytes)
+      isOffering = false
+    }
+    if taken < bytes.byteCount {
+      kept.append(bytes.extracting(taken..<bytes.byteCount))
+      source.change(isWanted: false)
+    }
+    if isAskedAgain { offer() }
+  }
+
+  private func inputEnded(_ code: Int32) {
+    guard end == nil else { return }
+    end = .waiting(code == 0 || Self.hasLeft(code) ? nil : SystemError.reason(code))
+    source.change(isWanted: false)
+    tellEnd()
+  }
+
+  /// Offers the kept bytes. A handler may ask for more while it is offered some: then it is offered them afterwards.
+  private func offer() {
+    isAskedAgain = true
+    guard !isOffering else { return }
+    isOffering = true
+    while isAskedAgain, isWanted, !kept.isEmpty, let handler {
+      isAskedAgain = false
+      // Moved out, because the handler may ask how many there are.
+      let bytes = kept
+      let taken = bytes.withBytes { handler.stream(self, received: $0) }
+      kept.removeFirst(min(taken, kept.count))
+    }
+    isAskedAgain = false
+    isOffering = false
+    guard isWanted, kept.isEmpty else { return }
+    if end == nil {
+      source.change(isWanted: true)
+    } else {
+      loop.schedule(after: .zero) { [weak self] in self?.tellEnd() }
+    }
+  }
+
+  private func tellEnd() {
+    guard case .waiting(let reason) = end, kept.isEmpty, let handler else { return }
+    end = .told
+    handler.stream(self, inputEndedBecause: reason)
+  }
+
+  // MARK: - Output
+
+  /// Accepts bytes to send.
+  package func send(_ bytes: RawSpan) -> Int {
+    bytes.byteCount == 0 ? 0 : sink.write(bytes)
+  }
+
+  /// Ends the output once everything accepted is written.
+  package func endOutput() { sink.finish() }
+
+  /// Releases both directions.
+  package func close() {
+    handler = nil
+    kept = ByteQueue()
+    sink.close()
+    source.close()
+  }
+}
+
+/// What a descriptor is, as far as reading and writing without waiting depends on it.
+enum DescriptorKind {
+  case socket
+  case pipe
+  case terminal
+  case other
+
+  init(of descriptor: Int32) {
+    var status = stat()
+    switch fstat(descriptor, &status) == 0 ? status.st_mode & S_IFMT : 0 {
+    case S_IFSOCK: self = .socket
+    case S_IFIFO: self = .pipe
+    case S_IFCHR where isatty(descriptor) == 1: self = .terminal
+    default: self = .other
+    }
+  }
+
+  /// Opens the same pipe once more, without blocking; nil where the system refuses.
+  static func reopen(_ descriptor: Int32, _ mode: Int32) -> Int32? {
+    let own = open("/proc/self/fd/\(descriptor)", mode | O_NONBLOCK | O_CLOEXEC)
+    return own >= 0 ? own : nil
+  }
+}
+
+/// Where a ``DescriptorStream`` reads.
+protocol ByteSource: AnyObject {
+  var received: (RawSpan) -> Void { get set }
+  /// Called once, with 0 at the end of the file or the error.
+  var ended: (Int32) -> Void { get set }
+  func change(isWanted: Bool)
+  func close()
+}
+
+/// Where a ``DescriptorStream`` writes.
+protocol ByteSink: AnyObject {
+  var isWritable: () -> Void { get set }
+  /// Called once, in a later turn, with the error.
+  var broke: (Int32) -> Void { get set }
+  var isFlushed: () -> Void { get set }
+  /// Takes what there is room for.
+  func write(_ bytes: RawSpan) -> Int
+  func finish()
+  func close()
+}

@@ -1,0 +1,113 @@
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
+import AccessorySimulator
+import IAP2
+
+/// The accessory's end of `easim pipe`: connects the sessions that a device opens with streams, in order. With a listener,
+/// sessions wait for connections and connections for sessions.
+final class PipeAccessory: PipeRole {
+  /// The most sessions that wait for a connection.
+  private static let mostSessions = 64
+
+  weak var door: PipeDoor?
+  /// How it ended; nil while it runs.
+  private(set) var verdict: ExitCode?
+  /// Sessions come when the device likes; a client that left would take one in vain.
+  let whenClientLeaves = SessionRelay.WhenReaderLeaves.finishInput(whileWaiting: false)
+  /// The protocol whose sessions are connected; nil for all.
+  let protocolName: String?
+
+  private let loop: any EventLoop
+  private let tell: (String) -> Void
+  private let isListening: Bool
+  private let reconnects: Bool
+  private var relays: [SessionRelay] = []
+  private var sessions: [Session] = []
+
+  init(_ options: PipeOptions, on loop: any EventLoop, tell: @escaping (String) -> Void) {
+    protocolName = options.shared.protocolName
+    isListening = options.listen != nil
+    reconnects = options.reconnects
+    (self.loop, self.tell) = (loop, tell)
+  }
+
+  func admit(_ relay: SessionRelay) {
+    relays.append(relay)
+    connect()
+  }
+
+  func ended(_ relay: SessionRelay, _ ending: SessionRelay.Ending) -> Bool {
+    relays.removeAll { $0 === relay }
+    let (code, text) = relay.verdict(ending, otherEnd: "the device")
+    if case .session = ending, reconnects, !relay.inputIsOver {
+      if let text { tell("\(text); waiting for the next session") }
+      relays.append(relay)
+      connect()
+      return true
+    }
+    if isListening {
+      if let text { tell("a connection ended: \(text)") }
+    } else if verdict == nil {
+      verdict = code
+      if let text { tell(text) }
+    }
+    return false
+  }
+
+  /// Takes a session that a device opened, or refuses it.
+  func take(_ session: Session, in context: BehaviorContext) -> any SessionHandler {
+    if let relay = relays.first {
+      relays.removeFirst()
+      relay.attach(session)
+      return relay
+    }
+    guard isListening, sessions.count < Self.mostSessions else {
+      context.warn(
+        isListening
+          ? "\(sessions.count) sessions wait for a connection, the most at a time"
+          : "stdin and stdout have a session, so this one is closed")
+      context.loop.schedule(after: .zero) { session.close("nothing to connect it with") }
+      return Discarder()
+    }
+    sessions.append(session)
+    return WaitingSession(self)
+  }
+
+  private func connect() {
+    while let relay = relays.first, let session = sessions.first {
+      relays.removeFirst()
+      sessions.removeFirst()
+      relay.attach(session)
+    }
+  }
+
+  /// Leaves what arrives unread, so that the device has to wait.
+  private final class WaitingSession: SessionHandler {
+    private unowned let owner: PipeAccessory
+
+    init(_ owner: PipeAccessory) { self.owner = owner }
+
+    func sessionIsReadable(_ session: Session) {}
+    func sessionIsWritable(_ session: Session) {}
+    func session(_ session: Session, endedWith end: SessionEnd) { owner.sessions.removeAll { $0 === session } }
+  }
+}
+
+/// Gives the sessions of the chosen protocol to the pipe, and others to the behaviour of the profile.
+struct PipeBehavior: AccessoryBehavior {
+  private let pipe: PipeAccessory
+  private let other: any AccessoryBehavior
+
+  init(_ pipe: PipeAccessory, otherwise behavior: Behavior) {
+    self.pipe = pipe
+    other = BuiltInBehaviors.behavior(behavior)
+  }
+
+  func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
+    if let wanted = pipe.protocolName, wanted != session.protocolName {
+      return other.makeHandler(for: session, in: context)
+    }
+    return pipe.take(session, in: context)
+  }
+}

@@ -1,0 +1,181 @@
+import AccessoryCore
+import AccessoryHost
+import AccessorySessions
+import AccessorySimulator
+import AccessoryTransports
+import IAP2
+
+extension CommandSpec {
+  /// `easim pipe`.
+  static let pipe = CommandSpec(
+    name: "pipe", summary: "connect stdin and stdout, or sockets, with a session, as netcat does",
+    details: """
+      Connect to the accessory at ADDR (default: the only one on the bench that offers the protocol) as an Apple device
+      would, wait for its protocol (through a flicker, if there is one) and open a session. Stdin is sent, and what the
+      accessory sends is written to stdout; everything else goes to stderr.
+
+      A session has no half-close: after the end of stdin, easim waits until everything is acknowledged and nothing has
+      arrived for --linger, and then closes the session.
+
+      With --listen, each connection to a socket gets a session of its own, until Ctrl-C. The address is the first line of
+      stdout; with port 0 it has the port that the system chose.
+
+      With --as-accessory, easim is the other end: it runs the accessory PROFILE at --on, and connects the sessions that a
+      device opens with stdin and stdout, one at a time, or with the connections of --listen.
+
+      Exit codes: 0 the input ended and was acknowledged, or the other end closed the session; 1 it did so before everything
+      was acknowledged, or Ctrl-C; 2 several accessories or protocols to choose from, or stdin or stdout failed, 3 no
+      accessory found, 4 timed out, 5 the other end disconnected, 6 the accessory was refused.
+      """,
+    examples: [
+      "printf 'VERSION?\\r\\n' | easim pipe", "easim pipe usb: --listen unix:/tmp/session.sock",
+      "easim pipe --as-accessory echo --on unix:/tmp/lamp.sock --listen unix:/tmp/lamp-session.sock",
+    ],
+    run: runPipe)
+}
+
+struct PipeOptions: CommandOptions {
+  var address: Address?
+  var listen: Address?
+  var profile: String?
+  var place = "bench:"
+  var reconnects = false
+  var linger = Duration.seconds(1)
+  var isVerbose = false
+  var shared = SharedOptions()
+
+  static let operands: [Operand<Self>] = [
+    Operand(placeholder: "[ADDR]", 0...1, \.address) { $0 = try Address(typed: $1) }
+  ]
+  static let options: [Option<Self>] = [
+    Option("--listen", \.listen, as: "ADDR", "serve unix:PATH or tcp:HOST:PORT instead of stdin and stdout") {
+      listen, word in
+      let address = try Address(typed: word)
+      switch address {
+      case .unix, .tcp: listen = address
+      default: throw UsageError("--listen \(word): expected unix:PATH or tcp:HOST:PORT")
+      }
+    },
+    Option("--as-accessory", \.profile, .optional(.text), as: "PROFILE", "be this accessory, instead of the device"),
+    Option("--on", \.place, .text, as: "ADDR", "with --as-accessory: where it is plugged in, as for easim run")
+      .standard("bench:"),
+    Option("--reconnect", \.reconnects, "when the other end comes back, continue with a new session"),
+    Option("--linger", \.linger, .duration, "after the end of the input, close the session when nothing came for TIME"),
+    .protocolName, .auth, .judge, .settle, .infoPlist, .allProtocols, .fault, .seed, .allowRemote, .anyUser, .allowExec,
+    .timeout.described("time limit for finding the accessory and opening a session"),
+    Option("--verbose", short: "-v", \.isVerbose, "print all events to stderr, not only warnings"),
+    .json.described("print all events to stderr, one JSON object per line"), .quietMessages, .transcript, .capture,
+  ]
+  static let rules: [OptionRule] =
+    [.needs("--on", "--as-accessory"), .needs("--allow-exec", "--as-accessory")]
+    + ["--auth", "--judge", "--settle", "--info-plist", "--all-protocols"].map {
+      .exclusive([$0, "--as-accessory"], because: "it is about the device")
+    } + [.exclusive(["--timeout", "--as-accessory"], because: "an accessory waits until a device comes")]
+}
+
+private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitCode {
+  if options.shared.capture == "-" {
+    throw UsageError("--capture -: stdout carries the bytes of the session; give the name of a file")
+  }
+  if let profile = options.profile { return try runAccessory(profile, options, console) }
+  let stage = try Stage(console, seed: options.shared.seed)
+  let report = PipeReport(options, console)
+  let host = PipeHost(options, on: stage.loop) { console.err("easim: \($0)") }
+  let cables = CableOptions(options.shared, on: stage.loop, report: report.show)
+  let context = try HostCommandContext(
+    options.shared, at: options.address ?? .standardBench, for: host, on: stage, cables, console,
+    adjust: { settings in
+      var settings = settings
+      // Each connection of a listener has a session of its own, which iAP2 allows and an app of Apple's would not get.
+      if options.listen != nil { settings.rules.secondSession = .sideBySide }
+      return settings
+    }, report: report.show)
+  let door = try PipeDoor(options, on: stage.loop, console, to: host)
+  try cables.openFiles(console)
+  let ended = try context.run(until: { host.verdict != nil || !context.app.hiddenAccessories.isEmpty }, limit: nil) {
+    door.closeSessions()
+  }
+  stage.flush(door)
+  if let verdict = host.verdict, verdict != .unreachable { return verdict }
+  if context.refusal != nil {
+    context.explainRefusal(console)
+    return .refused
+  }
+  if stage.signal != nil {
+    if options.listen != nil { return .done }
+    console.err("easim: stopped by \(stage.signalName); \(door.progress)")
+    return .checkFailed
+  }
+  console.err(
+    "easim: \(ended && host.verdict == nil ? HostCommandContext.nothingVisible : context.target.explanation(within: options.shared.timeout))"
+  )
+  return .unreachable
+}
+
+private func runAccessory(_ name: String, _ options: PipeOptions, _ console: Console) throws -> ExitCode {
+  if let address = options.address {
+    throw UsageError("\(address): an accessory has its address in --on")
+  }
+  var profiles = [try Profiles.library.profile(name)]
+  try Programs.admit(&profiles, options.shared, console)
+  let profile = profiles[0]
+  if let wanted = options.shared.protocolName {
+    do { _ = try ProtocolChoice.choose(wanted, among: profile.protocols.map(\.name)) } catch {
+      throw UsageError(error.description)
+    }
+  }
+  let stage = try Stage(console, seed: options.shared.seed)
+  let report = PipeReport(options, console)
+  let ports = try RunPorts(
+    on: options.place, options.shared, accessories: 1, on: stage.loop, console, report: report.show)
+  let pipe = PipeAccessory(options, on: stage.loop) { console.err("easim: \($0)") }
+  let lineRate = options.shared.faults.lineRate
+  let accessory = SimulatedAccessory(
+    profile, at: try ports.ports(for: [profile])[0], authenticator: Profiles.coprocessor(for: profile), on: stage.loop,
+    tellsMessages: true, link: { $0.lineRate = lineRate }, behavior: { PipeBehavior(pipe, otherwise: $0) },
+    report: report.show)
+  let door = try PipeDoor(options, on: stage.loop, console, to: pipe)
+  try accessory.plugIn()
+  _ = stage.run(until: { pipe.verdict != nil || accessory.failure != nil })
+  door.closeSessions()
+  accessory.unplug(stage.signal.map { _ in stage.signalName } ?? "the pipe is over")
+  stage.settle(until: { accessory.runningPrograms == 0 }, limit: ExecBehavior.grace * 3)
+  stage.flush(door)
+  if let verdict = pipe.verdict { return verdict }
+  if let failure = accessory.failure {
+    console.err("easim pipe: cannot be plugged in at \(options.place): \(failure)")
+    return .usage
+  }
+  return .done
+}
+
+extension Stage {
+  /// Waits until the last bytes are written, unless a signal says otherwise.
+  fileprivate func flush(_ door: PipeDoor) {
+    if signalCount > 0 { return door.abandon() }
+    var isFlushed = false
+    door.finish { isFlushed = true }
+    _ = run(until: { isFlushed })
+  }
+}
+
+/// What is shown of the events, on stderr.
+struct PipeReport {
+  private let isVerbose: Bool
+  private let console: Console
+
+  init(_ options: PipeOptions, _ console: Console) {
+    isVerbose = options.isVerbose
+    self.console = console
+  }
+
+  func show(_ event: TimelineEvent) {
+    if case .message = event.kind, !console.showsMessages { return }
+    if console.isJSON { return console.err(event.json) }
+    if isVerbose { return console.showProgress(event) }
+    switch event.kind {
+    case .warning(let text), .alert(let text): console.err("easim: \(text)")
+    default: return
+    }
+  }
+}

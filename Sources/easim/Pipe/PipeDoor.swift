@@ -1,0 +1,136 @@
+import AccessoryCore
+import AccessorySessions
+import AccessoryTransports
+
+/// Who opens sessions for the streams of a pipe: the device's end or the accessory's.
+protocol PipeRole: AnyObject {
+  /// A stream wants a session.
+  func admit(_ relay: SessionRelay)
+  /// A session of it is over. Returns whether the stream waits for another one.
+  func ended(_ relay: SessionRelay, _ ending: SessionRelay.Ending) -> Bool
+  /// What happens to a socket whose client leaves.
+  var whenClientLeaves: SessionRelay.WhenReaderLeaves { get }
+  /// Where the streams come from; it sets this itself.
+  var door: PipeDoor? { get set }
+}
+
+/// Where the bytes of a pipe come from and go to: stdin and stdout, or the connections of a listener.
+final class PipeDoor {
+  /// The most connections at a time.
+  private static let mostConnections = 256
+
+  private let loop: any PollingLoop
+  private let linger: Duration
+  private let tell: (String) -> Void
+  private unowned let role: any PipeRole
+  private var listener: (any Listener)?
+  private var relays: [SessionRelay] = []
+  private var refusals: ReportLimit?
+  private var whenEmpty: (() -> Void)?
+
+  /// Opens the door. The role must outlive it.
+  init(_ options: PipeOptions, on loop: any PollingLoop, _ console: Console, to role: any PipeRole) throws {
+    (self.loop, self.role, linger) = (loop, role, options.linger)
+    tell = { console.err("easim: \($0)") }
+    role.door = self
+    guard let address = options.listen else {
+      add(try DescriptorStream.standard(on: loop), whenReaderLeaves: .close)
+      return
+    }
+    refusals = ReportLimit("warnings about connections", on: loop) { console.err("easim: \($0)") }
+    var settings = TransportOptions()
+    settings.allowsRemote = options.shared.allowsRemote
+    settings.allowsOtherUsers = options.shared.takesAnyUser
+    listener = try Transports.listen(at: address, on: loop, options: settings) { [unowned self] in hear($0) }
+    console.out("\(listener?.address ?? address)")
+  }
+
+  /// How much was sent and received, for a message.
+  var progress: String {
+    let counts = relays.reduce(into: (0, 0)) { $0 = ($0.0 + $1.counts.sent, $0.1 + $1.counts.received) }
+    return "\(counts.0.counted("byte")) sent, \(counts.1) received"
+  }
+
+  private func hear(_ event: ListenerEvent) {
+    switch event {
+    case .accepted(let cable, let peer):
+      guard relays.count < Self.mostConnections else {
+        refusals?.report("refused \(peer): there are \(Self.mostConnections) connections, the most at a time")
+        return cable.main.close()
+      }
+      guard let socket = (cable.main as? DescriptorChannel)?.release() else { return cable.main.close() }
+      do {
+        add(try DescriptorStream(takingSocket: socket, on: loop), whenReaderLeaves: role.whenClientLeaves)
+      } catch {
+        refusals?.report("\(peer): \(error)")
+      }
+    case .refused(let peer, let reason): refusals?.report("refused \(peer): \(reason)")
+    case .cannotAccept(let error): refusals?.report("\(error)")
+    case .ended(let error): refusals?.report("\(error)")
+    }
+  }
+
+  private func add(_ stream: DescriptorStream, whenReaderLeaves: SessionRelay.WhenReaderLeaves) {
+    let relay = SessionRelay(stream, linger: linger, whenReaderLeaves: whenReaderLeaves, on: loop) {
+      [weak self] relay, ending in
+      guard let self, !role.ended(relay, ending), listener != nil else { return }
+      remove(relay)
+    }
+    relays.append(relay)
+    role.admit(relay)
+  }
+
+  /// Ends a connection after its last byte.
+  func remove(_ relay: SessionRelay) {
+    relay.finish { [weak self] in
+      guard let self else { return }
+      relays.removeAll { $0 === relay }
+      if relays.isEmpty { whenEmpty?() }
+    }
+  }
+
+  /// Closes all sessions, so that the other end is notified before the cable goes.
+  func closeSessions() {
+    listener?.close()
+    for relay in relays { relay.close() }
+  }
+
+  /// Ends all streams; `done` is called when everything is written.
+  func finish(_ done: @escaping () -> Void) {
+    if relays.isEmpty { return done() }
+    whenEmpty = done
+    for relay in relays { remove(relay) }
+  }
+
+  /// Ends all streams without waiting for their readers.
+  func abandon() {
+    for relay in relays { relay.finish() }
+    relays = []
+  }
+}
+
+extension SessionRelay.Ending {
+  /// Whether the cable, and not the session, has ended.
+  var isGone: Bool {
+    switch self {
+    case .session(.channelEnded), .session(.linkDown): true
+    default: false
+    }
+  }
+}
+
+extension SessionRelay {
+  /// The exit code for the end of a session on stdin and stdout, and what to say about it.
+  func verdict(_ ending: Ending, otherEnd: String) -> (code: ExitCode, text: String?) {
+    let missing = counts.lost + unsent
+    let loss = missing == 0 ? "" : "; \(missing.counted("byte was", "bytes were")) not acknowledged"
+    switch ending {
+    case .inputEnded, .readerLeft: return (.done, nil)
+    case .failed(let reason): return (.usage, reason)
+    case .session(.closedByAccessory), .session(.closedByDevice):
+      return missing == 0 ? (.done, nil) : (.checkFailed, "\(otherEnd) closed the session\(loss)")
+    case .session(.channelEnded), .session(.linkDown): return (.gone, "\(otherEnd) disconnected\(loss)")
+    case .session(let end): return (.checkFailed, "the session ended: \(end)\(loss)")
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import AccessoryCore
+import AccessoryHost
+import AccessorySessions
+import IAP2
+
+/// The app inside `easim pipe`: opens a session for each stream as soon as the accessory offers the protocol.
+final class PipeHost: AppHandler, PipeRole {
+  weak var door: PipeDoor?
+  /// How it ended; nil while it runs. Without an accessory it is `unreachable`, and nothing was printed yet.
+  private(set) var verdict: ExitCode?
+  /// A client may have sent its last bytes and left before its session could be opened.
+  let whenClientLeaves = SessionRelay.WhenReaderLeaves.finishInput(whileWaiting: true)
+
+  private let options: PipeOptions
+  private let loop: any EventLoop
+  private let tell: (String) -> Void
+  private var isListening: Bool { options.listen != nil }
+  /// The accessory and its protocol, once a session can be opened.
+  private var target: (accessory: PublishedAccessory, protocolName: String)?
+  private weak var app: AppView?
+  private var sawAccessory = false
+  private var waiting: [Waiting] = []
+
+  private struct Waiting {
+    let relay: SessionRelay
+    let timer: LoopTimer
+  }
+
+  init(_ options: PipeOptions, on loop: any EventLoop, tell: @escaping (String) -> Void) {
+    (self.options, self.loop, self.tell) = (options, loop, tell)
+  }
+
+  // MARK: The streams
+
+  func admit(_ relay: SessionRelay) {
+    let timer = loop.schedule(after: options.shared.timeout) { [unowned self, unowned relay] in timeIsOver(for: relay) }
+    waiting.append(Waiting(relay: relay, timer: timer))
+    openSessions()
+  }
+
+  func ended(_ relay: SessionRelay, _ ending: SessionRelay.Ending) -> Bool {
+    forget(relay)
+    // The next session waits for the next connect, which may not even have had its disconnect yet.
+    if ending.isGone { target = nil }
+    let (code, text) = relay.verdict(ending, otherEnd: "the accessory")
+    if ending.isGone, options.reconnects {
+      tell("\(text ?? "the accessory disconnected"); waiting for it")
+      admit(relay)
+      return true
+    }
+    if isListening {
+      if let text { tell("a connection ended: \(text)") }
+    } else {
+      end(code, text)
+    }
+    return false
+  }
+
+  private func forget(_ relay: SessionRelay) {
+    for entry in waiting where entry.relay === relay { entry.timer.cancel() }
+    waiting.removeAll { $0.relay === relay }
+  }
+
+  private func timeIsOver(for relay: SessionRelay) {
+    forget(relay)
+    let reason =
+      sawAccessory ? "the accessory offered no protocol to open a session on" : "no accessory connected"
+    if isListening {
+      tell("a connection ended: \(reason) within \(DurationText.format(options.shared.timeout))")
+      door?.remove(relay)
+      return
+    }
+    if relay.counts.sent + relay.counts.received > 0 {
+      end(.gone, "the accessory did not come back within \(DurationText.format(options.shared.timeout))")
+    } else if sawAccessory {
+      end(.timedOut, "timed out after \(DurationText.format(options.shared.timeout)); \(reason)")
+    } else {
+      end(.unreachable, nil)
+    }
+  }
+
+  private func end(_ code: ExitCode, _ text: String?) {
+    guard verdict == nil else { return }
+    verdict = code
+    if let text { tell(text) }
+  }
+
+  // MARK: The accessory
+
+  func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
+    sawAccessory = true
+    self.app = app
+    // During the first half of a flicker there is nothing to open: the next connect brings the protocols.
+    guard !accessory.protocols.isEmpty, target == nil else { return }
+    do {
+      target = (accessory, try ProtocolChoice.choose(options.shared.protocolName, among: accessory.protocols))
+      openSessions()
+    } catch {
+      end(.usage, error.description)
+    }
+  }
+
+  func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
+    if target?.accessory.connectionID == accessory.connectionID { target = nil }
+  }
+
+  private func openSessions() {
+    while let (accessory, protocolName) = target, let app, let next = waiting.first {
+      forget(next.relay)
+      do {
+        next.relay.attach(try app.openSession(with: accessory, protocolName: protocolName))
+      } catch {
+        if isListening {
+          tell("a connection ended: \(error)")
+          door?.remove(next.relay)
+        } else {
+          end(.checkFailed, error.description)
+        }
+      }
+    }
+  }
+}
