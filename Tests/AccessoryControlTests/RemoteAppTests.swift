@@ -24,6 +24,24 @@ import Testing
     #expect(first?.content == .array([]))
   }
 
+  @Test func aWaitTakesTheFirstNoticeAfterANumber() throws {
+    let client = try desk()
+    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
+    try client.desk.advance(.seconds(5))
+    var after = 0
+    var numbers: [Int] = []
+    for event in ["connect", "disconnect", "connect"] {
+      let waited = try client.result(
+        "time.runUntil", "{\"app\":\"p1\",\"event\":\"\(event)\",\"after\":\(after)}")
+      guard case .number(let number)? = waited["notice"]?["params"]?["number"]?.content else { break }
+      after = Int(number.value)
+      numbers.append(after)
+    }
+    #expect(numbers.count == 3 && numbers == numbers.sorted())
+    let late = try client.result("time.runUntil", "{\"app\":\"p1\",\"after\":\(Int.max),\"limit\":\"1s\"}")
+    #expect(late["stopped"]?.word == "limit")
+  }
+
   @Test func aSessionEchoesInBothClocks() throws {
     for world in ["{}", "{\"time\":\"virtual\"}"] {
       let client = ControlDesk().client()

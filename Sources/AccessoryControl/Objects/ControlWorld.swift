@@ -63,8 +63,8 @@ final class ControlWorld {
   /// The notices after a number, oldest first.
   func notices(after number: Int, atMost count: Int) -> [ControlNotice] {
     let first = lastNumber - history.count
-    let start = max(0, number - first)
-    return (start..<min(max(start, history.count), start + count)).filter { $0 < history.count }.map { history[$0] }
+    let start = min(max(0, number - first), history.count)
+    return (start..<start + min(count, history.count - start)).map { history[$0] }
   }
 
   private func hear(_ event: TimelineEvent) { add(.event(event), for: nil) }
