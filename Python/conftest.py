@@ -1,0 +1,21 @@
+"""For the tests: pytest's own fixture for plugins, and what the examples of docstrings do not make themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import easim
+
+pytest_plugins = ["pytester"]
+
+
+@pytest.fixture
+def accessory_address(tmp_path: Path) -> Iterator[str]:
+    """Plug an accessory in at a socket."""
+    address = f"unix:{tmp_path}/lamp.sock"
+    with easim.Simulator() as simulator, simulator.world() as world:
+        world.add("echo", on=address).plug()
+        yield address

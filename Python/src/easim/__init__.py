@@ -1,0 +1,68 @@
+r"""Simulated MFi accessories, and the Apple device that talks to them, for tests.
+
+>>> import easim
+>>> with easim.Simulator() as simulator, simulator.world() as world:
+...     glasses = world.add("lawk-view", quirks=["flicker"])
+...     app = world.app(protocols=["com.lawaken.iap2"])
+...     glasses.plug()
+...     with app.open("com.lawaken.iap2") as session:
+...         session.send(b"hello")
+...         print(session.recv(5), app.events)
+b'hello' ['connect', 'disconnect', 'connect']
+
+With pytest, the fixture ``easim`` is a fresh world for each test, ``easim_virtual`` one in virtual time, and
+``easim_host`` a real accessory.
+
+What an accessory does with the bytes of its sessions can be written in Python, in four forms, which
+:meth:`Accessory.take` tells apart:
+
+- a function ``behavior(session, data)`` is called with what arrives, and returns the answer, or None;
+- a generator ``behavior(session)`` lives as long as a session: ``data = yield answer``;
+- an asynchronous generator does the same, and may await;
+- an asynchronous function ``behavior(session)`` uses ``await session.recv()`` and ``await session.send(data)``.
+
+>>> def talk(session):
+...     count = 0
+...     answer = None
+...     while True:
+...         data = yield answer
+...         count += len(data)
+...         answer = b"%d bytes so far\n" % count
+>>> with easim.Simulator() as simulator, simulator.world(time="virtual") as world:
+...     lamp = world.add("echo")
+...     lamp.take(talk)
+...     app = world.app()
+...     lamp.plug()
+...     with app.open("com.example.echo") as session:
+...         session.send(b"one")
+...         session.recv_until(b"\n")
+b'3 bytes so far\n'
+
+:mod:`easim.aio` is the same for asyncio.
+"""
+
+from __future__ import annotations
+
+from . import aio, hosts
+from ._behaviors import Behavior
+from ._plain import Accessory, App, Fault, Host, Session, Simulator, World
+from .errors import EasimError, ProgramError, SessionEnded, Timeout
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Accessory",
+    "App",
+    "Behavior",
+    "EasimError",
+    "Fault",
+    "Host",
+    "ProgramError",
+    "Session",
+    "SessionEnded",
+    "Simulator",
+    "Timeout",
+    "World",
+    "aio",
+    "hosts",
+]

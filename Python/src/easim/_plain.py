@@ -1,0 +1,648 @@
+"""The plain interface: the one for asyncio, driven by a loop on a thread of its own.
+
+Bytes of sessions in real time do not take that way: the caller's thread reads and writes their socket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import socket
+import threading
+from collections.abc import Coroutine, Iterable
+from types import TracebackType
+from typing import Any, Optional, TypeVar, Union
+
+from . import aio
+from ._behaviors import Behavior
+from .errors import EasimError, SessionEnded, Timeout
+
+_T = TypeVar("_T")
+
+
+class _Driver:
+    """An event loop on a thread."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="easim", daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Run to the end, and return the result."""
+        if threading.current_thread() is self._thread:
+            work.close()
+            raise EasimError(
+                "a behaviour cannot call functions that wait",
+                kind="state",
+                advice="return or yield the reply, or use an async behaviour with the functions of its session",
+            )
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def close(self) -> None:
+        """End the thread."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(5)
+        self._loop.close()
+
+
+class Simulator:
+    """A server of easim, which ends with ``close`` or with this process.
+
+    >>> with Simulator() as simulator, simulator.world() as world:
+    ...     lamp = world.add("echo")
+    ...     app = world.app()
+    ...     lamp.plug()
+    ...     with app.open("com.example.echo") as session:
+    ...         session.send(b"hello")
+    ...         session.recv(5)
+    b'hello'
+    """
+
+    def __init__(self, program: Union[str, os.PathLike[str], None] = None, *, allow_exec: bool = False) -> None:
+        """Start the program: the one given, or the one that the variable EASIM names, or that is on the PATH."""
+        self.aio = aio.Simulator(program, allow_exec=allow_exec)
+        self._driver: Optional[_Driver] = _Driver()
+        try:
+            self.run(self.aio.open())
+        except BaseException:
+            self._stop()
+            raise
+
+    def run(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Run a coroutine of :mod:`easim.aio` on the loop of this simulator."""
+        if self._driver is None:
+            work.close()
+            raise EasimError("the simulator was closed", kind="gone")
+        return self._driver.run(work)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the server can be called."""
+        return self._driver is not None and self.aio.is_running
+
+    @property
+    def pid(self) -> int:
+        """The number of the server's process."""
+        return self.aio.pid
+
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
+        """Call a method of the control protocol, for what this package has no function for (docs/control.md)."""
+        return self.run(self.aio.call(method, **params))
+
+    def world(self, *, time: str = "real", seed: Optional[int] = None, messages: bool = False, **choices: Any) -> World:
+        """Make a world: an Apple device, and nothing plugged in. ``choices`` are those of ``world.create``."""
+        return World(self, self.run(self.aio.world(time=time, seed=seed, messages=messages, **choices)))
+
+    def close(self) -> None:
+        """End the server, and everything in it."""
+        if self._driver is not None:
+            self.run(self.aio.close())
+            self._stop()
+
+    def _stop(self) -> None:
+        driver, self._driver = self._driver, None
+        if driver is not None:
+            driver.close()
+
+    def __enter__(self) -> Simulator:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        """End the server."""
+        self.close()
+
+
+class World:
+    """An Apple device, its apps, and the accessories that can be plugged into it.
+
+    >>> with Simulator() as simulator, simulator.world(time="virtual") as world:
+    ...     lamp = world.add("echo", quirks=["flicker"])
+    ...     app = world.app()
+    ...     lamp.plug()
+    ...     world.advance(seconds=1000)
+    ...     app.events
+    ['connect', 'disconnect', 'connect']
+    """
+
+    def __init__(self, simulator: Simulator, world: aio.World) -> None:
+        """Use :meth:`Simulator.world`."""
+        self.simulator = simulator
+        self.aio = world
+
+    def _run(self, work: Coroutine[Any, Any, _T]) -> _T:
+        return self.simulator.run(work)
+
+    @property
+    def id(self) -> str:
+        """Its id in the control protocol."""
+        return self.aio.id
+
+    @property
+    def is_virtual(self) -> bool:
+        """Whether its time is virtual."""
+        return self.aio.is_virtual
+
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
+        """Call a method of the control protocol about this world."""
+        return self._run(self.aio.call(method, **params))
+
+    def add(
+        self,
+        profile: aio.Profile,
+        *,
+        quirks: Iterable[str] = (),
+        faults: Iterable[str] = (),
+        behavior: Union[str, dict[str, Any], None] = None,
+        on: Optional[str] = None,
+        serial: Optional[str] = None,
+    ) -> Accessory:
+        """Make an accessory from a profile: the name or path of one, or a dictionary with the keys of a file."""
+        made = self.aio.add(profile, quirks=quirks, faults=faults, behavior=behavior, on=on, serial=serial)
+        return Accessory(self, self._run(made))
+
+    def add_several(
+        self,
+        count: int,
+        profile: aio.Profile,
+        *,
+        quirks: Iterable[str] = (),
+        faults: Iterable[str] = (),
+        behavior: Union[str, dict[str, Any], None] = None,
+        on: Optional[str] = None,
+    ) -> list[Accessory]:
+        """Make several accessories, numbered from 1."""
+        made = self.aio.add_several(count, profile, quirks=quirks, faults=faults, behavior=behavior, on=on)
+        return [Accessory(self, accessory) for accessory in self._run(made)]
+
+    def app(
+        self,
+        *,
+        protocols: Optional[Iterable[str]] = None,
+        name: Optional[str] = None,
+        background_modes: Iterable[str] = (),
+        registered: bool = True,
+        rules: Optional[dict[str, Any]] = None,
+    ) -> App:
+        """Launch an app that declares these protocols; all, when they are left out."""
+        made = self.aio.app(
+            protocols=protocols,
+            name=name,
+            background_modes=background_modes,
+            registered=registered,
+            rules=rules,
+        )
+        return App(self, self._run(made))
+
+    def host(self, address: str) -> Host:
+        """Let the device connect to the accessories at an address: ``usb:``, ``bt:``, ``unix:PATH``, …."""
+        return Host(self, self._run(self.aio.host(address)))
+
+    def advance(self, seconds: float) -> None:
+        """Let virtual time pass. Behaviours act at the moment at which their bytes arrive."""
+        self._run(self.aio.advance(seconds))
+
+    def run_until(self, event: str, *, timeout: float = aio.DEFAULT_TIMEOUT, **which: Any) -> dict[str, Any]:
+        """Wait for an event (docs/json.md), and return it; ``which`` are parameters of ``time.runUntil``."""
+        return self._run(self.aio.run_until(event, timeout=timeout, **which))
+
+    def now(self) -> float:
+        """Seconds on the world's clock."""
+        return self._run(self.aio.now())
+
+    def events(self) -> list[dict[str, Any]]:
+        """Return what has happened so far: lines as of ``--json``, the last 4,096 notices at most."""
+        return self._run(self.aio.events())
+
+    def timeline(self, last: int = 200) -> str:
+        """Return the last events as text, for people."""
+        return self._run(self.aio.timeline(last))
+
+    def remove(self) -> None:
+        """Remove the world: its apps end, and its accessories are unplugged."""
+        self._run(self.aio.remove())
+
+    def raise_behavior_error(self) -> None:
+        """Raise the first error of a behaviour that was not raised yet."""
+        self.aio.raise_behavior_error()
+
+    def __enter__(self) -> World:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        """Remove the world."""
+        self._run(self.aio.__aexit__(kind, error, trace))
+
+
+class Accessory:
+    """A simulated accessory, not plugged in at first."""
+
+    def __init__(self, world: World, accessory: aio.Accessory) -> None:
+        """Use :meth:`World.add`."""
+        self.world = world
+        self.aio = accessory
+
+    def _run(self, work: Coroutine[Any, Any, _T]) -> _T:
+        return self.world.simulator.run(work)
+
+    @property
+    def id(self) -> str:
+        """Its id in the control protocol."""
+        return self.aio.id
+
+    def plug(self) -> None:
+        """Plug it in."""
+        self._run(self.aio.plug())
+
+    def unplug(self) -> None:
+        """Unplug it: bytes on the way are still delivered."""
+        self._run(self.aio.unplug())
+
+    def pull(self, *, unnoticed: bool = False) -> None:
+        """Pull the cable: bytes on the way are lost."""
+        self._run(self.aio.pull(unnoticed=unnoticed))
+
+    def reset_link(self) -> None:
+        """Let the device reset the link: it connects again without being unplugged."""
+        self._run(self.aio.reset_link())
+
+    def close_sessions(self) -> None:
+        """Let it close its sessions, and stay connected."""
+        self._run(self.aio.close_sessions())
+
+    def forget_sessions(self) -> None:
+        """Let it forget its sessions: they stay open in the app, and nothing is answered."""
+        self._run(self.aio.forget_sessions())
+
+    def remove(self) -> None:
+        """Unplug it, and forget it."""
+        self._run(self.aio.remove())
+
+    def state(self) -> dict[str, Any]:
+        """Return its state, as ``accessory.list`` shows it."""
+        return self._run(self.aio.state())
+
+    def add_quirk(self, quirk: str) -> bool:
+        """Give it a quirk. Returns whether it applies now; otherwise when it is plugged in next."""
+        return self._run(self.aio.add_quirk(quirk))
+
+    def remove_quirk(self, name: str) -> bool:
+        """Take a quirk away. Returns whether this applies now; otherwise when it is plugged in next."""
+        return self._run(self.aio.remove_quirk(name))
+
+    def set_behavior(self, behavior: Union[str, dict[str, Any], None], *, protocol: Optional[str] = None) -> None:
+        """Choose a behaviour of easim for later sessions: ``"echo"``, ``"source,rate=500"``, …; None: the profile's."""
+        self._run(self.aio.set_behavior(behavior, protocol=protocol))
+
+    def add_fault(self, fault: str) -> list[Fault]:
+        """Add a fault to its cable, also while it is plugged in. A preset has several."""
+        return [Fault(self.world, made) for made in self._run(self.aio.add_fault(fault))]
+
+    def faults(self) -> list[dict[str, Any]]:
+        """List the faults of its cable, and what they have done."""
+        return self._run(self.aio.faults())
+
+    def take(self, behavior: Behavior, *, protocols: Optional[Iterable[str]] = None) -> None:
+        """Answer sessions that are opened from now on in Python; see :mod:`easim` for the forms of a behaviour."""
+        self._run(self.aio.take(behavior, protocols=protocols))
+
+    def release(self) -> None:
+        """Undo ``take``; sessions that were taken are closed."""
+        self._run(self.aio.release())
+
+
+class Fault:
+    """A fault on the cable of an accessory."""
+
+    def __init__(self, world: World, fault: aio.Fault) -> None:
+        """Use :meth:`Accessory.add_fault`."""
+        self.world = world
+        self.aio = fault
+
+    def change(self, to: str) -> None:
+        """Replace it by another fault."""
+        self.world.simulator.run(self.aio.change(to))
+
+    def remove(self) -> None:
+        """Remove it."""
+        self.world.simulator.run(self.aio.remove())
+
+
+class App:
+    """An app on the device of a world."""
+
+    def __init__(self, world: World, app: aio.App) -> None:
+        """Use :meth:`World.app`."""
+        self.world = world
+        self.aio = app
+        self._sessions: list[Session] = []
+
+    def _run(self, work: Coroutine[Any, Any, _T]) -> _T:
+        return self.world.simulator.run(work)
+
+    @property
+    def id(self) -> str:
+        """Its id in the control protocol."""
+        return self.aio.id
+
+    @property
+    def notices(self) -> list[dict[str, Any]]:
+        """What it was told, in order."""
+        return list(self.aio.notices)
+
+    @property
+    def events(self) -> list[str]:
+        """The names of the connects and disconnects that it was told of, in order."""
+        return self.aio.events
+
+    @property
+    def sessions(self) -> list[Session]:
+        """Its sessions that are open."""
+        self._sessions = [session for session in self._sessions if session.is_open]
+        return list(self._sessions)
+
+    def accessories(self) -> list[dict[str, Any]]:
+        """List the accessories that it sees: its ``connectedAccessories``."""
+        return self._run(self.aio.accessories())
+
+    def wait_for(self, event: str, *, timeout: float = aio.DEFAULT_TIMEOUT) -> dict[str, Any]:
+        """Wait for the next ``connect`` or ``disconnect``, or another notice, after the one waited for before."""
+        return self._run(self.aio.wait_for(event, timeout=timeout))
+
+    def open(
+        self, protocol: str, *, accessory: Optional[Accessory] = None, timeout: float = aio.DEFAULT_TIMEOUT
+    ) -> Session:
+        """Open a session, as soon as an accessory offers the protocol."""
+        wanted = None if accessory is None else accessory.aio
+        session = Session(self.world, self._run(self.aio.open(protocol, accessory=wanted, timeout=timeout)))
+        self._sessions.append(session)
+        return session
+
+    def register(self) -> None:
+        """Register for notifications once more."""
+        self._run(self.aio.register())
+
+    def unregister(self) -> None:
+        """Take one registration back."""
+        self._run(self.aio.unregister())
+
+    def background(self) -> None:
+        """Put it into the background, where it still runs."""
+        self._run(self.aio.background())
+
+    def suspend(self) -> None:
+        """Suspend it."""
+        self._run(self.aio.suspend())
+
+    def foreground(self) -> None:
+        """Bring it to the screen."""
+        self._run(self.aio.foreground())
+
+    def kill(self) -> None:
+        """Kill it, as the system or the user does."""
+        self._run(self.aio.kill())
+
+    def crash(self) -> None:
+        """End it as a crash does."""
+        self._run(self.aio.crash())
+
+    def state(self) -> dict[str, Any]:
+        """Return its state, as ``app.list`` shows it."""
+        return self._run(self.aio.state())
+
+
+class Session:
+    """One end of a session, like a socket.
+
+    In real time its bytes travel over a socket of their own (``fileno``, ``makefile``, ``detach``), in virtual time in
+    requests.
+    """
+
+    def __init__(self, world: World, session: aio.Session) -> None:
+        """Use :meth:`App.open`."""
+        self.world = world
+        self.aio = session
+        self._socket: Optional[socket.socket] = None
+        self._is_detached = False
+        self._sent = 0
+        self._rest = bytearray()
+
+    def _run(self, work: Coroutine[Any, Any, _T]) -> _T:
+        return self.world.simulator.run(work)
+
+    @property
+    def id(self) -> str:
+        """Its id in the control protocol."""
+        return self.aio.id
+
+    @property
+    def protocol(self) -> str:
+        """Its protocol."""
+        return self.aio.protocol
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is open."""
+        return self.aio.is_open
+
+    @property
+    def reason(self) -> Optional[str]:
+        """Why it is over."""
+        return self.aio.reason
+
+    @property
+    def timeout(self) -> Optional[float]:
+        """How long ``send`` and ``recv`` wait, in seconds; None for ever."""
+        return self.aio.timeout
+
+    @timeout.setter
+    def timeout(self, seconds: Optional[float]) -> None:
+        self.aio.timeout = seconds
+        if self._socket is not None:
+            self._socket.settimeout(seconds)
+
+    def _connection(self) -> socket.socket:
+        if self._is_detached:
+            raise EasimError("the session was detached", kind="state", advice="use the socket that detach returned")
+        if self._socket is None:
+            self._socket = self._run(self.aio.detach())
+            self._socket.settimeout(self.timeout)
+        return self._socket
+
+    def send(self, data: bytes) -> None:
+        """Send bytes: all of them, however long the other end takes, up to the timeout."""
+        if self.world.is_virtual:
+            return self._run(self.aio.send(data))
+        if not self.aio.is_open:
+            raise self.aio.ended()
+        connection = self._connection()
+        try:
+            connection.sendall(data)
+            self._sent += len(data)
+        except socket.timeout:
+            raise self._timed_out("the other end took nothing") from None
+        except ConnectionError:
+            raise self._ended() from None
+        return None
+
+    def recv(self, count: Optional[int] = None) -> bytes:
+        """Wait for exactly ``count`` bytes; without a count, for the first bytes that arrive.
+
+        At the end of the session fewer are an error, and without a count the result is empty.
+        """
+        if self.world.is_virtual:
+            return self._run(self.aio.recv(count))
+        rest = self._rest
+        if count is None:
+            data = bytes(rest) or self._more(1 << 18)
+            rest.clear()
+            return data
+        if not rest:
+            # The usual case: everything comes at once.
+            data = self._more(count)
+            if len(data) == count:
+                return data
+            rest += data
+            if not data and count:
+                raise self._ended()
+        while len(rest) < count:
+            data = self._more(count - len(rest))
+            if not data:
+                raise self._ended(len(rest))
+            rest += data
+        data = bytes(rest[:count])
+        del rest[:count]
+        return data
+
+    def recv_until(self, end: bytes, *, limit: int = 1 << 20) -> bytes:
+        """Wait for bytes up to and including ``end``."""
+        if self.world.is_virtual:
+            return self._run(self.aio.recv_until(end, limit=limit))
+        looked = 0
+        while (place := self._rest.find(end, max(0, looked - len(end) + 1))) < 0:
+            looked = len(self._rest)
+            if looked > limit:
+                raise EasimError(f"{looked} bytes came without {end!r}", kind="limit", advice="choose a greater limit")
+            data = self._more(1 << 16)
+            if not data:
+                raise self._ended(looked)
+            self._rest += data
+        return self.recv(place + len(end))
+
+    def _more(self, count: int) -> bytes:
+        if self._socket is None and not self.aio.is_open:
+            return self._run(self.aio.read_rest())
+        try:
+            return self._connection().recv(count)
+        except socket.timeout:
+            raise self._timed_out("nothing arrived") from None
+        except ConnectionError:
+            return b""
+        except EasimError as error:
+            # It ended before its socket could be opened.
+            if error.kind != "gone":
+                raise
+            return self._run(self.aio.read_rest())
+
+    def _timed_out(self, what: str) -> Timeout:
+        try:
+            self.world.raise_behavior_error()
+        except Exception as error:
+            raise Timeout(f"{what} within {self.timeout:g} s, because a behaviour failed", kind="timeout") from error
+        return Timeout(f"{what} within {self.timeout:g} s", kind="timeout")
+
+    def _ended(self, got: int = 0) -> SessionEnded:
+        if self.aio.is_open:
+            try:
+                self._run(self.aio.learn_end())
+            except EasimError as error:
+                self.aio.is_open, self.aio.reason = False, error.message
+        return self.aio.ended(got)
+
+    def fileno(self) -> int:
+        """Return the descriptor of its socket, for ``select`` and its kind."""
+        return self._connection().fileno()
+
+    def makefile(self, mode: str = "rwb", buffering: int = -1) -> Any:
+        """Make a file of it, as of a socket. Not together with ``recv``."""
+        if self._rest:
+            raise EasimError("bytes were read from the session already", kind="state", advice="call makefile first")
+        files: Any = self._connection().makefile
+        made: io.IOBase = files(mode, buffering)
+        return made
+
+    def detach(self) -> socket.socket:
+        """Hand its bytes over to a socket, which is then the session: closing the socket closes it."""
+        if self._rest:
+            raise EasimError("bytes were read from the session already", kind="state", advice="call detach first")
+        connection = self._connection()
+        self._socket = None
+        self._is_detached = True
+        connection.settimeout(None)
+        return connection
+
+    def close(self, reason: Optional[str] = None) -> None:
+        """Close it from this end. What was sent still arrives."""
+        if self._socket is not None and self.aio.is_open:
+            self._run(self.aio.flush(self._sent))
+        self._run(self.aio.close(reason))
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def state(self) -> dict[str, Any]:
+        """Return its state and counters, as ``session.state`` shows them."""
+        return self._run(self.aio.state())
+
+    def __enter__(self) -> Session:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        """Close it."""
+        self.close()
+
+
+class Host:
+    """An address that the device of a world connects to."""
+
+    def __init__(self, world: World, host: aio.Host) -> None:
+        """Use :meth:`World.host`."""
+        self.world = world
+        self.aio = host
+
+    @property
+    def address(self) -> str:
+        """The address."""
+        return self.aio.address
+
+    def state(self) -> dict[str, Any]:
+        """Return its state, as ``host.list`` shows it."""
+        return self.world.simulator.run(self.aio.state())
+
+    def remove(self) -> None:
+        """Connect no more."""
+        self.world.simulator.run(self.aio.remove())

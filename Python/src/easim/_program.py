@@ -1,0 +1,123 @@
+"""The program easim: where it is, whether it can be used, and a running server."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import IO, Optional, Union
+
+from .errors import ProgramError
+
+PROTOCOL = 1
+"""The version of the control protocol that this package speaks."""
+
+INSTALL = "install easim (Scripts/install in its repository), or set EASIM to the path of the program"
+
+
+def find(program: Union[str, os.PathLike[str], None] = None) -> Path:
+    """Find the program: as given, in the variable EASIM, beside Python or this package, or on the PATH."""
+    given = os.fspath(program) if program is not None else os.environ.get("EASIM") or None
+    if given is not None:
+        name = "the program" if program is not None else "EASIM"
+        found = shutil.which(given)
+        if found is None:
+            what = "is not executable" if Path(given).is_file() else "does not exist"
+            raise ProgramError(f"{name} is {given}, which {what}", kind="program", advice=INSTALL)
+        return Path(found)
+    for folder in (Path(sys.executable).parent, Path(__file__).resolve().parent):
+        candidate = folder / "easim"
+        if candidate.is_file() and os.access(candidate, os.X_OK):
+            return candidate
+    found = shutil.which("easim")
+    if found is None:
+        raise ProgramError("the program easim is not on the PATH", kind="program", advice=INSTALL)
+    return Path(found)
+
+
+class ServerProcess:
+    """A server of its own, which ends with this process, however that ends: its standard input is a socket of ours."""
+
+    def __init__(self, program: Union[str, os.PathLike[str], None] = None, arguments: tuple[str, ...] = ()) -> None:
+        """Start the server."""
+        self.path = find(program)
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
+        ours, theirs = socket.socketpair()
+        try:
+            self._process = subprocess.Popen(
+                [str(self.path), "serve", "--stdio", *arguments],
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                stderr=self._errors,
+                # Ctrl-C is for the tests; the server ends with its input.
+                start_new_session=True,
+            )
+        except OSError as error:
+            ours.close()
+            self._errors.close()
+            reason = error.strerror or str(error)
+            raise ProgramError(f"{self.path} cannot be started: {reason}", kind="program", advice=INSTALL) from error
+        finally:
+            theirs.close()
+        self.socket = ours
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
+    def explanation(self) -> ProgramError:
+        """Say why the server is not there any more."""
+        try:
+            code: Optional[int] = self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            code = None
+        self._errors.seek(0)
+        said = self._errors.read()[-2000:].decode("utf-8", "replace").strip()
+        if "unknown command 'serve'" in said:
+            return ProgramError(
+                f"{self.path} ({version(self.path)}) is too old: it has no command 'serve'",
+                kind="program",
+                advice=f"this package needs a program with control protocol {PROTOCOL}; {INSTALL}",
+            )
+        how = "closed its output" if code is None else f"ended with exit code {code}"
+        return ProgramError(f"{self.path} {how}" + (f", and printed: {said}" if said else ""), kind="program")
+
+    def check(self, info: dict[str, object]) -> None:
+        """Refuse a server that speaks another protocol."""
+        spoken = info.get("protocol")
+        if spoken == PROTOCOL:
+            return
+        newer = isinstance(spoken, int) and spoken > PROTOCOL
+        raise ProgramError(
+            f"{self.path} (easim {info.get('version')}) speaks control protocol {spoken}, and this package {PROTOCOL}",
+            kind="program",
+            advice="pip install --upgrade easim" if newer else INSTALL,
+        )
+
+    def close(self) -> None:
+        """End the server, and wait until it has unplugged everything."""
+        try:
+            self.socket.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+        try:
+            self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self.socket.close()
+        self._errors.close()
+
+
+def version(path: Path) -> str:
+    """Ask a program for its version."""
+    try:
+        done = subprocess.run([str(path), "--version"], capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return "version unknown"
+    return done.stdout.strip() or "version unknown"

@@ -1,0 +1,199 @@
+"""Real accessories, or accessories of other processes: the Apple device at the other end of a cable.
+
+>>> import easim
+>>> address = getfixture("accessory_address")       # usb:, bt:, unix:PATH, tcp:HOST:PORT, bench:
+>>> with easim.hosts.open(address) as host:
+...     report = host.burst(b"VERSION?" * 1000, count=20)
+>>> report.bursts, report.errors, report.passed
+(20, [], True)
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Callable, Optional, Union
+
+from ._plain import App, Session, Simulator, World
+from .errors import EasimError, SessionEnded, Timeout
+
+
+@dataclass(frozen=True)
+class BurstReport:
+    """What came of bursts."""
+
+    bursts: int
+    """How many were answered as expected."""
+    bytes: int
+    """How many bytes were sent in these."""
+    seconds: float
+    """How long all of them took."""
+    latencies: tuple[float, ...]
+    """From the first byte that was sent to the last of the answer, in seconds, in order."""
+    errors: list[str] = field(default_factory=list)
+    """What went wrong; the bursts end with the first."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether every burst was answered as expected."""
+        return not self.errors
+
+    @property
+    def rate(self) -> float:
+        """Bytes per second in each direction."""
+        return self.bytes / self.seconds if self.seconds > 0 else 0.0
+
+    def percentile(self, percent: float) -> float:
+        """Return the latency that so many per cent of the bursts did not exceed.
+
+        >>> BurstReport(4, 40, 1.0, (0.1, 0.4, 0.2, 0.3)).percentile(50)
+        0.2
+        """
+        if not self.latencies:
+            raise EasimError("there were no bursts", kind="state")
+        ordered = sorted(self.latencies)
+        return ordered[max(0, -int(-len(ordered) * percent // 100) - 1)]
+
+    def __str__(self) -> str:
+        """Write it in a line."""
+        if not self.latencies:
+            return "; ".join(self.errors) or "no bursts"
+        shown = f"{self.bursts} bursts, {self.rate / 1e6:.2f} MB/s, median {self.percentile(50) * 1e3:.2f} ms"
+        return "; ".join([shown, *self.errors])
+
+
+class HostConnection:
+    """The device at the other end of a cable, with one app."""
+
+    def __init__(self, address: str, world: World, owned: Optional[Simulator] = None, **app: Any) -> None:
+        """Use :func:`open`."""
+        self.address = address
+        self.world = world
+        self._owned = owned
+        self.app: App = world.app(**app)
+        self.host = world.host(address)
+
+    def wait(self, *, timeout: float = 10.0) -> dict[str, Any]:
+        """Wait for an accessory that offers a protocol, and return it."""
+        end = time.monotonic() + timeout
+        while True:
+            for accessory in self.app.accessories():
+                if accessory["protocols"]:
+                    return dict(accessory)
+            left = end - time.monotonic()
+            try:
+                if left <= 0:
+                    raise Timeout("", kind="timeout")
+                self.app.wait_for("connect", timeout=left)
+            except Timeout:
+                raise Timeout(f"no accessory at {self.address} within {timeout:g} s{self._trouble()}") from None
+
+    def _trouble(self) -> str:
+        state = self.host.state()
+        reason = state.get("failure") or state.get("trouble")
+        return f": {reason}" if reason else ""
+
+    def open(self, protocol: Optional[str] = None, *, timeout: float = 10.0) -> Session:
+        """Open a session; without a name, for the only protocol that the accessory offers."""
+        if protocol is None:
+            offered = self.wait(timeout=timeout)["protocols"]
+            if len(offered) > 1:
+                raise EasimError(
+                    f"several protocols are offered: {', '.join(offered)}", kind="params", advice="name one"
+                )
+            protocol = str(offered[0])
+        return self.app.open(protocol, timeout=timeout)
+
+    def burst(
+        self,
+        payload: Union[bytes, Iterable[bytes], None] = None,
+        *,
+        count: int = 100,
+        protocol: Optional[str] = None,
+        expect: Union[bytes, Callable[[bytes], bytes], None] = None,
+        timeout: float = 10.0,
+    ) -> BurstReport:
+        """Send a payload ``count`` times over one session, and compare each answer.
+
+        The payload is 10,000 bytes, or yours; of several, each is sent in turn. ``expect`` is the answer, or a function
+        from a payload to its answer; the payload itself when it is left out. ``timeout`` is for each answer.
+        """
+        payloads = [bytes(i & 0xFF for i in range(10_000))] if payload is None else _list(payload)
+        if not payloads or not all(payloads):
+            raise EasimError("a payload is empty", kind="params")
+        latencies: list[float] = []
+        errors: list[str] = []
+        total = 0
+        with self.open(protocol, timeout=timeout) as session:
+            session.timeout = timeout
+            began = time.monotonic()
+            for number in range(count):
+                sent = payloads[number % len(payloads)]
+                wanted = sent if expect is None else expect if isinstance(expect, bytes) else expect(sent)
+                start = time.monotonic()
+                try:
+                    session.send(sent)
+                    got = session.recv(len(wanted))
+                except (Timeout, SessionEnded) as error:
+                    errors.append(f"burst {number + 1}: {error}")
+                    break
+                latencies.append(time.monotonic() - start)
+                if got != wanted:
+                    place = next(i for i in range(len(wanted)) if got[i] != wanted[i])
+                    errors.append(
+                        f"burst {number + 1}: byte {place} is {got[place]:02x} and should be {wanted[place]:02x}"
+                    )
+                    latencies.pop()
+                    break
+                total += len(sent)
+            took = time.monotonic() - began
+        return BurstReport(len(latencies), total, took, tuple(latencies), errors)
+
+    def close(self) -> None:
+        """Disconnect."""
+        try:
+            self.world.remove()
+        finally:
+            if self._owned is not None:
+                self._owned.close()
+
+    def __enter__(self) -> HostConnection:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        """Disconnect."""
+        self.close()
+
+
+def _list(payload: Union[bytes, Iterable[bytes]]) -> list[bytes]:
+    if isinstance(payload, (bytes, bytearray, memoryview)):
+        return [bytes(payload)]
+    return [bytes(each) for each in payload]
+
+
+def open(  # noqa: A001
+    address: str,
+    *,
+    protocols: Optional[Iterable[str]] = None,
+    program: Union[str, os.PathLike[str], None] = None,
+    simulator: Optional[Simulator] = None,
+) -> HostConnection:
+    """Connect to the accessories at an address, as an Apple device does, with an app that declares ``protocols``."""
+    owned = None if simulator is not None else Simulator(program)
+    used = simulator if simulator is not None else owned
+    assert used is not None
+    try:
+        return HostConnection(address, used.world(), owned, protocols=protocols)
+    except BaseException:
+        if owned is not None:
+            owned.close()
+        raise

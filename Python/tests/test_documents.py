@@ -1,0 +1,23 @@
+"""What the documents show is what runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+PYTHON = Path(__file__).resolve().parent.parent
+
+
+def shown(page: Path) -> str:
+    blocks = re.findall(r"```python\n(def test_survives_the_flicker.*?)```", page.read_text(encoding="utf-8"), re.S)
+    assert len(blocks) == 1, page
+    return str(blocks[0])
+
+
+@pytest.mark.parametrize("page", ["Python/README.md", "docs/python.md", "README.md"])
+def test_the_test_on_the_page_runs(page: str, pytester: pytest.Pytester) -> None:
+    text = shown(PYTHON.parent / page)
+    pytester.makepyfile(text)
+    pytester.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=1)

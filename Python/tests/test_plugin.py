@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+FAILS = """
+import pytest
+
+@pytest.mark.easim(profile="echo")
+def test_fails(easim):
+    app = easim.app()
+    easim.accessory.plug()
+    app.wait_for("connect")
+    assert app.events == []
+"""
+
+
+def test_a_failed_test_shows_the_timeline(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(FAILS)
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*easim timeline*", "*accessory*attach*", "*device*connect*"])
+    result.stdout.no_fnmatch_line("*StartIdentification*")
+
+
+def test_with_messages_the_timeline_has_them(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(FAILS)
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--easim-messages")
+    result.stdout.fnmatch_lines(["*StartIdentification*"])
+
+
+def test_a_server_that_dies_fails_one_test_only(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import os, signal
+
+        def test_kills(easim):
+            os.kill(easim.simulator.pid, signal.SIGKILL)
+            easim.run_until("never")
+
+        def test_lives(easim):
+            assert easim.events() == []
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(passed=1, failed=1, errors=1)
+    result.stdout.fnmatch_lines(["*ended with exit code -9*"])
+
+
+def test_marks_choose_what_the_world_begins_with(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        pytestmark = pytest.mark.easim(profile="echo", quirks=["flicker"])
+
+        def test_of_the_module(easim_virtual):
+            assert easim_virtual.accessory.state()["quirks"] == ["flicker"]
+            assert not easim_virtual.accessory.state()["plugged"]
+
+        @pytest.mark.easim(quirks=[], plugged=True)
+        def test_of_the_function(easim_virtual):
+            assert easim_virtual.accessory.state()["quirks"] == []
+            assert easim_virtual.accessory.state()["plugged"]
+
+        @pytest.mark.easim(quirk="flicker")
+        def test_of_a_wrong_one(easim_virtual):
+            pass
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(["*@pytest.mark.easim has no 'quirk'*"])
+
+
+def test_without_an_accessory_the_host_is_skipped(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_hardware(easim_host): pass")
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-rs")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["*needs an accessory: pytest --easim-at usb:*"])
+    address = f"unix:{pytester.path}/none.sock"
+    result = pytester.runpytest_inprocess(
+        "-p", "no:cacheprovider", "-rs", "--easim-at", address, "--easim-timeout", "0.1"
+    )
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines([f"*no accessory at {address} within 0.1 s*"])
+
+
+def test_the_host_drives_an_accessory(pytester: pytest.Pytester, accessory_address: str) -> None:
+    pytester.makepyfile(
+        """
+        def test_hardware(easim_host):
+            report = easim_host.burst(b"hello" * 100, count=10)
+            assert report.passed and report.bursts == 10 and report.bytes == 5000
+            assert 0 < report.percentile(50) <= report.percentile(100)
+            wrong = easim_host.burst(b"hello", count=10, expect=b"hallo")
+            assert wrong.errors == ["burst 1: byte 1 is 65 and should be 61"]
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--easim-at", accessory_address)
+    result.assert_outcomes(passed=1)
+
+
+def test_eight_workers_have_a_server_each(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.parametrize("number", range(32))
+        @pytest.mark.easim(profile="lawk-view", quirks=["flicker"], plugged=True)
+        def test_flicker(easim, number):
+            app = easim.app()
+            with app.open("com.lawaken.iap2", timeout=60) as session:
+                session.send(b"hello")
+                assert session.recv(5) == b"hello"
+        """
+    )
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-n", "8", timeout=300)
+    result.assert_outcomes(passed=32)
+
+
+def test_a_killed_pytest_leaves_nothing(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pathlib, sys
+
+        def test_hangs(easim):
+            lamp = easim.add("echo", on=f"unix:{pathlib.Path().resolve()}/lamp.sock")
+            lamp.plug()
+            shown = easim.simulator.pid
+            pathlib.Path("pid.new").write_text(str(shown))
+            pathlib.Path("pid.new").rename("pid")
+            easim.app().wait_for("connect", timeout=600)
+        """
+    )
+    runs = subprocess.Popen(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q"], cwd=pytester.path, stdout=subprocess.DEVNULL
+    )
+    place = pytester.path / "pid"
+    try:
+        assert _comes(place.exists)
+        server = int(place.read_text())
+        assert Path(f"/proc/{server}").exists()
+        assert (pytester.path / "lamp.sock").exists()
+    finally:
+        os.kill(runs.pid, signal.SIGKILL)
+        runs.wait()
+    assert _comes(lambda: not _runs(server))
+    assert not list(pytester.path.glob("*.sock*"))
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+
+
+def _comes(condition, limit: float = 60) -> bool:  # type: ignore[no-untyped-def]
+    end = time.monotonic() + limit
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import select
+import socket
+
+import pytest
+
+import easim as package
+from easim.pytest_plugin import TestWorld
+
+PROTOCOL = "com.example.echo"
+marked = pytest.mark.easim(profile="echo", plugged=True)
+
+
+@marked
+def test_a_megabyte_comes_back_through_a_byte_port(easim: TestWorld) -> None:
+    with easim.app().open(PROTOCOL) as session:
+        sent = bytes(range(256)) * 4096
+        got = bytearray()
+        for start in range(0, len(sent), 65_536):
+            session.send(sent[start : start + 65_536])
+            got += session.recv(65_536)
+        assert got == sent
+        state = session.state()
+    assert (state["bytesWritten"], state["port"]) == (len(sent), True)
+
+
+@marked
+def test_what_was_sent_arrives_although_the_session_is_closed_at_once(easim: TestWorld) -> None:
+    heard = bytearray()
+
+    def listen(_: object, data: bytes) -> None:
+        heard.extend(data)
+
+    easim.accessory.take(listen)
+    with easim.app().open(PROTOCOL) as session:
+        session.send(b"last words")
+    easim.run_until("session.close", side="accessory", after=0)
+    assert heard == b"last words"
+
+
+@marked
+def test_lines(easim: TestWorld) -> None:
+    with easim.app().open(PROTOCOL) as session:
+        session.send(b"one\r\ntwo\r\nrest")
+        assert session.recv_until(b"\r\n") == b"one\r\n"
+        assert session.recv_until(b"\r\n") == b"two\r\n"
+        assert session.recv(4) == b"rest"
+
+
+@marked
+def test_a_session_is_a_file(easim: TestWorld) -> None:
+    with easim.app().open(PROTOCOL) as session, session.makefile("rwb") as file:
+        file.write(b"one\ntwo\n")
+        file.flush()
+        assert [file.readline(), file.readline()] == [b"one\n", b"two\n"]
+
+
+@marked
+def test_a_session_can_be_selected_and_detached(easim: TestWorld) -> None:
+    session = easim.app().open(PROTOCOL)
+    session.send(b"hello")
+    assert select.select([session], [], [], 10)[0] == [session]
+    connection = session.detach()
+    assert isinstance(connection, socket.socket)
+    with connection:
+        assert connection.recv(5, socket.MSG_WAITALL) == b"hello"
+    with pytest.raises(package.EasimError, match="was detached"):
+        session.recv(1)
+
+
+@marked
+def test_a_session_that_ends_says_why(easim: TestWorld) -> None:
+    session = easim.app().open(PROTOCOL)
+    session.send(b"hello")
+    assert session.recv(5) == b"hello"
+    easim.accessory.unplug()
+    with pytest.raises(package.SessionEnded, match="the session ended: "):
+        session.recv(1)
+    assert not session.is_open
+    with pytest.raises(package.SessionEnded):
+        session.send(b"more")
+
+
+@marked
+def test_without_a_count_the_end_is_empty(easim: TestWorld) -> None:
+    session = easim.app().open(PROTOCOL)
+    session.send(b"hello")
+    assert session.recv() == b"hello"
+    easim.accessory.close_sessions()
+    assert session.recv() == b""
+
+
+@pytest.mark.easim(profile="echo", plugged=True, behavior="sink")
+def test_silence_is_a_timeout(easim: TestWorld) -> None:
+    session = easim.app().open(PROTOCOL)
+    session.timeout = 0.05
+    session.send(b"hello")
+    with pytest.raises(package.Timeout, match="nothing arrived within 0.05 s"):
+        session.recv(1)
+
+
+@pytest.mark.easim(profile="echo")
+def test_a_protocol_that_is_not_offered_is_refused_with_advice(easim: TestWorld) -> None:
+    app = easim.app()
+    easim.accessory.plug()
+    app.wait_for("connect")
+    with pytest.raises(package.EasimError) as caught:
+        app.open("com.example.ecko", timeout=0)
+    assert caught.value.kind == "refused"
+    assert "did you mean 'com.example.echo'?" in str(caught.value)
+
+
+@marked
+def test_virtual_sessions_carry_more_than_fits(easim_virtual: TestWorld) -> None:
+    with easim_virtual.app().open(PROTOCOL) as session:
+        sent = bytes(range(256)) * 4_000
+        session.send(sent[:200_000])
+        assert session.recv(200_000) == sent[:200_000]
+        with pytest.raises(package.EasimError, match="virtual time has no sockets"):
+            session.detach()
+
+
+@marked
+def test_quirks_faults_and_behaviours_change(easim_virtual: TestWorld) -> None:
+    lamp = easim_virtual.accessory
+    app = easim_virtual.app()
+    faults = lamp.add_fault("latency,delay=1s")
+    with app.open(PROTOCOL, timeout=60) as session:
+        before = easim_virtual.now()
+        session.send(b"x")
+        assert session.recv(1) == b"x"
+        assert easim_virtual.now() - before >= 1
+        faults[0].change("latency,delay=2s")
+        assert [fault["text"] for fault in lamp.faults()] == ["latency,delay=2s"]
+        faults[0].remove()
+        assert lamp.faults() == []
+    lamp.set_behavior("source,text=tick,total=4")
+    with app.open(PROTOCOL) as session:
+        assert session.recv(4) == b"tick"
+    assert lamp.add_quirk("flicker") is False
+    lamp.unplug()
+    app.wait_for("disconnect")
+    lamp.plug()
+    app.wait_for("disconnect")
+    assert lamp.state()["quirks"] == ["flicker"]
