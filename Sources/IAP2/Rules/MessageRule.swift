@@ -84,8 +84,9 @@ public struct MessageRule: Hashable, Sendable {
     self.parameters = parameters
   }
 
-  /// The message that makes it speak, where one does.
-  public var heard: MessageID? { if case .message(let id, _) = trigger { id } else { nil } }
+  /// The message that makes it speak, where one does. Not inlined, because the optimizer of Swift 6.3.1 then crashes over
+  /// comparisons of it in AccessoryProfiles.
+  @inline(never) public var heard: MessageID? { if case .message(let id, _) = trigger { id } else { nil } }
 }
 
 extension ControlMessage {
