@@ -49,6 +49,7 @@ let package = Package(
     .library(name: "AccessoryWorlds", targets: ["AccessoryWorlds"]),
     .library(name: "AccessorySoak", targets: ["AccessorySoak"]),
     .library(name: "CLinux", targets: ["CLinux"]),
+    .library(name: "AccessoryControl", targets: ["AccessoryControl"]),
   ],
   targets: [
     // Below all floors: what the protocol and everything else are written with.
@@ -58,6 +59,8 @@ let package = Package(
     .systemLibrary(name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"])]),
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CUdev", pkgConfig: "libudev", providers: [.apt(["libudev-dev"])]),
+    .systemLibrary(
+      name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "CPlist", pkgConfig: "libplist-2.0", providers: [.apt(["libplist-dev"])]),
 
     // Floor 0: the protocol; loops, channels, addresses and text.
@@ -164,7 +167,8 @@ let package = Package(
     library(
       "AccessoryControl", floor: 7,
       [
-        "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessoryCables", "AccessorySessions",
+        "AccessoryLoad", "AccessorySoak", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessoryCables",
+        "AccessorySessions",
         "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2",
       ]),
 
@@ -176,7 +180,7 @@ let package = Package(
         "AccessoryHost",
         "AccessoryHardware", "AccessoryBluetooth", "AccessoryCables", "AccessorySessions", "AccessoryProfiles",
         "AccessoryCaptures", "AccessoryTransports", "AccessoryUSB", "Certificates", "AccessoryCore", "IAP2", "CLinux",
-        "CPlist",
+        "CMicroHTTPD", "CPlist",
       ], swiftSettings: settings),
 
     // An app of its own, as it would be on iOS: EADemo's session controller. Tests run it against `easim run`.
@@ -196,7 +200,10 @@ let package = Package(
       path: "Tests/Support/ChannelsOnHardware", swiftSettings: settings),
 
     .target(
-      name: "FuzzTargets", dependencies: ["IAP2", "AccessoryProfiles", "AccessoryCaptures"],
+      name: "FuzzTargets",
+      dependencies: [
+        "AccessoryControl", "AccessoryProfiles", "AccessoryCaptures", "AccessoryTransports", "AccessoryCore", "IAP2",
+      ],
       path: "Tests/Support/FuzzTargets",
       swiftSettings: settings),
     .target(name: "TestSupport", path: "Tests/Support/TestSupport", swiftSettings: settings),
@@ -216,7 +223,10 @@ let package = Package(
     // The program as a user runs it; declared, so that it is built first.
     tests(
       "EasimTests",
-      ["easim", "EADemoClient", "AccessoryHost", "AccessoryCore", "CLinux", "IAP2", "TestSupport"]),
+      [
+        "easim", "EADemoClient", "AccessoryControl", "AccessoryHost", "AccessoryTransports", "AccessoryCore", "CLinux",
+        "IAP2", "TestSupport",
+      ]),
 
     // What users read when something is wrong, held against committed texts.
     tests(

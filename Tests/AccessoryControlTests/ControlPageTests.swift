@@ -32,6 +32,11 @@ import Testing
     case "accessory.remove": _ = try client.result("accessory.add", "{\"profile\":\"echo\"}")
     case "app.kill", "app.crash": _ = try client.result("app.launch")
     case "app.open": _ = try client.result("accessory.behavior", "{\"accessory\":\"a1\",\"behavior\":\"echo\"}")
+    case "burst.run":
+      let list = try client.result("accessory.list")["accessories"]
+      if case .array(let all)? = list?.content, all.first?["plugged"]?.content != .boolean(true) {
+        _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
+      }
     case "time.advance": _ = try client.result("world.create", "{\"time\":\"virtual\"}")
     default: break
     }

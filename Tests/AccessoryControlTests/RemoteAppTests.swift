@@ -177,6 +177,10 @@ import Testing
     let events = try client.notices("event")
     #expect(events.contains { $0["event"]?["event"]?.word == "connect" && $0["event"]?["v"]?.word == "1" })
     _ = try client.result("events.unsubscribe")
+    // Any number is a number of a notice, or beyond the last one.
+    _ = try client.result("events.subscribe", "{\"after\":\(Int.max)}")
+    _ = try client.result("events.subscribe", "{\"after\":1}")
+    #expect(try client.result("events.list", "{\"after\":\(Int.max)}")["notices"]?.content == .array([]))
     let listed = try client.result("events.list", "{\"limit\":2}")
     guard case .array(let two)? = listed["notices"]?.content else { return }
     #expect(two.count == 2)

@@ -90,6 +90,10 @@ import Testing
     "easim list usb:": 3,
     // The tests have no D-Bus, so whatever this machine has, nothing is paired.
     "easim pair": 3,
+    // No server is named, or none runs.
+    "easim ctl accessory.add profile=lawk-view quirks=flicker": 2,
+    "easim ctl accessory.plug accessory=a1": 2,
+    "easim ctl --control /tmp/easim.sock accessory.list": 3,
     "easim pair bt:00:AA:01:00:00:42 --yes": 3,
     "easim pair bt:hci1#00:AA:01:00:00:42 --pin 0000": 3,
     "easim unpair bt:00:AA:01:00:00:42": 3,
@@ -100,6 +104,7 @@ import Testing
     "easim watch": "plugged in",
     "easim pipe usb: --listen unix:/tmp/session.sock": "unix:",
     "easim pipe --as-accessory echo --on unix:/tmp/lamp.sock --listen unix:/tmp/lamp-session.sock": "unix:",
+    "easim serve": "http://", "easim serve --control /tmp/easim.sock": "http://",
   ]
 
   @Test func everyExampleWorksAsPrintedWhileThoseOfRunAreRunning() throws {

@@ -19,9 +19,11 @@ public enum ControlPage {
   }
 
   private static let titles = [
-    "rpc": "The server", "server": "The server's state", "events": "Events", "world": "Worlds",
+    "rpc": "The server", "server": "The server's state", "events": "Events", "client": "The client", "world": "Worlds",
     "accessory": "Accessories",
-    "fault": "Faults", "app": "Apps", "session": "Sessions", "time": "Time", "host": "Hosts",
+    "fault": "Faults", "app": "Apps", "session": "Sessions", "time": "Time", "host": "Hosts", "burst": "Runs",
+    "scenario": "Scenarios",
+    "soak": "Seeded worlds", "job": "Jobs",
   ]
 
   private static func section(_ method: ControlMethod, result: String) -> String {

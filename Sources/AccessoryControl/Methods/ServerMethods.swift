@@ -23,6 +23,14 @@ extension ControlMethods {
         apps: server.apps.count, sessions: server.sessions.count, clients: server.clients.count)
     },
     ControlMethod(
+      "client.detach",
+      "Let what this client launches from now on live on without it. A client that is detached gets no notifications of it.",
+      Nothing.params, Nothing.result, exampleResult: "{}"
+    ) { call, _ in
+      call.client.detach()
+      return Nothing()
+    },
+    ControlMethod(
       "events.subscribe",
       "Send every event of a world to this client as the notification `event`, and with `after` first those that are past. "
         + "Notifications of the client's own apps and sessions come without a subscription.",

@@ -53,6 +53,10 @@ public final class ControlServer {
   var hosts = ControlTable<ControlledHost>(kind: "host", prefix: "h")
   var faults = ControlTable<ControlledFault>(kind: "fault", prefix: "f")
 
+  var jobs = ControlTable<ControlledJob>(kind: "job", prefix: "j")
+  /// What load tests have counted.
+  var bursts = BurstTallies()
+
   /// A server with the world `main`, whose time is real.
   public init(_ settings: Settings, on loop: any EventLoop) {
     self.settings = settings

@@ -67,7 +67,14 @@ final class ControlWorld {
     return (start..<start + min(count, history.count - start)).map { history[$0] }
   }
 
-  private func hear(_ event: TimelineEvent) { add(.event(event), for: nil) }
+  private func hear(_ event: TimelineEvent) {
+    if let serial = event.subject?.serial {
+      for accessory in accessories where accessory.profile.identity.serialNumber == serial {
+        accessory.tally.count(event)
+      }
+    }
+    add(.event(event), for: nil)
+  }
 
   /// `owner` gets the notice in any case.
   func add(_ content: ControlNotice.Content, for owner: ControlClient?) {
@@ -76,10 +83,8 @@ final class ControlWorld {
     history.append(notice)
     if history.count > Self.mostNotices { _ = history.popFirst() }
     for client in server.clients {
-      let isMine = client === owner
-      let isSubscribed = client.subscription?.includes(id) ?? false
-      var isTold = isMine
-      if case .event = content { isTold = isSubscribed } else if client.isTransient, isSubscribed { isTold = true }
+      var isTold = client === owner || client.isObserver
+      if case .event = content { isTold = client.subscription?.includes(id) ?? false }
       if isTold { client.notify(notice.method, notice.json) }
     }
     finish { $0.hears?(notice) ?? false ? .reached(notice) : nil }
@@ -180,6 +185,7 @@ final class ControlWorld {
   /// Unplugs everything and forgets its objects.
   func end() {
     guard !hasEnded else { return }
+    for job in server.jobs.all where job.world === self { job.stop() }
     for app in apps { app.end("the world was removed") }
     for accessory in accessories { accessory.remove() }
     for host in server.hosts.all where host.world === self { host.remove() }

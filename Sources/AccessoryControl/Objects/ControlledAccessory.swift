@@ -18,6 +18,8 @@ final class ControlledAccessory {
   private var behaviors: [String?: Behavior] = [:]
   /// The client that has taken the sessions, and of which protocols; nil for all.
   private(set) var taker: (client: ControlClient?, protocols: [String]?)?
+  /// What happened to it, for metrics.
+  var tally = AccessoryTally()
   private var simulated: SimulatedAccessory?
   /// Whether its quirks have changed since ``simulated`` was made.
   private var isStale = false

@@ -20,12 +20,16 @@ public final class ControlClient {
   /// Called when there is something to send, or when ``wantsToRead`` has changed.
   public var changed: (() -> Void)?
   /// Whether what it launches lives on without it: one request by HTTP is no connection.
-  let isTransient: Bool
+  private(set) var isTransient: Bool
+  /// Whether it gets the news of all apps and sessions, too.
+  private(set) var isObserver = false
   unowned let server: ControlServer
   private var cutter = RPCLineCutter()
   private var unsent = ByteQueue()
   private var isHandling = false
   private var droppedNotices = 0
+  /// How many notifications found no room and were not reported yet.
+  public var droppedCount: Int { droppedNotices }
   private(set) var waiting = 0
   /// The worlds whose events it gets; nil for none.
   var subscription: ControlSubscription?
@@ -65,7 +69,8 @@ public final class ControlClient {
       droppedNotices = 0
       append(Self.notice("dropped", object.text))
     }
-    if !couldRead { handleLines() }
+    // In a later turn, because this may be called while something else happens.
+    if !couldRead { server.later { [weak self] in self?.handleLines() } }
   }
 
   private func handleLines() {
@@ -135,7 +140,7 @@ public final class ControlClient {
       if isWaiting { self?.waiting -= 1 }
       // Before the answer, so that its end is not held up by this request.
       done(request.id.map { Self.response($0, result) })
-      if isWaiting { self?.handleLines() }
+      if isWaiting { self?.server.later { [weak self] in self?.handleLines() } }
     }
     do {
       let method = try ControlMethods.method(request.method)
@@ -180,6 +185,15 @@ public final class ControlClient {
       return
     }
     append(Self.notice(method, params()))
+  }
+
+  /// What it launches from now on lives on without it, and it gets no news of it.
+  func detach() { isTransient = true }
+
+  /// From now on it gets everything that happens in every world.
+  public func observe() {
+    isObserver = true
+    subscription = ControlSubscription(worlds: nil)
   }
 
   /// The connection has ended: what it launched ends as if it had been killed.

@@ -37,7 +37,7 @@ struct CommandSpec: Sendable {
   /// All commands.
   static let all: [CommandSpec] = [
     .demo, .run, .list, .watch, .info, .check, .send, .pipe, .burst, .report, .console, .pair, .unpair, .plug, .decode,
-    .profile, .quirk, .fault, .scenario, .soak, .serve, .port, .doctor, .completion,
+    .profile, .quirk, .fault, .scenario, .soak, .serve, .ctl, .port, .doctor, .completion,
   ]
 
   /// Whether the command has an option of this name.

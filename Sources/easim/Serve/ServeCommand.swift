@@ -1,5 +1,6 @@
 import AccessoryControl
 import AccessoryCore
+import AccessoryTransports
 import Glibc
 
 extension CommandSpec {
@@ -10,34 +11,71 @@ extension CommandSpec {
       Serve the control protocol: JSON-RPC 2.0, one object per line. Programs add accessories, plug them in, unplug them in
       the middle of a burst, launch apps, and read and write sessions at both ends. docs/control.md has every method.
 
+      Without options, requests come by HTTP: the address that is printed has a token behind '#', which each request sends
+      as 'Authorization: Bearer TOKEN'. POST /rpc takes a request, GET /events sends events, GET /metrics is for Prometheus.
+      Ctrl-C ends the server.
+
       With --stdio, requests come on standard input, and answers and events go to standard output. The server ends with its
-      input.
+      input. With --control, any program of the same user connects to a unix socket, such as 'easim ctl'.
       """,
-    examples: ["easim serve --stdio"],
+    examples: ["easim serve", "easim serve --stdio", "easim serve --control /tmp/easim.sock"],
     run: runServe)
 }
 
 private struct ServeOptions: CommandOptions {
   var isStandard = false
+  var control: String?
+  var http: String?
   var shared = SharedOptions()
 
   static let options: [Option<Self>] = [
     Option("--stdio", \.isStandard, "serve one client on standard input and output"),
+    Option("--control", \.control, .optional(.text), as: "PATH", "also serve at a unix socket"),
+    Option("--http", \.http, .optional(.text), as: "HOST:PORT", "serve HTTP there", standard: "127.0.0.1:0"),
     .allowExec, .allowRemote, .anyUser, .seed,
   ]
+  static let rules: [OptionRule] = [.exclusive(["--stdio", "--http"])]
 }
 
 private func runServe(_ options: ServeOptions, _ console: Console) throws -> ExitCode {
-  guard options.isStandard else { throw UsageError("--stdio is missing") }
   let stage = try Stage(console, seed: options.shared.seed)
   let server = ControlServer(ControlServer.Settings(options.shared), on: stage.loop)
-  let door = try DescriptorDoor(
-    input: STDIN_FILENO, output: STDOUT_FILENO, closes: false, for: server.makeClient(), on: stage.loop)
-  _ = stage.run(until: { door.isOver })
-  door.close("easim is exiting")
+  let socket = try options.control.map { path in
+    try ControlSocket(server, path: path, options.shared, on: stage.loop) { console.err("easim serve: \($0)") }
+  }
+  defer { socket?.close() }
+  if options.isStandard {
+    let door = try DescriptorDoor(
+      input: STDIN_FILENO, output: STDOUT_FILENO, closes: false, for: server.makeClient(), on: stage.loop)
+    _ = stage.run(until: { door.isOver })
+    door.close("easim is exiting")
+  } else {
+    let (host, port) = try place(options.http ?? "127.0.0.1:0")
+    let token = SecretToken.make()
+    let http = try HTTPDoor(
+      server, host: host, port: port, allowsRemote: options.shared.allowsRemote, token: token, on: stage.loop
+    ) { trouble in
+      switch trouble {
+      case .readerDropped(let events):
+        console.err(
+          "easim serve: closed an event stream that was not read; \(events.counted("event was", "events were")) dropped"
+        )
+      }
+    }
+    console.out("http://\(http.address)/#\(token)")
+    _ = stage.run(until: { false })
+    http.stop()
+  }
   server.stop()
   stage.settle(until: { server.isQuiet })
   return .done
+}
+
+private func place(_ text: String) throws(UsageError) -> (host: String, port: UInt16) {
+  guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+    throw UsageError("--http \(text): expected HOST:PORT, such as 127.0.0.1:8080")
+  }
+  return (String(text[..<colon]), port)
 }
 
 extension ControlServer.Settings {

@@ -1,0 +1,125 @@
+import AccessoryCore
+
+/// Decides what becomes of a request by HTTP, from its first lines and headers alone.
+///
+/// A browser sends requests to this machine for every page that asks it to, so each of these is checked: the `Host`, against
+/// names that an attacker points at this machine (DNS rebinding); the `Origin`, against other pages; and the token,
+/// without which nothing but `/healthz` is answered.
+public struct HTTPGate: Equatable, Sendable {
+  /// What a request asks for.
+  public enum Route: String, Equatable, Sendable, CaseIterable {
+    /// One request of the control protocol.
+    case rpc = "/rpc"
+    /// Events as server-sent events.
+    case events = "/events"
+    /// Whether the server is there.
+    case health = "/healthz"
+    /// Metrics for Prometheus.
+    case metrics = "/metrics"
+
+    var method: String { self == .rpc ? "POST" : "GET" }
+  }
+
+  /// What is wrong with a request.
+  public enum Refusal: Equatable, Sendable {
+    /// No `Host`, or a `Host` that is not this server's.
+    case foreignHost(String?)
+    /// The request comes from a page of another server.
+    case foreignOrigin(String)
+    /// No token, or a wrong one.
+    case noToken
+    /// No such path.
+    case unknownPath(String)
+    /// The path is known, and wants another method.
+    case wrongMethod(Route)
+    /// The body is larger than is read.
+    case tooLarge
+
+    /// The status of HTTP.
+    public var status: UInt32 {
+      switch self {
+      case .foreignHost: 421
+      case .foreignOrigin: 403
+      case .noToken: 401
+      case .unknownPath: 404
+      case .wrongMethod: 405
+      case .tooLarge: 413
+      }
+    }
+
+    /// A sentence.
+    public var sentence: String {
+      switch self {
+      case .foreignHost(let host):
+        "the Host \(host.map { "'\(Excerpt.of($0))'" } ?? "is missing and") is not this server; use the address that easim printed"
+      case .foreignOrigin(let origin): "pages of \(Excerpt.of(origin)) may not use this server"
+      case .noToken: "the token is missing or wrong: send the header 'Authorization: Bearer TOKEN'"
+      case .unknownPath(let path):
+        "there is no \(Excerpt.of(path))\(Suggestion.hint(for: path, in: Route.allCases.map(\.rawValue)))"
+      case .wrongMethod(let route): "\(route.rawValue) wants the method \(route.method)"
+      case .tooLarge: "the body is larger than \(HTTPGate.longestBody) bytes"
+      }
+    }
+  }
+
+  /// The longest body of a request.
+  public static let longestBody = 4 << 20
+
+  /// The first lines of a request.
+  public struct Head: Equatable, Sendable {
+    /// `GET`, `POST`.
+    public var method: String
+    /// The path, without a query.
+    public var path: String
+    /// The header `Host`.
+    public var host: String?
+    /// The header `Origin`.
+    public var origin: String?
+    /// The header `Authorization`.
+    public var authorization: String?
+    /// The header `Content-Length`.
+    public var length: String?
+
+    /// A head.
+    public init(
+      _ method: String, _ path: String, host: String?, origin: String? = nil, authorization: String? = nil,
+      length: String? = nil
+    ) {
+      (self.method, self.path, self.host, self.origin) = (method, path, host, origin)
+      (self.authorization, self.length) = (authorization, length)
+    }
+  }
+
+  private let hosts: Set<String>
+  private let token: String
+
+  /// A gate of a server that listens at a host and port.
+  public init(host: String, port: UInt16, token: String) {
+    let names = ["127.0.0.1", "localhost", "[::1]", host.contains(":") ? "[\(host)]" : host]
+    hosts = Set(names.map { "\($0):\(port)".lowercased() } + (port == 80 ? names.map { $0.lowercased() } : []))
+    self.token = token
+  }
+
+  /// The route of a request, or why it is refused.
+  public func admit(_ head: Head) -> Result<Route, RefusedRequest> {
+    func refuse(_ refusal: Refusal) -> Result<Route, RefusedRequest> { .failure(RefusedRequest(refusal)) }
+    guard let host = head.host?.lowercased(), hosts.contains(host) else { return refuse(.foreignHost(head.host)) }
+    if let origin = head.origin, origin.lowercased() != "http://\(host)" { return refuse(.foreignOrigin(origin)) }
+    guard let route = Route(rawValue: head.path) else { return refuse(.unknownPath(head.path)) }
+    guard head.method == route.method else { return refuse(.wrongMethod(route)) }
+    if route != .health {
+      let given = Array((head.authorization ?? "").utf8)
+      guard SecretToken.areEqual(given, Array("Bearer \(token)".utf8)) else { return refuse(.noToken) }
+    }
+    if let length = head.length.flatMap({ Int($0) }), length > Self.longestBody { return refuse(.tooLarge) }
+    return .success(route)
+  }
+}
+
+/// A refusal as an error.
+public struct RefusedRequest: Error, Equatable, Sendable {
+  /// Why.
+  public let refusal: HTTPGate.Refusal
+
+  init(_ refusal: HTTPGate.Refusal) { self.refusal = refusal }
+}

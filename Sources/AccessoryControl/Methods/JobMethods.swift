@@ -1,0 +1,193 @@
+import AccessoryCore
+import AccessoryLoad
+import AccessorySoak
+import AccessoryWorlds
+
+extension ControlMethods {
+  /// Runs as jobs: they go on while other requests are answered.
+  static let jobs: [ControlMethod] = [
+    ControlMethod(
+      "burst.run",
+      "Run a load test with an accessory of a world, as `easim burst` does: an app of its own opens sessions, sends bursts "
+        + "and verifies what comes back.",
+      BurstChoices.format, Made.format("job"), errors: [.unknown, .gone, .limit],
+      example: "{\"accessory\":\"a1\",\"bursts\":20}"
+    ) { call, params in
+      let world = try call.server.world(params.world)
+      let accessory = try params.accessory.map { try call.server.accessories.find($0) }
+      if let accessory, accessory.world !== world {
+        throw RPCError(.params, "accessory: '\(accessory.id)' is in the world '\(accessory.world.id)'")
+      }
+      let title = "\(params.bursts.counted("burst")) of \(params.size.counted("byte"))"
+      let job = try ControlledJob.make(.burst, title, in: world, call)
+      _ = BurstJob(params.plan, job, with: accessory)
+      return Made(id: job.id)
+    },
+    ControlMethod(
+      "scenario.run", "Play a scenario in virtual time, in a world of its own, as `easim scenario run` does.",
+      ScenarioChoices.format, Made.format("job"), errors: [.limit], example: "{\"scenario\":\"flicker\"}"
+    ) { call, params in
+      let scenario = try ScenarioLibrary(profiles: call.server.settings.profiles).scenario(params.scenario)
+      let wanted = params.client == "naive" ? scenario.naiveClient ?? ScenarioClients.sound.name : params.client
+      guard let client = ScenarioClients.named(wanted) else {
+        let names = ["naive", ScenarioClients.sound.name] + ScenarioClients.naive.map(\.name)
+        throw RPCError(
+          .params, "client: unknown client '\(Excerpt.of(wanted))'\(Suggestion.hint(for: wanted, in: names))")
+      }
+      let job = try ControlledJob.make(.scenario, scenario.name, in: try call.server.world("main"), call)
+      QuickJobs.play(scenario, client: client, seed: params.seed ?? scenario.seed ?? 1, job)
+      return Made(id: job.id)
+    },
+    ControlMethod(
+      "soak.run", "Play random worlds from seeds, with every rule checked, as `easim soak` does.", SoakChoices.format,
+      Made.format("job"), errors: [.limit], example: "{\"seed\":1,\"seeds\":3}"
+    ) { call, params in
+      let title = params.seeds.counted("world")
+      let job = try ControlledJob.make(.soak, title, in: try call.server.world("main"), call)
+      QuickJobs.soak(from: params.seed, count: params.seeds, job)
+      return Made(id: job.id)
+    },
+    ControlMethod(
+      later: "job.wait", "Wait until a job is over; in a world with virtual time, time passes until then.",
+      JobWaiting.format, JobState.format, errors: [.unknown, .gone], example: "{\"job\":\"j1\",\"limit\":\"10s\"}"
+    ) { call, params, answer in
+      let job = try call.server.jobs.find(params.job)
+      let world = job.world
+      world.wait(
+        ControlWait(call.client, until: world.loop.now + params.limit, isDone: { job.outcome != nil }) { end in
+          if case .failed(let error) = end { answer(.failure(error)) } else { answer(.success(job.state)) }
+        })
+    },
+    ControlMethod(
+      "job.state", "Get the state of a job.", JobID.format, JobState.format, errors: [.unknown, .gone],
+      example: "{\"job\":\"j1\"}"
+    ) { call, params in try call.server.jobs.find(params.job).state },
+    ControlMethod(
+      "job.list",
+      "List the jobs, also those that are over: the last \(ControlledJob.mostKept) are kept with their reports.",
+      Nothing.params, Listed<JobState>.format("jobs", JobState.format.format, "in the order in which they were started")
+    ) { call, _ in Listed(all: call.server.jobs.all.map(\.state)) },
+    ControlMethod(
+      "job.cancel", "Stop a job; its report has what was done so far.", JobID.format, JobState.format,
+      errors: [.unknown, .gone], example: "{\"job\":\"j1\"}"
+    ) { call, params in
+      let job = try call.server.jobs.find(params.job)
+      job.stop()
+      return job.state
+    },
+    ControlMethod(
+      "job.report",
+      "Get the report of a job that is over. The form json is the one of `--report FILE.json` for bursts, and the lines of "
+        + "`--json` for scenarios.",
+      JobReporting.format, JobReported.format, errors: [.unknown, .gone, .state],
+      example: "{\"job\":\"j2\",\"form\":\"text\"}"
+    ) { call, params in
+      let text = try call.server.jobs.find(params.job).report(params.form)
+      return JobReported(report: text)
+    },
+  ]
+}
+
+private struct BurstChoices: Equatable, Sendable {
+  enum Verification: String, CaseIterable, Sendable {
+    case echo
+    case none
+  }
+
+  var world = "main"
+  var accessory: String?
+  var protocolName: String?
+  var bursts = 100
+  var size = 10_000
+  var sessions = 1
+  var inFlight = 1
+  var rate: Double?
+  var verification = Verification.echo
+  var timeout = Duration.seconds(10)
+  var reconnects = false
+
+  static let format = Record("burst", "", BurstChoices()) {
+    Field("world", \.world, .text, "the id of the world")
+    Field("accessory", \.accessory, .optional(.text), "the id of the accessory; the first that connects when left out")
+    Field("protocol", \.protocolName, .optional(.text), "the protocol; needed when the accessory offers several")
+    Field("bursts", \.bursts, .integer(1...100_000_000), "how many bursts")
+    Field("size", \.size, .integer(1...16_777_216), "bytes of each burst")
+    Field("sessions", \.sessions, .integer(1...256), "how many sessions")
+    Field("inFlight", \.inFlight, .integer(1...1_024), "at most so many bursts on the way on each session")
+    Field("rate", \.rate, .optional(.number(0.001...1_000_000)), "bursts per second; as fast as possible when left out")
+    Field("verify", \.verification, .choice, "echo: every byte comes back; none: nothing is waited for")
+    Field(
+      "timeout", \.timeout, .duration(.milliseconds(1) ... .seconds(3_600)),
+      "how long a burst may take, and how long an accessory may be disconnected")
+    Field("reconnects", \.reconnects, .boolean, "whether the run goes on when the accessory disconnects and comes back")
+  }
+
+  var plan: BurstPlan {
+    var plan = BurstPlan()
+    plan.payload = .unique(size: size)
+    plan.extent = .bursts(bursts)
+    (plan.sessions, plan.inFlight) = (sessions, inFlight)
+    if let rate { plan.pace = .rate(burstsPerSecond: rate) }
+    plan.verification = verification == .echo ? .echo : .nothing
+    (plan.timeout, plan.reconnects, plan.protocolName) = (timeout, reconnects, protocolName)
+    return plan
+  }
+}
+
+private struct ScenarioChoices: Equatable, Sendable {
+  var scenario = ""
+  var client = ScenarioClients.sound.name
+  var seed: UInt64?
+
+  static let format = Record("scenario choices", "", ScenarioChoices()) {
+    Field("scenario", \.scenario, .text, "the name or path of the scenario", isRequired: true)
+    Field("client", \.client, .text, "the app that plays it: `naive` for the one that it breaks, or a name")
+    Field("seed", \.seed, .optional(.integer(0...UInt64(Int.max))), "random seed; the scenario's own when left out")
+  }
+}
+
+private struct SoakChoices: Equatable, Sendable {
+  var seed: UInt64 = 1
+  var seeds = 100
+
+  static let format = Record("soak choices", "", SoakChoices()) {
+    Field("seed", \.seed, .integer(0...UInt64(Int.max)), "the first seed")
+    Field("seeds", \.seeds, .integer(1...100_000_000), "how many seeds, each a world")
+  }
+}
+
+private struct JobID: Equatable, Sendable {
+  var job = ""
+
+  static let format = Record("one job", "", JobID()) {
+    Field("job", \.job, .text, "the id of the job", isRequired: true)
+  }
+}
+
+private struct JobWaiting: Equatable, Sendable {
+  var job = ""
+  var limit = Duration.seconds(60)
+
+  static let format = Record("waiting for a job", "", JobWaiting()) {
+    Field("job", \.job, .text, "the id of the job", isRequired: true)
+    Field("limit", \.limit, .duration(.zero ... .seconds(86_400)), "how long to wait, on the clock of the job's world")
+  }
+}
+
+private struct JobReporting: Equatable, Sendable {
+  var job = ""
+  var form = JobReportForm.json
+
+  static let format = Record("asking for a report", "", JobReporting()) {
+    Field("job", \.job, .text, "the id of the job", isRequired: true)
+    Field("form", \.form, .choice, "its form; html and xml (JUnit) only for bursts")
+  }
+}
+
+private struct JobReported: Equatable, Sendable {
+  var report = ""
+
+  static let format = Record("job report", "", JobReported()) {
+    Field("report", \.report, .text, "the whole report", isRequired: true)
+  }
+}

@@ -1,0 +1,109 @@
+import AccessoryCore
+import AccessoryHost
+import AccessoryLoad
+import AccessorySessions
+
+/// A load test in a world: an app of its own on the world's device, which opens sessions with one accessory and sends bursts.
+final class BurstJob: AppHandler {
+  private let job: ControlledJob
+  private let runner: BurstRunner
+  private let site: BurstSite
+  /// The serial number of the accessory; nil for the first that connects.
+  private let serial: String?
+  private var app: AppView?
+  private var timer: LoopTimer?
+  /// How often it looks how far the run has come.
+  private static let period = Duration.milliseconds(100)
+  private static let periodsPerProgress = 10
+  private var periods = 0
+
+  init(_ plan: BurstPlan, _ job: ControlledJob, with accessory: ControlledAccessory?) {
+    self.job = job
+    serial = accessory?.profile.identity.serialNumber
+    let world = job.world
+    runner = BurstRunner(plan, on: world.loop)
+    site = runner.addSite(accessory?.id ?? "world \(world.id)")
+    site.linkCounters = { [unowned world] in world.world.device.linkCounters }
+    job.stop = { self.stop("the job was cancelled") }
+    let app = world.world.device.makeApp(self, settings: BurstRunner.appSettings())
+    self.app = app
+    runner.start()
+    for accessory in app.accessories { accessoryDidConnect(accessory, app) }
+    timer = world.loop.makeTimer { self.look() }
+    timer?.arm(at: world.loop.now)
+  }
+
+  private func stop(_ why: String) {
+    runner.stop(why)
+    finish(isCancelled: true)
+  }
+
+  private func look() {
+    if runner.outcome != nil { return finish(isCancelled: false) }
+    timer?.arm(at: job.world.loop.now + Self.period)
+    periods += 1
+    if periods % Self.periodsPerProgress == 0 { job.progress(runner.progress.fraction) }
+  }
+
+  private func finish(isCancelled: Bool) {
+    guard let app else { return }
+    self.app = nil
+    timer?.cancel()
+    // The timer holds this job.
+    timer = nil
+    let report = runner.report
+    app.close("the load test is over")
+    // Until its sessions have ended, which call it.
+    job.world.loop.schedule(after: .seconds(5)) { withExtendedLifetime(self) {} }
+    job.report = { form throws(RPCError) in
+      switch form {
+      case .json: report.json.text
+      case .text: report.text
+      case .html: report.html(nil)
+      case .xml: report.junit(nil)
+      }
+    }
+    job.world.server.bursts.add(report)
+    job.end(passed: report.passed, isCancelled: isCancelled, "\(report.headline): \(report.ending)")
+  }
+
+  // MARK: AppHandler
+
+  private func isMine(_ accessory: PublishedAccessory) -> Bool { serial.map { $0 == accessory.serialNumber } ?? true }
+
+  func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
+    if isMine(accessory) { site.accessoryDidConnect(accessory, app) }
+  }
+
+  func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
+    if isMine(accessory) { site.accessoryDidDisconnect(accessory, app) }
+  }
+}
+
+/// What all load tests of a server have counted, by accessory, for metrics.
+struct BurstTallies {
+  /// The bounds of the latency histogram, in seconds.
+  static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+  struct Tally {
+    var bursts = 0
+    var bytes = 0
+    var errors = 0
+    var latency = Histogram()
+  }
+
+  /// The most accessories that are told apart; the rest is counted together.
+  private static let most = 1_000
+  private(set) var tallies: [String: Tally] = [:]
+
+  mutating func add(_ report: BurstReport) {
+    let name = report.sites.first?.serial ?? ""
+    let serial = tallies[name] != nil || tallies.count < Self.most ? name : "others"
+    var tally = tallies[serial] ?? Tally()
+    tally.bursts += report.completed
+    tally.bytes += report.bytes
+    tally.errors += report.errorCount
+    tally.latency.merge(report.latency)
+    tallies[serial] = tally
+  }
+}

@@ -1,0 +1,157 @@
+import AccessoryControl
+import AccessoryCore
+import Glibc
+
+extension CommandSpec {
+  /// `easim ctl`.
+  static let ctl = CommandSpec(
+    name: "ctl", summary: "send one request to a running 'easim serve --control'",
+    details: """
+      Call METHOD of the control protocol with the given parameters and print its result as JSON. docs/control.md lists the
+      methods; 'easim ctl rpc.discover' prints them. A parameter that is a list can be given several times. What is launched
+      stays when the command ends.
+
+      The server is found by --control, or by the environment variable EASIM_CONTROL.
+
+      Exit codes: 0 done, 1 another error, 2 a wrong request, 3 no server, 4 what was waited for did not come, 5 the object is
+      gone, 6 the session was refused.
+      """,
+    examples: [
+      "easim ctl accessory.add profile=lawk-view quirks=flicker", "easim ctl accessory.plug accessory=a1",
+      "easim ctl --control /tmp/easim.sock accessory.list",
+    ],
+    run: runCtl)
+}
+
+private struct CtlOptions: CommandOptions {
+  var method = ""
+  var parameters: [String] = []
+  var control: String?
+  var shared = SharedOptions()
+
+  static let operands: [Operand<Self>] = [
+    Operand(\.method, .text, as: "METHOD", offered: ControlMethods.all.map(\.name)),
+    Operand(each: "KEY=VALUE…", 0...1_000, \.parameters, .text),
+  ]
+  static let options: [Option<Self>] = [
+    Option("--control", \.control, .optional(.text), as: "PATH", "the unix socket of the server")
+  ]
+}
+
+private func runCtl(_ options: CtlOptions, _ console: Console) throws -> ExitCode {
+  guard let path = options.control ?? getenv("EASIM_CONTROL").map({ String(cString: $0) }) else {
+    throw UsageError("no server is named: use --control PATH, or set EASIM_CONTROL to the path of its socket")
+  }
+  let params = try ControlWords.params(options.parameters, for: options.method)
+  guard let line = ControlLine(path: path) else {
+    console.err("easim ctl: no server answers at \(path): start one with 'easim serve --control \(path.shellWord)'")
+    return .unreachable
+  }
+  line.send("{\"jsonrpc\":\"2.0\",\"method\":\"client.detach\"}\n")
+  var request = JSONObject()
+  request.add("jsonrpc", "2.0")
+  request.add("id", 1)
+  request.add("method", options.method)
+  request.add("params", JSONObject(.object(params)))
+  line.send(request.text + "\n")
+  while let text = line.receive() {
+    let answer = try JSON5.read(text, file: path, limits: .init(bytes: 64 << 20, depth: 100))
+    guard answer["id"] != nil else { continue }
+    if let result = answer["result"] {
+      console.out(String(JSON5Writer.write(result, as: .json).dropLast()))
+      return result["reached"]?.content == .boolean(false) ? .timedOut : .done
+    }
+    let error = answer["error"]
+    let advice = error?["data"]?["advice"].map { "; \($0.word)" } ?? ""
+    console.err("easim ctl: \(error?["message"]?.word ?? "the server answered without a result")\(advice)")
+    switch error?["data"]?["kind"]?.word {
+    case "params", "method", "request", "unknown", "parse": return .usage
+    case "gone": return .gone
+    case "refused": return .refused
+    default: return .checkFailed
+    }
+  }
+  console.err("easim ctl: the server at \(path) closed the connection")
+  return .unreachable
+}
+
+/// The parameters of a request as words `key=value`.
+enum ControlWords {
+  static func params(_ words: [String], for name: String) throws -> [JSON5Member] {
+    let fields = ControlMethods.all.first { $0.name == name }?.params.fields ?? []
+    var members: [JSON5Member] = []
+    for word in words {
+      guard let equals = word.firstIndex(of: "="), equals != word.startIndex else {
+        throw UsageError("'\(Excerpt.of(word))' is no parameter: write KEY=VALUE")
+      }
+      let (key, text) = (String(word[..<equals]), String(word[word.index(after: equals)...]))
+      let shape = fields.first { $0.key == key }?.shape
+      if case .list(let element, _)? = shape, !text.hasPrefix("[") {
+        let value = try value(text, element)
+        if let index = members.firstIndex(where: { $0.key == key }),
+          case .array(let others) = members[index].value.content
+        {
+          members[index].value = .array(others + [value])
+        } else {
+          members.append(JSON5Member(key, .array([value])))
+        }
+      } else {
+        members.append(JSON5Member(key, try value(text, shape)))
+      }
+    }
+    return members
+  }
+
+  private static func value(_ text: String, _ shape: Shape?) throws -> JSON5Value {
+    if text.hasPrefix("{") || text.hasPrefix("[") { return try JSON5.read(text, file: "argument") }
+    return JSON5Value(shape?.content(of: text) ?? .text(text))
+  }
+}
+
+/// A blocking connection to a server's socket.
+private final class ControlLine {
+  private let descriptor: Int32
+  private var rest: [UInt8] = []
+
+  init?(path: String) {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let bytes = Array(path.utf8)
+    guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return nil }
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+    descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { return nil }
+    let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+    let isConnected = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) }
+    }
+    guard isConnected == 0 else { return nil }
+  }
+
+  deinit { close(descriptor) }
+
+  func send(_ text: String) {
+    var bytes = Array(text.utf8)[...]
+    while !bytes.isEmpty {
+      let count = bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { return }
+      bytes = bytes.dropFirst(count)
+    }
+  }
+
+  /// The next line; nil at the end.
+  func receive() -> [UInt8]? {
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      if let end = rest.firstIndex(of: 0x0A) {
+        defer { rest.removeFirst(end + 1) }
+        return Array(rest[..<end])
+      }
+      let count = recv(descriptor, &buffer, buffer.count, 0)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { return nil }
+      rest += buffer[0..<count]
+    }
+  }
+}

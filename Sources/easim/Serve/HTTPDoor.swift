@@ -1,0 +1,413 @@
+import AccessoryControl
+import AccessoryCore
+import AccessoryTransports
+import CMicroHTTPD
+import Glibc
+
+/// The control protocol by HTTP: `POST /rpc`, `GET /events`, `/healthz` and `/metrics`, by libmicrohttpd.
+///
+/// The library has an epoll descriptor of its own, which is watched on our loop; it has no thread. What a request may do is
+/// decided by ``HTTPGate``. Bodies, headers, connections and streams are limited, and a connection that is silent for
+/// ``Limits/silence`` is closed, except for event streams.
+final class HTTPDoor: DescriptorHandler {
+  /// How much of everything there may be.
+  struct Limits {
+    /// Connections at a time.
+    var connections = 1_200
+    /// Event streams at a time.
+    var streams = 1_024
+    /// How long a request may take to arrive, in seconds without a byte.
+    var silence = 10
+    /// How long a request may take to arrive at all.
+    var arrival = Duration.seconds(30)
+    /// How often a silent event stream gets a comment, so that a reader that is gone is noticed.
+    var heartbeat = Duration.seconds(15)
+    /// The memory of one connection, which holds its headers.
+    var memory = 32 * 1024
+  }
+
+  /// What went wrong with a client, for the log.
+  enum Trouble: Equatable {
+    /// An event reader did not read; so many events were dropped.
+    case readerDropped(events: Int)
+  }
+
+  let address: String
+  let gate: HTTPGate
+  private let server: ControlServer
+  private let loop: any PollingLoop
+  private let limits: Limits
+  private let report: (Trouble) -> Void
+  private var daemon: OpaquePointer?
+  private var watch: (any DescriptorWatch)?
+  private var timer: LoopTimer?
+  private var isRunDue = false
+  private var exchanges: [UnsafeRawPointer: HTTPExchange] = [:]
+  private(set) var streams = 0
+
+  /// Listens on a port of this machine; 0 for any.
+  init(
+    _ server: ControlServer, host: String, port: UInt16, allowsRemote: Bool, token: String, on loop: any PollingLoop,
+    limits: Limits = Limits(), report: @escaping (Trouble) -> Void = { _ in }
+  ) throws {
+    (self.server, self.loop, self.limits, self.report) = (server, loop, limits, report)
+    let (listener, bound) = try HTTPListener.open(host: host, port: port, allowsRemote: allowsRemote)
+    address = "\(host.contains(":") ? "[\(host)]" : host):\(bound)"
+    gate = HTTPGate(host: host, port: bound, token: token)
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    guard
+      let daemon = cmicrohttpd_start(
+        listener, nil, HTTPDoor.handle, HTTPDoor.completed, context, UInt32(limits.connections), UInt32(limits.silence),
+        limits.memory)
+    else {
+      close(listener)
+      throw UsageError("the HTTP server could not be started")
+    }
+    self.daemon = daemon
+    watch = try loop.watch(cmicrohttpd_descriptor(daemon), for: .readable, self)
+    timer = loop.makeTimer { [unowned self] in run() }
+    beat()
+  }
+
+  deinit { stop() }
+
+  /// Closes every connection.
+  func stop() {
+    guard let daemon else { return }
+    for exchange in exchanges.values { exchange.end() }
+    MHD_run(daemon)
+    watch?.cancel()
+    timer?.cancel()
+    heart?.cancel()
+    MHD_stop_daemon(daemon)
+    self.daemon = nil
+    exchanges = [:]
+  }
+
+  // MARK: The loop
+
+  /// The library has something to do.
+  func descriptorReady(_ readiness: Readiness) { run() }
+
+  private func run() {
+    guard let daemon else { return }
+    isRunDue = false
+    MHD_run(daemon)
+    let milliseconds = cmicrohttpd_timeout(daemon)
+    if milliseconds >= 0 { timer?.arm(at: loop.now + .milliseconds(milliseconds)) } else { timer?.cancel() }
+  }
+
+  /// Runs the library in a later turn, because it may be calling now.
+  fileprivate func runSoon() {
+    guard !isRunDue else { return }
+    isRunDue = true
+    timer?.arm(at: loop.now)
+  }
+
+  private var heart: LoopTimer?
+
+  private func beat() {
+    heart = loop.schedule(after: limits.heartbeat) { [weak self] in
+      guard let self else { return }
+      for exchange in exchanges.values { exchange.beat() }
+      beat()
+    }
+  }
+
+  // MARK: Requests
+
+  private static var yes: MHD_Result { cmicrohttpd_result(1) }
+  private static var no: MHD_Result { cmicrohttpd_result(0) }
+
+  private static let handle: MHD_AccessHandlerCallback = { context, connection, url, method, _, data, size, state in
+    guard let context, let connection, let url, let method, let size, let state else { return HTTPDoor.no }
+    let door = Unmanaged<HTTPDoor>.fromOpaque(context).takeUnretainedValue()
+    return door.handle(connection, String(cString: url), String(cString: method), data, size, state)
+  }
+
+  private static let completed: MHD_RequestCompletedCallback = { context, _, state, _ in
+    guard let context, let key = state?.pointee else { return }
+    let door = Unmanaged<HTTPDoor>.fromOpaque(context).takeUnretainedValue()
+    door.exchanges.removeValue(forKey: UnsafeRawPointer(key))?.end()
+  }
+
+  private func handle(
+    _ connection: OpaquePointer, _ url: String, _ method: String, _ data: UnsafePointer<CChar>?,
+    _ size: UnsafeMutablePointer<Int>, _ state: UnsafeMutablePointer<UnsafeMutableRawPointer?>
+  ) -> MHD_Result {
+    guard let key = state.pointee else {
+      let exchange = HTTPExchange(connection, began: loop.now)
+      let key = Unmanaged.passUnretained(exchange).toOpaque()
+      exchanges[UnsafeRawPointer(key)] = exchange
+      state.pointee = key
+      exchange.decision = gate.admit(head(of: connection, method, url))
+      // Its body would take long, so it is not read.
+      if case .failure(let refused) = exchange.decision, refused.refusal == .tooLarge {
+        return refuse(connection, .tooLarge)
+      }
+      return Self.yes
+    }
+    guard let exchange = exchanges[UnsafeRawPointer(key)] else { return Self.no }
+    if size.pointee > 0 {
+      defer { size.pointee = 0 }
+      if loop.now - exchange.began > limits.arrival { return Self.no }
+      return exchange.take(UnsafeRawBufferPointer(start: data, count: size.pointee)) ? Self.yes : Self.no
+    }
+    switch exchange.decision {
+    case .failure(let refused): return refuse(connection, refused.refusal)
+    case .success(.health): return answer(connection, 200, "text/plain; charset=utf-8", "ok\n")
+    case .success(.metrics):
+      return answer(connection, 200, "text/plain; version=0.0.4; charset=utf-8", server.metrics)
+    case .success(.events): return stream(connection, exchange)
+    case .success(.rpc): return call(connection, exchange)
+    }
+  }
+
+  private func head(of connection: OpaquePointer, _ method: String, _ url: String) -> HTTPGate.Head {
+    func header(_ name: String) -> String? {
+      cmicrohttpd_header(connection, name).map { String(cString: $0) }
+    }
+    return HTTPGate.Head(
+      method, url, host: header("Host"), origin: header("Origin"), authorization: header("Authorization"),
+      length: header("Content-Length"))
+  }
+
+  private func refuse(_ connection: OpaquePointer, _ refusal: HTTPGate.Refusal) -> MHD_Result {
+    answer(connection, refusal.status, "text/plain; charset=utf-8", "easim: \(refusal.sentence)\n")
+  }
+
+  private func answer(_ connection: OpaquePointer, _ status: UInt32, _ type: String, _ text: String) -> MHD_Result {
+    let bytes = Array(text.utf8)
+    guard let response = bytes.withUnsafeBytes({ cmicrohttpd_response($0.baseAddress, $0.count) }) else {
+      return Self.no
+    }
+    defer { MHD_destroy_response(response) }
+    Self.addHeaders(response, type)
+    return MHD_queue_response(connection, status, response)
+  }
+
+  private static func addHeaders(_ response: OpaquePointer, _ type: String) {
+    for (name, value) in [
+      ("Content-Type", type), ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),
+      ("Content-Security-Policy", "default-src 'none'"),
+    ] { MHD_add_response_header(response, name, value) }
+  }
+
+  // MARK: POST /rpc
+
+  private func call(_ connection: OpaquePointer, _ exchange: HTTPExchange) -> MHD_Result {
+    if let answer = exchange.answer {
+      return self.answer(connection, answer.isEmpty ? 204 : 200, "application/json", answer)
+    }
+    guard exchange.client == nil else { return Self.yes }
+    if exchange.isTooLarge { return refuse(connection, .tooLarge) }
+    let client = server.makeClient(isTransient: true)
+    exchange.client = client
+    // One line: line breaks in JSON are white space.
+    let line = exchange.body.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 } + [0x0A]
+    exchange.body = []
+    client.receive(line.span.bytes)
+    if exchange.collect() { return call(connection, exchange) }
+    // The answer comes later.
+    MHD_suspend_connection(connection)
+    exchange.isSuspended = true
+    client.changed = { [weak self, weak exchange] in
+      guard let self, let exchange, exchange.collect() else { return }
+      exchange.resume()
+      runSoon()
+    }
+    return Self.yes
+  }
+
+  // MARK: GET /events
+
+  private func stream(_ connection: OpaquePointer, _ exchange: HTTPExchange) -> MHD_Result {
+    guard streams < limits.streams else {
+      return answer(
+        connection, 503, "text/plain; charset=utf-8",
+        "easim: \(limits.streams) event streams are open, the most at a time\n")
+    }
+    let client = server.makeClient(isTransient: true)
+    client.observe()
+    exchange.client = client
+    exchange.isStream = true
+    exchange.unsent = Array(": events of easim\n\n".utf8)
+    streams += 1
+    exchange.onEnd = { [weak self, weak exchange] in
+      guard let self, let exchange else { return }
+      streams -= 1
+      let dropped = exchange.dropped
+      if dropped > 0 { report(.readerDropped(events: dropped)) }
+    }
+    client.changed = { [weak self, weak exchange] in
+      exchange?.resume()
+      self?.runSoon()
+    }
+    guard
+      let response = MHD_create_response_from_callback(
+        UInt64.max, 16 * 1024, HTTPDoor.read, Unmanaged.passUnretained(exchange).toOpaque(), nil)
+    else { return Self.no }
+    defer { MHD_destroy_response(response) }
+    Self.addHeaders(response, "text/event-stream")
+    return MHD_queue_response(connection, 200, response)
+  }
+
+  private static let read: MHD_ContentReaderCallback = { context, _, buffer, size in
+    guard let context, let buffer else { return -1 }
+    let exchange = Unmanaged<HTTPExchange>.fromOpaque(context).takeUnretainedValue()
+    return exchange.fill(UnsafeMutableRawBufferPointer(start: buffer, count: size))
+  }
+}
+
+/// One request by HTTP and its answer.
+private final class HTTPExchange {
+  let connection: OpaquePointer
+  let began: Instant
+  var decision: Result<HTTPGate.Route, RefusedRequest> = .success(.health)
+  var body: [UInt8] = []
+  var isTooLarge = false
+  var client: ControlClient?
+  var answer: String?
+  var isSuspended = false
+  var isStream = false
+  var isEnding = false
+  var unsent: [UInt8] = []
+  var onEnd: (() -> Void)?
+  private var collected: [UInt8] = []
+  /// Whether a heartbeat was not read since the last one.
+  private var beatsUnread = 0
+  var dropped: Int { client?.droppedCount ?? lastDropped }
+  private var lastDropped = 0
+
+  init(_ connection: OpaquePointer, began: Instant) {
+    (self.connection, self.began) = (connection, began)
+  }
+
+  /// Takes a part of the body. What is too large is read and thrown away, up to as much again; then the connection ends.
+  func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    if case .failure = decision { return true }
+    if isTooLarge || body.count + bytes.count > HTTPGate.longestBody {
+      isTooLarge = true
+      body = []
+      return true
+    }
+    body += bytes
+    return true
+  }
+
+  /// Takes what the client has answered; whether that is all.
+  func collect() -> Bool {
+    guard let client else { return true }
+    client.send { bytes in
+      bytes.withUnsafeBytes { collected += $0 }
+      return bytes.byteCount
+    }
+    guard client.isIdle else { return false }
+    client.changed = nil
+    answer = String(decoding: collected, as: UTF8.self)
+    collected = []
+    return true
+  }
+
+  /// Fills a part of an event stream; 0 when there is nothing, and the connection then waits.
+  func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+    if isEnding { return -1 }
+    beatsUnread = 0
+    if unsent.isEmpty, let client {
+      client.send { bytes in
+        // Whole lines, each as one event; at most so many at once.
+        bytes.withUnsafeBytes { raw in
+          var taken = 0
+          while taken < raw.count, unsent.count < 64 * 1024, let end = raw[taken...].firstIndex(of: 0x0A) {
+            unsent.append(contentsOf: "data: ".utf8)
+            unsent.append(contentsOf: raw[taken..<end])
+            unsent.append(contentsOf: [0x0A, 0x0A])
+            taken = end + 1
+          }
+          return taken
+        }
+      }
+    }
+    guard !unsent.isEmpty else {
+      MHD_suspend_connection(connection)
+      isSuspended = true
+      return 0
+    }
+    let count = min(buffer.count, unsent.count)
+    unsent.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[0..<count])) }
+    unsent.removeFirst(count)
+    return count
+  }
+
+  /// A silent stream gets a comment; one that has dropped events and does not read ends.
+  func beat() {
+    guard isStream, !isEnding else { return }
+    if let client, client.droppedCount > 0 {
+      lastDropped = client.droppedCount
+      isEnding = true
+      // It does not read, so the end cannot be sent either.
+      shutdownSocket()
+    } else if unsent.isEmpty {
+      unsent = Array(": \n\n".utf8)
+    }
+    resume()
+  }
+
+  private func shutdownSocket() {
+    let descriptor = cmicrohttpd_socket(connection)
+    if descriptor >= 0 { shutdown(descriptor, Int32(SHUT_RDWR)) }
+  }
+
+  func resume() {
+    guard isSuspended else { return }
+    isSuspended = false
+    MHD_resume_connection(connection)
+  }
+
+  /// The connection is over.
+  func end() {
+    isEnding = true
+    lastDropped = client?.droppedCount ?? lastDropped
+    client?.close("the connection was closed")
+    client = nil
+    let onEnd = onEnd
+    self.onEnd = nil
+    onEnd?()
+    resume()
+  }
+}
+
+/// A listening socket for HTTP.
+private enum HTTPListener {
+  static func open(host: String, port: UInt16, allowsRemote: Bool) throws -> (descriptor: Int32, port: UInt16) {
+    var found = sockaddr_in()
+    found.sin_family = sa_family_t(AF_INET)
+    found.sin_port = port.bigEndian
+    let name = host == "localhost" ? "127.0.0.1" : host
+    guard inet_pton(AF_INET, name, &found.sin_addr) == 1 else {
+      throw UsageError("--http \(host) is no IPv4 address; write 127.0.0.1:PORT")
+    }
+    let isLoopback = UInt32(bigEndian: found.sin_addr.s_addr) >> 24 == 127
+    guard allowsRemote || isLoopback else {
+      throw UsageError("--http \(host) can be reached from other machines: use --allow-remote")
+    }
+    let descriptor = socket(
+      AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+    var one: Int32 = 1
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
+    let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafePointer(to: &found) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) }
+    }
+    guard descriptor >= 0, isBound == 0, listen(descriptor, 128) == 0 else {
+      let reason = String(cString: strerror(errno))
+      if descriptor >= 0 { close(descriptor) }
+      throw UsageError("the HTTP server cannot listen on \(host):\(port): \(reason)")
+    }
+    var length = size
+    _ = withUnsafeMutablePointer(to: &found) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+    }
+    return (descriptor, UInt16(bigEndian: found.sin_port))
+  }
+}

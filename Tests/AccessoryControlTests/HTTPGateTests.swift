@@ -1,0 +1,66 @@
+import AccessoryControl
+import Testing
+
+/// Which requests by HTTP are admitted.
+@Suite struct HTTPGateTests {
+  private let gate = HTTPGate(host: "127.0.0.1", port: 8080, token: "secret")
+
+  private func head(
+    _ method: String = "POST", _ path: String = "/rpc", host: String? = "127.0.0.1:8080", origin: String? = nil,
+    token: String? = "secret", length: String? = nil
+  ) -> HTTPGate.Head {
+    HTTPGate.Head(
+      method, path, host: host, origin: origin, authorization: token.map { "Bearer \($0)" }, length: length)
+  }
+
+  private func refusal(_ head: HTTPGate.Head) -> HTTPGate.Refusal? {
+    if case .failure(let refused) = gate.admit(head) { refused.refusal } else { nil }
+  }
+
+  @Test func theTokenAdmits() {
+    #expect(gate.admit(head()) == .success(.rpc))
+    #expect(gate.admit(head("GET", "/events")) == .success(.events))
+    #expect(gate.admit(head("GET", "/metrics", host: "localhost:8080")) == .success(.metrics))
+  }
+
+  @Test(arguments: [nil, "", "secre", "secret2", "SECRET"])
+  func withoutTheTokenNothingIsAnswered(token: String?) {
+    #expect(refusal(head(token: token)) == .noToken)
+    #expect(refusal(head("GET", "/events", token: token)) == .noToken)
+    #expect(refusal(head("GET", "/metrics", token: token)) == .noToken)
+    #expect(HTTPGate.Refusal.noToken.status == 401)
+  }
+
+  @Test func theHealthIsForEveryoneWithTheRightHost() {
+    #expect(gate.admit(head("GET", "/healthz", token: nil)) == .success(.health))
+    #expect(
+      refusal(head("GET", "/healthz", host: "evil.example:8080", token: nil)) == .foreignHost("evil.example:8080"))
+  }
+
+  /// DNS rebinding: the name of an attacker's page points at this machine.
+  @Test(arguments: [
+    nil, "evil.example", "evil.example:8080", "127.0.0.1:9", "127.0.0.1", "127.0.0.1.evil.example:8080",
+  ])
+  func aForeignHostIsRefused(host: String?) {
+    #expect(refusal(head(host: host)) == .foreignHost(host))
+    #expect(400..<500 ~= HTTPGate.Refusal.foreignHost(host).status)
+  }
+
+  @Test(arguments: ["http://evil.example", "null", "https://127.0.0.1:8080", "http://127.0.0.1:9"])
+  func aForeignOriginIsRefused(origin: String) { #expect(refusal(head(origin: origin)) == .foreignOrigin(origin)) }
+
+  @Test func theServersOwnPageIsAdmitted() {
+    #expect(gate.admit(head(origin: "http://127.0.0.1:8080")) == .success(.rpc))
+  }
+
+  @Test func otherPathsAndMethodsAreRefused() {
+    #expect(refusal(head("POST", "/rcp")) == .unknownPath("/rcp"))
+    #expect(refusal(head("GET", "/rpc")) == .wrongMethod(.rpc))
+    #expect(refusal(head("POST", "/events")) == .wrongMethod(.events))
+  }
+
+  @Test func aBodyThatIsTooLargeIsRefusedByItsLength() {
+    #expect(refusal(head(length: "\(HTTPGate.longestBody + 1)")) == .tooLarge)
+    #expect(gate.admit(head(length: "\(HTTPGate.longestBody)")) == .success(.rpc))
+  }
+}

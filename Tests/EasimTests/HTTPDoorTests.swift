@@ -1,0 +1,213 @@
+import AccessoryControl
+import AccessoryCore
+import AccessoryTransports
+import Testing
+
+@testable import easim
+
+/// The HTTP door with real sockets in one process.
+@Suite(.serialized) struct HTTPDoorTests {
+  /// One connection of a client.
+  private final class Visitor: ChannelHandler {
+    private(set) var received: [UInt8] = []
+    private(set) var isOver = false
+    private(set) var channel: (any Channel)?
+    var reads = true
+    private var outgoing: [UInt8]
+
+    init(_ address: String, sending text: String, on loop: EpollLoop) throws {
+      outgoing = Array(text.utf8)
+      let place = try Address(parsing: "tcp:\(address)")
+      Transports.connect(to: place, on: loop) { [weak self] result in
+        guard let self, case .success(let answer) = result else { return }
+        channel = answer.cable.main
+        answer.cable.main.start(self)
+        if !reads { answer.cable.main.pauseReading() }
+        push()
+      }
+    }
+
+    private func push() {
+      guard let channel, !outgoing.isEmpty else { return }
+      outgoing.removeFirst(channel.send(outgoing.span.bytes))
+    }
+
+    func send(_ text: String) {
+      outgoing += Array(text.utf8)
+      push()
+    }
+
+    var text: String { String(decoding: received, as: UTF8.self) }
+    var status: String { String(text.dropFirst("HTTP/1.1 ".count).prefix(3)) }
+    func close() { channel?.close() }
+
+    func channel(_ channel: any Channel, received bytes: RawSpan) { bytes.withUnsafeBytes { received += $0 } }
+    func channelIsWritable(_ channel: any Channel) { push() }
+    func channel(_ channel: any Channel, endedWith end: ChannelEnd) { isOver = true }
+  }
+
+  /// A server with its door.
+  private final class Site {
+    let loop: EpollLoop
+    let server: ControlServer
+    let door: HTTPDoor
+    private(set) var troubles: [HTTPDoor.Trouble] = []
+
+    init(_ change: (inout HTTPDoor.Limits) -> Void = { _ in }) throws {
+      loop = try EpollLoop(seed: 7)
+      server = ControlServer(ControlServer.Settings(), on: loop)
+      var limits = HTTPDoor.Limits()
+      change(&limits)
+      let box = Box()
+      door = try HTTPDoor(
+        server, host: "127.0.0.1", port: 0, allowsRemote: false, token: "secret", on: loop, limits: limits
+      ) { box.site?.troubles.append($0) }
+      box.site = self
+    }
+
+    private final class Box { weak var site: Site? }
+
+    deinit {
+      door.stop()
+      server.stop()
+    }
+
+    func visit(_ text: String) throws -> Visitor { try Visitor(door.address, sending: text, on: loop) }
+
+    func request(
+      _ start: String, host: String? = nil, headers: String = "Authorization: Bearer secret\r\n", body: String = ""
+    ) -> String {
+      "\(start) HTTP/1.1\r\nHost: \(host ?? door.address)\r\nConnection: close\r\n\(headers)"
+        + (body.isEmpty ? "" : "Content-Length: \(body.utf8.count)\r\n") + "\r\n" + body
+    }
+
+    /// Sends a whole request and waits for the whole answer.
+    func ask(_ text: String) throws -> Visitor {
+      let visitor = try visit(text)
+      wait { visitor.isOver }
+      return visitor
+    }
+
+    func wait(_ condition: () -> Bool) {
+      let holds = loop.run(until: condition, limit: .seconds(60))
+      #expect(holds)
+    }
+  }
+
+  private static func rpc(_ method: String, _ params: String = "{}") -> String {
+    "{\"jsonrpc\":\"2.0\",\n\"id\":1,\"method\":\"\(method)\",\"params\":\(params)}"
+  }
+
+  @Test func aRequestIsAnswered() throws {
+    let site = try Site()
+    let answer = try site.ask(site.request("POST /rpc", body: Self.rpc("world.list")))
+    #expect(answer.status == "200")
+    #expect(answer.text.contains("\"worlds\""))
+  }
+
+  @Test func aRequestThatWaitsIsAnsweredLater() throws {
+    let site = try Site()
+    let body = Self.rpc("time.runUntil", "{\"limit\":\"20ms\"}")
+    #expect(try site.ask(site.request("POST /rpc", body: body)).text.contains("\"stopped\":\"limit\""))
+  }
+
+  @Test func withoutTokenOrWithAForeignHostOrOriginItIsRefused() throws {
+    let site = try Site()
+    let body = Self.rpc("world.list")
+    #expect(try site.ask(site.request("POST /rpc", headers: "", body: body)).status == "401")
+    #expect(try site.ask(site.request("POST /rpc", host: "evil.example", body: body)).status == "421")
+    let origin = "Authorization: Bearer secret\r\nOrigin: http://evil.example\r\n"
+    #expect(try site.ask(site.request("POST /rpc", headers: origin, body: body)).status == "403")
+    #expect(try site.ask(site.request("GET /healthz", headers: "")).status == "200")
+  }
+
+  @Test func otherMachinesAreServedOnlyWhenThatIsAllowed() throws {
+    let loop = try EpollLoop(seed: 7)
+    let server = ControlServer(ControlServer.Settings(), on: loop)
+    defer { server.stop() }
+    #expect(throws: UsageError.self) {
+      _ = try HTTPDoor(server, host: "0.0.0.0", port: 0, allowsRemote: false, token: "secret", on: loop)
+    }
+  }
+
+  @Test func aBodyThatIsTooLargeIsRefused() throws {
+    let site = try Site()
+    let head =
+      "POST /rpc HTTP/1.1\r\nHost: \(site.door.address)\r\nConnection: close\r\nAuthorization: Bearer secret\r\n"
+    let declared = try site.visit(head + "Content-Length: 100000000\r\n\r\n")
+    site.wait { !declared.text.isEmpty || declared.isOver }
+    #expect(declared.status == "413" || declared.isOver)
+    // In chunks, without a length before.
+    let chunk = "100000\r\n" + String(repeating: "x", count: 0x100000) + "\r\n"
+    let chunked = try site.visit(
+      head + "Transfer-Encoding: chunked\r\n\r\n" + String(repeating: chunk, count: 5) + "0\r\n\r\n")
+    site.wait { chunked.isOver }
+    #expect(chunked.status == "413" || chunked.text.isEmpty)
+    // Others are served.
+    #expect(try site.ask(site.request("GET /healthz")).status == "200")
+  }
+
+  @Test func headersThatAreTooLargeAreRefused() throws {
+    let site = try Site()
+    let headers = "X-Long: " + String(repeating: "x", count: 100_000) + "\r\n"
+    let visitor = try site.visit(site.request("GET /healthz", headers: headers))
+    site.wait { visitor.isOver || !visitor.text.isEmpty }
+    #expect(visitor.text.isEmpty || visitor.status.hasPrefix("4"))
+  }
+
+  @Test func aRequestThatDoesNotArriveIsEnded() throws {
+    let site = try Site { $0.silence = 1 }
+    let visitor = try site.visit("POST /rpc HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12")
+    site.wait { visitor.isOver }
+  }
+
+  @Test func eventsAreStreamed() throws {
+    let site = try Site()
+    let reader = try site.visit(site.request("GET /events"))
+    site.wait { reader.text.contains("events of easim") }
+    #expect(reader.text.contains("text/event-stream"))
+    let add = Self.rpc("accessory.add", "{\"profile\":\"echo\"}")
+    _ = try site.ask(site.request("POST /rpc", body: add))
+    _ = try site.ask(site.request("POST /rpc", body: Self.rpc("accessory.plug", "{\"accessory\":\"a1\"}")))
+    site.wait { reader.text.contains("\"event\":\"connect\"") }
+    #expect(reader.text.contains("data: {\"jsonrpc\":\"2.0\",\"method\":\"event\""))
+    let metrics = try site.ask(site.request("GET /metrics")).text
+    #expect(metrics.contains("easim_accessory_attached{accessory=\"a1\",serial=\"EW1-0001\"} 1"))
+    #expect(metrics.contains("easim_accessory_attachments_total{accessory=\"a1\",serial=\"EW1-0001\"} 1"))
+    reader.close()
+  }
+
+  @Test func idleEventStreamsAreLimitedAndDoNotHinderOthers() throws {
+    let site = try Site { $0.streams = 100 }
+    let readers = try (0..<101).map { _ in try site.visit(site.request("GET /events")) }
+    site.wait { readers.allSatisfy { !$0.text.isEmpty } }
+    #expect(readers.count { $0.status == "503" } == 1)
+    #expect(try site.ask(site.request("GET /healthz")).status == "200")
+    for reader in readers { reader.close() }
+  }
+
+  @Test func anEventReaderThatNeverReadsIsDroppedWithItsCount() throws {
+    let site = try Site { $0.heartbeat = .milliseconds(50) }
+    let reader = try site.visit(site.request("GET /events"))
+    reader.reads = false
+    site.wait { site.door.streams == 1 }
+    let client = site.server.makeClient()
+    var lines = ""
+    for id in 1...2 {
+      lines += "{\"jsonrpc\":\"2.0\",\"id\":\(id),\"method\":\"accessory.add\",\"params\":{\"profile\":\"echo\"}}\n"
+    }
+    client.receive(Array(lines.utf8).span.bytes)
+    let plugs = ["plug", "unplug"].map {
+      "{\"jsonrpc\":\"2.0\",\"method\":\"accessory.\($0)\",\"params\":{\"accessory\":\"a1\"}}\n"
+    }.joined()
+    let many = Array(String(repeating: plugs, count: 500).utf8)
+    site.wait {
+      client.receive(many.span.bytes)
+      client.send { $0.byteCount }
+      return !site.troubles.isEmpty
+    }
+    guard case .readerDropped(let events)? = site.troubles.first else { return }
+    #expect(events > 0)
+    #expect(site.door.streams == 0)
+  }
+}
