@@ -4,9 +4,9 @@
 // are replayed by the everyday tests.
 import PackageDescription
 
-func fuzzer(_ name: String, _ product: String) -> Target {
+func fuzzer(_ name: String, _ products: String...) -> Target {
   .executableTarget(
-    name: name, dependencies: [.product(name: product, package: "easim")],
+    name: name, dependencies: products.map { .product(name: $0, package: "easim") },
     swiftSettings: [.treatAllWarnings(as: .error)])
 }
 
@@ -16,6 +16,7 @@ let package = Package(
   targets: [
     fuzzer("FuzzWire", "IAP2"), fuzzer("FuzzMessages", "IAP2"), fuzzer("FuzzProfiles", "AccessoryProfiles"),
     fuzzer("FuzzCaptures", "AccessoryCaptures"),
+    fuzzer("FuzzControl", "AccessoryControl", "AccessoryTransports", "AccessoryCore"),
   ],
   swiftLanguageModes: [.v6]
 )

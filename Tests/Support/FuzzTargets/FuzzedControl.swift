@@ -1,0 +1,35 @@
+import AccessoryControl
+import AccessoryCore
+import AccessoryTransports
+
+/// What the control fuzzer does with its bytes: lines of a client, then time, then the end of the connection.
+public enum FuzzedControl {
+  /// Plays `bytes` to a server; traps when something that must not happen does.
+  public static func play(_ bytes: [UInt8]) {
+    let loop = VirtualLoop(seed: 1)
+    let server = ControlServer(ControlServer.Settings(), on: loop)
+    let (client, other) = (server.makeClient(), server.makeClient())
+    client.receive(Array(prelude.utf8).span.bytes)
+    // In pieces, so that lines are cut anywhere.
+    for part in stride(from: 0, to: bytes.count, by: 97) {
+      client.receive(bytes[part..<min(part + 97, bytes.count)].span.bytes)
+      client.send { $0.byteCount }
+    }
+    client.receive([0x0A].span.bytes)
+    _ = try? loop.advance(by: .seconds(2))
+    precondition(client.unsentCount <= 64 << 20, "answers grow without a limit")
+    // Another client does not notice.
+    other.receive(Array("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server.info\"}\n".utf8).span.bytes)
+    precondition(other.unsentCount > 0, "another client gets no answer")
+    client.close("the end of the input")
+    server.stop()
+    _ = try? loop.advance(by: .seconds(10))
+  }
+
+  /// Objects for requests to name.
+  private static let prelude = [
+    "\"method\":\"accessory.add\",\"params\":{\"profile\":\"echo\"}", "\"method\":\"app.launch\"",
+    "\"method\":\"world.create\",\"params\":{\"time\":\"virtual\"}",
+    "\"method\":\"accessory.plug\",\"params\":{\"accessory\":\"a1\"}",
+  ].map { "{\"jsonrpc\":\"2.0\",\($0)}\n" }.joined()
+}
