@@ -93,7 +93,8 @@ final class HTTPDoor: DescriptorHandler {
     guard let daemon else { return }
     isRunDue = false
     MHD_run(daemon)
-    let milliseconds = cmicrohttpd_timeout(daemon)
+    // A request that was just handled may have given an event stream something to send.
+    let milliseconds = isRunDue ? 0 : cmicrohttpd_timeout(daemon)
     if milliseconds >= 0 { timer?.arm(at: loop.now + .milliseconds(milliseconds)) } else { timer?.cancel() }
   }
 
@@ -110,6 +111,7 @@ final class HTTPDoor: DescriptorHandler {
     heart = loop.schedule(after: limits.heartbeat) { [weak self] in
       guard let self else { return }
       for exchange in exchanges.values { exchange.beat() }
+      runSoon()
       beat()
     }
   }
