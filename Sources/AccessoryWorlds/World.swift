@@ -169,7 +169,7 @@ public final class World {
 
   /// An accessory of this world at another place than its device, where other hosts find it. Faults are at its end.
   public func add(
-    _ profile: Profile, at port: any Port, authenticator: any AccessoryAuthenticator,
+    _ profile: Profile, at port: any Port, authenticator: any AccessoryAuthenticator, patience: Patience = Patience(),
     link: @escaping (inout LinkSettings) -> Void = { _ in }, behavior: ((Behavior) -> any AccessoryBehavior)? = nil
   ) -> SimulatedAccessory {
     let number = nextNumber()
@@ -177,7 +177,8 @@ public final class World {
       cableCount += 1
       return wrap(cable, CableEnd(end: .accessory, accessory: number, cable: cableCount))
     }
-    return add(profile, at: wrapped, nil, number, authenticator, link: link, behavior: behavior)
+    return add(
+      profile, at: wrapped, nil, number, authenticator, patience: patience, link: link, behavior: behavior)
   }
 
   private func nextNumber() -> Int {
@@ -187,11 +188,12 @@ public final class World {
 
   private func add(
     _ profile: Profile, at port: any Port, _ loopback: LoopbackPort?, _ number: Int,
-    _ authenticator: any AccessoryAuthenticator, link: @escaping (inout LinkSettings) -> Void,
+    _ authenticator: any AccessoryAuthenticator, patience: Patience = Patience(),
+    link: @escaping (inout LinkSettings) -> Void,
     behavior: ((Behavior) -> any AccessoryBehavior)?
   ) -> SimulatedAccessory {
     let accessory = SimulatedAccessory(
-      profile, at: port, authenticator: authenticator, on: loop,
+      profile, at: port, authenticator: authenticator, on: loop, patience: patience,
       tellsMessages: settings.tellsMessages, link: link, behavior: behavior, report: { [log] event in log.add(event) })
     accessories[number] = Entry(accessory: accessory, port: loopback, faults: settings.faults)
     return accessory

@@ -59,4 +59,26 @@ import Testing
     #expect(try Program.run("ctl", "--control", server.place.file("none"), "world.list").ending == .exit(3))
     #expect(try Program.run("ctl", "world.list").ending == .exit(2))
   }
+
+  @Test func theAccessoriesOfARunCanBeControlled() throws {
+    let place = TemporaryFolder()
+    let socket = place.file("control.sock")
+    let run = try Program("run", "echo", "--on", "unix:\(place.file("echo.sock"))", "--control", socket)
+    try run.line("unix:")
+    func ctl(_ words: String...) throws -> Program.Remains {
+      try Program(path: BuiltProducts.easim, ["ctl", "--control", socket] + words).wait()
+    }
+    #expect(try ctl("accessory.list").out.contains("\"plugged\": true"))
+    #expect(try ctl("accessory.unplug", "accessory=a1").ending == .exit(0))
+    try run.line("unplugged")
+    #expect(
+      try Program.run("send", "unix:\(place.file("echo.sock"))", "--text", "hello", "--timeout", "200ms").ending
+        != .exit(0))
+    #expect(try ctl("accessory.plug", "accessory=a1").ending == .exit(0))
+    #expect(
+      try Program.run("send", "unix:\(place.file("echo.sock"))", "--text", "hello", "--expect", "echo").ending
+        == .exit(0))
+    run.send(SIGINT)
+    #expect(try run.wait().ending == .exit(0))
+  }
 }

@@ -4,6 +4,7 @@ import AccessoryProfiles
 import AccessorySessions
 import AccessoryTransports
 import Certificates
+import IAP2
 
 /// The control protocol's server: worlds with accessories and apps in them, and the clients that control them.
 ///
@@ -36,6 +37,10 @@ public final class ControlServer {
     public var profiles = ProfileLibrary()
     /// The coprocessor of an accessory that other hosts find.
     public var coprocessor: (Profile) -> any AccessoryAuthenticator = { _ in SimulatedCoprocessor(seed: 1) }
+    /// Whether the world `main` has an event for each control message.
+    public var tellsMessages = false
+    /// Called with every event of every world.
+    public var report: (TimelineEvent) -> Void = { _ in }
     /// The seed of worlds that are made without one.
     public var seed: UInt64 = 1
 
@@ -63,6 +68,7 @@ public final class ControlServer {
     self.loop = loop
     var main = WorldChoices()
     main.seed = settings.seed
+    main.tellsMessages = settings.tellsMessages
     worlds.put(ControlWorld("main", main, in: self), named: "main")
   }
 
@@ -73,6 +79,21 @@ public final class ControlServer {
     let client = ControlClient(self, isTransient: isTransient)
     clients.append(client)
     return client
+  }
+
+  /// Plugs an accessory into the world `main`, at a port of the caller's, for clients to control.
+  ///
+  /// - Returns: its id.
+  /// - Throws: an error when it cannot be plugged in there.
+  public func run(
+    _ profile: Profile, at port: any Port, patience: Patience, link: @escaping (inout LinkSettings) -> Void
+  ) throws -> String {
+    let id = try accessories.issue()
+    let accessory = ControlledAccessory(
+      id, profile, at: port, in: try world("main"), patience: patience, link: link)
+    accessories.put(accessory, named: id)
+    try accessory.plug()
+    return id
   }
 
   func clientEnded(_ client: ControlClient, _ reason: String) {

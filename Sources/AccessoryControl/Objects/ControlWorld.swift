@@ -73,6 +73,7 @@ final class ControlWorld {
         accessory.tally.count(event)
       }
     }
+    server.settings.report(event)
     add(.event(event), for: nil)
   }
 

@@ -5,6 +5,7 @@ import AccessorySessions
 import AccessorySimulator
 import AccessoryTransports
 import AccessoryWorlds
+import IAP2
 
 /// A simulated accessory of a world, as clients control it.
 final class ControlledAccessory {
@@ -24,8 +25,15 @@ final class ControlledAccessory {
   /// Whether its quirks have changed since ``simulated`` was made.
   private var isStale = false
 
-  init(_ id: String, _ profile: Profile, at port: (any Port)?, in world: ControlWorld) {
+  private let patience: Patience
+  private let link: (inout LinkSettings) -> Void
+
+  init(
+    _ id: String, _ profile: Profile, at port: (any Port)?, in world: ControlWorld, patience: Patience = Patience(),
+    link: @escaping (inout LinkSettings) -> Void = { _ in }
+  ) {
     (self.id, self.profile, self.port, self.world) = (id, profile, port, world)
+    (self.patience, self.link) = (patience, link)
     simulated = make()
   }
 
@@ -35,7 +43,8 @@ final class ControlledAccessory {
     }
     guard let port else { return world.world.add(profile, behavior: behavior) }
     return world.world.add(
-      profile, at: port, authenticator: world.server.settings.coprocessor(profile), behavior: behavior)
+      profile, at: port, authenticator: world.server.settings.coprocessor(profile), patience: patience, link: link,
+      behavior: behavior)
   }
 
   // MARK: The plug

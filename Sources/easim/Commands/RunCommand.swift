@@ -49,6 +49,7 @@ private struct RunOptions: CommandOptions {
   var scenario: String?
   var limit: Duration?
   var patience = Patience.usual
+  var control: String?
   var shared = SharedOptions()
 
   static let operands: [Operand<Self>] = [Operand(each: "PROFILE…", 0...10_000, \.profiles, .text)]
@@ -75,11 +76,15 @@ private struct RunOptions: CommandOptions {
     Option(
       "--patience", \.patience, .duration,
       "disconnect a host that sends nothing for TIME during the handshake; 0s for never"),
+    Option(
+      "--control", \.control, .optional(.text), as: "PATH",
+      "let programs control the accessories at this unix socket, as with 'easim serve --control'"),
     .fault, .allowExec, .allowRemote, .anyUser, .json, .quietMessages, .saveFiles, .seed, .transcript, .capture,
   ]
-  static let rules: [OptionRule] = ["--count", "--behavior", "--quirk"].map {
-    .exclusive([$0, "--scenario"], because: "a scenario has its own accessories")
-  }
+  static let rules: [OptionRule] =
+    ["--count", "--behavior", "--quirk", "--control"].map {
+      .exclusive([$0, "--scenario"], because: "a scenario has its own accessories")
+    } + [.exclusive(["--control", "--save-files"])]
 }
 
 private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCode {
@@ -93,6 +98,11 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
   var bytes = 0
   var accessories: [SimulatedAccessory] = []
   defer { for accessory in accessories { accessory.unplug("easim is exiting") } }
+  if let path = options.control {
+    return try ControlledRun(profiles, path: path, stage, options.shared, console).run(
+      at: try places.ports(for: profiles), patience: options.patience, limit: options.limit,
+      interByteTimeout: (try? Address(parsing: options.place))?.interByteTimeout)
+  }
   let lineRate = options.shared.faults.lineRate
   let patience = options.patience == .zero ? Patience.unlimited : Patience(options.patience)
   let interByteTimeout = (try? Address(parsing: options.place))?.interByteTimeout

@@ -1,0 +1,47 @@
+import AccessoryCables
+import AccessoryControl
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
+import AccessoryTransports
+import IAP2
+
+/// `easim run --control`: the accessories of a run, which programs can control while it lasts.
+struct ControlledRun {
+  private let profiles: [Profile]
+  private let stage: Stage
+  private let shared: SharedOptions
+  private let console: Console
+  private let server: ControlServer
+  private let socket: ControlSocket
+
+  init(_ profiles: [Profile], path: String, _ stage: Stage, _ shared: SharedOptions, _ console: Console) throws {
+    (self.profiles, self.stage, self.shared, self.console) = (profiles, stage, shared, console)
+    var settings = ControlServer.Settings(shared)
+    settings.tellsMessages = true
+    settings.report = console.show
+    server = ControlServer(settings, on: stage.loop)
+    socket = try ControlSocket(server, path: path, shared, on: stage.loop) { console.err("easim run: \($0)") }
+  }
+
+  /// Runs until a signal, or until the time is over.
+  func run(
+    at ports: [any Port], patience: Duration, limit: Duration?, interByteTimeout: Milliseconds?
+  ) throws -> ExitCode {
+    defer { socket.close() }
+    let lineRate = shared.faults.lineRate
+    for (profile, port) in zip(profiles, ports) {
+      _ = try server.run(
+        profile, at: port, patience: patience == .zero ? Patience.unlimited : Patience(patience),
+        link: {
+          $0.lineRate = lineRate
+          $0.interByteTimeout = interByteTimeout
+        })
+    }
+    _ = stage.run(until: { false }, limit: limit)
+    server.stop()
+    stage.settle(until: { server.isQuiet })
+    console.err("easim: unplugged")
+    return .done
+  }
+}
