@@ -88,7 +88,9 @@ import Testing
     let accessory = try Accessory(on: .unix, in: place)
     let send = try Program.run("send", accessory.address, "--hex", "01 02 03 04", "--expect", "01 02 ee 04")
     #expect(send.ending == .exit(1))
-    #expect(send.out.contains("byte 2 is 03 and should be ee"))
+    #expect(send.out.contains("the first difference is at byte 2"))
+    #expect(send.outLines.contains { $0.hasPrefix("expected  0000  01 02 ee 04 ") })
+    #expect(send.outLines.contains { $0.hasPrefix("received  0000  01 02 03 04 ") })
     try accessory.interrupt()
   }
 
@@ -96,7 +98,7 @@ import Testing
     let accessory = try Accessory(on: .unix, in: place)
     let send = try Program.run("send", accessory.address, "--hex", "01 02 03 04", "--expect", "01 02")
     #expect(send.ending == .exit(1))
-    #expect(send.out.contains("4 bytes came back and only 2 were expected"))
+    #expect(send.out.contains("the first difference is at byte 2"))
     try accessory.interrupt()
   }
 

@@ -61,9 +61,9 @@ import Testing
     ("run --scenario ghost --on usbip:127.0.0.1:0", "the device must not notice, but on USB it always does"),
     ("scenario run ghost --at usb:", "--at usb: cannot play ghost: a cable is pulled"),
     ("scenario run flicker --at unx:/tmp/a", "did you mean 'unix:/tmp/a'?"),
-    ("send", "nothing to send: give --text S, --hex H, --file F, --10k or --size N"),
+    ("send", "nothing to send: give --text S, --hex H, --file F, --script F, --10k or --size N"),
     ("send one two --10k", "unexpected argument 'two'"),
-    ("send unix:/tmp/a", "nothing to send: give --text S, --hex H, --file F, --10k or --size N"),
+    ("send unix:/tmp/a", "nothing to send: give --text S, --hex H, --file F, --script F, --10k or --size N"),
     ("send unix:/tmp/a --text a --10k", "--text and --10k cannot be combined"),
     ("send unix:/tmp/a --hex 0g", "--hex '0g': expected pairs of hex digits"),
     ("send unix:/tmp/a --hex 012", "--hex '012': expected pairs of hex digits"),
@@ -72,8 +72,14 @@ import Testing
     ("send unix:/tmp/a --file /dev/null", "nothing to send: --file /dev/null is empty"),
     ("send unix:/tmp/a --text=", "nothing to send: --text is empty"),
     ("send unix:/tmp/a --hex=", "nothing to send: --hex is empty"),
-    ("send unix:/tmp/a --10k --expect=", "--expect is empty: expected echo, none, or pairs of hex digits"),
-    ("send unix:/tmp/a --10k --expect ecco", "--expect 'ecco': expected echo, none, or pairs of hex digits"),
+    (
+      "send unix:/tmp/a --10k --expect=",
+      "--expect is empty: expected echo, none, text:…, hex:…, prefix:…, regex:… or file:…"
+    ),
+    (
+      "send unix:/tmp/a --10k --expect ecco",
+      "--expect 'ecco': expected echo, none, text:…, hex:…, prefix:…, regex:… or file:…"
+    ),
     ("send unix:/tmp/a --10k --timeout soon", "--timeout soon"),
     ("send unix:/tmp/a --10k --timout 1s", "did you mean '--timeout'?"),
     ("list usbip:127.0.0.1:3240", "a host finds it at usb: once 'easim plug' has plugged it in"),

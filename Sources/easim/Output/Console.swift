@@ -106,6 +106,12 @@ final class Console {
     stdout.lane.add(line + ending, .line, to: stdout.outlet, at: now)
   }
 
+  /// Bytes of the result as they are. Called when nothing else is left to do, because it waits for their reader.
+  func outRaw(_ bytes: [UInt8]) {
+    guard let code = FileWriting.write(bytes, to: STDOUT_FILENO) else { return }
+    shared.failed(stdout.outlet, code)
+  }
+
   /// A line of progress or complaint.
   func err(_ line: String) {
     // Errors quote names that others chose.

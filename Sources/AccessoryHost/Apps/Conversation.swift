@@ -1,0 +1,143 @@
+import AccessoryCore
+import AccessorySessions
+import IAP2
+
+/// Sends requests over one session, each after the reply to the one before: used by `easim send`.
+public final class Conversation: SessionHandler {
+  /// One request, and what is expected of its reply.
+  public struct Exchange: Equatable, Sendable {
+    /// What is sent.
+    public var request: [UInt8]
+    /// What is expected.
+    public var rule: ReplyRule
+
+    /// A request and its reply.
+    public init(_ request: [UInt8], _ rule: ReplyRule = ReplyRule()) {
+      (self.request, self.rule) = (request, rule)
+    }
+  }
+
+  /// What happened.
+  public enum Event: Equatable, Sendable {
+    /// The reply to the request with this index is complete.
+    case replied(Int, [UInt8])
+    /// Every reply was as expected.
+    case done
+    /// The reply to this request was not as expected; nothing more is sent.
+    case different(Int, [UInt8])
+    /// More came after the last reply was complete.
+    case excess([UInt8])
+    /// The session ended during this request.
+    case ended(Int, SessionEnd, [UInt8])
+  }
+
+  private let exchanges: [Exchange]
+  private let loop: any EventLoop
+  /// Nil after the last event, because it usually retains this object.
+  private var onEvent: ((Event) -> Void)?
+  private var timer: LoopTimer?
+  private var current = 0
+  private var sent = 0
+  private var collector: ReplyCollector?
+  private weak var session: Session?
+
+  /// Reports each reply, and then how it ended, to `onEvent`.
+  public init(_ exchanges: [Exchange], on loop: any EventLoop, onEvent: @escaping (Event) -> Void) {
+    self.exchanges = exchanges
+    self.loop = loop
+    self.onEvent = onEvent
+  }
+
+  deinit { timer?.cancel() }
+
+  /// Starts on an open session, and becomes its handler.
+  public func start(on session: Session) {
+    self.session = session
+    session.handler = self
+    proceed()
+  }
+
+  /// Which request is in progress, how much of it was sent, and what has come of its reply.
+  public var progress: (index: Int, sent: Int, reply: [UInt8]) { (current, sent, collector?.reply ?? []) }
+
+  /// There is room to send more.
+  public func sessionIsWritable(_ session: Session) { proceed() }
+
+  /// Bytes arrived.
+  public func sessionIsReadable(_ session: Session) { proceed() }
+
+  /// The session has ended.
+  public func session(_ session: Session, endedWith end: SessionEnd) {
+    proceed()
+    guard onEvent != nil, current < exchanges.count else { return }
+    let exchange = exchanges[current]
+    let isLast = current == exchanges.count - 1 && sent == exchange.request.count
+    // Many accessories close the session after their reply.
+    if isLast, let collector, collector.isCompleteAtTheEnd, exchange.rule.holds(collector.reply) {
+      return conclude(collector.reply)
+    }
+    finish(.ended(current, end, collector?.reply ?? []))
+  }
+
+  /// Sends and reads as far as that goes now.
+  private func proceed() {
+    while onEvent != nil, let session, current < exchanges.count {
+      send(session)
+      read(session)
+      guard let collector, sent == exchanges[current].request.count else { return }
+      switch collector.state(now: loop.now) {
+      case .waiting(let deadline): return wait(until: deadline)
+      case .complete: conclude(collector.reply)
+      }
+    }
+  }
+
+  private func send(_ session: Session) {
+    let request = exchanges[current].request
+    while sent < request.count {
+      let taken = session.write(request.span.bytes.extracting(sent..<request.count))
+      if taken == 0 { break }
+      sent += taken
+    }
+    // An accessory may answer before it has everything.
+    if collector == nil { collector = ReplyCollector(exchanges[current].rule, since: loop.now) }
+  }
+
+  private func read(_ session: Session) {
+    session.read { bytes in collector?.take(bytes, now: loop.now) ?? 0 }
+  }
+
+  private func wait(until deadline: Instant?) {
+    guard let deadline else { return }
+    timer = timer ?? loop.makeTimer { [weak self] in self?.proceed() }
+    timer?.arm(at: deadline)
+  }
+
+  private func conclude(_ reply: [UInt8]) {
+    let index = current
+    onEvent?(.replied(index, reply))
+    guard exchanges[index].rule.holds(reply) else { return finish(.different(index, reply)) }
+    current += 1
+    sent = 0
+    collector = nil
+    if current == exchanges.count { finishLast(exchanges[index].rule) }
+  }
+
+  /// After the last reply nothing more may have come, where it was expected byte for byte.
+  private func finishLast(_ rule: ReplyRule) {
+    var rest: [UInt8] = []
+    session?.read { bytes in
+      bytes.withUnsafeBytes { rest += $0 }
+      return bytes.byteCount
+    }
+    if case .bytes = rule.expectation, !rest.isEmpty { return finish(.excess(rest)) }
+    finish(.done)
+  }
+
+  private func finish(_ event: Event) {
+    timer?.cancel()
+    guard let told = onEvent else { return }
+    onEvent = nil
+    told(event)
+  }
+}

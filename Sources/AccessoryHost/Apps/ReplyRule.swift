@@ -1,0 +1,166 @@
+import AccessoryCore
+import IAP2
+
+/// What is expected of a reply, and how much of it is read.
+///
+/// ```swift
+/// ReplyRule(.prefix(Array("OK".utf8)))                    // reads until it is quiet, then compares
+/// ReplyRule(reading: .until(Array("\r\n".utf8)))          // a line, whatever it says
+/// ```
+public struct ReplyRule: Equatable, Sendable {
+  /// What is expected.
+  public enum Expectation: Equatable, Sendable {
+    /// Anything, also nothing.
+    case anything
+    /// These bytes, and no others.
+    case bytes([UInt8])
+    /// A reply that begins with these bytes.
+    case prefix([UInt8])
+    /// A reply with a match of this regular expression somewhere in it.
+    case pattern(String)
+  }
+
+  /// How much is read.
+  public enum Extent: Equatable, Sendable {
+    /// Nothing: the request is acknowledged, and that is all.
+    case nothing
+    /// So many bytes.
+    case count(Int)
+    /// What comes within a time.
+    case time(Duration)
+    /// Up to and with these bytes.
+    case until([UInt8])
+    /// What comes until it is quiet: a reply that has not begun after `first` does not come.
+    case quiet(first: Duration)
+  }
+
+  /// What is expected.
+  public var expectation: Expectation
+  /// How much is read; nil for as much as it takes to judge.
+  public var extent: Extent?
+
+  /// How long it must be quiet after the last byte of a reply of unknown length.
+  public static let pause = Duration.milliseconds(200)
+  /// The longest reply.
+  public static let longest = 64 << 20
+
+  /// A rule.
+  public init(_ expectation: Expectation = .anything, reading extent: Extent? = nil) {
+    (self.expectation, self.extent) = (expectation, extent)
+  }
+
+  /// Whether a whole reply is as expected.
+  public func holds(_ reply: [UInt8]) -> Bool {
+    switch expectation {
+    case .anything: true
+    case .bytes(let bytes): reply == bytes
+    case .prefix(let bytes): reply.starts(with: bytes)
+    case .pattern(let source): Self.matches(source, reply)
+    }
+  }
+
+  /// Whether a regular expression can be read; the error says what is wrong with it.
+  public static func check(pattern: String) throws { _ = try Regex(pattern) }
+
+  private static func matches(_ source: String, _ reply: [UInt8]) -> Bool {
+    guard let regex = try? Regex(source) else { return false }
+    return String(decoding: reply, as: UTF8.self).firstMatch(of: regex) != nil
+  }
+}
+
+/// Collects one reply, and decides when it is complete.
+///
+/// A value: the time comes in, and the next deadline goes out.
+struct ReplyCollector {
+  /// What the collector waits for.
+  enum State: Equatable {
+    /// For bytes, until the deadline if there is one.
+    case waiting(Instant?)
+    case complete
+  }
+
+  private let rule: ReplyRule
+  private let beginning: Instant
+  /// What has come.
+  private(set) var reply: [UInt8] = []
+  private var lastByte: Instant?
+
+  /// - Parameter beginning: when the request was sent.
+  init(_ rule: ReplyRule, since beginning: Instant) {
+    (self.rule, self.beginning) = (rule, beginning)
+  }
+
+  /// Takes what belongs to this reply; how many bytes that is.
+  mutating func take(_ bytes: RawSpan, now: Instant) -> Int {
+    guard bytes.byteCount > 0, state(now: now) != .complete else { return 0 }
+    var room = min(bytes.byteCount, ReplyRule.longest - reply.count)
+    switch rule.extent {
+    case .nothing: return 0
+    case .count(let count): room = min(room, count - reply.count)
+    case .until(let end): return takeThrough(end, bytes, room, now)
+    case .time, .quiet, nil: break
+    }
+    append(bytes, room, now)
+    return room
+  }
+
+  private mutating func append(_ bytes: RawSpan, _ count: Int, _ now: Instant) {
+    bytes.extracting(0..<count).withUnsafeBytes { reply += $0 }
+    lastByte = now
+  }
+
+  private mutating func takeThrough(_ end: [UInt8], _ bytes: RawSpan, _ room: Int, _ now: Instant) -> Int {
+    for index in 0..<room {
+      reply.append(bytes.unsafeLoad(fromByteOffset: index, as: UInt8.self))
+      if reply.last == end.last, reply.suffix(end.count).elementsEqual(end) {
+        lastByte = now
+        return index + 1
+      }
+    }
+    lastByte = now
+    return room
+  }
+
+  /// Whether the end of the session completes the reply.
+  var isCompleteAtTheEnd: Bool {
+    switch rule.extent {
+    case .count, .until: false
+    case .nothing, .time, .quiet, nil: true
+    }
+  }
+
+  /// Whether the reply is complete, or until when it is waited for.
+  func state(now: Instant) -> State {
+    if reply.count >= ReplyRule.longest { return .complete }
+    switch rule.extent {
+    case .nothing: return .complete
+    case .count(let count): return reply.count >= count ? .complete : .waiting(nil)
+    case .until(let end):
+      return reply.count >= end.count && reply.suffix(end.count).elementsEqual(end) ? .complete : .waiting(nil)
+    case .time(let time): return wait(until: beginning + time, now)
+    case .quiet(let first): return wait(until: lastByte.map { $0 + ReplyRule.pause } ?? beginning + first, now)
+    case nil: return judged(now)
+    }
+  }
+
+  /// Without an extent the expectation decides: a wrong byte or the last right one begins the pause, in which bytes
+  /// that should not come still belong to this reply.
+  private func judged(_ now: Instant) -> State {
+    guard let lastByte else { return rule.expectation == .anything ? .complete : .waiting(nil) }
+    let isDecided =
+      switch rule.expectation {
+      case .anything: true
+      case .bytes(let bytes): reply.count >= bytes.count || !bytes.starts(with: reply)
+      case .prefix(let bytes): reply.count >= bytes.count || !bytes.starts(with: reply)
+      case .pattern: rule.holds(reply)
+      }
+    if !isDecided { return .waiting(nil) }
+    // The next request need not wait: what comes now would be wrong anyway.
+    if case .bytes(let bytes) = rule.expectation, reply == bytes { return .complete }
+    return wait(until: lastByte + ReplyRule.pause, now)
+  }
+
+  private func wait(until deadline: Instant, _ now: Instant) -> State {
+    now >= deadline ? .complete : .waiting(deadline)
+  }
+}

@@ -1,0 +1,95 @@
+import AccessoryCore
+import AccessoryHost
+import AccessorySessions
+import IAP2
+
+extension Console {
+  /// A reply: one JSON object, or as a person reads it.
+  func show(_ reply: [UInt8], at time: Instant) {
+    guard isJSON else {
+      for line in ReplyText.lines(reply) { out(line) }
+      return
+    }
+    var object = JSONObject(event: "reply", at: time, side: .app)
+    object.add("bytes", reply.count)
+    let shown = Array(reply.prefix(ReplyText.mostInJSON))
+    if let text = ReplyText.text(shown) { object.add("text", text) } else { object.add("hex", Hex.plain(shown)) }
+    out(object.text)
+  }
+}
+
+/// Replies of accessories, as `easim send` prints them.
+enum ReplyText {
+  /// The most bytes of one reply that are shown.
+  static let mostShown = 4_096
+  /// The most bytes of one reply in JSON.
+  static let mostInJSON = 1 << 20
+
+  /// Text as text, anything else as hex with ASCII beside it.
+  static func lines(_ bytes: [UInt8]) -> [String] {
+    let shown = Array(bytes.prefix(mostShown))
+    let rest = bytes.count - shown.count
+    let more = rest > 0 ? ["… and \(rest.counted("more byte")); --raw prints all of them"] : []
+    if let text = text(bytes.count > mostShown ? wholeCharacters(shown) : shown) {
+      // A last line end ends the last line; it does not begin another.
+      var lines = text.replacing("\r\n", with: "\n").split(separator: "\n", omittingEmptySubsequences: false)
+      if lines.last?.isEmpty == true { lines.removeLast() }
+      return lines.map { $0.replacing("\r", with: "\\r").printable } + more
+    }
+    return stride(from: 0, to: shown.count, by: 16).map { dumpLine(shown, at: $0) } + more
+  }
+
+  /// The text that these bytes are; nil when they are not text that a terminal can show.
+  static func text(_ bytes: [UInt8]) -> String? {
+    guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
+    let isPlain = text.unicodeScalars.allSatisfy { scalar in
+      scalar == "\n" || scalar == "\r" || scalar == "\t" || (scalar.value >= 32 && scalar.value != 127)
+    }
+    return isPlain ? text : nil
+  }
+
+  /// A multi-byte character that was cut off at the end is left out.
+  private static func wholeCharacters(_ bytes: [UInt8]) -> [UInt8] {
+    let start = bytes.lastIndex { $0 & 0xC0 != 0x80 } ?? bytes.endIndex
+    return start < bytes.endIndex && bytes[start] >= 0xC0 ? Array(bytes[..<start]) : bytes
+  }
+
+  /// How a reply differs from what was expected.
+  static func difference(_ expectation: ReplyRule.Expectation, _ reply: [UInt8]) -> [String] {
+    switch expectation {
+    case .anything: []
+    case .bytes(let bytes): comparison(expected: bytes, received: reply)
+    case .prefix(let bytes): comparison(expected: bytes, received: Array(reply.prefix(bytes.count)))
+    case .pattern(let source): ["it has no match of the regular expression \(source.printable)"]
+    }
+  }
+
+  /// What was expected above what came, from the line before the first difference on, with the difference marked.
+  static func comparison(expected: [UInt8], received: [UInt8]) -> [String] {
+    let common = zip(expected, received).prefix { $0 == $1 }.count
+    let first = max(0, common / 16 - 1) * 16
+    var lines = ["the first difference is at byte \(common)"]
+    for row in stride(from: first, through: common / 16 * 16, by: 16) {
+      lines.append("expected  \(row < expected.count ? dumpLine(expected, at: row) : end(row))")
+      lines.append("received  \(row < received.count ? dumpLine(received, at: row) : end(row))")
+    }
+    let column = "received  ".count + 6 + common % 16 * 3
+    lines.append(String(repeating: " ", count: column) + "^^")
+    return lines
+  }
+
+  private static func end(_ offset: Int) -> String { "\(number(offset))  (nothing more)" }
+
+  private static func dumpLine(_ bytes: [UInt8], at offset: Int) -> String {
+    let part = bytes[offset...].prefix(16)
+    let hex = Hex.spaced(part)
+    let space = String(repeating: " ", count: 16 * 3 - 1 - hex.count)
+    let ascii = part.map { (32..<127).contains($0) ? Character(Unicode.Scalar($0)) : "." }
+    return "\(number(offset))  \(hex)\(space)  \(String(ascii))"
+  }
+
+  private static func number(_ offset: Int) -> String {
+    let digits = String(offset, radix: 16)
+    return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+  }
+}
