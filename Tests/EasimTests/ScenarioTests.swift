@@ -36,6 +36,33 @@ import Testing
     #expect(place.bytes("first")?.isEmpty == false)
   }
 
+  // MARK: All of them
+
+  @Test func allScenariosAreALineACaseAndOneExitCode() throws {
+    let place = TemporaryFolder()
+    let run = try Program.run(
+      "scenario", "run", "--all", "--report", place.file("all.xml"), "--report", place.file("all.json"), "--report",
+      place.file("all.html"))
+    #expect(run.ending == .exit(0), "\(run.out)\(run.err)")
+    #expect(run.outLines.count == Self.names.count && run.outLines.allSatisfy { $0.hasPrefix("✓ ") })
+    #expect(run.err.contains("\(Self.names.count) scenarios passed"))
+    let xml = String(decoding: try #require(place.bytes("all.xml")), as: UTF8.self)
+    #expect(xml.contains("tests=\"\(Self.names.count)\" failures=\"0\""))
+    let json = try StrictJSON(reading: String(decoding: try #require(place.bytes("all.json")), as: UTF8.self))
+    #expect(json["scenarios"] != nil)
+    let html = String(decoding: try #require(place.bytes("all.html")), as: UTF8.self)
+    for name in Self.names { #expect(html.contains("<b>\(name)</b>")) }
+  }
+
+  @Test func aFailedScenarioIsACaseWithItsTimeline() throws {
+    let place = TemporaryFolder()
+    let run = try Program.run("scenario", "run", "--all", "--client", "naive", "--report", place.file("all.xml"))
+    #expect(run.ending == .exit(1))
+    #expect(run.outLines.contains { $0.hasPrefix("✗ flicker ") })
+    let xml = String(decoding: try #require(place.bytes("all.xml")), as: UTF8.self)
+    #expect(xml.contains("<failure message=") && xml.contains("disconnect"))
+  }
+
   // MARK: In real time, the two ends in two processes
 
   /// The two ends of one scenario.

@@ -53,9 +53,13 @@ final class AccessoryTarget {
     case .one(let accessory): return accessory.identity
     case .nothing:
       console.err("easim: \(address.nothingThere), waiting")
+      if let hint = address.hintWhereNothingIs { console.err("easim: \(hint)") }
       return nil
     case .several(let list):
-      let which = protocolName.map { " offer \($0)" } ?? " are connected"
+      // In the first half of a flicker an accessory offers nothing yet.
+      let isCertain = list.allSatisfy { $0.protocols?.isEmpty == false }
+      let which =
+        protocolName.map { isCertain ? " offer \($0)" : " offer \($0) or may offer it later" } ?? " are connected"
       let message = "\(list.count) accessories\(which), choose one:\n\(AccessoryList.text(list))"
       throw Refusal(code: .usage, message: message + advice(on: list))
     case .unfit(let list):
@@ -85,6 +89,12 @@ final class AccessoryTarget {
 }
 
 extension Address {
+  /// How to get an accessory where there is none: on the bench of this user one is a command away.
+  var hintWhereNothingIs: String? {
+    guard case .bench(nil, _) = self else { return nil }
+    return "'easim run lawk-view' in another terminal plugs a simulated accessory in"
+  }
+
   /// What to say when time ran out and no accessory had appeared here.
   func explanation(of trouble: TransportError?, within timeout: Duration) -> String {
     let limit = DurationText.format(timeout)

@@ -66,5 +66,6 @@ private func runList(_ options: ListOptions, _ console: Console) throws -> ExitC
   let unpermitted = found.compactMap(\.trouble).first { if case .notPermitted = $0 { true } else { false } }
   if let unpermitted { console.err("easim: \(unpermitted)") }
   console.err("No Accessories Connected (looked on \(addresses.map(\.place).joined(separator: ", ")))")
+  if let hint = addresses.lazy.compactMap(\.hintWhereNothingIs).first { console.err("easim: \(hint)") }
   return .unreachable
 }

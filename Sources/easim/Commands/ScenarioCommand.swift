@@ -19,12 +19,14 @@ extension CommandSpec {
       plays the device and the app, in real time. {index} in ADDR is replaced by the number of the accessory; on a bench
       accessories are found by their serial numbers.
 
+      With --all, every scenario that is built in is played, and the exit code is 1 when one of them fails.
+
       A file written by 'easim soak' has several apps. It runs in virtual time only, and is checked by the rules of
       'easim soak'.
       """,
     examples: [
       "easim scenario list", "easim scenario show flicker", "easim scenario run flicker",
-      "easim scenario run transport-switch --client naive",
+      "easim scenario run transport-switch --client naive", "easim scenario run --all --report scenarios.xml",
     ],
     run: runScenario)
 }
@@ -37,6 +39,8 @@ struct ScenarioOptions: CommandOptions {
   var client: String?
   var showsFile = false
   var isRealTime = false
+  var playsAll = false
+  var reports: [String] = []
   var place: String?
   var shared = SharedOptions()
 
@@ -49,17 +53,27 @@ struct ScenarioOptions: CommandOptions {
       "the example app: SoundClient (default), naive (the one that breaks), or a name"),
     Option("--file", \.showsFile, "show the scenario's file instead of its page"),
     Option("--real-time", \.isRealTime, "play in real time, with real authentication"),
+    Option("--all", \.playsAll, "run: play all scenarios in virtual time, a line for each"),
+    Option(
+      each: "--report", \.reports, .text, as: "FILE", "with --all: write the results: .json, .html or .xml (JUnit)"),
     Option(
       "--at", \.place, .optional(.text), as: "ADDR", "play with the accessories at ADDR, in real time"),
     .fault, .timeout.described("how long to wait for the accessories at --at"), .allowExec, .allowRemote, .anyUser,
     .json, .seed, .transcript, .capture,
   ]
-  static let rules: [OptionRule] = [.needs("--timeout", "--at")]
+  static let rules: [OptionRule] =
+    [.needs("--timeout", "--at"), .needs("--report", "--all")]
+    + ["--real-time", "--at", "--transcript", "--file"].map { .exclusive(["--all", $0]) }
+
+  /// The name of the app that plays.
+  fileprivate func clientName(for scenario: Scenario) -> String {
+    let name = client ?? ScenarioClients.sound.name
+    return name == "naive" ? scenario.naiveClient ?? ScenarioClients.sound.name : name
+  }
 
   /// The app that plays.
   fileprivate func type(for scenario: Scenario) throws -> ScenarioClient.Type {
-    let name = client ?? ScenarioClients.sound.name
-    let wanted = name == "naive" ? scenario.naiveClient ?? ScenarioClients.sound.name : name
+    let wanted = clientName(for: scenario)
     if let found = ScenarioClients.named(wanted) { return found }
     let names = ["naive", ScenarioClients.sound.name] + ScenarioClients.naive.map(\.name)
     throw UsageError("--client \(wanted): unknown client\(Suggestion.hint(for: wanted, in: names))")
@@ -78,8 +92,11 @@ private func runScenario(_ options: ScenarioOptions, _ console: Console) throws 
       console.out(try references.map { try library.file($0).page }.joined(separator: "\n\n"))
     }
     return .done
+  case (.run, nil) where options.playsAll: return try playAll(library, options, console)
+  case (.run, .some) where options.playsAll: throw UsageError("--all plays every scenario: name none beside it")
   case (.run, let name?): return try play(library.file(name), options, console)
-  case (.run, nil): throw UsageError("scenario run needs a scenario: \(library.names.joined(separator: ", "))")
+  case (.run, nil):
+    throw UsageError("scenario run needs --all, or a scenario: \(library.names.joined(separator: ", "))")
   }
 }
 
@@ -109,6 +126,45 @@ private func play(_ file: ScenarioFile, _ options: ScenarioOptions, _ console: C
   case .scenario(let scenario): try play(scenario, options, console)
   case .plan(let file): try PlanPlay(file.plan, options, console).play()
   }
+}
+
+/// Plays all scenarios of the library, one after the other.
+private func playAll(_ library: ScenarioLibrary, _ options: ScenarioOptions, _ console: Console) throws -> ExitCode {
+  let files = try options.reports.map { try ReportFile<ScenarioReportForm>("--report", $0) }
+  var all = ScenarioRuns()
+  for name in library.names {
+    let scenario = try library.scenario(name)
+    let run = try playQuietly(scenario, options)
+    all.add(run)
+    if console.isJSON {
+      console.show(
+        TimelineEvent(time: run.length, side: .app, kind: .result(passed: run.passed, "\(name): \(run.text)")))
+    } else {
+      console.out(run.line)
+    }
+  }
+  for file in files { file.write(all, console) }
+  console.err("easim: \(all.sentence)")
+  return all.passed ? .done : .checkFailed
+}
+
+/// Plays one scenario in virtual time and keeps its timeline.
+private func playQuietly(_ scenario: Scenario, _ options: ScenarioOptions) throws -> ScenarioRuns.Run {
+  var lines: [String] = []
+  var settings = World.Settings()
+  settings.faults = options.shared.faults.map { CableFault($0) }
+  settings.report = { lines.append(TimelineText.line($0, colors: false)) }
+  let loop = VirtualLoop(seed: options.shared.seed ?? scenario.seed ?? 1)
+  let player = ScenarioPlayer(scenario, client: try options.type(for: scenario), settings: settings, on: loop)
+  player.start()
+  _ = try loop.run(until: { player.isOver })
+  let length = loop.now
+  let verdict = ScenarioVerdict(player.comparison, player.client)
+  player.tearDown()
+  try loop.advance(by: .milliseconds(100))
+  return ScenarioRuns.Run(
+    scenario: scenario.name, summary: scenario.about.summary, client: options.clientName(for: scenario), passed: verdict.passed,
+    text: verdict.text, length: length, timeline: lines)
 }
 
 private func play(_ scenario: Scenario, _ options: ScenarioOptions, _ console: Console) throws -> ExitCode {
@@ -157,8 +213,8 @@ private func conclude(
 
 /// How a scenario came out: as expected, and with an app that is served at the end.
 struct ScenarioVerdict {
-  private let passed: Bool
-  private let text: String
+  let passed: Bool
+  let text: String
 
   init(_ comparison: ScenarioComparison, _ client: ScenarioClient) {
     let report = client.report

@@ -64,3 +64,18 @@ extension ReportFile<CheckReportForm> {
     write(text, console)
   }
 }
+
+/// The forms of the results of scenarios.
+enum ScenarioReportForm: String, ReportForm { case json, html, xml }
+
+extension ReportFile<ScenarioReportForm> {
+  func write(_ runs: ScenarioRuns, _ console: Console) {
+    let text =
+      switch form {
+      case .json: runs.json
+      case .html: runs.html
+      case .xml: runs.junit
+      }
+    write(text, console)
+  }
+}

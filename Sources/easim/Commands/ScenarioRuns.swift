@@ -1,0 +1,121 @@
+import AccessoryCore
+import AccessorySessions
+import AccessoryTransports
+import AccessoryWorlds
+
+/// How several scenarios came out: `easim scenario run --all`.
+struct ScenarioRuns {
+  /// One scenario, played once.
+  struct Run {
+    let scenario: String
+    let summary: String
+    let client: String
+    let passed: Bool
+    /// What the app did, and how it differed.
+    let text: String
+    /// How long it took in the scenario's own time.
+    let length: Instant
+    /// The timeline, for those that failed.
+    let timeline: [String]
+  }
+
+  private(set) var runs: [Run] = []
+
+  /// Whether all of them passed.
+  var passed: Bool { runs.allSatisfy(\.passed) }
+
+  mutating func add(_ run: Run) { runs.append(run) }
+
+  /// The last line.
+  var sentence: String {
+    let failed = runs.filter { !$0.passed }.map(\.scenario)
+    let all = runs.count.counted("scenario")
+    return failed.isEmpty ? "\(all) passed" : "\(failed.count) of \(all) failed: \(failed.joined(separator: ", "))"
+  }
+
+  /// For programs.
+  var json: String {
+    var object = JSONObject()
+    object.add("v", 1)
+    object.add("report", "scenarios")
+    object.add("passed", passed)
+    object.add("scenarios", raw: "[\(runs.map(\.json.text).joined(separator: ","))]")
+    return object.text + "\n"
+  }
+
+  /// For CI servers: a case for each scenario.
+  var junit: String {
+    let failures = runs.count { !$0.passed }
+    let cases = runs.map { run -> String in
+      let open =
+        "    <testcase classname=\"easim.scenario.\(MarkupText.escaped(run.client))\" "
+        + "name=\"\(MarkupText.escaped(run.scenario))\" time=\"\(run.length.secondsText)\""
+      guard !run.passed else { return "\(open)/>" }
+      let timeline = MarkupText.escaped(run.timeline.joined(separator: "\n"))
+      return """
+        \(open)>
+              <failure message="\(MarkupText.escaped(run.text))">\(timeline)</failure>
+            </testcase>
+        """
+    }
+    return """
+      <?xml version="1.0" encoding="UTF-8"?>
+      <testsuites tests="\(runs.count)" failures="\(failures)">
+        <testsuite name="easim scenarios" tests="\(runs.count)" failures="\(failures)" errors="0">
+      \(cases.joined(separator: "\n"))
+        </testsuite>
+      </testsuites>
+
+      """
+  }
+
+  /// For people: a table, and the timeline of each scenario that failed.
+  var html: String {
+    let rows = runs.map { run -> String in
+      let timeline =
+        run.passed
+        ? ""
+        : "<details><summary>timeline</summary><pre>\(MarkupText.escaped(run.timeline.joined(separator: "\n")))</pre></details>"
+      return """
+        <tr class="\(run.passed ? "passed" : "failed")"><td>\(run.passed ? "✓" : "✗")</td>\
+        <td><b>\(MarkupText.escaped(run.scenario))</b><br>\(MarkupText.escaped(run.summary))</td>\
+        <td>\(MarkupText.escaped(run.client))</td><td>\(run.length.secondsText) s</td>\
+        <td>\(MarkupText.escaped(run.text))\(timeline)</td></tr>
+        """
+    }
+    return """
+      <!doctype html>
+      <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+      <title>easim scenarios: \(MarkupText.escaped(sentence))</title>
+      <style>
+      :root { color-scheme: light dark; }
+      body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
+      table { border-collapse: collapse; width: 100%; }
+      th, td { border-bottom: 1px solid #8886; padding: .4rem .6rem; text-align: left; vertical-align: top; }
+      .passed td:first-child { color: #2a8a3e; } .failed td:first-child { color: #d33; }
+      pre { overflow-x: auto; font-size: 12px; }
+      @media (max-width: 600px) { td, th { display: block; border: 0; padding: .1rem 0; } tr { display: block; border-bottom: 1px solid #8886; } }
+      </style></head><body>
+      <h1>\(passed ? "Passed" : "Failed")</h1><p>\(MarkupText.escaped(sentence)).</p>
+      <table><thead><tr><th></th><th>scenario</th><th>app</th><th>time</th><th>what the app did</th></tr></thead><tbody>
+      \(rows.joined(separator: "\n"))
+      </tbody></table></body></html>
+
+      """
+  }
+}
+
+extension ScenarioRuns.Run {
+  /// One line for a person.
+  var line: String { "\(passed ? "✓" : "✗") \(scenario)  \(text)" }
+
+  fileprivate var json: JSONObject {
+    var object = JSONObject()
+    object.add("scenario", scenario)
+    object.add("client", client)
+    object.add("passed", passed)
+    object.add("text", text)
+    object.add("seconds", seconds: length)
+    return object
+  }
+}
