@@ -129,6 +129,17 @@ import Testing
     #expect(recorder.end == .lost("Broken pipe"))
   }
 
+  /// Between the reads something is unread, so the refused send alone does not end the channel.
+  @Test func aChannelThatCanSendNoMoreEndsAfterTheLastOfSeveralReads() {
+    let recorder = channel.startRecording()
+    other.writeAll(160_000)
+    other.shutDownReading()
+    #expect(channel.send("are you there?") == 0)
+    #expect(loop.run(until: { recorder.end != nil }, limit: hangLimit))
+    #expect(recorder.bytes.count == 160_000)
+    #expect(recorder.end == .lost("Broken pipe"))
+  }
+
   @Test func aChannelThatIsPausedAgainHearsOfAHalfCloseAgain() {
     let recorder = channel.startRecording()
     recorder.onReceived = { [channel] in channel.pauseReading() }
