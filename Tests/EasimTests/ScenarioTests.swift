@@ -86,6 +86,12 @@ import Testing
         environment: environment)
     }
 
+    /// Whether the device's end came out like this, once both are gone.
+    func comesOut(_ ending: Program.Ending) throws -> Bool {
+      let isAsExpected = try device.wait().ending == ending
+      return try accessories.wait().ending == .exit(0) && isAsExpected
+    }
+
     /// Both play their end and are gone.
     func expect(_ ending: Program.Ending, _ place: SourceLocation = #_sourceLocation) throws {
       let device = try device.wait()
@@ -98,14 +104,22 @@ import Testing
     }
   }
 
-  /// All at once, since each mostly waits: the longest takes a minute. Not under a sanitizer: a program that takes ten
+  /// Plays all at once, since each mostly waits. A machine that is too busy for that cannot keep the times that real
+  /// accessories keep, so what came out otherwise is played again, alone.
+  private func play(_ pairs: [() throws -> Pair], _ ending: Program.Ending) throws {
+    let first = try pairs.map { try $0() }
+    let others = try zip(first, pairs).filter { try !$0.0.comesOut(ending) }.map(\.1)
+    for pair in others { try pair().expect(ending) }
+  }
+
+  /// The longest takes a minute. Not under a sanitizer: a program that takes ten
   /// times as long cannot keep the times that real accessories keep, and what it does is tested in virtual time.
   @Test(.enabled(if: getenv("EASIM_SANITIZED") == nil)) func everyScenarioCanBePlayedByTwoProcesses() throws {
     let place = TemporaryFolder()
     let names = Self.all.filter { $0.seconds < 300 }.map(\.name)
     #expect(Set(Self.names).subtracting(names) == ["dead-after-a-day"])
-    let pairs = try names.map { name in try Pair(name, on: "unix:\(place.file("\(name)-{index}.sock"))") }
-    for pair in pairs { try pair.expect(.exit(0)) }
+    try play(
+      names.map { name in { try Pair(name, on: "unix:\(place.file("\(name)-{index}.sock"))") } }, .exit(0))
   }
 
   /// The day takes twenty seconds here, and every other time of the scenario is as much shorter.
@@ -133,11 +147,9 @@ import Testing
       "two-apps-and-neither-connects", "silent-after-the-background", "retry-with-the-old-accessory",
       "timer-aborts-the-connection", "second-session-crashes",
     ]
-    // All at once: each spends its time waiting.
-    let pairs = try names.map { name in
-      try Pair(name, on: "unix:\(place.file("\(name)-{index}.sock"))", client: "naive")
-    }
-    for pair in pairs { try pair.expect(.exit(1)) }
+    try play(
+      names.map { name in { try Pair(name, on: "unix:\(place.file("\(name)-{index}.sock"))", client: "naive") } },
+      .exit(1))
   }
 
   @Test func onTheBenchAndOnATerminalTheyComeOutTheSame() throws {
