@@ -88,11 +88,11 @@ import Testing
     #expect(run.out.contains("1000000 bytes read, 1000000 written"), "\(run.out)")
   }
 
-  @Test(.enabled(if: canBeMeasured)) func aListOf4096DevicesIsReadIn48MiB() throws {
+  @Test(.enabled(if: canBeMeasured)) func aListOf4096DevicesIsReadIn64MiB() throws {
     let server = try OddServer()
     let plug = try Program(
       path: "/bin/bash",
-      ["-c", "ulimit -d \(48 * 1_024); exec \(BuiltProducts.easim) plug \(server.address) --timeout 5s"])
+      ["-c", "ulimit -d \(64 * 1_024); exec \(BuiltProducts.easim) plug \(server.address) --timeout 5s"])
     // Each device with as many interfaces as a number can say.
     let kinds = [UInt8]((0..<255).flatMap { _ in [0x03, 0x01, 0x01, 0x00] as [UInt8] })
     let one = PlugCommandTests.list([0x03, 0x01, 0x01])
