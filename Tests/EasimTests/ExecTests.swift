@@ -34,8 +34,7 @@ import Testing
   }
 
   @Test func runAnnouncesAProgramAndFindsItBesideTheProfile() throws {
-    place.write("#!/bin/sh\necho \"$PWD $TOKEN $NAMED\"\n", to: "answer")
-    chmod(place.file("answer"), 0o755)
+    place.writeProgram("#!/bin/sh\necho \"$PWD $TOKEN $NAMED\"\n", to: "answer")
     let file = profile("{ type: 'exec', command: 'answer', environment: ['NAMED=named'] }")
     let run = try Program(
       path: BuiltProducts.easim, ["run", file, "--on", "unix:\(place.file("a.sock"))"], environment: ["TOKEN": "secret"]

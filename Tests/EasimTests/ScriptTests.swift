@@ -109,9 +109,10 @@ import Testing
     #expect(end.out == "ready\n")
     #expect(
       end.err.contains(
-        "installing what is missing: pkg-config libssl-dev libusb-1.0-0-dev libudev-dev libsystemd-dev libplist-dev"))
+        "installing what is missing: pkg-config libssl-dev libusb-1.0-0-dev libudev-dev libsystemd-dev libmicrohttpd-dev libplist-dev"
+      ))
     #expect(end.err.contains("apt-get update"))
-    let packages = "pkg-config libssl-dev libusb-1.0-0-dev libudev-dev libsystemd-dev libplist-dev"
+    let packages = "pkg-config libssl-dev libusb-1.0-0-dev libudev-dev libsystemd-dev libmicrohttpd-dev libplist-dev"
     #expect(end.err.contains("apt-get install -y -q --no-install-recommends \(packages)"))
   }
 
@@ -119,7 +120,8 @@ import Testing
     let end = try setUp(Self.swift, Self.sudo, Self.apt, ["pkg-config": "return 1"])
     #expect(
       end.err.contains(
-        "installing what is missing: libssl-dev libusb-1.0-0-dev libudev-dev libsystemd-dev libplist-dev\n"),
+        "installing what is missing: libssl-dev libusb-1.0-0-dev libudev-dev libsystemd-dev libmicrohttpd-dev libplist-dev\n"
+      ),
       "\(end.err)")
   }
 
@@ -133,6 +135,8 @@ import Testing
   @Test func aMachineWithoutAptIsToldWhatToInstall() throws {
     let end = try setUp(Self.swift)
     #expect(end.ending == .exit(2))
-    #expect(end.err.contains("missing: pkg-config libssl-dev libusb-1.0-0-dev libudev-dev libsystemd-dev libplist-dev"))
+    #expect(
+      end.err.contains(
+        "missing: pkg-config libssl-dev libusb-1.0-0-dev libudev-dev libsystemd-dev libmicrohttpd-dev libplist-dev"))
   }
 }

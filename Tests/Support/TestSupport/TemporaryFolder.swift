@@ -50,6 +50,17 @@ public final class TemporaryFolder {
 
   // MARK: Putting something into it
 
+  /// Makes a program in it. A process that another test started meanwhile may still hold the file open for writing, and
+  /// then the system refuses to run it; a lease for reading is refused just as long.
+  public func writeProgram(_ text: String, to name: String) {
+    demand("write \(file(name))") { try Data(text.utf8).write(to: URL(fileURLWithPath: file(name))) }
+    chmod(file(name), 0o755)
+    let descriptor = open(file(name), O_RDONLY | O_CLOEXEC)
+    let setLease: Int32 = 1_024  // F_SETLEASE, which Swift does not import.
+    while descriptor >= 0, fcntl(descriptor, setLease, F_RDLCK) != 0, errno == EAGAIN { usleep(1_000) }
+    close(descriptor)
+  }
+
   /// Makes a folder in it, and those on the way there.
   public func makeFolder(_ name: String, mode: Int = 0o700) {
     demand("make \(file(name))") {
