@@ -155,7 +155,8 @@ private func playQuietly(_ scenario: Scenario, _ options: ScenarioOptions) throw
   settings.faults = options.shared.faults.map { CableFault($0) }
   settings.report = { lines.append(TimelineText.line($0, colors: false)) }
   let loop = VirtualLoop(seed: options.shared.seed ?? scenario.seed ?? 1)
-  let player = ScenarioPlayer(scenario, client: try options.type(for: scenario), settings: settings, on: loop)
+  let client = try options.type(for: scenario)
+  let player = ScenarioPlayer(scenario, client: client, settings: settings, on: loop)
   player.start()
   _ = try loop.run(until: { player.isOver })
   let length = loop.now
@@ -163,8 +164,8 @@ private func playQuietly(_ scenario: Scenario, _ options: ScenarioOptions) throw
   player.tearDown()
   try loop.advance(by: .milliseconds(100))
   return ScenarioRuns.Run(
-    scenario: scenario.name, summary: scenario.about.summary, client: options.clientName(for: scenario), passed: verdict.passed,
-    text: verdict.text, length: length, timeline: lines)
+    scenario: scenario.name, summary: scenario.about.summary, client: options.clientName(for: scenario),
+    passed: verdict.passed, text: verdict.text, length: length, timeline: lines)
 }
 
 private func play(_ scenario: Scenario, _ options: ScenarioOptions, _ console: Console) throws -> ExitCode {

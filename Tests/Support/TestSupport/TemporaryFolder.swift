@@ -57,7 +57,7 @@ public final class TemporaryFolder {
     chmod(file(name), 0o755)
     let descriptor = open(file(name), O_RDONLY | O_CLOEXEC)
     let setLease: Int32 = 1_024  // F_SETLEASE, which Swift does not import.
-    while descriptor >= 0, fcntl(descriptor, setLease, F_RDLCK) != 0, errno == EAGAIN { usleep(1_000) }
+    while descriptor >= 0, fcntl(descriptor, setLease, F_RDLCK) != 0, errno == EAGAIN { sched_yield() }
     close(descriptor)
   }
 

@@ -20,6 +20,7 @@ public final class WaitingThreads: TaskExecutor {
     }
   }
 
+  /// Runs a job on the next free thread.
   public func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     condition.withLock { jobs.append(job) }
