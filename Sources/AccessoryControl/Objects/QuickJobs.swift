@@ -22,13 +22,11 @@ enum QuickJobs {
     job.stop = { isCancelled = true }
     func finish(_ failure: String?) {
       let report = player.client.report
-      let fared =
-        "the app verified \(report.verified) echoes and has \(report.isServing ? "a" : "no") working session at the end"
       let difference = failure ?? player.comparison.difference?.description
       player.tearDown()
       _ = try? loop.advance(by: .milliseconds(100))
       let passed = difference == nil && report.isServing && !isCancelled
-      let text = difference.map { "\($0); \(fared)" } ?? fared
+      let text = difference.map { "\($0); \(report.text)" } ?? report.text
       let whole = lines
       job.report = { form throws(RPCError) in
         switch form {

@@ -219,10 +219,8 @@ struct ScenarioVerdict {
 
   init(_ comparison: ScenarioComparison, _ client: ScenarioClient) {
     let report = client.report
-    let fared =
-      "the app verified \(report.verified) echoes and has \(report.isServing ? "a" : "no") working session at the end"
     passed = comparison.difference == nil && report.isServing
-    text = comparison.difference.map { "\($0); \(fared)" } ?? fared
+    text = comparison.difference.map { "\($0); \(report.text)" } ?? report.text
   }
 
   /// The last line, and the exit code.

@@ -26,11 +26,17 @@ struct ScenarioRuns {
 
   mutating func add(_ run: Run) { runs.append(run) }
 
-  /// The last line.
+  /// How many passed or failed.
+  private var count: String {
+    let failed = runs.count { !$0.passed }
+    let all = runs.count.counted("scenario")
+    return failed == 0 ? "\(all) passed" : "\(failed) of \(all) failed"
+  }
+
+  /// The last line: the count, and which failed.
   var sentence: String {
     let failed = runs.filter { !$0.passed }.map(\.scenario)
-    let all = runs.count.counted("scenario")
-    return failed.isEmpty ? "\(all) passed" : "\(failed.count) of \(all) failed: \(failed.joined(separator: ", "))"
+    return failed.isEmpty ? count : "\(count): \(failed.joined(separator: ", "))"
   }
 
   /// For programs.
@@ -79,14 +85,14 @@ struct ScenarioRuns {
       return """
         <tr class="\(run.passed ? "passed" : "failed")"><td>\(run.passed ? "✓" : "✗")</td>\
         <td><b>\(MarkupText.escaped(run.scenario))</b><br>\(MarkupText.escaped(run.summary))</td>\
-        <td>\(MarkupText.escaped(run.client))</td><td>\(run.length.secondsText) s</td>\
+        <td>\(MarkupText.escaped(run.client))</td><td>\(DurationText.format(run.length - .origin))</td>\
         <td>\(MarkupText.escaped(run.text))\(timeline)</td></tr>
         """
     }
     return """
       <!doctype html>
       <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-      <title>easim scenarios: \(MarkupText.escaped(sentence))</title>
+      <title>easim scenarios: \(MarkupText.escaped(count))</title>
       <style>
       :root { color-scheme: light dark; }
       body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
@@ -94,9 +100,9 @@ struct ScenarioRuns {
       th, td { border-bottom: 1px solid #8886; padding: .4rem .6rem; text-align: left; vertical-align: top; }
       .passed td:first-child { color: #2a8a3e; } .failed td:first-child { color: #d33; }
       pre { overflow-x: auto; font-size: 12px; }
-      @media (max-width: 600px) { td, th { display: block; border: 0; padding: .1rem 0; } tr { display: block; border-bottom: 1px solid #8886; } }
+      @media (max-width: 600px) { thead { display: none; } td, th { display: block; border: 0; padding: .1rem 0; } tr { display: block; border-bottom: 1px solid #8886; } }
       </style></head><body>
-      <h1>\(passed ? "Passed" : "Failed")</h1><p>\(MarkupText.escaped(sentence)).</p>
+      <h1>\(passed ? "Passed" : "Failed")</h1><p>\(MarkupText.escaped(count)).</p>
       <table><thead><tr><th></th><th>scenario</th><th>app</th><th>time</th><th>what the app did</th></tr></thead><tbody>
       \(rows.joined(separator: "\n"))
       </tbody></table></body></html>

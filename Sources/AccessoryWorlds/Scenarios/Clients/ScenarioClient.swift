@@ -16,6 +16,11 @@ public class ScenarioClient: AppHandler {
     public var refused = 0
     /// Whether a session is open and its payload was verified.
     public var isServing = false
+
+    /// How the app fared, as the end of a sentence.
+    public var text: String {
+      "the app verified \(verified.counted("echo", "echoes")) and has \(isServing ? "a" : "no") working session at the end"
+    }
   }
 
   /// The bytes that are sent over each session.
