@@ -39,12 +39,21 @@ import Testing
   private static let stream = UniqueStream(seed: 5, session: 0)
 
   private static func outcome(_ behavior: any AccessoryBehavior) throws -> Exchange.Outcome {
+    try outcome(behavior) { loop, done in
+      Exchange(stream, count: size, expecting: .echo, on: loop, done: done)
+    }
+  }
+
+  private static func outcome(
+    _ behavior: any AccessoryBehavior,
+    of makeExchange: @escaping (VirtualLoop, @escaping (Exchange.Outcome) -> Void) -> Exchange
+  ) throws -> Exchange.Outcome {
     let loop = VirtualLoop()
     var settings = World.Settings()
     settings.line.latency = .milliseconds(1)
     let world = World(settings, on: loop)
     let app = App { app in
-      Exchange(stream, count: size, expecting: .echo, on: loop) { [unowned app] in app.outcome = $0 }
+      makeExchange(loop) { [unowned app] in app.outcome = $0 }
     }
     let accessory = world.add(try ProfileLibrary().profile("echo"), behavior: { _ in behavior })
     var rules = AppSettings()
@@ -61,6 +70,22 @@ import Testing
 
   @Test func anEchoIsVerified() throws {
     #expect(try Self.outcome(EchoBehavior()) == .verified(sent: Self.size, received: Self.size))
+  }
+
+  /// Bytes of a pattern say nothing about their place, so the first difference is all that is known.
+  @Test func theFirstWrongByteOfAPatternIsNamed() throws {
+    let behavior = ClosureBehavior { bytes, session, _ in
+      var answer = bytes.withUnsafeBytes { Array($0) }
+      answer[3] ^= 1
+      session.write(answer.span.bytes)
+    }
+    let outcome = try Self.outcome(behavior) { _, done in
+      Exchange(CountingPattern.bytes(Self.size), expecting: .echo, done: done)
+    }
+    guard case .different(at: 3, expected: 3, got: 2, window: _) = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
   }
 
   @Test(arguments: WrongAnswer.single) func aWrongAnswerIsCalledWhatItIs(wrong: WrongAnswer) throws {
