@@ -8,14 +8,12 @@ import IAP2
 /// A socket that carries the bytes of one session at full speed, in both directions.
 ///
 /// ```
-///   listening ──first line is the token──▶ moving ──session over──▶ rest is sent, then closed
-///       │ 30 s                                │ end of input: the session closes when nothing has come for 2 s
-///       ▼                                     │ hang-up: the session closes
+///   listening ──first line is the token──▶ a ``SessionRelay`` moves the bytes
+///       │ 30 s
+///       ▼
 ///     closed
 /// ```
-///
-/// While the session has no room the socket is not read, and while the socket has no room the session is not read.
-final class BytePort: SessionHandler, DescriptorHandler {
+final class BytePort: SessionHandler {
   private static let patience = Duration.seconds(30)
   private static let lingering = Duration.seconds(2)
   private static let longestToken = 128
@@ -28,11 +26,8 @@ final class BytePort: SessionHandler, DescriptorHandler {
   private var listener: (any Listener)?
   private var timer: LoopTimer?
   private var candidates: [Candidate] = []
-  private var descriptor: Int32 = -1
-  private var watch: (any DescriptorWatch)?
-  private var toSession = ByteQueue()
-  private var inputEnded = false
-  private var socketIsFull = false
+  /// Moves the bytes, once a connection has sent the token.
+  private var relay: SessionRelay?
 
   static func open(for owner: ControlledSession, unixPath: String?) throws(RPCError) -> BytePort {
     guard owner.world.virtual == nil, let loop = owner.world.server.loop as? any PollingLoop else {
@@ -72,8 +67,7 @@ final class BytePort: SessionHandler, DescriptorHandler {
   deinit {
     listener?.close()
     timer?.cancel()
-    watch?.cancel()
-    if descriptor >= 0 { Glibc.close(descriptor) }
+    relay?.finish()
   }
 
   // MARK: Listening
@@ -95,138 +89,48 @@ final class BytePort: SessionHandler, DescriptorHandler {
     } catch { candidates.removeAll { $0 === candidate } }
   }
 
-  /// Nobody came: requests move the bytes again.
+  /// No connection came in time, or the session is over: requests move its bytes again.
   private func stopListening() {
-    listener?.close()
-    listener = nil
-    candidates = []
-    timer?.cancel()
-    if descriptor < 0, owner.port === self {
+    closeListener()
+    if relay == nil, owner.port === self {
       owner.port = nil
       owner.sessionIsReadable(session)
     }
   }
 
-  private func begin(_ number: Int32, _ rest: [UInt8]) {
-    descriptor = number
+  private func closeListener() {
     listener?.close()
     listener = nil
     candidates = []
     timer?.cancel()
-    do { watch = try loop.watch(number, for: .readable, self) } catch { return lose("\(error)") }
-    if !rest.isEmpty { toSession.append(contentsOf: rest) }
-    pushToSession()
-    sessionIsReadable(session)
-    if !session.isOpen { finishSending() }
   }
 
-  // MARK: The socket
-
-  func descriptorReady(_ readiness: Readiness) {
-    if readiness.contains(.writable) {
-      socketIsFull = false
-      sessionIsReadable(session)
-    }
-    if descriptor >= 0, readiness.contains(.readable), toSession.isEmpty, !inputEnded { readSocket() }
-    if descriptor >= 0, readiness.contains(.hangup), toSession.isEmpty {
-      if inputEnded { return lose("the byte port was closed") }
-      readSocket()
-    }
-    settle()
+  private func begin(_ socket: Int32, _ rest: [UInt8]) {
+    closeListener()
+    do {
+      let stream = try DescriptorStream(takingSocket: socket, after: rest, on: loop)
+      let relay = SessionRelay(
+        stream, linger: Self.lingering, whenReaderLeaves: .finishInput(whileWaiting: false), on: loop,
+        closingReason: Self.reason(of:)
+      ) { relay, _ in relay.finish() }
+      self.relay = relay
+      relay.attach(session, isHandler: false)
+    } catch { session.close("the byte port failed: \(error)") }
   }
 
-  private func readSocket() {
-    let count = loop.withReadBuffer { buffer -> Int in
-      let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
-      if count > 0 {
-        let bytes = RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: buffer[0..<count]))
-        let taken = session.write(bytes)
-        if taken < count { toSession.append(bytes.extracting(taken..<count)) }
-      }
-      return count
-    }
-    if count == 0 {
-      inputEnded = true
-      linger()
-    } else if count < 0, errno != EAGAIN, errno != EINTR {
-      lose("the byte port failed: \(String(cString: strerror(errno)))")
-    }
-  }
-
-  private func pushToSession() {
-    if !toSession.isEmpty, session.isOpen { toSession.consume { session.write($0) } }
-    settle()
-  }
-
-  /// The session closes when nothing has come for a while.
-  private func linger() {
-    guard inputEnded, session.isOpen else { return }
-    timer?.cancel()
-    timer = loop.schedule(after: Self.lingering) { [weak self] in
-      guard let self else { return }
-      if toSession.isEmpty, session.unacknowledged == 0 { session.close("the byte port was closed") } else { linger() }
-    }
-  }
-
-  private func settle() {
-    guard descriptor >= 0 else { return }
-    var interest: Readiness = []
-    if toSession.isEmpty, !inputEnded, session.isOpen { interest.insert(.readable) }
-    if socketIsFull { interest.insert(.writable) }
-    watch?.change(to: interest)
-  }
-
-  private func lose(_ reason: String) {
-    closeSocket()
-    session.close(reason)
-  }
-
-  private func closeSocket() {
-    watch?.cancel()
-    watch = nil
-    timer?.cancel()
-    if descriptor >= 0 { Glibc.close(descriptor) }
-    descriptor = -1
-    toSession.removeAll()
+  private static func reason(of ending: SessionRelay.Ending) -> String {
+    if case .failed(let reason) = ending { "the byte port failed: \(reason)" } else { "the byte port was closed" }
   }
 
   // MARK: SessionHandler
 
-  func sessionIsReadable(_ session: Session) {
-    guard descriptor >= 0, !socketIsFull else { return }
-    var failure: Int32 = 0
-    while !socketIsFull {
-      let count = session.read { bytes in
-        let sent = bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-        if sent < 0, errno != EAGAIN, errno != EINTR { failure = errno }
-        socketIsFull = sent < bytes.byteCount
-        return max(0, sent)
-      }
-      if count == 0 { break }
-      if inputEnded { linger() }
-    }
-    if failure != 0 { return lose("the byte port was closed") }
-    if !session.isOpen, !socketIsFull { return finishSending() }
-    settle()
-  }
+  func sessionIsReadable(_ session: Session) { relay?.sessionIsReadable(session) }
 
-  func sessionIsWritable(_ session: Session) { pushToSession() }
+  func sessionIsWritable(_ session: Session) { relay?.sessionIsWritable(session) }
 
   func session(_ session: Session, endedWith end: SessionEnd) {
     stopListening()
-    sessionIsReadable(session)
-    if descriptor >= 0, !socketIsFull { finishSending() }
-  }
-
-  /// All was sent; the other end reads the end of the stream.
-  private func finishSending() {
-    guard descriptor >= 0 else { return }
-    let number = descriptor
-    watch?.cancel()
-    watch = nil
-    timer?.cancel()
-    descriptor = -1
-    _ = ClosingSocket(number, on: loop, atMost: .seconds(2))
+    relay?.session(session, endedWith: end)
   }
 }
 

@@ -1,145 +1,108 @@
 import AccessoryCore
-import Glibc
+import AccessoryTransports
 
 /// Carries the bytes of one client: stdin and stdout, or a connected socket.
 ///
 /// It reads only while the client wants to read, so that a client that does not read its answers stops itself. At the end
 /// of the input the answers that are due are still sent, and then the client is over.
-public final class DescriptorDoor: DescriptorHandler {
-  private let input: Int32
-  private let output: Int32
-  private let closes: Bool
+public final class DescriptorDoor {
+  private let stream: any ByteStream
   private let client: ControlClient
-  private let loop: any PollingLoop
-  private var inputWatch: (any DescriptorWatch)?
-  private var outputWatch: (any DescriptorWatch)?
+  /// Whether its two directions have two ends: then nobody is left when the output is closed.
+  private let isStandard: Bool
   private var inputEnded = false
-  private var outputWaits = false
+  private var isOutputClosed = false
+  private var isEnding = false
   /// Called once, when the client is over.
-  private var ended: ((String) -> Void)?
+  private var ended: (() -> Void)?
 
-  /// Whether the client is over.
+  /// Whether the client is over, and everything is written.
   public private(set) var isOver = false
 
-  /// A door that begins at once.
-  ///
-  /// - Parameters:
-  ///   - output: the same as `input` for a socket.
-  ///   - closes: whether it closes the descriptors at the end.
-  public init(
-    input: Int32, output: Int32, closes: Bool, for client: ControlClient, on loop: any PollingLoop,
-    ended: @escaping (String) -> Void = { _ in }
+  /// Carries a client on standard input and output, from now on.
+  public convenience init(standardFor client: ControlClient, on loop: any PollingLoop) throws {
+    self.init(try DescriptorStream.standard(on: loop), isStandard: true, for: client)
+  }
+
+  /// Carries a client on a connected socket, from now on. The door closes the socket.
+  public convenience init(
+    takingSocket socket: Int32, for client: ControlClient, on loop: any PollingLoop, ended: @escaping () -> Void
   ) throws {
-    (self.input, self.output, self.closes) = (input, output, closes)
-    (self.client, self.loop, self.ended) = (client, loop, ended)
-    Self.makeNonBlocking(output)
-    inputWatch = try loop.watch(input, for: .readable, self)
-    if output != input { outputWatch = try loop.watch(output, for: [], OutputHandler(self)) }
+    self.init(try DescriptorStream(takingSocket: socket, on: loop), isStandard: false, for: client, ended: ended)
+  }
+
+  private init(
+    _ stream: any ByteStream, isStandard: Bool, for client: ControlClient, ended: @escaping () -> Void = {}
+  ) {
+    (self.stream, self.isStandard, self.client, self.ended) = (stream, isStandard, client, ended)
     client.changed = { [weak self] in self?.flush() }
-  }
-
-  deinit {
-    inputWatch?.cancel()
-    outputWatch?.cancel()
-    if closes, !isOver { closeDescriptors() }
-  }
-
-  /// Pipes and sockets only: what a terminal is set to is shared with the shell.
-  private static func makeNonBlocking(_ descriptor: Int32) {
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { return }
-    let type = status.st_mode & S_IFMT
-    guard type == S_IFIFO || type == S_IFSOCK else { return }
-    let flags = fcntl(descriptor, F_GETFL)
-    if flags >= 0 { _ = fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) }
-  }
-
-  private final class OutputHandler: DescriptorHandler {
-    private weak var door: DescriptorDoor?
-    init(_ door: DescriptorDoor) { self.door = door }
-    func descriptorReady(_ readiness: Readiness) { door?.outputReady(readiness) }
-  }
-
-  /// The input is ready; for a socket also the output.
-  public func descriptorReady(_ readiness: Readiness) {
-    if input == output, readiness.contains(.writable) { flush() }
-    guard !isOver else { return }
-    if !inputEnded, !readiness.isDisjoint(with: [.readable, .hangup]), client.wantsToRead { readInput() }
-    if !isOver, readiness.contains(.hangup), input == output, inputEnded || !client.wantsToRead {
-      finish("the connection was closed")
-    }
-  }
-
-  private func outputReady(_ readiness: Readiness) {
-    if readiness.contains(.hangup) { return finish("nobody reads its answers any more") }
-    flush()
-  }
-
-  private func readInput() {
-    let count = loop.withReadBuffer { buffer -> Int in
-      let count = Glibc.read(input, buffer.baseAddress, buffer.count)
-      if count > 0 { client.receive(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: buffer[0..<count]))) }
-      return count
-    }
-    if count == 0 {
-      inputEnded = true
-    } else if count < 0, errno != EAGAIN, errno != EINTR {
-      return finish("it could not be read: \(String(cString: strerror(errno)))")
-    }
-    flush()
+    stream.start(self)
+    stream.resumeReading()
   }
 
   /// Sends what can be sent, and asks for what can be done next.
   private func flush() {
-    guard !isOver else { return }
-    outputWaits = false
-    while client.unsentCount > 0, !outputWaits {
-      var failure: Int32 = 0
+    guard !isEnding else { return }
+    var isFull = false
+    while client.unsentCount > 0, !isFull {
       client.send { bytes in
-        let sent = bytes.withUnsafeBytes { Glibc.write(output, $0.baseAddress, $0.count) }
-        if sent >= 0 {
-          outputWaits = sent < bytes.byteCount
-          return sent
-        }
-        if errno != EAGAIN, errno != EINTR { failure = errno }
-        outputWaits = true
-        return 0
+        let sent = isOutputClosed ? bytes.byteCount : stream.send(bytes)
+        isFull = sent < bytes.byteCount
+        return sent
       }
-      if failure != 0 { return finish("its answers could not be sent: \(String(cString: strerror(failure)))") }
     }
-    if inputEnded, client.isIdle, client.unsentCount == 0 { return finish("the connection was closed") }
-    settle()
+    if inputEnded, client.isIdle, client.unsentCount == 0 { return finish() }
+    if client.wantsToRead { stream.resumeReading() } else { stream.pauseReading() }
   }
 
-  private func settle() {
-    let reads: Readiness = client.wantsToRead && !inputEnded ? .readable : []
-    let writes: Readiness = outputWaits ? .writable : []
-    if input == output {
-      inputWatch?.change(to: reads.union(writes))
-    } else {
-      inputWatch?.change(to: reads)
-      outputWatch?.change(to: writes)
-    }
+  /// Ends the client from this side; answers that are not sent yet are lost.
+  public func close(_ reason: String) {
+    client.close(reason)
+    isEnding = true
+    leave()
   }
 
-  /// Ends the client from this side.
-  public func close(_ reason: String) { finish(reason) }
+  /// Ends the client once everything is written.
+  private func finish() {
+    isEnding = true
+    client.close("the connection was closed")
+    stream.endOutput()
+  }
 
-  private func finish(_ reason: String) {
+  private func leave() {
     guard !isOver else { return }
     isOver = true
-    inputWatch?.cancel()
-    outputWatch?.cancel()
-    (inputWatch, outputWatch) = (nil, nil)
-    if closes { closeDescriptors() }
-    client.close(reason)
+    stream.close()
     let ended = ended
     self.ended = nil
-    ended?(reason)
+    ended?()
+  }
+}
+
+extension DescriptorDoor: ByteStreamHandler {
+  package func stream(_ stream: any ByteStream, received bytes: RawSpan) -> Int {
+    guard !isEnding, client.wantsToRead else { return 0 }
+    client.receive(bytes)
+    return bytes.byteCount
   }
 
-  private func closeDescriptors() {
-    Glibc.close(input)
-    if output != input { Glibc.close(output) }
+  package func stream(_ stream: any ByteStream, inputEndedBecause reason: String?) {
+    if let reason { return close("it could not be read: \(reason)") }
+    inputEnded = true
+    if isOutputClosed { return close("the connection was closed") }
+    flush()
   }
+
+  package func streamIsWritable(_ stream: any ByteStream) { flush() }
+
+  package func stream(_ stream: any ByteStream, outputBrokeBecause reason: String?) {
+    if let reason { return close("its answers could not be sent: \(reason)") }
+    if isStandard { return close("its output was closed") }
+    // A socket's client may have sent its last requests and left.
+    isOutputClosed = true
+    if isEnding || inputEnded || !client.wantsToRead { return close("the connection was closed") }
+    flush()
+  }
+
+  package func streamOutputEnded(_ stream: any ByteStream) { leave() }
 }

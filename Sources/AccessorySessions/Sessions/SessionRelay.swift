@@ -66,6 +66,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
   private let loop: any EventLoop
   private let linger: Duration
   private let whenReaderLeaves: WhenReaderLeaves
+  private let closingReason: (Ending) -> String?
   private let ended: (SessionRelay, Ending) -> Void
   private var isOutputBroken = false
   /// Why this end closes the session, where it does.
@@ -80,16 +81,18 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
   ///
   /// - Parameters:
   ///   - linger: how long nothing must arrive after the end of the input before the session is closed.
+  ///   - closingReason: what this end's timeline says when the relay closes the session.
   ///   - ended: called after each session, when its last byte is accepted by the output; and once without a session when
   ///     the stream breaks while there is none.
   package init(
     _ stream: any ByteStream, linger: Duration, whenReaderLeaves: WhenReaderLeaves, on loop: any EventLoop,
-    ended: @escaping (SessionRelay, Ending) -> Void
+    closingReason: @escaping (Ending) -> String? = { _ in nil }, ended: @escaping (SessionRelay, Ending) -> Void
   ) {
     self.stream = stream
     self.loop = loop
     self.linger = linger
     self.whenReaderLeaves = whenReaderLeaves
+    self.closingReason = closingReason
     self.ended = ended
     timer = loop.makeTimer { [unowned self] in lookWhetherQuiet() }
     stream.start(self)
@@ -97,14 +100,15 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
 
   deinit { timer?.cancel() }
 
-  /// Becomes the handler of an open session.
-  package func attach(_ session: Session) {
+  /// Takes a session, and becomes its handler unless another one passes the session's events on.
+  package func attach(_ session: Session, isHandler: Bool = true) {
     precondition(self.session == nil, "a relay has one session at a time")
     self.session = session
-    session.handler = self
+    if isHandler { session.handler = self }
     quietSince = loop.now
     stream.resumeReading()
     sessionIsReadable(session)
+    if let end = session.end { return self.session(session, endedWith: end) }
     if inputIsOver { timer?.arm(at: loop.now) }
   }
 
@@ -207,7 +211,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
       return empty()
     }
     reason = ending
-    session.close()
+    session.close(closingReason(ending))
   }
 
   private func lookWhetherQuiet() {

@@ -58,9 +58,10 @@ package final class DescriptorStream: ByteStream {
     }
   }
 
-  /// A connected, non-blocking socket, which the stream closes.
-  package init(takingSocket socket: Int32, on loop: any PollingLoop) throws {
+  /// A connected, non-blocking socket, which the stream closes. What was read of it already comes first.
+  package init(takingSocket socket: Int32, after read: [UInt8] = [], on loop: any PollingLoop) throws {
     self.loop = loop
+    kept.append(contentsOf: read)
     // epoll takes a descriptor once, and the directions end separately.
     let other = fcntl(socket, F_DUPFD_CLOEXEC, 0)
     let code = errno

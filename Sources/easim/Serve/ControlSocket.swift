@@ -33,9 +33,9 @@ final class ControlSocket {
       let client = server.makeClient()
       let id = ObjectIdentifier(client)
       do {
-        let door = try DescriptorDoor(
-          input: descriptor, output: descriptor, closes: true, for: client, on: loop
-        ) { [weak self] _ in self?.doors[id] = nil }
+        let door = try DescriptorDoor(takingSocket: descriptor, for: client, on: loop) { [weak self] in
+          self?.doors[id] = nil
+        }
         doors[id] = door
         if doors.count > Self.mostConnections {
           warn("closed a connection: \(Self.mostConnections) are open, the most at a time")
@@ -52,7 +52,8 @@ final class ControlSocket {
   func close() {
     listener?.close()
     listener = nil
-    for door in doors.values { door.close("easim is exiting") }
+    let open = doors
     doors = [:]
+    for door in open.values { door.close("easim is exiting") }
   }
 }

@@ -45,8 +45,7 @@ private func runServe(_ options: ServeOptions, _ console: Console) throws -> Exi
   }
   defer { socket?.close() }
   if options.isStandard {
-    let door = try DescriptorDoor(
-      input: STDIN_FILENO, output: STDOUT_FILENO, closes: false, for: server.makeClient(), on: stage.loop)
+    let door = try DescriptorDoor(standardFor: server.makeClient(), on: stage.loop)
     _ = stage.run(until: { door.isOver })
     door.close("easim is exiting")
   } else {
