@@ -30,7 +30,7 @@ public final class BluetoothAccessory {
   private var service: OfferedService?
   private var agent: PairingAgent?
   private var settings: AdapterSettings?
-  private var hear: ((Event) -> Void)?
+  private var onEvent: ((Event) -> Void)?
   /// The current connection, and the next one from the same host, which waits until the current one ends.
   private var live: (device: String, maker: Maker, channel: () -> DescriptorChannel?)?
   private var waiting: (device: String, maker: Maker, BusDescriptor)?
@@ -56,8 +56,8 @@ public final class BluetoothAccessory {
   public var adapter: BluetoothAdapter? { try? blueZ.adapter(named: selector.adapter) }
 
   /// Plugs in.
-  public func plugIn(_ hear: @escaping (Event) -> Void) {
-    self.hear = hear
+  public func plugIn(_ onEvent: @escaping (Event) -> Void) {
+    self.onEvent = onEvent
     if observer == nil {
       observer = blueZ.observe { [unowned self] in handle($0) }
       blueZ.start()
@@ -68,7 +68,7 @@ public final class BluetoothAccessory {
 
   /// Unplugs: hosts that connect are disconnected. The owner of the current connection closes it.
   public func unplug() {
-    hear = nil
+    onEvent = nil
     waiting = nil
     dial?.cancel()
     dial = nil
@@ -102,7 +102,7 @@ public final class BluetoothAccessory {
   }
 
   private func prepare() {
-    guard hear != nil else { return }
+    guard onEvent != nil else { return }
     do {
       let adapter = try blueZ.adapter(named: selector.adapter)
       lastWarning = nil
@@ -140,7 +140,7 @@ public final class BluetoothAccessory {
     let channel = (11...30).first { blueZ.sockets.isFree(channel: $0) } ?? 11
     service = OfferedService(
       ServiceRecord(service: AccessoryService.accessory, channel: channel, name: "Wireless iAP"),
-      at: "/easim/accessory", by: blueZ, isAccepting: { [unowned self] in hear != nil }
+      at: "/easim/accessory", by: blueZ, isAccepting: { [unowned self] in onEvent != nil }
     ) { [unowned self] event in
       switch event {
       case .connected(let device, let descriptor): connected(device, descriptor)
@@ -154,9 +154,9 @@ public final class BluetoothAccessory {
   private func failed(_ error: BluetoothError) {
     switch error {
     case .serviceTaken, .notPermitted:
-      let hear = hear
+      let onEvent = onEvent
       unplug()
-      hear?(.ended(error))
+      onEvent?(.ended(error))
     default: warn("\(error)")
     }
   }
@@ -164,7 +164,7 @@ public final class BluetoothAccessory {
   private func warn(_ text: String) {
     guard text != lastWarning else { return }
     lastWarning = text
-    hear?(.warning(text))
+    onEvent?(.warning(text))
   }
 
   // MARK: - Connections
@@ -176,7 +176,7 @@ public final class BluetoothAccessory {
   }
 
   private func take(_ device: String, _ maker: Maker, _ descriptor: BusDescriptor) {
-    guard let hear else { return }
+    guard let onEvent else { return }
     if let live, let channel = live.channel() {
       // An accessory serves one host at a time. Releasing the descriptor disconnects the other host at once.
       guard live.device == device else { return }
@@ -193,7 +193,7 @@ public final class BluetoothAccessory {
     redial?.cancel()
     live = (device, maker, { [weak channel] in channel })
     channel.whenOver = { [weak self] in self?.liveEnded() }
-    hear(.connected(channel, from: title(of: device)))
+    onEvent(.connected(channel, from: title(of: device)))
   }
 
   private func liveEnded() {
@@ -214,12 +214,12 @@ public final class BluetoothAccessory {
   }
 
   private func redialLater() {
-    guard selector.dials != nil, hear != nil else { return }
+    guard selector.dials != nil, onEvent != nil else { return }
     redial = blueZ.loop.schedule(after: Self.redialPause) { [unowned self] in dialHost() }
   }
 
   private func dialHost() {
-    guard let host = selector.dials, hear != nil, dial == nil, live?.channel() == nil else { return }
+    guard let host = selector.dials, onEvent != nil, dial == nil, live?.channel() == nil else { return }
     guard let adapter else { return redialLater() }
     let path = "\(adapter.path)/dev_" + host.description.split(separator: ":").joined(separator: "_")
     dial = RFCOMMDial(

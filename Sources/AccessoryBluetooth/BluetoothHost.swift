@@ -22,9 +22,9 @@ public final class BluetoothHost {
 
   /// Receives events until it is released.
   public final class Observer {
-    fileprivate let hear: (Event) -> Void
+    fileprivate let onEvent: (Event) -> Void
 
-    fileprivate init(_ hear: @escaping (Event) -> Void) { self.hear = hear }
+    fileprivate init(_ onEvent: @escaping (Event) -> Void) { self.onEvent = onEvent }
   }
 
   /// How long one attempt to connect may take.
@@ -98,15 +98,15 @@ public final class BluetoothHost {
   }
 
   /// Receives all events from now on, until the result is released.
-  public func observe(_ hear: @escaping (Event) -> Void) -> Observer {
-    let observer = Observer(hear)
+  public func observe(_ onEvent: @escaping (Event) -> Void) -> Observer {
+    let observer = Observer(onEvent)
     observers.append { [weak observer] in observer }
     return observer
   }
 
   private func tell(_ event: Event) {
     observers.removeAll { $0() == nil }
-    for observer in observers { observer()?.hear(event) }
+    for observer in observers { observer()?.onEvent(event) }
   }
 
   private func handle(_ news: BlueZ.News) {

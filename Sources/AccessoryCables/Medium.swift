@@ -110,7 +110,7 @@ public protocol AccessoryFinder: AnyObject {
   var pauses: RedialPauses { get }
 
   /// Reports what is there before it returns, and every later change.
-  func start(_ hear: @escaping (AccessoryChange) -> Void) throws
+  func start(_ onEvent: @escaping (AccessoryChange) -> Void) throws
 
   /// Reports nothing more.
   func stop()

@@ -13,8 +13,8 @@ public protocol Port: AnyObject {
   /// without a place to show it does nothing.
   func show(_ appearance: PortAppearance)
 
-  /// Plugs in. `hear` is called for every device that connects, in a later turn.
-  func open(_ hear: @escaping (PortEvent) -> Void) throws
+  /// Plugs in. `onEvent` is called for every device that connects, in a later turn.
+  func open(_ onEvent: @escaping (PortEvent) -> Void) throws
 
   /// Unplugs: no device can connect any more. The owner of the cable in use closes it.
   func close()
@@ -90,9 +90,9 @@ public final class ListeningPort: Port {
   public var place: String { address.description }
 
   /// Listens.
-  public func open(_ hear: @escaping (PortEvent) -> Void) throws {
+  public func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
     let listener = try Transports.listen(at: address, on: loop, options: options) { event in
-      hear(PortEvent(event))
+      onEvent(PortEvent(event))
     }
     address = listener.address
     self.listener = listener

@@ -51,8 +51,8 @@ private final class StreamFinder: AccessoryFinder {
     self.options = options
   }
 
-  func start(_ hear: @escaping (AccessoryChange) -> Void) {
-    hear(.arrived(FoundAccessory(key: address.description, identity: address.description, address: address)))
+  func start(_ onEvent: @escaping (AccessoryChange) -> Void) {
+    onEvent(.arrived(FoundAccessory(key: address.description, identity: address.description, address: address)))
   }
 
   func stop() {}

@@ -83,7 +83,7 @@ private final class BluetoothFinder: AccessoryFinder {
   private let host: BluetoothHost
   private var observer: BluetoothHost.Observer?
   private var shown: [String: BluetoothDevice] = [:]
-  private var hear: ((AccessoryChange) -> Void)?
+  private var onEvent: ((AccessoryChange) -> Void)?
   /// A stand-in that carries the reason when no device can be listed: Bluetooth cannot be used, or BlueZ does not know the device.
   private var absent: FoundAccessory?
 
@@ -92,8 +92,8 @@ private final class BluetoothFinder: AccessoryFinder {
     self.host = host
   }
 
-  func start(_ hear: @escaping (AccessoryChange) -> Void) {
-    self.hear = hear
+  func start(_ onEvent: @escaping (AccessoryChange) -> Void) {
+    self.onEvent = onEvent
     observer = host.observe { [unowned self] in handle($0) }
     host.start()
     if host.blueZ.state == .available {
@@ -104,7 +104,7 @@ private final class BluetoothFinder: AccessoryFinder {
 
   func stop() {
     observer = nil
-    hear = nil
+    onEvent = nil
   }
 
   private func handle(_ event: BluetoothHost.Event) {
@@ -112,10 +112,10 @@ private final class BluetoothFinder: AccessoryFinder {
     case .arrived(let device): arrived(device)
     case .changed(let device, let before): changed(device, from: before)
     case .left(let device):
-      if shown.removeValue(forKey: device.path) != nil { hear?(.left(found(device), reason: "removed from BlueZ")) }
+      if shown.removeValue(forKey: device.path) != nil { onEvent?(.left(found(device), reason: "removed from BlueZ")) }
     case .trouble(let reason): showAbsent(reason)
     case .cannotBeDialled(let error):
-      hear?(.warning("accessories that dial cannot reach this process: \(error)"))
+      onEvent?(.warning("accessories that dial cannot reach this process: \(error)"))
     }
   }
 
@@ -123,7 +123,7 @@ private final class BluetoothFinder: AccessoryFinder {
     guard device.isShown(for: selector), shown[device.path] == nil else { return }
     shown[device.path] = device
     if host.blueZ.state == .available { showAbsent(nil) }
-    hear?(.arrived(found(device)))
+    onEvent?(.arrived(found(device)))
   }
 
   private func changed(_ device: BluetoothDevice, from before: BluetoothDevice) {
@@ -131,7 +131,7 @@ private final class BluetoothFinder: AccessoryFinder {
     shown[device.path] = device
     // A change of the signal strength alone is no news; there are many during a scan.
     let (now, then) = (found(device), found(before))
-    if now != then || device == before { hear?(.changed(now, from: then)) }
+    if now != then || device == before { onEvent?(.changed(now, from: then)) }
   }
 
   private func found(_ device: BluetoothDevice) -> FoundAccessory {
@@ -140,7 +140,7 @@ private final class BluetoothFinder: AccessoryFinder {
 
   /// Reports the stand-in with a reason, or that the named device is unknown, or removes the stand-in.
   private func showAbsent(_ reason: BluetoothError?) {
-    if let absent { hear?(.left(absent, reason: "")) }
+    if let absent { onEvent?(.left(absent, reason: "")) }
     absent = nil
     let address = Address.bluetooth(selector)
     var trouble = reason.map { TransportError($0, at: address) }
@@ -151,7 +151,7 @@ private final class BluetoothFinder: AccessoryFinder {
     var stand = FoundAccessory(key: "bt", identity: "bt", address: address)
     stand.trouble = trouble
     absent = stand
-    hear?(.arrived(stand))
+    onEvent?(.arrived(stand))
   }
 
   func connect(
@@ -198,12 +198,12 @@ private final class BluetoothPort: Port {
     accessory.adapter.map { "bt:\($0.name) (\($0.address))" } ?? "\(Address.bluetooth(selector))"
   }
 
-  func open(_ hear: @escaping (PortEvent) -> Void) {
+  func open(_ onEvent: @escaping (PortEvent) -> Void) {
     accessory.plugIn { event in
       switch event {
-      case .connected(let channel, let host): hear(.cable(Cable(main: channel), from: host))
-      case .warning(let text): hear(.warning(text))
-      case .ended(let error): hear(.ended("\(error)"))
+      case .connected(let channel, let host): onEvent(.cable(Cable(main: channel), from: host))
+      case .warning(let text): onEvent(.warning(text))
+      case .ended(let error): onEvent(.ended("\(error)"))
       }
     }
   }

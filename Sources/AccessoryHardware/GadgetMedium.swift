@@ -66,12 +66,12 @@ final class GadgetPort: Port {
   var place: String { "\(Address.gadget(controller: gadget.controller))" }
 
   /// Appears on the bus.
-  func open(_ hear: @escaping (PortEvent) -> Void) throws {
+  func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
     let place = place
     try gadget.plugIn { news in
       switch news {
-      case .cable(let cable): hear(.cable(cable.dedicated, from: "a USB host on \(place)"))
-      case .lost(let reason): hear(.ended(reason))
+      case .cable(let cable): onEvent(.cable(cable.dedicated, from: "a USB host on \(place)"))
+      case .lost(let reason): onEvent(.ended(reason))
       }
     }
   }

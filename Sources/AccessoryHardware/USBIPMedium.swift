@@ -91,9 +91,9 @@ final class USBIPPort: Port {
   var place: String { "\(bus.address), bus id \(export.busID)" }
 
   /// Appears on the server's list.
-  func open(_ hear: @escaping (PortEvent) -> Void) throws {
+  func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
     let place = place
-    export.plugIn { cable in hear(.cable(cable, from: "a USB host on \(place)")) }
+    export.plugIn { cable in onEvent(.cable(cable, from: "a USB host on \(place)")) }
   }
 
   /// Removes it from the list and from its client.

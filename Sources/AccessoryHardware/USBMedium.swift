@@ -43,9 +43,9 @@ private final class USBFinder: AccessoryFinder {
     self.loop = loop
   }
 
-  func start(_ hear: @escaping (AccessoryChange) -> Void) throws {
+  func start(_ onEvent: @escaping (AccessoryChange) -> Void) throws {
     let devices = USBDevices(on: loop) { [unowned self] change in
-      if let change = note(change) { hear(change) }
+      if let change = note(change) { onEvent(change) }
     }
     self.devices = devices
     try devices.start()

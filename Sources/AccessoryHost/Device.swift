@@ -187,7 +187,7 @@ extension Device: CableOwner {
   }
 
   /// Puts what a dialer reports on the timeline.
-  public func hear(_ report: DialerReport) {
+  public func handle(_ report: DialerReport) {
     switch report {
     case .trouble(let reason, let accessory): tell(.warning(reason.description), accessory.subject)
     case .droppedBytes(let count, let accessory):

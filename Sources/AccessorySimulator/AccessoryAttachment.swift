@@ -76,7 +76,7 @@ final class AccessoryAttachment: ConnectionOwner {
 
   /// Pulls the cable out from this side.
   func close(_ reason: String) {
-    tidyUp()
+    cleanUp()
     connection.close(reason)
     if hasWarned { peerWarnings.flush() }
   }
@@ -147,16 +147,16 @@ final class AccessoryAttachment: ConnectionOwner {
   }
 
   func connectionEnded(_ end: ChannelEnd) {
-    tidyUp()
-    hear(.ended(end.description))
+    cleanUp()
+    handle(.ended(end.description))
   }
 
   func connectionGaveUp(_ silence: Silence) {
-    tidyUp()
-    hear(.gaveUp(silence))
+    cleanUp()
+    handle(.gaveUp(silence))
   }
 
-  private func tidyUp() {
+  private func cleanUp() {
     stopTimers()
     player?.stop()
     player = nil
@@ -176,12 +176,12 @@ final class AccessoryAttachment: ConnectionOwner {
     accessory.tell(kind)
   }
 
-  private func hear(_ news: News) {
-    accessory.hear(news)
+  private func handle(_ news: News) {
+    accessory.handle(news)
   }
 
   private func noteProgress() {
-    if isIdentified, isAuthenticated || !answersAuthentication { hear(.deviceIsDone) }
+    if isIdentified, isAuthenticated || !answersAuthentication { handle(.deviceIsDone) }
   }
 
   // MARK: Authentication and identification
@@ -190,7 +190,7 @@ final class AccessoryAttachment: ConnectionOwner {
     guard answersAuthentication else {
       // A device that authenticates first will get no further than this.
       tell(.authentication(.unanswered))
-      hear(.deviceIsDone)
+      handle(.deviceIsDone)
       return
     }
     guard let quirk = prepared.oddAuthentication else {
@@ -280,7 +280,7 @@ final class AccessoryAttachment: ConnectionOwner {
     session.handler = played.makeHandler(for: session, in: context(of: session))
     switch trouble {
     case .close(let delay): later(delay) { _ in session.close() }
-    case .detach(let delay): later(delay) { $0.hear(.wantsToDetach) }
+    case .detach(let delay): later(delay) { $0.handle(.wantsToDetach) }
     case .none, .refuse, .ignore, .silent: break
     }
   }

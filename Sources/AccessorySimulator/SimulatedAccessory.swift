@@ -125,7 +125,7 @@ public final class SimulatedAccessory {
     case .nothing: break
     case .attach(let isWhole):
       offer(isWhole: isWhole)
-      try port.open { [unowned self] event in hear(event) }
+      try port.open { [unowned self] event in handle(event) }
       tell(.attach(port.place))
     case .detach: detach(reason)
     }
@@ -158,7 +158,7 @@ public final class SimulatedAccessory {
 
   // MARK: The port and the attachment
 
-  private func hear(_ event: PortEvent) {
+  private func handle(_ event: PortEvent) {
     switch event {
     case .cable(let cable, let device): attach(cable, device)
     case .warning(let text): refusals?.report(text)
@@ -188,7 +188,7 @@ public final class SimulatedAccessory {
     next.start()
   }
 
-  func hear(_ news: AccessoryAttachment.News) {
+  func handle(_ news: AccessoryAttachment.News) {
     switch news {
     case .deviceIsDone:
       flicker.deviceIsDone(now: loop.now, random: &random)

@@ -16,22 +16,22 @@ public enum Transports {
 
   /// Listens at `address` for hosts, as an accessory does.
   ///
-  /// - Parameter hear: called for every host that connects or is refused.
+  /// - Parameter onEvent: called for every host that connects or is refused.
   /// - Throws: ``TransportError``.
   public static func listen(
     at address: Address, on loop: any PollingLoop, options: TransportOptions = TransportOptions(),
-    _ hear: @escaping (ListenerEvent) -> Void
+    _ onEvent: @escaping (ListenerEvent) -> Void
   ) throws -> any Listener {
     loop.preconditionCurrent()
     switch address {
     case .unix(let path):
-      return try UnixListener.open(path: path, on: loop, options: options, hear: hear)
+      return try UnixListener.open(path: path, on: loop, options: options, onEvent: onEvent)
     case .tcp(let host, let port):
-      return try TCPListener.open(host: host, port: port, on: loop, options: options, hear: hear)
+      return try TCPListener.open(host: host, port: port, on: loop, options: options, onEvent: onEvent)
     case .pty(let path):
-      return try PtyListener(path: path, on: loop, hear: hear)
+      return try PtyListener(path: path, on: loop, onEvent: onEvent)
     case .serial(let path, let baud):
-      return try SerialListener(path: path, baud: baud, on: loop, hear: hear)
+      return try SerialListener(path: path, baud: baud, on: loop, onEvent: onEvent)
     case .bench, .usb, .usbip, .gadget, .bluetooth: throw TransportError.notAStream(address)
     }
   }

@@ -27,17 +27,17 @@ final class LoopbackPort: Port {
     plugIntoDevice = deviceEnd
   }
 
-  func open(_ hear: @escaping (PortEvent) -> Void) {
-    plugging = loop.schedule(after: .zero) { [unowned self] in plug(hear) }
+  func open(_ onEvent: @escaping (PortEvent) -> Void) {
+    plugging = loop.schedule(after: .zero) { [unowned self] in plug(onEvent) }
   }
 
-  private func plug(_ hear: (PortEvent) -> Void) {
+  private func plug(_ onEvent: (PortEvent) -> Void) {
     let made = LoopbackChannel.makePair(on: loop, latency: line.latency, bytesPerSecond: line.bytesPerSecond)
     let nativeChannels = LoopbackNativeChannels(on: loop, latency: line.latency, bytesPerSecond: line.bytesPerSecond)
     (cable, self.nativeChannels) = (made, nativeChannels)
-    hear(
+    onEvent(
       .cable(
-        wrap(Cable(main: made.left) { nativeChannels.hear = $0 }.dedicated, .accessory), from: "this process"))
+        wrap(Cable(main: made.left) { nativeChannels.onEvent = $0 }.dedicated, .accessory), from: "this process"))
     let (end, loop) = (SeverableChannel(around: made.right, on: loop), loop)
     deviceEnd = end
     plugIntoDevice(

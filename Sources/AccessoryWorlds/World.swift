@@ -308,7 +308,7 @@ public final class World {
       cable = bare.faulty(
         faults.filter { $0.end == end.end }.map(\.fault), mayChange: settings.faultsMayChange,
         random: { [unowned self] in SeededRandom(seed: faultChances.next()) }, on: loop,
-        made: { [unowned self] in keep($0, end) }, report: { [weak self] event in self?.hear(event, end) })
+        made: { [unowned self] in keep($0, end) }, report: { [weak self] event in self?.handle(event, end) })
     }
     // One end is enough for a transcript: it shows what the device sends and what it receives.
     if settings.keepsTranscript, end.end == .device {
@@ -336,7 +336,7 @@ public final class World {
     accessories[end.accessory] = entry
   }
 
-  private func hear(_ event: FaultEvent, _ end: CableEnd) {
+  private func handle(_ event: FaultEvent, _ end: CableEnd) {
     guard let entry = accessories[end.accessory] else { return }
     let identity = entry.accessory.profile.identity
     log.add(

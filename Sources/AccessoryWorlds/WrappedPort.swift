@@ -19,10 +19,10 @@ public final class WrappedPort: Port {
   public func show(_ appearance: PortAppearance) { inner.show(appearance) }
 
   /// Plugs in.
-  public func open(_ hear: @escaping (PortEvent) -> Void) throws {
+  public func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
     try inner.open { [wrap] event in
-      guard case .cable(let cable, let device) = event else { return hear(event) }
-      hear(.cable(wrap(cable), from: device))
+      guard case .cable(let cable, let device) = event else { return onEvent(event) }
+      onEvent(.cable(wrap(cable), from: device))
     }
   }
 

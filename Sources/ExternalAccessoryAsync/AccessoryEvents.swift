@@ -39,10 +39,10 @@ extension EAAccessoryManager {
   }
 
   private func observe(
-    _ name: Notification.Name, _ hear: @escaping @Sendable (EAAccessory) -> Void
+    _ name: Notification.Name, _ onEvent: @escaping @Sendable (EAAccessory) -> Void
   ) -> any NSObjectProtocol {
     NotificationCenter.default.addObserver(forName: name, object: self, queue: nil) { note in
-      if let accessory = note.userInfo?[EAAccessoryKey] as? EAAccessory { hear(accessory) }
+      if let accessory = note.userInfo?[EAAccessoryKey] as? EAAccessory { onEvent(accessory) }
     }
   }
 }

@@ -38,7 +38,7 @@ public final class SecondListener: @unchecked Sendable {
       tokens.append(
         NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { [weak self] note in
           guard let accessory = note.userInfo?[EAAccessoryKey] as? EAAccessory else { return }
-          self?.hear(isConnect, accessory)
+          self?.handle(isConnect, accessory)
         })
     }
   }
@@ -74,7 +74,7 @@ public final class SecondListener: @unchecked Sendable {
     }
   }
 
-  private func hear(_ isConnect: Bool, _ accessory: EAAccessory) {
+  private func handle(_ isConnect: Bool, _ accessory: EAAccessory) {
     let notice = Notice(isConnect: isConnect, name: accessory.name, connectionID: accessory.connectionID)
     lock.withLock { list.append(notice) }
     if isConnect { open(accessory) }

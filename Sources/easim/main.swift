@@ -4,12 +4,12 @@ import AccessoryTransports
 import Glibc
 
 /// Parses, calls, and turns whatever went wrong into a sentence and an exit code.
-private func carryOut(_ words: [String], _ console: Console) -> ExitCode {
+private func execute(_ words: [String], _ console: Console) -> ExitCode {
   guard let name = words.first else {
     console.err(HelpText.overview(CommandSpec.all))
     return .usage
   }
-  if name == "help", words.count > 1 { return carryOut([words[1], "--help"], console) }
+  if name == "help", words.count > 1 { return execute([words[1], "--help"], console) }
   if ["--help", "-h", "help"].contains(name) {
     console.out(HelpText.overview(CommandSpec.all))
     return .done
@@ -56,7 +56,7 @@ private func easim(_ words: [String]) -> ExitCode {
     console.err("easim: \(complaint)")
     return .usage
   }
-  let code = carryOut(words, console)
+  let code = execute(words, console)
   console.finish()
   return code == .done && !console.isComplete ? .usage : code
 }

@@ -42,15 +42,15 @@ import Testing
     let device: BusValue = .objectPath(lab.blueZ.path("hci1", "00:AA:01:00:00:00"))
     let host = try RawHost()
     var refusals: [String] = []
-    let hear = { (answer: MessageBus.Answer) in
+    let onEvent = { (answer: MessageBus.Answer) in
       guard case .failure(.remote(let name, _)) = answer else { return refusals.append("\(answer)") }
       refusals.append(name)
     }
     stranger.call(
       service.client, service.path, "org.bluez.Profile1", "NewConnection",
-      [device, .descriptor(host.near), .properties([:])], completion: hear)
+      [device, .descriptor(host.near), .properties([:])], completion: onEvent)
     let agent = try #require(lab.blueZ.agent)
-    stranger.call(agent.client, agent.path, "org.bluez.Agent1", "RequestPinCode", [device], completion: hear)
+    stranger.call(agent.client, agent.path, "org.bluez.Agent1", "RequestPinCode", [device], completion: onEvent)
     lab.run(until: { refusals.count == 2 })
     #expect(refusals == Array(repeating: "org.freedesktop.DBus.Error.AccessDenied", count: 2))
     #expect(!host.hasDetection)

@@ -149,16 +149,16 @@ private final class DialerRig {
   func arrive(
     _ key: String, identity: String? = nil, protocols: [String]? = nil, trouble: TransportError? = nil
   ) {
-    finder.hear?(.arrived(accessory(key, identity: identity, protocols: protocols, trouble: trouble)))
+    finder.onEvent?(.arrived(accessory(key, identity: identity, protocols: protocols, trouble: trouble)))
   }
 
   func change(_ key: String, protocols: [String]? = nil) {
     let now = accessory(key, identity: nil, protocols: protocols, trouble: nil)
-    finder.hear?(.changed(now, from: now))
+    finder.onEvent?(.changed(now, from: now))
   }
 
   func leave(_ key: String) {
-    finder.hear?(.left(accessory(key, identity: nil, protocols: nil, trouble: nil), reason: "unplugged"))
+    finder.onEvent?(.left(accessory(key, identity: nil, protocols: nil, trouble: nil), reason: "unplugged"))
   }
 
   func pass(_ time: Duration) throws { try loop.advance(by: time) }
@@ -168,7 +168,7 @@ private final class DialerRig {
 final class HandFinder: AccessoryFinder {
   let seesArrivals: Bool
   let pauses = RedialPauses(shortest: .milliseconds(20), longest: .milliseconds(100))
-  private(set) var hear: ((AccessoryChange) -> Void)?
+  private(set) var onEvent: ((AccessoryChange) -> Void)?
   private(set) var attempts: [String] = []
   private(set) var cancelled: [String] = []
   private(set) var isStopped = false
@@ -178,7 +178,7 @@ final class HandFinder: AccessoryFinder {
     self.seesArrivals = seesArrivals
   }
 
-  func start(_ hear: @escaping (AccessoryChange) -> Void) { self.hear = hear }
+  func start(_ onEvent: @escaping (AccessoryChange) -> Void) { self.onEvent = onEvent }
 
   func stop() { isStopped = true }
 
@@ -220,7 +220,7 @@ private final class HandOwner: CableOwner {
     endings[accessory.key] = ended
   }
 
-  func hear(_ report: DialerReport) {
+  func handle(_ report: DialerReport) {
     switch report {
     case .trouble(let reason, let accessory): reports.append("\(accessory.key) \(reason.detail)")
     case .droppedBytes(let count, let accessory): reports.append("\(accessory.key) \(count)")

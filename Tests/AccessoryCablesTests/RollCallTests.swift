@@ -62,7 +62,7 @@ import Testing
     try rig.connect("a")
     rig.remote["a"]?.close()
     rig.finder.answer("b", .failure(.nobodyThere(RollCallRig.address("b"), "it does not answer")))
-    rig.finder.hear?(.left(rig.accessory("c"), reason: "removed"))
+    rig.finder.onEvent?(.left(rig.accessory("c"), reason: "removed"))
     try rig.loop.advance(by: .milliseconds(1))
     #expect(rig.call.isOver)
     #expect(rig.troubles[0]?.hasPrefix("it closed the cable before the iAP2 link was up") == true)
@@ -105,7 +105,7 @@ private final class RollCallRig {
     }
     call = RollCall(of: known, by: finder, on: loop)
     try call.start()
-    for accessory in known { finder.hear?(.arrived(accessory)) }
+    for accessory in known { finder.onEvent?(.arrived(accessory)) }
   }
 
   var troubles: [String?] { call.accessories.map { $0.trouble?.detail } }

@@ -59,20 +59,20 @@ final class MemoryPort: Port {
   private let loop: VirtualLoop
   private let mutant: Mutant?
   private let keepsTransfersApart: Bool
-  private var hear: ((PortEvent) -> Void)?
+  private var onEvent: ((PortEvent) -> Void)?
 
   init(on loop: VirtualLoop, _ mutant: Mutant?, _ keepsTransfersApart: Bool) {
     (self.loop, self.mutant, self.keepsTransfersApart) = (loop, mutant, keepsTransfersApart)
   }
 
-  func open(_ hear: @escaping (PortEvent) -> Void) { self.hear = hear }
-  func close() { hear = nil }
+  func open(_ onEvent: @escaping (PortEvent) -> Void) { self.onEvent = onEvent }
+  func close() { onEvent = nil }
 
   func connect() -> OpenedCable? {
-    guard let hear else { return nil }
+    guard let onEvent else { return nil }
     let pair = LoopbackChannel.makePair(on: loop, latency: .microseconds(200), keepsTransfersApart: keepsTransfersApart)
     let accessory: any Channel = mutant.map { MutantChannel(pair.left, $0) } ?? pair.left
-    hear(.cable(Cable(main: accessory), from: "the checker"))
+    onEvent(.cable(Cable(main: accessory), from: "the checker"))
     return OpenedCable(Cable(main: pair.right))
   }
 }

@@ -46,8 +46,8 @@ final class BehaviorBench: AppHandler {
   /// Opens a session; the accessory must be shown.
   func open() throws -> SessionEar {
     guard let shown, let app else { throw NotShown() }
-    let ear = SessionEar(try app.openSession(with: shown, protocolName: "com.example.bench"), on: loop)
-    return ear
+    let recorder = SessionEar(try app.openSession(with: shown, protocolName: "com.example.bench"), on: loop)
+    return recorder
   }
 
   struct NotShown: Error {}

@@ -11,10 +11,10 @@ import Testing
   @Test func aSinkThatChecksTellsWrongBytesOnTheTimeline() throws {
     let bench = try BehaviorBench(.sink(check: true), on: loop)
     try loop.advance(by: .seconds(1))
-    let ear = try bench.open()
-    ear.send((0..<300).map { UInt8(truncatingIfNeeded: $0) })
-    ear.send([44, 45, 0xFF, 0, 1])
-    ear.send([9, 10, 11])
+    let recorder = try bench.open()
+    recorder.send((0..<300).map { UInt8(truncatingIfNeeded: $0) })
+    recorder.send([44, 45, 0xFF, 0, 1])
+    recorder.send([9, 10, 11])
     try loop.advance(by: .seconds(1))
     #expect(
       bench.said == [
@@ -22,7 +22,7 @@ import Testing
           "session 1: byte 302 is ff and should be 2e to go on counting"),
         .warning("session 1: byte 305 is 09 and should be 02 to go on counting"),
       ])
-    #expect(ear.session.unacknowledged == 0)
+    #expect(recorder.session.unacknowledged == 0)
   }
 
   @Test func aSinkThatDoesNotCheckSaysNothing() throws {
@@ -47,11 +47,11 @@ import Testing
       })
     let bench = try BehaviorBench(.echo, on: loop, playing: { _ in shout })
     try loop.advance(by: .seconds(1))
-    let ear = try bench.open()
-    ear.send("loud")
+    let recorder = try bench.open()
+    recorder.send("loud")
     try loop.advance(by: .seconds(1))
-    #expect(ear.text == "hi LOUD")
-    ear.session.close()
+    #expect(recorder.text == "hi LOUD")
+    recorder.session.close()
     try loop.advance(by: .seconds(1))
     #expect(ends == ["the device closed it"])
     #expect(bench.said == [.note("session 1: over after 4")])
@@ -64,10 +64,10 @@ import Testing
     }
     let bench = try BehaviorBench(.echo, on: loop, playing: { _ in closer })
     try loop.advance(by: .seconds(1))
-    let ear = try bench.open()
-    ear.send("x")
+    let recorder = try bench.open()
+    recorder.send("x")
     try loop.advance(by: .seconds(1))
-    #expect(ear.end == .closedByAccessory)
+    #expect(recorder.end == .closedByAccessory)
     #expect(bench.endings == ["the accessory closed it: it has had enough"])
   }
 }

@@ -47,13 +47,13 @@ import Testing
   }
 
   @Test func aProgramGetsTheBytesAndItsAnswersAreSent() throws {
-    let (bench, ear) = try open("exec cat")
+    let (bench, recorder) = try open("exec cat")
     let payload = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
-    ear.send(payload)
-    wait("everything comes back") { ear.heard.count >= payload.count || ear.end != nil }
-    #expect(ear.heard == payload)
+    recorder.send(payload)
+    wait("everything comes back") { recorder.heard.count >= payload.count || recorder.end != nil }
+    #expect(recorder.heard == payload)
     #expect(bench.accessory.runningPrograms == 1)
-    ear.session.close()
+    recorder.session.close()
     wait("the program ends") { bench.accessory.runningPrograms == 0 }
     #expect(bench.said == [])
   }
@@ -62,42 +62,42 @@ import Testing
     let bench = try BehaviorBench(
       .exec(.init("sh", ["-c", "echo $EASIM_PROTOCOL $EASIM_SESSION"])), on: loop)
     wait("the accessory is shown") { bench.shown != nil }
-    let ear = try bench.open()
-    wait("the session ends") { ear.end != nil }
-    #expect(ear.text == "com.example.bench 1\n")
+    let recorder = try bench.open()
+    wait("the session ends") { recorder.end != nil }
+    #expect(recorder.text == "com.example.bench 1\n")
   }
 
   @Test func theEndOfAProgramClosesTheSessionWithItsStatusAndAfterItsLastByte() throws {
-    let (bench, ear) = try open("head -c 300000 /dev/zero; echo on >&2; head -c 700000 /dev/zero; exit 3")
-    ear.isDeaf = true
+    let (bench, recorder) = try open("head -c 300000 /dev/zero; echo on >&2; head -c 700000 /dev/zero; exit 3")
+    recorder.isDeaf = true
     wait("the program is on its way") { bench.said == [.note("session 1: on")] }
-    ear.isDeaf = false
-    wait("the session ends") { ear.end != nil && bench.endings.count == 1 }
-    #expect(ear.heard.count == 1_000_000)
-    #expect(ear.end == .closedByAccessory)
+    recorder.isDeaf = false
+    wait("the session ends") { recorder.end != nil && bench.endings.count == 1 }
+    #expect(recorder.heard.count == 1_000_000)
+    #expect(recorder.end == .closedByAccessory)
     #expect(bench.endings == ["the accessory closed it: the program ended with status 3"])
     #expect(bench.accessory.runningPrograms == 0)
   }
 
   @Test func aProgramEndedByASignalSaysSo() throws {
-    let (bench, ear) = try open("echo x; kill -KILL $$")
-    wait("the session ends") { ear.end != nil && bench.endings.count == 1 }
+    let (bench, recorder) = try open("echo x; kill -KILL $$")
+    wait("the session ends") { recorder.end != nil && bench.endings.count == 1 }
     #expect(bench.endings == ["the accessory closed it: the program was ended by signal 9 (SIGKILL)"])
   }
 
   @Test func whatAProgramComplainsOfIsNotedLineByLine() throws {
-    let (bench, ear) = try open("echo one >&2; printf 'two\\nthree' >&2; echo out")
-    wait("the session ends") { ear.end != nil && bench.endings.count == 1 }
+    let (bench, recorder) = try open("echo one >&2; printf 'two\\nthree' >&2; echo out")
+    wait("the session ends") { recorder.end != nil && bench.endings.count == 1 }
     #expect(bench.said == [.note("session 1: one"), .note("session 1: two"), .note("session 1: three")])
-    #expect(ear.text == "out\n")
+    #expect(recorder.text == "out\n")
   }
 
   @Test func aProgramThatCannotBeStartedIsAWarningAndTheEndOfTheSession() throws {
     let bench = try BehaviorBench(.exec(.init("/nowhere/at-all")), on: loop)
     wait("the accessory is shown") { bench.shown != nil }
-    let ear = try bench.open()
-    ear.send("x")
-    wait("the session ends") { ear.end != nil && bench.endings.count == 1 }
+    let recorder = try bench.open()
+    recorder.send("x")
+    wait("the session ends") { recorder.end != nil && bench.endings.count == 1 }
     #expect(
       bench.said == [
         .warning("session 1: /nowhere/at-all is not run: cannot start /nowhere/at-all: No such file or directory")
@@ -115,10 +115,10 @@ import Testing
     let path = folder.file("gate")
     try #require(mkfifo(path, 0o600) == 0)
     // The program reads nothing before the session is over, so that more than a pipe holds is left for afterwards.
-    let (bench, ear) = try open("read line < \(path); wc -c >&2", grace: .seconds(20))
-    ear.send([UInt8](repeating: 7, count: 200_000))
-    wait("all is acknowledged") { ear.session.unacknowledged == 0 && ear.session.bytesWritten == 200_000 }
-    ear.session.close()
+    let (bench, recorder) = try open("read line < \(path); wc -c >&2", grace: .seconds(20))
+    recorder.send([UInt8](repeating: 7, count: 200_000))
+    wait("all is acknowledged") { recorder.session.unacknowledged == 0 && recorder.session.bytesWritten == 200_000 }
+    recorder.session.close()
     wait("the session is over") { bench.endings.count == 1 }
     let gate = Glibc.open(path, O_RDWR)
     #expect(write(gate, "\n", 1) == 1)
@@ -128,10 +128,10 @@ import Testing
   }
 
   @Test func aProgramThatDoesNotEndByItselfIsAskedToAndThenMadeTo() throws {
-    let (bench, ear) = try open(
+    let (bench, recorder) = try open(
       "trap 'echo asked >&2' TERM; echo ready; while :; do :; done", grace: .milliseconds(100))
-    wait("the program runs") { ear.text == "ready\n" }
-    ear.session.close()
+    wait("the program runs") { recorder.text == "ready\n" }
+    recorder.session.close()
     wait("the program ends") { bench.accessory.runningPrograms == 0 }
     #expect(
       bench.said == [
@@ -140,34 +140,34 @@ import Testing
   }
 
   @Test func aProgramThatReadsNothingHoldsTheSessionBackAndLosesNothing() throws {
-    let (bench, ear) = try open("read line; echo got $line; cat > /dev/null; exit 0")
-    ear.send([UInt8](repeating: 0x41, count: 2_000_000))
+    let (bench, recorder) = try open("read line; echo got $line; cat > /dev/null; exit 0")
+    recorder.send([UInt8](repeating: 0x41, count: 2_000_000))
     // Nothing but a full pipe and full buffers: the program waits for the end of a line.
     wait("the session takes no more") {
-      bench.accessory.runningPrograms == 1 && ear.session.unacknowledged >= 256 * 1_024
+      bench.accessory.runningPrograms == 1 && recorder.session.unacknowledged >= 256 * 1_024
     }
-    ear.send("\n")
-    wait("the line is read") { ear.heard.count > 2_000_000 }
-    #expect(ear.session.bytesWritten == 2_000_001)
+    recorder.send("\n")
+    wait("the line is read") { recorder.heard.count > 2_000_000 }
+    #expect(recorder.session.bytesWritten == 2_000_001)
     withExtendedLifetime(bench) {}
   }
 
   @Test func aProgramThatPrintsWithoutEndIsHeldBackByAReaderThatSleeps() throws {
-    let (bench, ear) = try open(
+    let (bench, recorder) = try open(
       "i=0; while [ $i -lt 40 ]; do head -c 100000 /dev/zero; i=$((i+1)); echo $i >&2; done")
-    ear.isDeaf = true
+    recorder.isDeaf = true
     // Two buffers of a quarter of a megabyte, a pipe and one read: far less than its four megabytes.
     #expect(!loop.run(until: { bench.said.count >= 20 }, limit: .milliseconds(300)))
-    ear.isDeaf = false
-    wait("the session ends") { ear.end != nil && bench.endings.count == 1 }
-    #expect(ear.heard.count == 4_000_000)
+    recorder.isDeaf = false
+    wait("the session ends") { recorder.end != nil && bench.endings.count == 1 }
+    #expect(recorder.heard.count == 4_000_000)
   }
 
   @Test func bytesThatAProgramDoesNotReadAreCounted() throws {
-    let (bench, ear) = try open("exec <&-; echo closed; sleep 0.2")
-    wait("the program reads no more") { ear.text == "closed\n" }
-    ear.send([UInt8](repeating: 1, count: 1_000))
-    wait("the session ends") { ear.end != nil && bench.endings.count == 1 }
+    let (bench, recorder) = try open("exec <&-; echo closed; sleep 0.2")
+    wait("the program reads no more") { recorder.text == "closed\n" }
+    recorder.send([UInt8](repeating: 1, count: 1_000))
+    wait("the session ends") { recorder.end != nil && bench.endings.count == 1 }
     #expect(bench.said == [.note("session 1: 1000 bytes came that the program did not read")])
   }
 
@@ -183,9 +183,9 @@ import Testing
     }
     let inherited = Glibc.open("/dev/null", O_RDONLY)
     defer { close(inherited) }
-    let (bench, ear) = try open("ls /proc/$$/fd; exec grep -E '^Sig(Blk|Ign)' /proc/self/status")
-    wait("the session ends") { ear.end != nil && bench.endings.count == 1 }
-    let lines = ear.text.split(separator: "\n").map(String.init)
+    let (bench, recorder) = try open("ls /proc/$$/fd; exec grep -E '^Sig(Blk|Ign)' /proc/self/status")
+    wait("the session ends") { recorder.end != nil && bench.endings.count == 1 }
+    let lines = recorder.text.split(separator: "\n").map(String.init)
     #expect(lines.filter { $0.count < 3 } == ["0", "1", "2"])
     // The two signals above 31 are the C library's own.
     let masks = lines.filter { $0.hasPrefix("Sig") }.compactMap { UInt64($0.suffix(16), radix: 16) }
@@ -198,11 +198,11 @@ import Testing
     var pipes: [String] = []
     for _ in 0..<5 {
       let (bench, first) = try open("echo $$; readlink /proc/$$/fd/0 /proc/$$/fd/1 /proc/$$/fd/2; exec cat")
-      let ears = [first] + (try (0..<4).map { _ in try bench.open() })
-      for ear in ears { ear.send("x") }
-      wait("all echo") { ears.allSatisfy { $0.text.hasSuffix("\nx") } }
-      for ear in ears {
-        let words = ear.text.split(separator: "\n").map(String.init)
+      let recorders = [first] + (try (0..<4).map { _ in try bench.open() })
+      for recorder in recorders { recorder.send("x") }
+      wait("all echo") { recorders.allSatisfy { $0.text.hasSuffix("\nx") } }
+      for recorder in recorders {
+        let words = recorder.text.split(separator: "\n").map(String.init)
         processes.append(try #require(Int32(words[0])))
         pipes += words[1...3]
       }
@@ -220,9 +220,9 @@ import Testing
   @Test func anAccessoryThatIsDroppedTakesItsProgramsWithIt() throws {
     var processID: Int32 = 0
     do {
-      let (bench, ear) = try open("echo $$; exec sleep 1000")
-      wait("the program runs") { !ear.heard.isEmpty }
-      processID = try #require(Int32(ear.text.dropLast()))
+      let (bench, recorder) = try open("echo $$; exec sleep 1000")
+      wait("the program runs") { !recorder.heard.isEmpty }
+      processID = try #require(Int32(recorder.text.dropLast()))
       bench.accessory.unplug()
       #expect(bench.accessory.runningPrograms == 1)
       #expect(kill(processID, 0) == 0)
@@ -235,11 +235,11 @@ import Testing
     let places = ProgramPlaces(2)
     let bench = try BehaviorBench(.echo, on: loop, playing: { _ in ExecBehavior(.init("cat"), places: places) })
     wait("the accessory is shown") { bench.shown != nil }
-    let ears = try (0..<3).map { _ in try bench.open() }
+    let recorders = try (0..<3).map { _ in try bench.open() }
     wait("the third is refused") { bench.endings.count == 1 }
-    #expect(ears[2].end == .closedByAccessory)
+    #expect(recorders[2].end == .closedByAccessory)
     #expect(bench.said == [.warning("session 3: cat is not run: 2 programs are running already, the most at a time")])
-    ears[0].session.close()
+    recorders[0].session.close()
     wait("the first program ends") { bench.accessory.runningPrograms == 1 }
     let next = try bench.open()
     next.send("x")
@@ -251,8 +251,8 @@ import Testing
     program.origin.objection = "/tmp/x.json5 belongs to another user"
     let bench = try BehaviorBench(.exec(program), on: loop)
     wait("the accessory is shown") { bench.shown != nil }
-    let ear = try bench.open()
-    wait("the session ends") { ear.end != nil && bench.endings.count == 1 }
+    let recorder = try bench.open()
+    wait("the session ends") { recorder.end != nil && bench.endings.count == 1 }
     #expect(
       bench.said == [
         .warning(
@@ -265,12 +265,12 @@ import Testing
     let loop = VirtualLoop()
     let bench = try BehaviorBench(.exec(.init("cat")), on: loop)
     try loop.advance(by: .seconds(1))
-    let ear = try bench.open()
+    let recorder = try bench.open()
     try loop.advance(by: .seconds(1))
     #expect(
       bench.said == [
         .warning("session 1: cat is not run: a program needs real time, and this loop invents its own")
       ])
-    #expect(ear.end != nil)
+    #expect(recorder.end != nil)
   }
 }

@@ -22,13 +22,13 @@ import Testing
     let script = Script(
       framing: .delimiter([0x0A]), rules: [rule("HELLO", "1.0\n"), rule("BATTERY?", "87\n"), rule("QUIET", "")],
       otherwise: Array("ERROR\n".utf8))
-    let (bench, ear) = try open(script)
-    ear.send("HELLO\nBATT")
+    let (bench, recorder) = try open(script)
+    recorder.send("HELLO\nBATT")
     try loop.advance(by: .seconds(1))
-    #expect(ear.text == "1.0\n")
-    ear.send("ERY?\nQUIET\nWHAT\n")
+    #expect(recorder.text == "1.0\n")
+    recorder.send("ERY?\nQUIET\nWHAT\n")
     try loop.advance(by: .seconds(1))
-    #expect(ear.text == "1.0\n87\nERROR\n")
+    #expect(recorder.text == "1.0\n87\nERROR\n")
     #expect(bench.said == [])
   }
 
@@ -38,40 +38,40 @@ import Testing
       rules: [
         rule("SLOW", "slow ", after: .seconds(2)), rule("FAST", "fast "), rule("SOON", "soon ", after: .seconds(1)),
       ])
-    let (_, ear) = try open(script)
-    ear.send("SLOW\nFAST\nSOON\n")
+    let (_, recorder) = try open(script)
+    recorder.send("SLOW\nFAST\nSOON\n")
     try loop.advance(by: .milliseconds(1_900))
-    #expect(ear.text == "")
+    #expect(recorder.text == "")
     try loop.advance(by: .milliseconds(200))
-    #expect(ear.text == "slow fast soon ")
-    ear.send("SOON\n")
+    #expect(recorder.text == "slow fast soon ")
+    recorder.send("SOON\n")
     try loop.advance(by: .milliseconds(900))
-    #expect(ear.text == "slow fast soon ")
+    #expect(recorder.text == "slow fast soon ")
     try loop.advance(by: .milliseconds(200))
-    #expect(ear.text == "slow fast soon soon ")
+    #expect(recorder.text == "slow fast soon soon ")
   }
 
   @Test func aRequestWithoutAnAnswerIsToldAndManyAreCounted() throws {
-    let (bench, ear) = try open(Script(framing: .delimiter([0x0A]), rules: [rule("A", "a")]))
-    ear.send("B\n")
+    let (bench, recorder) = try open(Script(framing: .delimiter([0x0A]), rules: [rule("A", "a")]))
+    recorder.send("B\n")
     try loop.advance(by: .seconds(1))
     #expect(bench.said == [.note("session 1: no rule answers the 1-byte request 42")])
-    for _ in 0..<20 { ear.send("CC\n") }
+    for _ in 0..<20 { recorder.send("CC\n") }
     try loop.advance(by: .seconds(1))
     #expect(bench.said.count == 11)
     #expect(bench.said.last == .note("session 1: further requests without an answer are only counted"))
-    ear.session.close()
+    recorder.session.close()
     try loop.advance(by: .seconds(1))
     #expect(bench.said.last == .note("session 1: 21 requests were not answered by any rule"))
   }
 
   @Test func anEndlessRequestIsAWarningAndGetsTheDefaultAnswer() throws {
-    let (bench, ear) = try open(
+    let (bench, recorder) = try open(
       Script(framing: .delimiter([0x0A]), rules: [rule("A", "a")], otherwise: Array("?".utf8)))
-    ear.send([UInt8](repeating: 0x41, count: 500_000))
-    ear.send("\nA\n")
+    recorder.send([UInt8](repeating: 0x41, count: 500_000))
+    recorder.send("\nA\n")
     try loop.advance(by: .seconds(10))
-    #expect(ear.text == "?a")
+    #expect(recorder.text == "?a")
     #expect(
       bench.said == [
         .warning(
@@ -80,10 +80,10 @@ import Testing
   }
 
   @Test func answersThatAreNotSentWhenTheSessionEndsAreTold() throws {
-    let (bench, ear) = try open(Script(framing: .any, rules: [rule("A", "a", after: .seconds(60))]))
-    ear.send("AA")
+    let (bench, recorder) = try open(Script(framing: .any, rules: [rule("A", "a", after: .seconds(60))]))
+    recorder.send("AA")
     try loop.advance(by: .seconds(1))
-    ear.session.close()
+    recorder.session.close()
     try loop.advance(by: .seconds(1))
     #expect(bench.said == [.note("session 1: 2 answers were not sent any more")])
   }
@@ -91,25 +91,25 @@ import Testing
   /// A device that sends endless requests with late answers is stopped by its own session, and gets every answer at
   /// its time.
   @Test func aFloodOfRequestsIsHeldBackAndAnsweredWhole() throws {
-    let (_, ear) = try open(
+    let (_, recorder) = try open(
       Script(framing: .fixed(1), rules: [.init(request: [1], response: [2], delay: .seconds(1))]))
-    ear.send([UInt8](repeating: 1, count: 50_000))
+    recorder.send([UInt8](repeating: 1, count: 50_000))
     try loop.advance(by: .milliseconds(500))
-    #expect(ear.heard.count == 0)
+    #expect(recorder.heard.count == 0)
     try loop.advance(by: .seconds(60))
-    #expect(ear.heard == [UInt8](repeating: 2, count: 50_000))
-    #expect(ear.end == nil)
+    #expect(recorder.heard == [UInt8](repeating: 2, count: 50_000))
+    #expect(recorder.end == nil)
   }
 
   @Test func longAnswersWaitForASleepingReaderAndArriveWhole() throws {
     let long = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
-    let (_, ear) = try open(Script(framing: .fixed(1), rules: [.init(request: [1], response: long)]))
-    ear.isDeaf = true
-    ear.send([1, 1, 1, 1, 1])
+    let (_, recorder) = try open(Script(framing: .fixed(1), rules: [.init(request: [1], response: long)]))
+    recorder.isDeaf = true
+    recorder.send([1, 1, 1, 1, 1])
     try loop.advance(by: .seconds(5))
-    ear.isDeaf = false
+    recorder.isDeaf = false
     try loop.advance(by: .seconds(5))
-    #expect(ear.heard.count == 1_000_000)
-    #expect(ear.heard == long + long + long + long + long)
+    #expect(recorder.heard.count == 1_000_000)
+    #expect(recorder.heard == long + long + long + long + long)
   }
 }

@@ -12,25 +12,25 @@ import Testing
     let loop = VirtualLoop(seed: seed)
     let bench = try BehaviorBench(.source(source), on: loop)
     try loop.advance(by: .seconds(1))
-    let ear = try bench.open()
+    let recorder = try bench.open()
     try loop.advance(by: time)
     withExtendedLifetime(bench) {}
-    return (ear, loop)
+    return (recorder, loop)
   }
 
   @Test func aSourceCountsAtItsRateFromTheMomentTheSessionIsOpen() throws {
-    let (ear, _) = try listen(.init(rate: 1_000, chunk: 100), for: .seconds(60))
-    #expect(abs(ear.heard.count - 60_000) <= 600)
-    #expect(ear.heard == (0..<ear.heard.count).map { UInt8(truncatingIfNeeded: $0) })
-    let first = try #require(ear.arrivals.first?.time)
+    let (recorder, _) = try listen(.init(rate: 1_000, chunk: 100), for: .seconds(60))
+    #expect(abs(recorder.heard.count - 60_000) <= 600)
+    #expect(recorder.heard == (0..<recorder.heard.count).map { UInt8(truncatingIfNeeded: $0) })
+    let first = try #require(recorder.arrivals.first?.time)
     #expect(first - Instant.origin < .milliseconds(1_100))
   }
 
   @Test func aTextIsRepeatedAndNotRestartedWithAChunk() throws {
-    let (ear, _) = try listen(.init(rate: 100, chunk: 7, pattern: .text("tick;")), for: .seconds(5))
-    #expect(ear.text.hasPrefix("tick;tick;tick;tick;"))
-    #expect(ear.heard.count > 400)
-    #expect(zip(ear.heard, ear.heard.dropFirst(5)).allSatisfy { $0 == $1 })
+    let (recorder, _) = try listen(.init(rate: 100, chunk: 7, pattern: .text("tick;")), for: .seconds(5))
+    #expect(recorder.text.hasPrefix("tick;tick;tick;tick;"))
+    #expect(recorder.heard.count > 400)
+    #expect(zip(recorder.heard, recorder.heard.dropFirst(5)).allSatisfy { $0 == $1 })
   }
 
   @Test func chanceRepeatsItselfForASeedAndDiffersBetweenSessions() throws {
@@ -44,16 +44,16 @@ import Testing
     let loop = VirtualLoop()
     let bench = try BehaviorBench(.source(source), on: loop)
     try loop.advance(by: .seconds(1))
-    let ears = [try bench.open(), try bench.open()]
+    let recorders = [try bench.open(), try bench.open()]
     try loop.advance(by: .seconds(5))
-    #expect(ears[0].heard.count == 2_000 && ears[1].heard.count == 2_000)
-    #expect(ears[0].heard != ears[1].heard)
+    #expect(recorders[0].heard.count == 2_000 && recorders[1].heard.count == 2_000)
+    #expect(recorders[0].heard != recorders[1].heard)
   }
 
   @Test func theTotalIsSentAndTheSessionStaysOpen() throws {
-    let (ear, loop) = try listen(.init(rate: 10_000, chunk: 1_000, total: 12_345), for: .seconds(10))
-    #expect(ear.heard.count == 12_345)
-    #expect(ear.end == nil)
+    let (recorder, loop) = try listen(.init(rate: 10_000, chunk: 1_000, total: 12_345), for: .seconds(10))
+    #expect(recorder.heard.count == 12_345)
+    #expect(recorder.end == nil)
     withExtendedLifetime(loop) {}
   }
 
@@ -61,12 +61,12 @@ import Testing
     let loop = VirtualLoop()
     let bench = try BehaviorBench(.source(.init(rate: 10, chunk: 1)), on: loop)
     try loop.advance(by: .seconds(1))
-    let ear = try bench.open()
-    ear.send([UInt8](repeating: 7, count: 2_000_000))
+    let recorder = try bench.open()
+    recorder.send([UInt8](repeating: 7, count: 2_000_000))
     try loop.advance(by: .seconds(30))
-    #expect(ear.session.bytesWritten == 2_000_000)
-    #expect(ear.session.unacknowledged == 0)
-    #expect(ear.end == nil)
+    #expect(recorder.session.bytesWritten == 2_000_000)
+    #expect(recorder.session.unacknowledged == 0)
+    #expect(recorder.end == nil)
   }
 
   /// A reader that sleeps for a while stops the source through the link, and finds no flood when it wakes: what the
@@ -76,19 +76,19 @@ import Testing
     let rate = 200_000
     let bench = try BehaviorBench(.source(.init(rate: rate, chunk: 1_000)), on: loop)
     try loop.advance(by: .seconds(1))
-    let ear = try bench.open()
+    let recorder = try bench.open()
     try loop.advance(by: .seconds(1))
-    ear.isDeaf = true
+    recorder.isDeaf = true
     try loop.advance(by: .seconds(5))
-    ear.isDeaf = false
+    recorder.isDeaf = false
     try loop.advance(by: .milliseconds(100))
-    #expect(ear.end == nil)
+    #expect(recorder.end == nil)
     // A second before, a tenth of a second after, and the buffers of both ends; if the five seconds were made up for,
     // it would be twice as much.
-    let woken = ear.heard.count
+    let woken = recorder.heard.count
     #expect(woken < rate * 11 / 10 + 2 * 256 * 1_024 + 20_000)
     try loop.advance(by: .seconds(3))
-    #expect(abs(ear.heard.count - woken - 3 * rate) <= 3 * rate / 100)
-    #expect(ear.heard == (0..<ear.heard.count).map { UInt8(truncatingIfNeeded: $0) })
+    #expect(abs(recorder.heard.count - woken - 3 * rate) <= 3 * rate / 100)
+    #expect(recorder.heard == (0..<recorder.heard.count).map { UInt8(truncatingIfNeeded: $0) })
   }
 }

@@ -60,9 +60,9 @@ import Testing
     try loop.advance(by: .seconds(1))
     try bench.accessory.plugIn()
     try loop.advance(by: .seconds(1))
-    let ear = try bench.open()
+    let recorder = try bench.open()
     try loop.advance(by: .seconds(1))
-    #expect(ear.text == "")
+    #expect(recorder.text == "")
     #expect(bench.said == [])
   }
 }

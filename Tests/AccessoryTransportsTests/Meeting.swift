@@ -14,15 +14,15 @@ final class Meeting {
   /// Listens at `address`.
   init(at address: Address, options: TransportOptions = TransportOptions(), on loop: EpollLoop? = nil) throws {
     let loop = try loop ?? EpollLoop()
-    let ears = Ears()
+    let received = ReceivedBytes()
     self.loop = loop
-    listener = try Transports.listen(at: address, on: loop, options: options) { ears.hear?($0) }
-    ears.hear = { [weak self] in self?.hear($0) }
+    listener = try Transports.listen(at: address, on: loop, options: options) { received.onEvent?($0) }
+    received.onEvent = { [weak self] in self?.handle($0) }
   }
 
   deinit { listener.close() }
 
-  private func hear(_ event: ListenerEvent) {
+  private func handle(_ event: ListenerEvent) {
     switch event {
     case .accepted(let cable, let peer): accepted.append((cable, peer))
     case .refused(_, let reason): refusals.append(reason)
@@ -54,8 +54,8 @@ final class Meeting {
     }
   }
 
-  private final class Ears {
-    var hear: ((ListenerEvent) -> Void)?
+  private final class ReceivedBytes {
+    var onEvent: ((ListenerEvent) -> Void)?
   }
 }
 

@@ -58,11 +58,11 @@ import Testing
     // Bytes that the first host never read are not the second's.
     one.accessory.send("for the first host")
     let two = try meeting.connect()
-    let (hears, says) = (two.host.startRecording(), two.accessory.startRecording())
+    let (receives, says) = (two.host.startRecording(), two.accessory.startRecording())
     two.accessory.send("for the second")
     two.host.send("answer")
-    #expect(meeting.loop.run(until: { hears.text.utf8.count >= 14 && says.text == "answer" }, limit: hangLimit))
-    #expect(hears.text == "for the second")
+    #expect(meeting.loop.run(until: { receives.text.utf8.count >= 14 && says.text == "answer" }, limit: hangLimit))
+    #expect(receives.text == "for the second")
     one.close()
     two.close()
   }

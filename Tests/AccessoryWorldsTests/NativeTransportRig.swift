@@ -97,7 +97,7 @@ final class Stream: SessionHandler {
 }
 
 /// Records how a channel ends.
-final class Ear: ChannelHandler {
+final class EventRecorder: ChannelHandler {
   private(set) var end: ChannelEnd?
 
   func channel(_ channel: any Channel, received bytes: RawSpan) {}
@@ -140,16 +140,16 @@ final class PairPort: Port, AppHandler {
     return try app.openSession(with: seen, protocolName: NativeTransportRig.frames)
   }
 
-  func open(_ hear: @escaping (PortEvent) -> Void) throws {
+  func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
     let pair = LoopbackChannel.makePair(on: loop)
     let nativeChannels = LoopbackNativeChannels(on: loop)
     self.nativeChannels = nativeChannels
     loop.schedule(after: .zero) { [self] in
       let accessory =
-        accessoryHasNativeChannels ? Cable(main: pair.left) { nativeChannels.hear = $0 } : Cable(main: pair.left)
+        accessoryHasNativeChannels ? Cable(main: pair.left) { nativeChannels.onEvent = $0 } : Cable(main: pair.left)
       let opener: Cable.Opener = { name throws(NativeChannelRefusal) in try nativeChannels.open(name) }
       let end = deviceHasNativeChannels ? Cable(main: pair.right, openNativeChannel: opener) : Cable(main: pair.right)
-      hear(.cable(accessory, from: "the test"))
+      onEvent(.cable(accessory, from: "the test"))
       device.plugIn(end, at: "the test")
     }
   }

@@ -230,10 +230,10 @@ import Testing
     let camera = try port.plugCamera()
     try loop.advance(by: .seconds(1))
     let side = try #require(try port.nativeChannels?.open("com.example.camera.audio"))
-    let ear = Ear()
-    side.start(ear)
+    let recorder = EventRecorder()
+    side.start(recorder)
     try loop.advance(by: .seconds(1))
-    #expect(ear.end == .closedByPeer)
+    #expect(recorder.end == .closedByPeer)
     #expect(
       port.warnings.last
         == "the device opened the native transport of com.example.camera.audio, which is not offered: refused")

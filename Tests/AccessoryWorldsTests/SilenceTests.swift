@@ -72,9 +72,9 @@ import Testing
 
     final class HandPort: Port {
       let place = "the test's port"
-      var hear: ((PortEvent) -> Void)?
-      func open(_ hear: @escaping (PortEvent) -> Void) { self.hear = hear }
-      func close() { hear = nil }
+      var onEvent: ((PortEvent) -> Void)?
+      func open(_ onEvent: @escaping (PortEvent) -> Void) { self.onEvent = onEvent }
+      func close() { onEvent = nil }
     }
 
     init(
@@ -95,7 +95,7 @@ import Testing
       wire = Wire(ends: ends)
       try accessory.plugIn()
       let (left, right) = (Cable(main: wire.ends[0]), Cable(main: wire.ends[1]))
-      port.hear?(.cable(isDedicated ? left.dedicated : left, from: "the test"))
+      port.onEvent?(.cable(isDedicated ? left.dedicated : left, from: "the test"))
       device.plugIn(isDedicated ? right.dedicated : right, at: "the test", refusesSignatures: refuses)
     }
 
@@ -160,13 +160,13 @@ import Testing
     try rig.loop.advance(by: Patience.usual - .milliseconds(1))
     #expect(rig.accessory.phase == .detection)
     let second = LoopbackChannel.makePair(on: rig.loop)
-    rig.port.hear?(.cable(Cable(main: second.left), from: "a second device"))
+    rig.port.onEvent?(.cable(Cable(main: second.left), from: "a second device"))
     #expect(rig.texts.last == "refused a second device: another device is already connected")
     try rig.loop.advance(by: .milliseconds(1))
     #expect(rig.accessory.phase == nil)
     #expect(rig.texts.contains("closed the cable: the device did not take part in detection within 30s"))
     let third = LoopbackChannel.makePair(on: rig.loop)
-    rig.port.hear?(.cable(Cable(main: third.left), from: "a third device"))
+    rig.port.onEvent?(.cable(Cable(main: third.left), from: "a third device"))
     rig.device.plugIn(Cable(main: third.right), at: "the test")
     #expect(try rig.loop.run(until: { rig.accessory.phase == .ready }, limit: .seconds(5)))
   }
@@ -186,7 +186,7 @@ import Testing
     rig.wire.close()
     try rig.loop.advance(by: .seconds(1))
     let pair = LoopbackChannel.makePair(on: rig.loop)
-    rig.port.hear?(.cable(Cable(main: pair.left), from: "one that never challenges"))
+    rig.port.onEvent?(.cable(Cable(main: pair.left), from: "one that never challenges"))
     let mute = MuteOwner()
     let connection = Connection(peer: DevicePeer(), cable: Cable(main: pair.right), on: rig.loop)
     connection.start(mute)
@@ -205,7 +205,7 @@ import Testing
     rig.wire.sever()
     try rig.loop.advance(by: .seconds(60))
     let answerer = DetectionAnswerer(pair.right)
-    rig.port.hear?(.cable(Cable(main: pair.left), from: "one that knows detection alone"))
+    rig.port.onEvent?(.cable(Cable(main: pair.left), from: "one that knows detection alone"))
     let start = rig.loop.now
     #expect(try rig.loop.run(until: { answerer.end != nil }, limit: .seconds(600)))
     #expect(rig.loop.now - start <= Patience.usual + Patience.usual)
@@ -251,7 +251,7 @@ import Testing
     let pair = LoopbackChannel.makePair(on: rig.loop)
     rig.wire.close()
     try rig.loop.advance(by: .seconds(1))
-    rig.port.hear?(.cable(Cable(main: pair.left), from: "one that makes noise"))
+    rig.port.onEvent?(.cable(Cable(main: pair.left), from: "one that makes noise"))
     let noise = [UInt8](repeating: 0x41, count: 4_096)
     pair.right.start(DetectionAnswerer(nil))
     for _ in 0..<500 {

@@ -10,8 +10,8 @@ import Testing
   @Test func theMainQueueDoesNotGrowWithTheEventsOfAStream() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let ear = StreamEar(parts.session)
-      parts.session.start(ear, on: .main)
+      let recorder = StreamRecorder(parts.session)
+      parts.session.start(recorder, on: .main)
       await world.settle()
       parts.far.send([1, 2, 3])
       let input = try #require(parts.session.inputStream)
@@ -26,7 +26,7 @@ import Testing
       }
       #expect((1...2).contains(waiting), "one for each stream, and not \(waiting)")
       await world.settle()
-      #expect(ear.received == [1, 2, 3])
+      #expect(recorder.received == [1, 2, 3])
       #expect(world.realm.main.isEmpty)
       parts.session.stop()
     }

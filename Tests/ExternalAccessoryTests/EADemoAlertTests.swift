@@ -87,14 +87,14 @@ import Testing
     settings.backgroundModes = ["external-accessory"]
     settings.rules = .older
     try await withSimulatedWorld(settings) { world in
-      let ear = Ear()
+      let recorder = EventRecorder()
       manager.registerForLocalNotifications()
       try world.add("echo").plugIn()
       await world.settle()
       world.move(to: .background)
       world.move(to: .foreground)
       await world.settle()
-      #expect(ear.words == ["connect 1", "disconnect 1", "connect 1"])
+      #expect(recorder.words == ["connect 1", "disconnect 1", "connect 1"])
     }
   }
 

@@ -17,19 +17,19 @@ import Testing
     try await withSimulatedWorld { world in
       let (simulated, accessory) = try await accessory(world)
       var session = EASession(accessory: accessory, forProtocol: "com.example.echo")
-      let ear = StreamEar(try #require(session))
+      let recorder = StreamRecorder(try #require(session))
       var streams: [Stream] = [session?.inputStream, session?.outputStream].compactMap(\.self)
       session = nil
       await world.settle()
       for stream in streams {
-        stream.delegate = ear
+        stream.delegate = recorder
         stream.schedule(in: .main, forMode: .default)
         stream.open()
       }
       await world.settle()
       simulated.sessions.first?.send([1, 2])
       await world.settle()
-      #expect(ear.received == [1, 2])
+      #expect(recorder.received == [1, 2])
       #expect((streams[1] as? OutputStream)?.write([3], maxLength: 1) == 1)
       await world.settle()
       #expect(simulated.sessions.first?.received == [3])
@@ -58,7 +58,9 @@ import Testing
     }
   }
 
-  @MainActor private func startOnCurrent(_ session: EASession, _ ear: StreamEar) { session.start(ear, on: .current) }
+  @MainActor private func startOnCurrent(_ session: EASession, _ recorder: StreamRecorder) {
+    session.start(recorder, on: .current)
+  }
 
   @MainActor private func removeFromCurrent(_ session: EASession) {
     session.inputStream?.remove(from: .current, forMode: .default)
@@ -67,11 +69,11 @@ import Testing
   @Test @MainActor func t24TheCurrentLoopOfTheMainActorIsTheMainLoop() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let ear = StreamEar(parts.session)
-      startOnCurrent(parts.session, ear)
+      let recorder = StreamRecorder(parts.session)
+      startOnCurrent(parts.session, recorder)
       parts.far.send([1, 2, 3])
       await world.settle()
-      #expect(ear.received == [1, 2, 3])
+      #expect(recorder.received == [1, 2, 3])
       #expect(world.misuses == [])
     }
   }
@@ -79,16 +81,16 @@ import Testing
   @Test @MainActor func t24AScheduleOfTheMainActorIsTakenBackAsItWasMade() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let ear = StreamEar(parts.session)
-      startOnCurrent(parts.session, ear)
+      let recorder = StreamRecorder(parts.session)
+      startOnCurrent(parts.session, recorder)
       await world.settle()
       removeFromCurrent(parts.session)
       parts.far.send([1])
       await world.settle()
-      #expect(ear.received == [])
+      #expect(recorder.received == [])
       parts.session.inputStream?.schedule(in: .main, forMode: .default)
       await world.settle()
-      #expect(ear.received == [1])
+      #expect(recorder.received == [1])
     }
   }
 
@@ -112,12 +114,12 @@ import Testing
   @Test func t25AScheduleOnALoopThatNeverRunsIsAMisuse() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let (ear, session) = (StreamEar(parts.session), parts.session)
-      let thread = DeadLoop { session.start(ear, on: .current) }
+      let (recorder, session) = (StreamRecorder(parts.session), parts.session)
+      let thread = DeadLoop { session.start(recorder, on: .current) }
       await world.settle()
       let sentence = Misuse.stream("com.example.echo", .deadLoop).description
       #expect(world.misuses == [sentence, sentence], "one for each stream")
-      #expect(ear.all == [])
+      #expect(recorder.all == [])
       _ = thread
       session.stop()
     }
@@ -126,14 +128,14 @@ import Testing
   @Test func aSignalOnADeadLoopDoesNotStickWhenALivingOneIsAdded() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let (ear, session) = (StreamEar(parts.session), parts.session)
-      let thread = DeadLoop { session.start(ear, on: .current) }
+      let (recorder, session) = (StreamRecorder(parts.session), parts.session)
+      let thread = DeadLoop { session.start(recorder, on: .current) }
       parts.far.send([5])
       await world.settle()
-      #expect(ear.received == [])
+      #expect(recorder.received == [])
       let living = LoopThread { session.inputStream?.schedule(in: .current, forMode: .default) }
-      await world.run { ear.received == [5] }
-      #expect(ear.received == [5])
+      await world.run { recorder.received == [5] }
+      #expect(recorder.received == [5])
       _ = thread
       session.stop()
       living.stop()
@@ -143,12 +145,12 @@ import Testing
   @Test func t23AStreamIsItsOwnDelegateUntilItHasOneAndAfterNil() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let ear = StreamEar(parts.session)
+      let recorder = StreamRecorder(parts.session)
       for stream in [parts.session.inputStream, parts.session.outputStream] as [Stream?] {
         let stream = try #require(stream)
         #expect(stream.delegate === stream)
-        stream.delegate = ear
-        #expect(stream.delegate === ear)
+        stream.delegate = recorder
+        #expect(stream.delegate === recorder)
         stream.delegate = nil
         #expect(stream.delegate === stream)
         // Opened and not scheduled it may be polled.
@@ -160,9 +162,9 @@ import Testing
       await world.settle()
       #expect(world.misuses == [Misuse.stream("com.example.echo", .ownDelegate).description])
       // The next delegate gets the missed events.
-      parts.session.inputStream?.delegate = ear
+      parts.session.inputStream?.delegate = recorder
       await world.settle()
-      #expect(ear.all == ["in open"])
+      #expect(recorder.all == ["in open"])
     }
   }
 
@@ -170,14 +172,14 @@ import Testing
   @Test func aDelegateThatIsSetLastInOneTurnIsNoMisuse() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let (ear, session) = (StreamEar(parts.session), parts.session)
+      let (recorder, session) = (StreamRecorder(parts.session), parts.session)
       DispatchQueue.main.sync {
         session.inputStream?.schedule(in: .main, forMode: .default)
         session.inputStream?.open()
-        session.inputStream?.delegate = ear
+        session.inputStream?.delegate = recorder
       }
       await world.settle()
-      #expect(ear.all == ["in open"])
+      #expect(recorder.all == ["in open"])
       #expect(world.misuses == [])
     }
   }

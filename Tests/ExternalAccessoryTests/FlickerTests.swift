@@ -9,11 +9,11 @@ import Testing
   private final class Client: @unchecked Sendable {
     private(set) var session: EASession?
     private(set) var log: [String] = []
-    private var ear: Ear?
+    private var recorder: EventRecorder?
     /// Writes "open" too early, as an app does that does not look at the protocols.
     init() {
       manager.registerForLocalNotifications()
-      ear = Ear { [unowned self] heard in
+      recorder = EventRecorder { [unowned self] heard in
         let accessory = heard.accessory
         guard heard.name == "connect" else {
           if session?.accessory === accessory { session = nil }
@@ -66,16 +66,16 @@ import Testing
 
   @Test func f3TheCableIsPulledWhileTheAppWaitsBeforeItOpens() async throws {
     try await withSimulatedWorld { world in
-      let ear = Ear()
+      let recorder = EventRecorder()
       manager.registerForLocalNotifications()
       let glasses = try world.add("lawk-view")
       glasses.plugIn()
       await world.settle()
-      let accessory = try #require(ear.heard.first?.accessory)
+      let accessory = try #require(recorder.heard.first?.accessory)
       await world.advance(by: .seconds(1))
       glasses.pull()
       await world.advance(by: .milliseconds(500))
-      #expect(ear.words == ["connect 1", "disconnect 1"])
+      #expect(recorder.words == ["connect 1", "disconnect 1"])
       #expect(!accessory.isConnected)
       #expect(EASession(accessory: accessory, forProtocol: glassesProtocol) == nil)
     }
@@ -168,7 +168,7 @@ import Testing
   /// enough.
   @Test func f8AGhostIsListedAndConnectedAndGivesNoWorkingSession() async throws {
     try await withSimulatedWorld { world in
-      let ear = Ear()
+      let recorder = EventRecorder()
       manager.registerForLocalNotifications()
       let echo = try world.add("echo")
       echo.takeSessions()
@@ -178,7 +178,7 @@ import Testing
       echo.pull(unnoticed: true)
       await world.advance(by: .seconds(8 * 3600))
       #expect(!echo.isPluggedIn)
-      #expect(ear.words == ["connect 1"])
+      #expect(recorder.words == ["connect 1"])
       let ghost = try #require(manager.connectedAccessories.first)
       #expect(ghost.isConnected)
       let session = try #require(EASession(accessory: ghost, forProtocol: "com.example.echo"))
@@ -187,9 +187,9 @@ import Testing
       await world.advance(by: .seconds(1))
       #expect(echo.sessions.isEmpty)
       #expect(streams.received == [])
-      await world.run(limit: .seconds(120)) { ear.words.count == 2 }
-      #expect(ear.words == ["connect 1", "disconnect 1"])
-      #expect(ear.heard.last?.accessory === ghost)
+      await world.run(limit: .seconds(120)) { recorder.words.count == 2 }
+      #expect(recorder.words == ["connect 1", "disconnect 1"])
+      #expect(recorder.heard.last?.accessory === ghost)
       #expect(streams.all.suffix(2) == ["in end", "out end"])
     }
   }
@@ -223,11 +223,11 @@ import Testing
       let accessory = try #require(manager.connectedAccessories.first)
       for isFirst in [true, false] {
         let session = try #require(EASession(accessory: accessory, forProtocol: "com.example.echo"))
-        let ear = session.listen()
+        let recorder = session.listen()
         #expect(session.write(counting(100)) == 100)
         await world.advance(by: .seconds(30))
-        #expect(Set(ear.all).isSuperset(of: ["in open", "out open", "out space"]))
-        #expect(ear.received == (isFirst ? [] : counting(100)))
+        #expect(Set(recorder.all).isSuperset(of: ["in open", "out open", "out space"]))
+        #expect(recorder.received == (isFirst ? [] : counting(100)))
         #expect(accessory.isConnected)
         session.stop()
       }
@@ -277,11 +277,11 @@ import Testing
       glasses.plugIn()
       await world.settle()
       let session = try #require(client.session)
-      let ear = session.listen()
+      let recorder = session.listen()
       await world.settle()
       glasses.closeSessions()
       await world.settle()
-      #expect(ear.all.suffix(2) == ["in end", "out end"])
+      #expect(recorder.all.suffix(2) == ["in end", "out end"])
       #expect(client.log == ["open"])
       #expect(manager.connectedAccessories.count == 1)
     }

@@ -14,7 +14,7 @@ import Testing
     settings.pickerOrder = order
     try await withSimulatedWorld(settings) { world in
       let seen = Outcome()
-      let ear = Ear { seen.words.append("\($0.name) selected: \($0.isSelected)") }
+      let recorder = EventRecorder { seen.words.append("\($0.name) selected: \($0.isSelected)") }
       manager.registerForLocalNotifications()
       let echo = try world.add("echo")
       world.answerPicker { .choose($0[0]) }
@@ -25,13 +25,13 @@ import Testing
       await world.run { seen.words.count == 2 }
       let connect = "connect selected: true"
       #expect(seen.words == (order == .connectFirst ? [connect, "done true"] : ["done true", connect]))
-      #expect(ear.words == ["connect 1"])
+      #expect(recorder.words == ["connect 1"])
       // The choice is that of one connect: its disconnect has none, and neither has the next connect.
       echo.unplug()
       await world.settle()
       echo.plugIn()
       await world.settle()
-      #expect(ear.heard.map(\.isSelected) == [true, false, false])
+      #expect(recorder.heard.map(\.isSelected) == [true, false, false])
     }
   }
 
@@ -69,7 +69,7 @@ import Testing
 
   @Test func n6AChoiceThatDidNotConnectIsNotTheSelectionOfALaterConnect() async throws {
     try await withSimulatedWorld { world in
-      let ear = Ear()
+      let recorder = EventRecorder()
       manager.registerForLocalNotifications()
       let mute = try world.add("echo", quirks: ["authentication,never"])
       world.answerPicker { .choose($0[0]) }
@@ -83,7 +83,7 @@ import Testing
       await world.settle()
       try world.add("echo").plugIn()
       await world.settle()
-      #expect(ear.heard.map(\.isSelected) == [false])
+      #expect(recorder.heard.map(\.isSelected) == [false])
     }
   }
 

@@ -7,10 +7,10 @@ import Testing
   @Test(arguments: [true, false]) func s10AnAppThatEndsHearsNothingMoreAndItsSessionsClose(crashes: Bool) async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let (ear, notices) = (parts.session.listen(), Ear())
+      let (recorder, notices) = (parts.session.listen(), EventRecorder())
       manager.registerForLocalNotifications()
       await world.settle()
-      let before = ear.all
+      let before = recorder.all
       if crashes { world.crashApp() } else { world.killApp() }
       await world.settle()
       #expect(!parts.far.isOpen)
@@ -20,7 +20,7 @@ import Testing
       #expect(parts.session.write([1]) == -1)
       parts.simulated.unplug()
       await world.settle()
-      #expect(ear.all == before)
+      #expect(recorder.all == before)
       #expect(notices.words == [])
       #expect(EASession(accessory: parts.accessory, forProtocol: "com.example.echo") == nil)
     }
@@ -34,7 +34,7 @@ import Testing
       await world.settle()
       world.launchApp()
       #expect(world.registrationCount == 0)
-      let notices = Ear()
+      let notices = EventRecorder()
       manager.registerForLocalNotifications()
       await world.settle()
       #expect(notices.words == [])
@@ -42,11 +42,11 @@ import Testing
       #expect(accessory !== parts.accessory)
       #expect(accessory.connectionID == parts.accessory.connectionID)
       let session = try #require(EASession(accessory: accessory, forProtocol: "com.example.echo"))
-      let ear = session.listen()
+      let recorder = session.listen()
       await world.settle()
       parts.simulated.sessions.last?.send([1, 2])
       await world.settle()
-      #expect(ear.received == [1, 2])
+      #expect(recorder.received == [1, 2])
       #expect(world.misuses == [])
     }
   }
@@ -91,7 +91,7 @@ import Testing
 
   @Test func aSecondListenerThatUnregistersTwiceMakesTheAppDeaf() async throws {
     try await withSimulatedWorld { world in
-      let (notices, sdk) = (Ear(), SecondListener())
+      let (notices, sdk) = (EventRecorder(), SecondListener())
       manager.registerForLocalNotifications()
       sdk.register()
       sdk.unregister(times: 2)
@@ -125,7 +125,7 @@ import Testing
   @Test func aDayOfVirtualTimeIsCheap() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let ear = parts.session.listen()
+      let recorder = parts.session.listen()
       await world.settle()
       let (events, begun) = (world.events.count, Date())
       await world.advance(by: .seconds(24 * 60 * 60))
@@ -133,7 +133,7 @@ import Testing
       #expect(world.events.count == events)
       parts.far.send([9])
       await world.settle()
-      #expect(ear.received == [9])
+      #expect(recorder.received == [9])
     }
   }
 }

@@ -6,14 +6,14 @@ import Testing
 @Suite struct RegistrationTests {
   @Test func n1NothingIsPostedBeforeRegistrationWhenverObserversCame() async throws {
     try await withSimulatedWorld { world in
-      let before = Ear()
+      let before = EventRecorder()
       let glasses = try world.add("lawk-view")
       glasses.plugIn()
       await world.settle()
       #expect(before.words == [])
       #expect(manager.connectedAccessories.count == 1)
       manager.registerForLocalNotifications()
-      let after = Ear()
+      let after = EventRecorder()
       glasses.unplug()
       await world.settle()
       #expect(before.words == ["disconnect 1"])
@@ -24,45 +24,45 @@ import Testing
 
   @Test func n2EachRegistrationNeedsItsUnregistration() async throws {
     try await withSimulatedWorld { world in
-      let ear = Ear()
+      let recorder = EventRecorder()
       let glasses = try world.add("lawk-view")
       manager.registerForLocalNotifications()
       manager.registerForLocalNotifications()
       manager.unregisterForLocalNotifications()
       glasses.plugIn()
       await world.settle()
-      #expect(ear.words == ["connect 1"])
+      #expect(recorder.words == ["connect 1"])
       manager.unregisterForLocalNotifications()
       glasses.unplug()
       await world.settle()
-      #expect(ear.words == ["connect 1"])
+      #expect(recorder.words == ["connect 1"])
       #expect(world.misuses == [])
     }
   }
 
   @Test func n3OneOwnerThatUnregistersTwiceMakesEveryOtherDeaf() async throws {
     try await withSimulatedWorld { world in
-      let ear = Ear()
+      let recorder = EventRecorder()
       manager.registerForLocalNotifications()  // the app
       manager.registerForLocalNotifications()  // a library of its
       manager.unregisterForLocalNotifications()
       manager.unregisterForLocalNotifications()  // the library again
       try world.add("lawk-view").plugIn()
       await world.settle()
-      #expect(ear.words == [])
+      #expect(recorder.words == [])
       #expect(world.registrationCount == 0)
     }
   }
 
   @Test func n4UnregisteringBelowZeroStaysAtZeroAndIsRecorded() async throws {
     try await withSimulatedWorld { world in
-      let ear = Ear()
+      let recorder = EventRecorder()
       manager.unregisterForLocalNotifications()
       #expect(world.misuses.count == 1)
       manager.registerForLocalNotifications()
       try world.add("lawk-view").plugIn()
       await world.settle()
-      #expect(ear.words == ["connect 1"])
+      #expect(recorder.words == ["connect 1"])
       world.end()
       #expect(world.misuses.count == 1)
     }
@@ -70,7 +70,7 @@ import Testing
 
   @Test func n5TheObjectIsTheSharedManagerAndFilteringByItMakesNoDifference() async throws {
     try await withSimulatedWorld { world in
-      let (filtered, all) = (Ear(object: manager), Ear())
+      let (filtered, all) = (EventRecorder(object: manager), EventRecorder())
       manager.registerForLocalNotifications()
       try world.add("lawk-view").plugIn()
       await world.settle()
@@ -81,11 +81,11 @@ import Testing
 
   @Test func n6TheUserInfoHasTheAccessoryAndTheSelectionOnlyAfterAPicker() async throws {
     try await withSimulatedWorld { world in
-      let ear = Ear()
+      let recorder = EventRecorder()
       manager.registerForLocalNotifications()
       try world.add("lawk-view").plugIn()
       await world.settle()
-      let heard = try #require(ear.heard.first)
+      let heard = try #require(recorder.heard.first)
       #expect(heard.accessory.name == "李未可 View AI眼镜")
       #expect(!heard.isSelected)
     }
@@ -93,7 +93,7 @@ import Testing
 
   @Test func n7PostedOnTheMainQueueEvenToObserversThatAskForIt() async throws {
     try await withSimulatedWorld { world in
-      let (plain, queued) = (Ear(), Ear(queue: .main))
+      let (plain, queued) = (EventRecorder(), EventRecorder(queue: .main))
       manager.registerForLocalNotifications()
       try world.add("lawk-view").plugIn()
       await world.settle()
@@ -106,29 +106,29 @@ import Testing
     try await withSimulatedWorld { world in
       try world.add("lawk-view").plugIn()
       await world.settle()
-      let ear = Ear()
+      let recorder = EventRecorder()
       manager.registerForLocalNotifications()
       await world.settle()
-      #expect(ear.words == [])
+      #expect(recorder.words == [])
       #expect(manager.connectedAccessories.map(\.protocolStrings) == [[glassesProtocol]])
     }
   }
 
   @Test func n9AConnectedAccessoryCanBeUsedAtOnce() async throws {
     try await withSimulatedWorld { world in
-      var streams: StreamEar?
+      var streams: StreamRecorder?
       var session: EASession?
-      let ear = Ear { heard in
+      let recorder = EventRecorder { heard in
         session = EASession(accessory: heard.accessory, forProtocol: "com.example.echo")
         guard let session else { return }
-        streams = StreamEar(session)
+        streams = StreamRecorder(session)
         streams.map { session.start($0) }
         session.write([1, 2, 3])
       }
       manager.registerForLocalNotifications()
       try world.add("echo").plugIn()
       await world.settle()
-      #expect(ear.words == ["connect 1"])
+      #expect(recorder.words == ["connect 1"])
       #expect(streams?.received == [1, 2, 3])
       session?.stop()
     }
@@ -157,7 +157,7 @@ import Testing
 
   @Test func n11TheDisconnectHasTheVeryObjectOfTheConnect() async throws {
     try await withSimulatedWorld { world in
-      let ear = Ear()
+      let recorder = EventRecorder()
       manager.registerForLocalNotifications()
       let glasses = try world.add("lawk-view")
       glasses.plugIn()
@@ -165,15 +165,15 @@ import Testing
       let listed = try #require(manager.connectedAccessories.first)
       glasses.unplug()
       await world.settle()
-      #expect(ear.heard.count == 2)
-      #expect(ear.heard.allSatisfy { $0.accessory === listed })
+      #expect(recorder.heard.count == 2)
+      #expect(recorder.heard.allSatisfy { $0.accessory === listed })
     }
   }
 
   @Test func n12AndN13ADisconnectedAccessoryKeepsItsNumberAndProtocolsAndIsNotConnected() async throws {
     try await withSimulatedWorld { world in
       var states: [Bool] = []
-      let ear = Ear { states.append($0.accessory.isConnected) }
+      let recorder = EventRecorder { states.append($0.accessory.isConnected) }
       manager.registerForLocalNotifications()
       let glasses = try world.add("lawk-view")
       glasses.plugIn()
@@ -181,7 +181,7 @@ import Testing
       let id = try #require(manager.connectedAccessories.first).connectionID
       glasses.unplug()
       await world.settle()
-      let gone = try #require(ear.heard.last?.accessory)
+      let gone = try #require(recorder.heard.last?.accessory)
       #expect(gone.connectionID == id)
       #expect(id > 1 << 24)
       #expect(gone.protocolStrings == [glassesProtocol])
@@ -191,14 +191,14 @@ import Testing
 
   @Test func n14TheListIsRightWhenTheHandlerRuns() async throws {
     try await withSimulatedWorld { world in
-      let ear = Ear()
+      let recorder = EventRecorder()
       manager.registerForLocalNotifications()
       let glasses = try world.add("lawk-view")
       glasses.plugIn()
       await world.settle()
       glasses.unplug()
       await world.settle()
-      #expect(ear.heard.map(\.listed) == [[ear.heard[0].accessory.connectionID], []])
+      #expect(recorder.heard.map(\.listed) == [[recorder.heard[0].accessory.connectionID], []])
     }
   }
 
@@ -206,7 +206,7 @@ import Testing
     newFirst: Bool
   ) async throws {
     try await withSimulatedWorld { world in
-      let ear = Ear()
+      let recorder = EventRecorder()
       manager.registerForLocalNotifications()
       // One pair of glasses that can be had in two ways.
       let (bluetooth, usb) = (try world.add("lawk-view"), try world.add("lawk-view"))
@@ -218,9 +218,9 @@ import Testing
       if newFirst { bluetooth.unplug() } else { usb.plugIn() }
       await world.settle()
       #expect(
-        ear.heard.map(\.name)
+        recorder.heard.map(\.name)
           == (newFirst ? ["connect", "connect", "disconnect"] : ["connect", "disconnect", "connect"]))
-      let (old, new) = (ear.heard[0].accessory, ear.heard[newFirst ? 1 : 2].accessory)
+      let (old, new) = (recorder.heard[0].accessory, recorder.heard[newFirst ? 1 : 2].accessory)
       #expect(old.serialNumber == new.serialNumber)
       #expect(old.connectionID != new.connectionID)
       #expect(manager.connectedAccessories == [new])
@@ -231,7 +231,7 @@ import Testing
   /// connection is gone.
   @Test(arguments: [true, false]) func n16TwoConnectsMayHaveOneDisconnectOrNone(isNoticed: Bool) async throws {
     try await withSimulatedWorld { world in
-      let ear = Ear()
+      let recorder = EventRecorder()
       manager.registerForLocalNotifications()
       let (bluetooth, usb) = (try world.add("lawk-view"), try world.add("lawk-view"))
       bluetooth.plugIn()
@@ -240,8 +240,8 @@ import Testing
       bluetooth.pull(unnoticed: !isNoticed)
       await world.advance(by: .seconds(3600))
       #expect(!bluetooth.isPluggedIn)
-      #expect(ear.heard.map(\.name) == ["connect", "connect"] + (isNoticed ? ["disconnect"] : []))
-      #expect(Set(ear.heard.map(\.accessory.connectionID)).count == 2)
+      #expect(recorder.heard.map(\.name) == ["connect", "connect"] + (isNoticed ? ["disconnect"] : []))
+      #expect(Set(recorder.heard.map(\.accessory.connectionID)).count == 2)
       #expect(manager.connectedAccessories.count == (isNoticed ? 1 : 2))
     }
   }
@@ -251,12 +251,12 @@ import Testing
       init() { manager.registerForLocalNotifications() }
     }
     try await withSimulatedWorld { world in
-      let ear = Ear()
+      let recorder = EventRecorder()
       var owners = [Owner(), Owner()]
       owners.removeLast()
       try world.add("lawk-view").plugIn()
       await world.settle()
-      #expect(ear.words == ["connect 1"])
+      #expect(recorder.words == ["connect 1"])
       #expect(world.registrationCount == 2)
       #expect(owners.count == 1)
     }

@@ -50,12 +50,12 @@ import Testing
     var settings = try SimulatedWorld.Settings(scenario: name)
     settings.keepsTranscript = true
     try await withSimulatedWorld(settings) { world in
-      let ear = Ear()
+      let recorder = EventRecorder()
       manager.registerForLocalNotifications()
       world.playScenario()
       await world.advance(by: world.scenarioLength)
       #expect(Array(world.transcript.prefix(expected.count)) == expected)
-      #expect(!ear.heard.isEmpty)
+      #expect(!recorder.heard.isEmpty)
     }
   }
 
@@ -72,11 +72,11 @@ import Testing
 
   @Test func whatHappensToTheAppFromOutsideTheWorldDoes() async throws {
     try await withSimulatedWorld(.init(scenario: "background-and-back")) { world in
-      let ear = Ear()
+      let recorder = EventRecorder()
       manager.registerForLocalNotifications()
       world.playScenario()
       await world.advance(by: world.scenarioLength)
-      #expect(ear.words.contains("disconnect 1") && ear.words.last == "connect 1", "\(ear.words)")
+      #expect(recorder.words.contains("disconnect 1") && recorder.words.last == "connect 1", "\(recorder.words)")
       #expect(world.appState == .foreground)
     }
   }
@@ -89,13 +89,13 @@ import Testing
       await world.advance(by: .seconds(1))
       let accessory = try #require(manager.connectedAccessories.first)
       let session = try #require(EASession(accessory: accessory, forProtocol: glassesProtocol))
-      let ear = session.listen()
+      let recorder = session.listen()
       await world.advance(by: .seconds(1))
-      let heard = ear.all
+      let heard = recorder.all
       await world.advance(by: .seconds(2))
       #expect(asked.actions == [.ends(.kill, leavesSessions: false)])
       #expect(!world.isAppRunning)
-      #expect(ear.all == heard)
+      #expect(recorder.all == heard)
       await world.advance(by: .seconds(6))
       #expect(asked.actions.dropFirst() == [.launches, .looks(sees: ["drone"])])
       #expect(world.isAppRunning && world.registrationCount == 0)
@@ -110,11 +110,11 @@ import Testing
       await world.advance(by: .seconds(1))
       let accessory = try #require(manager.connectedAccessories.first)
       let session = try #require(EASession(accessory: accessory, forProtocol: glassesProtocol))
-      let ear = session.listen()
+      let recorder = session.listen()
       await world.advance(by: .seconds(10))
-      #expect(!ear.all.contains("in end"))
+      #expect(!recorder.all.contains("in end"))
       await world.advance(by: .seconds(10))
-      #expect(ear.all.contains("in end"))
+      #expect(recorder.all.contains("in end"))
       #expect(manager.connectedAccessories == [accessory])
     }
   }

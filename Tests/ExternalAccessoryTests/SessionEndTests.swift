@@ -65,17 +65,19 @@ import Testing
   @Test func aSessionMayBeLetGoOfInItsOwnEvent() async throws {
     final class Held: @unchecked Sendable {
       var session: EASession?
-      var ear: StreamEar?
+      var recorder: StreamRecorder?
     }
     try await withSimulatedWorld { world in
       let (simulated, accessory) = try await accessory(world)
       let held = Held()
       held.session = EASession(accessory: accessory, forProtocol: "com.example.echo")
       weak let input = held.session?.inputStream
-      held.ear = held.session.map { session in
-        StreamEar(session) { _, event in if event == .hasBytesAvailable { (held.session, held.ear) = (nil, nil) } }
+      held.recorder = held.session.map { session in
+        StreamRecorder(session) { _, event in
+          if event == .hasBytesAvailable { (held.session, held.recorder) = (nil, nil) }
+        }
       }
-      if let ear = held.ear { held.session?.start(ear) }
+      if let recorder = held.recorder { held.session?.start(recorder) }
       await world.settle()
       #expect(input != nil)
       simulated.sessions.first?.send(counting(10_000))

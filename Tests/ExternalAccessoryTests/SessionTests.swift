@@ -76,11 +76,11 @@ import Testing
     try await withSimulatedWorld { world in
       let (_, accessory) = try await accessory(world)
       let first = try #require(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]))
-      let ear = first.listen()
+      let recorder = first.listen()
       await world.settle()
       let second = try #require(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]))
       await world.settle()
-      #expect(ear.all.filter { $0.hasSuffix("end") } == ["in end", "out end"])
+      #expect(recorder.all.filter { $0.hasSuffix("end") } == ["in end", "out end"])
       #expect(second.outputStream?.streamStatus == .notOpen)
       let other = second.listen()
       await world.settle()
@@ -111,8 +111,8 @@ import Testing
       #expect(accessory.protocolStrings.count > 1)
       let sessions = accessory.protocolStrings.compactMap { EASession(accessory: accessory, forProtocol: $0) }
       #expect(sessions.count == accessory.protocolStrings.count)
-      let ears = sessions.map { StreamEar($0) }
-      for (session, ear) in zip(sessions, ears) { session.start(ear) }
+      let recorders = sessions.map { StreamRecorder($0) }
+      for (session, recorder) in zip(sessions, recorders) { session.start(recorder) }
       await world.settle()
       for (number, session) in sessions.enumerated() { session.write([UInt8(number)]) }
       await world.settle()
@@ -238,8 +238,8 @@ import Testing
       do {
         let made = try #require(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]))
         (session, input, output) = (made, made.inputStream, made.outputStream)
-        let ear = StreamEar(made)
-        made.start(ear)
+        let recorder = StreamRecorder(made)
+        made.start(recorder)
         made.write(counting(1000))
         await world.settle()
         made.stop()
@@ -292,10 +292,10 @@ import Testing
       await world.settle()
       let accessory = try #require(manager.connectedAccessories.first)
       let session = try #require(EASession(accessory: accessory, forProtocol: accessory.protocolStrings[0]))
-      let ear = session.listen()
+      let recorder = session.listen()
       await world.settle()
-      #expect(ear.events(of: session.inputStream).last == .endEncountered)
-      #expect(ear.events(of: session.outputStream).last == .endEncountered)
+      #expect(recorder.events(of: session.inputStream).last == .endEncountered)
+      #expect(recorder.events(of: session.outputStream).last == .endEncountered)
     }
   }
 }

@@ -19,7 +19,7 @@ import Testing
   @Test(arguments: ["unplug", "pull", "close"]) func t10TheEndComesOnBothStreams(how: String) async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let ear = parts.session.listen()
+      let recorder = parts.session.listen()
       parts.far.send([1, 2])
       await world.settle()
       switch how {
@@ -28,8 +28,8 @@ import Testing
       default: parts.far.close()
       }
       await world.settle()
-      #expect(ear.all.suffix(2) == ["in end", "out end"])
-      #expect(ear.received == [1, 2])
+      #expect(recorder.all.suffix(2) == ["in end", "out end"])
+      #expect(recorder.received == [1, 2])
       #expect(parts.session.inputStream?.streamStatus == .atEnd)
     }
   }
@@ -42,14 +42,14 @@ import Testing
       await world.settle()
       parts.simulated.pull()
       await world.settle()
-      let ear = StreamEar(parts.session, readSize: 4)
-      parts.session.start(ear)
+      let recorder = StreamRecorder(parts.session, readSize: 4)
+      parts.session.start(recorder)
       await world.settle()
       #expect(
-        ear.events(of: parts.session.inputStream)
+        recorder.events(of: parts.session.inputStream)
           == [.openCompleted, .hasBytesAvailable, .hasBytesAvailable, .hasBytesAvailable, .endEncountered])
-      #expect(ear.events(of: parts.session.outputStream) == [.openCompleted, .endEncountered])
-      #expect(ear.received == counting(10))
+      #expect(recorder.events(of: parts.session.outputStream) == [.openCompleted, .endEncountered])
+      #expect(recorder.received == counting(10))
     }
   }
 
@@ -64,11 +64,11 @@ import Testing
       #expect(parts.far.unsent == 0)
       parts.simulated.pull()
       await world.settle()
-      let ear = parts.session.listen()
+      let recorder = parts.session.listen()
       await world.settle()
-      let isWhole = ear.received == counting(50_000)
-      #expect(isWhole, "\(ear.received.count) bytes")
-      #expect(ear.events(of: parts.session.inputStream).last == .endEncountered)
+      let isWhole = recorder.received == counting(50_000)
+      #expect(isWhole, "\(recorder.received.count) bytes")
+      #expect(recorder.events(of: parts.session.inputStream).last == .endEncountered)
     }
   }
 
@@ -82,16 +82,17 @@ import Testing
     try await withSimulatedWorld(settings) { world in
       let parts = try await open(world)
       let written = Written()
-      let ear = StreamEar(parts.session) { stream, event in
+      let recorder = StreamRecorder(parts.session) { stream, event in
         guard stream === parts.session.inputStream, event == .endEncountered || event == .errorOccurred else { return }
         written.counts.append(parts.session.write([1]))
       }
-      parts.session.start(ear)
+      parts.session.start(recorder)
       await world.settle()
       parts.simulated.unplug()
       await world.settle()
       #expect(written.counts == [-1])
-      #expect(ear.all.suffix(2) == (event == .endEncountered ? ["in end", "out end"] : ["in error", "out error"]))
+      #expect(
+        recorder.all.suffix(2) == (event == .endEncountered ? ["in end", "out end"] : ["in error", "out error"]))
       #expect(parts.session.outputStream?.streamStatus == .error)
     }
   }
@@ -101,11 +102,11 @@ import Testing
     settings.lossEvent = .errorOccurred
     try await withSimulatedWorld(settings) { world in
       let parts = try await open(world)
-      let ear = parts.session.listen()
+      let recorder = parts.session.listen()
       await world.settle()
       parts.simulated.unplug()
       await world.settle()
-      #expect(ear.all.suffix(2) == ["in error", "out error"])
+      #expect(recorder.all.suffix(2) == ["in error", "out error"])
       #expect(parts.session.inputStream?.streamStatus == .error)
       #expect(parts.session.inputStream?.streamError != nil)
     }
@@ -116,12 +117,12 @@ import Testing
     settings.lossEvent = .errorOccurred
     try await withSimulatedWorld(settings) { world in
       let parts = try await open(world)
-      let ear = StreamEar(parts.session)
+      let recorder = StreamRecorder(parts.session)
       parts.simulated.unplug()
       await world.settle()
-      parts.session.start(ear)
+      parts.session.start(recorder)
       await world.settle()
-      #expect(ear.all.sorted() == ["in error", "out error"])
+      #expect(recorder.all.sorted() == ["in error", "out error"])
       #expect(parts.session.inputStream?.streamStatus == .error)
     }
   }
@@ -131,16 +132,16 @@ import Testing
     settings.lossEvent = .silence
     try await withSimulatedWorld(settings) { world in
       let parts = try await open(world)
-      let ear = parts.session.listen()
+      let recorder = parts.session.listen()
       await world.settle()
-      let before = ear.all
+      let before = recorder.all
       parts.simulated.unplug()
       await world.settle()
-      #expect(ear.all == before)
+      #expect(recorder.all == before)
       #expect(parts.session.outputStream?.hasSpaceAvailable == true)
       #expect(parts.session.write([1]) == -1)
       await world.settle()
-      #expect(ear.all == before)
+      #expect(recorder.all == before)
     }
   }
 
@@ -153,8 +154,9 @@ import Testing
       manager.registerForLocalNotifications()
       let parts = try await open(world)
       let seen = Order()
-      let notifications = Ear { seen.words.append($0.name) }
-      let streams = StreamEar(parts.session) { _, event in if event == .endEncountered { seen.words.append("end") } }
+      let notifications = EventRecorder { seen.words.append($0.name) }
+      let streams = StreamRecorder(parts.session) { _, event in if event == .endEncountered { seen.words.append("end") }
+      }
       parts.session.start(streams)
       await world.settle()
       parts.simulated.unplug()
@@ -170,13 +172,13 @@ import Testing
     try await withSimulatedWorld { world in
       manager.registerForLocalNotifications()
       let parts = try await open(world)
-      let (ear, session) = (StreamEar(parts.session), parts.session)
-      let thread = LoopThread(slice: 0.01) { session.start(ear, on: .current) }
+      let (recorder, session) = (StreamRecorder(parts.session), parts.session)
+      let thread = LoopThread(slice: 0.01) { session.start(recorder, on: .current) }
       await world.settle()
       parts.simulated.unplug()
-      await world.run { ear.all.filter { $0.hasSuffix("end") }.count == 2 }
-      #expect(ear.all.suffix(2) == ["in end", "out end"])
-      #expect(ear.threads.allSatisfy { $0 === thread.thread })
+      await world.run { recorder.all.filter { $0.hasSuffix("end") }.count == 2 }
+      #expect(recorder.all.suffix(2) == ["in end", "out end"])
+      #expect(recorder.threads.allSatisfy { $0 === thread.thread })
       session.stop()
       thread.stop()
     }
@@ -204,18 +206,18 @@ import Testing
   @Test func t14ClosingInTheCallbackEndsAllEventsAndClosingTwiceIsHarmless() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let ear = StreamEar(parts.session) { stream, event in
+      let recorder = StreamRecorder(parts.session) { stream, event in
         if event == .hasBytesAvailable {
           stream.close()
           stream.close()
         }
       }
-      parts.session.start(ear)
+      parts.session.start(recorder)
       parts.far.send([1])
       await world.settle()
       parts.far.send([2])
       await world.settle()
-      #expect(ear.all.filter { $0 == "in bytes" }.count == 1)
+      #expect(recorder.all.filter { $0 == "in bytes" }.count == 1)
       #expect(parts.session.inputStream?.streamStatus == .closed)
       parts.session.inputStream?.close()
       #expect(parts.session.inputStream?.hasBytesAvailable == false)
@@ -225,17 +227,17 @@ import Testing
   @Test func t15ClosingOnAnotherThreadThanTheSchedulesDoesNotCrash() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let (ear, session) = (StreamEar(parts.session), parts.session)
-      let thread = LoopThread(slice: 0.01) { session.start(ear, on: .current) }
+      let (recorder, session) = (StreamRecorder(parts.session), parts.session)
+      let thread = LoopThread(slice: 0.01) { session.start(recorder, on: .current) }
       parts.far.send(counting(1000))
-      await world.run { ear.received.count == 1000 }
+      await world.run { recorder.received.count == 1000 }
       session.inputStream?.remove(from: .main, forMode: .default)
       session.stop()
-      let told = ear.all
+      let told = recorder.all
       parts.far.send([1])
       await world.settle()
       thread.stop()
-      #expect(ear.all == told)
+      #expect(recorder.all == told)
       #expect(parts.far.isOpen)
     }
   }
@@ -266,13 +268,13 @@ import Testing
   @Test func t10AnAccessoryThatPullsTheCableMidTransferEndsTheSessionWithWhatHadArrived() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let ear = parts.session.listen()
+      let recorder = parts.session.listen()
       parts.far.send(counting(1_000_000))
-      await world.run { !ear.received.isEmpty }
+      await world.run { !recorder.received.isEmpty }
       parts.simulated.pull()
       await world.settle()
-      #expect(ear.received == Array(counting(1_000_000).prefix(ear.received.count)))
-      #expect(ear.all.last?.hasSuffix("end") == true)
+      #expect(recorder.received == Array(counting(1_000_000).prefix(recorder.received.count)))
+      #expect(recorder.all.last?.hasSuffix("end") == true)
     }
   }
 }

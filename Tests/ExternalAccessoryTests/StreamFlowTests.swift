@@ -10,7 +10,7 @@ import Testing
     try await withSimulatedWorld(settings) { world in
       let parts = try await open(world)
       var rest = counting(2500)[...]
-      let ear = StreamEar(parts.session) { stream, event in
+      let recorder = StreamRecorder(parts.session) { stream, event in
         guard event == .hasSpaceAvailable, let output = stream as? OutputStream, !rest.isEmpty else { return }
         let count = output.write(Array(rest), maxLength: rest.count)
         rest = rest.dropFirst(max(0, count))
@@ -19,7 +19,7 @@ import Testing
       let first = parts.session.write(Array(rest))
       #expect(first == 1000)
       rest = rest.dropFirst(first)
-      parts.session.start(ear)
+      parts.session.start(recorder)
       await world.run { parts.far.received.count == 2500 }
       #expect(parts.far.received == counting(2500))
       #expect(world.misuses == [])
@@ -67,10 +67,10 @@ import Testing
   ) async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let ear = parts.session.listen(readSize: size)
+      let recorder = parts.session.listen(readSize: size)
       parts.far.send(counting(100_000))
-      await world.run { ear.received.count == 100_000 }
-      #expect(ear.received == counting(100_000))
+      await world.run { recorder.received.count == 100_000 }
+      #expect(recorder.received == counting(100_000))
     }
   }
 
@@ -78,11 +78,11 @@ import Testing
     try await withSimulatedWorld { world in
       let parts = try await open(world)
       var rest = counting(4 * size)[...]
-      let ear = StreamEar(parts.session) { stream, event in
+      let recorder = StreamRecorder(parts.session) { stream, event in
         guard event == .hasSpaceAvailable, let output = stream as? OutputStream, !rest.isEmpty else { return }
         rest = rest.dropFirst(max(0, output.write(Array(rest), maxLength: min(size, rest.count))))
       }
-      parts.session.start(ear)
+      parts.session.start(recorder)
       await world.run { parts.far.received.count == 4 * size }
       #expect(parts.far.received == counting(4 * size))
     }
@@ -107,7 +107,7 @@ import Testing
     try await withSimulatedWorld { world in
       let parts = try await open(world)
       var messages: [[UInt8]] = []
-      let ear = StreamEar(parts.session, readSize: 0) { stream, event in
+      let recorder = StreamRecorder(parts.session, readSize: 0) { stream, event in
         guard event == .hasBytesAvailable, let input = stream as? InputStream else { return }
         var message: [UInt8] = []
         while input.hasBytesAvailable {
@@ -116,7 +116,7 @@ import Testing
         }
         messages.append(message)
       }
-      parts.session.start(ear)
+      parts.session.start(recorder)
       for message in [counting(40), counting(3)] {
         parts.far.send(message)
         await world.settle()
@@ -141,11 +141,11 @@ import Testing
     var settings = SimulatedWorld.Settings()
     settings.clock = .real
     try await withSimulatedWorld(settings) { world in
-      let ear = Ear()
+      let recorder = EventRecorder()
       manager.registerForLocalNotifications()
       try world.add("echo").plugIn()
-      await world.run { !ear.words.isEmpty }
-      let session = try #require(EASession(accessory: ear.heard[0].accessory, forProtocol: "com.example.echo"))
+      await world.run { !recorder.words.isEmpty }
+      let session = try #require(EASession(accessory: recorder.heard[0].accessory, forProtocol: "com.example.echo"))
       let streams = session.listen()
       session.write(counting(10_000))
       await world.run { streams.received.count == 10_000 }

@@ -8,11 +8,11 @@ import Testing
   func t1DelegateOpenAndScheduleMayComeInAnyOrder(order: String) async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let ear = StreamEar(parts.session)
+      let recorder = StreamRecorder(parts.session)
       for letter in order {
         for stream in [parts.session.inputStream, parts.session.outputStream] as [Stream?] {
           switch letter {
-          case "d": stream?.delegate = ear
+          case "d": stream?.delegate = recorder
           case "o": stream?.open()
           default: stream?.schedule(in: .main, forMode: .default)
           }
@@ -20,9 +20,9 @@ import Testing
       }
       parts.far.send([7])
       await world.settle()
-      #expect(ear.events(of: parts.session.inputStream) == [.openCompleted, .hasBytesAvailable])
-      #expect(ear.events(of: parts.session.outputStream) == [.openCompleted, .hasSpaceAvailable])
-      #expect(ear.received == [7])
+      #expect(recorder.events(of: parts.session.inputStream) == [.openCompleted, .hasBytesAvailable])
+      #expect(recorder.events(of: parts.session.outputStream) == [.openCompleted, .hasSpaceAvailable])
+      #expect(recorder.received == [7])
     }
   }
 
@@ -30,14 +30,14 @@ import Testing
   func t2EventsComeOnTheThreadAndInTheModeOfTheSchedule(mode: RunLoop.Mode) async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let (ear, session) = (StreamEar(parts.session), parts.session)
+      let (recorder, session) = (StreamRecorder(parts.session), parts.session)
       let thread = LoopThread(mode: mode == .common ? .default : mode) {
-        session.start(ear, on: .current, forMode: mode)
+        session.start(recorder, on: .current, forMode: mode)
       }
       parts.far.send([1, 2, 3])
-      await world.run { ear.received == [1, 2, 3] }
-      #expect(ear.received == [1, 2, 3])
-      #expect(ear.threads.allSatisfy { $0 === thread.thread })
+      await world.run { recorder.received == [1, 2, 3] }
+      #expect(recorder.received == [1, 2, 3])
+      #expect(recorder.threads.allSatisfy { $0 === thread.thread })
       session.stop()
       thread.stop()
     }
@@ -46,16 +46,16 @@ import Testing
   @Test func t2NothingComesInAnotherMode() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let (ear, session) = (StreamEar(parts.session), parts.session)
+      let (recorder, session) = (StreamRecorder(parts.session), parts.session)
       let thread = LoopThread(slice: 0.001, mode: RunLoop.Mode("another")) {
-        session.start(ear, on: .current, forMode: RunLoop.Mode("ours"))
+        session.start(recorder, on: .current, forMode: RunLoop.Mode("ours"))
         // Something for the mode that runs, so that it waits.
         RunLoop.current.add(Timer(timeInterval: 0.001, repeats: true) { _ in }, forMode: RunLoop.Mode("another"))
       }
       parts.far.send([1])
       await world.settle()
       await world.run { thread.sliceCount > 20 }
-      #expect(ear.all == [])
+      #expect(recorder.all == [])
       session.stop()
       thread.stop()
     }
@@ -65,16 +65,16 @@ import Testing
     final class Slot: @unchecked Sendable { var loop: RunLoop? }
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let (ear, slot) = (StreamEar(parts.session), Slot())
+      let (recorder, slot) = (StreamRecorder(parts.session), Slot())
       let thread = LoopThread {
         slot.loop = .current
         RunLoop.current.add(Timer(timeInterval: 3600, repeats: true) { _ in }, forMode: .default)
       }
-      parts.session.start(ear, on: try #require(slot.loop))
+      parts.session.start(recorder, on: try #require(slot.loop))
       parts.far.send([5])
-      await world.run { ear.received == [5] }
-      #expect(ear.received == [5], "\(ear.all) \(world.report)")
-      #expect(ear.threads.allSatisfy { $0 === thread.thread })
+      await world.run { recorder.received == [5] }
+      #expect(recorder.received == [5], "\(recorder.all) \(world.report)")
+      #expect(recorder.threads.allSatisfy { $0 === thread.thread })
       parts.session.stop()
       thread.stop()
     }
@@ -84,7 +84,7 @@ import Testing
     final class Slot: @unchecked Sendable { var loop: RunLoop? }
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let (ear, slot) = (StreamEar(parts.session), Slot())
+      let (recorder, slot) = (StreamRecorder(parts.session), Slot())
       let (isHeld, thread) = (
         DispatchSemaphore(value: 0),
         LoopThread(slice: 0.01) {
@@ -95,14 +95,14 @@ import Testing
       let loop = try #require(slot.loop)
       // The thread is busy, so that nothing of this reaches it before all of it is done.
       loop.add(Timer(timeInterval: 0, repeats: false) { _ in isHeld.wait() }, forMode: .default)
-      parts.session.start(ear, on: loop)
+      parts.session.start(recorder, on: loop)
       parts.session.inputStream?.remove(from: loop, forMode: .default)
       isHeld.signal()
       parts.far.send([5])
-      await world.run { ear.all.count == 2 }
+      await world.run { recorder.all.count == 2 }
       let slices = thread.sliceCount
       await world.run { thread.sliceCount > slices + 2 }
-      #expect(ear.all == ["out open", "out space"])
+      #expect(recorder.all == ["out open", "out space"])
       parts.session.stop()
       thread.stop()
     }
@@ -111,43 +111,43 @@ import Testing
   @Test func t2AScheduleThatIsMadeTwiceIsOneAndIsTakenBackAtOnce() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let ear = StreamEar(parts.session)
-      parts.session.start(ear)
+      let recorder = StreamRecorder(parts.session)
+      parts.session.start(recorder)
       parts.session.inputStream?.schedule(in: .main, forMode: .default)
       await world.settle()
       parts.session.inputStream?.remove(from: .main, forMode: .default)
       parts.far.send([1])
       await world.settle()
-      #expect(ear.events(of: parts.session.inputStream) == [.openCompleted])
+      #expect(recorder.events(of: parts.session.inputStream) == [.openCompleted])
     }
   }
 
   @Test func t2AStreamCanBeUnscheduledInItsOwnEventAndScheduledAgain() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let ear = StreamEar(parts.session, readSize: 2) { stream, event in
+      let recorder = StreamRecorder(parts.session, readSize: 2) { stream, event in
         if event == .hasBytesAvailable { stream.remove(from: .main, forMode: .default) }
       }
-      parts.session.start(ear)
+      parts.session.start(recorder)
       parts.far.send(counting(10))
       await world.settle()
-      #expect(ear.received == counting(2))
+      #expect(recorder.received == counting(2))
       parts.session.inputStream?.schedule(in: .main, forMode: .default)
       await world.settle()
-      #expect(ear.received == counting(4))
+      #expect(recorder.received == counting(4))
       // In a mode that is not removed, the remaining events come.
       parts.session.inputStream?.schedule(in: .main, forMode: .common)
       await world.settle()
-      #expect(ear.received == counting(10))
+      #expect(recorder.received == counting(10))
     }
   }
 
   @Test func aClientWithAShortLimitBlocksAndDoesNotSpin() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let (ear, session) = (StreamEar(parts.session), parts.session)
-      let thread = LoopThread(slice: 0.25) { session.start(ear, on: .current) }
-      await world.run { ear.all.count == 3 }
+      let (recorder, session) = (StreamRecorder(parts.session), parts.session)
+      let thread = LoopThread(slice: 0.25) { session.start(recorder, on: .current) }
+      await world.run { recorder.all.count == 3 }
       let (slices, begun) = (thread.sliceCount, Date())
       await world.run { thread.sliceCount >= slices + 3 }
       #expect(Date().timeIntervalSince(begun) > 0.4)
@@ -160,10 +160,10 @@ import Testing
   @Test func t3OpenCompletedOncePerStream() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let ear = parts.session.listen()
+      let recorder = parts.session.listen()
       parts.session.inputStream?.open()
       await world.settle()
-      #expect(ear.all.filter { $0.hasSuffix("open") } == ["in open", "out open"])
+      #expect(recorder.all.filter { $0.hasSuffix("open") } == ["in open", "out open"])
       #expect(parts.session.inputStream?.streamStatus == .open)
     }
   }
@@ -171,23 +171,23 @@ import Testing
   @Test func t4BytesAreToldAgainWhileSomeAreLeftAfterARead() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let ear = parts.session.listen(readSize: 4)
+      let recorder = parts.session.listen(readSize: 4)
       parts.far.send(counting(10))
       await world.settle()
-      #expect(ear.all.filter { $0 == "in bytes" }.count == 3)
-      #expect(ear.received == counting(10))
+      #expect(recorder.all.filter { $0 == "in bytes" }.count == 3)
+      #expect(recorder.received == counting(10))
     }
   }
 
   @Test func t4BytesThatNobodyReadsAreToldOnce() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let ear = parts.session.listen(readSize: 0)
+      let recorder = parts.session.listen(readSize: 0)
       parts.far.send([1])
       await world.settle()
       parts.far.send([2])
       await world.settle()
-      #expect(ear.all.filter { $0 == "in bytes" }.count == 1)
+      #expect(recorder.all.filter { $0 == "in bytes" }.count == 1)
     }
   }
 
@@ -240,13 +240,13 @@ import Testing
   @Test func t6SpaceIsToldAfterOpenAndAgainOnlyAfterAWrite() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
-      let ear = parts.session.listen()
+      let recorder = parts.session.listen()
       await world.settle()
       await world.advance(by: .seconds(5))
-      #expect(ear.all.filter { $0 == "out space" }.count == 1)
+      #expect(recorder.all.filter { $0 == "out space" }.count == 1)
       parts.session.write([1])
       await world.settle()
-      #expect(ear.all.filter { $0 == "out space" }.count == 2)
+      #expect(recorder.all.filter { $0 == "out space" }.count == 2)
     }
   }
 
@@ -255,13 +255,13 @@ import Testing
       let parts = try await open(world)
       #expect(parts.session.inputStream === parts.session.inputStream)
       #expect(parts.session.outputStream === parts.session.outputStream)
-      weak var delegate: StreamEar?
+      weak var delegate: StreamRecorder?
       do {
-        let ear = StreamEar(parts.session)
-        delegate = ear
-        parts.session.start(ear)
+        let recorder = StreamRecorder(parts.session)
+        delegate = recorder
+        parts.session.start(recorder)
         await world.settle()
-        #expect(ear.all.contains("in open"))
+        #expect(recorder.all.contains("in open"))
       }
       #expect(delegate == nil)
       parts.far.send([1])

@@ -12,21 +12,21 @@ import Testing
 
   @Test(arguments: [true, false]) func s1NoticesOfASuspendedAppComeWhenItRunsAgain(inForeground: Bool) async throws {
     try await withSimulatedWorld(keeping) { world in
-      let ear = Ear()
+      let recorder = EventRecorder()
       manager.registerForLocalNotifications()
       world.move(to: .suspended)
       try world.add("lawk-view").plugIn()
       await world.settle()
-      #expect(ear.words == [])
+      #expect(recorder.words == [])
       world.move(to: inForeground ? .foreground : .background)
       await world.settle()
-      #expect(ear.words == ["connect 1"])
+      #expect(recorder.words == ["connect 1"])
     }
   }
 
   @Test func s2AConnectAndItsDisconnectWhileSuspendedAreNeverHeardOf() async throws {
     try await withSimulatedWorld(keeping) { world in
-      let ear = Ear()
+      let recorder = EventRecorder()
       manager.registerForLocalNotifications()
       let glasses = try world.add("lawk-view")
       world.move(to: .suspended)
@@ -36,7 +36,7 @@ import Testing
       await world.settle()
       world.move(to: .foreground)
       await world.settle()
-      #expect(ear.words == [])
+      #expect(recorder.words == [])
     }
   }
 
@@ -44,7 +44,7 @@ import Testing
     var settings = keeping
     settings.rules.reattachment = [.both, .nothing, .connectOnly][rule]
     try await withSimulatedWorld(settings) { world in
-      let ear = Ear()
+      let recorder = EventRecorder()
       manager.registerForLocalNotifications()
       let glasses = try world.add("lawk-view")
       glasses.plugIn()
@@ -57,13 +57,13 @@ import Testing
       world.move(to: .foreground)
       await world.settle()
       let later: [[String]] = [["disconnect 1", "connect 1"], [], ["connect 1"]]
-      #expect(ear.words == ["connect 1"] + later[rule])
+      #expect(recorder.words == ["connect 1"] + later[rule])
     }
   }
 
   @Test func s4WithTheModeTheSessionStaysAndBytesWakeTheApp() async throws {
     try await withSimulatedWorld(keeping) { world in
-      let ear = Ear()
+      let recorder = EventRecorder()
       manager.registerForLocalNotifications()
       let parts = try await open(world)
       let streams = parts.session.listen()
@@ -73,7 +73,7 @@ import Testing
       parts.far.send([1, 2])
       await world.settle()
       #expect(streams.received == [1, 2])
-      #expect(ear.words == ["connect 1"])
+      #expect(recorder.words == ["connect 1"])
       #expect(world.appState == .background)
     }
   }
@@ -85,7 +85,7 @@ import Testing
     settings.rules.honorsBackgroundMode = false
     if !declares { settings = SimulatedWorld.Settings() }
     try await withSimulatedWorld(settings) { world in
-      let ear = Ear()
+      let recorder = EventRecorder()
       manager.registerForLocalNotifications()
       try world.add("echo").plugIn()
       try world.add("lawk-view").plugIn()
@@ -100,7 +100,7 @@ import Testing
       world.move(to: .foreground)
       await world.settle()
       #expect(
-        ear.words == ["connect 1", "connect 1", "disconnect 1", "disconnect 1", "connect 1", "connect 1"])
+        recorder.words == ["connect 1", "connect 1", "disconnect 1", "disconnect 1", "connect 1", "connect 1"])
     }
   }
 
@@ -108,16 +108,16 @@ import Testing
     keeps: Bool
   ) async throws {
     try await withSimulatedWorld(keeps ? keeping : SimulatedWorld.Settings()) { world in
-      let ear = Ear()
+      let recorder = EventRecorder()
       manager.registerForLocalNotifications()
       world.move(to: .background)
       try world.add("echo").plugIn()
       await world.settle()
-      #expect(ear.words == (keeps ? ["connect 1"] : []))
+      #expect(recorder.words == (keeps ? ["connect 1"] : []))
       #expect(manager.connectedAccessories.count == (keeps ? 1 : 0))
       world.move(to: .foreground)
       await world.settle()
-      #expect(ear.words == ["connect 1"])
+      #expect(recorder.words == ["connect 1"])
     }
   }
 
@@ -160,7 +160,7 @@ import Testing
   /// and come back with new connection IDs.
   @Test func s8EverythingGoesAtOnceAndComesBackAsWhenTheDaemonCrashed() async throws {
     try await withSimulatedWorld(keeping) { world in
-      let ear = Ear()
+      let recorder = EventRecorder()
       manager.registerForLocalNotifications()
       let simulated = [try world.add("echo"), try world.add("lawk-view"), try world.add("sensor")]
       for accessory in simulated { accessory.plugIn() }
@@ -176,12 +176,12 @@ import Testing
       for accessory in simulated { accessory.pull() }
       await world.settle()
       #expect(manager.connectedAccessories == [])
-      for ear in streams { #expect(ear.all.suffix(2) == ["in end", "out end"]) }
+      for recorder in streams { #expect(recorder.all.suffix(2) == ["in end", "out end"]) }
       for session in sessions { #expect(session.write([1]) == -1) }
       for accessory in simulated { accessory.plugIn() }
       await world.settle()
       #expect(
-        ear.heard.map(\.name).suffix(6) == ["disconnect", "disconnect", "disconnect"]
+        recorder.heard.map(\.name).suffix(6) == ["disconnect", "disconnect", "disconnect"]
           + Array(repeating: "connect", count: 3))
       let (old, new) = (before.map(\.connectionID), manager.connectedAccessories.map(\.connectionID))
       #expect(new.count == 3)
@@ -213,17 +213,17 @@ import Testing
 
   @Test func s9AnAppThatIsSuspendedWhileItOpensGetsItsSessionLater() async throws {
     try await withSimulatedWorld(keeping) { world in
-      let ear = Ear()
+      let recorder = EventRecorder()
       manager.registerForLocalNotifications()
       world.move(to: .background)
       try world.add("echo", quirks: ["identification,slow,delay=5s"]).plugIn()
       await world.settle()
       world.move(to: .suspended)
       await world.advance(by: .seconds(10))
-      #expect(ear.words == [])
+      #expect(recorder.words == [])
       world.move(to: .foreground)
       await world.settle()
-      let accessory = try #require(ear.heard.first?.accessory)
+      let accessory = try #require(recorder.heard.first?.accessory)
       #expect(EASession(accessory: accessory, forProtocol: "com.example.echo") != nil)
     }
   }

@@ -133,13 +133,13 @@ import Testing
     settings.rules.announcesBytesOnce = true
     try await withSimulatedWorld(settings) { world in
       let parts = try await open(world)
-      let ear = parts.session.listen()
+      let recorder = parts.session.listen()
       for byte in 1...3 as ClosedRange<UInt8> {
         parts.far.send([byte])
         await world.advance(by: .seconds(10))
       }
-      #expect(ear.all.filter { $0 == "in bytes" }.count == 1)
-      #expect(ear.received == [1])
+      #expect(recorder.all.filter { $0 == "in bytes" }.count == 1)
+      #expect(recorder.received == [1])
       #expect(parts.session.inputStream?.hasBytesAvailable == false)
       // The output works as before, and the end is reported.
       #expect(parts.session.write([9]) == 1)
@@ -147,7 +147,7 @@ import Testing
       parts.far.close()
       await world.settle()
       #expect(parts.far.received == [9])
-      #expect(ear.all.suffix(2).contains("out end"))
+      #expect(recorder.all.suffix(2).contains("out end"))
     }
   }
 }

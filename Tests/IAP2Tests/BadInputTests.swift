@@ -52,10 +52,10 @@ import Testing
     settings.rejectionLimit = 100
     var end = OneEnd.device(settings)
     _ = end.told()
-    end.hears(Sheet.packet(0x40, 1, 1, session: 1, one.message))
+    end.receives(Sheet.packet(0x40, 1, 1, session: 1, one.message))
     let told = end.told()
     #expect(told.contains { Self.texts($0).contains { $0.contains(one.shown) } }, "\(told)")
-    end.hears(Sheet.packet(0x40, 2, 2, session: 1, Sheet.message(0x1D01, Sheet.identification)))
+    end.receives(Sheet.packet(0x40, 2, 2, session: 1, Sheet.message(0x1D01, Sheet.identification)))
     #expect(end.peer.identification == .example)
   }
 
@@ -71,14 +71,14 @@ import Testing
   @Test func aCertificateThatIsNoneIsHandedOn() {
     var end = OneEnd.device()
     _ = end.told()
-    end.hears(Sheet.packet(0x40, 1, 1, session: 1, Sheet.message(0xAA01, Sheet.parameter(0, "c0ffee"))))
+    end.receives(Sheet.packet(0x40, 1, 1, session: 1, Sheet.message(0xAA01, Sheet.parameter(0, "c0ffee"))))
     #expect(end.told() == [.certificateReceived([0xC0, 0xFF, 0xEE])])
   }
 
   @Test func garbageOnTheChannelIsReportedWithItsBytes() {
     var end = OneEnd.device()
     _ = end.told()
-    end.hears("c0ffee", Sheet.packet(0x40, 0, 1))
+    end.receives("c0ffee", Sheet.packet(0x40, 0, 1))
     let told = end.told()
     #expect(told.count == 1)
     guard case .skipped(let bytes)? = told.first else { return }
@@ -92,7 +92,7 @@ import Testing
     settings.link.synchronizationPeriod = Milliseconds(.max)
     settings.link.detectionPeriod = Milliseconds(.max)
     var end = OneEnd.device(settings)
-    end.hears(Sheet.packet(0x40, 0, 1))
+    end.receives(Sheet.packet(0x40, 0, 1))
     #expect(end.peer.core.deadline == Instant(nanoseconds: .max))
     #expect(Instant(nanoseconds: -5) + Milliseconds(.min) == Instant(nanoseconds: .min))
     #expect(Instant(nanoseconds: 7) + 2 == Instant(nanoseconds: 2_000_007))

@@ -25,7 +25,7 @@ import Testing
   func aPacketFullOfMessagesOrTheirRuins(_ pattern: [UInt8]) {
     let payload = (0..<60_000).map { pattern[$0 % pattern.count] }
     var end = OneEnd.accessory()
-    end.hears(bytes: packet(0x41, payload))
+    end.receives(bytes: packet(0x41, payload))
     expectFewEvents(&end, for: payload.count, "control session")
   }
 
@@ -33,14 +33,14 @@ import Testing
     var end = OneEnd.accessory()
     var bytes: [UInt8] = []
     for index in 0..<5_000 { bytes += packet(UInt8(truncatingIfNeeded: 0x41 + index), [0, 9, 1], session: 2) }
-    end.hears(bytes: bytes)
+    end.receives(bytes: bytes)
     expectFewEvents(&end, for: bytes.count, "stray data")
   }
 
   @Test func aReadFullOfFalseBeginnings() {
     for pattern: [UInt8] in [[0xFF], [0xFF, 0x5A], [0xFF, 0x55], [0xFF, 0x55, 1], [0xFF, 0x5A, 0], [1, 0]] {
       var end = OneEnd.accessory()
-      end.hears(bytes: (0..<60_000).map { pattern[$0 % pattern.count] })
+      end.receives(bytes: (0..<60_000).map { pattern[$0 % pattern.count] })
       #expect(end.told().count <= 16)
     }
   }
@@ -48,7 +48,7 @@ import Testing
   @Test func aReadFullOfDetection() {
     var end = OneEnd(DevicePeer())
     end.start()
-    let answers = end.hears(bytes: (0..<60_000).map { Sheet.unhex(Sheet.detection)[$0 % 6] })
+    let answers = end.receives(bytes: (0..<60_000).map { Sheet.unhex(Sheet.detection)[$0 % 6] })
     // One answer to each, and nothing is left to send.
     #expect(answers.count == 10_000)
     #expect(end.told() == [])
@@ -62,7 +62,7 @@ import Testing
       bytes += Sheet.bytes(0x80, UInt8(truncatingIfNeeded: index), 0, Sheet.unhex(Sheet.parameters()))
       bytes += Sheet.unhex(Sheet.detection)
     }
-    end.hears(bytes: bytes)
+    end.receives(bytes: bytes)
     #expect(end.told().count <= 2_000)
   }
 
@@ -73,22 +73,22 @@ import Testing
     var end = OneEnd.accessory(settings)
     for _ in 0..<100 {
       for sequence: UInt8 in 0x42...0x60 {
-        end.hears(bytes: packet(sequence, [0x40, 0x40, 0, 6, 0, sequence]))
+        end.receives(bytes: packet(sequence, [0x40, 0x40, 0, 6, 0, sequence]))
       }
     }
     #expect(end.told() == [])
-    end.hears(bytes: packet(0x41, [0x40, 0x40, 0, 6, 0, 0x41]))
+    end.receives(bytes: packet(0x41, [0x40, 0x40, 0, 6, 0, 0x41]))
     #expect(end.told().count == 4)
   }
 
   /// A message that promises 65,535 bytes and brings them one at a time costs those bytes once.
   @Test func aMessageThatNeverEndsIsBoundedByItsLength() {
     var end = OneEnd.accessory()
-    end.hears(bytes: packet(0x41, [0x40, 0x40, 0xFF, 0xFF, 0, 1]))
+    end.receives(bytes: packet(0x41, [0x40, 0x40, 0xFF, 0xFF, 0, 1]))
     var sequence: UInt8 = 0x41
     for _ in 0..<700 {
       sequence &+= 1
-      end.hears(bytes: packet(sequence, [UInt8](repeating: 0, count: 100)))
+      end.receives(bytes: packet(sequence, [UInt8](repeating: 0, count: 100)))
     }
     let told = end.told()
     #expect(told.contains { if case .message(let message) = $0 { message.body.count == 65_529 } else { false } })
@@ -108,7 +108,7 @@ import Testing
     var settings = LinkSettings()
     settings.parameters.sessions.append(LinkSession(id: 3, kind: .fileTransfer))
     var end = OneEnd.accessory(settings)
-    end.hears(bytes: packet(0x41, [UInt8](repeating: 7, count: 60_000), session: 3))
+    end.receives(bytes: packet(0x41, [UInt8](repeating: 7, count: 60_000), session: 3))
     #expect(end.told() == [.fileTransfer([UInt8](repeating: 7, count: 60_000))])
   }
 }

@@ -13,8 +13,8 @@ import Testing
         let bytes = dice.bytes(1 + dice.below(200)).map {
           dice.chance(20) ? [0xFF, 0x5A, 0x55, 0x40][dice.below(4)] : $0
         }
-        accessory.hear(bytes)
-        device.hear(bytes)
+        accessory.handle(bytes)
+        device.handle(bytes)
       }
       if let problem = accessory.problem ?? device.problem {
         Issue.record("seed \(seed): \(problem)")
@@ -30,11 +30,11 @@ import Testing
       var accessory = Subject(AccessoryPeer(identification: .example))
       var device = Subject(DevicePeer())
       for packet in Self.spoil(conversation.toAccessory, &dice) {
-        accessory.hear(packet)
+        accessory.handle(packet)
         if dice.chance(30) { accessory.whim(&dice) }
       }
       for packet in Self.spoil(conversation.toDevice, &dice) {
-        device.hear(packet)
+        device.handle(packet)
         if dice.chance(30) { device.whim(&dice) }
       }
       accessory.pass(100_000)
@@ -157,8 +157,8 @@ private struct Subject<Role: Owned>: ~Copyable {
     end.start()
   }
 
-  mutating func hear(_ bytes: [UInt8]) {
-    end.hears(bytes: bytes)
+  mutating func handle(_ bytes: [UInt8]) {
+    end.receives(bytes: bytes)
     settle(after: bytes.count)
   }
 

@@ -31,10 +31,10 @@ public final class BlueZ {
 
   /// Receives news until it is released.
   public final class Observer {
-    fileprivate let hear: (News) -> Void
+    fileprivate let onEvent: (News) -> Void
 
-    fileprivate init(_ hear: @escaping (News) -> Void) {
-      self.hear = hear
+    fileprivate init(_ onEvent: @escaping (News) -> Void) {
+      self.onEvent = onEvent
     }
   }
 
@@ -105,15 +105,15 @@ public final class BlueZ {
   }
 
   /// Receives all news from now on, until the result is released.
-  public func observe(_ hear: @escaping (News) -> Void) -> Observer {
-    let observer = Observer(hear)
+  public func observe(_ onEvent: @escaping (News) -> Void) -> Observer {
+    let observer = Observer(onEvent)
     observers.append { [weak observer] in observer }
     return observer
   }
 
   private func tell(_ news: News) {
     observers.removeAll { $0() == nil }
-    for observer in observers { observer()?.hear(news) }
+    for observer in observers { observer()?.onEvent(news) }
   }
 
   /// Returns the adapters and devices of now, and blocks until the answer comes: for a command that prints them and exits.

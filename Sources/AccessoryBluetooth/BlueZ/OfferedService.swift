@@ -21,7 +21,7 @@ public final class OfferedService {
   private let blueZ: BlueZ
   private let record: ServiceRecord
   private let path: String
-  private let hear: (Event) -> Void
+  private let onEvent: (Event) -> Void
   private var registration: RegisteredObject?
   private var isAccepting: () -> Bool
 
@@ -32,13 +32,13 @@ public final class OfferedService {
   ///   - isAccepting: whether a device that connects now is accepted.
   public init(
     _ record: ServiceRecord, at path: String, by blueZ: BlueZ, isAccepting: @escaping () -> Bool = { true },
-    hear: @escaping (Event) -> Void
+    onEvent: @escaping (Event) -> Void
   ) {
     self.blueZ = blueZ
     self.record = record
     self.path = path
     self.isAccepting = isAccepting
-    self.hear = hear
+    self.onEvent = onEvent
     registration = RegisteredObject(
       at: path, by: blueZ, manager: Self.managerInterface, unregister: "UnregisterProfile"
     ) { [weak self] call in
@@ -46,7 +46,7 @@ public final class OfferedService {
     } exported: { [weak self] result in
       switch result {
       case .success: self?.register()
-      case .failure(let error): self?.hear(.failed(error))
+      case .failure(let error): self?.onEvent(.failed(error))
       }
     }
   }
@@ -58,8 +58,8 @@ public final class OfferedService {
     ) { [weak self] answer in
       guard let self else { return }
       switch answer {
-      case .success: hear(.registered)
-      case .failure(let error): hear(.failed(error))
+      case .success: onEvent(.registered)
+      case .failure(let error): onEvent(.failed(error))
       }
     }
   }
@@ -73,10 +73,10 @@ public final class OfferedService {
       }
       guard isAccepting() else { return call.fail("org.bluez.Error.Rejected", "the accessory is not plugged in") }
       call.answer()
-      hear(.connected(device: device, descriptor))
+      onEvent(.connected(device: device, descriptor))
     case ("RequestDisconnection", .objectPath(let device)):
       call.answer()
-      hear(.shallEnd(device: device))
+      onEvent(.shallEnd(device: device))
     case ("Release", _): call.answer()
     default: call.failAsUnknown()
     }

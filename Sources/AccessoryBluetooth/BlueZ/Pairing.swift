@@ -28,7 +28,7 @@ public final class Pairing {
 
   private let blueZ: BlueZ
   private let selector: Address.BluetoothSelector
-  private let hear: (Event) -> Void
+  private let onEvent: (Event) -> Void
   private var agent: PairingAgent?
   private var observer: BlueZ.Observer?
   private var adapter: BluetoothAdapter?
@@ -43,11 +43,11 @@ public final class Pairing {
   ///   - selector: the device to pair with; without one, every device found is reported until ``stop()``.
   ///   - capability: what the user can do: `KeyboardDisplay` at a terminal, else `NoInputNoOutput`.
   public init(
-    _ selector: Address.BluetoothSelector, by blueZ: BlueZ, capability: String, hear: @escaping (Event) -> Void
+    _ selector: Address.BluetoothSelector, by blueZ: BlueZ, capability: String, onEvent: @escaping (Event) -> Void
   ) {
     self.blueZ = blueZ
     self.selector = selector
-    self.hear = hear
+    self.onEvent = onEvent
     observer = blueZ.observe { [unowned self] in handle($0) }
     agent = PairingAgent(by: blueZ, at: "/easim/agent", capability: capability) { [unowned self] result in
       switch result {
@@ -55,7 +55,7 @@ public final class Pairing {
       case .failure(let error): finish(.failed(error))
       }
     } ask: {
-      hear(.question($0))
+      onEvent(.question($0))
     }
   }
 
@@ -116,10 +116,10 @@ public final class Pairing {
 
   private func saw(_ device: BluetoothDevice) {
     guard device.adapterPath == adapter?.path else { return }
-    if selector.device == nil { return hear(.found(device)) }
+    if selector.device == nil { return onEvent(.found(device)) }
     guard device.isMeant(by: selector) else { return }
     phase = .pairing
-    hear(.begun(device))
+    onEvent(.begun(device))
     trust(device) { [unowned self] in pair(device) }
   }
 
@@ -148,7 +148,7 @@ public final class Pairing {
     if case .over = phase { return }
     if case .scanning = phase { scan(false) }
     phase = .over
-    hear(event)
+    onEvent(event)
   }
 
   /// Forgets a device: its bond, and that it was trusted.

@@ -193,11 +193,11 @@ public final class MessageBus: TimerHandler {
   // MARK: - Signals and objects
 
   /// Receives the signals that match a rule, such as `type='signal',sender='org.bluez'`.
-  public func onSignal(_ rule: String, _ hear: @escaping (BusSignal) -> Void) throws(BusError) {
+  public func onSignal(_ rule: String, _ onEvent: @escaping (BusSignal) -> Void) throws(BusError) {
     guard let raw else { throw .closed("it was closed") }
     let handler = BusHandler(self) { message in
       guard let values = try? readValues(of: message) else { return }
-      hear(BusSignal(message, values))
+      onEvent(BusSignal(message, values))
     }
     let result = sd_bus_add_match_async(raw, &handler.slot, rule, BusHandler.arrived, nil, handler.context)
     _ = try checked(result, "listen to signals of D-Bus")
@@ -398,12 +398,12 @@ public struct BusObject {
 /// The handler of a match rule or an object, called by sd-bus.
 private final class BusHandler {
   unowned let bus: MessageBus
-  let hear: (OpaquePointer) -> Void
+  let onEvent: (OpaquePointer) -> Void
   var slot: OpaquePointer?
 
-  init(_ bus: MessageBus, _ hear: @escaping (OpaquePointer) -> Void) {
+  init(_ bus: MessageBus, _ onEvent: @escaping (OpaquePointer) -> Void) {
     self.bus = bus
-    self.hear = hear
+    self.onEvent = onEvent
   }
 
   deinit { sd_bus_slot_unref(slot) }
@@ -415,7 +415,7 @@ private final class BusHandler {
     let handler = Unmanaged<BusHandler>.fromOpaque(context).takeUnretainedValue()
     let kept = sd_bus_message_ref(message)
     handler.bus.arrived { [handler] in
-      if let kept { handler.hear(kept) }
+      if let kept { handler.onEvent(kept) }
       sd_bus_message_unref(kept)
     }
     // 1 means handled. Signals are passed on to other rules anyway.

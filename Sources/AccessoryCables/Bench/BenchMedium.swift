@@ -69,10 +69,10 @@ final class BenchFinder: AccessoryFinder {
     self.options = options
   }
 
-  func start(_ hear: @escaping (AccessoryChange) -> Void) throws {
+  func start(_ onEvent: @escaping (AccessoryChange) -> Void) throws {
     let serial = serial
     let watcher = BenchWatcher(directory, on: loop) { change in
-      if let change = AccessoryChange(change, serial: serial) { hear(change) }
+      if let change = AccessoryChange(change, serial: serial) { onEvent(change) }
     }
     self.watcher = watcher
     try watcher.start()

@@ -45,7 +45,7 @@ public final class BenchPort: Port {
     let entry: BenchEntry
     let listener: any Listener
     let attachedAt: Int
-    let hear: (PortEvent) -> Void
+    let onEvent: (PortEvent) -> Void
   }
 
   init(_ directory: BenchDirectory, on loop: any PollingLoop) {
@@ -62,17 +62,17 @@ public final class BenchPort: Port {
     self.appearance = appearance
     guard let plugged else { return }
     do { try plugged.entry.write(card(appearance, since: plugged.attachedAt)) } catch {
-      plugged.hear(.warning("cannot update its card on the bench: \(error)"))
+      plugged.onEvent(.warning("cannot update its card on the bench: \(error)"))
     }
   }
 
   /// Appears on the bench.
-  public func open(_ hear: @escaping (PortEvent) -> Void) throws {
+  public func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
     guard let appearance else { preconditionFailure("show() must be called before open() on the bench") }
     // Again at every attachment: the directory may have been removed during a flicker.
     try directory.make()
-    let (entry, listener) = try listen(hear)
-    let plugged = Plugged(entry: entry, listener: listener, attachedAt: Self.microseconds(), hear: hear)
+    let (entry, listener) = try listen(onEvent)
+    let plugged = Plugged(entry: entry, listener: listener, attachedAt: Self.microseconds(), onEvent: onEvent)
     do {
       try entry.makeLock()
       try entry.write(card(appearance, since: plugged.attachedAt))
@@ -95,7 +95,7 @@ public final class BenchPort: Port {
     plugged.listener.close()
   }
 
-  private func listen(_ hear: @escaping (PortEvent) -> Void) throws -> (BenchEntry, any Listener) {
+  private func listen(_ onEvent: @escaping (PortEvent) -> Void) throws -> (BenchEntry, any Listener) {
     attachments += 1
     for _ in 0..<8 {
       guard let entry = BenchEntry("\(letters)-\(attachments)", in: directory) else {
@@ -107,7 +107,9 @@ public final class BenchPort: Port {
         options.locksUnixPath = false
         return (
           entry,
-          try Transports.listen(at: .unix(path: entry.socketPath), on: loop, options: options) { hear(PortEvent($0)) }
+          try Transports.listen(at: .unix(path: entry.socketPath), on: loop, options: options) {
+            onEvent(PortEvent($0))
+          }
         )
       } catch TransportError.inUse {
         letters = BenchEntry.freshAccessoryName()

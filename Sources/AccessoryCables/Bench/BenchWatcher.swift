@@ -31,7 +31,7 @@ public final class BenchWatcher {
   /// The bench that is watched.
   public let directory: BenchDirectory
   private let loop: any PollingLoop
-  private let hear: (Change) -> Void
+  private let onEvent: (Change) -> Void
   private var watch: DirectoryWatch?
   private var state = State.idle
 
@@ -49,11 +49,11 @@ public final class BenchWatcher {
     case watching
   }
 
-  /// Creates a watcher, not started. `hear` is called on the loop.
-  public init(_ directory: BenchDirectory, on loop: any PollingLoop, hear: @escaping (Change) -> Void) {
+  /// Creates a watcher, not started. `onEvent` is called on the loop.
+  public init(_ directory: BenchDirectory, on loop: any PollingLoop, onEvent: @escaping (Change) -> Void) {
     self.directory = directory
     self.loop = loop
-    self.hear = hear
+    self.onEvent = onEvent
   }
 
   deinit { stop() }
@@ -213,7 +213,7 @@ public final class BenchWatcher {
     directory.sweep()
   }
 
-  private func tell(_ change: Change) { hear(change) }
+  private func tell(_ change: Change) { onEvent(change) }
 }
 
 /// An accessory that is plugged in on a bench, as its card says.

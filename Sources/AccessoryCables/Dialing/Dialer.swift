@@ -114,7 +114,7 @@ public final class Dialer {
       if lastTrouble?.key == accessory.key { lastTrouble = nil }
       dialOthers()
     case .passed: break
-    case .warning(let text): owner.hear(.warning(text))
+    case .warning(let text): owner.handle(.warning(text))
     }
   }
 
@@ -170,7 +170,7 @@ public final class Dialer {
     way.line.connected()
     if taken == nil { taken = way.accessory.identity }
     if lastTrouble?.key == way.accessory.key { lastTrouble = nil }
-    if opened.droppedBytes > 0 { owner.hear(.droppedBytes(opened.droppedBytes, way.accessory)) }
+    if opened.droppedBytes > 0 { owner.handle(.droppedBytes(opened.droppedBytes, way.accessory)) }
     owner.take(wrap(opened.cable), of: way.accessory) { [weak self, weak way] outcome in
       opened.release()
       if let self, let way { ended(way, outcome) }
@@ -180,7 +180,7 @@ public final class Dialer {
   private func failed(_ way: Way, _ reason: TransportError) {
     let isNews = way.line.failed(reason, now: loop.now)
     lastTrouble = (way.accessory.key, reason)
-    if isNews, reason.isWorthTelling { owner.hear(.trouble(reason, way.accessory)) }
+    if isNews, reason.isWorthTelling { owner.handle(.trouble(reason, way.accessory)) }
     arm(way)
     dialOthers()
   }
@@ -215,7 +215,7 @@ public protocol CableOwner: AnyObject {
   func take(_ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void)
 
   /// Receives what else a dialer has to report.
-  func hear(_ report: DialerReport)
+  func handle(_ report: DialerReport)
 }
 
 /// How a cable's time at a host ended.

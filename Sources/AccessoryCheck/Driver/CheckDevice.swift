@@ -71,7 +71,7 @@ final class CheckDevice {
     (self.line, self.pump, self.manner) = (line, pump, manner)
     lastSent = manner.initialSequence
     timer = pump.loop.makeTimer { [unowned self] in repeatExpired() }
-    line.hear = { [unowned self] in hear($0) }
+    line.onEvent = { [unowned self] in handle($0) }
   }
 
   deinit { timer?.cancel() }
@@ -92,16 +92,16 @@ final class CheckDevice {
 
   // MARK: What arrives
 
-  private func hear(_ packet: WirePacket) {
+  private func handle(_ packet: WirePacket) {
     if manner.loses(packet) { return line.remark(packet.index, "treated as lost on purpose") }
     switch packet.kind {
     case .detection: if manner.answersDetection, phase != .up { line.send(manner.detectionAnswer, as: .detection) }
-    case .packet(let header): hear(packet, header)
+    case .packet(let header): handle(packet, header)
     case .spoiled, .legacy, .garbage, .raw: break
     }
   }
 
-  private func hear(_ packet: WirePacket, _ header: PacketHeader) {
+  private func handle(_ packet: WirePacket, _ header: PacketHeader) {
     if header.control.contains(.syn) { return hearOffer(packet, header) }
     if phase == .answering, header.control.contains(.ack), header.acknowledgement == lastSent { phase = .up }
     guard phase == .up else { return }

@@ -24,7 +24,7 @@ final class CheckLine: ChannelHandler {
   private(set) var ended: Instant?
   private(set) var isUnplugged = false
   /// Hears of each piece that the accessory sent.
-  var hear: (WirePacket) -> Void = { _ in }
+  var onEvent: (WirePacket) -> Void = { _ in }
 
   init(_ cable: Cable, on loop: any EventLoop, release: @escaping () -> Void) {
     (self.loop, channel, self.release) = (loop, cable.main, release)
@@ -141,7 +141,7 @@ final class CheckLine: ChannelHandler {
       channel.close()
       return
     }
-    hear(record[index])
+    onEvent(record[index])
   }
 
   @discardableResult

@@ -8,9 +8,9 @@ extension Checker {
   /// - Parameters:
   ///   - seed: of the first attack; the next ones count on from it.
   ///   - most: after so many attacks that were not survived the run ends.
-  ///   - hear: hears of each attack, with how many there are.
+  ///   - onEvent: hears of each attack, with how many there are.
   public func attack(
-    seed: UInt64, attacks: Int, most: Int, hear: (Int, Int) -> Void = { _, _ in }
+    seed: UInt64, attacks: Int, most: Int, onEvent: (Int, Int) -> Void = { _, _ in }
   ) throws -> HostileReport {
     var report = HostileReport()
     // What is not ready without an attack cannot be judged.
@@ -29,7 +29,7 @@ extension Checker {
           // One that does not come back needs a person.
           if try survives(nil) != nil { break }
         }
-        hear(report.attacks, attacks)
+        onEvent(report.attacks, attacks)
       }
     } catch is CheckStopped {}
     run.unplugAll()

@@ -26,9 +26,9 @@ public final class Checker {
 
   /// Runs the cases.
   ///
-  /// - Parameter hear: hears of each result.
+  /// - Parameter onEvent: hears of each result.
   /// - Throws: ``AccessoryAbsent`` when there is no accessory at the beginning.
-  public func run(_ cases: [CheckCase], hear: (CheckResult) -> Void = { _ in }) throws -> CheckReport {
+  public func run(_ cases: [CheckCase], onEvent: (CheckResult) -> Void = { _ in }) throws -> CheckReport {
     var report = CheckReport(place: plug.place)
     let start = pump.loop.now
     var absences = 0
@@ -57,7 +57,7 @@ public final class Checker {
       run.unplugAll()
       let result = CheckResult(rule: rule, outcome: outcome, time: pump.loop.now - begin)
       report.results.append(result)
-      hear(result)
+      onEvent(result)
     }
     run.unplugAll()
     report.time = pump.loop.now - start

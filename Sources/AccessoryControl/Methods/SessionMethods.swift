@@ -44,7 +44,7 @@ extension ControlMethods {
       session.world.wait(
         ControlWait(
           call.client, until: deadline,
-          hears: { notice in
+          accepts: { notice in
             guard case .session(let news) = notice.content, news.session == session.id else { return false }
             return news.name == "readable" || news.name == "ended"
           },

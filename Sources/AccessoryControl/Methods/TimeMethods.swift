@@ -15,7 +15,7 @@ extension ControlMethods {
           .time, "the time of the world '\(world.id)' is real: it passes by itself",
           advice: "make a world with time: virtual, or wait with time.runUntil")
       }
-      wait(world, call, params.by, hears: nil, answer)
+      wait(world, call, params.by, accepts: nil, answer)
     },
     ControlMethod(
       later: "time.runUntil",
@@ -29,16 +29,16 @@ extension ControlMethods {
       {
         return answer(.success(Waited(isReached: true, stopped: "notice", notice: past, now: world.loop.now)))
       }
-      wait(world, call, params.limit, hears: filter.takes, answer)
+      wait(world, call, params.limit, accepts: filter.takes, answer)
     },
   ]
 
   private static func wait(
-    _ world: ControlWorld, _ call: ControlCall, _ limit: Duration, hears: ((ControlNotice) -> Bool)?,
+    _ world: ControlWorld, _ call: ControlCall, _ limit: Duration, accepts: ((ControlNotice) -> Bool)?,
     _ answer: @escaping (Result<Waited, RPCError>) -> Void
   ) {
     world.wait(
-      ControlWait(call.client, until: world.loop.now + limit, hears: hears) { [unowned world] end in
+      ControlWait(call.client, until: world.loop.now + limit, accepts: accepts) { [unowned world] end in
         switch end {
         case .reached(let notice):
           answer(.success(Waited(isReached: true, stopped: "notice", notice: notice, now: world.loop.now)))

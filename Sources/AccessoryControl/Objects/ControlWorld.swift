@@ -39,22 +39,22 @@ final class ControlWorld {
   init(_ id: String, _ choices: WorldChoices, in server: ControlServer) {
     (self.id, self.choices, self.server) = (id, choices, server)
     virtual = choices.time == .virtual ? VirtualLoop(seed: choices.seed) : nil
-    let ear = Ear()
-    world = World(choices.world { ear.world?.hear($0) }, on: virtual ?? server.loop)
+    let forwarder = EventForwarder()
+    world = World(choices.world { forwarder.world?.handle($0) }, on: virtual ?? server.loop)
     ports =
       virtual == nil
       ? (server.loop as? any PollingLoop).map { loop in
         PortMaker(
           server.settings.media,
           PortContext(on: loop, options: server.settings.transport) { text in
-            ear.world?.hear(TimelineEvent(time: loop.now, side: .cable, kind: .warning(text)))
+            forwarder.world?.handle(TimelineEvent(time: loop.now, side: .cable, kind: .warning(text)))
           })
       } : nil
-    ear.world = self
+    forwarder.world = self
   }
 
   /// The world of events that come while it is made are nobody's.
-  private final class Ear {
+  private final class EventForwarder {
     weak var world: ControlWorld?
   }
 
@@ -67,7 +67,7 @@ final class ControlWorld {
     return (start..<start + min(count, history.count - start)).map { history[$0] }
   }
 
-  private func hear(_ event: TimelineEvent) {
+  private func handle(_ event: TimelineEvent) {
     if let serial = event.subject?.serial {
       for accessory in accessories where accessory.profile.identity.serialNumber == serial {
         accessory.tally.count(event)
@@ -88,7 +88,7 @@ final class ControlWorld {
       if case .event = content { isTold = client.subscription?.includes(id) ?? false }
       if isTold { client.notify(notice.method, notice.json) }
     }
-    finish { $0.hears?(notice) ?? false ? .reached(notice) : nil }
+    finish { $0.accepts?(notice) ?? false ? .reached(notice) : nil }
   }
 
   // MARK: Waiting
@@ -216,16 +216,16 @@ final class ControlWait {
 
   let client: ControlClient
   let deadline: Instant
-  let hears: ((ControlNotice) -> Bool)?
+  let accepts: ((ControlNotice) -> Bool)?
   let isDone: (() -> Bool)?
   var timer: LoopTimer?
   private var done: ((End) -> Void)?
 
   init(
-    _ client: ControlClient, until deadline: Instant, hears: ((ControlNotice) -> Bool)? = nil,
+    _ client: ControlClient, until deadline: Instant, accepts: ((ControlNotice) -> Bool)? = nil,
     isDone: (() -> Bool)? = nil, done: @escaping (End) -> Void
   ) {
-    (self.client, self.deadline, self.hears, self.isDone, self.done) = (client, deadline, hears, isDone, done)
+    (self.client, self.deadline, self.accepts, self.isDone, self.done) = (client, deadline, accepts, isDone, done)
   }
 
   func end(_ how: End) {

@@ -6,7 +6,7 @@
 ///
 /// ```swift
 /// let device = Cable(main: left, openNativeChannel: { name throws(NativeChannelRefusal) in try bus.open(name) })
-/// let accessory = Cable(main: right, onNativeChannel: { hear in bus.onOpen = hear })
+/// let accessory = Cable(main: right, onNativeChannel: { onEvent in bus.onOpen = onEvent })
 /// ```
 public struct Cable {
   /// The channel that carries iAP2.
@@ -17,54 +17,56 @@ public struct Cable {
   /// Receives the native channels that the device opens, each with its protocol; not started.
   public typealias Listener = (_ protocolName: String, _ channel: any Channel) -> Void
 
-  private enum Sides {
+  private enum NativeChannels {
     case none
     case opened(Opener)
     case heard((@escaping Listener) -> Void)
   }
 
-  private let sides: Sides
+  private let nativeChannels: NativeChannels
   /// Whether its two ends are fixed, so that no other host or accessory waits for the place: a serial line, a device port,
   /// a cable in memory. Then the other end may be silent for as long as it likes, as one that is not switched on.
   public private(set) var isDedicated = false
 
   /// A cable of one channel.
   public init(main: any Channel) {
-    (self.main, sides) = (main, .none)
+    (self.main, nativeChannels) = (main, .none)
   }
 
   /// The device's end of a cable with native channels.
   public init(main: any Channel, openNativeChannel: @escaping Opener) {
-    (self.main, sides) = (main, .opened(openNativeChannel))
+    (self.main, nativeChannels) = (main, .opened(openNativeChannel))
   }
 
   /// The accessory's end of a cable with native channels. `onNativeChannel` is called once, with the listener.
   public init(main: any Channel, onNativeChannel: @escaping (@escaping Listener) -> Void) {
-    (self.main, sides) = (main, .heard(onNativeChannel))
+    (self.main, nativeChannels) = (main, .heard(onNativeChannel))
   }
 
-  private init(main: any Channel, sides: Sides, isDedicated: Bool) {
-    (self.main, self.sides, self.isDedicated) = (main, sides, isDedicated)
+  private init(main: any Channel, nativeChannels: NativeChannels, isDedicated: Bool) {
+    (self.main, self.nativeChannels, self.isDedicated) = (main, nativeChannels, isDedicated)
   }
 
   /// The same cable between two fixed ends; see ``isDedicated``.
-  public var dedicated: Cable { Cable(main: main, sides: sides, isDedicated: true) }
+  public var dedicated: Cable { Cable(main: main, nativeChannels: nativeChannels, isDedicated: true) }
 
   /// Whether the medium has native channels at all.
   public var hasNativeChannels: Bool {
-    if case .none = sides { false } else { true }
+    if case .none = nativeChannels { false } else { true }
   }
 
   /// Opens the native channel that carries the sessions of a protocol. For the device's end.
   public func openNativeChannel(for protocolName: String) throws(NativeChannelRefusal) -> any Channel {
-    guard case .opened(let open) = sides else { throw NativeChannelRefusal("this cable has no native channels") }
+    guard case .opened(let open) = nativeChannels else {
+      throw NativeChannelRefusal("this cable has no native channels")
+    }
     return try open(protocolName)
   }
 
-  /// Calls `hear` for every native channel that the device opens from now on. For the accessory's end; never called
+  /// Calls `onEvent` for every native channel that the device opens from now on. For the accessory's end; never called
   /// where the medium has none.
-  public func onNativeChannel(_ hear: @escaping Listener) {
-    if case .heard(let begin) = sides { begin(hear) }
+  public func onNativeChannel(_ onEvent: @escaping Listener) {
+    if case .heard(let begin) = nativeChannels { begin(onEvent) }
   }
 
   /// The same cable with something around its channels: faults, a transcript.
@@ -72,17 +74,19 @@ public struct Cable {
     main wrapMain: (any Channel) -> any Channel,
     side wrapSide: @escaping (_ protocolName: String, _ channel: any Channel) -> any Channel
   ) -> Cable {
-    let outer: Sides =
-      switch sides {
+    let outer: NativeChannels =
+      switch nativeChannels {
       case .none: .none
       case .opened(let open): .opened { name throws(NativeChannelRefusal) in wrapSide(name, try open(name)) }
-      case .heard(let begin): .heard { hear in begin { hear($0, wrapSide($0, $1)) } }
+      case .heard(let begin): .heard { onEvent in begin { onEvent($0, wrapSide($0, $1)) } }
       }
-    return Cable(main: wrapMain(main), sides: outer, isDedicated: isDedicated)
+    return Cable(main: wrapMain(main), nativeChannels: outer, isDedicated: isDedicated)
   }
 
   /// The same cable with another main channel and the sides it has.
-  public func with(main: any Channel) -> Cable { Cable(main: main, sides: sides, isDedicated: isDedicated) }
+  public func with(main: any Channel) -> Cable {
+    Cable(main: main, nativeChannels: nativeChannels, isDedicated: isDedicated)
+  }
 }
 
 /// Why a native channel cannot be opened.

@@ -56,7 +56,7 @@ public final class BurstRunner {
   private let verifier: ReplyVerifier
   private let seed: UInt64
   private var streams = 0
-  private let hear: (TimelineEvent) -> Void
+  private let onEvent: (TimelineEvent) -> Void
   private var schedule: BurstSchedule
   private var tally: BurstReport
   private var wake: LoopTimer?
@@ -74,7 +74,7 @@ public final class BurstRunner {
     verifier = ReplyVerifier(plan)
     var random = loop.random.derived("bursts")
     seed = random.next()
-    hear = report
+    onEvent = report
     schedule = BurstSchedule(plan)
     tally = BurstReport(plan)
     wake = loop.makeTimer { [unowned self] in pumpAll() }
@@ -297,7 +297,7 @@ public final class BurstRunner {
   }
 
   private func tell(_ kind: TimelineEvent.Kind) {
-    hear(TimelineEvent(time: loop.now, side: .app, kind: kind))
+    onEvent(TimelineEvent(time: loop.now, side: .app, kind: kind))
   }
 }
 

@@ -26,7 +26,7 @@ public final class DirectoryWatch: DescriptorHandler {
     case creations
   }
 
-  private let hear: (Event) -> Void
+  private let onEvent: (Event) -> Void
   private let loop: any PollingLoop
   private var descriptor: Int32
   private var watch: (any DescriptorWatch)?
@@ -34,10 +34,10 @@ public final class DirectoryWatch: DescriptorHandler {
   private var directory: Int32 = -1
 
   /// A watch without a directory.
-  public init(on loop: any PollingLoop, hear: @escaping (Event) -> Void) throws(SystemError) {
+  public init(on loop: any PollingLoop, onEvent: @escaping (Event) -> Void) throws(SystemError) {
     let source = try OwnedDescriptor(inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC)), "watch files")
     self.loop = loop
-    self.hear = hear
+    self.onEvent = onEvent
     descriptor = source.release()
     do { watch = try loop.watch(descriptor, for: .readable, self) } catch {
       throw error as? SystemError ?? SystemError("watch files", code: EINVAL)
@@ -86,7 +86,7 @@ public final class DirectoryWatch: DescriptorHandler {
       for (source, event) in events where event == .overflow || source == directory {
         // The kernel has removed this watch by itself.
         if event == .lost { lookAway() }
-        hear(event)
+        onEvent(event)
       }
     }
   }

@@ -95,7 +95,7 @@ public final class LoopbackChannel: Channel, TimerHandler {
     loop.preconditionCurrent()
     guard state != .over else { return 0 }
     guard outbound.isOpen else {
-      if bytes.byteCount > 0 { waitInVain() }
+      if bytes.byteCount > 0 { waitForNothing() }
       return 0
     }
     let taken = outbound.take(bytes, now: loop.now)
@@ -150,7 +150,7 @@ public final class LoopbackChannel: Channel, TimerHandler {
   private var isForsaken: Bool { isPaused && outbound.senderWaits && !outbound.isOpen }
 
   /// The owner sends to an end that is gone.
-  private func waitInVain() {
+  private func waitForNothing() {
     outbound.senderWaits = true
     scheduleDelivery()
   }

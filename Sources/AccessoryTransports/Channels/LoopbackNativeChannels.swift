@@ -6,12 +6,12 @@ import AccessoryCore
 /// ```swift
 /// let channels = LoopbackNativeChannels(on: loop)
 /// let device = Cable(main: pair.right, openNativeChannel: channels.open)
-/// let accessory = Cable(main: pair.left, onNativeChannel: { channels.hear = $0 })
+/// let accessory = Cable(main: pair.left, onNativeChannel: { channels.onEvent = $0 })
 /// ```
 public final class LoopbackNativeChannels {
   /// Called for each channel that the device opens, after the latency. Channels that are opened without a listener are
   /// closed.
-  public var hear: Cable.Listener?
+  public var onEvent: Cable.Listener?
 
   private let loop: any EventLoop
   private let latency: Duration
@@ -33,7 +33,7 @@ public final class LoopbackNativeChannels {
       on: loop, latency: latency, bytesPerSecond: bytesPerSecond, capacity: 64 * 1024, keepsTransfersApart: true)
     open.append((protocolName, cable))
     loop.schedule(after: latency) { [weak self] in
-      if let hear = self?.hear { hear(protocolName, cable.left) } else { cable.left.close() }
+      if let onEvent = self?.onEvent { onEvent(protocolName, cable.left) } else { cable.left.close() }
     }
     return cable.right
   }
@@ -42,6 +42,6 @@ public final class LoopbackNativeChannels {
   public func cut() {
     for entry in open { entry.cable.cut() }
     open = []
-    hear = nil
+    onEvent = nil
   }
 }

@@ -10,19 +10,19 @@ import Glibc
 /// The signals are blocked on the calling thread from here on, and on every thread it starts later. A thread that was
 /// started before would still be interrupted by them, so a program makes its watch before it starts threads.
 public final class SignalWatch: DescriptorHandler {
-  private let hear: (Int32) -> Void
+  private let onEvent: (Int32) -> Void
   private var descriptor: Int32
   private var watch: (any DescriptorWatch)?
 
-  /// Watches for `signals` and calls `hear` on the loop with the number of each that arrives.
-  public init(_ signals: [Int32], on loop: any PollingLoop, _ hear: @escaping (Int32) -> Void) throws {
+  /// Watches for `signals` and calls `onEvent` on the loop with the number of each that arrives.
+  public init(_ signals: [Int32], on loop: any PollingLoop, _ onEvent: @escaping (Int32) -> Void) throws {
     var set = sigset_t()
     sigemptyset(&set)
     for signal in signals { sigaddset(&set, signal) }
     let code = pthread_sigmask(SIG_BLOCK, &set, nil)
     if code != 0 { throw SystemError("block signals", code: code) }
     let source = try OwnedDescriptor(signalfd(-1, &set, O_NONBLOCK | O_CLOEXEC), "watch for signals")
-    self.hear = hear
+    self.onEvent = onEvent
     descriptor = source.release()
     watch = try loop.watch(descriptor, for: .readable, self)
   }
@@ -44,6 +44,6 @@ public final class SignalWatch: DescriptorHandler {
   public func descriptorReady(_ readiness: Readiness) {
     // A signalfd_siginfo: 128 bytes, of which the first four are the number of the signal.
     var info = [UInt32](repeating: 0, count: 32)
-    while descriptor >= 0, read(descriptor, &info, 128) == 128 { hear(Int32(info[0])) }
+    while descriptor >= 0, read(descriptor, &info, 128) == 128 { onEvent(Int32(info[0])) }
   }
 }

@@ -21,7 +21,7 @@ final class SocketListener: Listener, DescriptorHandler {
   private let options: TransportOptions
   private let family: Family
   /// Released at the end, because the owner of the handler often holds the listener.
-  private var hear: ((ListenerEvent) -> Void)?
+  private var onEvent: ((ListenerEvent) -> Void)?
   private var descriptor: Int32
   private var watch: (any DescriptorWatch)?
   private var cannotAccept = false
@@ -29,14 +29,14 @@ final class SocketListener: Listener, DescriptorHandler {
   /// Listens on a bound, non-blocking socket.
   init(
     _ socket: consuming OwnedDescriptor, address: Address, on loop: any PollingLoop, options: TransportOptions,
-    family: Family, hear: @escaping (ListenerEvent) -> Void
+    family: Family, onEvent: @escaping (ListenerEvent) -> Void
   ) throws {
     guard listen(socket.number, SOMAXCONN) == 0 else { throw SystemError.last("listen") }
     self.address = address
     self.loop = loop
     self.options = options
     self.family = family
-    self.hear = hear
+    self.onEvent = onEvent
     descriptor = socket.release()
     watch = try loop.watch(descriptor, for: .readable, self)
   }
@@ -53,7 +53,7 @@ final class SocketListener: Listener, DescriptorHandler {
     guard descriptor >= 0 else { return }
     watch?.cancel()
     watch = nil
-    hear = nil
+    onEvent = nil
     Glibc.close(descriptor)
     descriptor = -1
     family.cleanUp()
@@ -67,10 +67,10 @@ final class SocketListener: Listener, DescriptorHandler {
       let (peer, refusal) = family.examine(accepted, from)
       if let refusal {
         Glibc.close(accepted)
-        hear?(.refused(peer, reason: refusal))
+        onEvent?(.refused(peer, reason: refusal))
       } else {
         SocketOptions.apply(options, to: accepted)
-        hear?(.accepted(Cable(main: DescriptorChannel(taking: accepted, as: .socket, on: loop)), peer))
+        onEvent?(.accepted(Cable(main: DescriptorChannel(taking: accepted, as: .socket, on: loop)), peer))
       }
     }
   }
@@ -82,7 +82,7 @@ final class SocketListener: Listener, DescriptorHandler {
       // The connection stays in the backlog and would be reported again at once, so listening pauses.
       watch?.change(to: [])
       loop.schedule(after: Self.pause) { [weak self] in self?.watch?.change(to: .readable) }
-      if !cannotAccept { hear?(.cannotAccept(SystemError("accept at \(address)", code: code))) }
+      if !cannotAccept { onEvent?(.cannotAccept(SystemError("accept at \(address)", code: code))) }
       cannotAccept = true
     }
   }

@@ -6,7 +6,7 @@ import Glibc
 enum TCPListener {
   static func open(
     host: String, port: UInt16, on loop: any PollingLoop, options: TransportOptions,
-    hear: @escaping (ListenerEvent) -> Void
+    onEvent: @escaping (ListenerEvent) -> Void
   ) throws -> any Listener {
     let address = Address.tcp(host: host, port: port)
     guard let name = NameResolver.known(host, port: port)?.first else {
@@ -28,7 +28,7 @@ enum TCPListener {
         }, cleanUp: {})
       return try SocketListener(
         socket, address: .tcp(host: host, port: bound.port ?? port), on: loop, options: options, family: family,
-        hear: hear)
+        onEvent: onEvent)
     } catch let error as SystemError where error.code == EADDRINUSE {
       throw TransportError.inUse(address, pid: ProcessTable.listener(onPort: port))
     } catch let error as SystemError {

@@ -8,7 +8,7 @@ import Glibc
 /// ``PathLock`` keeps two processes from replacing it at the same time.
 package enum UnixListener {
   static func open(
-    path: String, on loop: any PollingLoop, options: TransportOptions, hear: @escaping (ListenerEvent) -> Void
+    path: String, on loop: any PollingLoop, options: TransportOptions, onEvent: @escaping (ListenerEvent) -> Void
   ) throws -> any Listener {
     let address = Address.unix(path: path)
     guard let name = SocketAddress(unixPath: path) else {
@@ -24,7 +24,8 @@ package enum UnixListener {
       try bind(socket.number, to: name, path: path, address: address)
       let family = family(address: address, file: FileIdentity(path: path), lock: lock, options: options)
       do {
-        return try SocketListener(socket, address: address, on: loop, options: options, family: family, hear: hear)
+        return try SocketListener(
+          socket, address: address, on: loop, options: options, family: family, onEvent: onEvent)
       } catch {
         // Bound, and so ours; nothing listens on it.
         unlink(path)

@@ -22,16 +22,16 @@ final class PtyListener: Listener, DescriptorHandler {
   private let link: TerminalLink
   private let loop: any PollingLoop
   /// Released at the end, because the owner of the handler often holds the listener.
-  private var hear: ((ListenerEvent) -> Void)?
+  private var onEvent: ((ListenerEvent) -> Void)?
   private var notifications: Int32
   private var watch: (any DescriptorWatch)?
   private var waiting: Waiting?
 
-  init(path: String, on loop: any PollingLoop, hear: @escaping (ListenerEvent) -> Void) throws {
+  init(path: String, on loop: any PollingLoop, onEvent: @escaping (ListenerEvent) -> Void) throws {
     address = .pty(path: path)
     link = TerminalLink(path: path)
     self.loop = loop
-    self.hear = hear
+    self.onEvent = onEvent
     notifications = -1
     try link.checkFree(for: address)
     do {
@@ -46,26 +46,26 @@ final class PtyListener: Listener, DescriptorHandler {
   }
 
   deinit {
-    tidyUp()
+    cleanUp()
   }
 
   func close() {
     loop.preconditionCurrent()
     watch?.cancel()
     watch = nil
-    hear = nil
-    tidyUp()
+    onEvent = nil
+    cleanUp()
   }
 
   func descriptorReady(_ readiness: Readiness) {
     guard isOpened(), let opened = waiting else { return }
     waiting = nil
     let failure = replaceTerminal(opened)
-    let hear = hear
+    let onEvent = onEvent
     if failure != nil { close() }
     let channel = DescriptorChannel(taking: opened.end, as: .terminal(hangUp: .closedByPeer), on: loop)
-    hear?(.accepted(Cable(main: channel), PeerDescription(address: address)))
-    if let failure { hear?(.ended(failure)) }
+    onEvent?(.accepted(Cable(main: channel), PeerDescription(address: address)))
+    if let failure { onEvent?(.ended(failure)) }
   }
 
   /// Makes the next terminal, or removes the link and returns the error.
@@ -109,7 +109,7 @@ final class PtyListener: Listener, DescriptorHandler {
     return opened
   }
 
-  private func tidyUp() {
+  private func cleanUp() {
     if let waiting {
       link.remove(from: waiting.name)
       Glibc.close(waiting.end)

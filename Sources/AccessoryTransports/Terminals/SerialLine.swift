@@ -18,7 +18,7 @@ final class SerialListener: Listener {
   private var channel: DescriptorChannel?
   private var announcement: LoopTimer?
 
-  init(path: String, baud: Int?, on loop: any PollingLoop, hear: @escaping (ListenerEvent) -> Void) throws {
+  init(path: String, baud: Int?, on loop: any PollingLoop, onEvent: @escaping (ListenerEvent) -> Void) throws {
     let address = Address.serial(path: path, baud: baud)
     self.address = address
     channel = try SerialLine.open(path: path, baud: baud, on: loop)
@@ -26,7 +26,7 @@ final class SerialListener: Listener {
       self.announcement = nil
       guard let channel = self.channel else { return }
       self.channel = nil
-      hear(.accepted(Cable(main: channel).dedicated, PeerDescription(address: address)))
+      onEvent(.accepted(Cable(main: channel).dedicated, PeerDescription(address: address)))
     }
   }
 

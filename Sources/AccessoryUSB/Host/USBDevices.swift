@@ -24,15 +24,15 @@ public final class USBDevices: DescriptorHandler {
   }
 
   private let loop: any PollingLoop
-  private let hear: (Change) -> Void
+  private let onEvent: (Change) -> Void
   private var udev: OpaquePointer?
   private var monitors: [(monitor: OpaquePointer, watch: any DescriptorWatch)] = []
   private var known: [String: USBAccessory] = [:]
 
-  /// Creates an observer that is not started. `hear` is called on the loop.
-  public init(on loop: any PollingLoop, hear: @escaping (Change) -> Void) {
+  /// Creates an observer that is not started. `onEvent` is called on the loop.
+  public init(on loop: any PollingLoop, onEvent: @escaping (Change) -> Void) {
     self.loop = loop
-    self.hear = hear
+    self.onEvent = onEvent
   }
 
   deinit { stop() }
@@ -121,13 +121,13 @@ public final class USBDevices: DescriptorHandler {
     // missed.
     if let before = known[accessory.path], before.number != accessory.number { forget(accessory.path) }
     switch known.updateValue(accessory, forKey: accessory.path) {
-    case nil: hear(.arrived(accessory))
-    case let before? where before != accessory: hear(.changed(accessory, from: before))
+    case nil: onEvent(.arrived(accessory))
+    case let before? where before != accessory: onEvent(.changed(accessory, from: before))
     default: break
     }
   }
 
   private func forget(_ path: String) {
-    if let accessory = known.removeValue(forKey: path) { hear(.left(accessory)) }
+    if let accessory = known.removeValue(forKey: path) { onEvent(.left(accessory)) }
   }
 }

@@ -31,7 +31,7 @@ public final class KernelPlugs {
   private let rules: PlugRules
   private let loop: any EventLoop
   private let inquiry: USBIPInquiry
-  private var hear: ((Event) -> Void)?
+  private var onEvent: ((Event) -> Void)?
   private var controller: VirtualHostController?
   private var plugged: [String: Int] = [:]
   /// Devices accepted before there was a controller.
@@ -52,11 +52,11 @@ public final class KernelPlugs {
 
   /// Begins to look for devices.
   public init(
-    host: String, port: UInt16, rules: PlugRules, on loop: any EventLoop, _ hear: @escaping (Event) -> Void
+    host: String, port: UInt16, rules: PlugRules, on loop: any EventLoop, _ onEvent: @escaping (Event) -> Void
   ) {
     self.rules = rules
     self.loop = loop
-    self.hear = hear
+    self.onEvent = onEvent
     inquiry = USBIPInquiry(host: host, port: port, rules: rules, on: loop)
     // Also keeps the loop turning while the first one is waited for.
     timer = loop.schedule(after: .zero) { [weak self] in self?.tick() }
@@ -73,7 +73,7 @@ public final class KernelPlugs {
   /// Unplugs everything.
   public func end() {
     timer?.cancel()
-    (timer, hear) = (nil, nil)
+    (timer, onEvent) = (nil, nil)
     for port in plugged.values { controller?.detach(port) }
     (plugged, waiting) = ([:], [:])
   }
@@ -85,7 +85,7 @@ public final class KernelPlugs {
       if let controller {
         for (busID, port) in plugged where try !controller.isUsed(port) {
           plugged[busID] = nil
-          hear?(.detached(busID: busID))
+          onEvent?(.detached(busID: busID))
         }
       }
     } catch {
@@ -144,10 +144,10 @@ public final class KernelPlugs {
     switch (problem, offer) {
     case (.refused(.noAccessory(let reason)), let offer?):
       refused[offer.busID] = offer
-      hear?(.refused(busID: offer.busID, .noAccessory(reason)))
-    case (.refused(let refusal), _): if isNew { hear?(.refused(busID: nil, refusal)) }
+      onEvent?(.refused(busID: offer.busID, .noAccessory(reason)))
+    case (.refused(let refusal), _): if isNew { onEvent?(.refused(busID: nil, refusal)) }
     // The device may be gone since it was listed, or imported by another client: the next list shows.
-    case (.failed(let reason), let offer?): if isNew { hear?(.unavailable(busID: offer.busID, reason)) }
+    case (.failed(let reason), let offer?): if isNew { onEvent?(.unavailable(busID: offer.busID, reason)) }
     case (.failed, nil): break
     }
   }
@@ -163,7 +163,7 @@ public final class KernelPlugs {
       let port = try controller.attach(taken.connection.descriptor, taken.offer)
       plugged[busID] = port
       count += 1
-      hear?(.attached(busID: busID, port: port))
+      onEvent?(.attached(busID: busID, port: port))
     } catch {
       failure = error
     }

@@ -185,15 +185,15 @@ public final class USBIPInquiry {
   }
 
   /// Asks which devices there are.
-  public func list(_ hear: @escaping (Result<[USBIPOffer], USBIPSocket.Problem>) -> Void) {
-    ask(hear) { [rules] host, port throws(USBIPSocket.Problem) in
+  public func list(_ onEvent: @escaping (Result<[USBIPOffer], USBIPSocket.Problem>) -> Void) {
+    ask(onEvent) { [rules] host, port throws(USBIPSocket.Problem) in
       try USBIPSocket.list(host: host, port: port, rules: rules)
     }
   }
 
   /// Asks for a device; the connection that it is had by goes to the kernel.
-  public func take(_ busID: String, _ hear: @escaping (Result<Taken, USBIPSocket.Problem>) -> Void) {
-    ask(hear) { [rules] host, port throws(USBIPSocket.Problem) in
+  public func take(_ busID: String, _ onEvent: @escaping (Result<Taken, USBIPSocket.Problem>) -> Void) {
+    ask(onEvent) { [rules] host, port throws(USBIPSocket.Problem) in
       let connection = try USBIPSocket(host: host, port: port)
       return Taken(connection: connection, offer: try connection.take(busID, rules: rules))
     }
@@ -208,13 +208,13 @@ public final class USBIPInquiry {
   }
 
   private func ask<Answer: Sendable>(
-    _ hear: @escaping (Result<Answer, USBIPSocket.Problem>) -> Void,
+    _ onEvent: @escaping (Result<Answer, USBIPSocket.Problem>) -> Void,
     _ question: @escaping @Sendable (String, UInt16) throws(USBIPSocket.Problem) -> Answer
   ) {
-    let (host, port, loop, hear) = (host, port, loop, LoopBound(hear, on: loop))
+    let (host, port, loop, onEvent) = (host, port, loop, LoopBound(onEvent, on: loop))
     calls.run {
       let answer = Result { () throws(USBIPSocket.Problem) in try question(host, port) }
-      loop.execute { hear.value(answer) }
+      loop.execute { onEvent.value(answer) }
     }
   }
 }

@@ -309,7 +309,7 @@ public struct PeerCore: ~Copyable {
   /// Sends as much of `bytes` as the session's bound allows and returns how much that was. After a short write
   /// ``PeerEvent/sessionWritable(_:)`` announces room.
   public mutating func write(_ bytes: RawSpan, to id: UInt16) -> Int {
-    guard let index = sessions.index(of: id), sessions.entries[index].stage != .requested,
+    guard let index = sessions.index(of: id), sessions.entries[index].phase != .requested,
       let session = externalAccessorySession
     else { return 0 }
     let isHeld = sessions.entries[index].holdsWritesUntil != nil
@@ -360,7 +360,7 @@ public struct PeerCore: ~Copyable {
   }
 
   mutating func endAllSessions(_ end: SessionEnd) {
-    for id in sessions.entries.filter({ $0.stage != .ended }).map(\.id) { endSession(id, end) }
+    for id in sessions.entries.filter({ $0.phase != .ended }).map(\.id) { endSession(id, end) }
   }
 
   /// Passes the next run of whole packets to `body`, which sends or copies it; false when there is nothing to send.

@@ -7,7 +7,7 @@
 /// lies meanwhile.
 struct SessionTable {
   /// How far a session has come.
-  enum Stage {
+  enum Phase {
     /// The device asked for it, and the accessory has not answered. What arrives is kept for the answer.
     case requested
     /// Open, and nothing has come from the other end: an EA03 "close" now is a refusal.
@@ -37,7 +37,7 @@ struct SessionTable {
   struct Entry {
     var id: UInt16
     var protocolID: UInt8
-    var stage: Stage
+    var phase: Phase
     var reader = Reader.caughtUp
     /// Arrived and not yet handed over.
     var inbox: [UInt8] = []
@@ -64,25 +64,25 @@ struct SessionTable {
   var openCount: Int { entries.count - ended }
 
   func index(of id: UInt16) -> Int? {
-    for index in entries.indices where entries[index].id == id && entries[index].stage != .ended { return index }
+    for index in entries.indices where entries[index].id == id && entries[index].phase != .ended { return index }
     return nil
   }
 
-  func isOpen(_ id: UInt16) -> Bool { index(of: id).map { entries[$0].stage != .requested } ?? false }
+  func isOpen(_ id: UInt16) -> Bool { index(of: id).map { entries[$0].phase != .requested } ?? false }
 
   /// The session is asked for, and not answered yet.
-  func isRequested(_ id: UInt16) -> Bool { index(of: id).map { entries[$0].stage == .requested } ?? false }
+  func isRequested(_ id: UInt16) -> Bool { index(of: id).map { entries[$0].phase == .requested } ?? false }
 
-  mutating func open(_ id: UInt16, protocolID: UInt8, _ stage: Stage = .open) {
+  mutating func open(_ id: UInt16, protocolID: UInt8, _ phase: Phase = .open) {
     precondition(index(of: id) == nil, "a session number is open once")
-    entries.append(Entry(id: id, protocolID: protocolID, stage: stage))
+    entries.append(Entry(id: id, protocolID: protocolID, phase: phase))
   }
 
   /// A session that was asked for is accepted; whether bytes wait for its reader.
   mutating func accept(_ id: UInt16) -> Bool {
     guard let index = index(of: id) else { return false }
     let hasBytes = !entries[index].inbox.isEmpty
-    entries[index].stage = hasBytes ? .heard : .open
+    entries[index].phase = hasBytes ? .heard : .open
     entries[index].reader = hasBytes ? .notified : .caughtUp
     return hasBytes
   }
@@ -98,8 +98,8 @@ struct SessionTable {
   mutating func deliver(_ bytes: RawSpan, at index: Int) -> Bool {
     bytes.withUnsafeBytes { entries[index].inbox.append(contentsOf: $0) }
     entries[index].unread += bytes.byteCount
-    if entries[index].stage == .requested { return false }
-    entries[index].stage = .heard
+    if entries[index].phase == .requested { return false }
+    entries[index].phase = .heard
     switch entries[index].reader {
     case .caughtUp: entries[index].reader = .notified
     case .slow: entries[index].reader = .late
@@ -120,7 +120,7 @@ struct SessionTable {
 
   /// The other end confirmed the session.
   mutating func noteAnswer(at index: Int) {
-    entries[index].stage = .heard
+    entries[index].phase = .heard
   }
 
   /// Hands the inbox over for an empty buffer. An ended session is forgotten with it.
@@ -128,7 +128,7 @@ struct SessionTable {
     guard let index = entries.firstIndex(where: { $0.id == id }) else { return }
     swap(&entries[index].inbox, &buffer)
     entries[index].reader = .caughtUp
-    if entries[index].stage == .ended { forget(index) }
+    if entries[index].phase == .ended { forget(index) }
   }
 
   /// The reader is done with `count` bytes.
@@ -174,14 +174,14 @@ struct SessionTable {
       entries.remove(at: index)
       return true
     }
-    entries[index].stage = .ended
+    entries[index].phase = .ended
     ended += 1
-    if ended > Self.uncollectedLimit, let oldest = entries.firstIndex(where: { $0.stage == .ended }) { forget(oldest) }
+    if ended > Self.uncollectedLimit, let oldest = entries.firstIndex(where: { $0.phase == .ended }) { forget(oldest) }
     return true
   }
 
   private mutating func forget(_ index: Int) {
-    if entries[index].stage == .ended { ended -= 1 }
+    if entries[index].phase == .ended { ended -= 1 }
     entries.remove(at: index)
   }
 

@@ -31,26 +31,26 @@ private func runBurst(_ options: BurstOptions, _ console: Console) throws -> Exi
   let plan = try options.wholePlan()
   let baseline = try Baseline(options.reports)
   let reports = try options.reports.paths.map { try ReportFile<BurstReportForm>("--report", $0) }
-  let stage = try Stage(console, seed: options.shared.seed)
+  let runtime = try CommandRuntime(console, seed: options.shared.seed)
   let addresses = try options.targets(console)
   if options.probes {
     guard addresses.count == 1 else { throw UsageError("--probe takes one accessory") }
-    return try probe(addresses[0], plan, options.shared, stage, console)
+    return try probe(addresses[0], plan, options.shared, runtime, console)
   }
-  return try BurstSession(addresses, plan, options.shared, reports, baseline, stage, console).run()
+  return try BurstSession(addresses, plan, options.shared, reports, baseline, runtime, console).run()
 }
 
 /// `--probe`.
 private func probe(
-  _ address: Address, _ plan: BurstPlan, _ shared: SharedOptions, _ stage: Stage, _ console: Console
+  _ address: Address, _ plan: BurstPlan, _ shared: SharedOptions, _ runtime: CommandRuntime, _ console: Console
 ) throws -> ExitCode {
-  let probe = BurstProbe(plan, on: stage.loop)
+  let probe = BurstProbe(plan, on: runtime.loop)
   let host = try HostCommandContext(
-    shared, at: address, for: probe, on: stage, console, report: { if console.isJSON { console.show($0) } })
+    shared, at: address, for: probe, on: runtime, console, report: { if console.isJSON { console.show($0) } })
   let ended = try host.run(until: { probe.finding != nil }, limit: plan.timeout)
   guard let finding = probe.finding else {
-    if stage.signal != nil {
-      console.err("easim: stopped by \(stage.signalName)")
+    if runtime.signal != nil {
+      console.err("easim: stopped by \(runtime.signalName)")
       return .checkFailed
     }
     let isThere = probe.sawAccessory || host.hadCable || ended
@@ -62,6 +62,6 @@ private func probe(
     return isThere ? .timedOut : .unreachable
   }
   let text = finding.options.map { "\(finding): \($0)" } ?? finding.description
-  console.result(passed: finding.options != nil, text, at: stage.loop.now)
+  console.result(passed: finding.options != nil, text, at: runtime.loop.now)
   return finding.options == nil ? .checkFailed : .done
 }

@@ -13,7 +13,7 @@ final class BurstSession {
   private let plan: BurstPlan
   private let reports: [ReportFile<BurstReportForm>]
   private let baseline: Baseline
-  private let stage: Stage
+  private let runtime: CommandRuntime
   private let console: Console
   private let runner: BurstRunner
   private var hosts: [HostCommandContext] = []
@@ -24,22 +24,22 @@ final class BurstSession {
   init(
     _ addresses: [Address], _ plan: BurstPlan, _ shared: SharedOptions, _ reports: [ReportFile<BurstReportForm>],
     _ baseline: Baseline,
-    _ stage: Stage, _ console: Console
+    _ runtime: CommandRuntime, _ console: Console
   ) throws {
     (self.plan, self.reports, self.baseline) = (plan, reports, baseline)
-    self.stage = stage
+    self.runtime = runtime
     self.console = console
     let bar = ProgressBar(console)
     self.bar = bar
     let show = { (event: TimelineEvent) in Self.show(event, console, bar) }
-    runner = BurstRunner(plan, on: stage.loop, report: show)
-    let cables = CableOptions(shared, on: stage.loop, report: show)
+    runner = BurstRunner(plan, on: runtime.loop, report: show)
+    let cables = CableOptions(shared, on: runtime.loop, report: show)
     for address in addresses {
       // Each device has its own random numbers, and so its own connection IDs.
-      _ = stage.loop.random.next()
+      _ = runtime.loop.random.next()
       let site = runner.addSite(address == .standardBench ? "the bench" : address.description)
       let host = try HostCommandContext(
-        shared, at: address, for: site, on: stage, cables, console,
+        shared, at: address, for: site, on: runtime, cables, console,
         adjust: { BurstRunner.appSettings($0) }, tap: { site.watch($0) }, report: show)
       site.linkCounters = { [unowned host] in host.linkCounters }
       hosts.append(host)
@@ -63,22 +63,22 @@ final class BurstSession {
   func run() throws -> ExitCode {
     for host in hosts { try host.target.dialer.start() }
     runner.start()
-    let timer = stage.loop.makeTimer { [unowned self] in showProgress() }
+    let timer = runtime.loop.makeTimer { [unowned self] in showProgress() }
     tick = timer
-    timer.arm(at: stage.loop.now + Self.barPeriod)
+    timer.arm(at: runtime.loop.now + Self.barPeriod)
     let isHidden = { [hosts] in hosts.contains { !$0.app.hiddenAccessories.isEmpty } }
     let isRefused = { [hosts] in hosts.contains { $0.refusal != nil } }
-    _ = stage.run(until: { runner.outcome != nil || isHidden() || isRefused() })
+    _ = runtime.run(until: { runner.outcome != nil || isHidden() || isRefused() })
     timer.cancel()
     bar.clear()
     if runner.outcome == nil {
       let refusal = hosts.lazy.compactMap(\.refusal).first?.sentence
-      runner.stop(stage.signal == nil ? refusal ?? HostCommandContext.nothingVisible : stage.signalName)
+      runner.stop(runtime.signal == nil ? refusal ?? HostCommandContext.nothingVisible : runtime.signalName)
     }
     let report = runner.report
     let wasHidden = isHidden()
     for host in hosts { host.stop() }
-    stage.settle(until: { hosts.allSatisfy(\.isUnplugged) })
+    runtime.settle(until: { hosts.allSatisfy(\.isUnplugged) })
     return conclude(report, isHidden: wasHidden)
   }
 
@@ -87,10 +87,10 @@ final class BurstSession {
   private func showProgress() {
     let progress = runner.progress
     let period = console.isJSON ? Self.linePeriod : Self.barPeriod
-    tick?.arm(at: stage.loop.now + period)
+    tick?.arm(at: runtime.loop.now + period)
     guard runner.isRunning else { return }
     if console.isJSON {
-      console.out(Self.line(progress, at: stage.loop.now).text)
+      console.out(Self.line(progress, at: runtime.loop.now).text)
     } else {
       bar.draw(progress.fraction, progress.text(recentBytes: progress.bytes - lastBytes, in: period))
     }
@@ -112,10 +112,10 @@ final class BurstSession {
     let comparison = baseline.comparison(of: report)
     // A run that reached no accessory measured nothing, and must not overwrite the last good report.
     if report.begun > 0 { for file in reports { file.write(report, comparison, console) } }
-    let refusing = stage.signal == nil ? hosts.first { $0.refusal != nil } : nil
+    let refusing = runtime.signal == nil ? hosts.first { $0.refusal != nil } : nil
     let code = refusing != nil ? .refused : isHidden ? .unreachable : exitCode(report, comparison)
     if console.isJSON {
-      var object = JSONObject(event: "result", at: stage.loop.now, side: .app)
+      var object = JSONObject(event: "result", at: runtime.loop.now, side: .app)
       object.add("passed", code == .done)
       object.add("text", "\(report.headline): \(report.ending)")
       object.add("report", report.json)

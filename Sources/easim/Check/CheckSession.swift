@@ -11,7 +11,7 @@ final class CheckSession {
   private let files: [ReportFile<CheckReportForm>]
   private let baseline: CheckBaseline?
   private let console: Console
-  private let stage: Stage
+  private let runtime: CommandRuntime
   private let cables: CableOptions
   private let bar: ProgressBar
 
@@ -21,8 +21,8 @@ final class CheckSession {
   ) throws {
     (self.options, self.cases, self.files, self.baseline) = (options, cases, files, baseline)
     self.console = console
-    stage = try Stage(console, seed: options.shared.seed)
-    cables = CableOptions(options.shared, on: stage.loop, report: console.show)
+    runtime = try CommandRuntime(console, seed: options.shared.seed)
+    cables = CableOptions(options.shared, on: runtime.loop, report: console.show)
     bar = ProgressBar(console)
   }
 
@@ -34,15 +34,15 @@ final class CheckSession {
     settings.echo = options.echo
     settings.isHostile = options.isHostile
     let chosen = try AccessoryTarget.choose(
-      at: options.address, options.shared.protocolName, on: stage, console)
+      at: options.address, options.shared.protocolName, on: runtime, console)
     let plug = try AddressPlug(
-      options.address, media, on: stage.loop, options: cables.transport,
+      options.address, media, on: runtime.loop, options: cables.transport,
       where: { accessory in chosen.map { $0 == accessory.identity } ?? true },
       wrap: { [cables, options] in cables.wrap($0, at: .device, place: options.address.description) })
     try cables.openFiles(console)
-    let checker = Checker(plug, CheckPump(stage.loop) { [stage] in stage.signal != nil }, settings)
+    let checker = Checker(plug, CheckPump(runtime.loop) { [runtime] in runtime.signal != nil }, settings)
     var report: CheckReport
-    do { report = try checker.run(cases) { hear($0) } } catch let absent as AccessoryAbsent {
+    do { report = try checker.run(cases) { handle($0) } } catch let absent as AccessoryAbsent {
       bar.clear()
       console.err("easim: \(absent)")
       settle()
@@ -54,22 +54,22 @@ final class CheckSession {
         bar.draw(Double(done) / Double(all), "\(done) of \(all) hostile attacks")
       }
     }
-    if stage.signal != nil { report.ending = .stopped }
+    if runtime.signal != nil { report.ending = .stopped }
     bar.clear()
     settle()
     return conclude(report)
   }
 
-  private func settle() { stage.settle(until: { cables.isQuiet }) }
+  private func settle() { runtime.settle(until: { cables.isQuiet }) }
 
   // MARK: Meanwhile
 
   private var judged = 0
 
-  private func hear(_ result: CheckResult) {
+  private func handle(_ result: CheckResult) {
     judged += 1
     bar.clear()
-    console.out(console.isJSON ? Self.line(result, at: stage.loop.now).text : result.text)
+    console.out(console.isJSON ? Self.line(result, at: runtime.loop.now).text : result.text)
     bar.draw(Double(judged) / Double(cases.count), "\(judged) of \(cases.count) cases")
   }
 
@@ -86,7 +86,7 @@ final class CheckSession {
     for file in files { file.write(report, comparison, console) }
     let code = exitCode(report, comparison)
     if console.isJSON {
-      var object = JSONObject(event: "result", at: stage.loop.now, side: .app)
+      var object = JSONObject(event: "result", at: runtime.loop.now, side: .app)
       object.add("passed", code == .done)
       object.add("text", report.summary)
       object.add("report", report.json)
@@ -98,7 +98,7 @@ final class CheckSession {
     switch report.ending {
     case .complete: break
     case .stopped:
-      console.err("easim: stopped by \(stage.signalName) after \(report.results.count) of \(cases.count) cases")
+      console.err("easim: stopped by \(runtime.signalName) after \(report.results.count) of \(cases.count) cases")
     case .gone(let reason): console.err("easim: the accessory did not come back: \(reason)")
     }
     return code

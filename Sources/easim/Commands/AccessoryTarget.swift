@@ -23,13 +23,13 @@ final class AccessoryTarget {
   ///   - protocolName: the protocol that it must offer, if any.
   ///   - wrap: called for each of its cables.
   init(
-    at address: Address, protocolName: String?, for device: Device, on stage: Stage, options: CableOptions,
+    at address: Address, protocolName: String?, for device: Device, on runtime: CommandRuntime, options: CableOptions,
     console: Console, wrap: @escaping (Cable) -> Cable
   ) throws {
     self.address = address
-    let chosen = try Self.choose(at: address, protocolName, on: stage, console)
+    let chosen = try Self.choose(at: address, protocolName, on: runtime, console)
     dialer = try media.makeDialer(
-      to: address, for: device, on: stage.loop, options: options.transport,
+      to: address, for: device, on: runtime.loop, options: options.transport,
       wanted: .one { accessory in
         if let chosen { return accessory.identity == chosen }
         guard let protocolName, !address.namesOneAccessory else { return true }
@@ -39,7 +39,7 @@ final class AccessoryTarget {
 
   /// Identifies the selected accessory; nil when it is not there yet, or this needs a connection.
   static func choose(
-    at address: Address, _ protocolName: String?, on stage: Stage, _ console: Console
+    at address: Address, _ protocolName: String?, on runtime: CommandRuntime, _ console: Console
   ) throws -> String? {
     guard let sighting = try media.look(at: address) else { return nil }
     for problem in sighting.problems { console.err("easim: \(problem)") }
@@ -48,7 +48,7 @@ final class AccessoryTarget {
       AccessoryChoice(among: found, protocolName: protocolName, isNamed: address.namesOneAccessory)
     }
     // Of several that are remembered, perhaps one is there.
-    if case .several = choice() { found = try RollCall.of(sighting, at: address) { stage } }
+    if case .several = choice() { found = try RollCall.of(sighting, at: address) { runtime } }
     switch choice() {
     case .one(let accessory): return accessory.identity
     case .nothing:

@@ -40,13 +40,13 @@ final class CaptureTeller {
     let name = path == "-" ? "stdin" : path
     do {
       try InputFile.read(path) { bytes in
-        try decoder.append(bytes, hear)
+        try decoder.append(bytes, handle)
         flush()
         if let failure { throw failure }
         return !console.hasNoReader
       }
       if !console.hasNoReader {
-        try decoder.finish(hear)
+        try decoder.finish(handle)
         if !wish.showsPackets { analysis.finish().forEach(tell) }
       }
       flush()
@@ -66,7 +66,7 @@ final class CaptureTeller {
 
   // MARK: Lines
 
-  private func hear(_ entry: CaptureEntry) {
+  private func handle(_ entry: CaptureEntry) {
     if wish.showsPackets {
       let lines =
         console.isJSON ? [entry.json(isVerbose: wish.isVerbose)] : [entry.line] + (wish.isVerbose ? entry.details : [])

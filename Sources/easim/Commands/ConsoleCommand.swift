@@ -37,36 +37,36 @@ private struct ConsoleOptions: CommandOptions {
 private func runConsole(_ options: ConsoleOptions, _ console: Console) throws -> ExitCode {
   let settings = try HostCommandContext.app(options.shared)
   let address = options.address
-  let stage = try Stage(console)
+  let runtime = try CommandRuntime(console)
   let front: any EADemoFront =
     Terminal.isThere && !console.isJSON ? EADemoScreenFront(console) : EADemoPipeFront(console)
-  let cables = CableOptions(options.shared, on: stage.loop) { front.tell($0) }
+  let cables = CableOptions(options.shared, on: runtime.loop) { front.tell($0) }
   var deviceSettings = DeviceSettings(authenticator: AccessoryVerifier())
   deviceSettings.tellsMessages = true
-  try options.shared.conduct.apply(to: &deviceSettings, on: stage.loop, console)
+  try options.shared.conduct.apply(to: &deviceSettings, on: runtime.loop, console)
   deviceSettings.peer.link.lineRate = cables.faults.lineRate
   options.shared.tolerance.apply(to: &deviceSettings, at: address, timeout: nil)
   let refusals = RefusalWatch()
-  let device = Device(settings: deviceSettings, on: stage.loop) { event in
+  let device = Device(settings: deviceSettings, on: runtime.loop) { event in
     refusals.see(event)
     if !console.isJSON { console.witness?(event) }
     front.tell(event)
   }
-  let dialer = try media.makeDialer(to: address, for: device, on: stage.loop, options: cables.transport) {
+  let dialer = try media.makeDialer(to: address, for: device, on: runtime.loop, options: cables.transport) {
     cables.wrap($0, at: .device, place: address.description)
   }
   try cables.openFiles(console)
   let driver = EADemoDriver(
     EADemoApp(lookingAt: address.place, patience: options.shared.timeout), on: device, settings: settings)
   defer { front.close() }
-  try front.start(driver, on: stage.loop)
+  try front.start(driver, on: runtime.loop)
   try dialer.start()
-  _ = stage.run(until: { driver.isOver || refusals.refusal != nil && device.published.isEmpty })
-  let isRefused = !driver.isOver && stage.signal == nil && refusals.refusal != nil
+  _ = runtime.run(until: { driver.isOver || refusals.refusal != nil && device.published.isEmpty })
+  let isRefused = !driver.isOver && runtime.signal == nil && refusals.refusal != nil
   driver.close()
   dialer.stop()
   device.unplugAll("easim is exiting")
-  stage.settle(until: { device.cableCount == 0 && cables.isQuiet })
+  runtime.settle(until: { device.cableCount == 0 && cables.isQuiet })
   if isRefused {
     front.close()
     refusals.explain(console)

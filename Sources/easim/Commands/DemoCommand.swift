@@ -60,14 +60,14 @@ private func runDemo(_ options: DemoOptions, _ console: Console) throws -> ExitC
   var profiles = [profile]
   try Programs.admit(&profiles, options.shared, console)
   profile = profiles[0]
-  let stage = try Stage(console, seed: seed)
-  let demonstration = try Demonstration(profile, settings: settings, on: stage.loop)
+  let runtime = try CommandRuntime(console, seed: seed)
+  let demonstration = try Demonstration(profile, settings: settings, on: runtime.loop)
   demonstration.start()
-  if stage.run(until: { demonstration.passed != nil }, limit: .seconds(60)) {
+  if runtime.run(until: { demonstration.passed != nil }, limit: .seconds(60)) {
     return demonstration.passed == true ? .done : .checkFailed
   }
-  guard stage.signal == nil else {
-    console.err("easim: stopped by \(stage.signalName) before the demonstration ended")
+  guard runtime.signal == nil else {
+    console.err("easim: stopped by \(runtime.signalName) before the demonstration ended")
     return .checkFailed
   }
   console.err("easim: the demonstration did not end within a minute")

@@ -22,18 +22,18 @@ final class HostCommandContext {
   static let nothingVisible = "there are accessories, but the app sees none of them"
   private let device: Device
   private let options: CableOptions
-  private let stage: Stage
+  private let runtime: CommandRuntime
   private let refusals = RefusalWatch()
 
   /// From the options: the protocol, the declarations of the app, and the faults of cables.
   convenience init(
     _ shared: SharedOptions, at address: Address, policy: PublicationMachine.Policy = .ready,
     for handler: any AppHandler,
-    on stage: Stage, _ console: Console, report: @escaping (TimelineEvent) -> Void
+    on runtime: CommandRuntime, _ console: Console, report: @escaping (TimelineEvent) -> Void
   ) throws {
-    let options = CableOptions(shared, on: stage.loop, report: report)
+    let options = CableOptions(shared, on: runtime.loop, report: report)
     try self.init(
-      shared, at: address, policy: policy, for: handler, on: stage, options, console, report: report)
+      shared, at: address, policy: policy, for: handler, on: runtime, options, console, report: report)
     try options.openFiles(console)
   }
 
@@ -45,25 +45,26 @@ final class HostCommandContext {
   init(
     _ shared: SharedOptions, at address: Address, policy: PublicationMachine.Policy = .ready,
     for handler: any AppHandler,
-    on stage: Stage, _ options: CableOptions, _ console: Console, adjust: (AppSettings) -> AppSettings = { $0 },
+    on runtime: CommandRuntime, _ options: CableOptions, _ console: Console,
+    adjust: (AppSettings) -> AppSettings = { $0 },
     tap: @escaping (any Channel) -> any Channel = { $0 }, report: @escaping (TimelineEvent) -> Void
   ) throws {
-    self.stage = stage
+    self.runtime = runtime
     self.options = options
     let app = adjust(try Self.app(shared))
     var settings = DeviceSettings(authenticator: AccessoryVerifier())
     settings.peer.link.lineRate = options.faults.lineRate
     settings.policy = policy
     settings.tellsMessages = true
-    try shared.conduct.apply(to: &settings, on: stage.loop, console)
+    try shared.conduct.apply(to: &settings, on: runtime.loop, console)
     shared.tolerance.apply(to: &settings, at: address, timeout: shared.timeout)
-    let device = Device(settings: settings, on: stage.loop) { [refusals] event in
+    let device = Device(settings: settings, on: runtime.loop) { [refusals] event in
       refusals.see(event)
       report(event)
     }
     self.device = device
     target = try AccessoryTarget(
-      at: address, protocolName: shared.protocolName, for: device, on: stage, options: options,
+      at: address, protocolName: shared.protocolName, for: device, on: runtime, options: options,
       console: console
     ) { options.wrap($0, at: .device, place: address.description).wrapped(main: tap) { $1 } }
     self.app = device.makeApp(handler, settings: app)
@@ -103,9 +104,9 @@ final class HostCommandContext {
     }
     let dialer = target.dialer
     let isHopeless = { [refusals] in dialer.failure != nil || refusals.refusal != nil }
-    let ended = stage.run(until: { condition() || isHopeless() }, limit: limit) && !isHopeless()
+    let ended = runtime.run(until: { condition() || isHopeless() }, limit: limit) && !isHopeless()
     stop(closing)
-    stage.settle(until: { isUnplugged })
+    runtime.settle(until: { isUnplugged })
     return ended
   }
 

@@ -33,9 +33,9 @@ private struct InfoOptions: CommandOptions {
 
 private func runInfo(_ options: InfoOptions, _ console: Console) throws -> ExitCode {
   let timeout = options.shared.timeout
-  let stage = try Stage(console)
+  let runtime = try CommandRuntime(console)
   let onlooker = Onlooker()
-  let host = try HostCommandContext(options.shared, at: options.address, for: onlooker, on: stage, console) { event in
+  let host = try HostCommandContext(options.shared, at: options.address, for: onlooker, on: runtime, console) { event in
     switch event.kind {
     case .warning(let text), .alert(let text): console.err("easim: \(text)")
     default: break
@@ -51,15 +51,15 @@ private func runInfo(_ options: InfoOptions, _ console: Console) throws -> ExitC
   if let seen {
     console.out(
       console.isJSON
-        ? seen.listing(at: stage.loop.now) : seen.dump(options.layout, address: host.objectAddress))
+        ? seen.listing(at: runtime.loop.now) : seen.dump(options.layout, address: host.objectAddress))
     return .done
   }
   if host.refusal != nil {
     host.explainRefusal(console)
     return .refused
   }
-  if stage.signal != nil {
-    console.err("easim: stopped by \(stage.signalName) before an accessory was ready")
+  if runtime.signal != nil {
+    console.err("easim: stopped by \(runtime.signalName) before an accessory was ready")
     return .checkFailed
   }
   if host.hadCable, host.app.hiddenAccessories.isEmpty {

@@ -33,7 +33,7 @@ private struct ListOptions: CommandOptions {
 private func runList(_ options: ListOptions, _ console: Console) throws -> ExitCode {
   let addresses = options.addresses.orStandardBench
   var found: [FoundAccessory] = []
-  var stage: Stage?
+  var runtime: CommandRuntime?
   for address in addresses {
     guard let sighting = try media.look(at: address) else {
       throw UsageError(
@@ -42,12 +42,12 @@ private func runList(_ options: ListOptions, _ console: Console) throws -> ExitC
     }
     for problem in sighting.problems { console.err("easim: \(problem)") }
     let present = try RollCall.of(sighting, at: address) {
-      let made = try stage ?? Stage(console)
-      stage = made
+      let made = try runtime ?? CommandRuntime(console)
+      runtime = made
       return made
     }
-    if let stage, stage.signal != nil {
-      console.err("easim: stopped by \(stage.signalName) before every device had answered")
+    if let runtime, runtime.signal != nil {
+      console.err("easim: stopped by \(runtime.signalName) before every device had answered")
       return .checkFailed
     }
     found += present.filter { options.protocolName.map($0.mayOffer) ?? true }

@@ -71,9 +71,9 @@ private func runPair(_ options: PairOptions, _ console: Console) throws -> ExitC
   if let pin = options.pin, !(1...16).contains(pin.utf8.count) {
     throw UsageError("--pin: a PIN has 1 to 16 characters")
   }
-  let stage = try Stage(console)
-  let blueZ = BlueZ(on: stage.loop)
-  let answers = try PairingAnswers(options, blueZ, on: stage.loop, console)
+  let runtime = try CommandRuntime(console)
+  let blueZ = BlueZ(on: runtime.loop)
+  let answers = try PairingAnswers(options, blueZ, on: runtime.loop, console)
   var shown: [String: BluetoothDevice] = [:]
   var outcome: Result<BluetoothDevice, BluetoothError>?
   let pairing = Pairing(selector, by: blueZ, capability: answers.capability) { event in
@@ -90,7 +90,7 @@ private func runPair(_ options: PairOptions, _ console: Console) throws -> ExitC
   }
   blueZ.start()
   let isScan = selector.device == nil
-  _ = stage.run(until: { outcome != nil || (isScan && console.hasNoReader) }, limit: options.timeout)
+  _ = runtime.run(until: { outcome != nil || (isScan && console.hasNoReader) }, limit: options.timeout)
   pairing.stop()
   answers.close()
   switch outcome {
@@ -106,7 +106,7 @@ private func runPair(_ options: PairOptions, _ console: Console) throws -> ExitC
     console.err("easim: \(shown.count.counted("device")) seen; pair one with: easim pair bt:ADDRESS")
     return shown.isEmpty ? .unreachable : .done
   }
-  if stage.signal != nil {
+  if runtime.signal != nil {
     console.err("easim: not paired")
     return .checkFailed
   }
@@ -118,10 +118,10 @@ private func runPair(_ options: PairOptions, _ console: Console) throws -> ExitC
 
 private func runUnpair(_ options: UnpairOptions, _ console: Console) throws -> ExitCode {
   let selector = try selector(of: options.address, needsDevice: true)
-  let stage = try Stage(console)
-  let blueZ = BlueZ(on: stage.loop)
+  let runtime = try CommandRuntime(console)
+  let blueZ = BlueZ(on: runtime.loop)
   blueZ.start()
-  _ = stage.run(until: { blueZ.state != .starting }, limit: options.shared.timeout)
+  _ = runtime.run(until: { blueZ.state != .starting }, limit: options.shared.timeout)
   if case .unavailable(let reason) = blueZ.state {
     console.err("easim unpair: \(reason)")
     return reason.exitCode
@@ -139,7 +139,7 @@ private func runUnpair(_ options: UnpairOptions, _ console: Console) throws -> E
       if case .failure(let error) = result { failure = error }
     }
   }
-  _ = stage.run(until: { left == 0 }, limit: options.shared.timeout)
+  _ = runtime.run(until: { left == 0 }, limit: options.shared.timeout)
   if let failure {
     console.err("easim unpair: \(failure)")
     return failure.exitCode

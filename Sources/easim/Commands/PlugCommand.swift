@@ -49,13 +49,13 @@ private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitC
     throw TransportError.remoteNotAllowed(address)
   }
   let patience = options.shared.timeout
-  let stage = try Stage(console)
-  let plugs = KernelPlugs(host: host, port: port, rules: PlugRules(options), on: stage.loop) { event in
-    console.show(TimelineEvent(time: stage.loop.now, side: .cable, kind: event.kind))
+  let runtime = try CommandRuntime(console)
+  let plugs = KernelPlugs(host: host, port: port, rules: PlugRules(options), on: runtime.loop) { event in
+    console.show(TimelineEvent(time: runtime.loop.now, side: .cable, kind: event.kind))
   }
-  _ = stage.run(until: { plugs.hasAccepted }, limit: patience)
+  _ = runtime.run(until: { plugs.hasAccepted }, limit: patience)
   guard plugs.hasAccepted else {
-    guard stage.signal == nil else {
+    guard runtime.signal == nil else {
       console.err("easim: no accessory was attached")
       return .checkFailed
     }
@@ -72,7 +72,7 @@ private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitC
   let controller: VirtualHostController
   do { controller = try VirtualHostController() } catch { throw UsageError(error.description) }
   plugs.begin(with: controller)
-  _ = stage.run(until: { plugs.failure != nil }, limit: options.limit)
+  _ = runtime.run(until: { plugs.failure != nil }, limit: options.limit)
   plugs.end()
   if let failure = plugs.failure {
     console.err("easim plug: \(failure)")

@@ -92,14 +92,14 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
   if options.profiles.isEmpty { throw UsageError("PROFILE… is missing") }
   var profiles = try profiles(options)
   try Programs.admit(&profiles, options.shared, console)
-  let stage = try Stage(console, seed: options.shared.seed)
-  let places = try RunPorts(on: options.place, options.shared, accessories: profiles.count, on: stage.loop, console)
+  let runtime = try CommandRuntime(console, seed: options.shared.seed)
+  let places = try RunPorts(on: options.place, options.shared, accessories: profiles.count, on: runtime.loop, console)
   var sessions = 0
   var bytes = 0
   var accessories: [SimulatedAccessory] = []
   defer { for accessory in accessories { accessory.unplug("easim is exiting") } }
   if let path = options.control {
-    return try ControlledRun(profiles, path: path, stage, options.shared, console).run(
+    return try ControlledRun(profiles, path: path, runtime, options.shared, console).run(
       at: try places.ports(for: profiles), patience: options.patience, limit: options.limit,
       interByteTimeout: (try? Address(parsing: options.place))?.interByteTimeout)
   }
@@ -109,7 +109,7 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
   let keepFile = try options.shared.conduct.keeper(console)
   for (profile, port) in zip(profiles, try places.ports(for: profiles)) {
     let accessory = SimulatedAccessory(
-      profile, at: port, authenticator: Profiles.coprocessor(for: profile), on: stage.loop,
+      profile, at: port, authenticator: Profiles.coprocessor(for: profile), on: runtime.loop,
       patience: patience, tellsMessages: true,
       link: {
         $0.lineRate = lineRate
@@ -122,21 +122,21 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
       }
       console.show(event)
     }
-    accessory.epoch = stage.loop.systemEpoch
+    accessory.epoch = runtime.loop.systemEpoch
     accessory.keepFile = keepFile
     try accessory.plugIn()
     accessories.append(accessory)
   }
   let isHopeless = { accessories.allSatisfy { $0.failure != nil } }
-  if stage.run(until: isHopeless, limit: options.limit), let failure = accessories.first?.failure {
+  if runtime.run(until: isHopeless, limit: options.limit), let failure = accessories.first?.failure {
     console.err("easim run: cannot be plugged in at \(options.place): \(failure)")
     return .usage
   }
   for accessory in accessories {
-    accessory.unplug(stage.signal.map { _ in stage.signalName } ?? "the time of --for is over")
+    accessory.unplug(runtime.signal.map { _ in runtime.signalName } ?? "the time of --for is over")
   }
   // Programs of the last sessions get the time that they are promised.
-  stage.settle(until: { accessories.allSatisfy { $0.runningPrograms == 0 } }, limit: ExecBehavior.grace * 3)
+  runtime.settle(until: { accessories.allSatisfy { $0.runningPrograms == 0 } }, limit: ExecBehavior.grace * 3)
   let served = sessions.counted("session was served", "sessions were served")
   console.err("easim: unplugged; \(served), \(bytes.counted("byte")) in all")
   return .done
@@ -183,17 +183,17 @@ private func runScenario(_ name: String, _ options: RunOptions, _ console: Conso
   }
   for (index, profile) in own.enumerated() { scenario.accessories[index].play(profile) }
   try scenario.admitPrograms(options.shared, console)
-  let stage = try Stage(console, seed: options.shared.seed)
-  let places = try RunPorts(on: options.place, options.shared, accessories: count, on: stage.loop, console)
+  let runtime = try CommandRuntime(console, seed: options.shared.seed)
+  let places = try RunPorts(on: options.place, options.shared, accessories: count, on: runtime.loop, console)
   let ports = try places.ports(for: scenario.accessories.map(\.profile))
   let side = ScenarioAccessories(
-    scenario, at: ports, coprocessor: Profiles.coprocessor, on: stage.loop, report: console.show)
+    scenario, at: ports, coprocessor: Profiles.coprocessor, on: runtime.loop, report: console.show)
   side.start()
-  _ = stage.run(until: { side.failure != nil || side.isOver && !side.hasDevice }, limit: options.limit)
+  _ = runtime.run(until: { side.failure != nil || side.isOver && !side.hasDevice }, limit: options.limit)
   if let failure = side.failure { throw failure }
   let isOver = side.isOver
-  side.tearDown(stage.signal.map { _ in stage.signalName } ?? "the scenario is over")
-  stage.settle(until: { !side.hasDevice })
+  side.tearDown(runtime.signal.map { _ in runtime.signalName } ?? "the scenario is over")
+  runtime.settle(until: { !side.hasDevice })
   console.err("easim: \(scenario.name) \(isOver ? "was played completely" : "was stopped early")")
   return .done
 }

@@ -11,7 +11,7 @@ final class ScenarioAtAddress {
   private let pattern: String
   private let addresses: [Address]
   private let console: Console
-  private let stage: Stage
+  private let runtime: CommandRuntime
   private let side: ScenarioDevice
   private let options: CableOptions
   private let timeout: Duration
@@ -26,10 +26,10 @@ final class ScenarioAtAddress {
     self.console = console
     addresses = try ScenarioAddresses.addresses(pattern, for: scenario, option: "--at")
     timeout = shared.timeout
-    stage = try Stage(console, seed: shared.seed)
-    options = CableOptions(shared, on: stage.loop, report: console.show)
+    runtime = try CommandRuntime(console, seed: shared.seed)
+    options = CableOptions(shared, on: runtime.loop, report: console.show)
     side = ScenarioDevice(
-      scenario, client: client, authenticator: AccessoryVerifier(), on: stage.loop, report: console.show)
+      scenario, client: client, authenticator: AccessoryVerifier(), on: runtime.loop, report: console.show)
   }
 
   func play() throws -> ExitCode {
@@ -40,22 +40,22 @@ final class ScenarioAtAddress {
       side.tearDown()
       throw error
     }
-    guard stage.run(until: { side.hasBegun }, limit: timeout) else { return giveUp() }
-    let ended = stage.run(until: { side.isOver })
+    guard runtime.run(until: { side.hasBegun }, limit: timeout) else { return giveUp() }
+    let ended = runtime.run(until: { side.isOver })
     let verdict = ScenarioVerdict(side.comparison, side.client)
     side.tearDown()
-    stage.settle(until: { side.device.cableCount == 0 && options.isQuiet })
+    runtime.settle(until: { side.device.cableCount == 0 && options.isQuiet })
     guard ended else {
-      console.err("easim: stopped by \(stage.signalName) before the scenario ended")
+      console.err("easim: stopped by \(runtime.signalName) before the scenario ended")
       return .checkFailed
     }
-    return verdict.tell(console, at: stage.loop.now)
+    return verdict.tell(console, at: runtime.loop.now)
   }
 
   private func giveUp() -> ExitCode {
     side.tearDown()
-    if stage.signal != nil {
-      console.err("easim: stopped by \(stage.signalName) before there was an accessory")
+    if runtime.signal != nil {
+      console.err("easim: stopped by \(runtime.signalName) before there was an accessory")
       return .checkFailed
     }
     console.err("easim: \(addresses[0].explanation(of: side.trouble, within: timeout))")
@@ -66,7 +66,7 @@ final class ScenarioAtAddress {
     let address = addresses[place]
     guard try media[address].knowsSerialNumbers else {
       return try media.makeDialer(
-        to: address, for: device, on: stage.loop, options: options.transport, wanted: .one
+        to: address, for: device, on: runtime.loop, options: options.transport, wanted: .one
       ) { [unowned self] in wrap($0, accessory: place) }
     }
     // One finds every accessory of the scenario, and each of its attachments.
@@ -74,7 +74,7 @@ final class ScenarioAtAddress {
     hasDialerForAll = true
     let serials = scenario.accessories.map(\.profile.identity.serialNumber)
     return try media.makeDialer(
-      to: address, for: device, on: stage.loop, options: options.transport,
+      to: address, for: device, on: runtime.loop, options: options.transport,
       wanted: .every { address.namesOneAccessory || serials.contains($0.identity) }
     ) { [unowned self] in wrap($0, accessory: nil) }
   }

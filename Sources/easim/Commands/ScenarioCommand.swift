@@ -192,14 +192,14 @@ private func play(_ scenario: Scenario, _ options: ScenarioOptions, _ console: C
   settings.authentication = .real
   var scenario = scenario
   try scenario.admitPrograms(options.shared, console)
-  let stage = try Stage(console, seed: seed)
-  let player = ScenarioPlayer(scenario, client: type, settings: settings, on: stage.loop)
+  let runtime = try CommandRuntime(console, seed: seed)
+  let player = ScenarioPlayer(scenario, client: type, settings: settings, on: runtime.loop)
   player.start()
-  guard stage.run(until: { player.isOver }) else {
-    console.err("easim: stopped by \(stage.signalName) before the scenario ended")
+  guard runtime.run(until: { player.isOver }) else {
+    console.err("easim: stopped by \(runtime.signalName) before the scenario ended")
     return .checkFailed
   }
-  return try conclude(player, console) { stage.settle(until: { player.world.device.cableCount == 0 }) }
+  return try conclude(player, console) { runtime.settle(until: { player.world.device.cableCount == 0 }) }
 }
 
 /// Compares the app's events with the expected ones, unplugs everything, and reports; the result is the last line.

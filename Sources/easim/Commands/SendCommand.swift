@@ -107,18 +107,18 @@ struct SendOptions: CommandOptions {
 
 private func runSend(_ options: SendOptions, _ console: Console) throws -> ExitCode {
   let timeout = options.shared.timeout
-  let stage = try Stage(console, seed: options.shared.seed)
-  let plan = try options.plan(stage.loop.random.derived("send"))
+  let runtime = try CommandRuntime(console, seed: options.shared.seed)
+  let plan = try options.plan(runtime.loop.random.derived("send"))
   if let text = options.unescaped {
     console.err(
       "easim send: the backslash in '\(text)' is sent as it is; with --escape it begins an escape such as \\n")
   }
   let report = options.isRaw ? console.showProgress : console.show
-  let sender = Sender(plan, protocolName: options.shared.protocolName, on: stage.loop, report: report) { reply in
-    if !options.isRaw { console.show(reply, at: stage.loop.now) }
+  let sender = Sender(plan, protocolName: options.shared.protocolName, on: runtime.loop, report: report) { reply in
+    if !options.isRaw { console.show(reply, at: runtime.loop.now) }
   }
   let host = try HostCommandContext(
-    options.shared, at: options.address, policy: options.isEarly ? .early : .ready, for: sender, on: stage, console,
+    options.shared, at: options.address, policy: options.isEarly ? .early : .ready, for: sender, on: runtime, console,
     report: report)
   let ended = try host.run(until: { sender.verdict != nil || !host.app.hiddenAccessories.isEmpty }, limit: timeout) {
     sender.close()
@@ -130,8 +130,8 @@ private func runSend(_ options: SendOptions, _ console: Console) throws -> ExitC
     host.explainRefusal(console)
     return .refused
   }
-  if stage.signal != nil {
-    console.err("easim: stopped by \(stage.signalName); \(sender.progress)")
+  if runtime.signal != nil {
+    console.err("easim: stopped by \(runtime.signalName); \(sender.progress)")
     return .checkFailed
   }
   if ended || (!sender.sawAccessory && !host.hadCable) {

@@ -30,7 +30,7 @@ private struct WatchOptions: CommandOptions {
 }
 
 private func runWatch(_ options: WatchOptions, _ console: Console) throws -> ExitCode {
-  let stage = try Stage(console)
+  let runtime = try CommandRuntime(console)
   var count = 0
   let refusals = RefusalWatch()
   let show = { (event: TimelineEvent) in
@@ -38,37 +38,37 @@ private func runWatch(_ options: WatchOptions, _ console: Console) throws -> Exi
     refusals.see(event)
     console.show(event)
   }
-  let cables = CableOptions(options.shared, on: stage.loop, report: show)
+  let cables = CableOptions(options.shared, on: runtime.loop, report: show)
   var settings = DeviceSettings(authenticator: AccessoryVerifier())
   let addresses = options.addresses.orStandardBench
   settings.tellsMessages = true
-  try options.shared.conduct.apply(to: &settings, on: stage.loop, console)
+  try options.shared.conduct.apply(to: &settings, on: runtime.loop, console)
   let line = addresses.first { $0.interByteTimeout != nil }
   options.shared.tolerance.apply(to: &settings, at: line ?? addresses[0], timeout: nil)
-  let device = Device(settings: settings, on: stage.loop, report: show)
+  let device = Device(settings: settings, on: runtime.loop, report: show)
   var finders: [any AccessoryFinder] = []
   var dialers: [Dialer] = []
   for address in addresses {
-    let finder = try media[address].makeFinder(for: address, on: stage.loop, options: cables.transport)
+    let finder = try media[address].makeFinder(for: address, on: runtime.loop, options: cables.transport)
     if finder.seesArrivals {
       let countBefore = count
       try finder.start { change in
-        for event in change.events(at: stage.loop.now) { show(event) }
+        for event in change.events(at: runtime.loop.now) { show(event) }
       }
       finders.append(finder)
       if count == countBefore { console.err("easim: \(address.nothingThere), watching") }
     } else {
-      let dialer = Dialer(finder, for: device, on: stage.loop)
+      let dialer = Dialer(finder, for: device, on: runtime.loop)
       try dialer.start()
       dialers.append(dialer)
     }
   }
   let isRefused = { addresses.count == 1 && refusals.refusal != nil }
-  _ = stage.run(until: { console.hasNoReader || isRefused() }, limit: options.limit)
+  _ = runtime.run(until: { console.hasNoReader || isRefused() }, limit: options.limit)
   for dialer in dialers { dialer.stop() }
   for finder in finders { finder.stop() }
   device.unplugAll("easim is exiting")
-  stage.settle(until: { device.cableCount == 0 })
+  runtime.settle(until: { device.cableCount == 0 })
   console.err("easim: \(count.counted("event")) seen")
   if isRefused() {
     refusals.explain(console)

@@ -174,7 +174,7 @@ struct EADemoApp: Equatable {
   // MARK: Events
 
   /// Something happened.
-  mutating func hear(_ event: Event, now: Instant) -> [Action] {
+  mutating func handle(_ event: Event, now: Instant) -> [Action] {
     switch event {
     case .appeared(let accessory):
       accessories.append(accessory)

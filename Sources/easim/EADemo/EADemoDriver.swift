@@ -51,7 +51,7 @@ final class EADemoDriver: AppHandler, SessionHandler {
     view = nil
   }
 
-  private func hear(_ event: EADemoApp.Event) { execute(app.hear(event, now: loop.now)) }
+  private func handle(_ event: EADemoApp.Event) { execute(app.handle(event, now: loop.now)) }
 
   private func execute(_ actions: [EADemoApp.Action]) {
     for action in actions {
@@ -77,16 +77,16 @@ final class EADemoDriver: AppHandler, SessionHandler {
       self.session = session
       outbox = []
       session.handler = self
-      hear(.opened(accessory, protocolName: name))
+      handle(.opened(accessory, protocolName: name))
     } catch {
-      hear(.refused(error.description))
+      handle(.refused(error.description))
     }
   }
 
   // MARK: The app
 
-  func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) { hear(.appeared(accessory)) }
-  func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) { hear(.disappeared(accessory)) }
+  func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) { handle(.appeared(accessory)) }
+  func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) { handle(.disappeared(accessory)) }
 
   // MARK: The session
 
@@ -97,7 +97,7 @@ final class EADemoDriver: AppHandler, SessionHandler {
       let taken = session.write(bytes.span.bytes)
       if taken == 0 { return }
       outbox.removeFirst(taken)
-      hear(.sent(taken))
+      handle(.sent(taken))
     }
   }
 
@@ -107,7 +107,7 @@ final class EADemoDriver: AppHandler, SessionHandler {
       span.withUnsafeBytes { bytes.append(contentsOf: $0) }
       return span.byteCount
     }
-    if !bytes.isEmpty { hear(.received(bytes)) }
+    if !bytes.isEmpty { handle(.received(bytes)) }
   }
 
   func sessionIsWritable(_ session: Session) { flush() }
@@ -115,6 +115,6 @@ final class EADemoDriver: AppHandler, SessionHandler {
   func session(_ session: Session, endedWith end: SessionEnd) {
     self.session = nil
     outbox = []
-    hear(.ended(end.description))
+    handle(.ended(end.description))
   }
 }

@@ -7,15 +7,15 @@ final class LineInput: DescriptorHandler {
   /// A line that is longer is cut there, and its rest is the next line.
   static let longestLine = 1 << 20
 
-  private let hear: (String?) -> Void
+  private let onEvent: (String?) -> Void
   private var watch: (any DescriptorWatch)?
   private var bytes: [UInt8] = []
   private var isOver = false
   private var isWanted = false
 
-  /// Nothing is read before ``want()``. `hear` gets each line, and nil at the end.
-  init(on loop: any PollingLoop, hear: @escaping (String?) -> Void) throws {
-    self.hear = hear
+  /// Nothing is read before ``want()``. `onEvent` gets each line, and nil at the end.
+  init(on loop: any PollingLoop, onEvent: @escaping (String?) -> Void) throws {
+    self.onEvent = onEvent
     watch = try loop.watch(STDIN_FILENO, for: [], self)
   }
 
@@ -33,11 +33,11 @@ final class LineInput: DescriptorHandler {
   private func deliver() {
     while isWanted, let line = nextLine() {
       isWanted = false
-      hear(line)
+      onEvent(line)
     }
     if isWanted, isOver {
       isWanted = false
-      hear(nil)
+      onEvent(nil)
     } else {
       watch?.change(to: isWanted ? .readable : [])
     }

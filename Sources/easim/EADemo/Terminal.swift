@@ -16,7 +16,7 @@ final class Terminal: DescriptorHandler {
 
   private let console: Console
   private let loop: any PollingLoop
-  private let hear: (Key) -> Void
+  private let onEvent: (Key) -> Void
   private let changed: () -> Void
   private let colors: Bool
   private var keys = KeyReader()
@@ -30,13 +30,13 @@ final class Terminal: DescriptorHandler {
     return isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 && kind != "dumb"
   }
 
-  /// Sets up the terminal. `hear` gets each key; `changed` is called when everything must be drawn again.
+  /// Sets up the terminal. `onEvent` gets each key; `changed` is called when everything must be drawn again.
   init(
-    _ console: Console, on loop: any PollingLoop, hear: @escaping (Key) -> Void, changed: @escaping () -> Void
+    _ console: Console, on loop: any PollingLoop, onEvent: @escaping (Key) -> Void, changed: @escaping () -> Void
   ) throws {
     self.console = console
     self.loop = loop
-    self.hear = hear
+    self.onEvent = onEvent
     self.changed = changed
     colors = getenv("NO_COLOR") == nil
     guard clinux_terminal_hold(STDOUT_FILENO) == 0 else { throw SystemError("use the terminal", code: errno) }
@@ -90,7 +90,7 @@ final class Terminal: DescriptorHandler {
       // The terminal's other end is gone: there will be no more keys.
       watch?.cancel()
       watch = nil
-      return hear(.control("d"))
+      return onEvent(.control("d"))
     }
     escapeTimer?.cancel()
     tell(keys.read(bytes[..<count]))
@@ -99,7 +99,7 @@ final class Terminal: DescriptorHandler {
 
   private func tell(_ keys: [Key]) {
     for key in keys {
-      if key == .control("z") { suspend() } else { hear(key) }
+      if key == .control("z") { suspend() } else { onEvent(key) }
     }
   }
 

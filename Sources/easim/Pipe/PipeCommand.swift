@@ -78,32 +78,32 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
     throw UsageError("--capture -: stdout carries the bytes of the session; give the name of a file")
   }
   if let profile = options.profile { return try runAccessory(profile, options, console) }
-  let stage = try Stage(console, seed: options.shared.seed)
+  let runtime = try CommandRuntime(console, seed: options.shared.seed)
   let report = PipeReport(options, console)
-  let host = PipeHost(options, on: stage.loop) { console.err("easim: \($0)") }
-  let cables = CableOptions(options.shared, on: stage.loop, report: report.show)
+  let host = PipeHost(options, on: runtime.loop) { console.err("easim: \($0)") }
+  let cables = CableOptions(options.shared, on: runtime.loop, report: report.show)
   let context = try HostCommandContext(
-    options.shared, at: options.address ?? .standardBench, for: host, on: stage, cables, console,
+    options.shared, at: options.address ?? .standardBench, for: host, on: runtime, cables, console,
     adjust: { settings in
       var settings = settings
       // Each connection of a listener has a session of its own, which iAP2 allows and an app of Apple's would not get.
       if options.listen != nil { settings.rules.secondSession = .sideBySide }
       return settings
     }, report: report.show)
-  let door = try PipeDoor(options, on: stage.loop, console, to: host)
+  let door = try PipeDoor(options, on: runtime.loop, console, to: host)
   try cables.openFiles(console)
   let ended = try context.run(until: { host.verdict != nil || !context.app.hiddenAccessories.isEmpty }, limit: nil) {
     door.closeSessions()
   }
-  stage.flush(door)
+  runtime.flush(door)
   if let verdict = host.verdict, verdict != .unreachable { return verdict }
   if context.refusal != nil {
     context.explainRefusal(console)
     return .refused
   }
-  if stage.signal != nil {
+  if runtime.signal != nil {
     if options.listen != nil { return .done }
-    console.err("easim: stopped by \(stage.signalName); \(door.progress)")
+    console.err("easim: stopped by \(runtime.signalName); \(door.progress)")
     return .checkFailed
   }
   console.err(
@@ -124,23 +124,24 @@ private func runAccessory(_ name: String, _ options: PipeOptions, _ console: Con
       throw UsageError(error.description)
     }
   }
-  let stage = try Stage(console, seed: options.shared.seed)
+  let runtime = try CommandRuntime(console, seed: options.shared.seed)
   let report = PipeReport(options, console)
   let ports = try RunPorts(
-    on: options.place, options.shared, accessories: 1, on: stage.loop, console, report: report.show)
-  let pipe = PipeAccessory(options, on: stage.loop) { console.err("easim: \($0)") }
+    on: options.place, options.shared, accessories: 1, on: runtime.loop, console, report: report.show)
+  let pipe = PipeAccessory(options, on: runtime.loop) { console.err("easim: \($0)") }
   let lineRate = options.shared.faults.lineRate
   let accessory = SimulatedAccessory(
-    profile, at: try ports.ports(for: [profile])[0], authenticator: Profiles.coprocessor(for: profile), on: stage.loop,
+    profile, at: try ports.ports(for: [profile])[0], authenticator: Profiles.coprocessor(for: profile),
+    on: runtime.loop,
     tellsMessages: true, link: { $0.lineRate = lineRate }, behavior: { PipeBehavior(pipe, otherwise: $0) },
     report: report.show)
-  let door = try PipeDoor(options, on: stage.loop, console, to: pipe)
+  let door = try PipeDoor(options, on: runtime.loop, console, to: pipe)
   try accessory.plugIn()
-  _ = stage.run(until: { pipe.verdict != nil || accessory.failure != nil })
+  _ = runtime.run(until: { pipe.verdict != nil || accessory.failure != nil })
   door.closeSessions()
-  accessory.unplug(stage.signal.map { _ in stage.signalName } ?? "the pipe is over")
-  stage.settle(until: { accessory.runningPrograms == 0 }, limit: ExecBehavior.grace * 3)
-  stage.flush(door)
+  accessory.unplug(runtime.signal.map { _ in runtime.signalName } ?? "the pipe is over")
+  runtime.settle(until: { accessory.runningPrograms == 0 }, limit: ExecBehavior.grace * 3)
+  runtime.flush(door)
   if let verdict = pipe.verdict { return verdict }
   if let failure = accessory.failure {
     console.err("easim pipe: cannot be plugged in at \(options.place): \(failure)")
@@ -149,7 +150,7 @@ private func runAccessory(_ name: String, _ options: PipeOptions, _ console: Con
   return .done
 }
 
-extension Stage {
+extension CommandRuntime {
   /// Waits until the last bytes are written, unless a signal says otherwise.
   fileprivate func flush(_ door: PipeDoor) {
     if signalCount > 0 { return door.abandon() }

@@ -41,7 +41,7 @@ final class PipeDoor {
     var settings = TransportOptions()
     settings.allowsRemote = options.shared.allowsRemote
     settings.allowsOtherUsers = options.shared.takesAnyUser
-    listener = try Transports.listen(at: address, on: loop, options: settings) { [unowned self] in hear($0) }
+    listener = try Transports.listen(at: address, on: loop, options: settings) { [unowned self] in handle($0) }
     console.out("\(listener?.address ?? address)")
   }
 
@@ -51,7 +51,7 @@ final class PipeDoor {
     return "\(counts.0.counted("byte")) sent, \(counts.1) received"
   }
 
-  private func hear(_ event: ListenerEvent) {
+  private func handle(_ event: ListenerEvent) {
     switch event {
     case .accepted(let cable, let peer):
       guard relays.count < Self.mostConnections else {

@@ -22,11 +22,11 @@ final class ControlSocket {
     var options = TransportOptions()
     options.allowsOtherUsers = shared.takesAnyUser
     listener = try Transports.listen(at: .unix(path: path), on: loop, options: options) { [weak self] event in
-      self?.hear(event)
+      self?.handle(event)
     }
   }
 
-  private func hear(_ event: ListenerEvent) {
+  private func handle(_ event: ListenerEvent) {
     switch event {
     case .accepted(let cable, _):
       guard let descriptor = (cable.main as? DescriptorChannel)?.release() else { return }

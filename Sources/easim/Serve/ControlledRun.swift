@@ -9,19 +9,21 @@ import IAP2
 /// `easim run --control`: the accessories of a run, which programs can control while it lasts.
 struct ControlledRun {
   private let profiles: [Profile]
-  private let stage: Stage
+  private let runtime: CommandRuntime
   private let shared: SharedOptions
   private let console: Console
   private let server: ControlServer
   private let socket: ControlSocket
 
-  init(_ profiles: [Profile], path: String, _ stage: Stage, _ shared: SharedOptions, _ console: Console) throws {
-    (self.profiles, self.stage, self.shared, self.console) = (profiles, stage, shared, console)
+  init(
+    _ profiles: [Profile], path: String, _ runtime: CommandRuntime, _ shared: SharedOptions, _ console: Console
+  ) throws {
+    (self.profiles, self.runtime, self.shared, self.console) = (profiles, runtime, shared, console)
     var settings = ControlServer.Settings(shared)
     settings.tellsMessages = true
     settings.report = console.show
-    server = ControlServer(settings, on: stage.loop)
-    socket = try ControlSocket(server, path: path, shared, on: stage.loop) { console.err("easim run: \($0)") }
+    server = ControlServer(settings, on: runtime.loop)
+    socket = try ControlSocket(server, path: path, shared, on: runtime.loop) { console.err("easim run: \($0)") }
   }
 
   /// Runs until a signal, or until the time is over.
@@ -38,9 +40,9 @@ struct ControlledRun {
           $0.interByteTimeout = interByteTimeout
         })
     }
-    _ = stage.run(until: { false }, limit: limit)
+    _ = runtime.run(until: { false }, limit: limit)
     server.stop()
-    stage.settle(until: { server.isQuiet })
+    runtime.settle(until: { server.isQuiet })
     console.err("easim: unplugged")
     return .done
   }

@@ -38,21 +38,21 @@ private struct ServeOptions: CommandOptions {
 }
 
 private func runServe(_ options: ServeOptions, _ console: Console) throws -> ExitCode {
-  let stage = try Stage(console, seed: options.shared.seed)
-  let server = ControlServer(ControlServer.Settings(options.shared), on: stage.loop)
+  let runtime = try CommandRuntime(console, seed: options.shared.seed)
+  let server = ControlServer(ControlServer.Settings(options.shared), on: runtime.loop)
   let socket = try options.control.map { path in
-    try ControlSocket(server, path: path, options.shared, on: stage.loop) { console.err("easim serve: \($0)") }
+    try ControlSocket(server, path: path, options.shared, on: runtime.loop) { console.err("easim serve: \($0)") }
   }
   defer { socket?.close() }
   if options.isStandard {
-    let door = try DescriptorDoor(standardFor: server.makeClient(), on: stage.loop)
-    _ = stage.run(until: { door.isOver })
+    let door = try DescriptorDoor(standardFor: server.makeClient(), on: runtime.loop)
+    _ = runtime.run(until: { door.isOver })
     door.close("easim is exiting")
   } else {
     let (host, port) = try place(options.http ?? "127.0.0.1:0")
     let token = SecretToken.make()
     let http = try HTTPDoor(
-      server, host: host, port: port, allowsRemote: options.shared.allowsRemote, token: token, on: stage.loop
+      server, host: host, port: port, allowsRemote: options.shared.allowsRemote, token: token, on: runtime.loop
     ) { trouble in
       switch trouble {
       case .readerDropped(let events):
@@ -62,11 +62,11 @@ private func runServe(_ options: ServeOptions, _ console: Console) throws -> Exi
       }
     }
     console.out("http://\(http.address)/#\(token)")
-    _ = stage.run(until: { false })
+    _ = runtime.run(until: { false })
     http.stop()
   }
   server.stop()
-  stage.settle(until: { server.isQuiet })
+  runtime.settle(until: { server.isQuiet })
   return .done
 }
 

@@ -18,7 +18,7 @@ final class SoakSession {
 
   private let options: SoakRun
   private let console: Console
-  private let stage: Stage
+  private let runtime: CommandRuntime
   private let crew: SoakCrew
   private let bar: ProgressBar
   private var tick: LoopTimer?
@@ -30,32 +30,32 @@ final class SoakSession {
     bar = ProgressBar(console)
     // Before the loop runs, because this blocks while the transcript is not read.
     if let transcript = options.transcript { Self.show(options.recipe.plan(options.first), in: transcript) }
-    stage = try Stage(console, grace: Self.shrinkingTime)
+    runtime = try CommandRuntime(console, grace: Self.shrinkingTime)
     crew = SoakCrew(options.recipe, from: options.first, count: options.count, jobs: options.jobs)
-    nextLine = stage.loop.now + Self.linePeriod
+    nextLine = runtime.loop.now + Self.linePeriod
   }
 
   func run() -> ExitCode {
-    let begin = stage.loop.now
+    let begin = runtime.loop.now
     let busyBefore = clock()
     let crew = crew
     Task { await crew.play() }
-    tick = stage.loop.makeTimer { [unowned self] in showProgress(since: begin) }
+    tick = runtime.loop.makeTimer { [unowned self] in showProgress(since: begin) }
     tick?.arm(at: begin + Self.barPeriod)
-    _ = stage.run(until: { crew.isOver }, limit: options.time)
+    _ = runtime.run(until: { crew.isOver }, limit: options.time)
     crew.stop()
     // Each job finishes its current world.
-    stage.loop.run(until: { crew.isOver }, limit: .seconds(3_600))
+    runtime.loop.run(until: { crew.isOver }, limit: .seconds(3_600))
     tick?.cancel()
     bar.clear()
-    let seconds = max((stage.loop.now - begin).inSeconds, 0.001)
+    let seconds = max((runtime.loop.now - begin).inSeconds, 0.001)
     let busy = max(Double(clock() - busyBefore) / Double(CLOCKS_PER_SEC), 0.001)
     let report = crew.report
     let shrunk = shrink(report.failures)
     return SoakVerdict(
-      report, shrunk, options, seconds: seconds, busy: busy, stoppedBy: stage.signal.map { _ in stage.signalName }
+      report, shrunk, options, seconds: seconds, busy: busy, stoppedBy: runtime.signal.map { _ in runtime.signalName }
     )
-    .tell(console, at: stage.loop.now)
+    .tell(console, at: runtime.loop.now)
   }
 
   private static func show(_ plan: SoakPlan, in transcript: TranscriptFile) {
@@ -70,7 +70,7 @@ final class SoakSession {
   // MARK: Meanwhile
 
   private func showProgress(since begin: Instant) {
-    let now = stage.loop.now
+    let now = runtime.loop.now
     tick?.arm(at: now + Self.barPeriod)
     let (count, failures) = crew.progress
     let elapsed = max((now - begin).inSeconds, 0.001)
@@ -100,12 +100,12 @@ final class SoakSession {
     let shrinking = SoakShrinking(options.recipe, failures, jobs: options.jobs)
     Task { await shrinking.run() }
     // The Ctrl-C that ended the playing must not end the shrinking.
-    let before = stage.signalCount
-    let finished = { [stage] in
-      if stage.signalCount > before { shrinking.stop() }
+    let before = runtime.signalCount
+    let finished = { [runtime] in
+      if runtime.signalCount > before { shrinking.stop() }
       return shrinking.isOver
     }
-    while !finished() { stage.loop.run(until: finished, limit: Self.barPeriod) }
+    while !finished() { runtime.loop.run(until: finished, limit: Self.barPeriod) }
     return shrinking.results
   }
 }

@@ -232,10 +232,10 @@ final class GadgetRig {
   private(set) var failures: [String] = []
   private(set) var closes = 0
   private(set) lazy var endpoints = GadgetEndpoints(queue, reads: 4, writeSize: 2048, on: loop) {
-    [unowned self] in hear($0)
+    [unowned self] in handle($0)
   }
 
-  private func hear(_ news: GadgetEndpoints.News) {
+  private func handle(_ news: GadgetEndpoints.News) {
     switch news {
     case .cable(let cable): cables.append(AccessoryEnd(cable.main))
     case .closed: closes += 1

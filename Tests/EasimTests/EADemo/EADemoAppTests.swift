@@ -13,9 +13,9 @@ import Testing
 
   /// A session with `echo` is open.
   private mutating func open() {
-    _ = demo.hear(.appeared(echo))
+    _ = demo.handle(.appeared(echo))
     _ = demo.type("open")
-    _ = demo.hear(.opened(echo, protocolName: "com.example.echo"))
+    _ = demo.handle(.opened(echo, protocolName: "com.example.echo"))
   }
 
   @Test mutating func nothingConnectedIsSaidWithThePlaceThatWasLookedAt() {
@@ -27,13 +27,13 @@ import Testing
   @Test mutating func aFlickerIsFollowedAndAnOpenWaitsForTheProtocol() {
     #expect(demo.type("open com.example.echo") == [])
     #expect(demo.app.isBusy)
-    #expect(demo.hear(.appeared(empty)) == ["connected: Echo (S7) [no protocols] connectionID 7"])
-    #expect(demo.hear(.disappeared(empty)) == ["disconnected: Echo (S7) [no protocols] connectionID 7"])
+    #expect(demo.handle(.appeared(empty)) == ["connected: Echo (S7) [no protocols] connectionID 7"])
+    #expect(demo.handle(.disappeared(empty)) == ["disconnected: Echo (S7) [no protocols] connectionID 7"])
     #expect(
-      demo.hear(.appeared(echo)) == [
+      demo.handle(.appeared(echo)) == [
         "connected: Echo (S8) [com.example.echo] connectionID 8", "open 8 com.example.echo",
       ])
-    #expect(demo.hear(.opened(echo, protocolName: "com.example.echo")) == ["session open on com.example.echo"])
+    #expect(demo.handle(.opened(echo, protocolName: "com.example.echo")) == ["session open on com.example.echo"])
     #expect(!demo.app.isBusy && demo.app.deadline == nil && demo.app.failure == nil)
   }
 
@@ -43,27 +43,27 @@ import Testing
     #expect(
       demo.pass(.seconds(1)) == ["! no session within 10s: No Accessories Connected (looked at the bench /b)"])
     #expect(demo.app.failure == .unreachable)
-    _ = demo.hear(.appeared(empty))
+    _ = demo.handle(.appeared(empty))
     _ = demo.type("open")
     #expect(demo.pass(.seconds(10)) == ["! no session within 10s: no connected accessory offers a protocol"])
     #expect(demo.app.failure == .unreachable, "the first failure counts")
   }
 
   @Test mutating func whatCannotBeMeantIsSaidAtOnce() {
-    _ = demo.hear(.appeared(echo))
-    _ = demo.hear(.appeared(two))
+    _ = demo.handle(.appeared(echo))
+    _ = demo.handle(.appeared(two))
     #expect(demo.type("open") == ["! several accessories offer it, give a number after the protocol: 1, 2"])
     #expect(demo.type("open com.example.echo 2") == ["open 9 com.example.echo"])
-    #expect(demo.hear(.refused("the accessory is busy")) == ["! the accessory is busy"])
+    #expect(demo.handle(.refused("the accessory is busy")) == ["! the accessory is busy"])
     #expect(demo.type("open com.example.other") == ["open 9 com.example.other"])
     #expect(demo.app.failure == .usage)
   }
 
   @Test mutating func aProtocolOfAnotherAccessoryIsWaitedForAndThenNamed() {
-    _ = demo.hear(.appeared(echo))
+    _ = demo.handle(.appeared(echo))
     #expect(demo.type("open com.example.other") == [])
-    #expect(demo.hear(.appeared(two)).last == "open 9 com.example.other")
-    _ = demo.hear(.refused("busy"))
+    #expect(demo.handle(.appeared(two)).last == "open 9 com.example.other")
+    _ = demo.handle(.refused("busy"))
     #expect(demo.type("open com.example.ecko") == [])
     #expect(
       demo.pass(.seconds(10)) == [
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test mutating func oneAccessoryWithSeveralProtocolsAsksForOne() {
-    _ = demo.hear(.appeared(two))
+    _ = demo.handle(.appeared(two))
     #expect(
       demo.type("open") == ["! several protocols are offered, choose one: com.example.echo, com.example.other"])
   }
@@ -82,21 +82,21 @@ import Testing
     open()
     #expect(demo.type("string hello") == ["send 5"])
     #expect(demo.app.isBusy)
-    #expect(demo.hear(.sent(2)) == [])
-    #expect(demo.hear(.sent(3)) == ["sent 5 bytes"])
+    #expect(demo.handle(.sent(2)) == [])
+    #expect(demo.handle(.sent(3)) == ["sent 5 bytes"])
     #expect(demo.type("hex 01") == ["send 1"])
-    #expect(demo.hear(.sent(1)) == ["sent 1 byte"])
+    #expect(demo.handle(.sent(1)) == ["sent 1 byte"])
     #expect(demo.type("10k") == ["send 10000"])
-    #expect(demo.hear(.sent(10_000)) == ["sent 10000 bytes"])
-    #expect(demo.hear(.received([1, 2, 3])) == [])
+    #expect(demo.handle(.sent(10_000)) == ["sent 10000 bytes"])
+    #expect(demo.handle(.received([1, 2, 3])) == [])
     #expect(demo.type("counters") == ["sent 10006 bytes, received 3 bytes"])
     #expect(demo.app.session?.tail == [1, 2, 3])
   }
 
   @Test mutating func onlyTheLastBytesAreKept() {
     open()
-    _ = demo.hear(.received([UInt8](repeating: 1, count: 200)))
-    _ = demo.hear(.received([2]))
+    _ = demo.handle(.received([UInt8](repeating: 1, count: 200)))
+    _ = demo.handle(.received([2]))
     #expect(demo.app.session?.tail == [UInt8](repeating: 1, count: 63) + [2])
     #expect(demo.app.session?.received == 201)
   }
@@ -104,8 +104,8 @@ import Testing
   @Test mutating func aWaitEndsWithTheLastByteItWants() {
     open()
     #expect(demo.type("wait 4") == [])
-    #expect(demo.hear(.received([1, 2, 3])) == [])
-    #expect(demo.hear(.received([4, 5])) == ["sent 0 bytes, received 5 bytes"])
+    #expect(demo.handle(.received([1, 2, 3])) == [])
+    #expect(demo.handle(.received([4, 5])) == ["sent 0 bytes, received 5 bytes"])
     #expect(demo.type("wait 5") == ["sent 0 bytes, received 5 bytes"])
     #expect(demo.type("wait 6") == [])
     #expect(demo.pass(.seconds(10)) == ["! 6 bytes did not arrive within 10s: sent 0 bytes, received 5 bytes"])
@@ -116,25 +116,25 @@ import Testing
     #expect(demo.type("wait disconnect") == [])
     #expect(!demo.app.isBusy, "nothing is connected")
     #expect(demo.type("wait connect") == [])
-    _ = demo.hear(.appeared(empty))
+    _ = demo.handle(.appeared(empty))
     #expect(demo.app.isBusy)
-    _ = demo.hear(.appeared(echo))
+    _ = demo.handle(.appeared(echo))
     #expect(!demo.app.isBusy)
     _ = demo.type("wait disconnect")
-    _ = demo.hear(.disappeared(empty))
+    _ = demo.handle(.disappeared(empty))
     #expect(demo.app.isBusy)
-    _ = demo.hear(.disappeared(echo))
+    _ = demo.handle(.disappeared(echo))
     #expect(!demo.app.isBusy)
   }
 
   @Test mutating func anAccessoryThatGoesTakesItsSessionWithIt() {
     open()
-    _ = demo.hear(.received([1]))
+    _ = demo.handle(.received([1]))
     #expect(
-      demo.hear(.ended("the other end closed the channel")) == [
+      demo.handle(.ended("the other end closed the channel")) == [
         "session on com.example.echo ended: the other end closed the channel; sent 0 bytes, received 1 byte"
       ])
-    #expect(demo.hear(.disappeared(echo)) == ["disconnected: Echo (S8) [com.example.echo] connectionID 8"])
+    #expect(demo.handle(.disappeared(echo)) == ["disconnected: Echo (S8) [com.example.echo] connectionID 8"])
     #expect(demo.app.session == nil && demo.app.failure == nil)
     #expect(demo.type("string x") == ["! no session is open; open one first"])
   }
@@ -142,9 +142,9 @@ import Testing
   @Test mutating func aSessionThatGoesUnderACommandIsAFailure() {
     open()
     _ = demo.type("10k")
-    _ = demo.hear(.sent(100))
+    _ = demo.handle(.sent(100))
     #expect(
-      demo.hear(.ended("gone")) == [
+      demo.handle(.ended("gone")) == [
         "! session on com.example.echo ended: gone; sent 100 bytes, received 0 bytes"
       ])
     #expect(demo.app.failure == .gone && !demo.app.isBusy)
@@ -156,7 +156,7 @@ import Testing
     #expect(demo.type("close") == ["close"])
     #expect(demo.app.isBusy)
     #expect(
-      demo.hear(.ended("the device closed it")) == [
+      demo.handle(.ended("the device closed it")) == [
         "session on com.example.echo ended: the device closed it; sent 0 bytes, received 0 bytes"
       ])
     #expect(demo.type("close") == ["! no session is open"])
@@ -167,14 +167,14 @@ import Testing
     _ = demo.type("10k")
     #expect(demo.app.mayPerform(.close) && demo.app.mayPerform(.quit) && !demo.app.mayPerform(.list))
     #expect(demo.type("close") == ["close"])
-    #expect(demo.hear(.ended("the device closed it")).count == 1)
+    #expect(demo.handle(.ended("the device closed it")).count == 1)
     #expect(demo.app.failure == nil)
   }
 
   @Test mutating func aSendThatHangsEndsWithItsTime() {
     open()
     _ = demo.type("10k")
-    _ = demo.hear(.sent(4_000))
+    _ = demo.handle(.sent(4_000))
     #expect(
       demo.pass(.seconds(10)) == ["! not everything was sent within 10s: sent 4000 bytes, received 0 bytes"])
     #expect(demo.app.failure == .timedOut)
@@ -194,7 +194,7 @@ import Testing
   }
 
   @Test mutating func theDetailsOfAnAccessoryCannotSteerTheTerminal() {
-    _ = demo.hear(.appeared(EADemoTranscript.accessory(3, "E\u{1B}[2Jvil", "com.example.e")))
+    _ = demo.handle(.appeared(EADemoTranscript.accessory(3, "E\u{1B}[2Jvil", "com.example.e")))
     #expect(demo.type("list") == ["1  E\\u{1b}[2Jvil (S3) [com.example.e] connectionID 3"])
     #expect(demo.type("show").first == "name: E\\u{1b}[2Jvil")
     #expect(demo.type("show").last == "protocol: com.example.e")

@@ -11,8 +11,8 @@ import Testing
   private let echo = EADemoTranscript.accessory(8, "Echo", "com.example.echo", "com.example.other")
   private let second = EADemoTranscript.accessory(9, "Second", "com.example.second")
 
-  private mutating func hear(_ event: EADemoApp.Event) {
-    _ = demo.hear(event)
+  private mutating func handle(_ event: EADemoApp.Event) {
+    _ = demo.handle(event)
     screen.follow(demo.app)
   }
 
@@ -35,8 +35,8 @@ import Testing
   }
 
   @Test mutating func fromTheListToTheSession() {
-    hear(.appeared(second))
-    hear(.appeared(echo))
+    handle(.appeared(second))
+    handle(.appeared(echo))
     #expect(
       drawn()[2...3] == [
         "> Second (S9) [com.example.second] connectionID 9",
@@ -47,14 +47,14 @@ import Testing
     #expect(drawn(height: 20).contains("> com.example.echo"))
     #expect(drawn(height: 20).contains("  serial: S8"))
     #expect(press(.down, .enter) == .open(protocolName: "com.example.other", number: 2))
-    hear(.opened(echo, protocolName: "com.example.other"))
+    handle(.opened(echo, protocolName: "com.example.other"))
     #expect(screen.page == .session)
     #expect(drawn()[0] == "com.example.other")
     #expect(press(.character("k")) == .send(CountingPattern.bytes(10_000)))
     #expect(press(.character("s"), .character("h"), .character("i"), .enter) == .send(Array("hi".utf8)))
     #expect(press(.character("h"), .character("0"), .character("a"), .enter) == .send([10]))
     #expect(press(.escape) == .close)
-    hear(.ended("the device closed it"))
+    handle(.ended("the device closed it"))
     #expect(screen.page == .accessory(8))
     #expect(press(.left) == nil)
     #expect(screen.page == .accessories)
@@ -62,11 +62,11 @@ import Testing
   }
 
   @Test mutating func theCountersAndTheLastBytesAreShown() {
-    hear(.appeared(second))
-    hear(.opened(second, protocolName: "com.example.second"))
+    handle(.appeared(second))
+    handle(.opened(second, protocolName: "com.example.second"))
     _ = demo.type("string 1234567890")
-    hear(.sent(4))
-    hear(.received(Array("0123456789abcdefXYZ\u{1}".utf8)))
+    handle(.sent(4))
+    handle(.received(Array("0123456789abcdefXYZ\u{1}".utf8)))
     #expect(
       drawn()[2...6] == [
         "  Received  20 bytes", "  Sent      4 of 10 bytes", "",
@@ -76,20 +76,20 @@ import Testing
   }
 
   @Test mutating func anAccessoryThatGoesLeadsBackToTheList() {
-    hear(.appeared(echo))
-    hear(.opened(echo, protocolName: "com.example.echo"))
+    handle(.appeared(echo))
+    handle(.opened(echo, protocolName: "com.example.echo"))
     _ = press(.character("s"), .character("x"))
     #expect(screen.prompt == .string("x"))
-    hear(.ended("gone"))
+    handle(.ended("gone"))
     #expect(screen.page == .accessory(8))
     #expect(screen.prompt == nil, "what was being typed had a session to go to")
-    hear(.disappeared(echo))
+    handle(.disappeared(echo))
     #expect(screen.page == .accessories)
     #expect(drawn()[2] == "  No Accessories Connected")
   }
 
   @Test mutating func anAccessoryWithoutProtocolsCanBeLookedAtAndNotOpened() {
-    hear(.appeared(EADemoTranscript.accessory(1, "Flickering")))
+    handle(.appeared(EADemoTranscript.accessory(1, "Flickering")))
     _ = press(.enter)
     #expect(drawn(height: 20).contains("  none yet"))
     #expect(press(.enter) == nil)
@@ -97,8 +97,8 @@ import Testing
   }
 
   @Test mutating func typingCanBeMendedAndCancelled() {
-    hear(.appeared(echo))
-    hear(.opened(echo, protocolName: "com.example.echo"))
+    handle(.appeared(echo))
+    handle(.opened(echo, protocolName: "com.example.echo"))
     _ = press(.character("s"), .character("q"), .character("李"), .backspace, .character("b"))
     #expect(drawn().suffix(2) == ["Send String: qb_", "enter send   esc cancel"])
     _ = press(.control("u"), .backspace)
@@ -131,7 +131,7 @@ import Testing
   }
 
   @Test mutating func aScreenIsNeverWiderOrHigherThanTheTerminal() {
-    hear(.appeared(EADemoTranscript.accessory(1, "李未可 View AI眼镜", "com.example.a")))
+    handle(.appeared(EADemoTranscript.accessory(1, "李未可 View AI眼镜", "com.example.a")))
     screen.tell(EADemoApp.Line(text: "李未可李未可李未可"))
     for page in 0..<3 {
       for (width, height) in [(1, 1), (2, 3), (5, 4), (20, 8), (200, 60)] {
@@ -140,7 +140,7 @@ import Testing
         #expect(rows.allSatisfy { TextTable.width(of: $0.text) <= width }, "page \(page), \(width)x\(height)")
       }
       _ = press(.enter)
-      if page == 1 { hear(.opened(demo.app.accessories[0], protocolName: "com.example.a")) }
+      if page == 1 { handle(.opened(demo.app.accessories[0], protocolName: "com.example.a")) }
     }
   }
 }

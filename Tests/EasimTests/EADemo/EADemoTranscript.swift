@@ -31,8 +31,8 @@ struct EADemoTranscript {
   }
 
   /// Something happened.
-  mutating func hear(_ event: EADemoApp.Event) -> [String] {
-    told(app.hear(event, now: now))
+  mutating func handle(_ event: EADemoApp.Event) -> [String] {
+    told(app.handle(event, now: now))
   }
 
   /// Time passes.

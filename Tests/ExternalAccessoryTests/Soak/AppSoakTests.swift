@@ -108,7 +108,7 @@ final class SoakRound: @unchecked Sendable {
     let (connects, disconnects) = (SoakCount(), SoakCount())
     var findings = try await withSimulatedWorld(settings) { [self] world in
       var findings: [String] = []
-      let ear = Ear { heard in heard.name == "connect" ? connects.add() : disconnects.add() }
+      let recorder = EventRecorder { heard in heard.name == "connect" ? connects.add() : disconnects.add() }
       manager.registerForLocalNotifications()
       let accessories = try (0..<4).map { number in
         var profile = try ProfileLibrary().profile("multi")
@@ -165,7 +165,7 @@ final class SoakRound: @unchecked Sendable {
       if openAtThePull < plugs * 3 / 4 {
         findings.append("only \(openAtThePull) of \(plugs) cables went with a session open")
       }
-      ear.stop()
+      recorder.stop()
       ledger.settleAll()
       return findings
     }

@@ -16,7 +16,7 @@ import Testing
   @Test func theDeviceAsksChallengesAndConcludes() {
     var end = OneEnd.device()
     _ = end.told()
-    #expect(end.hears(says(1, 0xAA01, Self.certificate, ack: 1)) == [])
+    #expect(end.receives(says(1, 0xAA01, Self.certificate, ack: 1)) == [])
     #expect(end.told() == [.certificateReceived(Sheet.unhex(Self.certificate))])
     end.peer.challenge(Self.challenge, now: end.now)
     // 42 bytes: 6 of message, 4 of parameter, 32 of challenge.
@@ -24,7 +24,7 @@ import Testing
       end.says() == [
         Sheet.packet(0x40, 2, 1, session: 1, "4040002aaa02" + "00240000" + Sheet.hex(Self.challenge))
       ])
-    #expect(end.hears(says(2, 0xAA03, Self.response, ack: 2)) == [])
+    #expect(end.receives(says(2, 0xAA03, Self.response, ack: 2)) == [])
     #expect(end.told() == [.responseReceived(Sheet.unhex(Self.response))])
     end.peer.concludeAuthentication(accepted: true, now: end.now)
     #expect(
@@ -39,11 +39,11 @@ import Testing
     var settings = DevicePeer.Settings()
     settings.order = .identificationFirst
     var end = OneEnd.device(settings)
-    end.hears(Sheet.packet(0x40, 1, 1, session: 1, Sheet.message(0x1D01, Sheet.identification)))
-    end.hears(says(2, 0xAA01, Self.certificate, ack: 3))
+    end.receives(Sheet.packet(0x40, 1, 1, session: 1, Sheet.message(0x1D01, Sheet.identification)))
+    end.receives(says(2, 0xAA01, Self.certificate, ack: 3))
     end.peer.challenge(Self.challenge, now: end.now)
     end.says()
-    end.hears(says(3, 0xAA03, Self.response, ack: 4))
+    end.receives(says(3, 0xAA03, Self.response, ack: 4))
     _ = end.told()
     end.peer.concludeAuthentication(accepted: true, now: end.now)
     #expect(end.says() == [Sheet.packet(0x40, 5, 3, session: 1, "40400006aa05")])
@@ -53,23 +53,23 @@ import Testing
 
   @Test func aResponseThatIsWrongEndsInFailure() {
     var end = OneEnd.device()
-    end.hears(says(1, 0xAA01, Self.certificate, ack: 1))
+    end.receives(says(1, 0xAA01, Self.certificate, ack: 1))
     end.peer.challenge(Self.challenge, now: end.now)
     end.says()
-    end.hears(says(2, 0xAA03, Self.response, ack: 2))
+    end.receives(says(2, 0xAA03, Self.response, ack: 2))
     _ = end.told()
     end.peer.concludeAuthentication(accepted: false, now: end.now)
     #expect(end.says() == [Sheet.packet(0x40, 3, 2, session: 1, "40400006aa04")])
     #expect(end.told() == [.authenticationFailed])
     #expect(end.peer.isReady == false)
     // Nothing more is asked, and nothing waited for.
-    end.hears(Sheet.packet(0x40, 2, 3))
+    end.receives(Sheet.packet(0x40, 2, 3))
     #expect(end.peer.core.deadline == nil)
   }
 
   @Test func aCertificateThatIsNoneCanBeRefusedAtOnce() {
     var end = OneEnd.device()
-    end.hears(says(1, 0xAA01, "00", ack: 1))
+    end.receives(says(1, 0xAA01, "00", ack: 1))
     end.peer.concludeAuthentication(accepted: false, now: end.now)
     #expect(end.says() == [Sheet.packet(0x40, 2, 1, session: 1, "40400006aa04")])
   }
@@ -79,7 +79,7 @@ import Testing
     end.peer.concludeAuthentication(accepted: true, now: end.now)
     end.peer.challenge([1], now: end.now)
     #expect(end.says() == [])
-    end.hears(says(1, 0xAA01, Self.certificate, ack: 1))
+    end.receives(says(1, 0xAA01, Self.certificate, ack: 1))
     end.peer.concludeAuthentication(accepted: true, now: end.now)
     #expect(end.says() == [])
     end.peer.concludeAuthentication(accepted: false, now: end.now)
@@ -91,16 +91,16 @@ import Testing
     var settings = DevicePeer.Settings()
     settings.answerTimeout = 5_000
     var end = OneEnd.device(settings)
-    end.hears(Sheet.packet(0x40, 0, 1))
+    end.receives(Sheet.packet(0x40, 0, 1))
     _ = end.told()
     end.passes(60_000)
     #expect(end.told() == [.answerTimedOut(.authentication)])
     #expect(end.peer.core.deadline == nil)
     // The late answer is accepted, and the next step has its own time limit.
-    end.hears(says(1, 0xAA01, Self.certificate, ack: 1))
+    end.receives(says(1, 0xAA01, Self.certificate, ack: 1))
     end.peer.challenge(Self.challenge, now: end.now)
     end.says()
-    end.hears(Sheet.packet(0x40, 1, 2))
+    end.receives(Sheet.packet(0x40, 1, 2))
     _ = end.told()
     end.passes(60_000)
     #expect(end.told() == [.answerTimedOut(.authentication)])
@@ -111,14 +111,14 @@ import Testing
     var settings = DevicePeer.Settings()
     settings.answerTimeout = 5_000
     var end = OneEnd.device(settings)
-    end.hears(says(1, 0xAA01, Self.certificate, ack: 1))
+    end.receives(says(1, 0xAA01, Self.certificate, ack: 1))
     end.passes(22)
     _ = end.told()
     end.passes(60_000)
     #expect(end.told() == [])
     end.peer.challenge(Self.challenge, now: end.now)
     end.says()
-    end.hears(says(2, 0xAA03, Self.response, ack: 2))
+    end.receives(says(2, 0xAA03, Self.response, ack: 2))
     end.passes(22)
     _ = end.told()
     end.passes(60_000)
@@ -132,9 +132,9 @@ import Testing
   ])
   func answersThatNobodyAskedForAreTold(_ message: Int, _ name: String) {
     var end = OneEnd.device()
-    end.hears(says(1, 0xAA01, Self.certificate, ack: 1))
+    end.receives(says(1, 0xAA01, Self.certificate, ack: 1))
     _ = end.told()
-    end.hears(says(2, UInt16(message), "0102", ack: 1))
+    end.receives(says(2, UInt16(message), "0102", ack: 1))
     #expect(end.told() == [.malformed("\(name) came without being asked for")])
     // The running authentication is not disturbed.
     end.peer.challenge(Self.challenge, now: end.now)
@@ -149,16 +149,16 @@ import Testing
   func aCertificateMessageThatCannotBeReadIsToldAndWaitedForAgain(_ body: String, _ problem: String) {
     var end = OneEnd.device()
     _ = end.told()
-    end.hears(Sheet.packet(0x40, 1, 1, session: 1, Sheet.message(0xAA01, body)))
+    end.receives(Sheet.packet(0x40, 1, 1, session: 1, Sheet.message(0xAA01, body)))
     #expect(end.told() == [.malformed("AA01 AuthenticationCertificate: \(problem)")])
-    end.hears(says(2, 0xAA01, Self.certificate, ack: 1))
+    end.receives(says(2, 0xAA01, Self.certificate, ack: 1))
     #expect(end.told() == [.certificateReceived(Sheet.unhex(Self.certificate))])
   }
 
   @Test func whatWasGoingOnIsForgottenWithTheLink() {
     var end = OneEnd.device()
-    end.hears(says(1, 0xAA01, Self.certificate, ack: 1))
-    #expect(end.hears(Sheet.detection) == [Sheet.detection])
+    end.receives(says(1, 0xAA01, Self.certificate, ack: 1))
+    #expect(end.receives(Sheet.detection) == [Sheet.detection])
     _ = end.told()
     end.peer.challenge(Self.challenge, now: end.now)
     end.peer.concludeAuthentication(accepted: false, now: end.now)
@@ -170,24 +170,24 @@ import Testing
 
   @Test func theAccessoryAnswersWithItsOwnersCertificateAndResponse() {
     var end = OneEnd.accessory()
-    #expect(end.hears(Sheet.packet(0x40, 0x41, 0, session: 1, "40400006aa00")) == [])
+    #expect(end.receives(Sheet.packet(0x40, 0x41, 0, session: 1, "40400006aa00")) == [])
     #expect(end.told() == [.certificateRequested])
     end.peer.provideCertificate(Sheet.unhex(Self.certificate))
     // 617 bytes: 6 of message, 4 of parameter, 607 of certificate.
     #expect(
       end.says() == [Sheet.packet(0x40, 1, 0x41, session: 1, "40400269aa01" + "02630000" + Self.certificate)])
-    end.hears(says(0x42, 0xAA02, Sheet.hex(Self.challenge), ack: 1))
+    end.receives(says(0x42, 0xAA02, Sheet.hex(Self.challenge), ack: 1))
     #expect(end.told() == [.challenged(Self.challenge)])
     end.peer.provideResponse(Sheet.unhex(Self.response))
     #expect(end.says() == [Sheet.packet(0x40, 2, 0x42, session: 1, "4040004aaa03" + "00440000" + Self.response)])
-    end.hears(Sheet.packet(0x40, 0x43, 2, session: 1, "40400006aa05"))
-    end.hears(Sheet.packet(0x40, 0x44, 2, session: 1, "40400006aa04"))
+    end.receives(Sheet.packet(0x40, 0x43, 2, session: 1, "40400006aa05"))
+    end.receives(Sheet.packet(0x40, 0x44, 2, session: 1, "40400006aa04"))
     #expect(end.told() == [.authenticationSucceeded, .authenticationFailed])
   }
 
   @Test func theQuestionMayHaveAParameterNobodyKnows() {
     var end = OneEnd.accessory()
-    end.hears(Sheet.packet(0x40, 0x41, 0, session: 1, Sheet.message(0xAA00, "0005000001")))
+    end.receives(Sheet.packet(0x40, 0x41, 0, session: 1, Sheet.message(0xAA00, "0005000001")))
     #expect(end.told() == [.certificateRequested])
   }
 
@@ -195,17 +195,17 @@ import Testing
     var end = OneEnd.accessory()
     let packets =
       Sheet.packet(0x40, 0x41, 0, session: 1, "40400006aa05") + Sheet.packet(0x40, 0x42, 0, session: 1, "404000061d00")
-    let answer = end.hears(packets)
+    let answer = end.receives(packets)
     #expect(answer == [Sheet.packet(0x40, 1, 0x42, session: 1, Sheet.message(0x1D01, Sheet.identification))])
     #expect(end.told() == [.authenticationSucceeded, .identificationSent])
     // And in one packet.
-    end.hears(Sheet.packet(0x40, 0x43, 1, session: 1, "40400006aa05" + "404000061d00"))
+    end.receives(Sheet.packet(0x40, 0x43, 1, session: 1, "40400006aa05" + "404000061d00"))
     #expect(end.told() == [.authenticationSucceeded, .identificationSent])
   }
 
   @Test func aChallengeThatCannotBeReadIsTold() {
     var end = OneEnd.accessory()
-    end.hears(Sheet.packet(0x40, 0x41, 0, session: 1, Sheet.message(0xAA02, "0009000042")))
+    end.receives(Sheet.packet(0x40, 0x41, 0, session: 1, Sheet.message(0xAA02, "0009000042")))
     #expect(
       end.told() == [
         .malformed(

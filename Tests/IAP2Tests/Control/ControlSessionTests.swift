@@ -13,7 +13,7 @@ import Testing
 
   @Test func severalMessagesInOnePacketAreAllTaken() {
     var end = OneEnd.accessory()
-    end.hears(packet(0x41, Sheet.message(0x4155) + Sheet.message(0x4E0D, "00070000656e00") + Sheet.message(0x4E0E)))
+    end.receives(packet(0x41, Sheet.message(0x4155) + Sheet.message(0x4E0D, "00070000656e00") + Sheet.message(0x4E0E)))
     #expect(end.told() == [message(0x4155), message(0x4E0D, "00070000656e00"), message(0x4E0E)])
   }
 
@@ -21,7 +21,7 @@ import Testing
     let bytes = Sheet.message(0x4E0D, "00070000656e00") + Sheet.message(0x4E0E)
     for cut in stride(from: 2, to: bytes.count, by: 2) {
       var end = OneEnd.accessory()
-      end.hears(packet(0x41, String(bytes.prefix(cut))), packet(0x42, String(bytes.dropFirst(cut))))
+      end.receives(packet(0x41, String(bytes.prefix(cut))), packet(0x42, String(bytes.dropFirst(cut))))
       #expect(end.told() == [message(0x4E0D, "00070000656e00"), message(0x4E0E)], "cut at \(cut / 2)")
     }
   }
@@ -29,14 +29,14 @@ import Testing
   @Test func aMessageFedByteByByteIsPutTogether() {
     var end = OneEnd.accessory()
     for (index, byte) in Sheet.unhex(Sheet.message(0x4E0D, "00070000656e00")).enumerated() {
-      end.hears(packet(0x41 + UInt8(index), Sheet.hex([byte])))
+      end.receives(packet(0x41 + UInt8(index), Sheet.hex([byte])))
     }
     #expect(end.told() == [message(0x4E0D, "00070000656e00")])
   }
 
   @Test func unknownMessagesAreCarriedAndHaveNoName() {
     var end = OneEnd.accessory()
-    end.hears(packet(0x41, Sheet.message(0xBEEF, "0006f0000102")))
+    end.receives(packet(0x41, Sheet.message(0xBEEF, "0006f0000102")))
     #expect(end.told() == [message(0xBEEF, "0006f0000102")])
     let unknown = ControlMessage(MessageID(rawValue: 0xBEEF), body: Sheet.unhex("0006f0000102"))
     #expect(MessageText.line(unknown) == "BEEF 61440=0102")
@@ -46,9 +46,9 @@ import Testing
     var end = OneEnd.accessory()
     let body = (0..<65_529).map { UInt8($0 % 255) }
     let bytes = [0x40, 0x40, 0xFF, 0xFF, 0x41, 0x55] + body
-    end.hears(bytes: Sheet.bytes(0x40, 0x41, 0, session: 1, Array(bytes[..<40_000])))
+    end.receives(bytes: Sheet.bytes(0x40, 0x41, 0, session: 1, Array(bytes[..<40_000])))
     #expect(end.told() == [])
-    end.hears(bytes: Sheet.bytes(0x40, 0x42, 0, session: 1, Array(bytes[40_000...])))
+    end.receives(bytes: Sheet.bytes(0x40, 0x42, 0, session: 1, Array(bytes[40_000...])))
     #expect(end.told() == [.message(ControlMessage(MessageID(rawValue: 0x4155), body: body))])
   }
 
@@ -56,7 +56,7 @@ import Testing
 
   @Test func bytesThatBeginNoMessageAreShownAndSteppedOver() {
     var end = OneEnd.accessory()
-    end.hears(packet(0x41, "c0ffee" + Sheet.message(0x4155)))
+    end.receives(packet(0x41, "c0ffee" + Sheet.message(0x4155)))
     #expect(
       end.told() == [
         .malformed("the control session carries 3 bytes that are not the beginning of a message: c0 ff ee"),
@@ -66,7 +66,7 @@ import Testing
 
   @Test func aMessageLongerThanItSaysLeavesARestThatIsShown() {
     var end = OneEnd.accessory()
-    end.hears(packet(0x41, Sheet.message(0x4155) + "0102"), packet(0x42, Sheet.message(0x4E0E)))
+    end.receives(packet(0x41, Sheet.message(0x4155) + "0102"), packet(0x42, Sheet.message(0x4E0E)))
     #expect(
       end.told() == [
         message(0x4155),
@@ -78,7 +78,7 @@ import Testing
   @Test func aMessageThatSaysItIsShorterThanItsHeaderIsNone() {
     for length in 0...5 {
       var end = OneEnd.accessory()
-      end.hears(packet(0x41, "4040000\(length)4155" + Sheet.message(0x4E0E)))
+      end.receives(packet(0x41, "4040000\(length)4155" + Sheet.message(0x4E0E)))
       #expect(
         end.told() == [
           .malformed(
@@ -92,7 +92,7 @@ import Testing
     var end = OneEnd.accessory()
     // Single 40s, and 40 40 with impossible lengths, over and over: one report, not thousands.
     let noise = String(repeating: "4001", count: 500) + String(repeating: "40400000", count: 500)
-    end.hears(packet(0x41, noise + Sheet.message(0x4E0E)))
+    end.receives(packet(0x41, noise + Sheet.message(0x4E0E)))
     let told = end.told()
     #expect(told.count == 2)
     #expect(told.last == message(0x4E0E))
@@ -104,18 +104,18 @@ import Testing
 
   @Test func aLoneBeginningIsWaitedFor() {
     var end = OneEnd.accessory()
-    end.hears(packet(0x41, "40"))
-    end.hears(packet(0x42, "400006 4155"))
+    end.receives(packet(0x41, "40"))
+    end.receives(packet(0x42, "400006 4155"))
     #expect(end.told() == [message(0x4155)])
   }
 
   @Test func whatWasLeftUnfinishedIsForgottenWithTheLink() {
     var end = OneEnd.accessory()
-    end.hears(packet(0x41, "404000"))
-    end.hears(Sheet.packet(0x10, 0x41, 0))
-    end.hears(Sheet.packet(0xC0, 0x50, 1, Sheet.parameters(window: 127)))
+    end.receives(packet(0x41, "404000"))
+    end.receives(Sheet.packet(0x10, 0x41, 0))
+    end.receives(Sheet.packet(0xC0, 0x50, 1, Sheet.parameters(window: 127)))
     _ = end.told()
-    end.hears(packet(0x51, Sheet.message(0x4155)))
+    end.receives(packet(0x51, Sheet.message(0x4155)))
     #expect(end.told() == [message(0x4155)])
   }
 
@@ -123,14 +123,14 @@ import Testing
 
   @Test func aMessageWhoseParametersCannotBeReadIsShownAndTheLinkGoesOn() {
     var end = OneEnd.accessory()
-    end.hears(packet(0x41, Sheet.message(0xEA00, "0005000001" + "0009000100")))
+    end.receives(packet(0x41, Sheet.message(0xEA00, "0005000001" + "0009000100")))
     #expect(
       end.told() == [
         .malformed(
           "EA00 StartExternalAccessoryProtocolSession: a parameter says it is 9 bytes long and 5 are left, at byte 5: "
             + "00 09 00 01 00")
       ])
-    end.hears(packet(0x42, Sheet.message(0x4155)))
+    end.receives(packet(0x42, Sheet.message(0x4155)))
     #expect(end.told() == [message(0x4155)])
   }
 
@@ -143,7 +143,7 @@ import Testing
   ])
   func aSessionRequestThatCannotBeReadIsShown(_ body: String, _ problem: String) {
     var end = OneEnd.accessory()
-    end.hears(packet(0x41, Sheet.message(0xEA00, body)))
+    end.receives(packet(0x41, Sheet.message(0xEA00, body)))
     #expect(end.told() == [.malformed("EA00 StartExternalAccessoryProtocolSession: \(problem)")])
   }
 }

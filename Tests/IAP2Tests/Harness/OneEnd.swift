@@ -5,7 +5,7 @@ import IAP2
 /// ```swift
 /// var end = OneEnd(AccessoryPeer(identification: .example))
 /// end.start()                              // ["ff550200ee10"]
-/// end.hears(Sheet.detection)               // the packets it answers with
+/// end.receives(Sheet.detection)               // the packets it answers with
 /// end.passes(1_000)                        // "1000 …" for each packet sent meanwhile
 /// ```
 struct OneEnd<Role: PeerRole>: ~Copyable {
@@ -24,11 +24,11 @@ struct OneEnd<Role: PeerRole>: ~Copyable {
   }
 
   /// Feeds bytes in one read and returns what the peer sends at once, a packet each.
-  @discardableResult mutating func hears(_ hex: String...) -> [String] {
-    hears(bytes: hex.flatMap(Sheet.unhex))
+  @discardableResult mutating func receives(_ hex: String...) -> [String] {
+    receives(bytes: hex.flatMap(Sheet.unhex))
   }
 
-  @discardableResult mutating func hears(bytes: [UInt8]) -> [String] {
+  @discardableResult mutating func receives(bytes: [UInt8]) -> [String] {
     peer.receive(bytes.span.bytes, now: now)
     return says()
   }
@@ -91,9 +91,9 @@ extension OneEnd where Role == AccessoryRole {
   ) -> OneEnd {
     var end = OneEnd(AccessoryPeer(identification: identification, settings: settings))
     end.start()
-    end.hears(Sheet.detection)
+    end.receives(Sheet.detection)
     let offered = Sheet.hex(settings.parameters.encoded)
-    end.hears(
+    end.receives(
       Sheet.packet(Sheet.syn | Sheet.ack, device, settings.initialSequence, answer ?? "017fffff" + offered.dropFirst(8))
     )
     _ = end.told()
@@ -102,7 +102,7 @@ extension OneEnd where Role == AccessoryRole {
 
   /// Opens session `id` on protocol 1 as the device does, by the packet numbered `sequence`, and accepts it.
   mutating func opens(_ id: UInt16, sequence: UInt8, reportingStatus: Bool = false) {
-    hears(Sheet.packet(Sheet.ack, sequence, 0, session: 1, Sheet.startSession(protocolID: 1, session: id)))
+    receives(Sheet.packet(Sheet.ack, sequence, 0, session: 1, Sheet.startSession(protocolID: 1, session: id)))
     peer.acceptSession(id, reportingStatus: reportingStatus)
     says()
     _ = told()
@@ -117,9 +117,9 @@ extension OneEnd where Role == DeviceRole {
   ) -> OneEnd {
     var end = OneEnd(DevicePeer(settings: settings))
     end.start()
-    end.hears(Sheet.detection)
-    end.hears(Sheet.packet(Sheet.syn, accessory, 0, offer))
-    end.hears(Sheet.packet(Sheet.ack, accessory, settings.link.initialSequence))
+    end.receives(Sheet.detection)
+    end.receives(Sheet.packet(Sheet.syn, accessory, 0, offer))
+    end.receives(Sheet.packet(Sheet.ack, accessory, settings.link.initialSequence))
     return end
   }
 
@@ -130,14 +130,14 @@ extension OneEnd where Role == DeviceRole {
     offer: String = Sheet.parameters()
   ) -> OneEnd {
     var end = device(settings, offer: offer)
-    end.hears(Sheet.packet(Sheet.ack, 1, 1, session: 1, Sheet.message(0xAA01, Sheet.parameter(0, "ce"))))
+    end.receives(Sheet.packet(Sheet.ack, 1, 1, session: 1, Sheet.message(0xAA01, Sheet.parameter(0, "ce"))))
     end.peer.challenge([0x42], now: end.now)
     end.says()
-    end.hears(Sheet.packet(Sheet.ack, 2, 2, session: 1, Sheet.message(0xAA03, Sheet.parameter(0, "42"))))
+    end.receives(Sheet.packet(Sheet.ack, 2, 2, session: 1, Sheet.message(0xAA03, Sheet.parameter(0, "42"))))
     end.peer.concludeAuthentication(accepted: true, now: end.now)
     end.says()
-    end.hears(Sheet.packet(Sheet.ack, 3, 4, session: 1, Sheet.message(0x1D01, identification)))
-    end.hears(Sheet.packet(Sheet.ack, 3, 5))
+    end.receives(Sheet.packet(Sheet.ack, 3, 4, session: 1, Sheet.message(0x1D01, identification)))
+    end.receives(Sheet.packet(Sheet.ack, 3, 5))
     _ = end.told()
     return end
   }

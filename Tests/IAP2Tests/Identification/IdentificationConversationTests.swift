@@ -24,7 +24,7 @@ import Testing
 
   @Test func anAcceptedIdentificationIsToldAndAnswered() {
     var end = asking()
-    let answer = end.hears(says(1, 0x1D01, Sheet.identification))
+    let answer = end.receives(says(1, 0x1D01, Sheet.identification))
     // 1D02, and AA00 right after it.
     #expect(
       answer == [
@@ -43,23 +43,23 @@ import Testing
   @Test func aRefusedOneIsAnsweredWithWhatIsWrongAndMayComeAgain() {
     var end = asking()
     #expect(
-      end.hears(says(1, 0x1D01, Self.refusable)) == [Sheet.packet(0x40, 2, 1, session: 1, "4040000a1d0300040003")])
+      end.receives(says(1, 0x1D01, Self.refusable)) == [Sheet.packet(0x40, 2, 1, session: 1, "4040000a1d0300040003")])
     #expect(end.peer.identification == nil)
     #expect(
-      end.hears(says(2, 0x1D01, Sheet.identification, ack: 2)).first
+      end.receives(says(2, 0x1D01, Sheet.identification, ack: 2)).first
         == Sheet.packet(0x40, 3, 2, session: 1, "404000061d02"))
     #expect(end.peer.identification == .example)
   }
 
   @Test func afterTheSecondRefusalTheDeviceStopsListening() {
     var end = asking()
-    end.hears(says(1, 0x1D01, Self.refusable))
+    end.receives(says(1, 0x1D01, Self.refusable))
     #expect(
-      end.hears(says(2, 0x1D01, Self.refusable, ack: 2)) == [
+      end.receives(says(2, 0x1D01, Self.refusable, ack: 2)) == [
         Sheet.packet(0x40, 3, 2, session: 1, "4040000a1d0300040003")
       ])
     _ = end.told()
-    end.hears(says(3, 0x1D01, Sheet.identification, ack: 3))
+    end.receives(says(3, 0x1D01, Sheet.identification, ack: 3))
     #expect(end.told() == [.malformed("1D01 IdentificationInformation came without being asked for")])
     #expect(end.peer.isReady == false)
     #expect(end.passes(22).count == 1)
@@ -68,29 +68,29 @@ import Testing
 
   @Test func howManyRefusalsThereMayBeIsASetting() {
     var end = asking { $0.rejectionLimit = 1 }
-    end.hears(says(1, 0x1D01, Self.refusable))
+    end.receives(says(1, 0x1D01, Self.refusable))
     _ = end.told()
-    end.hears(says(2, 0x1D01, Sheet.identification, ack: 2))
+    end.receives(says(2, 0x1D01, Sheet.identification, ack: 2))
     #expect(end.told() == [.malformed("1D01 IdentificationInformation came without being asked for")])
   }
 
   @Test func anAccessoryThatNeverIdentifiesIsToldOnce() {
     var end = asking { $0.answerTimeout = 5_000 }
-    end.hears(Sheet.packet(0x40, 0, 1))
+    end.receives(Sheet.packet(0x40, 0, 1))
     #expect(end.peer.core.deadline == .milliseconds(5_000))
     end.passes(5_000)
     #expect(end.told() == [.answerTimedOut(.identification)])
     #expect(end.peer.core.deadline == nil)
     // Late is better than never.
-    end.hears(says(1, 0x1D01, Sheet.identification))
+    end.receives(says(1, 0x1D01, Sheet.identification))
     #expect(end.peer.identification == .example)
   }
 
   @Test func aRefusedAccessoryThatNeverTriesAgainIsToldToo() {
     var end = asking { $0.answerTimeout = 5_000 }
     end.passes(4_000)
-    end.hears(says(1, 0x1D01, Self.refusable))
-    end.hears(Sheet.packet(0x40, 1, 2))
+    end.receives(says(1, 0x1D01, Self.refusable))
+    end.receives(Sheet.packet(0x40, 1, 2))
     _ = end.told()
     end.passes(4_999)
     #expect(end.told() == [])
@@ -101,15 +101,15 @@ import Testing
   @Test func anIdentificationThatNobodyAskedForIsNotTaken() {
     var end = OneEnd.device()
     _ = end.told()
-    end.hears(says(1, 0x1D01, Sheet.identification))
+    end.receives(says(1, 0x1D01, Sheet.identification))
     #expect(end.told() == [.malformed("1D01 IdentificationInformation came without being asked for")])
   }
 
   @Test func anUpdateChangesNamesAndVersionsAndNothingElse() {
     var end = asking()
-    end.hears(says(1, 0x1D01, Sheet.identification))
+    end.receives(says(1, 0x1D01, Sheet.identification))
     _ = end.told()
-    end.hears(
+    end.receives(
       says(
         2, 0x1D06,
         Sheet.parameter(0, Sheet.text("New")) + Sheet.parameter(4, Sheet.text("2"))
@@ -124,9 +124,9 @@ import Testing
 
   @Test func anUpdateThatCannotBeReadChangesNothing() {
     var end = asking()
-    end.hears(says(1, 0x1D01, Sheet.identification))
+    end.receives(says(1, 0x1D01, Sheet.identification))
     _ = end.told()
-    end.hears(says(2, 0x1D06, Sheet.parameter(0, Sheet.text("New")) + Sheet.parameter(1, "ff00")))
+    end.receives(says(2, 0x1D06, Sheet.parameter(0, Sheet.text("New")) + Sheet.parameter(1, "ff00")))
     #expect(
       end.told() == [
         .malformed("1D06 IdentificationInformationUpdate: parameter 1 is not UTF-8, at byte 8: ff 00")
@@ -136,7 +136,7 @@ import Testing
 
   @Test func anUpdateBeforeTheIdentificationIsNotTaken() {
     var end = asking()
-    end.hears(says(1, 0x1D06, Sheet.parameter(0, Sheet.text("New"))))
+    end.receives(says(1, 0x1D06, Sheet.parameter(0, Sheet.text("New"))))
     #expect(
       end.told() == [
         .malformed("1D06 IdentificationInformationUpdate came before an identification was accepted")
@@ -145,7 +145,7 @@ import Testing
 
   @Test func takingAnIdentificationBackIsTold() {
     var end = asking()
-    end.hears(says(1, 0x1D05))
+    end.receives(says(1, 0x1D05))
     #expect(end.told() == [.identificationCancelled])
   }
 
@@ -154,7 +154,7 @@ import Testing
   @Test func theAccessoryIdentifiesWheneverItIsAsked() {
     var end = OneEnd.accessory()
     for sequence: UInt8 in 1...2 {
-      let answer = end.hears(Sheet.packet(0x40, 0x40 + sequence, 0, session: 1, "404000061d00"))
+      let answer = end.receives(Sheet.packet(0x40, 0x40 + sequence, 0, session: 1, "404000061d00"))
       #expect(
         answer == [
           Sheet.packet(0x40, sequence, 0x40 + sequence, session: 1, Sheet.message(0x1D01, Sheet.identification))
@@ -166,7 +166,7 @@ import Testing
   @Test func anAccessoryMayKeepItsOwnerWaitingOrForEver() {
     var end = OneEnd.accessory()
     end.peer.identifiesAtOnce = false
-    #expect(end.hears(Sheet.packet(0x40, 0x41, 0, session: 1, "404000061d00")) == [])
+    #expect(end.receives(Sheet.packet(0x40, 0x41, 0, session: 1, "404000061d00")) == [])
     #expect(end.told() == [.identificationRequested])
     end.peer.identify(as: .example)
     #expect(end.says().count == 1)
@@ -175,9 +175,9 @@ import Testing
 
   @Test func acceptanceAndRefusalAreTold() {
     var end = OneEnd.accessory()
-    end.hears(Sheet.packet(0x40, 0x41, 0, session: 1, "404000061d02"))
-    end.hears(Sheet.packet(0x40, 0x42, 0, session: 1, "4040000e1d030004000300040007"))
-    end.hears(Sheet.packet(0x40, 0x43, 0, session: 1, "40400010 1d03 000a0006ea00ae01aa00"))
+    end.receives(Sheet.packet(0x40, 0x41, 0, session: 1, "404000061d02"))
+    end.receives(Sheet.packet(0x40, 0x42, 0, session: 1, "4040000e1d030004000300040007"))
+    end.receives(Sheet.packet(0x40, 0x43, 0, session: 1, "40400010 1d03 000a0006ea00ae01aa00"))
     #expect(
       end.told() == [
         .identificationAccepted, .identificationRejected([3: [], 7: []]),
@@ -187,7 +187,7 @@ import Testing
 
   @Test func aRefusalThatNamesAListTwiceNamesAllOfIt() {
     var end = OneEnd.accessory()
-    end.hears(Sheet.packet(0x40, 0x41, 0, session: 1, "404000121d0300060006ae0000060006ae02"))
+    end.receives(Sheet.packet(0x40, 0x41, 0, session: 1, "404000121d0300060006ae0000060006ae02"))
     #expect(end.told() == [.identificationRejected([6: [.startPowerUpdates, .stopPowerUpdates]])])
   }
 

@@ -22,25 +22,25 @@ import Testing
 
   @Test func theAgreedNumberOfPacketsIsAcknowledgedTogether() {
     var end = accessory(acks: 3)
-    #expect(end.hears(data(0x41)) == [])
-    #expect(end.hears(data(0x42)) == [])
-    #expect(end.hears(data(0x43)) == [bare(0x43)])
-    #expect(end.hears(data(0x44)) == [])
+    #expect(end.receives(data(0x41)) == [])
+    #expect(end.receives(data(0x42)) == [])
+    #expect(end.receives(data(0x43)) == [bare(0x43)])
+    #expect(end.receives(data(0x44)) == [])
   }
 
   @Test(arguments: [0, 1])
   func zeroAndOneBothMeanEachPacket(_ acks: Int) {
     var end = accessory(acks: acks)
-    #expect(end.hears(data(0x41)) == [bare(0x41)])
-    #expect(end.hears(data(0x42)) == [bare(0x42)])
+    #expect(end.receives(data(0x41)) == [bare(0x41)])
+    #expect(end.receives(data(0x42)) == [bare(0x42)])
     #expect(end.peer.core.deadline == nil)
   }
 
   @Test func theTimerAcknowledgesWhatTheCountDoesNot() {
     var end = accessory(hold: 100)
-    end.hears(data(0x41))
+    end.receives(data(0x41))
     end.passes(60)
-    end.hears(data(0x42))
+    end.receives(data(0x42))
     #expect(end.peer.core.deadline == .milliseconds(100))
     #expect(end.passes(1_000) == ["100 \(bare(0x42))"])
     #expect(end.peer.core.deadline == nil)
@@ -48,66 +48,67 @@ import Testing
 
   @Test func byTheOtherSettingEachPacketPutsTheTimerOff() {
     var end = accessory(hold: 100, timer: .fromEach)
-    end.hears(data(0x41))
+    end.receives(data(0x41))
     end.passes(60)
-    end.hears(data(0x42))
+    end.receives(data(0x42))
     #expect(end.peer.core.deadline == .milliseconds(160))
     #expect(end.passes(1_000) == ["160 \(bare(0x42))"])
   }
 
   @Test func theCountStopsTheTimer() {
     var end = accessory(acks: 2)
-    end.hears(data(0x41))
-    #expect(end.hears(data(0x42)) == [bare(0x42)])
+    end.receives(data(0x41))
+    #expect(end.receives(data(0x42)) == [bare(0x42)])
     #expect(end.peer.core.deadline == nil)
     #expect(end.passes(1_000) == [])
   }
 
   @Test func dataOnTheWayBackAcknowledgesAndStopsBoth() {
     var end = accessory(acks: 3)
-    end.hears(data(0x41), data(0x42))
+    end.receives(data(0x41), data(0x42))
     end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01)))
     #expect(end.says() == [Sheet.packet(0x40, 1, 0x42, session: 1, "404000064e01")])
     // The packet of ours waits for its acknowledgement; nothing of theirs waits for ours.
-    end.hears(Sheet.packet(0x40, 0x42, 1))
+    end.receives(Sheet.packet(0x40, 0x42, 1))
     #expect(end.peer.core.deadline == nil)
     // The count begins anew, too.
-    #expect(end.hears(data(0x43), data(0x44)) == [])
-    #expect(end.hears(data(0x45)) == [bare(0x45, sequence: 1)])
+    #expect(end.receives(data(0x43), data(0x44)) == [])
+    #expect(end.receives(data(0x45)) == [bare(0x45, sequence: 1)])
   }
 
   @Test func aBareAckRepeatsTheLastNumberSent() {
     var end = accessory(acks: 1)
     for _ in 0..<3 { end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01))) }
     #expect(end.says().count == 3)
-    #expect(end.hears(data(0x41, ack: 3)) == [bare(0x41, sequence: 3)])
+    #expect(end.receives(data(0x41, ack: 3)) == [bare(0x41, sequence: 3)])
   }
 
   @Test func aPacketStillWaitingForTheWindowIsNotTheLastSent() {
     var end = OneEnd.accessory(answer: Sheet.parameters(window: 1, acks: 1))
     for _ in 0..<3 { end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01))) }
     #expect(end.says().count == 1)
-    #expect(end.hears(data(0x41)) == [bare(0x41, sequence: 1)])
+    #expect(end.receives(data(0x41)) == [bare(0x41, sequence: 1)])
   }
 
   @Test func aBareAckIsNotItselfAcknowledged() {
     var end = accessory(acks: 1)
-    #expect(end.hears(bare(0, sequence: 0x40)) == [])
+    #expect(end.receives(bare(0, sequence: 0x40)) == [])
     #expect(end.peer.core.deadline == nil)
   }
 
   @Test func theNumberOfABareAckIsNotJudged() {
     var end = accessory(acks: 1)
     // The last sent, the next unsent, and nonsense.
-    #expect(end.hears(bare(0, sequence: 0x40), bare(0, sequence: 0x41), bare(0, sequence: 0x99)) == [])
-    #expect(end.hears(data(0x41)) == [bare(0x41)])
+    #expect(end.receives(bare(0, sequence: 0x40), bare(0, sequence: 0x41), bare(0, sequence: 0x99)) == [])
+    #expect(end.receives(data(0x41)) == [bare(0x41)])
   }
 
   @Test func anAckBeyondWhatWasSentIsIgnored() {
     var end = accessory()
     for _ in 0..<2 { end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01))) }
     let sent = end.says()
-    end.hears(bare(3, sequence: 0x40), bare(0x90, sequence: 0x40), bare(0, sequence: 0x40), bare(255, sequence: 0x40))
+    end.receives(
+      bare(3, sequence: 0x40), bare(0x90, sequence: 0x40), bare(0, sequence: 0x40), bare(255, sequence: 0x40))
     #expect(end.passes(2_000) == sent.map { "2000 \($0)" })
   }
 
@@ -115,7 +116,7 @@ import Testing
     var end = accessory()
     end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01)))
     end.says()
-    end.hears(Sheet.packet(0x00, 0x41, 1, session: 2, "000161"))
+    end.receives(Sheet.packet(0x00, 0x41, 1, session: 2, "000161"))
     #expect(end.passes(2_000).count == 2)
   }
 
@@ -123,7 +124,7 @@ import Testing
     var end = accessory(acks: 1)
     for _ in 0..<3 { end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01))) }
     end.says()
-    end.hears(data(0x41, ack: 3))
+    end.receives(data(0x41, ack: 3))
     #expect(end.peer.core.deadline == nil)
   }
 
@@ -132,8 +133,8 @@ import Testing
     end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01)))
     end.says()
     // Acknowledges number 1; its own number is meaningless and must be ignored.
-    #expect(end.hears("ff5a000a 40 99 01 02 c1 00") == [])
+    #expect(end.receives("ff5a000a 40 99 01 02 c1 00") == [])
     #expect(end.peer.core.deadline == nil)
-    #expect(end.hears(data(0x41)) == [bare(0x41, sequence: 1)])
+    #expect(end.receives(data(0x41)) == [bare(0x41, sequence: 1)])
   }
 }

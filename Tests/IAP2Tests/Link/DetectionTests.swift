@@ -21,7 +21,7 @@ import Testing
     var end = accessory()
     #expect(end.start() == [Sheet.detection])
     #expect(end.passes(3_500) == ["1000 \(Sheet.detection)", "2000 \(Sheet.detection)", "3000 \(Sheet.detection)"])
-    let answers = end.hears(Sheet.detection)
+    let answers = end.receives(Sheet.detection)
     #expect(answers == ["ff5a001a800000000d0120ffff07d000161e03010001020201cc"])
     #expect(end.peer.core.deadline == .milliseconds(4_500))
   }
@@ -33,7 +33,7 @@ import Testing
     #expect(end.told() == [.linkDown(.undetected(attempts: 3))])
     #expect(end.peer.core.deadline == nil)
     #expect(LinkEnd.undetected(attempts: 3).description == "no answer to 3 detection sequences")
-    #expect(end.hears(Sheet.detection) == [])
+    #expect(end.receives(Sheet.detection) == [])
   }
 
   @Test func anAccessoryThatGaveUpCanBeStartedAgain() {
@@ -46,9 +46,9 @@ import Testing
   @Test func moreDetectionBeforeTheAnswerToSynIsIgnored() {
     var end = accessory()
     end.start()
-    let first = end.hears(Sheet.detection)
+    let first = end.receives(Sheet.detection)
     #expect(first.count == 1)
-    #expect(end.hears(Sheet.detection, Sheet.detection) == [])
+    #expect(end.receives(Sheet.detection, Sheet.detection) == [])
     #expect(end.peer.core.deadline == .milliseconds(1_000))
     #expect(end.told() == [])
   }
@@ -56,8 +56,8 @@ import Testing
   @Test func detectionBytesInFrontOfTheFirstPacketAreAccepted() {
     var end = accessory()
     end.start()
-    end.hears(Sheet.detection)
-    let answers = end.hears(
+    end.receives(Sheet.detection)
+    let answers = end.receives(
       Sheet.detection, "00 00", Sheet.packet(Sheet.syn | Sheet.ack, 0x40, 0, Sheet.parameters(window: 127)))
     #expect(answers == [Sheet.packet(Sheet.ack, 0, 0x40)])
     #expect(end.peer.core.isLinkUp == true)
@@ -66,14 +66,14 @@ import Testing
   @Test func aDeviceThatProbesUnaskedIsAsGoodAsOneThatAnswers() {
     var end = accessory()
     #expect(end.start() == [Sheet.detection])
-    #expect(end.hears(Sheet.detection).first?.hasPrefix("ff5a001a80") == true)
+    #expect(end.receives(Sheet.detection).first?.hasPrefix("ff5a001a80") == true)
   }
 
   @Test(arguments: ["ff5504000204ee08", "ff55020000fe"])
   func anAccessoryAnsweredInIAP1GivesUpAndSaysWithWhat(_ frame: String) {
     var end = accessory()
     end.start()
-    #expect(end.hears(frame) == [])
+    #expect(end.receives(frame) == [])
     #expect(end.told() == [.linkDown(.legacyDevice(frame: Sheet.unhex(frame)))])
     #expect(end.peer.core.deadline == nil)
   }
@@ -90,34 +90,34 @@ import Testing
   func anyOtherFrameOfIAP1IsToldAndWaitedThrough(_ frame: String) {
     var end = accessory()
     end.start()
-    #expect(end.hears(frame) == [])
+    #expect(end.receives(frame) == [])
     #expect(end.told() == [.legacyFrame(Sheet.unhex(frame))])
     #expect(end.peer.core.deadline == .milliseconds(1_000))
-    #expect(end.hears(Sheet.detection).count == 1)
+    #expect(end.receives(Sheet.detection).count == 1)
   }
 
   @Test(arguments: ["ff5504000204ee08", "ff5504000205ee07"])
   func aRefusalIsOneWhateverItsStatus(_ frame: String) {
     var end = accessory()
     end.start()
-    end.hears(frame)
+    end.receives(frame)
     #expect(end.told() == [.linkDown(.legacyDevice(frame: Sheet.unhex(frame)))])
   }
 
   @Test func framesOfIAP1AreToldByEitherEndAtAnyTime() {
     var up = OneEnd.accessory()
-    up.hears("ff55020000fe")
+    up.receives("ff55020000fe")
     #expect(up.told() == [.legacyFrame([0xFF, 0x55, 0x02, 0x00, 0x00, 0xFE])])
     #expect(up.peer.core.isLinkUp == true)
     var end = device()
     end.start()
-    end.hears("ff55020013eb")
+    end.receives("ff55020013eb")
     #expect(end.told() == [.legacyFrame([0xFF, 0x55, 0x02, 0x00, 0x13, 0xEB])])
   }
 
   @Test func detectionOnALiveLinkBringsTheAccessoryBackToTheBeginning() {
     var end = OneEnd.accessory()
-    #expect(end.hears(Sheet.detection) == [Sheet.detection])
+    #expect(end.receives(Sheet.detection) == [Sheet.detection])
     #expect(end.told() == [.linkDown(.restarted)])
     #expect(end.peer.core.isLinkUp == false)
   }
@@ -134,16 +134,16 @@ import Testing
   @Test func theDeviceAnswersEachProbeOnce() {
     var end = device()
     end.start()
-    #expect(end.hears(Sheet.detection) == [Sheet.detection])
+    #expect(end.receives(Sheet.detection) == [Sheet.detection])
     #expect(end.passes(5_000) == [])
-    #expect(end.hears(Sheet.detection) == [Sheet.detection])
+    #expect(end.receives(Sheet.detection) == [Sheet.detection])
   }
 
   @Test func probesThatArriveTogetherAreAnsweredOneByOne() {
     var end = device()
     end.start()
     #expect(
-      end.hears(Sheet.detection, Sheet.detection, Sheet.detection)
+      end.receives(Sheet.detection, Sheet.detection, Sheet.detection)
         == [Sheet.detection, Sheet.detection, Sheet.detection])
   }
 
@@ -153,24 +153,24 @@ import Testing
   func aDeviceFromBeforeIAP2AnswersInIAP1(_ answer: LinkSettings.LegacyAnswer, _ frame: String) {
     var end = device { $0.link.legacyAnswer = answer }
     end.start()
-    #expect(end.hears(Sheet.detection) == [frame])
-    #expect(end.hears(Sheet.detection) == [frame])
+    #expect(end.receives(Sheet.detection) == [frame])
+    #expect(end.receives(Sheet.detection) == [frame])
   }
 
   @Test func detectionOnALiveLinkResetsItAtTheDevice() {
     var end = OneEnd.device()
     _ = end.told()
-    #expect(end.hears(Sheet.detection) == [Sheet.detection])
+    #expect(end.receives(Sheet.detection) == [Sheet.detection])
     #expect(end.told() == [.linkDown(.restarted)])
     // And from there the way is open again, with a number that the accessory has not seen.
-    let answer = end.hears(Sheet.packet(Sheet.syn, 0x10, 0, Sheet.parameters()))
+    let answer = end.receives(Sheet.packet(Sheet.syn, 0x10, 0, Sheet.parameters()))
     #expect(answer == [Sheet.packet(Sheet.syn | Sheet.ack, 2, 0x10, Sheet.parameters(window: 127))])
   }
 
   @Test func zerosAndGarbageBeforeTheProbeDoNotHideIt() {
     var end = device()
     end.start()
-    #expect(end.hears("00 00 00 55 ff", Sheet.detection) == [Sheet.detection])
+    #expect(end.receives("00 00 00 55 ff", Sheet.detection) == [Sheet.detection])
     #expect(end.told().map { "\($0)" }.count == 1)
   }
 
@@ -178,8 +178,8 @@ import Testing
   @Test func aSpoiledProbeHidesAtMostAFewThatFollow() {
     var end = device()
     end.start()
-    var answers: [String] = end.hears("ff558200ee10")
-    for _ in 0..<6 { answers += end.hears(Sheet.detection) }
+    var answers: [String] = end.receives("ff558200ee10")
+    for _ in 0..<6 { answers += end.receives(Sheet.detection) }
     #expect(answers.count >= 6)
   }
 }

@@ -20,49 +20,49 @@ import Testing
   func everythingUpToTheHighestNumberNamedIsSentAgain(_ control: UInt8) {
     // Received out of order: 3. Missing: 1 and 2, by the one meaning; only 3, by the other.
     var end = waiting()
-    #expect(end.hears(Sheet.packet(control, 0x40, 0, "03")) == [message(1), message(2), message(3)])
+    #expect(end.receives(Sheet.packet(control, 0x40, 0, "03")) == [message(1), message(2), message(3)])
     #expect(end.peer.core.counters.hastened == 3)
   }
 
   @Test func theOrderOfTheListDoesNotMatter() {
     var end = waiting()
-    #expect(end.hears(Sheet.packet(0x60, 0x40, 0, "0201")) == [message(1), message(2)])
+    #expect(end.receives(Sheet.packet(0x60, 0x40, 0, "0201")) == [message(1), message(2)])
   }
 
   @Test func theAckInItCountsFirst() {
     var end = waiting()
-    #expect(end.hears(Sheet.packet(0x60, 0x40, 1, "03")) == [message(2), message(3)])
+    #expect(end.receives(Sheet.packet(0x60, 0x40, 1, "03")) == [message(2), message(3)])
     // Without the bit the number in the packet has no meaning.
     var other = waiting()
-    #expect(other.hears(Sheet.packet(0x20, 0x40, 1, "02")) == [message(1), message(2)])
+    #expect(other.receives(Sheet.packet(0x20, 0x40, 1, "02")) == [message(1), message(2)])
   }
 
   @Test func numbersThatAreNotInFlightMeanNothing() {
     var end = waiting()
-    #expect(end.hears(Sheet.packet(0x60, 0x40, 0, "0005ff80")) == [])
-    #expect(end.hears(Sheet.packet(0x60, 0x40, 0)) == [])
+    #expect(end.receives(Sheet.packet(0x60, 0x40, 0, "0005ff80")) == [])
+    #expect(end.receives(Sheet.packet(0x60, 0x40, 0)) == [])
   }
 
   @Test func aBurstOfListsRepeatsEachPacketOncePerTimeout() {
     var end = waiting()
-    #expect(end.hears(Sheet.packet(0x60, 0x40, 0, "02")).count == 2)
-    #expect(end.hears(Sheet.packet(0x60, 0x40, 0, "02"), Sheet.packet(0x60, 0x40, 0, "0102")) == [])
-    #expect(end.hears(Sheet.packet(0x60, 0x40, 0, "03")) == [message(3)])
+    #expect(end.receives(Sheet.packet(0x60, 0x40, 0, "02")).count == 2)
+    #expect(end.receives(Sheet.packet(0x60, 0x40, 0, "02"), Sheet.packet(0x60, 0x40, 0, "0102")) == [])
+    #expect(end.receives(Sheet.packet(0x60, 0x40, 0, "03")) == [message(3)])
     #expect(end.passes(2_000).count == 4)
-    #expect(end.hears(Sheet.packet(0x60, 0x40, 0, "02")).count == 2)
+    #expect(end.receives(Sheet.packet(0x60, 0x40, 0, "02")).count == 2)
   }
 
   @Test func whatWasSentAgainAndThenAcknowledgedIsNotSentAThirdTime() {
     var end = waiting()
     let bytes = Sheet.unhex(Sheet.packet(0x60, 0x40, 0, "03") + Sheet.packet(0x40, 0x40, 4))
-    #expect(end.hears(bytes: bytes) == [])
+    #expect(end.receives(bytes: bytes) == [])
     #expect(end.peer.core.deadline == nil)
     #expect(end.passes(100_000) == [])
   }
 
   @Test func theDeviceTakesThemToo() {
     var end = OneEnd.device()
-    #expect(end.hears(Sheet.packet(0x60, 0, 0, "01")) == [Sheet.packet(0x40, 1, 0, session: 1, "40400006aa00")])
+    #expect(end.receives(Sheet.packet(0x60, 0, 0, "01")) == [Sheet.packet(0x40, 1, 0, session: 1, "40400006aa00")])
   }
 
   /// The shortest packets that may be announced have room for 14 numbers.
@@ -74,7 +74,7 @@ import Testing
     var lists: [[UInt8]] = []
     // 1 to 29 never come.
     for number: UInt8 in 30...60 {
-      lists += end.hears(Sheet.packet(0x40, number, 1, session: 1, "404000064e01")).map(Sheet.unhex)
+      lists += end.receives(Sheet.packet(0x40, number, 1, session: 1, "404000064e01")).map(Sheet.unhex)
     }
     #expect(lists.count == 31)
     #expect(lists.allSatisfy { $0[4] == 0x60 && $0.count <= 24 })
@@ -99,17 +99,17 @@ import Testing
     }
     // The device has counted 3 packets of the accessory: send it 4, 5, 6 and lose 4.
     let renumbered = (0..<3).map { index in Sheet.packet(0x40, UInt8(4 + index), 5, session: 2, "00010\(index + 1)") }
-    var lists: [String] = device.hears(renumbered[1])
-    lists += device.hears(renumbered[2])
+    var lists: [String] = device.receives(renumbered[1])
+    lists += device.receives(renumbered[2])
     #expect(lists.count == 2)
     #expect(lists.allSatisfy { $0.hasPrefix("ff5a000") && Sheet.unhex($0)[4] == 0x60 })
     let listed = Sheet.unhex(lists[1])
     #expect(Array(listed[9..<listed.count - 1]) == (meaning == .received ? [5, 6] : [4]))
     // The same list, in the accessory's numbers, has the missing one sent again.
     let own = listed[9..<listed.count - 1].map { $0 - 3 }
-    let again = accessory.hears(Sheet.packet(0x60, 0x41, 0, Sheet.hex(own)))
+    let again = accessory.receives(Sheet.packet(0x60, 0x41, 0, Sheet.hex(own)))
     #expect(again.first == packets[0])
-    device.hears(renumbered[0])
+    device.receives(renumbered[0])
     #expect(device.reads(1) == [1, 2, 3])
   }
 }

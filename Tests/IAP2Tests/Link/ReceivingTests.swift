@@ -27,18 +27,18 @@ import Testing
 
   @Test func aDuplicateIsDroppedAndAcknowledgedAtOnce() {
     var end = accessory()
-    end.hears(packet(0x41), packet(0x42))
+    end.receives(packet(0x41), packet(0x42))
     _ = end.told()
-    #expect(end.hears(packet(0x42)) == [bare(0x42)])
-    #expect(end.hears(packet(0x41)) == [bare(0x42)])
+    #expect(end.receives(packet(0x42)) == [bare(0x42)])
+    #expect(end.receives(packet(0x41)) == [bare(0x42)])
     #expect(end.told() == [])
     #expect(end.peer.core.counters.duplicates == 2)
   }
 
   @Test func whatLiesFurtherBehindIsADuplicateToo() {
     var end = accessory()
-    #expect(end.hears(packet(0x40 &- 60)) == [bare(0x40)])
-    #expect(end.hears(packet(0x40 &- 128)) == [bare(0x40)])
+    #expect(end.receives(packet(0x40 &- 60)) == [bare(0x40)])
+    #expect(end.receives(packet(0x40 &- 128)) == [bare(0x40)])
     #expect(end.peer.core.counters.duplicates == 2)
   }
 
@@ -46,51 +46,51 @@ import Testing
 
   @Test func aPacketAheadOfAGapIsKeptAndDeliveredInItsTurn() {
     var end = accessory()
-    #expect(end.hears(packet(0x43)) == [])
-    #expect(end.hears(packet(0x42)) == [])
+    #expect(end.receives(packet(0x43)) == [])
+    #expect(end.receives(packet(0x42)) == [])
     #expect(end.told() == [])
-    #expect(end.hears(packet(0x41)) == [bare(0x43)])
+    #expect(end.receives(packet(0x41)) == [bare(0x43)])
     #expect(end.told() == delivered(0x41, 0x42, 0x43))
-    #expect(end.hears(packet(0x44)) == [])
+    #expect(end.receives(packet(0x44)) == [])
     #expect(end.told() == delivered(0x44))
   }
 
   @Test func aPacketAheadIsKeptOnce() {
     var end = accessory()
-    end.hears(packet(0x42), packet(0x42), packet(0x42))
-    end.hears(packet(0x41))
+    end.receives(packet(0x42), packet(0x42), packet(0x42))
+    end.receives(packet(0x41))
     #expect(end.told() == delivered(0x41, 0x42))
   }
 
   @Test func byTheOtherSettingItIsDroppedAndWaitedFor() {
     var end = accessory { $0.keepsPacketsAheadOfGap = false }
-    #expect(end.hears(packet(0x42)) == [])
-    #expect(end.hears(packet(0x41)) == [])
+    #expect(end.receives(packet(0x42)) == [])
+    #expect(end.receives(packet(0x41)) == [])
     #expect(end.told() == delivered(0x41))
-    #expect(end.hears(packet(0x42)) == [])
+    #expect(end.receives(packet(0x42)) == [])
     #expect(end.told() == delivered(0x42))
     #expect(end.peer.core.counters.ahead == 1)
   }
 
   @Test func theLastOfTheWindowIsKeptAndTheOneBehindItIsNot() {
     var end = accessory(window: 8)
-    #expect(end.hears(packet(0x48)) == [])
+    #expect(end.receives(packet(0x48)) == [])
     #expect(end.peer.core.counters.ahead == 1)
-    #expect(end.hears(packet(0x49)) == [bare(0x40)])
+    #expect(end.receives(packet(0x49)) == [bare(0x40)])
     #expect(end.peer.core.counters.outside == 1)
-    #expect(end.hears(packet(0x40 &+ 127)) == [bare(0x40)])
+    #expect(end.receives(packet(0x40 &+ 127)) == [bare(0x40)])
     #expect(end.peer.core.counters.outside == 2)
-    for sequence: UInt8 in 0x41...0x47 { end.hears(packet(sequence)) }
+    for sequence: UInt8 in 0x41...0x47 { end.receives(packet(sequence)) }
     #expect(end.told().count == 8)
   }
 
   @Test func whatWasKeptIsForgottenWithTheLink() {
     var end = accessory()
-    end.hears(packet(0x42))
-    end.hears(Sheet.packet(0x10, 0x40, 0))
-    end.hears(Sheet.packet(0xC0, 0x40, 1, Sheet.parameters(window: 127)))
+    end.receives(packet(0x42))
+    end.receives(Sheet.packet(0x10, 0x40, 0))
+    end.receives(Sheet.packet(0xC0, 0x40, 1, Sheet.parameters(window: 127)))
     _ = end.told()
-    end.hears(packet(0x41))
+    end.receives(packet(0x41))
     #expect(end.told() == delivered(0x41))
   }
 
@@ -98,28 +98,28 @@ import Testing
 
   @Test func whatCameOutOfOrderIsListedInOrder() {
     var end = accessory { $0.extendedAcknowledgement = .received }
-    #expect(end.hears(packet(0x45)) == [Sheet.packet(0x60, 0, 0x40, "45")])
-    #expect(end.hears(packet(0x43)) == [Sheet.packet(0x60, 0, 0x40, "4345")])
+    #expect(end.receives(packet(0x45)) == [Sheet.packet(0x60, 0, 0x40, "45")])
+    #expect(end.receives(packet(0x43)) == [Sheet.packet(0x60, 0, 0x40, "4345")])
     // Nothing new, so there is no answer.
-    #expect(end.hears(packet(0x43)) == [])
+    #expect(end.receives(packet(0x43)) == [])
   }
 
   @Test func byTheOtherMeaningWhatIsMissingIsListed() {
     var end = accessory { $0.extendedAcknowledgement = .missing }
-    #expect(end.hears(packet(0x43)) == [Sheet.packet(0x60, 0, 0x40, "4142")])
-    #expect(end.hears(packet(0x45)) == [Sheet.packet(0x60, 0, 0x40, "414244")])
+    #expect(end.receives(packet(0x43)) == [Sheet.packet(0x60, 0, 0x40, "4142")])
+    #expect(end.receives(packet(0x45)) == [Sheet.packet(0x60, 0, 0x40, "414244")])
   }
 
   @Test func theListGoesRoundWithTheNumbers() {
     var settings = LinkSettings()
     settings.extendedAcknowledgement = .missing
     var end = OneEnd.accessory(settings, device: 0xFD)
-    #expect(end.hears(packet(0x02)) == [Sheet.packet(0x60, 0, 0xFD, "feff0001")])
+    #expect(end.receives(packet(0x02)) == [Sheet.packet(0x60, 0, 0xFD, "feff0001")])
   }
 
   @Test func aGapThatFillsInTheSameReadNeedsNoList() {
     var end = accessory { $0.extendedAcknowledgement = .received }
-    #expect(end.hears(packet(0x42), packet(0x41)) == [bare(0x42)])
+    #expect(end.receives(packet(0x42), packet(0x41)) == [bare(0x42)])
   }
 
   @Test func noListIsSentWhenNothingIsKept() {
@@ -127,7 +127,7 @@ import Testing
       $0.extendedAcknowledgement = .received
       $0.keepsPacketsAheadOfGap = false
     }
-    #expect(end.hears(packet(0x42)) == [])
+    #expect(end.receives(packet(0x42)) == [])
   }
 
   // MARK: Spoiled, or for an undeclared session
@@ -136,24 +136,24 @@ import Testing
     var end = accessory { $0.parameters.maximumCumulativeAcknowledgements = 1 }
     var bytes = Sheet.unhex(packet(0x41))
     bytes[bytes.count - 1] ^= 1
-    #expect(end.hears(bytes: bytes) == [])
+    #expect(end.receives(bytes: bytes) == [])
     #expect(end.told() == [])
     #expect(end.peer.core.counters.spoiled == 1)
     #expect(end.peer.core.deadline == nil)
-    #expect(end.hears(packet(0x41)) == [bare(0x41)])
+    #expect(end.receives(packet(0x41)) == [bare(0x41)])
     #expect(end.told() == delivered(0x41))
   }
 
   @Test func aPacketOfAnUnknownSessionIsDroppedAcknowledgedAndShown() {
     var end = accessory { $0.parameters.maximumCumulativeAcknowledgements = 1 }
-    #expect(end.hears(Sheet.packet(0x40, 0x41, 0, session: 9, "c0ffee")) == [bare(0x41)])
+    #expect(end.receives(Sheet.packet(0x40, 0x41, 0, session: 9, "c0ffee")) == [bare(0x41)])
     #expect(
       end.told() == [.malformed("3 bytes came for link session 9, which was not declared: c0 ff ee")])
   }
 
   @Test func dataOnTheLinksOwnSessionIsForNobodyToo() {
     var end = accessory { $0.parameters.maximumCumulativeAcknowledgements = 1 }
-    #expect(end.hears(Sheet.packet(0x40, 0x41, 0, session: 0, "c0ffee")) == [bare(0x41)])
+    #expect(end.receives(Sheet.packet(0x40, 0x41, 0, session: 0, "c0ffee")) == [bare(0x41)])
     #expect(
       end.told() == [.malformed("3 bytes came for link session 0, which was not declared: c0 ff ee")])
   }
@@ -163,20 +163,20 @@ import Testing
       $0.parameters.maximumCumulativeAcknowledgements = 1
       $0.parameters.sessions.append(LinkSession(id: 3, kind: .fileTransfer, version: 2))
     }
-    #expect(end.hears(Sheet.packet(0x40, 0x41, 0, session: 3, "80c0010203")) == [bare(0x41)])
+    #expect(end.receives(Sheet.packet(0x40, 0x41, 0, session: 3, "80c0010203")) == [bare(0x41)])
     #expect(end.told() == [.fileTransfer([0x80, 0xC0, 1, 2, 3])])
   }
 
   @Test func theLowThreeControlBitsAreNotJudged() {
     var end = accessory { $0.parameters.maximumCumulativeAcknowledgements = 1 }
-    #expect(end.hears(Sheet.packet(0x47, 0x41, 0, session: 1, Sheet.message(0x41))) == [bare(0x41)])
+    #expect(end.receives(Sheet.packet(0x47, 0x41, 0, session: 1, Sheet.message(0x41))) == [bare(0x41)])
     #expect(end.told() == delivered(0x41))
   }
 
   @Test func aPacketLongerThanAnnouncedIsSteppedOver() {
     var end = accessory { $0.parameters.maximumPacketLength = 200 }
-    end.hears(Sheet.packet(0x40, 0x41, 0, session: 1, String(repeating: "00", count: 191)))
-    end.hears(packet(0x41))
+    end.receives(Sheet.packet(0x40, 0x41, 0, session: 1, String(repeating: "00", count: 191)))
+    end.receives(packet(0x41))
     let told = end.told()
     #expect(told.count == 2)
     #expect(told.last == delivered(0x41)[0])

@@ -8,23 +8,23 @@ import Testing
     end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01)))
     #expect(end.says().count == 1)
     // The SYN had the number 0 and the message 1.
-    #expect(end.hears(Sheet.packet(0x10, 0x40, 0)) == [Sheet.packet(0x80, 2, 0, Sheet.parameters())])
+    #expect(end.receives(Sheet.packet(0x10, 0x40, 0)) == [Sheet.packet(0x80, 2, 0, Sheet.parameters())])
     #expect(end.told() == [.linkDown(.reset)])
     #expect(
-      end.hears(Sheet.packet(0xC0, 0x50, 2, Sheet.parameters(window: 127))) == [Sheet.packet(0x40, 2, 0x50)])
+      end.receives(Sheet.packet(0xC0, 0x50, 2, Sheet.parameters(window: 127))) == [Sheet.packet(0x40, 2, 0x50)])
     #expect(end.told().count == 1)
   }
 
   @Test func aResetWithTheAckBitIsOneToo() {
     var end = OneEnd.accessory()
-    #expect(end.hears(Sheet.packet(0x50, 0x40, 0)).count == 1)
+    #expect(end.receives(Sheet.packet(0x50, 0x40, 0)).count == 1)
     #expect(end.told() == [.linkDown(.reset)])
   }
 
   @Test func sessionsEndBeforeTheLinkDoes() {
     var end = OneEnd.accessory()
     end.opens(1, sequence: 0x41)
-    end.hears(Sheet.packet(0x10, 0x41, 0))
+    end.receives(Sheet.packet(0x10, 0x41, 0))
     #expect(end.told() == [.sessionEnded(1, .linkDown(.reset)), .linkDown(.reset)])
   }
 
@@ -35,13 +35,13 @@ import Testing
     settings.synchronizationLimit = 3
     var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
     end.start()
-    #expect(end.hears(Sheet.detection).count == 1)
-    #expect(end.hears(Sheet.packet(0x10, 0x40, 0)) == [])
+    #expect(end.receives(Sheet.detection).count == 1)
+    #expect(end.receives(Sheet.packet(0x10, 0x40, 0)) == [])
     #expect(end.told() == [.linkDown(.reset)])
     #expect(end.passes(1_000) == ["1000 \(Sheet.packet(0x80, 1, 0, Sheet.parameters()))"])
-    #expect(end.hears(Sheet.packet(0x10, 0x40, 0)) == [])
+    #expect(end.receives(Sheet.packet(0x10, 0x40, 0)) == [])
     #expect(end.passes(1_000) == ["2000 \(Sheet.packet(0x80, 2, 0, Sheet.parameters()))"])
-    #expect(end.hears(Sheet.packet(0x10, 0x40, 0)) == [])
+    #expect(end.receives(Sheet.packet(0x10, 0x40, 0)) == [])
     #expect(end.passes(1_000) == ["3000 \(Sheet.detection)"])
     #expect(end.told().last == .linkDown(.unsynchronized(attempts: 3)))
   }
@@ -49,24 +49,24 @@ import Testing
   @Test func aResetBeforeTheDeviceIsDetectedIsIgnored() {
     var end = OneEnd(AccessoryPeer(identification: .example))
     end.start()
-    #expect(end.hears(Sheet.packet(0x10, 0x40, 0)) == [])
+    #expect(end.receives(Sheet.packet(0x10, 0x40, 0)) == [])
     #expect(end.told() == [])
     #expect(end.peer.core.deadline == .milliseconds(1_000))
   }
 
   @Test func sleepSilencesTheAccessoryUntilItIsStartedAgain() {
     var end = OneEnd.accessory()
-    #expect(end.hears(Sheet.packet(0x08, 0x40, 0)) == [])
+    #expect(end.receives(Sheet.packet(0x08, 0x40, 0)) == [])
     #expect(end.told() == [.linkDown(.asleep)])
     #expect(end.peer.core.deadline == nil)
-    #expect(end.hears(Sheet.detection, Sheet.packet(0xC0, 0x40, 0, Sheet.parameters())) == [])
+    #expect(end.receives(Sheet.detection, Sheet.packet(0xC0, 0x40, 0, Sheet.parameters())) == [])
     #expect(end.start() == [Sheet.detection])
   }
 
   @Test func anAccessorysResetAndSleepAreNotBelieved() {
     var end = OneEnd.device()
     _ = end.told()
-    end.hears(Sheet.packet(0x10, 1, 1), Sheet.packet(0x08, 1, 1))
+    end.receives(Sheet.packet(0x10, 1, 1), Sheet.packet(0x08, 1, 1))
     #expect(end.told() == [.strayEnd(.reset), .strayEnd(.asleep)])
     #expect(end.peer.core.isLinkUp == true)
   }
@@ -80,7 +80,7 @@ import Testing
     #expect(end.told() == [.sessionEnded(1, .linkDown(.reset))])
     #expect(end.peer.isReady == false)
     #expect(end.peer.core.deadline == nil)
-    #expect(end.hears(Sheet.packet(0x80, 4, 0, Sheet.parameters())).count == 1)
+    #expect(end.receives(Sheet.packet(0x80, 4, 0, Sheet.parameters())).count == 1)
   }
 
   @Test func nothingCanBeSentAfterAResetAndNothingTraps() {
@@ -102,7 +102,7 @@ import Testing
     end.peer.resetLink(now: end.now)
     #expect(end.says() == [])
     #expect(end.start() == [])
-    #expect(end.hears(Sheet.detection) == [Sheet.detection])
+    #expect(end.receives(Sheet.detection) == [Sheet.detection])
   }
 
   @Test func aResetGoesOutBeforeTheAnswerToAProbeBehindIt() {
@@ -141,7 +141,7 @@ import Testing
   func aResetOrSleepFromTheAccessoryIsReportedAndIgnored(_ control: UInt8, _ end: LinkEnd) {
     var device = OneEnd.device()
     _ = device.told()
-    device.hears(Sheet.packet(control, 0, 0))
+    device.receives(Sheet.packet(control, 0, 0))
     #expect(device.told() == [.strayEnd(end)])
     #expect(device.peer.core.isLinkUp == true)
   }

@@ -26,7 +26,7 @@ import Testing
     var end = accessory()
     #expect(send(&end) == [message(1)])
     end.passes(500)
-    end.hears(Sheet.packet(0x40, 0x41, 0, session: 2, "000161"))
+    end.receives(Sheet.packet(0x40, 0x41, 0, session: 2, "000161"))
     end.passes(100)
     #expect(end.passes(400) == ["1000 \(message(1, ack: 0x41))"])
     #expect(end.peer.core.counters.retransmissions == 1)
@@ -47,16 +47,16 @@ import Testing
     for _ in 0..<3 { _ = send(&end) }
     #expect(end.passes(2_000) == ["1000 \(message(1))", "2000 \(message(1))"])
     // Acknowledged, so the next one is sent, whose time was over long ago.
-    end.hears(Sheet.packet(0x40, 0x40, 1))
+    end.receives(Sheet.packet(0x40, 0x40, 1))
     #expect(end.passes(0) == ["2000 \(message(2))"])
   }
 
   @Test func onlyWhatIsMissingOfAWindowIsSentAgain() {
     var end = accessory()
     for _ in 0..<4 { _ = send(&end) }
-    end.hears(Sheet.packet(0x40, 0x40, 2))
+    end.receives(Sheet.packet(0x40, 0x40, 2))
     #expect(end.passes(1_000) == ["1000 \(message(3))", "1000 \(message(4))"])
-    end.hears(Sheet.packet(0x40, 0x40, 4))
+    end.receives(Sheet.packet(0x40, 0x40, 4))
     #expect(end.peer.core.deadline == nil)
     #expect(end.passes(100_000) == [])
   }
@@ -73,7 +73,7 @@ import Testing
       LinkEnd.unanswered(sequence: 1, retransmissions: 3).description
         == "packet 1 was sent again 3 times and never acknowledged")
     // Back at the beginning, with a new number.
-    #expect(end.hears(Sheet.detection).first?.hasPrefix("ff5a001a8002") == true)
+    #expect(end.receives(Sheet.detection).first?.hasPrefix("ff5a001a8002") == true)
   }
 
   /// Found by seed 681 of the lossy world: given up in silence, an accessory with nothing to say stays on a link that
@@ -87,7 +87,7 @@ import Testing
     #expect(sent.last == "300 \(Sheet.packet(0x10, 1, 0))")
     #expect(end.told().last == .linkDown(.unanswered(sequence: 1, retransmissions: 2)))
     #expect(end.peer.core.deadline == nil)
-    #expect(end.hears(Sheet.detection) == [Sheet.detection])
+    #expect(end.receives(Sheet.detection) == [Sheet.detection])
   }
 
   @Test func byTheOtherSettingItGivesUpInSilence() {
@@ -110,7 +110,7 @@ import Testing
     for sequence: UInt8 in 1...20 {
       _ = send(&end)
       #expect(end.passes(1_000).count == 1)
-      end.hears(Sheet.packet(0x40, 0x40, sequence))
+      end.receives(Sheet.packet(0x40, 0x40, sequence))
     }
     #expect(end.told() == [])
     #expect(end.peer.core.isLinkUp == true)
@@ -120,11 +120,11 @@ import Testing
     var end = accessory(repeats: 2)
     _ = send(&end)
     // A packet per timeout shows that the other end is alive: only timeouts count towards giving up.
-    #expect(end.hears(Sheet.packet(0x60, 0x40, 0, "01")) == [message(1)])
+    #expect(end.receives(Sheet.packet(0x60, 0x40, 0, "01")) == [message(1)])
     #expect(end.passes(1_000).count == 1)
-    #expect(end.hears(Sheet.packet(0x60, 0x40, 0, "01")) == [message(1)])
+    #expect(end.receives(Sheet.packet(0x60, 0x40, 0, "01")) == [message(1)])
     #expect(end.passes(1_000).count == 1)
-    #expect(end.hears(Sheet.packet(0x60, 0x40, 0, "01")) == [message(1)])
+    #expect(end.receives(Sheet.packet(0x60, 0x40, 0, "01")) == [message(1)])
     #expect(end.told() == [])
     end.passes(1_000)
     #expect(end.told() == [.linkDown(.unanswered(sequence: 1, retransmissions: 2))])
@@ -133,7 +133,7 @@ import Testing
   @Test func anIdleLinkHasNoDeadline() {
     var end = accessory()
     _ = send(&end)
-    end.hears(Sheet.packet(0x40, 0x41, 1, session: 2, "000161"))
+    end.receives(Sheet.packet(0x40, 0x41, 1, session: 2, "000161"))
     end.passes(22)
     #expect(end.peer.core.deadline == nil)
     #expect(end.passes(86_400_000) == [])

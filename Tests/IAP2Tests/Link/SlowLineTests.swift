@@ -10,7 +10,7 @@ import Testing
     settings.link.lineRate = lineRate
     var end = OneEnd(DevicePeer(settings: settings))
     end.start()
-    end.hears(Sheet.detection)
+    end.receives(Sheet.detection)
     return end
   }
 
@@ -18,7 +18,7 @@ import Testing
     var end = device(lineRate: 7_500)
     // Half of 2,000 ms is 7,500 bytes: three packets of 2,048. The other values are the accessory's, as usual.
     #expect(
-      end.hears(Sheet.packet(0x80, 0, 0, Sheet.parameters(timeout: 2_000)))
+      end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(timeout: 2_000)))
         == [Sheet.packet(0xC0, 0, 0, Sheet.parameters(window: 3, length: 2_048, timeout: 2_000))])
   }
 
@@ -26,21 +26,21 @@ import Testing
     var end = device(lineRate: 7_500)
     // 37,500 bytes: four packets of a quarter each.
     #expect(
-      end.hears(Sheet.packet(0x80, 0, 0, Sheet.parameters(timeout: 10_000)))
+      end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(timeout: 10_000)))
         == [Sheet.packet(0xC0, 0, 0, Sheet.parameters(window: 4, length: 9_375, timeout: 10_000))])
   }
 
   @Test(arguments: [53_248_000, Int.max]) func aFastLineTakesWhatItAlwaysTook(rate: Int) {
     var end = device(lineRate: rate)
     #expect(
-      end.hears(Sheet.packet(0x80, 0, 0, Sheet.parameters()))
+      end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters()))
         == [Sheet.packet(0xC0, 0, 0, Sheet.parameters(window: 127, length: 65_535))])
   }
 
   @Test func aLinkWithoutAcknowledgementsIsAnsweredAsEver() {
     let zero = Sheet.parameters(window: 127, timeout: 0, hold: 0, repeats: 0, acks: 0)
     var end = device(lineRate: 7_500)
-    #expect(end.hears(Sheet.packet(0x80, 0, 0, zero)) == [Sheet.packet(0xC0, 0, 0, zero)])
+    #expect(end.receives(Sheet.packet(0x80, 0, 0, zero)) == [Sheet.packet(0xC0, 0, 0, zero)])
   }
 
   @Test func anAccessoryOffersNoMoreAcknowledgementsHeldBackThanPackets() {
@@ -51,7 +51,7 @@ import Testing
     end.start()
     // 4,875 bytes: two packets of 2,048.
     #expect(
-      end.hears(Sheet.detection) == [Sheet.packet(0x80, 0, 0, Sheet.parameters(window: 2, length: 2_048, acks: 2))])
+      end.receives(Sheet.detection) == [Sheet.packet(0x80, 0, 0, Sheet.parameters(window: 2, length: 2_048, acks: 2))])
   }
 
   @Test func noMoreIsSentThanTheLineCarriesWhateverTheOtherEndTakes() {
@@ -63,7 +63,7 @@ import Testing
     #expect(end.writes([UInt8](repeating: 7, count: 40_000), to: 1) == 40_000)
     let packets = end.says().map { $0.count / 2 }
     #expect(packets == [2_048, 2_048, 2_048])
-    #expect(end.hears(Sheet.packet(0x40, 0x41, 1)).map { $0.count / 2 } == [2_048])
+    #expect(end.receives(Sheet.packet(0x40, 0x41, 1)).map { $0.count / 2 } == [2_048])
   }
 
   @Test func shortPacketsOfTheOtherEndAreCountedAsSuch() {

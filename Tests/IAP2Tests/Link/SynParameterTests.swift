@@ -79,14 +79,14 @@ import Testing
     settings.link.outOfRange = .refuse
     var end = OneEnd(DevicePeer(settings: settings))
     end.start()
-    #expect(end.hears(Sheet.packet(0x80, 0, 0, one.payload)) == [])
+    #expect(end.receives(Sheet.packet(0x80, 0, 0, one.payload)) == [])
     guard case .linkDown(let reason)? = end.told().first else {
       Issue.record("the reason is told")
       return
     }
     #expect(reason.description == text(one))
     // And it listens on: a good SYN is answered.
-    #expect(end.hears(Sheet.packet(0x80, 1, 0, Sheet.parameters())).count == 1)
+    #expect(end.receives(Sheet.packet(0x80, 1, 0, Sheet.parameters())).count == 1)
   }
 
   @Test(arguments: refused)
@@ -95,8 +95,8 @@ import Testing
     settings.outOfRange = .refuse
     var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
     end.start()
-    end.hears(Sheet.detection)
-    end.hears(Sheet.packet(0xC0, 0x40, 0, one.payload))
+    end.receives(Sheet.detection)
+    end.receives(Sheet.packet(0xC0, 0x40, 0, one.payload))
     guard case .linkDown(let reason)? = end.told().first else {
       Issue.record("the reason is told")
       return
@@ -119,10 +119,10 @@ import Testing
     settings.link.deviceAnswer = .ownRecovery
     var end = OneEnd(DevicePeer(settings: settings))
     end.start()
-    end.hears(Sheet.packet(0x80, 0, 0, Sheet.parameters(window: 2, acks: 0)))
-    #expect(end.hears(Sheet.packet(0xC0, 1, 0, Sheet.parameters(window: 2, acks: 3))).count == 1)
+    end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(window: 2, acks: 0)))
+    #expect(end.receives(Sheet.packet(0xC0, 1, 0, Sheet.parameters(window: 2, acks: 3))).count == 1)
     #expect(end.told() == [])
-    end.hears(Sheet.packet(0x40, 1, 1))
+    end.receives(Sheet.packet(0x40, 1, 1))
     #expect(end.peer.core.isLinkUp == true)
   }
 
@@ -132,15 +132,15 @@ import Testing
     settings.parameters.maximumOutstandingPackets = 1
     settings.parameters.maximumCumulativeAcknowledgements = 1
     var end = OneEnd.accessory(settings, answer: Sheet.parameters(window: 127, acks: 3))
-    #expect(end.hears(Sheet.packet(0x40, 0x41, 0, session: 2, "000161")) == [Sheet.packet(0x40, 0, 0x41)])
+    #expect(end.receives(Sheet.packet(0x40, 0x41, 0, session: 2, "000161")) == [Sheet.packet(0x40, 0, 0x41)])
   }
 
   /// Begun anew at once, two such ends would go round in circles as fast as the wire lets them.
   @Test func anAccessoryWaitsAPeriodBeforeItTriesSuchADeviceAgain() {
     var end = OneEnd(AccessoryPeer(identification: .example))
     end.start()
-    end.hears(Sheet.detection)
-    #expect(end.hears(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(sessions: ""))) == [])
+    end.receives(Sheet.detection)
+    #expect(end.receives(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(sessions: ""))) == [])
     #expect(end.passes(2_500) == ["1000 \(Sheet.detection)", "2000 \(Sheet.detection)"])
   }
 
@@ -148,7 +148,7 @@ import Testing
   @Test func aSynThatCannotBeUsedEndsALiveLinkOfTheDeviceToo() {
     var end = OneEnd.device()
     _ = end.told()
-    end.hears(Sheet.packet(0x80, 0x30, 0, Sheet.parameters(sessions: "")))
+    end.receives(Sheet.packet(0x80, 0x30, 0, Sheet.parameters(sessions: "")))
     guard case .linkDown(.unusable)? = end.told().first else {
       Issue.record("the reason is told")
       return
@@ -160,7 +160,7 @@ import Testing
     let long = Sheet.parameters(version: 9, sessions: String(repeating: "010001", count: 100))
     var end = OneEnd(DevicePeer())
     end.start()
-    end.hears(Sheet.packet(0x80, 0, 0, long))
+    end.receives(Sheet.packet(0x80, 0, 0, long))
     guard case .linkDown(.unusable(let error))? = end.told().first else {
       Issue.record("the reason is told")
       return
@@ -175,11 +175,11 @@ import Testing
   @Test(arguments: [2, 3]) func laterVersionsAreAnsweredWithOne(_ version: Int) {
     var end = OneEnd(DevicePeer())
     end.start()
-    let answer = end.hears(Sheet.packet(0x80, 0, 0, Sheet.parameters(version: version)))
+    let answer = end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(version: version)))
     #expect(answer == [Sheet.packet(0xC0, 0, 0, Sheet.parameters(window: 127))])
     #expect(
       end.told() == [.synchronizationAdjusted([.init(field: .version, value: version, allowed: 1...1)])])
-    end.hears(Sheet.packet(0x40, 0, 0))
+    end.receives(Sheet.packet(0x40, 0, 0))
     #expect(end.peer.core.isLinkUp == true)
   }
 
@@ -210,30 +210,30 @@ import Testing
   @Test(arguments: clamped) func valuesOutOfRangeAreReplacedByTheNearest(_ one: Clamped) {
     var end = OneEnd(DevicePeer())
     end.start()
-    #expect(end.hears(Sheet.packet(0x80, 0, 0, one.offered)) == [Sheet.packet(0xC0, 0, 0, one.answered)])
+    #expect(end.receives(Sheet.packet(0x80, 0, 0, one.offered)) == [Sheet.packet(0xC0, 0, 0, one.answered)])
     guard case .synchronizationAdjusted(let values)? = end.told().first else {
       Issue.record("the values are reported")
       return
     }
     #expect(values.first?.description == one.warning)
-    end.hears(Sheet.packet(0x40, 0, 0))
+    end.receives(Sheet.packet(0x40, 0, 0))
     #expect(end.peer.core.isLinkUp == true)
   }
 
   @Test func theAccessoryTakesADevicesOddValuesToo() {
     var end = OneEnd(AccessoryPeer(identification: .example))
     end.start()
-    end.hears(Sheet.detection)
-    end.hears(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(version: 2, window: 128)))
+    end.receives(Sheet.detection)
+    end.receives(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(version: 2, window: 128)))
     #expect(end.peer.core.isLinkUp == true)
   }
 
   @Test func aSynThatCannotBeUsedIsReportedOnce() {
     var end = OneEnd(DevicePeer())
     end.start()
-    for _ in 0..<3 { end.hears(Sheet.packet(0x80, 0, 0, Sheet.parameters(sessions: ""))) }
+    for _ in 0..<3 { end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(sessions: ""))) }
     #expect(end.told().count == 1)
-    end.hears(Sheet.packet(0x80, 0, 0, Sheet.parameters(sessions: "010201")))
+    end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(sessions: "010201")))
     #expect(end.told().count == 1)
   }
 }

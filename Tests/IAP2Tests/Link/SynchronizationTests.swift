@@ -8,7 +8,7 @@ import Testing
     change(&settings)
     var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
     end.start()
-    end.hears(Sheet.detection)
+    end.receives(Sheet.detection)
     return end
   }
 
@@ -25,7 +25,7 @@ import Testing
   @Test func theAcknowledgementOfSynAckRepeatsTheNumberOfTheSyn() {
     var end = offering { $0.initialSequence = 0x63 }
     #expect(
-      end.hears(Sheet.packet(0xC0, 0x1D, 0x63, Sheet.parameters(window: 127))) == [Sheet.packet(0x40, 0x63, 0x1D)])
+      end.receives(Sheet.packet(0xC0, 0x1D, 0x63, Sheet.parameters(window: 127))) == [Sheet.packet(0x40, 0x63, 0x1D)])
     #expect(end.told().count == 1)
     #expect(end.peer.core.deadline == nil)
   }
@@ -43,27 +43,27 @@ import Testing
     #expect(end.told() == [.linkDown(.unsynchronized(attempts: 3))])
     #expect(LinkEnd.unsynchronized(attempts: 3).description == "no answer to 3 SYN packets")
     // The next attempt has a new number.
-    #expect(end.hears(Sheet.detection) == [Sheet.packet(0x80, 1, 0, Sheet.parameters())])
+    #expect(end.receives(Sheet.detection) == [Sheet.packet(0x80, 1, 0, Sheet.parameters())])
   }
 
   @Test func anAnswerToAnotherSynIsIgnored() {
     var end = offering { $0.initialSequence = 7 }
-    #expect(end.hears(Sheet.packet(0xC0, 0x1D, 6, Sheet.parameters(window: 127))) == [])
-    #expect(end.hears(Sheet.packet(0x80, 0x1D, 7, Sheet.parameters(window: 127))) == [])
+    #expect(end.receives(Sheet.packet(0xC0, 0x1D, 6, Sheet.parameters(window: 127))) == [])
+    #expect(end.receives(Sheet.packet(0x80, 0x1D, 7, Sheet.parameters(window: 127))) == [])
     #expect(end.peer.core.isLinkUp == false)
   }
 
   @Test func dataBeforeTheAnswerToSynIsIgnored() {
     var end = offering()
-    #expect(end.hears(Sheet.packet(0x40, 1, 0, session: 1, Sheet.message(0xAA00))) == [])
+    #expect(end.receives(Sheet.packet(0x40, 1, 0, session: 1, Sheet.message(0xAA00))) == [])
     #expect(end.told() == [])
   }
 
   @Test func aRepeatedSynAckIsAcknowledgedAgain() {
     var end = offering()
     let answer = Sheet.packet(0xC0, 0x1D, 0, Sheet.parameters(window: 127))
-    #expect(end.hears(answer) == [Sheet.packet(0x40, 0, 0x1D)])
-    #expect(end.hears(answer) == [Sheet.packet(0x40, 0, 0x1D)])
+    #expect(end.receives(answer) == [Sheet.packet(0x40, 0, 0x1D)])
+    #expect(end.receives(answer) == [Sheet.packet(0x40, 0, 0x1D)])
     #expect(end.told().count == 1)
   }
 
@@ -71,13 +71,13 @@ import Testing
   /// ever.
   @Test func anAnswerToOurSynWithAnotherNumberMeansThatTheDeviceBeganAnew() {
     var end = OneEnd.accessory(device: 0x40)
-    #expect(end.hears(Sheet.packet(0xC0, 0x77, 0, Sheet.parameters(window: 127))) == [Sheet.detection])
+    #expect(end.receives(Sheet.packet(0xC0, 0x77, 0, Sheet.parameters(window: 127))) == [Sheet.detection])
     #expect(end.told() == [.linkDown(.restarted)])
   }
 
   @Test func adoptingTakesTheDevicesValues() throws {
     var end = offering()
-    end.hears(
+    end.receives(
       Sheet.packet(0xC0, 0x1D, 0, Sheet.parameters(window: 9, length: 512, timeout: 100, hold: 30, repeats: 5, acks: 2))
     )
     guard case .linkUp(let agreement) = end.told().first else {
@@ -100,10 +100,10 @@ import Testing
     var end = offering { $0.settling = .offerAgain }
     let others = Sheet.parameters(window: 127, timeout: 100, hold: 30, repeats: 5, acks: 2)
     #expect(
-      end.hears(Sheet.packet(0xC0, 0x1D, 0, others))
+      end.receives(Sheet.packet(0xC0, 0x1D, 0, others))
         == [Sheet.packet(0xC0, 1, 0x1D, Sheet.parameters(timeout: 100, hold: 30, repeats: 5, acks: 2))])
     #expect(end.peer.core.isLinkUp == false)
-    #expect(end.hears(Sheet.packet(0xC0, 0x1E, 1, others)) == [Sheet.packet(0x40, 1, 0x1E)])
+    #expect(end.receives(Sheet.packet(0xC0, 0x1E, 1, others)) == [Sheet.packet(0x40, 1, 0x1E)])
     #expect(end.peer.core.isLinkUp == true)
   }
 
@@ -112,7 +112,7 @@ import Testing
     var rounds = 0
     while end.peer.core.isLinkUp == false, rounds < 50 {
       rounds += 1
-      end.hears(Sheet.packet(0xC0, UInt8(rounds), UInt8(rounds - 1), Sheet.parameters(timeout: 100 + rounds)))
+      end.receives(Sheet.packet(0xC0, UInt8(rounds), UInt8(rounds - 1), Sheet.parameters(timeout: 100 + rounds)))
     }
     #expect(rounds == 5)
   }
@@ -124,7 +124,7 @@ import Testing
         LinkSession(id: 3, kind: .fileTransfer),
       ]
     }
-    end.hears(Sheet.packet(0xC0, 0x1D, 0, Sheet.parameters(window: 127, sessions: "010001 030101 090201")))
+    end.receives(Sheet.packet(0xC0, 0x1D, 0, Sheet.parameters(window: 127, sessions: "010001 030101 090201")))
     guard case .linkUp(let agreement) = end.told().first else {
       Issue.record("the link is up")
       return
@@ -137,7 +137,7 @@ import Testing
   @Test func aDeviceWithAnotherControlSessionCannotBeUsed() {
     var end = offering()
     let answer = Sheet.parameters(window: 127, sessions: "0a0001 020201")
-    #expect(end.hears(Sheet.packet(0xC0, 0x1D, 0, answer)) == [])
+    #expect(end.receives(Sheet.packet(0xC0, 0x1D, 0, answer)) == [])
     guard case .linkDown(.unusable(let error)) = end.told().first else {
       Issue.record("the answer cannot be used")
       return
@@ -155,7 +155,7 @@ import Testing
       window: 5, length: 1024, timeout: 5000, hold: 255, repeats: 30, acks: 3, sessions: "0a0002 0b0201 0c0102")
     let answer = Sheet.parameters(
       window: 127, timeout: 5000, hold: 255, repeats: 30, acks: 3, sessions: "0a0002 0b0201 0c0102")
-    #expect(end.hears(Sheet.packet(0x80, 9, 0x10, offer)) == [Sheet.packet(0xC0, 0x54, 9, answer)])
+    #expect(end.receives(Sheet.packet(0x80, 9, 0x10, offer)) == [Sheet.packet(0xC0, 0x54, 9, answer)])
   }
 
   @Test func aDeviceMayInsistOnItsOwnRecoveryValues() {
@@ -165,39 +165,39 @@ import Testing
       $0.link.parameters.cumulativeAcknowledgementTimeout = 73
     }
     let answer = Sheet.parameters(window: 127, timeout: 1500, hold: 73)
-    #expect(end.hears(Sheet.packet(0x80, 9, 0, Sheet.parameters())) == [Sheet.packet(0xC0, 0, 9, answer)])
-    #expect(end.hears(Sheet.packet(0xC0, 10, 0, answer)) == [Sheet.packet(0xC0, 1, 10, answer)])
-    #expect(end.hears(Sheet.packet(0x40, 10, 1)).count == 1)
+    #expect(end.receives(Sheet.packet(0x80, 9, 0, Sheet.parameters())) == [Sheet.packet(0xC0, 0, 9, answer)])
+    #expect(end.receives(Sheet.packet(0xC0, 10, 0, answer)) == [Sheet.packet(0xC0, 1, 10, answer)])
+    #expect(end.receives(Sheet.packet(0x40, 10, 1)).count == 1)
     #expect(end.peer.core.isLinkUp == true)
   }
 
   @Test func theFirstMessageFollowsAtOnceWithTheNextNumber() {
     var end = listening()
-    end.hears(Sheet.packet(0x80, 9, 0, Sheet.parameters()))
-    #expect(end.hears(Sheet.packet(0x40, 9, 0)) == [Sheet.packet(0x40, 1, 9, session: 1, "40400006aa00")])
+    end.receives(Sheet.packet(0x80, 9, 0, Sheet.parameters()))
+    #expect(end.receives(Sheet.packet(0x40, 9, 0)) == [Sheet.packet(0x40, 1, 9, session: 1, "40400006aa00")])
   }
 
   @Test func theNumberOfTheBareAckIsNotJudged() {
     var end = listening()
-    end.hears(Sheet.packet(0x80, 9, 0, Sheet.parameters()))
+    end.receives(Sheet.packet(0x80, 9, 0, Sheet.parameters()))
     // One host's accessory sends bare acknowledgements with the next unsent number.
-    #expect(end.hears(Sheet.packet(0x40, 10, 0)).count == 1)
+    #expect(end.receives(Sheet.packet(0x40, 10, 0)).count == 1)
     #expect(end.peer.core.isLinkUp == true)
   }
 
   @Test func anAcknowledgementOfSomethingElseDoesNotCompleteTheAnswer() {
     var end = listening()
-    end.hears(Sheet.packet(0x80, 9, 0, Sheet.parameters()))
-    #expect(end.hears(Sheet.packet(0x40, 9, 1)) == [])
-    #expect(end.hears(Sheet.packet(0x00, 9, 0)) == [])
+    end.receives(Sheet.packet(0x80, 9, 0, Sheet.parameters()))
+    #expect(end.receives(Sheet.packet(0x40, 9, 1)) == [])
+    #expect(end.receives(Sheet.packet(0x00, 9, 0)) == [])
     #expect(end.peer.core.isLinkUp == false)
   }
 
   @Test func dataThatAcknowledgesTheSynAckCompletesTheAnswerAndIsDelivered() {
     var end = listening()
-    end.hears(Sheet.packet(0x80, 9, 0, Sheet.parameters()))
+    end.receives(Sheet.packet(0x80, 9, 0, Sheet.parameters()))
     _ = end.told()
-    end.hears(Sheet.packet(0x40, 10, 0, session: 1, Sheet.message(0x4E01)))
+    end.receives(Sheet.packet(0x40, 10, 0, session: 1, Sheet.message(0x4E01)))
     let told = end.told()
     #expect(told.count == 2)
     #expect(told.last == .message(ControlMessage(MessageID(rawValue: 0x4E01))))
@@ -207,21 +207,21 @@ import Testing
     var end = listening()
     let syn = Sheet.packet(0x80, 9, 0, Sheet.parameters())
     let answer = Sheet.packet(0xC0, 0, 9, Sheet.parameters(window: 127))
-    #expect(end.hears(syn) == [answer])
-    #expect(end.hears(syn) == [answer])
+    #expect(end.receives(syn) == [answer])
+    #expect(end.receives(syn) == [answer])
   }
 
   @Test func anotherSynIsAnsweredWithAnotherNumber() {
     var end = listening()
-    end.hears(Sheet.packet(0x80, 9, 0, Sheet.parameters()))
+    end.receives(Sheet.packet(0x80, 9, 0, Sheet.parameters()))
     #expect(
-      end.hears(Sheet.packet(0x80, 10, 0, Sheet.parameters()))
+      end.receives(Sheet.packet(0x80, 10, 0, Sheet.parameters()))
         == [Sheet.packet(0xC0, 1, 10, Sheet.parameters(window: 127))])
   }
 
   @Test func anUnacknowledgedSynAckIsRepeatedUntilTheLimit() {
     var end = listening { $0.link.synchronizationLimit = 3 }
-    end.hears(Sheet.packet(0x80, 9, 0, Sheet.parameters()))
+    end.receives(Sheet.packet(0x80, 9, 0, Sheet.parameters()))
     let answer = Sheet.packet(0xC0, 0, 9, Sheet.parameters(window: 127))
     #expect(end.passes(10_000) == ["1000 \(answer)", "2000 \(answer)", "3000 \(Sheet.packet(0x10, 0, 0))"])
     #expect(end.told() == [.linkDown(.unsynchronized(attempts: 3))])
@@ -234,12 +234,12 @@ import Testing
     var answers = 0
     var ends: [PeerEvent] = []
     for _ in 0..<10 {
-      answers += end.hears(Sheet.packet(0x80, 9, 0, Sheet.parameters())).count
+      answers += end.receives(Sheet.packet(0x80, 9, 0, Sheet.parameters())).count
       end.passes(999)
       ends += end.told()
     }
     #expect(answers == 10)
-    #expect(end.hears(Sheet.packet(0x80, 9, 0, Sheet.parameters())) == [Sheet.packet(0x10, 0, 0)])
+    #expect(end.receives(Sheet.packet(0x80, 9, 0, Sheet.parameters())) == [Sheet.packet(0x10, 0, 0)])
     ends += end.told()
     #expect(ends == [.linkDown(.unsynchronized(attempts: 10))])
   }
@@ -247,7 +247,7 @@ import Testing
   @Test func aLateCopyOfTheSynDoesNotEndTheLinkThatItMade() {
     var end = OneEnd.device(accessory: 9)
     _ = end.told()
-    #expect(end.hears(Sheet.packet(0x80, 9, 0, Sheet.parameters())) == [])
+    #expect(end.receives(Sheet.packet(0x80, 9, 0, Sheet.parameters())) == [])
     #expect(end.peer.core.isLinkUp == true)
     #expect(end.told() == [])
   }
@@ -256,14 +256,14 @@ import Testing
     var end = OneEnd.device(accessory: 9)
     _ = end.told()
     #expect(
-      end.hears(Sheet.packet(0x80, 0x30, 0, Sheet.parameters()))
+      end.receives(Sheet.packet(0x80, 0x30, 0, Sheet.parameters()))
         == [Sheet.packet(0xC0, 2, 0x30, Sheet.parameters(window: 127))])
     #expect(end.told() == [.linkDown(.restarted)])
-    #expect(end.hears(Sheet.packet(0x40, 0x30, 2)) == [Sheet.packet(0x40, 3, 0x30, session: 1, "40400006aa00")])
+    #expect(end.receives(Sheet.packet(0x40, 0x30, 2)) == [Sheet.packet(0x40, 3, 0x30, session: 1, "40400006aa00")])
   }
 
   @Test func synWorksWithoutDetectionBeforeIt() {
     var end = listening()
-    #expect(end.hears(Sheet.packet(0x80, 9, 0, Sheet.parameters())).count == 1)
+    #expect(end.receives(Sheet.packet(0x80, 9, 0, Sheet.parameters())).count == 1)
   }
 }

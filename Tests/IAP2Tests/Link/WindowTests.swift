@@ -25,10 +25,10 @@ import Testing
     let all = bytes(120)
     let expected = [data(1, Array(all[0..<12])), data(2, Array(all[12..<24])), data(3, Array(all[24..<36]))]
     #expect(end.says() == expected)
-    #expect(end.hears(Sheet.packet(0x40, 0x41, 1)) == [data(4, Array(bytes(120)[36..<48]))])
-    #expect(end.hears(Sheet.packet(0x40, 0x41, 4)).count == 3)
-    #expect(end.hears(Sheet.packet(0x40, 0x41, 7)).count == 3)
-    #expect(end.hears(Sheet.packet(0x40, 0x41, 10)) == [])
+    #expect(end.receives(Sheet.packet(0x40, 0x41, 1)) == [data(4, Array(bytes(120)[36..<48]))])
+    #expect(end.receives(Sheet.packet(0x40, 0x41, 4)).count == 3)
+    #expect(end.receives(Sheet.packet(0x40, 0x41, 7)).count == 3)
+    #expect(end.receives(Sheet.packet(0x40, 0x41, 10)) == [])
     #expect(end.peer.core.deadline == nil)
     #expect(end.peer.core.counters.windowStalls > 0)
   }
@@ -37,15 +37,15 @@ import Testing
     var end = accessory(window: 127, length: 24)
     #expect(end.writes(bytes(12 * 200), to: 1) == 2_400)
     #expect(end.says().count == 127)
-    #expect(end.hears(Sheet.packet(0x40, 0x41, 127)).count == 73)
+    #expect(end.receives(Sheet.packet(0x40, 0x41, 127)).count == 73)
   }
 
   @Test func controlMessagesWaitForTheWindowToo() {
     var end = accessory(window: 1)
     for _ in 0..<3 { end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01))) }
     #expect(end.says().count == 1)
-    #expect(end.hears(Sheet.packet(0x40, 0x41, 1)).count == 1)
-    #expect(end.hears(Sheet.packet(0x40, 0x41, 2)).count == 1)
+    #expect(end.receives(Sheet.packet(0x40, 0x41, 1)).count == 1)
+    #expect(end.receives(Sheet.packet(0x40, 0x41, 2)).count == 1)
   }
 
   @Test func smallWritesThatWaitShareAPacketUpToThePeersLength() {
@@ -54,7 +54,7 @@ import Testing
     #expect(end.says().count == 1)
     for byte in bytes(50) { #expect(end.writes([byte], to: 1) == 1) }
     var packets: [String] = []
-    for sequence: UInt8 in 1...3 { packets += end.hears(Sheet.packet(0x40, 0x41, sequence)) }
+    for sequence: UInt8 in 1...3 { packets += end.receives(Sheet.packet(0x40, 0x41, sequence)) }
     #expect(
       packets == [
         data(2, Array(bytes(50)[0..<22])), data(3, Array(bytes(50)[22..<44])), data(4, Array(bytes(50)[44..<50])),
@@ -80,10 +80,10 @@ import Testing
     #expect(end.writes([1], to: 1) == 1)
     #expect(end.writes([2], to: 2) == 1)
     #expect(end.writes([3], to: 1) == 1)
-    #expect(end.hears(Sheet.packet(0x40, 0x42, 1)) == [data(2, [1], ack: 0x42)])
+    #expect(end.receives(Sheet.packet(0x40, 0x42, 1)) == [data(2, [1], ack: 0x42)])
     #expect(
-      end.hears(Sheet.packet(0x40, 0x42, 2)) == [Sheet.packet(0x40, 3, 0x42, session: 2, "000202")])
-    #expect(end.hears(Sheet.packet(0x40, 0x42, 3)) == [data(4, [3], ack: 0x42)])
+      end.receives(Sheet.packet(0x40, 0x42, 2)) == [Sheet.packet(0x40, 3, 0x42, session: 2, "000202")])
+    #expect(end.receives(Sheet.packet(0x40, 0x42, 3)) == [data(4, [3], ack: 0x42)])
   }
 
   @Test func aWriteTakesWhatTheBoundAllowsHoweverItIsCut() {
@@ -102,7 +102,7 @@ import Testing
     var sent = 0
     for count in 1...20 { sent += end.writes(bytes(count), to: 1) }
     #expect(end.peer.core.unacknowledged(1) == sent)
-    for sequence: UInt8 in 1...40 { end.hears(Sheet.packet(0x40, 0x41, sequence)) }
+    for sequence: UInt8 in 1...40 { end.receives(Sheet.packet(0x40, 0x41, sequence)) }
     #expect(end.peer.core.unacknowledged(1) == 0)
     #expect(end.peer.core.deadline == nil)
   }
@@ -111,11 +111,11 @@ import Testing
     var end = accessory(window: 127, length: 34, bound: 88)
     #expect(end.writes(bytes(200), to: 1) == 88)
     #expect(end.says().count == 4)
-    end.hears(Sheet.packet(0x40, 0x41, 1))
+    end.receives(Sheet.packet(0x40, 0x41, 1))
     #expect(end.told() == [])
-    end.hears(Sheet.packet(0x40, 0x41, 2))
+    end.receives(Sheet.packet(0x40, 0x41, 2))
     #expect(end.told() == [.sessionWritable(1)])
-    end.hears(Sheet.packet(0x40, 0x41, 4))
+    end.receives(Sheet.packet(0x40, 0x41, 4))
     #expect(end.told() == [])
   }
 

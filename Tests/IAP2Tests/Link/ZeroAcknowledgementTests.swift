@@ -21,21 +21,21 @@ import Testing
     var end = OneEnd(DevicePeer())
     end.start()
     let answer = Sheet.parameters(window: 127, timeout: 0, hold: 0, repeats: 0, acks: 0)
-    #expect(end.hears(Sheet.packet(0x80, 0, 0, Self.zero)) == [Sheet.packet(0xC0, 0, 0, answer)])
+    #expect(end.receives(Sheet.packet(0x80, 0, 0, Self.zero)) == [Sheet.packet(0xC0, 0, 0, answer)])
   }
 
   @Test func theAccessoryOffersZerosAndAcknowledgesTheAgreementOnce() {
     var end = OneEnd(AccessoryPeer(identification: .example, settings: Self.offer))
     end.start()
-    #expect(end.hears(Sheet.detection) == [Sheet.packet(0x80, 0, 0, Self.zero)])
-    #expect(end.hears(Sheet.packet(0xC0, 0x40, 0, Self.zero)) == [Sheet.packet(0x40, 0, 0x40)])
+    #expect(end.receives(Sheet.detection) == [Sheet.packet(0x80, 0, 0, Self.zero)])
+    #expect(end.receives(Sheet.packet(0xC0, 0x40, 0, Self.zero)) == [Sheet.packet(0x40, 0, 0x40)])
     #expect(end.peer.core.deadline == nil)
   }
 
   @Test func nothingIsEverAcknowledgedByAPacketOfItsOwn() {
     var end = OneEnd.accessory(Self.offer)
     for sequence: UInt8 in 0x41...0xF0 {
-      #expect(end.hears(Sheet.packet(0x40, sequence, 0, session: 1, Sheet.message(0x4E09))) == [])
+      #expect(end.receives(Sheet.packet(0x40, sequence, 0, session: 1, Sheet.message(0x4E09))) == [])
     }
     #expect(end.peer.core.deadline == nil)
     #expect(end.passes(1_000_000) == [])
@@ -58,7 +58,7 @@ import Testing
   @Test func aBareAckOnSuchALinkIsNoMatter() {
     var end = device()
     _ = end.told()
-    #expect(end.hears(Sheet.packet(0x40, 0, 1), Sheet.packet(0x60, 0, 1, "0102")) == [])
+    #expect(end.receives(Sheet.packet(0x40, 0, 1), Sheet.packet(0x60, 0, 1, "0102")) == [])
     #expect(end.told() == [])
     #expect(end.peer.core.isLinkUp == true)
   }
@@ -66,13 +66,13 @@ import Testing
   @Test func aDeviceThatDeclinesGetsASecondOfferWithNormalValues() {
     var end = OneEnd(AccessoryPeer(identification: .example, settings: Self.offer))
     end.start()
-    end.hears(Sheet.detection)
+    end.receives(Sheet.detection)
     #expect(
-      end.hears(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(window: 127, timeout: 1500, hold: 73)))
+      end.receives(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(window: 127, timeout: 1500, hold: 73)))
         == [Sheet.packet(0x80, 1, 0, Sheet.parameters())])
     #expect(end.peer.core.isLinkUp == false)
     #expect(
-      end.hears(Sheet.packet(0xC0, 0x41, 1, Sheet.parameters(window: 127))) == [Sheet.packet(0x40, 1, 0x41)])
+      end.receives(Sheet.packet(0xC0, 0x41, 1, Sheet.parameters(window: 127))) == [Sheet.packet(0x40, 1, 0x41)])
     #expect(end.peer.core.isLinkUp == true)
   }
 
@@ -81,8 +81,8 @@ import Testing
     settings.fallbackParameters = settings.parameters
     var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
     end.start()
-    end.hears(Sheet.detection)
-    #expect(end.hears(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(window: 127))) == [Sheet.packet(0x40, 0, 0x40)])
+    end.receives(Sheet.detection)
+    #expect(end.receives(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(window: 127))) == [Sheet.packet(0x40, 0, 0x40)])
   }
 
   @Test func withoutAFallbackTheDevicesValuesAreTaken() {
@@ -90,11 +90,11 @@ import Testing
     settings.fallbackParameters = nil
     var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
     end.start()
-    end.hears(Sheet.detection)
-    #expect(end.hears(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(window: 127))) == [Sheet.packet(0x40, 0, 0x40)])
+    end.receives(Sheet.detection)
+    #expect(end.receives(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(window: 127))) == [Sheet.packet(0x40, 0, 0x40)])
     // Three packets and an acknowledgement: this is a link of the usual kind.
     let data = (0x41...0x43).map { Sheet.packet(0x40, $0, 0, session: 2, "000161") }
-    #expect(end.hears(data[0], data[1], data[2]) == [Sheet.packet(0x40, 0, 0x43)])
+    #expect(end.receives(data[0], data[1], data[2]) == [Sheet.packet(0x40, 0, 0x43)])
   }
 
   @Test func aDeviceMayDecline() {
@@ -115,15 +115,15 @@ import Testing
     settings.link.acceptsZeroAcknowledgement = false
     var end = OneEnd(DevicePeer(settings: settings))
     end.start()
-    end.hears(Sheet.packet(0x80, 0, 0, Sheet.parameters(window: 0, timeout: 0, hold: 0, repeats: 0, acks: 0)))
-    #expect(end.hears(Sheet.packet(0x40, 0, 0)) == [Sheet.packet(0x40, 1, 0, session: 1, "40400006aa00")])
+    end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(window: 0, timeout: 0, hold: 0, repeats: 0, acks: 0)))
+    #expect(end.receives(Sheet.packet(0x40, 0, 0)) == [Sheet.packet(0x40, 1, 0, session: 1, "40400006aa00")])
   }
 
   @Test func aSpoiledPacketIsToldBecauseItWillNotComeAgain() {
     var end = OneEnd.accessory(Self.offer)
     var packet = Sheet.bytes(0x40, 0x41, 0, session: 2, [0, 1, 0x61])
     packet[11] ^= 1
-    end.hears(bytes: packet)
+    end.receives(bytes: packet)
     guard case .malformed(let text)? = end.told().first else {
       Issue.record("the loss is told")
       return

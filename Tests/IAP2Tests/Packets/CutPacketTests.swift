@@ -16,9 +16,9 @@ import Testing
 
   @Test func aPacketThatIsCutOffDoesNotSwallowTheNext() {
     var end = device()
-    end.hears(String(Self.certificate.prefix(24)))
+    end.receives(String(Self.certificate.prefix(24)))
     end.passes(200)
-    end.hears(Self.certificate)
+    end.receives(Self.certificate)
     #expect(end.told().contains(.certificateReceived([0xCE, 0xCE])))
   }
 
@@ -27,8 +27,8 @@ import Testing
     var end = device()
     let long = Sheet.packet(
       0x40, 1, 1, session: 1, Sheet.message(0xAA01, Sheet.parameter(0, String(repeating: "00", count: 200))))
-    end.hears(String(long.prefix(40)))
-    end.hears(Self.certificate)
+    end.receives(String(long.prefix(40)))
+    end.receives(Self.certificate)
     #expect(end.told() == [])
     end.passes(200)
     #expect(end.told().contains(.certificateReceived([0xCE, 0xCE])))
@@ -37,7 +37,7 @@ import Testing
   @Test func bytesThatComeOneAtATimeAreNotCutOff() {
     var end = device()
     for byte in Sheet.unhex(Self.certificate) {
-      end.hears(bytes: [byte])
+      end.receives(bytes: [byte])
       end.passes(150)
     }
     #expect(end.told() == [.certificateReceived([0xCE, 0xCE])])
@@ -46,9 +46,9 @@ import Testing
   @Test func withoutTheSettingAPacketMayPauseForEver() {
     var end = OneEnd.device()
     _ = end.told()
-    end.hears(String(Self.certificate.prefix(24)))
+    end.receives(String(Self.certificate.prefix(24)))
     end.passes(20_000)
-    end.hears(String(Self.certificate.dropFirst(24)))
+    end.receives(String(Self.certificate.dropFirst(24)))
     #expect(end.told() == [.certificateReceived([0xCE, 0xCE])])
   }
 }

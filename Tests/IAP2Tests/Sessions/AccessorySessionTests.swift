@@ -21,13 +21,13 @@ import Testing
 
   @Test func anAcceptedSessionIsConfirmedOnlyWhereThatIsDeclared() {
     var end = OneEnd.accessory()
-    end.hears(start(1, sequence: 0x41))
+    end.receives(start(1, sequence: 0x41))
     #expect(end.told() == [.sessionRequested(id: 1, protocolID: 1)])
     #expect(end.peer.core.isOpen(1) == false)
     end.peer.acceptSession(1, reportingStatus: true)
     #expect(end.says() == [status(1, 0, sequence: 1, ack: 0x41)])
     #expect(end.peer.core.isOpen(1) == true)
-    end.hears(start(2, sequence: 0x42))
+    end.receives(start(2, sequence: 0x42))
     end.peer.acceptSession(2, reportingStatus: false)
     #expect(end.says() == [])
     #expect(end.peer.core.isOpen(2) == true)
@@ -35,7 +35,7 @@ import Testing
 
   @Test func aRefusalIsStatusOne() {
     var end = OneEnd.accessory()
-    end.hears(start(0x0100, sequence: 0x41))
+    end.receives(start(0x0100, sequence: 0x41))
     end.peer.refuseSession(0x0100)
     #expect(end.says() == [status(0x0100, 1, sequence: 1, ack: 0x41)])
     #expect(end.peer.core.isOpen(0x0100) == false)
@@ -47,17 +47,17 @@ import Testing
 
   @Test func silenceIsAnAnswerToo() {
     var end = OneEnd.accessory()
-    end.hears(start(1, sequence: 0x41))
+    end.receives(start(1, sequence: 0x41))
     end.peer.ignoreSession(1)
     _ = end.told()
-    end.hears(data(1, "6162", sequence: 0x42))
+    end.receives(data(1, "6162", sequence: 0x42))
     #expect(end.told() == [.strayData(session: 1, bytes: 2)])
     #expect(end.says() == [])
   }
 
   @Test func aRequestForAnUnknownProtocolIsTheOwnersToRefuse() {
     var end = OneEnd.accessory()
-    end.hears(start(1, protocolID: 0x77, sequence: 0x41))
+    end.receives(start(1, protocolID: 0x77, sequence: 0x41))
     #expect(end.told() == [.sessionRequested(id: 1, protocolID: 0x77)])
     #expect(end.peer.identification.externalAccessoryProtocol(0x77) == nil)
     end.peer.refuseSession(1)
@@ -67,7 +67,7 @@ import Testing
   @Test func severalSessionsShareTheLinkAndAreToldApart() {
     var end = OneEnd.accessory()
     for (index, id) in [UInt16(1), 5, 7].enumerated() { end.opens(id, sequence: 0x41 + UInt8(index)) }
-    end.hears(data(5, "6161", sequence: 0x44), data(1, "62", sequence: 0x45), data(5, "63", sequence: 0x46))
+    end.receives(data(5, "6161", sequence: 0x44), data(1, "62", sequence: 0x45), data(5, "63", sequence: 0x46))
     #expect(end.told() == [.sessionReadable(5), .sessionReadable(1)])
     #expect(end.reads(5) == Array("aac".utf8))
     #expect(end.reads(1) == Array("b".utf8))
@@ -78,7 +78,7 @@ import Testing
 
   @Test func dataRightBehindTheRequestWaitsForTheAnswer() {
     var end = OneEnd.accessory()
-    end.hears(start(1, sequence: 0x41) + data(1, "68656c6c6f", sequence: 0x42))
+    end.receives(start(1, sequence: 0x41) + data(1, "68656c6c6f", sequence: 0x42))
     #expect(end.told() == [.sessionRequested(id: 1, protocolID: 1)])
     end.peer.acceptSession(1, reportingStatus: false)
     #expect(end.told() == [.sessionReadable(1)])
@@ -87,7 +87,7 @@ import Testing
 
   @Test func dataOfARefusedRequestIsToldAsDropped() {
     var end = OneEnd.accessory()
-    end.hears(start(1, sequence: 0x41) + data(1, "68656c6c6f", sequence: 0x42))
+    end.receives(start(1, sequence: 0x41) + data(1, "68656c6c6f", sequence: 0x42))
     _ = end.told()
     end.peer.refuseSession(1)
     #expect(end.told() == [.strayData(session: 1, bytes: 5)])
@@ -96,7 +96,7 @@ import Testing
   /// An app that opens, writes and closes at once: all of it can arrive in one read, before the accessory accepts.
   @Test func aSessionThatIsOverBeforeItIsAcceptedEndsLikeAnyOther() {
     var end = OneEnd.accessory()
-    end.hears(start(1, sequence: 0x41) + data(1, "68656c6c6f", sequence: 0x42) + stop(1, sequence: 0x43))
+    end.receives(start(1, sequence: 0x41) + data(1, "68656c6c6f", sequence: 0x42) + stop(1, sequence: 0x43))
     #expect(end.told() == [.sessionRequested(id: 1, protocolID: 1), .sessionEnded(1, .closedByDevice)])
     end.peer.acceptSession(1, reportingStatus: true)
     #expect(end.peer.core.isOpen(1) == false)
@@ -108,9 +108,9 @@ import Testing
 
   @Test func aRequestThatTheLinkTookAlongEndsWithIt() {
     var end = OneEnd.accessory()
-    end.hears(start(1, sequence: 0x41))
+    end.receives(start(1, sequence: 0x41))
     _ = end.told()
-    end.hears(Sheet.packet(0x10, 0x41, 0))
+    end.receives(Sheet.packet(0x10, 0x41, 0))
     #expect(end.told() == [.sessionEnded(1, .linkDown(.reset)), .linkDown(.reset)])
     end.peer.acceptSession(1, reportingStatus: true)
     #expect(end.peer.core.isOpen(1) == false)
@@ -119,7 +119,7 @@ import Testing
   @Test func theDeviceClosesAndWhatHadArrivedCanStillBeRead() {
     var end = OneEnd.accessory()
     end.opens(1, sequence: 0x41)
-    end.hears(data(1, "6162", sequence: 0x42) + stop(1, sequence: 0x43))
+    end.receives(data(1, "6162", sequence: 0x42) + stop(1, sequence: 0x43))
     #expect(end.told() == [.sessionReadable(1), .sessionEnded(1, .closedByDevice)])
     #expect(end.peer.core.isOpen(1) == false)
     #expect(end.writes([1], to: 1) == 0)
@@ -134,7 +134,7 @@ import Testing
     #expect(end.told() == [.sessionEnded(1, .closedByAccessory)])
     end.peer.core.closeSession(1)
     #expect(end.says() == [])
-    end.hears(data(1, "61", sequence: 0x42))
+    end.receives(data(1, "61", sequence: 0x42))
     #expect(end.told() == [.strayData(session: 1, bytes: 1)])
   }
 
@@ -146,19 +146,19 @@ import Testing
     end.says()
     #expect(end.writes([2], to: 1) == 1)
     end.peer.core.closeSession(1)
-    #expect(end.hears(Sheet.packet(0x40, 0x41, 1)) == [Sheet.packet(0x40, 2, 0x41, session: 2, "000102")])
-    #expect(end.hears(Sheet.packet(0x40, 0x41, 2)) == [status(1, 1, sequence: 3, ack: 0x41)])
+    #expect(end.receives(Sheet.packet(0x40, 0x41, 1)) == [Sheet.packet(0x40, 2, 0x41, session: 2, "000102")])
+    #expect(end.receives(Sheet.packet(0x40, 0x41, 2)) == [status(1, 1, sequence: 3, ack: 0x41)])
   }
 
   @Test func aNumberMayBeUsedAgain() {
     var end = OneEnd.accessory()
     end.opens(1, sequence: 0x41)
-    end.hears(data(1, "6161", sequence: 0x42) + stop(1, sequence: 0x43))
+    end.receives(data(1, "6161", sequence: 0x42) + stop(1, sequence: 0x43))
     #expect(end.reads(1) == [0x61, 0x61])
     end.opens(1, sequence: 0x44)
     // A reader that is late with the old one's bytes does not disturb the new one's count.
     end.peer.core.consume(100, of: 1)
-    end.hears(data(1, "62", sequence: 0x45))
+    end.receives(data(1, "62", sequence: 0x45))
     #expect(end.told() == [.sessionReadable(1)])
     #expect(end.reads(1) == [0x62])
   }
@@ -168,7 +168,7 @@ import Testing
   @Test func askingForAnOpenSessionIsTold() {
     var end = OneEnd.accessory()
     end.opens(1, sequence: 0x41)
-    end.hears(start(1, protocolID: 2, sequence: 0x42))
+    end.receives(start(1, protocolID: 2, sequence: 0x42))
     #expect(
       end.told() == [
         .malformed("EA00 StartExternalAccessoryProtocolSession asks for session 1, which is open already")
@@ -178,7 +178,7 @@ import Testing
 
   @Test func closingASessionThatIsNotOpenIsTold() {
     var end = OneEnd.accessory()
-    end.hears(stop(9, sequence: 0x41))
+    end.receives(stop(9, sequence: 0x41))
     #expect(
       end.told() == [
         .malformed("EA01 StopExternalAccessoryProtocolSession closes session 9, which is not open")
@@ -189,27 +189,27 @@ import Testing
     var settings = LinkSettings()
     settings.parameters.maximumCumulativeAcknowledgements = 1
     var end = OneEnd.accessory(settings)
-    #expect(end.hears(data(9, "616263", sequence: 0x41)) == [Sheet.packet(0x40, 0, 0x41)])
+    #expect(end.receives(data(9, "616263", sequence: 0x41)) == [Sheet.packet(0x40, 0, 0x41)])
     #expect(end.told() == [.strayData(session: 9, bytes: 3)])
   }
 
   @Test func dataWithoutASessionNumberIsShown() {
     var end = OneEnd.accessory()
-    end.hears(Sheet.packet(0x40, 0x41, 0, session: 2, "7f"))
+    end.receives(Sheet.packet(0x40, 0x41, 0, session: 2, "7f"))
     #expect(end.told() == [.malformed("External Accessory data needs 2 bytes of session number: 7f")])
   }
 
   @Test func dataThatIsNothingButASessionNumberIsNothing() {
     var end = OneEnd.accessory()
     end.opens(1, sequence: 0x41)
-    end.hears(data(1, "", sequence: 0x42))
+    end.receives(data(1, "", sequence: 0x42))
     #expect(end.told() == [])
   }
 
   /// A device may want a session on a link that has no External Accessory session at all: it could never carry a byte.
   @Test func aRequestOnALinkWithoutSuchASessionIsTold() {
     var end = OneEnd.accessory(answer: Sheet.parameters(window: 127, sessions: "010001"))
-    end.hears(start(1, sequence: 0x41))
+    end.receives(start(1, sequence: 0x41))
     #expect(
       end.told() == [
         .malformed(
@@ -225,7 +225,7 @@ import Testing
     var sequence: UInt8 = 0x40
     for id in UInt16(1)...300 {
       sequence &+= 1
-      end.hears(start(id, sequence: sequence))
+      end.receives(start(id, sequence: sequence))
     }
     let told = end.told()
     let requests = told.filter { if case .sessionRequested = $0 { true } else { false } }
@@ -246,10 +246,10 @@ import Testing
       return sequence
     }
     for id in UInt16(1)...600 {
-      end.hears(start(id, sequence: next()))
+      end.receives(start(id, sequence: next()))
       end.peer.acceptSession(id, reportingStatus: false)
-      end.hears(Sheet.packet(0x40, next(), 0, session: 2, Sheet.hex([UInt8(id >> 8), UInt8(id & 255), 1])))
-      end.hears(stop(id, sequence: next()))
+      end.receives(Sheet.packet(0x40, next(), 0, session: 2, Sheet.hex([UInt8(id >> 8), UInt8(id & 255), 1])))
+      end.receives(stop(id, sequence: next()))
       #expect(end.told().contains(.sessionEnded(id, .closedByDevice)))
     }
     // The latest can be read; the first was given up long ago.

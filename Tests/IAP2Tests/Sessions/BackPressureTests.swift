@@ -25,15 +25,15 @@ import Testing
 
   @Test func acknowledgementsStopAtTheBoundAndGoOnWhenItIsRead() {
     var end = accessory()
-    #expect(end.hears(data(1, 9, sequence: 0x43)) == [ack(0x43)])
-    #expect(end.hears(data(1, 1, sequence: 0x44)) == [ack(0x44)])
-    #expect(end.hears(data(1, 1, sequence: 0x45)) == [])
-    #expect(end.hears(data(2, 1, sequence: 0x46)) == [])
+    #expect(end.receives(data(1, 9, sequence: 0x43)) == [ack(0x43)])
+    #expect(end.receives(data(1, 1, sequence: 0x44)) == [ack(0x44)])
+    #expect(end.receives(data(1, 1, sequence: 0x45)) == [])
+    #expect(end.receives(data(2, 1, sequence: 0x46)) == [])
     #expect(end.told() == [.sessionReadable(1), .sessionReadable(2)])
     #expect(end.reads(1).count == 11)
     #expect(end.says() == [ack(0x46)])
     #expect(end.peer.core.deadline == nil)
-    #expect(end.hears(data(1, 1, sequence: 0x47)) == [ack(0x47)])
+    #expect(end.receives(data(1, 1, sequence: 0x47)) == [ack(0x47)])
   }
 
   /// Read at once, it must not cost the device a timeout.
@@ -44,7 +44,7 @@ import Testing
     end.opens(1, sequence: 0x41)
     end.passes(22)
     // One of three: held back by the count, not yet by the bound.
-    let filled = end.hears(data(1, 10, sequence: 0x42))
+    let filled = end.receives(data(1, 10, sequence: 0x42))
     #expect(end.reads(1).count == 10)
     let rest = end.says() + end.passes(100)
     #expect((filled + rest).contains { $0.hasSuffix(ack(0x42)) })
@@ -53,11 +53,11 @@ import Testing
 
   @Test func bytesHandedOverCountUntilTheReaderIsDoneWithThem() {
     var end = accessory()
-    end.hears(data(1, 10, sequence: 0x43))
+    end.receives(data(1, 10, sequence: 0x43))
     var inbox: [UInt8] = []
     end.peer.core.takeInbox(1, &inbox)
     #expect(inbox.count == 10)
-    #expect(end.hears(data(1, 1, sequence: 0x44)) == [])
+    #expect(end.receives(data(1, 1, sequence: 0x44)) == [])
     end.peer.core.consume(1, of: 1)
     #expect(end.says() == [])
     end.peer.core.consume(1, of: 1)
@@ -66,7 +66,7 @@ import Testing
 
   @Test func dataOnTheWayBackDoesNotAcknowledgeWhatIsHeld() {
     var end = accessory()
-    end.hears(data(1, 10, sequence: 0x43), data(2, 1, sequence: 0x44))
+    end.receives(data(1, 10, sequence: 0x43), data(2, 1, sequence: 0x44))
     #expect(end.writes([9], to: 2) == 1)
     #expect(end.says() == [Sheet.packet(0x40, 1, 0x43, session: 2, "000209")])
     #expect(end.reads(1).count == 10)
@@ -75,17 +75,17 @@ import Testing
 
   @Test func repetitionsOfWhatIsHeldAreNotAcknowledgedAndOfWhatWasBeforeAre() {
     var end = accessory()
-    end.hears(data(1, 10, sequence: 0x43), data(2, 1, sequence: 0x44))
+    end.receives(data(1, 10, sequence: 0x43), data(2, 1, sequence: 0x44))
     _ = end.told()
-    #expect(end.hears(data(2, 1, sequence: 0x44)) == [])
+    #expect(end.receives(data(2, 1, sequence: 0x44)) == [])
     // The acknowledgement of this one was sent, and must have been lost.
-    #expect(end.hears(data(1, 10, sequence: 0x43)) == [ack(0x43)])
+    #expect(end.receives(data(1, 10, sequence: 0x43)) == [ack(0x43)])
     #expect(end.told() == [])
   }
 
   @Test func aSleepingSessionIsEndedWithItsBytesAndItsNeighboursGoOn() {
     var end = accessory()
-    end.hears(data(1, 10, sequence: 0x43), data(1, 3, sequence: 0x44), data(2, 1, sequence: 0x45))
+    end.receives(data(1, 10, sequence: 0x43), data(1, 3, sequence: 0x44), data(2, 1, sequence: 0x45))
     _ = end.told()
     #expect(end.peer.core.deadline == .milliseconds(3_000))
     #expect(end.passes(2_999) == [])
@@ -94,9 +94,9 @@ import Testing
     #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 13))])
     #expect(SessionEnd.notRead(bytes: 13).description == "13 received bytes were never read")
     #expect(end.peer.core.isOpen(2) == true)
-    end.hears(Sheet.packet(0x40, 0x45, 1))
+    end.receives(Sheet.packet(0x40, 0x45, 1))
     #expect(end.peer.core.deadline == nil)
-    #expect(end.hears(data(2, 1, sequence: 0x46)) == [ack(0x46, sequence: 1)])
+    #expect(end.receives(data(2, 1, sequence: 0x46)) == [ack(0x46, sequence: 1)])
     #expect(end.reads(1).count == 13)
     #expect(end.reads(2).count == 2)
   }
@@ -104,7 +104,7 @@ import Testing
   @Test func aSessionReadInTimeIsNotEnded() {
     var end = accessory()
     for round in 0..<10 {
-      end.hears(data(1, 10, sequence: 0x43 + UInt8(round)))
+      end.receives(data(1, 10, sequence: 0x43 + UInt8(round)))
       end.passes(2_900)
       #expect(end.reads(1).count == 10)
       end.says()
@@ -115,7 +115,7 @@ import Testing
 
   @Test func everySleepingSessionIsEndedAtOnce() {
     var end = accessory()
-    end.hears(data(1, 10, sequence: 0x43), data(2, 12, sequence: 0x44))
+    end.receives(data(1, 10, sequence: 0x43), data(2, 12, sequence: 0x44))
     _ = end.told()
     end.passes(3_000)
     #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 10)), .sessionEnded(2, .notRead(bytes: 12))])
@@ -126,14 +126,14 @@ import Testing
   /// everything up to then is acknowledged, so that the device's time limit starts again for the rest.
   @Test func aSessionThatFilledLaterHasItsOwnTime() {
     var end = accessory()
-    end.hears(data(1, 10, sequence: 0x43))
+    end.receives(data(1, 10, sequence: 0x43))
     end.passes(2_500)
-    end.hears(data(2, 10, sequence: 0x44))
+    end.receives(data(2, 10, sequence: 0x44))
     _ = end.told()
     #expect(end.passes(500) == ["3000 \(Sheet.packet(0x40, 1, 0x44, session: 1, Sheet.status(1, 1)))"])
     #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 10))])
-    #expect(end.hears(Sheet.packet(0x40, 0x44, 1)) == [])
-    #expect(end.hears(data(2, 1, sequence: 0x45)) == [])
+    #expect(end.receives(Sheet.packet(0x40, 0x44, 1)) == [])
+    #expect(end.receives(data(2, 1, sequence: 0x45)) == [])
     #expect(end.peer.core.deadline == .milliseconds(5_500))
     #expect(end.reads(2).count == 11)
     #expect(end.says() == [ack(0x45, sequence: 1)])
@@ -142,13 +142,13 @@ import Testing
 
   @Test func aReaderThatWakesLeavesASleeperItsTime() {
     var end = accessory()
-    end.hears(data(1, 10, sequence: 0x43))
+    end.receives(data(1, 10, sequence: 0x43))
     end.passes(2_500)
-    end.hears(data(2, 10, sequence: 0x44))
+    end.receives(data(2, 10, sequence: 0x44))
     #expect(end.reads(1).count == 10)
     // The first is read again; what came meanwhile is acknowledged, and the second withholds the rest.
     #expect(end.says() == [ack(0x44)])
-    #expect(end.hears(data(1, 1, sequence: 0x45)) == [])
+    #expect(end.receives(data(1, 1, sequence: 0x45)) == [])
     #expect(end.peer.core.deadline == .milliseconds(5_500))
     _ = end.told()
     end.passes(3_000)
@@ -159,10 +159,10 @@ import Testing
   /// acknowledged, and would cost the link.
   @Test func aSleeperIsEndedInItsTimeWhateverItsNeighboursDo() {
     var end = accessory()
-    end.hears(data(1, 10, sequence: 0x43))
+    end.receives(data(1, 10, sequence: 0x43))
     for round: UInt8 in 0..<5 {
       end.passes(500)
-      end.hears(data(2, 10, sequence: 0x44 + round))
+      end.receives(data(2, 10, sequence: 0x44 + round))
       #expect(end.reads(2).count == 10)
       end.says()
     }
@@ -173,36 +173,36 @@ import Testing
 
   @Test func beyondTwiceTheBoundPacketsAreDroppedAsIfLost() {
     var end = accessory()
-    end.hears(data(1, 10, sequence: 0x43), data(1, 10, sequence: 0x44))
-    #expect(end.hears(data(1, 1, sequence: 0x45)) == [])
+    end.receives(data(1, 10, sequence: 0x43), data(1, 10, sequence: 0x44))
+    #expect(end.receives(data(1, 1, sequence: 0x45)) == [])
     #expect(end.peer.core.counters.refused == 1)
     // A packet of another session after it is ahead of a gap now, and kept.
-    #expect(end.hears(data(2, 1, sequence: 0x46)) == [])
+    #expect(end.receives(data(2, 1, sequence: 0x46)) == [])
     #expect(end.reads(1).count == 20)
     #expect(end.says() == [ack(0x44)])
     // Sent again, it is accepted, and the other session's after it.
-    #expect(end.hears(data(1, 1, sequence: 0x45)) == [ack(0x46)])
+    #expect(end.receives(data(1, 1, sequence: 0x45)) == [ack(0x46)])
     #expect(end.reads(1).count == 1)
     #expect(end.reads(2).count == 1)
   }
 
   @Test func aPacketOfAFullSessionAheadOfAGapIsNotKept() {
     var end = accessory()
-    end.hears(data(1, 10, sequence: 0x43), data(1, 10, sequence: 0x44))
-    end.hears(data(1, 5, sequence: 0x46), data(2, 5, sequence: 0x47))
+    end.receives(data(1, 10, sequence: 0x43), data(1, 10, sequence: 0x44))
+    end.receives(data(1, 5, sequence: 0x46), data(2, 5, sequence: 0x47))
     #expect(end.reads(1).count == 20)
     end.says()
-    #expect(end.hears(data(1, 1, sequence: 0x45)) == [ack(0x45)])
+    #expect(end.receives(data(1, 1, sequence: 0x45)) == [ack(0x45)])
     #expect(end.reads(1).count == 1)
-    #expect(end.hears(data(1, 5, sequence: 0x46)) == [ack(0x47)])
+    #expect(end.receives(data(1, 5, sequence: 0x46)) == [ack(0x47)])
     #expect(end.reads(2).count == 5)
   }
 
   @Test func withoutAcknowledgementsTheSessionEndsAtTheBound() {
     var end = silent(bound: 10)
-    end.hears(data(1, 9, sequence: 0x42))
+    end.receives(data(1, 9, sequence: 0x42))
     _ = end.told()
-    #expect(end.hears(data(1, 4, sequence: 0x43)) == [Sheet.packet(0x40, 1, 0x43, session: 1, Sheet.status(1, 1))])
+    #expect(end.receives(data(1, 4, sequence: 0x43)) == [Sheet.packet(0x40, 1, 0x43, session: 1, Sheet.status(1, 1))])
     #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 13))])
     #expect(end.peer.core.deadline == nil)
     #expect(end.reads(1).count == 13)
@@ -213,7 +213,7 @@ import Testing
     var end = silent(bound: 10)
     for first: UInt8 in [0x42, 0x45, 0x48] {
       let delivery = (0..<3).map { data(1, 9, sequence: first + $0) }.joined()
-      #expect(end.hears(delivery) == [])
+      #expect(end.receives(delivery) == [])
       #expect(end.told() == [.sessionReadable(1)])
       #expect(end.reads(1).count == 27)
     }
@@ -222,12 +222,12 @@ import Testing
 
   @Test func withoutAcknowledgementsASessionIsNotReadBeyondTheBoundForEver() {
     var end = silent(bound: 10)
-    end.hears(data(1, 9, sequence: 0x42) + data(1, 9, sequence: 0x43))
+    end.receives(data(1, 9, sequence: 0x42) + data(1, 9, sequence: 0x43))
     #expect(end.told() == [.sessionReadable(1)])
     // Read but not used: as many bytes are unread as before.
     var inbox: [UInt8] = []
     end.peer.core.takeInbox(1, &inbox)
-    end.hears(data(1, 1, sequence: 0x44))
+    end.receives(data(1, 1, sequence: 0x44))
     #expect(end.told() == [.sessionReadable(1), .sessionEnded(1, .notRead(bytes: 19))])
   }
 
@@ -247,7 +247,7 @@ import Testing
     var end = OneEnd.readyDevice(settings, offer: Sheet.parameters(timeout: 1_000, repeats: 4, acks: 1))
     #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == .link(1))
     end.says()
-    end.hears(Sheet.packet(0x40, 4, 6, session: 2, "0001" + String(repeating: "aa", count: 10)))
+    end.receives(Sheet.packet(0x40, 4, 6, session: 2, "0001" + String(repeating: "aa", count: 10)))
     _ = end.told()
     #expect(end.passes(3_000) == ["3000 \(Sheet.packet(0x40, 7, 4, session: 1, Sheet.stopSession(1)))"])
     #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 10))])
@@ -256,9 +256,9 @@ import Testing
   /// Asked for and neither accepted nor refused: the device must not fill memory through that either.
   @Test func aRequestNobodyAnswersIsBoundedLikeASession() {
     var end = accessory()
-    end.hears(Sheet.packet(0x40, 0x43, 0, session: 1, Sheet.startSession(protocolID: 1, session: 3)))
-    end.hears(data(3, 10, sequence: 0x44))
-    #expect(end.hears(data(2, 1, sequence: 0x45)) == [])
+    end.receives(Sheet.packet(0x40, 0x43, 0, session: 1, Sheet.startSession(protocolID: 1, session: 3)))
+    end.receives(data(3, 10, sequence: 0x44))
+    #expect(end.receives(data(2, 1, sequence: 0x45)) == [])
     _ = end.told()
     end.passes(3_000)
     #expect(end.told() == [.sessionEnded(3, .notRead(bytes: 10))])

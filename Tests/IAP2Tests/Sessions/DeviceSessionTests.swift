@@ -79,31 +79,31 @@ import Testing
 
   @Test func aConfirmationIsTold() {
     var end = opened()
-    end.hears(status(1, 0, sequence: 4))
+    end.receives(status(1, 0, sequence: 4))
     #expect(end.told() == [.sessionConfirmed(1)])
   }
 
   @Test func closedBeforeAnythingCameIsRefused() {
     var end = opened()
-    end.hears(status(1, 1, sequence: 4))
+    end.receives(status(1, 1, sequence: 4))
     #expect(end.told() == [.sessionEnded(1, .refused)])
   }
 
   @Test func closedAfterwardsIsClosed() {
     var confirmed = opened()
-    confirmed.hears(status(1, 0, sequence: 4))
-    confirmed.hears(status(1, 1, sequence: 5))
+    confirmed.receives(status(1, 0, sequence: 4))
+    confirmed.receives(status(1, 1, sequence: 5))
     #expect(confirmed.told() == [.sessionConfirmed(1), .sessionEnded(1, .closedByAccessory)])
     var used = opened()
-    used.hears(Sheet.packet(0x40, 4, 6, session: 2, "000161"))
-    used.hears(status(1, 1, sequence: 5))
+    used.receives(Sheet.packet(0x40, 4, 6, session: 2, "000161"))
+    used.receives(status(1, 1, sequence: 5))
     #expect(used.told() == [.sessionReadable(1), .sessionEnded(1, .closedByAccessory)])
     #expect(used.reads(1) == [0x61])
   }
 
   @Test func aStatusNobodyKnowsIsTold() {
     var end = opened()
-    end.hears(status(1, 2, sequence: 4))
+    end.receives(status(1, 2, sequence: 4))
     #expect(
       end.told() == [
         .malformed(
@@ -117,7 +117,7 @@ import Testing
     end.peer.core.closeSession(1)
     end.says()
     _ = end.told()
-    end.hears(status(1, 0, sequence: 4), status(1, 1, sequence: 5))
+    end.receives(status(1, 0, sequence: 4), status(1, 1, sequence: 5))
     #expect(end.told() == [])
   }
 
@@ -126,7 +126,7 @@ import Testing
     end.peer.core.closeSession(1)
     #expect(end.says() == [Sheet.packet(0x40, 7, 3, session: 1, "4040000cea01000600000001")])
     #expect(end.told() == [.sessionEnded(1, .closedByDevice)])
-    end.hears(Sheet.packet(0x40, 4, 6, session: 2, "00016161"))
+    end.receives(Sheet.packet(0x40, 4, 6, session: 2, "00016161"))
     #expect(end.told() == [.strayData(session: 1, bytes: 2)])
   }
 
@@ -169,14 +169,14 @@ import Testing
   @Test func theFirstDataWaitsNoLongerThanForTheAccessorysConfirmation() {
     var end = opened { $0.settlingTime = 10_000 }
     #expect(end.writes([1, 2, 3], to: 1) == 0)
-    end.hears(Sheet.packet(0x40, 4, 6, session: 1, Sheet.status(1, 0)))
+    end.receives(Sheet.packet(0x40, 4, 6, session: 1, Sheet.status(1, 0)))
     #expect(Set(end.told().map { "\($0)" }) == ["sessionConfirmed(1)", "sessionWritable(1)"])
     #expect(end.writes([1, 2, 3], to: 1) == 3)
   }
 
   @Test func aSessionThatIsClosedWhileItSettlesLeavesNoDeadline() {
     var end = opened { $0.settlingTime = 10_000 }
-    end.hears(Sheet.packet(0x40, 4, 6, session: 1, Sheet.status(1, 1)))
+    end.receives(Sheet.packet(0x40, 4, 6, session: 1, Sheet.status(1, 1)))
     end.passes(5_000)
     #expect(end.peer.core.deadline == nil)
   }

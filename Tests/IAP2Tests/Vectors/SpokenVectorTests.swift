@@ -11,7 +11,7 @@ import Testing
     settings.initialSequence = vector.header.sequence
     var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
     end.start()
-    #expect(end.hears(Sheet.detection) == [Sheet.hex(vector.bytes)])
+    #expect(end.receives(Sheet.detection) == [Sheet.hex(vector.bytes)])
   }
 
   /// V05, BOYA's SYN; then V07, its acknowledgement; and V08, which the host says to it.
@@ -21,11 +21,11 @@ import Testing
     settings.order = .identificationFirst
     var end = OneEnd(DevicePeer(settings: settings))
     end.start()
-    let answer = end.hears("ff5a001a80011000fc01050400138800ff1e0301000102020134")
+    let answer = end.receives("ff5a001a80011000fc01050400138800ff1e0301000102020134")
     // V06 but for the window and the length, which the sheet has a device announce as its own: 7F and FFFF.
     #expect(
       answer == [Sheet.packet(0xC0, 0x40, 0x01, "01 7f ffff 1388 00ff 1e 03 010001 020201")])
-    #expect(end.hears("ff5a0009400140001d") == ["ff5a00104041010114404000061d005d"])
+    #expect(end.receives("ff5a0009400140001d") == ["ff5a00104041010114404000061d005d"])
   }
 
   @Test func v07IsHowBoyaAcknowledges() throws {
@@ -34,9 +34,9 @@ import Testing
     settings.initialSequence = 1
     var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
     end.start()
-    end.hears(Sheet.detection)
+    end.receives(Sheet.detection)
     // V06, in which the host mirrors the accessory's own values.
-    #expect(end.hears("ff5a001ac04001008c01050400138800ff1e0301000102020134") == ["ff5a0009400140001d"])
+    #expect(end.receives("ff5a001ac04001008c01050400138800ff1e0301000102020134") == ["ff5a0009400140001d"])
     #expect(end.peer.core.isLinkUp == true)
   }
 
@@ -47,7 +47,7 @@ import Testing
     end.start()
     let offer = Sheet.parameters(
       window: 4, length: 512, timeout: 0x05DC, hold: 0x49, repeats: 0x1E, acks: 3, sessions: "010001")
-    #expect(end.hears(Sheet.packet(0x80, 0x19, 0, offer)) == ["ff5a0017c06c19004b017fffff05dc00491e0301000135"])
+    #expect(end.receives(Sheet.packet(0x80, 0x19, 0, offer)) == ["ff5a0017c06c19004b017fffff05dc00491e0301000135"])
   }
 
   @Test func v19IsHowADeviceBeginsAuthentication() {
@@ -55,8 +55,8 @@ import Testing
     settings.link.initialSequence = 0x4C
     var end = OneEnd(DevicePeer(settings: settings))
     end.start()
-    end.hears(Sheet.packet(0x80, 0, 0, Sheet.parameters()))
-    #expect(end.hears(Sheet.packet(0x40, 0, 0x4C)) == ["ff5a0010404d00010940400006aa00d0"])
+    end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters()))
+    #expect(end.receives(Sheet.packet(0x40, 0, 0x4C)) == ["ff5a0010404d00010940400006aa00d0"])
   }
 
   @Test func d2IsHowAnAccessoryListsWhatCameAheadOfAGap() {
@@ -66,7 +66,7 @@ import Testing
     var end = OneEnd.accessory(settings, device: 0x45)
     let one = Sheet.packet(0x40, 0x47, 5, session: 2, "000161")
     let two = Sheet.packet(0x40, 0x48, 5, session: 2, "000162")
-    #expect(end.hears(one, two) == ["ff5a000c60054500f1474871"])
+    #expect(end.receives(one, two) == ["ff5a000c60054500f1474871"])
   }
 
   @Test func d3IsHowADeviceResets() {
@@ -92,7 +92,7 @@ import Testing
     var settings = LinkSettings()
     settings.initialSequence = 5
     var end = OneEnd.accessory(settings, device: 0x44)
-    end.hears(Sheet.packet(0x40, 0x45, 5, session: 1, "40400011ea000005000001000600010001"))
+    end.receives(Sheet.packet(0x40, 0x45, 5, session: 1, "40400011ea000005000001000600010001"))
     end.peer.acceptSession(1, reportingStatus: true)
     #expect(end.says() == ["ff5a001b400645010040400011ea03000600000001000500010075"])
   }
@@ -114,6 +114,6 @@ import Testing
     end.start()
     let offer = Sheet.parameters(window: 127, timeout: 0, hold: 0, repeats: 0, acks: 0, sessions: "010001 020101")
     #expect(
-      end.hears(Sheet.packet(0x80, 0x63, 0, offer)) == ["ff5a001ac01063005a0120ffff000000000000010001020101db"])
+      end.receives(Sheet.packet(0x80, 0x63, 0, offer)) == ["ff5a001ac01063005a0120ffff000000000000010001020101db"])
   }
 }

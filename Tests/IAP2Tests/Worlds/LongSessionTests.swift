@@ -59,7 +59,7 @@ import Testing
     // The whole window backwards: all but the first are ahead of the gap.
     for distance in stride(from: UInt8(127), through: 1, by: -1) {
       let body = Sheet.parameter(0, Sheet.hex([distance]))
-      end.hears(Sheet.packet(0x40, first &+ distance, 0, session: 1, Sheet.message(0x4155, body)))
+      end.receives(Sheet.packet(0x40, first &+ distance, 0, session: 1, Sheet.message(0x4155, body)))
       if distance > 1 { #expect(end.told() == []) }
     }
     let told = end.told()
@@ -67,6 +67,6 @@ import Testing
     for (index, event) in told.enumerated() {
       #expect(event == .message(ControlMessage(MessageID(rawValue: 0x4155), body: [0, 5, 0, 0, UInt8(index + 1)])))
     }
-    #expect(end.hears(Sheet.packet(0x40, first, 0, session: 1, "00")) == [Sheet.packet(0x40, 0, first &+ 127)])
+    #expect(end.receives(Sheet.packet(0x40, first, 0, session: 1, "00")) == [Sheet.packet(0x40, 0, first &+ 127)])
   }
 }

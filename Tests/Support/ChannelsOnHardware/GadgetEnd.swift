@@ -28,9 +28,9 @@ private final class GadgetEnd: AccessoryEnd {
     ) { print("the gadget says: \($0)") }
   }
 
-  func plugIn(_ hear: @escaping (Cable) -> Void) throws {
+  func plugIn(_ onEvent: @escaping (Cable) -> Void) throws {
     try gadget?.plugIn { news in
-      if case .cable(let cable) = news { hear(cable) }
+      if case .cable(let cable) = news { onEvent(cable) }
     }
   }
 

@@ -32,8 +32,8 @@ private final class USBIPEnd: AccessoryEnd {
     export = server.makeExport(USBAccessoryShape(manufacturer: "easim", name: "the channel suite", serial: "SUITE-1"))
   }
 
-  func plugIn(_ hear: @escaping (Cable) -> Void) throws {
-    export.plugIn(hear)
+  func plugIn(_ onEvent: @escaping (Cable) -> Void) throws {
+    export.plugIn(onEvent)
     var pair: [Int32] = [-1, -1]
     let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     guard socketpair(AF_UNIX, type, 0, &pair) == 0 else { throw RigError("there is no pair of sockets: \(errno)") }

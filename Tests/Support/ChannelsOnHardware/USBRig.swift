@@ -5,8 +5,8 @@ import ChannelSuite
 
 /// How a simulated accessory comes to be on this machine's USB, and how it goes.
 protocol AccessoryEnd: AnyObject {
-  /// Shows it to the kernel. `hear` gets the cable of each program that begins to use it.
-  func plugIn(_ hear: @escaping (Cable) -> Void) throws
+  /// Shows it to the kernel. `onEvent` gets the cable of each program that begins to use it.
+  func plugIn(_ onEvent: @escaping (Cable) -> Void) throws
   /// Pulls the plug, on the host's side of it where there are two.
   func pull()
   /// Leaves nothing behind.

@@ -20,16 +20,16 @@ public enum FuzzedCapture {
     var lines: [String] = []
     var analysis = CaptureAnalysis()
     let decoder = CaptureDecoder(as: form)
-    func hear(_ entry: CaptureEntry) {
+    func handle(_ entry: CaptureEntry) {
       lines.append(entry.line)
       _ = entry.json(isVerbose: true)
       _ = analysis.add(entry)
     }
     do throws(CaptureError) {
       for start in stride(from: 0, to: file.count, by: size) {
-        try decoder.append(Array(file[start..<min(start + size, file.count)]), hear)
+        try decoder.append(Array(file[start..<min(start + size, file.count)]), handle)
       }
-      try decoder.finish(hear)
+      try decoder.finish(handle)
     } catch { return nil }
     _ = analysis.finish()
     return lines

@@ -89,7 +89,7 @@ private final class CrowdRuns {
   private static func playFloor(_ count: Int) throws -> Double {
     try DescriptorLimit.raise(to: 2 * count + CrowdPart.spareDescriptors, atLeast: 1_000)
     let other = try OtherProcess([CrowdPart.floor.rawValue, String(count)])
-    guard let microseconds = Double(try other.hear()) else {
+    guard let microseconds = Double(try other.onEvent()) else {
       throw MeasuringError.failed("the floor's process ended without a result")
     }
     close(other.socket)

@@ -122,15 +122,15 @@ private final class Crowd: AppHandler {
 /// An accessory's place at a path that it listens at together with others.
 private final class SharedPort: Port {
   let place: String
-  private var hear: ((PortEvent) -> Void)?
+  private var onEvent: ((PortEvent) -> Void)?
 
   init(_ path: String) {
     place = "unix:\(path)"
   }
 
-  func open(_ hear: @escaping (PortEvent) -> Void) { self.hear = hear }
-  func close() { hear = nil }
-  func take(_ cable: Cable, from peer: PeerDescription) { hear?(.cable(cable, from: peer.description)) }
+  func open(_ onEvent: @escaping (PortEvent) -> Void) { self.onEvent = onEvent }
+  func close() { onEvent = nil }
+  func take(_ cable: Cable, from peer: PeerDescription) { onEvent?(.cable(cable, from: peer.description)) }
 }
 
 /// The results of a process with many accessories.
@@ -154,7 +154,7 @@ struct CrowdResult {
 
   /// Waits for the result of another process.
   init(from other: OtherProcess) throws(MeasuringError) {
-    let words = try other.hear().split(separator: " ").compactMap { Double($0) }
+    let words = try other.onEvent().split(separator: " ").compactMap { Double($0) }
     guard words.count == 5 else { throw .failed("the process with the accessories ended without a result") }
     (count, attaching, megabytes, kilobytesEach, wakeUps) = (Int(words[0]), words[1], words[2], words[3], Int(words[4]))
   }

@@ -72,7 +72,7 @@ enum IdlePart: String {
       // The last acknowledgements, and the messages that tell accessories that they are ready.
       loop.run(limit: .milliseconds(300))
     }
-    guard try accessories.hear() == "ready" else { throw MeasuringError.failed("the accessories do not listen") }
+    guard try accessories.onEvent() == "ready" else { throw MeasuringError.failed("the accessories do not listen") }
     try connect(warmUp)
     let before = (try ProcessFacts(), try ProcessFacts(of: accessories.process))
     try connect(warmUp + count)
@@ -127,7 +127,7 @@ struct IdleResult {
 
   /// Waits for the result of another process.
   init(from other: OtherProcess) throws(MeasuringError) {
-    let words = try other.hear().split(separator: " ")
+    let words = try other.onEvent().split(separator: " ")
     guard words.count == 2, let bytes = Double(words[0]), let wakeUps = Int(words[1]) else {
       throw .failed("the process with the devices ended without a result")
     }

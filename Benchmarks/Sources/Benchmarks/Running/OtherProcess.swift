@@ -38,7 +38,7 @@ final class OtherProcess {
   var processorTime: Double { Stopwatch.processorTime(of: process) }
 
   /// Waits for a message from it; empty when it ended without one.
-  func hear() throws(MeasuringError) -> String {
+  func onEvent() throws(MeasuringError) -> String {
     var question = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
     while poll(&question, 1, -1) < 0 {
       if errno != EINTR { throw .system("wait for a word from another process", code: errno) }

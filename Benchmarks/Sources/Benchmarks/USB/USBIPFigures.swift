@@ -105,7 +105,7 @@ enum USBPart: String {
 
   private static func serve(
     _ socket: Int32, whenReady: (EpollLoop) throws -> Void = { _ in }, until isDone: () -> Bool = { false },
-    _ hear: @escaping (Cable, EpollLoop) -> Void
+    _ onEvent: @escaping (Cable, EpollLoop) -> Void
   ) throws {
     let loop = try EpollLoop(seed: 2)
     var isOver = false
@@ -114,7 +114,7 @@ enum USBPart: String {
       isOver = true
     }
     let export = server.makeExport(USBAccessoryShape(manufacturer: "Nobody", name: "Echo", serial: "0001"))
-    export.plugIn { hear($0, loop) }
+    export.plugIn { onEvent($0, loop) }
     server.accept(DescriptorChannel(taking: socket, as: .socket, on: loop), from: "the measurement")
     try whenReady(loop)
     loop.run(until: { isOver || isDone() })

@@ -37,7 +37,7 @@ public final class Gadget {
   private var endpoints: GadgetEndpoints?
   private var watch: (any DescriptorWatch)?
   private var timer: LoopTimer?
-  private var hear: ((News) -> Void)?
+  private var onEvent: ((News) -> Void)?
   private var isBound = false
 
   /// Creates a gadget.
@@ -70,11 +70,11 @@ public final class Gadget {
     }
     control = GadgetControl(shape)
     (self.controller, self.system, self.folder, self.loop, self.report) = (controller, system, folder, loop, report)
-    endpoints = GadgetEndpoints(transfers, on: loop) { [unowned self] in hear($0) }
+    endpoints = GadgetEndpoints(transfers, on: loop) { [unowned self] in handle($0) }
     timer = loop.makeTimer { [unowned self] in timeCame() }
     transfers.willTell = { [unowned self] in takeEvents() }
-    let ear = ControlEar { [weak self] in self?.takeEvents() }
-    do { watch = try loop.watch(functions.control, for: .readable, ear) } catch {
+    let handler = ControlEventHandler { [weak self] in self?.takeEvents() }
+    do { watch = try loop.watch(functions.control, for: .readable, handler) } catch {
       throw .refused("watch endpoint 0", code: EMFILE)
     }
     if shape.speed == .full, missing.contains("max_speed") {
@@ -98,17 +98,17 @@ public final class Gadget {
   // MARK: Plugging in and unplugging
 
   /// Binds it to its controller.
-  public func plugIn(_ hear: @escaping (News) -> Void) throws(GadgetError) {
-    precondition(self.hear == nil, "a gadget is plugged in once")
+  public func plugIn(_ onEvent: @escaping (News) -> Void) throws(GadgetError) {
+    precondition(self.onEvent == nil, "a gadget is plugged in once")
     timer?.cancel()
     unbind()
     try bind()
-    self.hear = hear
+    self.onEvent = onEvent
   }
 
   /// Unbinds it from its controller, after a moment in which the last bytes are sent.
   public func unplug() {
-    hear = nil
+    onEvent = nil
     guard isBound, endpoints?.isLeaving == true else {
       timer?.cancel()
       return unbind()
@@ -139,24 +139,24 @@ public final class Gadget {
   /// Called after a cable was closed: its last bytes had time to be sent, or the unplugged time that follows is over.
   private func timeCame() {
     if isBound { return leave() }
-    guard let hear else { return }
+    guard let onEvent else { return }
     do throws(GadgetError) { try bind() } catch {
-      self.hear = nil
-      hear(.lost("\(error)"))
+      self.onEvent = nil
+      onEvent(.lost("\(error)"))
     }
   }
 
   /// Unplugs after a cable was closed, and plugs in again if the accessory is still plugged in.
   private func leave() {
     unbind()
-    if hear == nil { timer?.cancel() } else { timer?.arm(at: loop.now + Self.absence) }
+    if onEvent == nil { timer?.cancel() } else { timer?.arm(at: loop.now + Self.absence) }
   }
 
   // MARK: What happens on the bus
 
-  private func hear(_ news: GadgetEndpoints.News) {
+  private func handle(_ news: GadgetEndpoints.News) {
     switch news {
-    case .cable(let cable): hear?(.cable(cable))
+    case .cable(let cable): onEvent?(.cable(cable))
     case .closed: leave()
     case .failed(let reason):
       report("a transfer failed (\(reason)): plugging the accessory in again")
@@ -195,22 +195,22 @@ public final class Gadget {
     watch = nil
     timer?.cancel()
     unbind()
-    let hear = hear
-    self.hear = nil
-    hear?(.lost(reason))
+    let onEvent = onEvent
+    self.onEvent = nil
+    onEvent?(.lost(reason))
   }
 }
 
 /// Called when endpoint 0 has events. The loop retains this object and not the gadget, because releasing the gadget
 /// removes it.
-private final class ControlEar: DescriptorHandler {
-  private let hear: () -> Void
+private final class ControlEventHandler: DescriptorHandler {
+  private let onEvent: () -> Void
 
-  init(_ hear: @escaping () -> Void) {
-    self.hear = hear
+  init(_ onEvent: @escaping () -> Void) {
+    self.onEvent = onEvent
   }
 
   func descriptorReady(_ readiness: Readiness) {
-    hear()
+    onEvent()
   }
 }

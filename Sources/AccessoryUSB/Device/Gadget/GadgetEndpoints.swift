@@ -45,7 +45,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
 
   private let queue: any TransferQueue
   private let loop: any EventLoop
-  private let hear: (News) -> Void
+  private let onEvent: (News) -> Void
   private let sizes: (reads: Int, write: Int)
 
   private var state = State.off
@@ -69,11 +69,11 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
 
   init(
     _ queue: any TransferQueue, reads: Int = KernelTransfers.mostReads, writeSize: Int = KernelTransfers.writeSize,
-    on loop: any EventLoop, hear: @escaping (News) -> Void
+    on loop: any EventLoop, onEvent: @escaping (News) -> Void
   ) {
     self.queue = queue
     self.loop = loop
-    self.hear = hear
+    self.onEvent = onEvent
     sizes = (reads, writeSize)
     queue.handler = self
     quiet = loop.makeTimer { [unowned self] in askWhetherTheHostReads() }
@@ -137,7 +137,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
       let pipe = BulkPipe(self, on: loop)
       state = .carrying(pipe)
       quiet?.arm(at: loop.now + Self.silence)
-      hear(.cable(Cable(main: pipe)))
+      onEvent(.cable(Cable(main: pipe)))
     }
     if isRead { bytes.withUnsafeBytes { arrived.append(contentsOf: $0) } }
   }
@@ -150,7 +150,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     let reason = String(cString: strerror(code))
     stop(.failed(reason))
     state = .spent
-    hear(.failed(reason))
+    onEvent(.failed(reason))
   }
 
   private func work() {
@@ -160,7 +160,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     if case .carrying(let pipe) = state { pipe.tellWritable() }
     if case .leaving(let pipe) = state, isSent(pipe) {
       state = .spent
-      hear(.closed)
+      onEvent(.closed)
     }
   }
 

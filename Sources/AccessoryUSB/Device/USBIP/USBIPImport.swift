@@ -31,7 +31,7 @@ final class USBIPImport: BulkCarrier {
 
   private let loop: any EventLoop
   private let connection: any Channel
-  private let hear: (Cable) -> Void
+  private let onEvent: (Cable) -> Void
   private let over: (_ problem: USBIPError?) -> Void
 
   // Not checked for overlapping access, like everything that a transfer uses: an import belongs to one loop, and while
@@ -61,15 +61,15 @@ final class USBIPImport: BulkCarrier {
   @exclusivity(unchecked) private var isMoreToCome = false
 
   /// - Parameters:
-  ///   - hear: called with each cable, whose channel is not started.
+  ///   - onEvent: called with each cable, whose channel is not started.
   ///   - over: called once, when this end closes the connection, with the mistake of the client if there is one.
   init(
-    _ shape: USBAccessoryShape, on connection: any Channel, loop: any EventLoop, hear: @escaping (Cable) -> Void,
+    _ shape: USBAccessoryShape, on connection: any Channel, loop: any EventLoop, onEvent: @escaping (Cable) -> Void,
     over: @escaping (_ problem: USBIPError?) -> Void
   ) {
     self.connection = connection
     self.loop = loop
-    self.hear = hear
+    self.onEvent = onEvent
     self.over = over
     control = ControlEndpoint(shape)
     let interfaces = shape.interfaces(at: shape.speed)
@@ -265,8 +265,8 @@ final class USBIPImport: BulkCarrier {
   private func beginCable() {
     let pipe = BulkPipe(self, on: loop)
     main.begin(pipe)
-    if natives.isEmpty { return hear(Cable(main: pipe)) }
-    hear(
+    if natives.isEmpty { return onEvent(Cable(main: pipe)) }
+    onEvent(
       Cable(main: pipe) { [weak self, weak pipe] listener in
         if let self, pipe === main.pipe { nativeListener = listener }
       })

@@ -77,7 +77,7 @@ public final class USBIPServer {
 /// One accessory on a USB/IP server.
 public final class USBIPExport {
   let device: USBIPListedDevice
-  private var hear: ((Cable) -> Void)?
+  private var onEvent: ((Cable) -> Void)?
   fileprivate var held: USBIPImport?
 
   init(_ device: USBIPListedDevice) {
@@ -88,23 +88,23 @@ public final class USBIPExport {
   public var busID: String { device.busID }
 
   /// Whether clients can see it.
-  public var isPluggedIn: Bool { hear != nil }
+  public var isPluggedIn: Bool { onEvent != nil }
 
-  /// Plugs it in: clients can import it. `hear` is called with a cable for each host that begins to use it.
-  public func plugIn(_ hear: @escaping (Cable) -> Void) {
-    precondition(self.hear == nil, "an accessory is plugged in once")
-    self.hear = hear
+  /// Plugs it in: clients can import it. `onEvent` is called with a cable for each host that begins to use it.
+  public func plugIn(_ onEvent: @escaping (Cable) -> Void) {
+    precondition(self.onEvent == nil, "an accessory is plugged in once")
+    self.onEvent = onEvent
   }
 
   /// Unplugs it: the client that has imported it loses it.
   public func unplug() {
-    hear = nil
+    onEvent = nil
     held?.unplug()
     held = nil
   }
 
   fileprivate func use(_ cable: Cable) {
-    hear?(cable)
+    onEvent?(cable)
   }
 }
 
@@ -232,7 +232,7 @@ private final class USBIPClient: ChannelHandler {
     // These are the first few hundred bytes on a connection: a connection that cannot accept them is useless.
     guard channel.send(answer.span.bytes) == answer.count else { return leave() }
     let held = USBIPImport(
-      export.device.shape, on: channel, loop: loop, hear: { [weak export] in export?.use($0) },
+      export.device.shape, on: channel, loop: loop, onEvent: { [weak export] in export?.use($0) },
       over: { [weak self, weak export] problem in self?.importIsOver(export, problem) })
     export.held = held
     state = .holding(held, export)

@@ -119,16 +119,16 @@ private final class ScenarioPort: Port {
 
   func show(_ appearance: PortAppearance) { inner.show(appearance) }
 
-  func open(_ hear: @escaping (PortEvent) -> Void) throws {
+  func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
     try inner.open { [unowned self] event in
-      guard case .cable(let cable, let device) = event else { return hear(event) }
+      guard case .cable(let cable, let device) = event else { return onEvent(event) }
       let severable = SeverableChannel(around: cable.main, on: loop)
       // One cable at a time: the accessory turns a second device away, so its cable cannot be pulled.
       if !hasCable { self.cable = severable }
       onCable()
       let faulty = cable.wrapped(main: { _ in severable }, side: { $1 }).faulty(
         faults, random: { [unowned self] in SeededRandom(seed: random.next()) }, on: loop)
-      hear(.cable(faulty, from: device))
+      onEvent(.cable(faulty, from: device))
     }
   }
 

@@ -109,7 +109,7 @@ package final class ScenarioApp {
       tell(.warning("\(name) crashes: \(reason)"))
       end("\(name) crashed", leavesSessions: false)
     }
-    let view = device.makeApp(Ears(of: self), settings: scenario.app)
+    let view = device.makeApp(NotificationHandler(of: self), settings: scenario.app)
     self.view = view
     client.beginning = device.loop.now
     client.launched(view)
@@ -153,7 +153,7 @@ package final class ScenarioApp {
   // MARK: Notifications
 
   /// The view's handler; a separate object, because the app holds the view.
-  private final class Ears: AppHandler {
+  private final class NotificationHandler: AppHandler {
     private weak var app: ScenarioApp?
 
     init(of app: ScenarioApp) {
@@ -161,16 +161,16 @@ package final class ScenarioApp {
     }
 
     func accessoryDidConnect(_ accessory: PublishedAccessory, _ view: AppView) {
-      app?.hear(.connect, accessory, view) { $0.accessoryDidConnect(accessory, view) }
+      app?.notify(.connect, accessory, view) { $0.accessoryDidConnect(accessory, view) }
     }
 
     func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ view: AppView) {
-      app?.hear(.disconnect, accessory, view) { $0.accessoryDidDisconnect(accessory, view) }
+      app?.notify(.disconnect, accessory, view) { $0.accessoryDidDisconnect(accessory, view) }
     }
   }
 
   /// A process that has ended hears nothing, even if the system left its sessions.
-  private func hear(
+  private func notify(
     _ kind: TimelineEvent.Kind, _ accessory: PublishedAccessory, _ view: AppView, _ body: (ScenarioClient) -> Void
   ) {
     guard self.view === view else { return }

@@ -1,7 +1,7 @@
 import ExternalAccessory
 
 /// Records the notifications of the notification centre during its lifetime.
-final class Ear: @unchecked Sendable {
+final class EventRecorder: @unchecked Sendable {
   struct Heard {
     let name: String
     let accessory: EAAccessory
@@ -50,7 +50,7 @@ final class Ear: @unchecked Sendable {
 }
 
 /// Records the events of streams, and calls the test's closures.
-final class StreamEar: NSObject, StreamDelegate, @unchecked Sendable {
+final class StreamRecorder: NSObject, StreamDelegate, @unchecked Sendable {
   private let lock = NSLock()
   private var list: [(stream: Stream, event: Stream.Event, thread: Thread)] = []
   private var bytes: [UInt8] = []
@@ -131,10 +131,10 @@ final class LoopThread: @unchecked Sendable {
 
 extension EASession {
   /// An ear on both streams, which are open and scheduled on the main loop.
-  func listen(readSize: Int = 4096) -> StreamEar {
-    let ear = StreamEar(self, readSize: readSize)
-    start(ear)
-    return ear
+  func listen(readSize: Int = 4096) -> StreamRecorder {
+    let recorder = StreamRecorder(self, readSize: readSize)
+    start(recorder)
+    return recorder
   }
 
   /// Sets the delegate of both streams, schedules and opens them.

@@ -3,7 +3,7 @@ import Glibc
 
 /// The runtime of every command with a loop: the loop on the main thread, signals as events, and output that does not
 /// block.
-final class Stage {
+final class CommandRuntime {
   let loop: EpollLoop
 
   /// - Parameter grace: how long the process may run on after a second signal; see ``StopSignals``.
