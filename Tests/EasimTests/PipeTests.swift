@@ -156,6 +156,18 @@ import Testing
     #expect(try accessory.wait().ending == .exit(0))
   }
 
+  @Test func ctrlCBeforeAnyByteIsNoSuccess() throws {
+    let accessory = try Accessory("echo", on: .unix, in: place, "--behavior", "sink")
+    // An input that never ends and brings nothing.
+    let pipe = try Program(path: BuiltProducts.easim, ["pipe", accessory.address, "--verbose"], stdin: "/dev/ptmx")
+    try pipe.line("session 1 open")
+    pipe.send(SIGINT)
+    let end = try pipe.wait()
+    #expect(end.ending == .exit(1))
+    #expect(end.err.contains("easim: stopped by Ctrl-C; "))
+    try accessory.interrupt()
+  }
+
   @Test func ctrlCEndsAPipeWhoseOutputIsNotRead() throws {
     let accessory = try Accessory("echo", on: .unix, in: place, "--behavior", "source,text=hello")
     let full = try FullPipe(in: place)

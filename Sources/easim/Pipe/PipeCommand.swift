@@ -92,11 +92,14 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
     }, report: report.show)
   let door = try PipeDoor(options, on: runtime.loop, console, to: host)
   try cables.openFiles(console)
+  // Closing the sessions gives a verdict as well; after Ctrl-C it must not count as the end of the bytes.
+  var verdict: ExitCode?
   let ended = try context.run(until: { host.verdict != nil || !context.app.hiddenAccessories.isEmpty }, limit: nil) {
+    verdict = host.verdict
     door.closeSessions()
   }
   runtime.flush(door)
-  if let verdict = host.verdict, verdict != .unreachable { return verdict }
+  if let verdict, verdict != .unreachable { return verdict }
   if context.refusal != nil {
     context.explainRefusal(console)
     return .refused
@@ -107,7 +110,7 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
     return .checkFailed
   }
   console.err(
-    "easim: \(ended && host.verdict == nil ? HostCommandContext.nothingVisible : context.target.explanation(within: options.shared.timeout))"
+    "easim: \(ended && verdict == nil ? HostCommandContext.nothingVisible : context.target.explanation(within: options.shared.timeout))"
   )
   return .unreachable
 }
