@@ -125,7 +125,7 @@ import Testing
     let loop = try EpollLoop(seed: 7)
     let server = ControlServer(ControlServer.Settings(), on: loop)
     defer { server.stop() }
-    #expect(throws: UsageError.self) {
+    #expect(throws: TransportError.remoteNotAllowed(.tcp(host: "0.0.0.0", port: 0))) {
       _ = try HTTPDoor(server, host: "0.0.0.0", port: 0, allowsRemote: false, token: "secret", on: loop)
     }
   }

@@ -3,23 +3,15 @@ import Glibc
 
 /// Listening on a TCP port, of this machine only unless remote peers are allowed, and for the user's own processes and
 /// root's unless other users are.
-enum TCPListener {
+package enum TCPListener {
   static func open(
     host: String, port: UInt16, on loop: any PollingLoop, options: TransportOptions,
     onEvent: @escaping (ListenerEvent) -> Void
   ) throws -> any Listener {
     let address = Address.tcp(host: host, port: port)
-    guard let name = NameResolver.known(host, port: port)?.first else {
-      throw TransportError.unusable(address, "a listener needs a number or 'localhost', not the name '\(host)'")
-    }
-    guard options.allowsRemote || name.isLoopback else { throw TransportError.remoteNotAllowed(address) }
-    do {
-      let socket = try OwnedDescriptor(
-        socket(name.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0),
-        "make a TCP socket")
-      // Connections of a predecessor that are still dying do not count as in use.
-      SocketOptions.set(SO_REUSEADDR, of: SOL_SOCKET, to: 1, on: socket.number)
-      guard name.with({ bind(socket.number, $0, $1) }) == 0 else { throw SystemError.last("take the port") }
+    let name = try place(of: address, host, port, allowsRemote: options.allowsRemote)
+    return try explaining(address, port) {
+      let socket = try boundSocket(to: name)
       let bound = SocketAddress.filled { getsockname(socket.number, $0, $1) }.address
       let family = SocketListener.Family(
         examine: { accepted, from in
@@ -29,7 +21,47 @@ enum TCPListener {
       return try SocketListener(
         socket, address: .tcp(host: host, port: bound.port ?? port), on: loop, options: options, family: family,
         onEvent: onEvent)
-    } catch let error as SystemError where error.code == EADDRINUSE {
+    }
+  }
+
+  /// A listening socket for a library that accepts connections itself and closes the socket; and the port it got.
+  package static func socket(
+    host: String, port: UInt16, allowsRemote: Bool
+  ) throws -> (descriptor: Int32, port: UInt16) {
+    let address = Address.tcp(host: host, port: port)
+    let name = try place(of: address, host, port, allowsRemote: allowsRemote)
+    return try explaining(address, port) {
+      let socket = try boundSocket(to: name)
+      guard listen(socket.number, SOMAXCONN) == 0 else { throw SystemError.last("listen") }
+      let bound = SocketAddress.filled { getsockname(socket.number, $0, $1) }.address
+      return (socket.release(), bound.port ?? port)
+    }
+  }
+
+  private static func place(
+    of address: Address, _ host: String, _ port: UInt16, allowsRemote: Bool
+  ) throws(TransportError) -> SocketAddress {
+    guard let name = NameResolver.known(host, port: port)?.first else {
+      throw TransportError.unusable(address, "a listener needs a number or 'localhost', not the name '\(host)'")
+    }
+    guard allowsRemote || name.isLoopback else { throw TransportError.remoteNotAllowed(address) }
+    return name
+  }
+
+  private static func boundSocket(to name: SocketAddress) throws -> OwnedDescriptor {
+    let socket = try OwnedDescriptor(
+      Glibc.socket(name.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0),
+      "make a TCP socket")
+    // Connections of a predecessor that are still dying do not count as in use.
+    SocketOptions.set(SO_REUSEADDR, of: SOL_SOCKET, to: 1, on: socket.number)
+    guard name.with({ bind(socket.number, $0, $1) }) == 0 else { throw SystemError.last("take the port") }
+    return socket
+  }
+
+  private static func explaining<Result>(
+    _ address: Address, _ port: UInt16, _ make: () throws -> Result
+  ) throws -> Result {
+    do { return try make() } catch let error as SystemError where error.code == EADDRINUSE {
       throw TransportError.inUse(address, pid: ProcessTable.listener(onPort: port))
     } catch let error as SystemError {
       throw TransportError(listening: error, at: address)

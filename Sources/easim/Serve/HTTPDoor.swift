@@ -51,7 +51,7 @@ final class HTTPDoor: DescriptorHandler {
     limits: Limits = Limits(), report: @escaping (Trouble) -> Void = { _ in }
   ) throws {
     (self.server, self.loop, self.limits, self.report) = (server, loop, limits, report)
-    let (listener, bound) = try HTTPListener.open(host: host, port: port, allowsRemote: allowsRemote)
+    let (listener, bound) = try TCPListener.socket(host: host, port: port, allowsRemote: allowsRemote)
     address = "\(host.contains(":") ? "[\(host)]" : host):\(bound)"
     gate = HTTPGate(host: host, port: bound, token: token)
     let context = Unmanaged.passUnretained(self).toOpaque()
@@ -376,40 +376,5 @@ private final class HTTPExchange {
     self.onEnd = nil
     onEnd?()
     resume()
-  }
-}
-
-/// A listening socket for HTTP.
-private enum HTTPListener {
-  static func open(host: String, port: UInt16, allowsRemote: Bool) throws -> (descriptor: Int32, port: UInt16) {
-    var found = sockaddr_in()
-    found.sin_family = sa_family_t(AF_INET)
-    found.sin_port = port.bigEndian
-    let name = host == "localhost" ? "127.0.0.1" : host
-    guard inet_pton(AF_INET, name, &found.sin_addr) == 1 else {
-      throw UsageError("--http \(host) is no IPv4 address; write 127.0.0.1:PORT")
-    }
-    let isLoopback = UInt32(bigEndian: found.sin_addr.s_addr) >> 24 == 127
-    guard allowsRemote || isLoopback else {
-      throw UsageError("--http \(host) can be reached from other machines: use --allow-remote")
-    }
-    let descriptor = socket(
-      AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-    var one: Int32 = 1
-    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
-    let size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isBound = withUnsafePointer(to: &found) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) }
-    }
-    guard descriptor >= 0, isBound == 0, listen(descriptor, 128) == 0 else {
-      let reason = String(cString: strerror(errno))
-      if descriptor >= 0 { close(descriptor) }
-      throw UsageError("the HTTP server cannot listen on \(host):\(port): \(reason)")
-    }
-    var length = size
-    _ = withUnsafeMutablePointer(to: &found) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
-    }
-    return (descriptor, UInt16(bigEndian: found.sin_port))
   }
 }
