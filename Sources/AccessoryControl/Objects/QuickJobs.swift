@@ -21,12 +21,11 @@ enum QuickJobs {
     var isCancelled = false
     job.stop = { isCancelled = true }
     func finish(_ failure: String?) {
-      let report = player.client.report
-      let difference = failure ?? player.comparison.difference?.description
+      let verdict = player.verdict
       player.tearDown()
       _ = try? loop.advance(by: .milliseconds(100))
-      let passed = difference == nil && report.isServing && !isCancelled
-      let text = difference.map { "\($0); \(report.text)" } ?? report.text
+      let passed = failure == nil && verdict.passed && !isCancelled
+      let text = failure ?? verdict.text
       let whole = lines
       job.report = { form throws(RPCError) in
         switch form {

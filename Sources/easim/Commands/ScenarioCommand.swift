@@ -154,18 +154,25 @@ private func playQuietly(_ scenario: Scenario, _ options: ScenarioOptions) throw
   var settings = World.Settings()
   settings.faults = options.shared.faults.map { CableFault($0) }
   settings.report = { lines.append(TimelineText.line($0, colors: false)) }
-  let loop = VirtualLoop(seed: options.shared.seed ?? scenario.seed ?? 1)
-  let client = try options.type(for: scenario)
-  let player = ScenarioPlayer(scenario, client: client, settings: settings, on: loop)
-  player.start()
-  _ = try loop.run(until: { player.isOver })
-  let length = loop.now
-  let verdict = ScenarioVerdict(player.comparison, player.client)
-  player.tearDown()
-  try loop.advance(by: .milliseconds(100))
+  let (verdict, length) = try playVirtually(scenario, settings, options)
   return ScenarioRuns.Run(
     scenario: scenario.name, summary: scenario.about.summary, client: options.clientName(for: scenario),
     passed: verdict.passed, text: verdict.text, length: length, timeline: lines)
+}
+
+/// Plays one scenario in virtual time: how it came out, and when.
+private func playVirtually(
+  _ scenario: Scenario, _ settings: World.Settings, _ options: ScenarioOptions
+) throws -> (verdict: ScenarioVerdict, time: Instant) {
+  let loop = VirtualLoop(seed: options.shared.seed ?? scenario.seed ?? 1)
+  let player = ScenarioPlayer(scenario, client: try options.type(for: scenario), settings: settings, on: loop)
+  player.start()
+  _ = try loop.run(until: { player.isOver })
+  let time = loop.now
+  let verdict = player.verdict
+  player.tearDown()
+  try loop.advance(by: .milliseconds(100))
+  return (verdict, time)
 }
 
 private func play(_ scenario: Scenario, _ options: ScenarioOptions, _ console: Console) throws -> ExitCode {
@@ -183,11 +190,8 @@ private func play(_ scenario: Scenario, _ options: ScenarioOptions, _ console: C
   settings.transcriptGate = transcript?.gate
   settings.recorder = try CaptureFile.asked(for: options.shared, console, origin: options.isRealTime ? .origin : nil)
   guard options.isRealTime else {
-    let loop = VirtualLoop(seed: seed ?? scenario.seed ?? 1)
-    let player = ScenarioPlayer(scenario, client: type, settings: settings, on: loop)
-    player.start()
-    _ = try loop.run(until: { player.isOver })
-    return try conclude(player, console) { try loop.advance(by: .milliseconds(100)) }
+    let (verdict, time) = try playVirtually(scenario, settings, options)
+    return verdict.tell(console, at: time)
   }
   settings.authentication = .real
   var scenario = scenario
@@ -199,31 +203,14 @@ private func play(_ scenario: Scenario, _ options: ScenarioOptions, _ console: C
     console.err("easim: stopped by \(runtime.signalName) before the scenario ended")
     return .checkFailed
   }
-  return try conclude(player, console) { runtime.settle(until: { player.world.device.cableCount == 0 }) }
-}
-
-/// Compares the app's events with the expected ones, unplugs everything, and reports; the result is the last line.
-private func conclude(
-  _ player: ScenarioPlayer, _ console: Console, lettingGo: () throws -> Void
-) throws -> ExitCode {
-  let verdict = ScenarioVerdict(player.comparison, player.client)
+  let verdict = player.verdict
   player.tearDown()
-  try lettingGo()
-  return verdict.tell(console, at: player.world.loop.now)
+  runtime.settle(until: { player.world.device.cableCount == 0 })
+  return verdict.tell(console, at: runtime.loop.now)
 }
 
-/// How a scenario came out: as expected, and with an app that is served at the end.
-struct ScenarioVerdict {
-  let passed: Bool
-  let text: String
-
-  init(_ comparison: ScenarioComparison, _ client: ScenarioClient) {
-    let report = client.report
-    passed = comparison.difference == nil && report.isServing
-    text = comparison.difference.map { "\($0); \(report.text)" } ?? report.text
-  }
-
-  /// The last line, and the exit code.
+extension ScenarioVerdict {
+  /// Prints the last line.
   func tell(_ console: Console, at time: Instant) -> ExitCode {
     console.show(TimelineEvent(time: time, side: .app, kind: .result(passed: passed, text)))
     return passed ? .done : .checkFailed
