@@ -8,7 +8,7 @@ import AccessoryTransports
 public final class DescriptorDoor {
   private let stream: any ByteStream
   private let client: ControlClient
-  /// Whether its two directions have two ends: then nobody is left when the output is closed.
+  /// Whether it is standard input and output, where a closed output means that the client is gone.
   private let isStandard: Bool
   private var inputEnded = false
   private var isOutputClosed = false

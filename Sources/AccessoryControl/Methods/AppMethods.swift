@@ -6,8 +6,8 @@ extension ControlMethods {
   static let apps: [ControlMethod] = [
     ControlMethod(
       "app.launch",
-      "Launch an app on a world's device. It is told of accessories that connect or disconnect from now on, as the "
-        + "notification `app`, and ends with this client's connection as if it had been killed.",
+      "Launch an app on a world's device. From now on the notification `app` reports each accessory that connects or "
+        + "disconnects. When this client's connection ends, the app ends as if it had been killed.",
       AppChoices.format, Made.format("app"), errors: [.unknown, .gone, .limit],
       example: "{\"protocols\":[\"com.lawaken.iap2\"]}"
     ) { call, choices in

@@ -68,7 +68,7 @@ extension ControlMethods {
       "session.port",
       "Open a byte port for a session: a socket that carries its bytes at full speed. Connect to the address, send the token "
         + "and a line break as the first line, and after that the connection is the session, in both directions. The port "
-        + "takes one connection, and closes when nobody connects for 30 seconds.",
+        + "takes one connection, and closes when no connection comes within 30 seconds.",
       PortChoices.format, PortPlace.format, errors: [.unknown, .gone, .state, .time, .address],
       example: "{\"session\":\"s1\"}",
       exampleResult: "{\"address\":\"tcp:127.0.0.1:40123\",\"token\":\"5f0c…\"}"

@@ -82,7 +82,7 @@ private struct Waiting: Equatable, Sendable {
           })),
       "where a line of the timeline happened; anywhere when left out")
     Field("accessory", \.accessory, .optional(.text), "the id of the accessory that it is about")
-    Field("app", \.app, .optional(.text), "the id of an app: wait for what the app is told")
+    Field("app", \.app, .optional(.text), "the id of an app: wait for an event of the app")
     Field("session", \.session, .optional(.text), "the id of a session: wait for its news")
     Field(
       "after", \.after, .optional(.integer(0...Int.max)),

@@ -92,7 +92,7 @@ struct BurstTallies {
     var latency = Histogram()
   }
 
-  /// The most accessories that are told apart; the rest is counted together.
+  /// The most accessories with counters of their own; the rest are counted together.
   private static let most = 1_000
   private(set) var tallies: [String: Tally] = [:]
 

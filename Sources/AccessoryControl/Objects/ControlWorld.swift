@@ -53,7 +53,7 @@ final class ControlWorld {
     forwarder.world = self
   }
 
-  /// The world of events that come while it is made are nobody's.
+  /// Forwards events to the world; those that come while the world is made are dropped.
   private final class EventForwarder {
     weak var world: ControlWorld?
   }

@@ -14,8 +14,6 @@ public final class Exchange: SessionHandler {
     case none
     /// The same bytes that were sent.
     case echo
-    /// These bytes.
-    case bytes([UInt8])
   }
 
   /// The result.
@@ -56,7 +54,6 @@ public final class Exchange: SessionHandler {
     switch expectation {
     case .none: expected = []
     case .echo: expected = payload
-    case .bytes(let bytes): expected = bytes
     }
     self.done = done
   }
