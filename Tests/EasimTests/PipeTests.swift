@@ -160,7 +160,7 @@ import Testing
     let accessory = try Accessory("echo", on: .unix, in: place, "--behavior", "sink")
     // An input that never ends and brings nothing.
     let pipe = try Program(path: BuiltProducts.easim, ["pipe", accessory.address, "--verbose"], stdin: "/dev/ptmx")
-    try pipe.line("session 1 open")
+    try accessory.program.line("session 1 open")
     pipe.send(SIGINT)
     let end = try pipe.wait()
     #expect(end.ending == .exit(1))
