@@ -11,6 +11,7 @@ import Testing
     plan.extent = .bursts(count)
     plan.pace = .rate(burstsPerSecond: 40)
     plan.reconnects = true
+    plan.allowsOverdue = true
     plan.warmUp = .milliseconds(200)
     let rig = try LoadRig(plan, faults: ["loss,chance=3%"], seed: seed)
     rig.runner.faults = ["loss,chance=3%"]

@@ -105,20 +105,63 @@ import Testing
 
   @Test func aMissedBaselineEndsWithOneAndNamesTheFigure() throws {
     let accessory = try Accessory(on: .unix, in: place)
+    let again = ["burst", accessory.address, "--count", "5", "--baseline", place.file("r.json")]
     let first = try Program.run("burst", accessory.address, "--count", "5", "--report", place.file("r.json"))
     #expect(first.ending == .exit(0))
-    // At one burst in 50 ms it cannot be as quick as one after the other.
-    let slow = try Program.run(
-      "burst", accessory.address, "--count", "5", "--rate", "20", "--baseline", place.file("r.json"), "--tolerance",
-      "50%", "--report", place.file("slow.xml"))
+    // As if the five bursts had been a million times as quick.
+    let quick = try #require(try text("r.json").firstMatch(of: /"measuredNanoseconds":\d+/)).output
+    place.write(try text("r.json").replacing(quick, with: "\"measuredNanoseconds\":1"), to: "r.json")
+    let slow = try Program(
+      path: BuiltProducts.easim,
+      again + ["--tolerance", "50%", "--report", place.file("slow.xml"), "--report", place.file("slow.json")]
+    ).wait()
     #expect(slow.ending == .exit(1))
     #expect(slow.out.contains("worse   throughput: "))
     #expect(try text("slow.xml").contains("name=\"baseline: throughput\""))
-    let same = try Program.run(
-      "burst", accessory.address, "--count", "5", "--rate", "20", "--baseline", place.file("r.json"), "--tolerance",
-      "100000%")
-    #expect(same.ending == .exit(0), "\(same.out)")
+    #expect(try report("slow.json")["baseline"]?["passed"] == .truth(false))
+    let other = try Program(path: BuiltProducts.easim, again + ["--size", "7"]).wait()
+    #expect(other.ending == .exit(2))
+    #expect(other.err.contains("the baseline has another plan: this run has size 7, not 10,000"), "\(other.err)")
     try accessory.interrupt()
+  }
+
+  @Test func aBrokenLimitAndARateThatIsNotKeptEndWithOne() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let limited = try Program.run(
+      "burst", accessory.address, "--count", "5", "--fail-if", "p99>1ns", "--fail-if", "errors>0.1%", "--report",
+      place.file("r.xml"), "--report", place.file("r.csv"), "--report", place.file("r.om"))
+    #expect(limited.ending == .exit(1), "\(limited.out)")
+    #expect(limited.out.contains("p99>1ns: "))
+    #expect(try text("r.xml").contains("failures=\"1\""))
+    #expect(try text("r.csv").contains("summary,,passed,false,"))
+    #expect(try text("r.om").contains("easim_burst_passed 0\n"))
+    let slow = [
+      "burst", accessory.address, "--count", "20", "--rate", "200", "--size", "100", "--fault", "latency,delay=30ms",
+    ]
+    let late = try Program(path: BuiltProducts.easim, slow).wait()
+    #expect(late.ending == .exit(1), "\(late.out)")
+    #expect(late.out.contains("asked for 200 bursts/s, "))
+    #expect(try Program(path: BuiltProducts.easim, slow + ["--allow-overdue"]).wait().ending == .exit(0))
+    let wrong = try Program.run("burst", accessory.address, "--fail-if", "p99<50ms")
+    #expect(wrong.ending == .exit(2))
+    #expect(wrong.err.contains("did you mean 'p99>50ms'?"))
+    try accessory.interrupt()
+  }
+
+  @Test func sendAndSoakWriteJUnit() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let send = try Program.run(
+      "send", accessory.address, "--text", "one", "--expect", "echo", "--text", "two", "--expect", "text:three",
+      "--text",
+      "four", "--report", place.file("send.xml"))
+    #expect(send.ending == .exit(1), "\(send.err)")
+    let xml = try text("send.xml")
+    #expect(xml.contains("tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\""), "\(xml)")
+    #expect(xml.contains("name=\"request 1: one\" time=\"0.000\"/>"))
+    try accessory.interrupt()
+    let soak = try Program.run("soak", "--seeds", "3", "--report", place.file("soak.xml"))
+    #expect(soak.ending == .exit(0), "\(soak.err)")
+    #expect(try text("soak.xml").contains("failures=\"0\""))
   }
 
   @Test func aSinkIsVerifiedByAcknowledgementsAndTheProbeSaysSo() throws {
@@ -132,6 +175,7 @@ import Testing
     let echo = try Program.run("burst", accessory.address, "--count", "10", "--timeout", "200ms")
     #expect(echo.ending == .exit(4))
     #expect(echo.out.contains("burst 0 took longer than 200ms"))
+    #expect(echo.out.contains("--probe sends one burst"))
     try accessory.interrupt()
   }
 
@@ -193,7 +237,8 @@ import Testing
     let address = "unix:\(place.file("glasses.sock"))"
     let first = try Accessory(on: .unix, in: place)
     let burst = try Program(
-      "burst", address, "--count", "200", "--rate", "200", "--reconnect", "--json", "--report", place.file("r.json"))
+      "burst", address, "--count", "200", "--rate", "200", "--reconnect", "--allow-overdue", "--json",
+      "--report", place.file("r.json"))
     try burst.line("\"event\":\"session.open\"")
     try first.interrupt()
     try burst.line("\"event\":\"disconnect\"")

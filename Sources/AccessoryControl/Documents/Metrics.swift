@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryLoad
 import AccessorySessions
 import IAP2
 
@@ -27,17 +28,18 @@ struct AccessoryTally {
 extension ControlServer {
   /// The state of everything in the text format of Prometheus.
   public var metrics: String {
-    var text = ""
-    func family(_ name: String, _ type: String, _ help: String, _ samples: [(labels: String, value: Int)]) {
-      text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
-      for sample in samples { text += "\(name)\(sample.labels) \(sample.value)\n" }
+    var metrics = MetricsText()
+    func family(
+      _ name: String, _ type: String, _ help: String, _ samples: [(labels: [(String, String)], value: Int)]
+    ) {
+      metrics.family(name, type, help, samples.map { ($0.labels, "\($0.value)") })
     }
     let known = accessories.all
-    func each(_ value: (ControlledAccessory) -> Int) -> [(labels: String, value: Int)] {
-      known.map { (Self.labels([("accessory", $0.id), ("serial", $0.profile.identity.serialNumber)]), value($0)) }
+    func each(_ value: (ControlledAccessory) -> Int) -> [(labels: [(String, String)], value: Int)] {
+      known.map { ([("accessory", $0.id), ("serial", $0.profile.identity.serialNumber)], value($0)) }
     }
-    family("easim_clients", "gauge", "Clients that are connected.", [("", clients.count)])
-    family("easim_apps", "gauge", "Apps that run.", [("", apps.count)])
+    family("easim_clients", "gauge", "Clients that are connected.", [([], clients.count)])
+    family("easim_apps", "gauge", "Apps that run.", [([], apps.count)])
     family("easim_accessory_attached", "gauge", "Whether the accessory is plugged in.", each { $0.isPlugged ? 1 : 0 })
     family(
       "easim_accessory_attachments_total", "counter", "How often the accessory was plugged in.",
@@ -54,42 +56,25 @@ extension ControlServer {
       each(\.tally.bytesOut))
     family(
       "easim_link_retransmissions_total", "counter", "Packets that the device of the world has sent again.",
-      worlds.all.map { (Self.labels([("world", $0.id)]), Int($0.world.device.linkCounters.retransmissions)) })
+      worlds.all.map { ([("world", $0.id)], Int($0.world.device.linkCounters.retransmissions)) })
     family(
       "easim_events_total", "counter", "Notices of the world.",
-      worlds.all.map { (Self.labels([("world", $0.id)]), $0.lastNumber) })
+      worlds.all.map { ([("world", $0.id)], $0.lastNumber) })
     func bursts(_ name: String, _ help: String, _ value: (BurstTallies.Tally) -> Int) {
       let all = self.bursts.tallies.sorted { $0.key < $1.key }
-      family(name, "counter", help, all.map { (Self.labels([("serial", $0.key)]), value($0.value)) })
+      family(name, "counter", help, all.map { ([("serial", $0.key)], value($0.value)) })
     }
     bursts("easim_bursts_total", "Bursts of load tests that are over, by accessory.") { $0.bursts }
     bursts("easim_burst_bytes_total", "Bytes of these bursts.") { $0.bytes }
     bursts("easim_burst_errors_total", "What went wrong in these load tests.") { $0.errors }
-    return text + burstLatencies
+    return metrics.text + burstLatencies
   }
 
   private var burstLatencies: String {
-    let name = "easim_burst_latency_seconds"
-    var text = "# HELP \(name) Time from the start of a burst until it was complete.\n# TYPE \(name) histogram\n"
-    for (serial, tally) in bursts.tallies.sorted(by: { $0.key < $1.key }) {
-      let steps = tally.latency.steps
-      for bound in BurstTallies.bounds {
-        let count = steps.reduce(0) { Double($1.highest) <= bound * 1e9 ? $0 + $1.count : $0 }
-        text += "\(name)_bucket\(Self.labels([("serial", serial), ("le", "\(bound)")])) \(count)\n"
-      }
-      let label = Self.labels([("serial", serial)])
-      text += "\(name)_bucket\(Self.labels([("serial", serial), ("le", "+Inf")])) \(tally.latency.total)\n"
-      text += "\(name)_sum\(label) \(tally.latency.mean * Double(tally.latency.total) / 1e9)\n"
-      text += "\(name)_count\(label) \(tally.latency.total)\n"
-    }
-    return text
-  }
-
-  /// Values with their quotation marks, backslashes and line breaks escaped.
-  private static func labels(_ pairs: [(String, String)]) -> String {
-    let escaped = pairs.map { name, value in
-      "\(name)=\"\(value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n"))\""
-    }
-    return "{\(escaped.joined(separator: ","))}"
+    var metrics = MetricsText()
+    metrics.histogram(
+      "easim_burst_latency_seconds", "Time from the start of a burst until it was complete.",
+      bursts.tallies.sorted { $0.key < $1.key }.map { ([("serial", $0.key)], $0.value.latency) })
+    return metrics.text
   }
 }

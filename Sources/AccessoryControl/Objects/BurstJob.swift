@@ -82,9 +82,6 @@ final class BurstJob: AppHandler {
 
 /// What all load tests of a server have counted, by accessory, for metrics.
 struct BurstTallies {
-  /// The bounds of the latency histogram, in seconds.
-  static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-
   struct Tally {
     var bursts = 0
     var bytes = 0

@@ -112,6 +112,10 @@ public struct BurstPlan: Equatable, Sendable {
   public var timeout = Duration.seconds(10)
   /// Whether the run continues when an accessory disconnects and comes back.
   public var reconnects = false
+  /// Whether the run may pass although bursts of a rate were overdue.
+  public var allowsOverdue = false
+  /// When the run fails, beside wrong bytes.
+  public var limits: [BurstLimit] = []
   /// The protocol of the sessions; nil when there is only one.
   public var protocolName: String?
 

@@ -48,6 +48,12 @@ public struct BurstSchedule: Equatable, Sendable {
   public private(set) var measured = 0
   private var settled = 0
   private var pausedUntil: Instant?
+  /// Of a number of bursts at a rate: when the last of them is due.
+  private var lastDue: Instant?
+  /// Bursts of a number at a rate that began only after all of them were due: the rate was not kept.
+  public private(set) var late = 0
+  /// A burst that is due in the last moment of a run may wait for the one before it, and is not overdue.
+  static let slack = Duration.milliseconds(100)
 
   /// The schedule of a plan, not begun.
   public init(_ plan: BurstPlan) {
@@ -68,7 +74,12 @@ public struct BurstSchedule: Equatable, Sendable {
 
   /// Begins; does nothing a second time.
   public mutating func begin(now: Instant) {
-    if case .waiting = state { state = .running(since: now) }
+    guard case .waiting = state else { return }
+    state = .running(since: now)
+    guard case .rate(let rate) = plan.pace, case .bursts(let count) = plan.extent else { return }
+    let last = dueSeconds(firstDue(after: plan.warmUp.inSeconds, from: 0, rate) + count - 1, rate)
+    // A rate of one burst in a thousand seconds, a thousand million times, is never late.
+    if last < 1e9 { lastDue = now + .nanoseconds(Int64(last * 1e9)) }
   }
 
   /// Hands nothing more out.
@@ -103,23 +114,30 @@ public struct BurstSchedule: Equatable, Sendable {
     case .rate(let rate):
       let due = start + .nanoseconds(Int64(dueSeconds(begun, rate) * 1e9))
       if let end = end(start), due >= end { return now >= end ? finishNow() : .wait(until: end) }
-      return due > now ? .wait(until: due) : hand(due: due, start)
+      if due > now { return .wait(until: due) }
+      if let lastDue, now > lastDue + Self.slack { late += 1 }
+      return hand(due: due, start)
     }
   }
 
-  /// How many bursts of a rate should have started by `now` and have not.
+  /// How many bursts of a rate should have started by ``slack`` before `now` and have not.
   public func overdue(at now: Instant) -> Int {
     guard case .rate(let rate) = plan.pace, let start else { return 0 }
-    let limit = end(start).map { min($0, now) } ?? now
-    let seconds = (limit - start).inSeconds
-    // The first later burst is between none and as many as the full rate would have started.
-    var (low, high) = (begun, begun + max(0, Int(seconds * rate) + 1))
+    let limit = (end(start).map { min($0, now) } ?? now) - start - Self.slack
+    let low = firstDue(after: limit.inSeconds, from: begun, rate)
+    if case .bursts(let count) = plan.extent { return min(low - begun, max(0, count - measured)) }
+    return low - begun
+  }
+
+  /// The first burst from this one on that is due so many seconds after the beginning, or later.
+  private func firstDue(after seconds: Double, from first: Int, _ rate: Double) -> Int {
+    // It is between none and as many as the full rate would have started.
+    var (low, high) = (first, first + max(0, Int(min(seconds * rate, 1e15)) + 1))
     while low < high {
       let middle = (low + high) / 2
       if dueSeconds(middle, rate) < seconds { low = middle + 1 } else { high = middle }
     }
-    if case .bursts(let count) = plan.extent { return min(low - begun, max(0, count - measured)) }
-    return low - begun
+    return low
   }
 
   private mutating func hand(due: Instant, _ start: Instant) -> Next {

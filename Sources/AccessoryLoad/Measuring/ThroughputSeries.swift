@@ -13,6 +13,10 @@ public struct ThroughputSeries: Equatable, Sendable {
     public var bytes = 0
     /// Errors in it.
     public var errors = 0
+    /// Bytes that sessions took in it, whole bursts or parts of them.
+    public var sent = 0
+    /// Bytes that came back in it.
+    public var received = 0
 
     /// Nothing happened.
     public init() {}
@@ -23,6 +27,8 @@ public struct ThroughputSeries: Equatable, Sendable {
       bursts += other.bursts
       bytes += other.bytes
       errors += other.errors
+      sent += other.sent
+      received += other.received
     }
   }
 
@@ -38,6 +44,9 @@ public struct ThroughputSeries: Equatable, Sendable {
 
   /// Nothing happened yet.
   public init() {}
+
+  /// Whether it is known when bytes were sent and received; in reports of earlier versions it is not.
+  public var hasFlow: Bool { slices.contains { $0.sent > 0 || $0.received > 0 } }
 
   /// Adds to the slice that `time` after the beginning lies in.
   mutating func add(at time: Duration, _ change: (inout Slice) -> Void) {

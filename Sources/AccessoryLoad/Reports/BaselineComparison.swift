@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// Compares a run with an earlier one: which figures are worse, and whether by more than the tolerance.
 ///
 /// ```swift
@@ -37,6 +39,13 @@ public struct BaselineComparison: Equatable, Sendable {
   /// Each figure.
   public let figures: [Figure]
 
+  /// Why a report cannot be compared with this baseline: in what its plan differs; nil when it can.
+  public static func obstacle(_ plan: BurstReport.Plan, _ baseline: BurstReport) -> String? {
+    let differences = plan.differences(from: baseline.plan)
+    return differences.isEmpty
+      ? nil : "the baseline has another plan: this run has \(differences.joined(separator: "; "))"
+  }
+
   /// Compares two runs; throughput, the latencies p50, p90 and p99, and the number of errors.
   public init(of report: BurstReport, with baseline: BurstReport, tolerance: Double) {
     self.tolerance = tolerance
@@ -71,6 +80,26 @@ public struct BaselineComparison: Equatable, Sendable {
 
   /// Whether nothing has become worse by more than is tolerated.
   public var passed: Bool { !figures.contains(where: \.isRegression) }
+
+  /// For programs.
+  public var json: JSONObject {
+    var object = JSONObject()
+    object.add("passed", passed)
+    object.add("tolerance", tolerance)
+    let rows = figures.map { figure in
+      var row = JSONObject()
+      row.add("name", figure.name)
+      row.add("before", figure.before)
+      row.add("now", figure.now)
+      row.add("isRegression", figure.isRegression)
+      return row.text
+    }
+    object.add("figures", raw: "[\(rows.joined(separator: ","))]")
+    return object
+  }
+
+  /// The lines as comments.
+  public var commentLines: String { text.split(separator: "\n").map { "# \($0)\n" }.joined() }
 
   /// One line for each figure.
   public var text: String {

@@ -5,6 +5,13 @@ extension BurstReport {
   /// The report as one object of JSON, on one line. ``init(json:file:)`` reads it back to the same value.
   public var json: JSONObject { JSONObject(Self.format.tree(self)) }
 
+  /// The same with what a comparison found, under `baseline`.
+  public func json(_ comparison: BaselineComparison?) -> JSONObject {
+    var object = json
+    if let comparison { object.add("baseline", comparison.json) }
+    return object
+  }
+
   /// Larger files are not reports of easim: two full histograms take 3 MB, and an accessory with all its attachments 0.2 MB.
   private static let limits = JSON5.Limits(bytes: 8 << 20, depth: 16)
 
@@ -38,6 +45,10 @@ extension BurstReport {
       "mismatches", \.mismatches, .object(mismatches), "in which ways bytes were wrong that came back",
       isAlwaysWritten: true)
     Field("sites", \.sites, .list(of: .object(Site.format), count: 0...mostSites), "each accessory", isRequired: true)
+    Field("allowsOverdue", \.allowsOverdue, .boolean, "whether overdue bursts were allowed", isAlwaysWritten: true)
+    Field("failIf", \.limits, .list(of: .limit, count: 0...mostLimits), "when the run fails", isAlwaysWritten: true)
+    Field(derived: "checks", .list(of: .object(Check.format)), "what was checked beside the bytes") { $0.checks }
+    Field(derived: "reasons", .list(of: .bounded), "why the run failed") { $0.reasons }
   }.checked { report, object in
     guard report.counted == nil else { return }
     object.problems.error(at: object.position, "the counts of the report add up to more than \(mostCounted)")
@@ -49,6 +60,9 @@ extension BurstReport {
     ("bytes", \.bytes), ("unaskedBytes", \.unaskedBytes), ("reconnections", \.reconnections),
   ]
 
+  /// The most limits of a report.
+  static let mostLimits = 1_000
+
   private static let mismatches = Record("mismatches", "how often each came", [StreamFinding.Kind: Int]()) {
     StreamFinding.Kind.allCases.map { Field($0.rawValue, \.[$0], .optional(.count), "") }
   }
@@ -56,6 +70,23 @@ extension BurstReport {
   private var header: Header {
     get { Header() }
     set {}
+  }
+}
+
+extension BurstReport.Check {
+  /// Checks follow from the other figures, and are not read.
+  fileprivate static let format = Record("check", "", Self(name: "", passed: true, text: "")) {
+    Field(derived: "name", .text, "what was checked") { $0.name }
+    Field(derived: "passed", .boolean, "whether it held") { $0.passed }
+    Field(derived: "text", .text, "what was measured") { $0.text }
+  }
+}
+
+extension Format<BurstLimit> {
+  fileprivate static let limit = Format.parsed(TextShape("limit"), expected: "a limit, such as p99>50ms") {
+    try? BurstLimit($0)
+  } text: {
+    $0.description
   }
 }
 
@@ -263,19 +294,30 @@ extension Histogram {
 private struct SeriesSection: Equatable {
   var length = ThroughputSeries.finest
   var slices: [[Int]] = []
+  var flow: [[Int]] = []
 
   static let format = Record("series", "what happened in each slice of time", SeriesSection()) {
     Field("sliceNanoseconds", \.length, .nanoseconds, "how long a slice is", isRequired: true)
     Field(
       "slices", \.slices, .list(of: .list(of: .count, count: 3...3)), "bursts, bytes and errors of each",
       isRequired: true)
+    Field("flow", \.flow, .list(of: .list(of: .count, count: 2...2)), "bytes sent and received in each")
   }
 
   /// Nil when there can be no such slices.
   var series: ThroughputSeries? {
-    guard slices.allSatisfy({ $0.count == 3 }) else { return nil }
+    guard slices.allSatisfy({ $0.count == 3 }), flow.allSatisfy({ $0.count == 2 }),
+      flow.isEmpty || flow.count == slices.count
+    else { return nil }
     return ThroughputSeries(
-      length: length, slices: slices.map { ThroughputSeries.Slice(bursts: $0[0], bytes: $0[1], errors: $0[2]) })
+      length: length,
+      slices: slices.indices.map { index in
+        var slice = ThroughputSeries.Slice(
+          bursts: slices[index][0], bytes: slices[index][1], errors: slices[index][2])
+        // What was written before it was measured has none.
+        if !flow.isEmpty { (slice.sent, slice.received) = (flow[index][0], flow[index][1]) }
+        return slice
+      })
   }
 }
 
@@ -285,6 +327,8 @@ extension Format<ThroughputSeries> {
   } otherwise: {
     "there can be no such slices of time"
   } back: { series in
-    SeriesSection(length: series.length, slices: series.slices.map { [$0.bursts, $0.bytes, $0.errors] })
+    SeriesSection(
+      length: series.length, slices: series.slices.map { [$0.bursts, $0.bytes, $0.errors] },
+      flow: series.hasFlow ? series.slices.map { [$0.sent, $0.received] } : [])
   }
 }

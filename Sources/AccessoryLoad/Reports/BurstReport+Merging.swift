@@ -30,7 +30,6 @@ extension BurstReport {
     guard let counted, let more = other.counted, more <= Self.mostCounted - counted else { throw .tooMuchCounted }
     guard sites.count + other.sites.count <= Self.mostSites else { throw .tooManySites }
     runs += other.runs
-    passed = passed && other.passed
     if ending != other.ending { ending = "\(ending); \(other.ending)" }
     measured = max(measured, other.measured)
     for field in Self.countFields { self[keyPath: field.path] += other[keyPath: field.path] }
@@ -42,6 +41,11 @@ extension BurstReport {
     }
     mismatches.merge(other.mismatches, uniquingKeysWith: +)
     addSites(of: other)
+    allowsOverdue = allowsOverdue && other.allowsOverdue
+    limits += other.limits.filter { !limits.contains($0) }
+    limits.removeLast(max(0, limits.count - Self.mostLimits))
+    // What held in each run alone may not hold for the sum.
+    passed = passed && other.passed && checks.allSatisfy(\.passed)
   }
 
   private mutating func addSites(of other: BurstReport) {
@@ -66,6 +70,8 @@ extension BurstReport {
       sum.add(slice.bursts)
       sum.add(slice.bytes)
       sum.add(slice.errors)
+      sum.add(slice.sent)
+      sum.add(slice.received)
     }
     for tally in errors.values { sum.add(tally.count) }
     for count in mismatches.values { sum.add(count) }

@@ -22,7 +22,7 @@ extension BurstReport {
     if runs > 1 { row("merged", "\(runs) runs") }
     if warmUp > 0 { row("warm-up", "\(FixedText.grouped(warmUp)) bursts before that, verified and not measured") }
     if overdue > 0 {
-      row("overdue", "\(FixedText.grouped(overdue)) bursts were due and never began: the rate is too high")
+      row("overdue", "\(FixedText.grouped(overdue)) bursts did not begin in time: the rate is too high")
     }
     if unaskedBytes > 0 { row("came back", "\(FixedText.grouped(unaskedBytes)) bytes that were not verified") }
     if reconnections > 0 { row("reconnected", "\(reconnections) times") }
@@ -31,8 +31,19 @@ extension BurstReport {
       if let tally = errors[kind] { row(kind.title, "\(FixedText.grouped(tally.count)); the first: \(tally.first)") }
     }
     if let text = mismatchText { row("mismatches", text) }
+    for limit in limits {
+      let check = limit.check(self)
+      row(check.passed ? "held" : "broken", "\(check.name): \(check.text)")
+    }
     row("ended", "\(ending)\(passed ? "" : " (failed)")")
+    for reason in reasons { row("failed", reason) }
+    if let advice { row("try", advice) }
     return lines.joined(separator: "\n")
+  }
+
+  /// The same, with a comparison if there is one.
+  public func text(_ comparison: BaselineComparison?) -> String {
+    [text, comparison?.text].compactMap(\.self).joined(separator: "\n")
   }
 
   /// "100 bursts of 10,000 bytes, echo verified byte for byte".

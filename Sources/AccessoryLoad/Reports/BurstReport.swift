@@ -52,7 +52,7 @@ public struct BurstReport: Equatable, Sendable {
   public var completed = 0
   /// Bursts lost with their session.
   public var lost = 0
-  /// Bursts of a rate that should have started and never did.
+  /// Bursts of a rate that were not begun in the time of the run: never, or after all of them were due.
   public var overdue = 0
   /// Bytes of the payloads of the completed bursts.
   public var bytes = 0
@@ -73,6 +73,10 @@ public struct BurstReport: Equatable, Sendable {
   public var mismatches: [StreamFinding.Kind: Int] = [:]
   /// Each accessory.
   public var sites: [Site] = []
+  /// What the run must not do: it fails when one of these holds.
+  public var limits: [BurstLimit] = []
+  /// Whether the run may pass with bursts that were overdue.
+  public var allowsOverdue = false
 
   /// A report of nothing yet.
   public init(_ plan: BurstPlan) {
@@ -132,7 +136,7 @@ public struct BurstReport: Equatable, Sendable {
       sessions = plan.sessions
       inFlight = plan.inFlight
       switch plan.pace {
-      case .closedLoop: pace = "closed loop"
+      case .closedLoop: pace = Self.closedLoop
       case .rate(let rate): pace = "\(FixedText.text(rate, places: rate < 10 ? 2 : 0)) bursts/s"
       }
       switch plan.verification {

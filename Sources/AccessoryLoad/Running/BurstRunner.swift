@@ -77,6 +77,7 @@ public final class BurstRunner {
     onEvent = report
     schedule = BurstSchedule(plan)
     tally = BurstReport(plan)
+    (tally.limits, tally.allowsOverdue) = (plan.limits, plan.allowsOverdue)
     wake = loop.makeTimer { [unowned self] in pumpAll() }
     watchdog = loop.makeTimer { [unowned self] in watch() }
   }
@@ -136,10 +137,10 @@ public final class BurstRunner {
     var report = tally
     report.plan.faults = faults
     report.measured = progress.elapsed
-    report.overdue = schedule.overdue(at: finished ?? loop.now)
+    report.overdue = schedule.late + schedule.overdue(at: finished ?? loop.now)
     report.sites = sites.map { $0.report(now: loop.now) }
     report.ending = outcome.map(\.description) ?? "still running"
-    report.passed = outcome.map { $0.passed(report) } ?? false
+    report.passed = outcome.map { $0.passed(report) } ?? false && report.checks.allSatisfy(\.passed)
     return report
   }
 
@@ -227,6 +228,14 @@ public final class BurstRunner {
   func reconnected() { tally.reconnections += 1 }
 
   func unasked(_ count: Int) { tally.unaskedBytes += count }
+
+  /// A session took bytes, or bytes came.
+  func flowed(sent: Int = 0, received: Int = 0) {
+    note { slice in
+      slice.sent += sent
+      slice.received += received
+    }
+  }
 
   /// A lane is over, and it may be the last.
   func laneIsOver() {

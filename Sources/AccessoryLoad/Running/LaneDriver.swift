@@ -62,6 +62,7 @@ final class LaneDriver: SessionHandler {
 
   func sessionIsReadable(_ session: Session) {
     session.read { bytes in
+      runner.flowed(received: bytes.byteCount)
       receive(bytes)
       return bytes.byteCount
     }
@@ -87,6 +88,7 @@ final class LaneDriver: SessionHandler {
     while case .open = state, let rest = machine.unsent {
       let taken = write(rest, to: session)
       if taken == 0 { return }
+      runner.flowed(sent: taken)
       machine.took(taken)
       while let flight = machine.completeAnswered() { complete(flight) }
     }

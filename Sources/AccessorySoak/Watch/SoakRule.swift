@@ -31,6 +31,12 @@ public enum SoakRule: Hashable, Sendable, CustomStringConvertible {
   /// A corner that the plan forbids is not reached.
   case forbidden(SoakCoverage.Corner)
 
+  /// The rules that hold in every world, whatever its plan.
+  public static let everywhere: [SoakRule] = [
+    .bytes, .delivery, .ending, .publication, .opening, .window, .packetLength, .numbering, .acknowledgement, .packets,
+    .plugging, .end, .leak,
+  ]
+
   /// Its word in JSON: `bytes`, `forbidden giveUp`.
   public var description: String {
     switch self {

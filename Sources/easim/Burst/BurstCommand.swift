@@ -15,14 +15,18 @@ extension CommandSpec {
       --expect-reply takes a number of bytes in decimal, bytes in hex (0x0102, or "01 02"), or a file.
       --fault also takes the name of a kind of link: bluetooth, bluetooth-scanning, big-writes, usb-high-speed.
 
-      Exit codes: 0 all verified, 1 a reply differs or the result is worse than the baseline, 2 usage error, 3 no accessory
-      found, 4 timed out, 5 an accessory disconnected, 6 an accessory was refused. Ctrl-C ends the run and still writes the
-      report.
+      The run also fails when bursts of --rate did not begin in time (--allow-overdue lets it pass) and when a limit of
+      --fail-if is broken: p50, p99.9, mean, max > TIME (service.p99 for service times), rate < N/s or N kB/s, and errors,
+      lost, overdue, reconnections, retransmissions > N or N%. The baseline of --baseline must have the same plan.
+
+      Exit codes: 0 passed, 1 a reply differs, the rate was not kept, a limit is broken or the result is worse than the
+      baseline, 2 usage error, 3 no accessory found, 4 timed out, 5 an accessory disconnected, 6 an accessory was refused.
+      Ctrl-C ends the run and still writes the report.
       """,
     examples: [
       "easim burst --count 50",
       "easim burst unix:/tmp/echo-1.sock unix:/tmp/echo-2.sock --rate 100 --for 1s --report /tmp/burst.json",
-      "easim burst unix:/tmp/echo-3.sock --count 20 --baseline /tmp/burst.json --tolerance 1000%",
+      "easim burst unix:/tmp/echo-3.sock --rate 100 --for 1s --baseline /tmp/burst.json --tolerance 1000%",
     ],
     run: runBurst)
 }

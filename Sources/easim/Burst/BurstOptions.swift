@@ -47,14 +47,15 @@ struct BurstOptions: ReportingOptions {
     Option("--probe", \.probes, "send one burst and print which --verify to use"),
     Option("--reconnect", \.plan.reconnects, "continue when an accessory comes back, and count the lost bursts"),
     Option("--all", \.usesAll, "use every accessory on the bench that offers the protocol"),
-    .report, .baseline, .tolerance,
+    Option("--allow-overdue", \.plan.allowsOverdue, "let the run pass though bursts of --rate did not begin in time"),
+    .failIf, .report, .baseline, .tolerance,
     .fault, .seed, .protocolName, .auth, .judge, .settle, .infoPlist, .allProtocols, .allowRemote, .anyUser, .timeout,
     .json, .quietMessages, .transcript, .capture,
   ]
   static let rules: [OptionRule] = [
     .exclusive(["--size", "--payload"]), .exclusive(["--pattern", "--payload"]),
     .exclusive(["--count", "--for"]), .needs("--pause-every", "--pause"),
-    .needs("--tolerance", "--baseline"),
+    .needs("--tolerance", "--baseline"), .needs("--allow-overdue", "--rate"),
   ]
 
   private var size: Int {
@@ -84,6 +85,7 @@ struct BurstOptions: ReportingOptions {
     if let rate { plan.pace = .rate(burstsPerSecond: rate.burstsPerSecond(size: plan.payload.size)) }
     if let pause { plan.pause = BurstPlan.Pause(every: pauseEvery ?? 1, length: pause) }
     plan.verification = try wholeVerification()
+    plan.limits = reports.limits
     plan.timeout = shared.timeout
     plan.protocolName = shared.protocolName
     return plan

@@ -45,6 +45,7 @@ final class BurstSession {
       hosts.append(host)
     }
     runner.faults = cables.faults.map(\.description)
+    try baseline.check(runner.report.plan)
     try cables.openFiles(console)
   }
 
@@ -118,11 +119,10 @@ final class BurstSession {
       var object = JSONObject(event: "result", at: runtime.loop.now, side: .app)
       object.add("passed", code == .done)
       object.add("text", "\(report.headline): \(report.ending)")
-      object.add("report", report.json)
+      object.add("report", report.json(comparison))
       console.out(object.text)
     } else if report.begun > 0 {
-      console.out(report.text)
-      if let comparison { console.out(comparison.text) }
+      console.out(report.text(comparison))
     }
     if let refusing {
       refusing.explainRefusal(console)

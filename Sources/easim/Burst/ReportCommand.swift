@@ -8,8 +8,8 @@ extension CommandSpec {
     details: """
       Read reports that 'easim burst --report FILE.json' wrote. merge combines several, for example of machines that ran at
       the same time: counts and histograms add exactly, so the percentiles are those of one run with all the bursts. show
-      prints one. Both write other formats with --report. The exit code is 1 when a run in it failed, or when the result is
-      worse than the baseline.
+      prints one. Both write other formats with --report. The exit code is 1 when a run in it failed, when a limit of
+      --fail-if is broken, or when the result is worse than the baseline, which must have the same plan.
       """,
     examples: [
       "easim report show /tmp/burst.json",
@@ -30,7 +30,7 @@ private struct ReportOptions: ReportingOptions {
     Operand(\.verb, .choice), Operand(each: "FILE…", 1...1_000, \.paths, .text),
   ]
   static let options: [Option<Self>] = [
-    .report, .baseline, .tolerance, .json.described("print the report in JSON"),
+    .report, .failIf, .baseline, .tolerance, .json.described("print the report in JSON"),
   ]
   static let rules: [OptionRule] = [.needs("--tolerance", "--baseline")]
 }
@@ -51,12 +51,13 @@ private func runReport(_ options: ReportOptions, _ console: Console) throws -> E
     }
     do { try sum.merge(report) } catch { throw UsageError("\(path): with this report, \(error)") }
   }
+  sum.require(options.reports.limits)
   let baseline = try Baseline(options.reports)
+  try baseline.check(sum.plan)
   let files = try options.reports.paths.map { try ReportFile<BurstReportForm>("--report", $0) }
   let comparison = baseline.comparison(of: sum)
   for file in files { file.write(sum, comparison, console) }
-  console.out(console.isJSON ? sum.json.text : sum.text)
-  if let comparison, !console.isJSON { console.out(comparison.text) }
+  console.out(console.isJSON ? sum.json(comparison).text : sum.text(comparison))
   return sum.passed && comparison?.passed ?? true ? .done : .checkFailed
 }
 
@@ -72,6 +73,8 @@ struct ReportTargets: Sendable {
   var baseline: String?
   /// `--tolerance`: 0.1 for 10%.
   var tolerance = 0.1
+  /// `--fail-if`.
+  var limits: [BurstLimit] = []
 }
 
 /// The options of commands that write reports.
@@ -83,7 +86,16 @@ extension Option where Root: ReportingOptions {
   static var report: Option {
     Option(
       each: "--report", \.reports.paths, .text, as: "FILE",
-      "write the report: .json, .html, .xml (JUnit), .hgrm (percentiles, µs)")
+      "write the report: .json, .html, .xml (JUnit), .csv, .hgrm, .om or .prom (metrics)")
+  }
+
+  static var failIf: Option {
+    Option(
+      "--fail-if", \.reports.limits, as: "LIMIT", "fail when it holds: 'p99>50ms', 'rate<100/s', 'errors>0.1%'",
+      isRepeatable: true
+    ) { limits, word in
+      do { limits.append(try BurstLimit(word)) } catch { throw UsageError("--fail-if \(error)") }
+    }
   }
 
   static var baseline: Option {
@@ -114,6 +126,13 @@ struct Baseline {
   init(_ targets: ReportTargets) throws {
     tolerance = targets.tolerance
     report = try targets.baseline.map { try easim.report(at: $0, option: "--baseline") }
+  }
+
+  /// Refuses a baseline whose plan is another one.
+  func check(_ plan: BurstReport.Plan) throws {
+    if let report, let obstacle = BaselineComparison.obstacle(plan, report) {
+      throw UsageError("--baseline: \(obstacle)")
+    }
   }
 
   func comparison(of report: BurstReport) -> BaselineComparison? {

@@ -51,28 +51,12 @@ struct ScenarioRuns {
 
   /// For CI servers: a case for each scenario.
   var junit: String {
-    let failures = runs.count { !$0.passed }
-    let cases = runs.map { run -> String in
-      let open =
-        "    <testcase classname=\"easim.scenario.\(MarkupText.escaped(run.client))\" "
-        + "name=\"\(MarkupText.escaped(run.scenario))\" time=\"\(run.length.secondsText)\""
-      guard !run.passed else { return "\(open)/>" }
-      let timeline = MarkupText.escaped(run.timeline.joined(separator: "\n"))
-      return """
-        \(open)>
-              <failure message="\(MarkupText.escaped(run.text))">\(timeline)</failure>
-            </testcase>
-        """
+    let cases = runs.map { run in
+      JUnitSuite.Case(
+        "scenario.\(run.client)", run.scenario, time: run.length - .origin,
+        run.passed ? .passed : .failed(run.text, details: run.timeline.joined(separator: "\n")))
     }
-    return """
-      <?xml version="1.0" encoding="UTF-8"?>
-      <testsuites tests="\(runs.count)" failures="\(failures)">
-        <testsuite name="easim scenarios" tests="\(runs.count)" failures="\(failures)" errors="0">
-      \(cases.joined(separator: "\n"))
-        </testsuite>
-      </testsuites>
-
-      """
+    return JUnitSuite("easim scenarios", time: runs.reduce(.zero) { $0 + ($1.length - .origin) }, cases).xml
   }
 
   /// For people: a table, and the timeline of each scenario that failed.

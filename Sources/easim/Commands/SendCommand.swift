@@ -46,6 +46,7 @@ struct SendOptions: CommandOptions {
   var escapes = false
   var isRaw = false
   var isEarly = false
+  var reports: [String] = []
   var shared = SharedOptions()
 
   static let operands: [Operand<Self>] = [.address(\.address)]
@@ -70,6 +71,8 @@ struct SendOptions: CommandOptions {
     Option("--script", \.scriptFile, .optional(.text), as: "F", "read requests and expected replies from a file"),
     Option("--escape", \.escapes, "\\r \\n \\t \\0 \\xHH and \\\\ in texts are single bytes"),
     Option("--raw", \.isRaw, "write the replies alone to stdout, byte for byte, and progress to stderr"),
+    Option(
+      each: "--report", \.reports, .text, as: "FILE.xml", "write the result as JUnit XML, a case for each request"),
     Option("--early", \.isEarly, "publish the accessory before it is authenticated, as older systems did"),
     .protocolName, .auth, .judge, .settle, .deviceProfile, .saveFiles, .infoPlist, .allProtocols, .fault, .seed,
     .allowRemote, .anyUser, .timeout, .json, .quietMessages, .transcript, .capture,
@@ -106,8 +109,20 @@ struct SendOptions: CommandOptions {
 }
 
 private func runSend(_ options: SendOptions, _ console: Console) throws -> ExitCode {
-  let timeout = options.shared.timeout
+  let files = try options.reports.map { try ReportFile<JUnitForm>("--report", $0) }
   let runtime = try CommandRuntime(console, seed: options.shared.seed)
+  let begin = runtime.loop.now
+  let (code, text, requests) = try send(options, on: runtime, console)
+  let suite = JUnitSuite.send(code, text, requests, time: runtime.loop.now - begin)
+  for file in files { file.write(suite, console) }
+  return code
+}
+
+/// Sends; returns how it ended, in words, and how many requests there are and were answered.
+private func send(
+  _ options: SendOptions, on runtime: CommandRuntime, _ console: Console
+) throws -> (ExitCode, String, Sender.Requests) {
+  let timeout = options.shared.timeout
   let plan = try options.plan(runtime.loop.random.derived("send"))
   if let text = options.unescaped {
     console.err(
@@ -125,19 +140,35 @@ private func runSend(_ options: SendOptions, _ console: Console) throws -> ExitC
   }
   sender.conclude()
   if options.isRaw { console.outRaw(sender.replies) }
-  if let verdict = sender.verdict { return verdict }
-  if host.refusal != nil {
+  let requests = sender.requests
+  if let verdict = sender.verdict { return (verdict, sender.ending, requests) }
+  if let refusal = host.refusal {
     host.explainRefusal(console)
-    return .refused
+    return (.refused, refusal.sentence, requests)
   }
+  let code: ExitCode
+  let text: String
   if runtime.signal != nil {
-    console.err("easim: stopped by \(runtime.signalName); \(sender.progress)")
-    return .checkFailed
+    (code, text) = (.checkFailed, "stopped by \(runtime.signalName); \(sender.progress)")
+  } else if ended || (!sender.sawAccessory && !host.hadCable) {
+    (code, text) = (.unreachable, ended ? HostCommandContext.nothingVisible : host.target.explanation(within: timeout))
+  } else {
+    (code, text) = (.timedOut, "timed out after \(DurationText.format(timeout)); \(sender.progress)")
   }
-  if ended || (!sender.sawAccessory && !host.hadCable) {
-    console.err("easim: \(ended ? HostCommandContext.nothingVisible : host.target.explanation(within: timeout))")
-    return .unreachable
+  console.err("easim: \(text)")
+  return (code, text, requests)
+}
+
+extension JUnitSuite {
+  /// What `easim send` writes: a case for each request. Those after the one that failed were not sent.
+  fileprivate static func send(_ code: ExitCode, _ text: String, _ requests: Sender.Requests, time: Duration) -> Self {
+    let cases = requests.names.enumerated().map { index, name in
+      let outcome: Case.Outcome =
+        code == .done || index < requests.answered
+        ? .passed
+        : index == requests.answered || requests.names.count == 1 ? .failed(text) : .skipped("it was not sent")
+      return Case("send", name, outcome)
+    }
+    return JUnitSuite("easim send", time: time, cases, output: text)
   }
-  console.err("easim: timed out after \(DurationText.format(timeout)); \(sender.progress)")
-  return .timedOut
 }

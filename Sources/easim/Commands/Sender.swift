@@ -53,6 +53,8 @@ final class Sender: AppHandler {
 
   /// How it ended; nil while it runs.
   private(set) var verdict: ExitCode?
+  /// The same in words; empty while it runs.
+  private(set) var ending = ""
   /// Whether any accessory appeared at all.
   private(set) var sawAccessory = false
   /// The bytes of all replies to given requests, the last one as far as it came.
@@ -103,6 +105,27 @@ final class Sender: AppHandler {
       return exchanges.count == 1 ? text : "request \(index + 1) of \(exchanges.count): \(text)"
     }
     return "the accessory offered no protocol to open a session on"
+  }
+
+  /// The requests in the order in which they are sent, and how many of them were answered as expected.
+  struct Requests {
+    var names: [String]
+    var answered: Int
+  }
+
+  /// How far the requests have come.
+  var requests: Requests {
+    switch plan {
+    case .payload(let payload, _):
+      return Requests(names: ["\(payload.count.counted("byte"))"], answered: verdict == .done ? 1 : 0)
+    case .conversation(let exchanges):
+      let names = exchanges.enumerated().map { index, exchange in
+        let text = Excerpt.of(String(decoding: exchange.request, as: UTF8.self).printable)
+        return "request \(index + 1): \(text)"
+      }
+      let open = conversation?.progress.index ?? 0
+      return Requests(names: names, answered: verdict == .done ? names.count : min(open, max(0, names.count - 1)))
+    }
   }
 
   /// The request whose reply is not complete.
@@ -240,6 +263,7 @@ final class Sender: AppHandler {
   private func end(_ code: ExitCode, _ text: String) {
     guard verdict == nil, !isClosed else { return }
     verdict = code
+    ending = text
     report(TimelineEvent(time: loop.now, side: .app, kind: .result(passed: code == .done, text)))
   }
 }

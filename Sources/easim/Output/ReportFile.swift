@@ -1,4 +1,5 @@
 import AccessoryCheck
+import AccessoryCore
 import AccessoryLoad
 import AccessoryTransports
 
@@ -19,9 +20,9 @@ struct ReportFile<Form: ReportForm> {
     let ending = path.split(separator: ".", omittingEmptySubsequences: false).last.map(String.init) ?? ""
     guard let form = form ?? (path.contains(".") ? Form(rawValue: ending) : nil) else {
       let endings = Form.allCases.map { ".\($0.rawValue)" }
+      let others = endings.dropLast().joined(separator: ", ")
       throw UsageError(
-        "\(option) \(path): expected a name that ends in \(endings.dropLast().joined(separator: ", ")) or \(endings.last ?? "")"
-      )
+        "\(option) \(path): expected a name that ends in \(others.isEmpty ? "" : "\(others) or ")\(endings.last ?? "")")
     }
     self.form = form
     name = "\(option) \(path)"
@@ -34,20 +35,30 @@ struct ReportFile<Form: ReportForm> {
 }
 
 /// The forms of a load test's report.
-enum BurstReportForm: String, ReportForm { case json, html, xml, hgrm }
+enum BurstReportForm: String, ReportForm { case json, html, xml, csv, hgrm, om, prom }
 
 extension ReportFile<BurstReportForm> {
   func write(_ report: BurstReport, _ comparison: BaselineComparison?, _ console: Console) {
     let text =
       switch form {
-      case .json: report.json.text + "\n"
+      case .json: report.json(comparison).text + "\n"
       case .html: report.html(comparison)
       case .xml: report.junit(comparison)
-      // In microseconds, as tools that plot these files expect.
-      case .hgrm: report.latency.percentileText(unit: 1_000)
+      case .csv: report.csv(comparison)
+      // In microseconds, as tools that plot these files expect; they pass over lines that begin with #.
+      case .hgrm: report.latency.percentileText(unit: 1_000) + (comparison?.commentLines ?? "")
+      case .om: report.metrics(comparison, isOpen: true)
+      case .prom: report.metrics(comparison, isOpen: false)
       }
     write(text, console)
   }
+}
+
+/// The form of results that only CI servers read.
+enum JUnitForm: String, ReportForm { case xml }
+
+extension ReportFile<JUnitForm> {
+  func write(_ suite: JUnitSuite, _ console: Console) { write(suite.xml, console) }
 }
 
 /// The forms of a check's report.

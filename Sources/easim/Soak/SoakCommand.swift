@@ -41,6 +41,7 @@ struct SoakOptions: CommandOptions {
   var jobs: Int?
   var forbidden: [SoakCoverage.Corner] = []
   var folder: String?
+  var reports: [String] = []
   var shared = SharedOptions()
 
   static let operands: [Operand<Self>] = [Operand(optional: "PROFILE", \.profile, .optional(.text))]
@@ -56,6 +57,7 @@ struct SoakOptions: CommandOptions {
       "fail when WHAT happens, a word of the list above"),
     Option(
       "--save", \.folder, .optional(.text), as: "DIR", "write failures to DIR/soak-SEED.json5 instead of printing them"),
+    Option(each: "--report", \.reports, .text, as: "FILE.xml", "write the result as JUnit XML, a case for each rule"),
     .transcript.described("with --seeds 1: write everything that happens"), .json,
   ]
   static let rules: [OptionRule] = [.exclusive(["--seeds", "--for"])]
@@ -71,6 +73,7 @@ struct SoakRun {
   let jobs: Int
   let folder: String?
   let transcript: TranscriptFile?
+  let reports: [ReportFile<JUnitForm>]
 
   init(_ options: SoakOptions, _ console: Console) throws {
     var recipe = SoakRecipe()
@@ -88,6 +91,7 @@ struct SoakRun {
       throw UsageError("--transcript shows one world only: add --seeds 1")
     }
     transcript = try TranscriptFile.asked(for: options.shared, console)
+    reports = try options.reports.map { try ReportFile("--report", $0) }
     if let folder { try Self.make(folder) }
   }
 

@@ -61,7 +61,33 @@ struct SoakVerdict {
     let rate = { (seconds: Double) in Int(Double(report.count) / seconds) }
     console.err(
       "easim: \(rate(seconds)) worlds a second with \(options.jobs) jobs, \(rate(busy)) per second of processor time")
+    for file in options.reports { file.write(suite, console) }
     return passed ? .done : .checkFailed
+  }
+
+  /// A case for each rule, with the seeds that broke it, and one for the corners that should have been reached.
+  private var suite: JUnitSuite {
+    var rules = SoakRule.everywhere + options.recipe.forbidden.map { .forbidden($0) }
+    // What a later version finds is not lost.
+    for failure in report.failures.flatMap(\.violations) where !rules.contains(failure.rule) {
+      rules.append(failure.rule)
+    }
+    var cases = rules.map { rule -> JUnitSuite.Case in
+      let broken = report.failures.filter { $0.violations.contains { $0.rule == rule } }
+      guard let first = broken.first else { return JUnitSuite.Case("soak", "rule: \(rule)", .passed) }
+      let text = first.violations.first { $0.rule == rule }?.description ?? ""
+      return JUnitSuite.Case(
+        "soak", "rule: \(rule)",
+        .failed(
+          "\(broken.count.counted("world")) broke it, the first with seed \(first.seed): \(text)",
+          details: broken.map { Self.line($0, options.recipe) }.joined(separator: "\n")))
+    }
+    cases.append(
+      JUnitSuite.Case(
+        "soak", "every corner of the protocol was reached",
+        missing.isEmpty ? .passed : .failed("never reached: \(missing.joined(separator: ", "))")))
+    if report.count == 0 { cases.append(JUnitSuite.Case("soak", "worlds", .failed(headline))) }
+    return JUnitSuite("easim soak", time: .seconds(seconds), cases, output: headline)
   }
 
   private static func line(_ failure: SoakOutcome, _ recipe: SoakRecipe) -> String {

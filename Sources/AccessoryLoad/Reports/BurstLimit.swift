@@ -1,0 +1,186 @@
+import AccessoryCore
+
+/// What a run must not do, as users write it for `--fail-if`: the run fails when it holds.
+///
+/// ```swift
+/// try BurstLimit("p99>50ms")      // one burst in a hundred took longer
+/// try BurstLimit("rate<100/s")    // fewer bursts a second; "rate<1MB/s" is payload bytes
+/// try BurstLimit("errors>0.1%")   // of the bursts that began; "errors>3" is a number of them
+/// ```
+public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
+  /// What is compared.
+  enum Figure: Equatable, Sendable {
+    /// A latency: at this percentile.
+    case percentile(Double)
+    case mean
+    case most
+    /// Bursts a second, or bytes a second.
+    case bursts, bytes
+    /// How many of what, as a number or as a part of the bursts that began.
+    case count(Counted, isShare: Bool)
+  }
+
+  /// What can be counted.
+  enum Counted: String, CaseIterable, Sendable { case errors, lost, overdue, reconnections, retransmissions }
+
+  let figure: Figure
+  /// Whether service times are meant, and not latencies.
+  let isService: Bool
+  /// Whether the run fails above the bound; below it otherwise.
+  let isUpper: Bool
+  /// In nanoseconds, per second, in per cent, or a number.
+  let bound: Double
+  /// As it was written, without spaces.
+  public let description: String
+
+  /// Reads a limit; the error has the nearest right form.
+  public init(_ text: String) throws(OptionError) {
+    let plain = String(text.filter { !$0.isWhitespace })
+    let shown = Excerpt.of(text)
+    guard let place = plain.firstIndex(where: { "<>=".contains($0) }) else {
+      throw OptionError("'\(shown)' has no '>' or '<': write \(Self.examples)")
+    }
+    let sign = plain[place...].prefix { "<>=".contains($0) }
+    let (name, value) = (String(plain[..<place]), String(plain[place...].dropFirst(sign.count)))
+    var measured = name
+    isService = name.hasPrefix("service.")
+    if isService { measured = String(name.dropFirst("service.".count)) }
+    guard let kind = Self.kind(measured), !isService || kind.isTime else {
+      let near = Suggestion.nearest(to: measured, in: Self.names) ?? Self.alias(measured)
+      guard let near else {
+        throw OptionError(
+          "'\(shown)': '\(Excerpt.of(name))' is not measured: expected \(Self.names.joined(separator: ", "))")
+      }
+      throw OptionError("'\(shown)': did you mean '\(near)\(Self.sign(near))\(value)'?")
+    }
+    guard sign == (kind == .rate ? "<" : ">") else {
+      throw OptionError(
+        "'\(shown)' would fail runs that are good: --fail-if says when a run fails; "
+          + "did you mean '\(name)\(Self.sign(measured))\(value)'?")
+    }
+    (figure, bound) = try Self.read(value, measured, kind, prefix: "\(name)\(sign)", shown)
+    isUpper = kind != .rate
+    description = "\(name)\(sign)\(value)"
+  }
+
+  // MARK: Words
+
+  private enum Kind: Equatable {
+    case time(Figure)
+    case rate
+    case count(Counted)
+
+    var isTime: Bool { if case .time = self { true } else { false } }
+  }
+
+  private static let names = ["p50", "p90", "p99", "p99.9", "mean", "max", "rate"] + Counted.allCases.map(\.rawValue)
+  private static let examples = "'p99>50ms', 'rate<100/s' or 'errors>0.1%'"
+
+  private static func sign(_ name: String) -> String { name == "rate" ? "<" : ">" }
+
+  private static func kind(_ name: String) -> Kind? {
+    if name == "rate" { return .rate }
+    if name == "mean" { return .time(.mean) }
+    if name == "max" { return .time(.most) }
+    if let counted = Counted(rawValue: name) { return .count(counted) }
+    guard name.first == "p", name.dropFirst().allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }),
+      let percentile = Double(name.dropFirst()), 0...100 ~= percentile
+    else { return nil }
+    return .time(.percentile(percentile))
+  }
+
+  /// What others call it.
+  private static func alias(_ name: String) -> String? {
+    switch name.lowercased() {
+    case "latency", "service": "p99"
+    case "throughput", "bps", "bytes", "speed", "bursts": "rate"
+    case "median": "p50"
+    case "avg", "average": "mean"
+    case "failures", "failed": "errors"
+    case "late": "overdue"
+    case "loss", "drops": "lost"
+    default: name.lowercased().first == "p" ? "p99" : nil
+    }
+  }
+
+  private static func read(
+    _ value: String, _ name: String, _ kind: Kind, prefix: String, _ shown: String
+  ) throws(OptionError) -> (Figure, Double) {
+    switch kind {
+    case .time(let figure):
+      do { return (figure, Double(try DurationText.parse(value).wholeNanoseconds)) } catch {
+        let number = value.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+        throw OptionError("'\(shown)': did you mean '\(prefix)\(number.isEmpty ? "50" : number)ms'?")
+      }
+    case .rate:
+      // Without a unit it is not clear whether bursts or bytes are meant.
+      let units: [(name: String, figure: Figure, size: Double)] = [
+        ("MB/s", .bytes, 1e6), ("kB/s", .bytes, 1e3), ("B/s", .bytes, 1), ("/s", .bursts, 1),
+      ]
+      for unit in units where value.hasSuffix(unit.name) {
+        if let number = number(value.dropLast(unit.name.count)) { return (unit.figure, number * unit.size) }
+      }
+      let digits = value.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+      throw OptionError(
+        "'\(shown)': did you mean '\(prefix)\(digits.isEmpty ? "100" : digits)/s' (bursts) or "
+          + "'\(prefix)\(digits.isEmpty ? "100" : digits)kB/s' (payload bytes)?")
+    case .count(let counted):
+      let isShare = value.hasSuffix("%")
+      if let number = number(value.dropLast(isShare ? 1 : 0)) { return (.count(counted, isShare: isShare), number) }
+      let digits = value.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+      let near = digits.isEmpty ? "0" : String(digits)
+      throw OptionError("'\(shown)': did you mean '\(prefix)\(near)' or '\(prefix)\(near)%'?")
+    }
+  }
+
+  private static func number(_ text: some StringProtocol) -> Double? {
+    guard !text.isEmpty, text.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }) else { return nil }
+    return Double(String(text)).flatMap { $0 <= 1e15 ? $0 : nil }
+  }
+}
+
+extension BurstLimit {
+  /// Compares a run with it.
+  func check(_ report: BurstReport) -> BurstReport.Check {
+    let times = isService ? report.service : report.latency
+    let text: String
+    let value: Double
+    switch figure {
+    case .percentile, .mean, .most:
+      guard times.total > 0 else {
+        return BurstReport.Check(name: "\(self)", passed: false, text: "nothing was measured")
+      }
+      switch figure {
+      case .percentile(let percentile): value = Double(times.value(atPercentile: percentile))
+      case .mean: value = times.mean
+      default: value = Double(times.maximum ?? 0)
+      }
+      text = FixedText.time(value)
+    case .bursts:
+      value = report.burstsPerSecond
+      text = "\(FixedText.text(value, places: value < 10 ? 2 : 1)) bursts/s"
+    case .bytes:
+      value = report.bytesPerSecond
+      text = FixedText.rate(value)
+    case .count(let counted, let isShare):
+      let count = counted.count(report)
+      let all = max(1, report.begun - report.warmUp, count)
+      let share = Double(count) / Double(all) * 100
+      value = isShare ? share : Double(count)
+      text = isShare ? "\(FixedText.grouped(count)), \(FixedText.text(share, places: 3)) %" : FixedText.grouped(count)
+    }
+    return BurstReport.Check(name: "\(self)", passed: isUpper ? value <= bound : value >= bound, text: text)
+  }
+}
+
+extension BurstLimit.Counted {
+  fileprivate func count(_ report: BurstReport) -> Int {
+    switch self {
+    case .errors: report.errorCount
+    case .lost: report.lost
+    case .overdue: report.overdue
+    case .reconnections: report.reconnections
+    case .retransmissions: report.link.retransmissions
+    }
+  }
+}

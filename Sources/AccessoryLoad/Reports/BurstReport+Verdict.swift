@@ -1,0 +1,80 @@
+import AccessoryCore
+
+extension BurstReport {
+  /// Something that a run must fulfil beside the bytes: the rate that was asked for, and each limit of `--fail-if`.
+  public struct Check: Equatable, Sendable {
+    /// What is checked: "p99>50ms", "overdue".
+    public let name: String
+    /// Whether it held.
+    public let passed: Bool
+    /// The measured value.
+    public let text: String
+  }
+
+  /// Everything that was checked beside the bytes.
+  public var checks: [Check] {
+    var checks: [Check] = []
+    if plan.hasRate {
+      let asked = "asked for \(plan.pace)\(runs > 1 ? " in each of \(runs) runs" : "")"
+      let came = "\(FixedText.text(burstsPerSecond, places: 1)) bursts/s came"
+      let late = "\(overdue.counted("burst was", "bursts were")) overdue"
+      checks.append(
+        Check(
+          name: "rate kept", passed: overdue == 0 || allowsOverdue,
+          text: overdue == 0 ? "\(asked), none was overdue" : "\(asked), \(came), \(late)"))
+    }
+    return checks + limits.map { $0.check(self) }
+  }
+
+  /// Adds limits to a report that is finished; it fails when one of them does not hold.
+  public mutating func require(_ more: [BurstLimit]) {
+    limits += more.filter { !limits.contains($0) }
+    if !checks.allSatisfy(\.passed) { passed = false }
+  }
+
+  /// Why the run failed, a sentence each; empty when it passed.
+  public var reasons: [String] {
+    if passed { return [] }
+    var reasons = checks.filter { !$0.passed }.map { $0.name == "rate kept" ? $0.text : "\($0.name): \($0.text)" }
+    for kind in ErrorKind.allCases {
+      // Bursts lost in a flicker fail a run only when they ended it.
+      guard let tally = errors[kind], kind != .lost || ending != "\(BurstRunner.Outcome.done)" else { continue }
+      reasons.append("\(FixedText.grouped(tally.count)) \(kind.title): \(tally.first)")
+    }
+    if completed == 0, begun > 0 { reasons.append("no burst was completed") }
+    return reasons.isEmpty ? [ending] : reasons
+  }
+
+  /// What to try when accessories took bursts and answered none of them; nil otherwise.
+  public var advice: String? {
+    guard errors[.timedOut] != nil, completed + warmUp == 0, plan.verification != "none",
+      series.slices.allSatisfy({ $0.received == 0 })
+    else { return nil }
+    return "no byte came back: --probe sends one burst and prints which --verify fits the accessory"
+  }
+}
+
+extension BurstReport.Plan {
+  /// Whether bursts were due at fixed times.
+  var hasRate: Bool { pace != Self.closedLoop }
+
+  static let closedLoop = "closed loop"
+
+  /// In which ways it is another plan, each in words; empty for the same one. Results of different plans cannot be compared.
+  func differences(from other: Self) -> [String] {
+    var found: [String] = []
+    func compare(_ name: String, _ mine: String, _ theirs: String) {
+      if mine != theirs {
+        found.append("\(name) \(mine.isEmpty ? "none" : mine), not \(theirs.isEmpty ? "none" : theirs)")
+      }
+    }
+    compare("size", FixedText.grouped(size), FixedText.grouped(other.size))
+    compare("sessions", "\(sessions)", "\(other.sessions)")
+    compare("in flight", "\(inFlight)", "\(other.inFlight)")
+    compare("pace", pace, other.pace)
+    compare("verification", verification, other.verification)
+    compare("pattern", pattern, other.pattern)
+    compare("faults", faults.joined(separator: "; "), other.faults.joined(separator: "; "))
+    return found
+  }
+}

@@ -1,0 +1,97 @@
+import AccessoryCore
+import IAP2
+
+/// Metrics as Prometheus and OpenMetrics write them: families of samples with labels.
+package struct MetricsText: Sendable {
+  /// The bounds of latency histograms, in seconds.
+  package static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+  /// The lines so far.
+  package private(set) var text = ""
+
+  /// No metrics yet.
+  package init() {}
+
+  /// A family, with a sample for each set of labels.
+  package mutating func family(
+    _ name: String, _ type: String, _ help: String, _ samples: [(labels: [(String, String)], value: String)]
+  ) {
+    head(name, type, help)
+    for sample in samples { text += "\(name)\(Self.labels(sample.labels)) \(sample.value)\n" }
+  }
+
+  /// A number without labels, which may rise and fall.
+  package mutating func gauge(_ name: String, _ help: String, _ value: String) {
+    family(name, "gauge", help, [([], value)])
+  }
+
+  /// Latencies in seconds, from a histogram of nanoseconds for each set of labels.
+  package mutating func histogram(
+    _ name: String, _ help: String, _ samples: [(labels: [(String, String)], times: Histogram)]
+  ) {
+    head(name, "histogram", help)
+    for (labels, times) in samples {
+      let steps = times.steps
+      for bound in Self.bounds {
+        let count = steps.reduce(0) { Double($1.highest) <= bound * 1e9 ? $0 + $1.count : $0 }
+        text += "\(name)_bucket\(Self.labels(labels + [("le", "\(bound)")])) \(count)\n"
+      }
+      text += "\(name)_bucket\(Self.labels(labels + [("le", "+Inf")])) \(times.total)\n"
+      text += "\(name)_sum\(Self.labels(labels)) \(times.mean * Double(times.total) / 1e9)\n"
+      text += "\(name)_count\(Self.labels(labels)) \(times.total)\n"
+    }
+  }
+
+  private mutating func head(_ name: String, _ type: String, _ help: String) {
+    text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
+  }
+
+  /// Values with their quotation marks, backslashes and line breaks escaped.
+  private static func labels(_ pairs: [(String, String)]) -> String {
+    if pairs.isEmpty { return "" }
+    let escaped = pairs.map { name, value in
+      "\(name)=\"\(value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n"))\""
+    }
+    return "{\(escaped.joined(separator: ","))}"
+  }
+}
+
+extension BurstReport {
+  /// The report as metrics. `isOpen` ends it as OpenMetrics has it; Prometheus and node_exporter's text files need no end.
+  ///
+  /// All of them are gauges and histograms, which both formats write in the same way: a report is finished, and its counts
+  /// do not go on rising.
+  public func metrics(_ comparison: BaselineComparison? = nil, isOpen: Bool) -> String {
+    var metrics = MetricsText()
+    metrics.gauge("easim_burst_passed", "Whether the load test passed.", passed ? "1" : "0")
+    metrics.gauge("easim_burst_measured_seconds", "How long was measured.", "\(measured.inSeconds)")
+    metrics.gauge("easim_burst_bytes_per_second", "Payload bytes a second, one way.", "\(bytesPerSecond)")
+    metrics.gauge("easim_burst_rate", "Bursts a second.", "\(burstsPerSecond)")
+    metrics.family(
+      "easim_burst_bursts", "gauge", "Bursts, by what became of them.",
+      [("completed", completed), ("lost", lost), ("overdue", overdue), ("warm-up", warmUp)].map {
+        ([("state", $0.0)], "\($0.1)")
+      })
+    metrics.gauge("easim_burst_bytes", "Payload bytes of completed bursts.", "\(bytes)")
+    metrics.gauge("easim_burst_reconnections", "How often sessions were opened again.", "\(reconnections)")
+    metrics.family(
+      "easim_burst_errors", "gauge", "Errors, by kind.",
+      ErrorKind.allCases.map { ([("kind", $0.rawValue)], "\(errors[$0]?.count ?? 0)") })
+    metrics.family(
+      "easim_burst_check_held", "gauge", "Whether a limit held.",
+      checks.map { ([("check", $0.name)], $0.passed ? "1" : "0") })
+    metrics.family(
+      "easim_burst_baseline_held", "gauge", "Whether a figure is no worse than in the baseline.",
+      (comparison?.figures ?? []).map { ([("figure", $0.name)], $0.isRegression ? "0" : "1") })
+    metrics.histogram(
+      "easim_burst_latency_seconds", "Time from when a burst was due until it was complete.", [([], latency)])
+    if service.total > 0 {
+      metrics.histogram(
+        "easim_burst_service_seconds", "Time from when a burst began until it was complete.", [([], service)])
+    }
+    metrics.family(
+      "easim_burst_link", "gauge", "Counters of the links.",
+      LinkCounters.reportFields.map { ([("counter", $0.name)], "\(link[keyPath: $0.path])") })
+    return metrics.text + (isOpen ? "# EOF\n" : "")
+  }
+}
