@@ -169,3 +169,15 @@ def _comes(condition, limit: float = 60) -> bool:  # type: ignore[no-untyped-def
             return True
         time.sleep(0.01)
     return False
+
+
+def test_a_failed_test_shows_its_packets_on_request(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(FAILS)
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--easim-packets")
+    result.stdout.fnmatch_lines(["*easim packets*", "*A DETECT*"])
+    pytester.makepyfile(FAILS.replace('profile="echo"', 'profile="echo", packets=True'))
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.stdout.fnmatch_lines(["*easim packets*", "*A DETECT*"])
+    pytester.makepyfile(FAILS)
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.stdout.no_fnmatch_line("*easim packets*")

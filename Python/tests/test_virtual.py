@@ -48,6 +48,6 @@ def test_a_timeout_is_of_virtual_time_and_says_what_was_told(easim_virtual: Test
         app.wait_for("connect", timeout=3600)
         raise AssertionError("it came")
     except package.Timeout as error:
-        assert str(error) == "no 'connect' within 3600 s; the app was told of: nothing"
+        assert str(error) == "no 'connect' within 3600 s; the app's events so far: nothing"
     assert time.monotonic() - began < 60
     assert easim_virtual.now() == 3600

@@ -13,8 +13,8 @@ b'hello' ['connect', 'disconnect', 'connect']
 With pytest, the fixture ``easim`` is a fresh world for each test, ``easim_virtual`` one in virtual time, and
 ``easim_host`` a real accessory.
 
-What an accessory does with the bytes of its sessions can be written in Python, in four forms, which
-:meth:`Accessory.take` tells apart:
+What an accessory does with the bytes of its sessions can be written in Python, in four forms, all of which
+:meth:`Accessory.take` accepts:
 
 - a function ``behavior(session, data)`` is called with what arrives, and returns the answer, or None;
 - a generator ``behavior(session)`` lives as long as a session: ``data = yield answer``;
@@ -45,7 +45,7 @@ from __future__ import annotations
 
 from . import aio, hosts
 from ._behaviors import Behavior
-from ._plain import Accessory, App, Fault, Host, Session, Simulator, World
+from ._plain import Accessory, App, Capture, Fault, Host, Session, Simulator, World
 from .errors import EasimError, ProgramError, SessionEnded, Timeout
 
 __version__ = "0.1.0"
@@ -54,6 +54,7 @@ __all__ = [
     "Accessory",
     "App",
     "Behavior",
+    "Capture",
     "EasimError",
     "Fault",
     "Host",

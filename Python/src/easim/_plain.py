@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Optional, TypeVar, Union
 
 from . import aio
-from ._behaviors import Behavior
+from ._driven import Context, Driven, InWorld, driven
 from .errors import EasimError, SessionEnded, Timeout
 
 _T = TypeVar("_T")
@@ -52,7 +52,7 @@ class _Driver:
         self._loop.close()
 
 
-class Simulator:
+class Simulator(Context):
     """A server of easim, which ends with ``close`` or with this process.
 
     >>> with Simulator() as simulator, simulator.world() as world:
@@ -111,21 +111,8 @@ class Simulator:
         if driver is not None:
             driver.close()
 
-    def __enter__(self) -> Simulator:
-        """Return itself."""
-        return self
 
-    def __exit__(
-        self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
-        """End the server."""
-        self.close()
-
-
-class World:
+class World(Driven[aio.World]):
     """An Apple device, its apps, and the accessories that can be plugged into it.
 
     >>> with Simulator() as simulator, simulator.world(time="virtual") as world:
@@ -142,13 +129,8 @@ class World:
         self.simulator = simulator
         self.aio = world
 
-    def _run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        return self.simulator.run(work)
-
-    @property
-    def id(self) -> str:
-        """Its id in the control protocol."""
-        return self.aio.id
+    def _owner(self) -> Simulator:
+        return self.simulator
 
     @property
     def is_virtual(self) -> bool:
@@ -206,33 +188,24 @@ class World:
         )
         return App(self, self._run(made))
 
+    def capture(self, *, form: str = "pcapng", limit: Optional[int] = None) -> Capture:
+        """Record every cable of this world, also later ones: ``pcapng``, or ``transcript``, a line for each packet."""
+        return Capture(self, self._run(self.aio.capture(form=form, limit=limit)))
+
     def host(self, address: str) -> Host:
         """Let the device connect to the accessories at an address: ``usb:``, ``bt:``, ``unix:PATH``, …."""
         return Host(self, self._run(self.aio.host(address)))
 
-    def advance(self, seconds: float) -> None:
-        """Let virtual time pass. Behaviours act at the moment at which their bytes arrive."""
-        self._run(self.aio.advance(seconds))
+    advance = driven(aio.World.advance)
 
     def run_until(self, event: str, *, timeout: float = aio.DEFAULT_TIMEOUT, **which: Any) -> dict[str, Any]:
         """Wait for an event (docs/json.md), and return it; ``which`` are parameters of ``time.runUntil``."""
         return self._run(self.aio.run_until(event, timeout=timeout, **which))
 
-    def now(self) -> float:
-        """Seconds on the world's clock."""
-        return self._run(self.aio.now())
-
-    def events(self) -> list[dict[str, Any]]:
-        """Return what has happened so far: lines as of ``--json``, the last 4,096 notices at most."""
-        return self._run(self.aio.events())
-
-    def timeline(self, last: int = 200) -> str:
-        """Return the last events as text, for people."""
-        return self._run(self.aio.timeline(last))
-
-    def remove(self) -> None:
-        """Remove the world: its apps end, and its accessories are unplugged."""
-        self._run(self.aio.remove())
+    now = driven(aio.World.now)
+    events = driven(aio.World.events)
+    timeline = driven(aio.World.timeline)
+    remove = driven(aio.World.remove)
 
     def raise_behavior_error(self) -> None:
         """Raise the first error of a behaviour that was not raised yet."""
@@ -252,125 +225,76 @@ class World:
         self._run(self.aio.__aexit__(kind, error, trace))
 
 
-class Accessory:
+class Accessory(InWorld[aio.Accessory]):
     """A simulated accessory, not plugged in at first."""
 
-    def __init__(self, world: World, accessory: aio.Accessory) -> None:
-        """Use :meth:`World.add`."""
-        self.world = world
-        self.aio = accessory
-
-    def _run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        return self.world.simulator.run(work)
-
-    @property
-    def id(self) -> str:
-        """Its id in the control protocol."""
-        return self.aio.id
-
-    def plug(self) -> None:
-        """Plug it in."""
-        self._run(self.aio.plug())
-
-    def unplug(self) -> None:
-        """Unplug it: bytes on the way are still delivered."""
-        self._run(self.aio.unplug())
-
-    def pull(self, *, unnoticed: bool = False) -> None:
-        """Pull the cable: bytes on the way are lost."""
-        self._run(self.aio.pull(unnoticed=unnoticed))
-
-    def reset_link(self) -> None:
-        """Let the device reset the link: it connects again without being unplugged."""
-        self._run(self.aio.reset_link())
-
-    def close_sessions(self) -> None:
-        """Let it close its sessions, and stay connected."""
-        self._run(self.aio.close_sessions())
-
-    def forget_sessions(self) -> None:
-        """Let it forget its sessions: they stay open in the app, and nothing is answered."""
-        self._run(self.aio.forget_sessions())
-
-    def remove(self) -> None:
-        """Unplug it, and forget it."""
-        self._run(self.aio.remove())
-
-    def state(self) -> dict[str, Any]:
-        """Return its state, as ``accessory.list`` shows it."""
-        return self._run(self.aio.state())
-
-    def add_quirk(self, quirk: str) -> bool:
-        """Give it a quirk. Returns whether it applies now; otherwise when it is plugged in next."""
-        return self._run(self.aio.add_quirk(quirk))
-
-    def remove_quirk(self, name: str) -> bool:
-        """Take a quirk away. Returns whether this applies now; otherwise when it is plugged in next."""
-        return self._run(self.aio.remove_quirk(name))
-
-    def set_behavior(self, behavior: Union[str, dict[str, Any], None], *, protocol: Optional[str] = None) -> None:
-        """Choose a behaviour of easim for later sessions: ``"echo"``, ``"source,rate=500"``, …; None: the profile's."""
-        self._run(self.aio.set_behavior(behavior, protocol=protocol))
+    plug = driven(aio.Accessory.plug)
+    unplug = driven(aio.Accessory.unplug)
+    pull = driven(aio.Accessory.pull)
+    flicker = driven(aio.Accessory.flicker)
+    reset_link = driven(aio.Accessory.reset_link)
+    close_sessions = driven(aio.Accessory.close_sessions)
+    forget_sessions = driven(aio.Accessory.forget_sessions)
+    remove = driven(aio.Accessory.remove)
+    state = driven(aio.Accessory.state)
+    add_quirk = driven(aio.Accessory.add_quirk)
+    remove_quirk = driven(aio.Accessory.remove_quirk)
+    set_behavior = driven(aio.Accessory.set_behavior)
 
     def add_fault(self, fault: str) -> list[Fault]:
         """Add a fault to its cable, also while it is plugged in. A preset has several."""
         return [Fault(self.world, made) for made in self._run(self.aio.add_fault(fault))]
 
-    def faults(self) -> list[dict[str, Any]]:
-        """List the faults of its cable, and what they have done."""
-        return self._run(self.aio.faults())
+    def capture(self, *, form: str = "pcapng", limit: Optional[int] = None) -> Capture:
+        """Record its cables from now on: ``pcapng``, or ``transcript``, a line for each packet."""
+        return Capture(self.world, self._run(self.aio.capture(form=form, limit=limit)))
 
-    def take(self, behavior: Behavior, *, protocols: Optional[Iterable[str]] = None) -> None:
-        """Answer sessions that are opened from now on in Python; see :mod:`easim` for the forms of a behaviour."""
-        self._run(self.aio.take(behavior, protocols=protocols))
-
-    def release(self) -> None:
-        """Undo ``take``; sessions that were taken are closed."""
-        self._run(self.aio.release())
+    faults = driven(aio.Accessory.faults)
+    take = driven(aio.Accessory.take)
+    release = driven(aio.Accessory.release)
 
 
-class Fault:
+class Fault(InWorld[aio.Fault]):
     """A fault on the cable of an accessory."""
 
-    def __init__(self, world: World, fault: aio.Fault) -> None:
-        """Use :meth:`Accessory.add_fault`."""
-        self.world = world
-        self.aio = fault
-
-    def change(self, to: str) -> None:
-        """Replace it by another fault."""
-        self.world.simulator.run(self.aio.change(to))
-
-    def remove(self) -> None:
-        """Remove it."""
-        self.world.simulator.run(self.aio.remove())
+    change = driven(aio.Fault.change)
+    remove = driven(aio.Fault.remove)
 
 
-class App:
+class Capture(InWorld[aio.Capture]):
+    """A recording of cables, up to its limit (16 MiB when none is given).
+
+    >>> with Simulator() as simulator, simulator.world(time="virtual") as world:
+    ...     lamp = world.add("echo")
+    ...     packets = lamp.capture(form="transcript")
+    ...     lamp.plug()
+    ...     world.advance(seconds=1)
+    ...     b"StartIdentification" in packets.read()
+    True
+    """
+
+    read = driven(aio.Capture.read)
+    state = driven(aio.Capture.state)
+    stop = driven(aio.Capture.stop)
+    remove = driven(aio.Capture.remove)
+
+
+class App(InWorld[aio.App]):
     """An app on the device of a world."""
 
     def __init__(self, world: World, app: aio.App) -> None:
         """Use :meth:`World.app`."""
-        self.world = world
-        self.aio = app
+        super().__init__(world, app)
         self._sessions: list[Session] = []
-
-    def _run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        return self.world.simulator.run(work)
-
-    @property
-    def id(self) -> str:
-        """Its id in the control protocol."""
-        return self.aio.id
 
     @property
     def notices(self) -> list[dict[str, Any]]:
-        """What it was told, in order."""
+        """Its notifications so far, in order."""
         return list(self.aio.notices)
 
     @property
     def events(self) -> list[str]:
-        """The names of the connects and disconnects that it was told of, in order."""
+        """Its connects and disconnects so far, by name."""
         return self.aio.events
 
     @property
@@ -379,13 +303,8 @@ class App:
         self._sessions = [session for session in self._sessions if session.is_open]
         return list(self._sessions)
 
-    def accessories(self) -> list[dict[str, Any]]:
-        """List the accessories that it sees: its ``connectedAccessories``."""
-        return self._run(self.aio.accessories())
-
-    def wait_for(self, event: str, *, timeout: float = aio.DEFAULT_TIMEOUT) -> dict[str, Any]:
-        """Wait for the next ``connect`` or ``disconnect``, or another notice, after the one waited for before."""
-        return self._run(self.aio.wait_for(event, timeout=timeout))
+    accessories = driven(aio.App.accessories)
+    wait_for = driven(aio.App.wait_for)
 
     def open(
         self, protocol: str, *, accessory: Optional[Accessory] = None, timeout: float = aio.DEFAULT_TIMEOUT
@@ -396,40 +315,17 @@ class App:
         self._sessions.append(session)
         return session
 
-    def register(self) -> None:
-        """Register for notifications once more."""
-        self._run(self.aio.register())
-
-    def unregister(self) -> None:
-        """Take one registration back."""
-        self._run(self.aio.unregister())
-
-    def background(self) -> None:
-        """Put it into the background, where it still runs."""
-        self._run(self.aio.background())
-
-    def suspend(self) -> None:
-        """Suspend it."""
-        self._run(self.aio.suspend())
-
-    def foreground(self) -> None:
-        """Bring it to the screen."""
-        self._run(self.aio.foreground())
-
-    def kill(self) -> None:
-        """Kill it, as the system or the user does."""
-        self._run(self.aio.kill())
-
-    def crash(self) -> None:
-        """End it as a crash does."""
-        self._run(self.aio.crash())
-
-    def state(self) -> dict[str, Any]:
-        """Return its state, as ``app.list`` shows it."""
-        return self._run(self.aio.state())
+    register = driven(aio.App.register)
+    unregister = driven(aio.App.unregister)
+    background = driven(aio.App.background)
+    suspend = driven(aio.App.suspend)
+    foreground = driven(aio.App.foreground)
+    kill = driven(aio.App.kill)
+    crash = driven(aio.App.crash)
+    state = driven(aio.App.state)
 
 
-class Session:
+class Session(InWorld[aio.Session], Context):
     """One end of a session, like a socket.
 
     In real time its bytes travel over a socket of their own (``fileno``, ``makefile``, ``detach``), in virtual time in
@@ -438,20 +334,11 @@ class Session:
 
     def __init__(self, world: World, session: aio.Session) -> None:
         """Use :meth:`App.open`."""
-        self.world = world
-        self.aio = session
+        super().__init__(world, session)
         self._socket: Optional[socket.socket] = None
         self._is_detached = False
         self._sent = 0
         self._rest = bytearray()
-
-    def _run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        return self.world.simulator.run(work)
-
-    @property
-    def id(self) -> str:
-        """Its id in the control protocol."""
-        return self.aio.id
 
     @property
     def protocol(self) -> str:
@@ -608,41 +495,16 @@ class Session:
             self._socket.close()
             self._socket = None
 
-    def state(self) -> dict[str, Any]:
-        """Return its state and counters, as ``session.state`` shows them."""
-        return self._run(self.aio.state())
-
-    def __enter__(self) -> Session:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
-        """Close it."""
-        self.close()
+    state = driven(aio.Session.state)
 
 
-class Host:
+class Host(InWorld[aio.Host]):
     """An address that the device of a world connects to."""
-
-    def __init__(self, world: World, host: aio.Host) -> None:
-        """Use :meth:`World.host`."""
-        self.world = world
-        self.aio = host
 
     @property
     def address(self) -> str:
         """The address."""
         return self.aio.address
 
-    def state(self) -> dict[str, Any]:
-        """Return its state, as ``host.list`` shows it."""
-        return self.world.simulator.run(self.aio.state())
-
-    def remove(self) -> None:
-        """Connect no more."""
-        self.world.simulator.run(self.aio.remove())
+    state = driven(aio.Host.state)
+    remove = driven(aio.Host.remove)

@@ -48,7 +48,7 @@ class _Link:
         self.process = process
         self.wire = Wire()
         self.waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
-        self.hears: dict[tuple[str, str], Callable[[dict[str, Any]], None]] = {}
+        self.listeners: dict[tuple[str, str], Callable[[dict[str, Any]], None]] = {}
         # Notices may come before the answer that names what they are about.
         self.early: collections.deque[tuple[tuple[str, str], dict[str, Any]]] = collections.deque(maxlen=1_000)
         self.failure: Optional[EasimError] = None
@@ -97,24 +97,24 @@ class _Link:
         kinds = {"app": ("app",), "session": ("session", "accessory")}.get(message.method, ())
         keys = [(kind, str(params[kind])) for kind in kinds if kind in params]
         for key in keys:
-            hear = self.hears.get(key)
-            if hear is not None:
-                hear(params)
+            listener = self.listeners.get(key)
+            if listener is not None:
+                listener(params)
                 return
         if keys:
             self.early.append((keys[0], params))
 
-    def listen(self, kind: str, name: str, hear: Callable[[dict[str, Any]], None]) -> None:
-        """Hand the notices about an object to ``hear``, those that came already first."""
+    def listen(self, kind: str, name: str, listener: Callable[[dict[str, Any]], None]) -> None:
+        """Hand the notices about an object to ``listener``, those that came already first."""
         key = (kind, name)
-        self.hears[key] = hear
+        self.listeners[key] = listener
         early = [params for other, params in self.early if other == key]
         if early:
             rest = [entry for entry in self.early if entry[0] != key]
             self.early.clear()
             self.early.extend(rest)
             for params in early:
-                hear(params)
+                listener(params)
 
     async def call(self, method: str, **params: Any) -> dict[str, Any]:
         """Call a method; parameters that are None are left out."""
@@ -302,6 +302,11 @@ class World:
         app._begin(made["app"])
         return app
 
+    async def capture(self, *, form: str = "pcapng", limit: Optional[int] = None) -> Capture:
+        """Record every cable of this world, also later ones: ``pcapng``, or ``transcript``, a line for each packet."""
+        made = await self.call("capture.start", form=form, limit=limit)
+        return Capture(self, made["capture"])
+
     async def host(self, address: str) -> Host:
         """Let the device connect to the accessories at an address: ``usb:``, ``bt:``, ``unix:PATH``, …."""
         made = await self.call("host.add", address=address)
@@ -425,6 +430,10 @@ class Accessory:
         """Pull the cable: bytes on the way are lost."""
         await self._call("pull", unnoticed=unnoticed)
 
+    async def flicker(self) -> None:
+        """Unplug it, and plug it in again with a flicker."""
+        await self._call("flicker")
+
     async def reset_link(self) -> None:
         """Let the device reset the link: it connects again without being unplugged."""
         await self._call("resetLink")
@@ -469,21 +478,26 @@ class Accessory:
         """List the faults of its cable, and what they have done."""
         return list((await self.world.simulator.call("fault.list", accessory=self.id))["faults"])
 
+    async def capture(self, *, form: str = "pcapng", limit: Optional[int] = None) -> Capture:
+        """Record its cables from now on: ``pcapng``, or ``transcript``, a line for each packet."""
+        made = await self.world.simulator.call("capture.start", accessory=self.id, form=form, limit=limit)
+        return Capture(self.world, made["capture"])
+
     async def take(self, behavior: Behavior, *, protocols: Optional[Iterable[str]] = None) -> None:
         """Answer sessions that are opened from now on in Python; see :mod:`easim` for the forms of a behaviour."""
         link = self.world.simulator.link
 
-        def hear(news: dict[str, Any]) -> None:
+        def on_event(news: dict[str, Any]) -> None:
             if news.get("event") == "opened":
                 self._start(behavior, news)
 
-        link.listen("accessory", self.id, hear)
+        link.listen("accessory", self.id, on_event)
         await self._call("take", protocols=None if protocols is None else list(protocols))
 
     async def release(self) -> None:
         """Undo ``take``; sessions that were taken are closed."""
         await self._call("release")
-        self.world.simulator.link.hears.pop(("accessory", self.id), None)
+        self.world.simulator.link.listeners.pop(("accessory", self.id), None)
 
     def _start(self, behavior: Behavior, news: dict[str, Any]) -> None:
         session = Session(self.world, news["session"], news["protocol"], busy=self.world.busy)
@@ -527,6 +541,40 @@ class Fault:
         await self.world.simulator.call("fault.remove", fault=self.id)
 
 
+class Capture:
+    """A recording of cables, up to its limit (16 MiB when none is given)."""
+
+    def __init__(self, world: World, name: str) -> None:
+        """Use :meth:`World.capture` or :meth:`Accessory.capture`."""
+        self.world = world
+        self.id = name
+
+    async def read(self) -> bytes:
+        """Return everything that was recorded so far."""
+        data = bytearray()
+        while True:
+            piece = await self.world.simulator.call("capture.read", **{"capture": self.id, "from": len(data)})
+            bytes_ = base64.b64decode(piece["data"])
+            if not bytes_:
+                return bytes(data)
+            data += bytes_
+
+    async def state(self) -> dict[str, Any]:
+        """Return its state, as ``capture.list`` shows it."""
+        for state in (await self.world.simulator.call("capture.list"))["captures"]:
+            if state["capture"] == self.id:
+                return dict(state)
+        raise EasimError(f"the capture '{self.id}' is gone", kind="gone")
+
+    async def stop(self) -> None:
+        """End the recording. It can still be read."""
+        await self.world.simulator.call("capture.stop", capture=self.id)
+
+    async def remove(self) -> None:
+        """End the recording, and drop it."""
+        await self.world.simulator.call("capture.remove", capture=self.id)
+
+
 class App:
     """An app on the device of a world."""
 
@@ -535,7 +583,7 @@ class App:
         self.world = world
         self.id = ""
         self.notices: list[dict[str, Any]] = []
-        """What it was told, in order."""
+        """Its notifications so far, in order."""
         self._sessions: list[Session] = []
         self._waited = 0
 
@@ -550,7 +598,7 @@ class App:
 
     @property
     def events(self) -> list[str]:
-        """The names of the connects and disconnects that it was told of, in order."""
+        """Its connects and disconnects so far, by name."""
         return [notice["event"] for notice in self.notices if notice["event"] in CONNECTS]
 
     @property
@@ -567,8 +615,8 @@ class App:
         """Wait for the next ``connect`` or ``disconnect``, or another notice, after the one waited for before."""
         notice = await self.world._run_until(event, timeout, app=self.id, after=self._waited)
         if notice is None:
-            told = ", ".join(self.events) or "nothing"
-            raise Timeout(f"no '{event}' within {timeout:g} s; the app was told of: {told}", kind="timeout")
+            so_far = ", ".join(self.events) or "nothing"
+            raise Timeout(f"no '{event}' within {timeout:g} s; the app's events so far: {so_far}", kind="timeout")
         self._waited = notice["number"]
         return notice
 
@@ -621,13 +669,16 @@ class App:
         """Bring it to the screen."""
         await self._call("foreground")
 
-    async def kill(self) -> None:
-        """Kill it, as the system or the user does."""
-        await self._call("kill")
+    async def kill(self, *, leave_sessions: bool = False) -> None:
+        """Kill it, as the system or the user does.
 
-    async def crash(self) -> None:
+        The device closes its sessions, or leaves them open, as iPhones were seen to do.
+        """
+        await self._call("kill", sessions="left" if leave_sessions else None)
+
+    async def crash(self, *, leave_sessions: bool = False) -> None:
         """End it as a crash does."""
-        await self._call("crash")
+        await self._call("crash", sessions="left" if leave_sessions else None)
 
     async def state(self) -> dict[str, Any]:
         """Return its state, as ``app.list`` shows it."""
@@ -657,9 +708,9 @@ class Session:
         self._rest = bytearray()
         self._port: Optional[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = None
         self._sent = 0
-        world.simulator.link.listen("session", name, self._hear)
+        world.simulator.link.listen("session", name, self._handle)
 
-    def _hear(self, news: dict[str, Any]) -> None:
+    def _handle(self, news: dict[str, Any]) -> None:
         if news["event"] == "ended":
             self.is_open = False
             self.reason = news.get("reason")
@@ -670,8 +721,8 @@ class Session:
         self._news.set()
 
     def forget(self) -> None:
-        """Hear no more of it."""
-        self.world.simulator.link.hears.pop(("session", self.id), None)
+        """Drop its notifications from now on."""
+        self.world.simulator.link.listeners.pop(("session", self.id), None)
 
     async def _call(self, method: str, **params: Any) -> dict[str, Any]:
         return await self.world.simulator.call(f"session.{method}", session=self.id, **params)
@@ -870,7 +921,7 @@ class Session:
                 await self.world.settle()
 
     async def flush(self, sent: int) -> None:
-        """Wait until the session has taken so many bytes from its socket, or takes no more."""
+        """Wait until the session has taken so many bytes from its socket, or has ended."""
         loop = asyncio.get_running_loop()
         end = loop.time() + (DEFAULT_TIMEOUT if self.timeout is None else self.timeout)
         while loop.time() < end:
@@ -914,5 +965,5 @@ class Host:
         raise EasimError(f"the host '{self.id}' is gone", kind="gone")
 
     async def remove(self) -> None:
-        """Connect no more."""
+        """Stop connecting, and unplug what is connected there."""
         await self.world.simulator.call("host.remove", host=self.id)

@@ -14,9 +14,9 @@ import os
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any, Callable, Optional, Union
 
+from ._driven import Context
 from ._plain import App, Session, Simulator, World
 from .errors import EasimError, SessionEnded, Timeout
 
@@ -65,7 +65,7 @@ class BurstReport:
         return "; ".join([shown, *self.errors])
 
 
-class HostConnection:
+class HostConnection(Context):
     """The device at the other end of a cable, with one app."""
 
     def __init__(self, address: str, world: World, owned: Optional[Simulator] = None, **app: Any) -> None:
@@ -159,19 +159,6 @@ class HostConnection:
         finally:
             if self._owned is not None:
                 self._owned.close()
-
-    def __enter__(self) -> HostConnection:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
-        """Disconnect."""
-        self.close()
 
 
 def _list(payload: Union[bytes, Iterable[bytes]]) -> list[bytes]:

@@ -8,13 +8,15 @@ from typing import Any, Optional
 import pytest
 
 from . import hosts
-from ._plain import Accessory, Simulator, World
+from ._plain import Accessory, Capture, Simulator, World
 from .errors import EasimError, Timeout
 
 _WORLDS = pytest.StashKey["list[World]"]()
+_PACKETS = pytest.StashKey["list[Capture]"]()
+_MOST_PACKETS = 200
 _MARK = (
-    "easim(profile=..., quirks=[...], faults=[...], behavior=..., plugged=True, seed=..., messages=True): what the"
-    " world of this test begins with; the accessory is easim.accessory"
+    "easim(profile=..., quirks=[...], faults=[...], behavior=..., plugged=True, seed=..., messages=True,"
+    " packets=True): what the world of this test begins with; the accessory is easim.accessory"
 )
 
 
@@ -38,6 +40,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--easim-messages",
         action="store_true",
         help="show the control messages of iAP2 in the timeline of a failed test",
+    )
+    group.addoption(
+        "--easim-packets",
+        action="store_true",
+        help="show the packets of a failed test, the last 200 (also with the mark easim(packets=True))",
     )
 
 
@@ -104,7 +111,7 @@ def _world(request: pytest.FixtureRequest, simulator: Simulator, time: str) -> I
         if mark.args:
             raise pytest.UsageError(f"@pytest.mark.easim takes names only: {_MARK}")
         wanted.update(mark.kwargs)
-    unknown = set(wanted) - {"profile", "quirks", "faults", "behavior", "plugged", "seed", "messages"}
+    unknown = set(wanted) - {"profile", "quirks", "faults", "behavior", "plugged", "seed", "messages", "packets"}
     if unknown:
         raise pytest.UsageError(f"@pytest.mark.easim has no '{sorted(unknown)[0]}': {_MARK}")
     messages = bool(wanted.get("messages") or request.config.getoption("--easim-messages"))
@@ -112,6 +119,8 @@ def _world(request: pytest.FixtureRequest, simulator: Simulator, time: str) -> I
     world = TestWorld(simulator, made.aio)
     request.node.stash.setdefault(_WORLDS, []).append(world)
     with world:
+        if wanted.get("packets") or request.config.getoption("--easim-packets"):
+            request.node.stash.setdefault(_PACKETS, []).append(world.capture(form="transcript"))
         if "profile" in wanted:
             choices = {key: wanted[key] for key in ("quirks", "faults", "behavior") if key in wanted}
             world._accessory = world.add(wanted["profile"], **choices)
@@ -140,6 +149,8 @@ def easim_host(request: pytest.FixtureRequest, easim_simulator: Simulator) -> It
         pytest.skip("needs an accessory: pytest --easim-at usb:")
     with hosts.open(address, simulator=easim_simulator) as host:
         request.node.stash.setdefault(_WORLDS, []).append(host.world)
+        if request.config.getoption("--easim-packets"):
+            request.node.stash.setdefault(_PACKETS, []).append(host.world.capture(form="transcript"))
         try:
             host.wait(timeout=request.config.getoption("--easim-timeout"))
         except Timeout as error:
@@ -162,3 +173,16 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
             text = f"not available: {error}"
         title = "easim timeline" if number == 1 else f"easim timeline {number}"
         report.sections.append((title, text))
+    captures: list[Capture] = item.stash.setdefault(_PACKETS, [])
+    for number, packets in enumerate(captures, 1):
+        title = "easim packets" if number == 1 else f"easim packets {number}"
+        report.sections.append((title, _last_lines(packets)))
+
+
+def _last_lines(packets: Capture) -> str:
+    try:
+        lines = packets.read().decode("utf-8", "replace").splitlines()
+    except EasimError as error:
+        return f"not available: {error}"
+    before = [f"... {len(lines) - _MOST_PACKETS} lines before"] if len(lines) > _MOST_PACKETS else []
+    return "\n".join(before + lines[-_MOST_PACKETS:]) or "no packets"

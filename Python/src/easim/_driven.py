@@ -1,0 +1,87 @@
+"""What the classes of the plain interface share: each drives an object of :mod:`easim.aio`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Coroutine
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from typing_extensions import Concatenate, ParamSpec
+
+    from ._plain import Simulator, World
+
+    _P = ParamSpec("_P")
+
+_T = TypeVar("_T")
+_S = TypeVar("_S", bound="Context")
+
+
+class _Named(Protocol):
+    id: str
+
+
+_N = TypeVar("_N", bound=_Named)
+
+
+class Driven(Generic[_N]):
+    """An object whose work an object of :mod:`easim.aio` does, on the loop of the simulator."""
+
+    aio: _N
+
+    def _owner(self) -> Simulator:
+        raise NotImplementedError
+
+    def _run(self, work: Coroutine[Any, Any, _T]) -> _T:
+        return self._owner().run(work)
+
+    @property
+    def id(self) -> str:
+        """Its id in the control protocol."""
+        return self.aio.id
+
+
+class InWorld(Driven[_N]):
+    """An object in a world, which the methods of the world make."""
+
+    def __init__(self, world: World, inner: _N) -> None:
+        """Use the methods of the world."""
+        self.world = world
+        self.aio = inner
+
+    def _owner(self) -> Simulator:
+        return self.world.simulator
+
+
+class Context:
+    """Something that a ``with`` statement closes."""
+
+    def close(self) -> None:
+        """Close it."""
+        raise NotImplementedError
+
+    def __enter__(self: _S) -> _S:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        """Close it."""
+        self.close()
+
+
+def driven(
+    method: Callable[Concatenate[_N, _P], Coroutine[Any, Any, _T]],
+) -> Callable[Concatenate[Driven[_N], _P], _T]:
+    """Make the plain form of a coroutine method, with its parameters and its documentation."""
+
+    @functools.wraps(method)
+    def call(self: Driven[_N], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        return self._run(method(self.aio, *args, **kwargs))
+
+    return call
