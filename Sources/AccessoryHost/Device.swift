@@ -78,20 +78,26 @@ public final class Device {
   /// Plugs a cable in. The device holds it until its other end leaves or ``unplugAll(_:)``. When the identification
   /// differs from what was known about the accessory before, that is a warning. With `refusesSignatures` the device
   /// refuses even valid signatures.
+  @discardableResult
   public func plugIn(
     _ cable: Cable, at place: String, announced: BenchCard? = nil, refusesSignatures: Bool = false,
     ended: @escaping (CableOutcome) -> Void = { _ in }
-  ) {
-    guard noticesCables else {
-      return unnoticed.append { [unowned self] in
-        plugIn(cable, at: place, announced: announced, refusesSignatures: refusesSignatures, ended: ended)
+  ) -> PluggedCable {
+    let plugged = PluggedCable(cable)
+    let attach: () -> Void = { [unowned self] in
+      guard !plugged.isOver else { return }
+      let attachment = DeviceAttachment(
+        cable: cable, place: place, announced: announced, refusesSignatures: refusesSignatures, device: self
+      ) { outcome in
+        plugged.isOver = true
+        ended(outcome)
       }
+      plugged.attachment = attachment
+      attachments.append(attachment)
+      attachment.start()
     }
-    let attachment = DeviceAttachment(
-      cable: cable, place: place, announced: announced, refusesSignatures: refusesSignatures, device: self,
-      ended: ended)
-    attachments.append(attachment)
-    attachment.start()
+    if noticesCables { attach() } else { unnoticed.append(attach) }
+    return plugged
   }
 
   /// Whether it notices cables that are plugged in. A real device was seen to stop doing so after fast replugging
@@ -180,9 +186,35 @@ public final class Device {
   }
 }
 
+/// A cable that was plugged into a device.
+public final class PluggedCable {
+  fileprivate weak var attachment: DeviceAttachment?
+  fileprivate var isOver = false
+  private let main: any Channel
+
+  fileprivate init(_ cable: Cable) { main = cable.main }
+
+  /// Unplugs it at the device's end. Does nothing when it has ended.
+  public func unplug(_ reason: String) {
+    guard !isOver else { return }
+    if let attachment { return attachment.close(reason) }
+    // The device has not noticed it yet.
+    isOver = true
+    main.close()
+  }
+}
+
 extension Device: CableOwner {
   /// Plugs in the cable of an accessory that a dialer has connected to.
   public func take(_ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void) {
+    plugIn(cable, of: accessory, ended: ended)
+  }
+
+  /// The same for a caller who may unplug the cable later.
+  @discardableResult
+  public func plugIn(
+    _ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void
+  ) -> PluggedCable {
     plugIn(cable, at: accessory.address.description, announced: accessory.card, ended: ended)
   }
 

@@ -34,6 +34,8 @@ public final class SimulatedAccessory {
 
   /// Why it cannot be plugged in at its place: the place was refused before any device came; nil otherwise.
   public private(set) var failure: String?
+  /// How often it was plugged in, counting each appearance of a flicker.
+  public private(set) var plugCount = 0
   private var hadCable = false
 
   private var flicker: WireFlickerMachine
@@ -100,6 +102,12 @@ public final class SimulatedAccessory {
     do { try perform(flicker.unplug(), reason) } catch { preconditionFailure("unplugging opens no port") }
   }
 
+  /// Unplugs, and plugs in again with a flicker: the profile's, or the usual one where it has none.
+  public func flickerNow() {
+    let action = flicker.flickerNow(Flicker(), now: loop.now, random: &random)
+    do { try perform(action, "the flicker") } catch { preconditionFailure("unplugging opens no port") }
+  }
+
   /// Closes every session of the device that is on the cable, and stays attached.
   public func closeSessions() {
     attachment?.closeSessions()
@@ -125,6 +133,7 @@ public final class SimulatedAccessory {
     case .nothing: break
     case .attach(let isWhole):
       offer(isWhole: isWhole)
+      plugCount += 1
       try port.open { [unowned self] event in handle(event) }
       tell(.attach(port.place))
     case .detach: detach(reason)

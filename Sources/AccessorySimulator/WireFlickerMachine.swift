@@ -33,11 +33,15 @@ struct WireFlickerMachine {
   }
 
   private(set) var state = State.unplugged
-  let flicker: Flicker?
+  /// The flicker of this plug.
+  private(set) var flicker: Flicker?
+  /// The flicker of every plug; nil for none.
+  private let own: Flicker?
 
   init(flicker: Flicker?) {
     // What the device role makes by itself needs nothing of the accessory.
-    self.flicker = flicker?.maker == .wire ? flicker : nil
+    own = flicker?.maker == .wire ? flicker : nil
+    self.flicker = own
   }
 
   var deadline: Instant? {
@@ -56,7 +60,17 @@ struct WireFlickerMachine {
 
   mutating func plugIn() -> Action {
     guard state == .unplugged else { return .nothing }
+    flicker = own
     return attach(cycle: 1)
+  }
+
+  /// Unplugs, and plugs in again after the gap of a flicker, with this flicker: its own, or `other` where it has none.
+  mutating func flickerNow(_ other: Flicker, now: Instant, random: inout SeededRandom) -> Action {
+    let action = unplug()
+    let next = own ?? other
+    flicker = next
+    state = .away(cycle: 0, until: now + next.jittered(next.gap, using: &random))
+    return action
   }
 
   mutating func unplug() -> Action {
@@ -72,6 +86,7 @@ struct WireFlickerMachine {
       state = .empty(cycle: cycle, leavesAt: nil)
       return .attach(isWhole: false)
     }
+    flicker = own
     state = .whole
     return .attach(isWhole: true)
   }

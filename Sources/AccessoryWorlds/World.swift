@@ -112,6 +112,8 @@ public final class World {
     /// Nil for an accessory at an address.
     let port: LoopbackPort?
     var faults: [CableFault]
+    /// Witnesses of its cables besides those of the world.
+    var taps: CableTaps?
     /// The channels of its cables that have faults, and the end that each is at.
     var channels: [(channel: FaultChannel, end: Transcript.End)] = []
   }
@@ -224,6 +226,11 @@ public final class World {
     }
   }
 
+  /// Lets witnesses that come and go see the cables of an accessory that are plugged in from now on.
+  public func tap(_ accessory: SimulatedAccessory, by taps: CableTaps) {
+    if let number = number(of: accessory) { accessories[number]?.taps = taps }
+  }
+
   /// Adds an event of something in this world.
   package func tell(_ event: TimelineEvent) {
     log.add(event)
@@ -247,8 +254,11 @@ public final class World {
 
   private func pull(_ accessory: SimulatedAccessory, _ port: LoopbackPort?) {
     port?.pull()
-    // The accessory notices the unplug only when its channel ends.
-    loop.schedule(after: .zero) { accessory.unplug("the cable was pulled") }
+    // The accessory notices the unplug only when its channel ends. By then it may be plugged in again.
+    let plug = accessory.plugCount
+    loop.schedule(after: .zero) {
+      if accessory.plugCount == plug { accessory.unplug("the cable was pulled") }
+    }
   }
 
   /// What the faults have done so far, summed over all cables.
@@ -319,10 +329,13 @@ public final class World {
     }
     // The device of an accessory at another place is not here.
     let entry = accessories[end.accessory]
-    if let recorder = settings.recorder, end.end == .device || entry?.port == nil {
-      cable = cable.recorded(
-        by: recorder, at: end.end, named: "world:\(end.cable)",
-        description: entry?.accessory.profile.identity.name ?? "", on: loop)
+    if end.end == .device || entry?.port == nil {
+      if let recorder = settings.recorder {
+        cable = cable.recorded(
+          by: recorder, at: end.end, named: "world:\(end.cable)",
+          description: entry?.accessory.profile.identity.name ?? "", on: loop)
+      }
+      if let taps = entry?.taps { cable = taps.tap(cable, at: end.end, on: loop) }
     }
     return cable.with(main: settings.wrap(cable.main, end))
   }

@@ -158,6 +158,14 @@ int clinux_functionfs_packet_size(int endpoint) {
 static struct termios terminal_before;
 static volatile sig_atomic_t terminal_held;
 static int terminal_descriptor;
+// What is written when it is given back.
+static const char *terminal_leave;
+
+// A process in the background would be stopped by changing the settings, which are the shell's then.
+static int terminal_is_ours(int descriptor) {
+  pid_t group = tcgetpgrp(descriptor);
+  return group < 0 || group == getpgrp();
+}
 
 static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGQUIT};
 enum { crash_count = sizeof crash_signals / sizeof *crash_signals };
@@ -168,9 +176,10 @@ void clinux_terminal_release(void) {
   terminal_held = 0;
   int code = errno;
   // The settings first, and with TCSANOW: writing to a terminal that is stopped blocks, and so would TCSADRAIN.
-  tcsetattr(terminal_descriptor, TCSANOW, &terminal_before);
-  static const char leave[] = "\033[0m\033[?25h\033[?1049l";
-  if (write(terminal_descriptor, leave, sizeof leave - 1) < 0) {}
+  if (terminal_is_ours(terminal_descriptor)) {
+    tcsetattr(terminal_descriptor, TCSANOW, &terminal_before);
+    if (write(terminal_descriptor, terminal_leave, strlen(terminal_leave)) < 0) {}
+  }
   errno = code;
 }
 
@@ -183,9 +192,13 @@ static void terminal_crashed(int signal) {
   raise(signal);
 }
 
-int clinux_terminal_hold(int descriptor) {
+static int terminal_take(int descriptor, int keeps_lines) {
   static int has_handlers;
   if (terminal_held) return 0;
+  if (!terminal_is_ours(descriptor)) {
+    errno = EAGAIN;
+    return -1;
+  }
   if (tcgetattr(descriptor, &terminal_before) != 0) return -1;
   if (!has_handlers) {
     struct sigaction action = {.sa_handler = terminal_crashed, .sa_flags = SA_ONSTACK};
@@ -195,7 +208,14 @@ int clinux_terminal_hold(int descriptor) {
     has_handlers = 1;
   }
   struct termios raw = terminal_before;
-  cfmakeraw(&raw);
+  if (keeps_lines) {
+    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+    raw.c_cc[VMIN] = 1;
+    raw.c_cc[VTIME] = 0;
+  } else {
+    cfmakeraw(&raw);
+  }
+  terminal_leave = keeps_lines ? "\r\033[2K" : "\033[0m\033[?25h\033[?1049l";
   terminal_descriptor = descriptor;
   terminal_held = 1;
   if (tcsetattr(descriptor, TCSANOW, &raw) == 0) return 0;
@@ -204,6 +224,12 @@ int clinux_terminal_hold(int descriptor) {
   errno = code;
   return -1;
 }
+
+int clinux_terminal_hold(int descriptor) { return terminal_take(descriptor, 0); }
+
+int clinux_terminal_hold_keys(int descriptor) { return terminal_take(descriptor, 1); }
+
+int clinux_terminal_is_ours(int descriptor) { return terminal_is_ours(descriptor); }
 
 // Defined by AccessoryHardware. Null in a program without it.
 __attribute__((weak)) void easim_add_hardware_media(void *table);

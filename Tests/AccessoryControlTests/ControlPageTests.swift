@@ -28,7 +28,9 @@ import Testing
 
   private func prepare(_ name: String, _ client: DeskClient) throws {
     switch name {
-    case "accessory.pull", "app.accessories": _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
+    case "accessory.flicker", "accessory.pull", "app.accessories":
+      _ = try? client.result("accessory.unplug", "{\"accessory\":\"a1\"}")
+      _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
     case "accessory.remove": _ = try client.result("accessory.add", "{\"profile\":\"echo\"}")
     case "app.kill", "app.crash": _ = try client.result("app.launch")
     case "app.open": _ = try client.result("accessory.behavior", "{\"accessory\":\"a1\",\"behavior\":\"echo\"}")

@@ -31,6 +31,14 @@ import Testing
     #expect(HTTPGate.Refusal.noToken.status == 401)
   }
 
+  @Test func thePageNeedsNoTokenAndCapturesDo() {
+    #expect(gate.admit(head("GET", "/", token: nil)) == .success(.page))
+    #expect(gate.admit(head("GET", "/captures/c1.pcapng")) == .success(.captures))
+    #expect(refusal(head("GET", "/captures/c1.pcapng", token: nil)) == .noToken)
+    #expect(refusal(head("POST", "/captures/c1.pcapng")) == .wrongMethod(.captures))
+    #expect(refusal(head("GET", "/capture")) == .unknownPath("/capture"))
+  }
+
   @Test func theHealthIsForEveryoneWithTheRightHost() {
     #expect(gate.admit(head("GET", "/healthz", token: nil)) == .success(.health))
     #expect(

@@ -125,6 +125,39 @@ import Testing
     _ = try other.result("app.open", "{\"app\":\"p2\",\"protocol\":\"com.example.echo\"}")
   }
 
+  @Test func anAccessoryThatIsPulledAndPluggedInAtOnceIsPluggedIn() throws {
+    let client = try desk("{\"profile\":\"echo\"}")
+    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
+    try client.desk.advance(.seconds(2))
+    for method in ["pull", "unplug", "plug"] { client.ask("accessory.\(method)", "{\"accessory\":\"a1\"}") }
+    try client.desk.advance(.seconds(2))
+    guard case .array(let all)? = try client.result("accessory.list")["accessories"]?.content else { return }
+    #expect(all.first?["whole"]?.content == .boolean(true))
+  }
+
+  @Test func anAppIsKilledAndItsSessionsAreLeft() throws {
+    let client = try desk("{\"profile\":\"echo\"}")
+    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
+    try client.desk.advance(.seconds(2))
+    _ = try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}")
+    _ = try client.result("app.launch", "{\"rules\":{\"otherApps\":\"refused\"}}")
+    _ = try client.result("app.kill", "{\"app\":\"p1\",\"sessions\":\"left\"}")
+    try client.desk.advance(.seconds(1))
+    #expect(try client.result("session.state", "{\"session\":\"s1\"}")["open"]?.content == .boolean(true))
+    #expect(try client.kind("session.write", "{\"session\":\"s1\",\"text\":\"x\"}") == "gone")
+    #expect(try client.kind("app.foreground", "{\"app\":\"p1\"}") == "gone")
+    // To the next app it is a session of another app.
+    #expect(try client.kind("app.open", "{\"app\":\"p2\",\"protocol\":\"com.example.echo\"}") == "refused")
+    let told = try events(client).count
+    _ = try client.result("accessory.unplug", "{\"accessory\":\"a1\"}")
+    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
+    try client.desk.advance(.seconds(2))
+    #expect(try client.result("session.state", "{\"session\":\"s1\"}")["open"]?.content == .boolean(false))
+    #expect(try client.notices("app").suffix(3).allSatisfy { $0["app"]?.word == "p2" })
+    #expect(try events(client).count == told + 2)
+    _ = try client.result("app.open", "{\"app\":\"p2\",\"protocol\":\"com.example.echo\"}")
+  }
+
   @Test func twoClientsThatDoOppositeThingsGetTheirTurns() throws {
     let desk = ControlDesk()
     let (one, other) = (desk.client(), desk.client())

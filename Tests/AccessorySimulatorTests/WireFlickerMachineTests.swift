@@ -44,6 +44,28 @@ import Testing
     #expect(plug.history == ["0 empty", "11 out", "31 empty", "110 out", "130 whole"])
   }
 
+  @Test func aFlickerByHandIsOnlyOne() {
+    var plug = Plug()
+    plug.plugIn(at: 0)
+    plug.flickerNow(at: 100)
+    plug.runTimers()
+    plug.deviceIsDone(at: 130)
+    plug.runTimers()
+    plug.deviceLeft()
+    #expect(plug.history == ["0 whole", "100 out", "120 empty", "140 out", "160 whole"])
+    #expect(!plug.isEmpty)
+  }
+
+  @Test func aFlickerByHandIsTheAccessorysOwn() throws {
+    var plug = try Plug("flicker,empty=1ms,gap=2ms")
+    plug.plugIn(at: 0)
+    plug.flickerNow(at: 100)
+    plug.runTimers()
+    plug.deviceIsDone(at: 110)
+    plug.runTimers()
+    #expect(plug.history == ["0 empty", "100 out", "102 empty", "111 out", "113 whole"])
+  }
+
   @Test func aDeviceThatComesBackSeesTheWholeFlickerAgain() throws {
     var plug = try Plug("flicker,empty=10ms,gap=20ms")
     plug.plugIn(at: 0)
@@ -128,6 +150,11 @@ private struct Plug {
 
   mutating func plugIn(at milliseconds: Int) { note(program.plugIn(), milliseconds) }
   mutating func unplug(at milliseconds: Int) { note(program.unplug(), milliseconds) }
+  mutating func flickerNow(at milliseconds: Int) {
+    var usual = Flicker()
+    (usual.empty, usual.gap) = (.milliseconds(10), .milliseconds(20))
+    note(program.flickerNow(usual, now: .origin + .milliseconds(milliseconds), random: &random), milliseconds)
+  }
   mutating func deviceLeft() { program.deviceLeft() }
 
   mutating func deviceIsDone(at milliseconds: Int) {

@@ -177,6 +177,21 @@ import Testing
     reader.close()
   }
 
+  @Test func thePageAndCapturesAreServed() throws {
+    let site = try Site()
+    let page = try site.ask(site.request("GET /", headers: ""))
+    #expect(page.status == "200" && page.text.contains("<h1>easim serve</h1>"))
+    let start = Self.rpc("capture.start", "{\"form\":\"transcript\"}")
+    _ = try site.ask(site.request("POST /rpc", body: start))
+    _ = try site.ask(site.request("POST /rpc", body: Self.rpc("accessory.add", "{\"profile\":\"echo\"}")))
+    _ = try site.ask(site.request("POST /rpc", body: Self.rpc("accessory.plug", "{\"accessory\":\"a1\"}")))
+    site.wait { site.server.capture(at: "/captures/c1.txt")?.bytes.isEmpty == false }
+    #expect(try site.ask(site.request("GET /captures/c1.txt")).text.contains(" A DETECT"))
+    #expect(try site.ask(site.request("GET /captures/c1.txt", headers: "")).status == "401")
+    #expect(try site.ask(site.request("GET /captures/c2.txt")).status == "404")
+    #expect(try site.ask(site.request("GET /captures/../c1.txt")).status == "404")
+  }
+
   @Test func idleEventStreamsAreLimitedAndDoNotHinderOthers() throws {
     let site = try Site { $0.streams = 100 }
     let readers = try (0..<101).map { _ in try site.visit(site.request("GET /events")) }

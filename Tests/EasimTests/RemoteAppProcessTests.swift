@@ -46,6 +46,90 @@ import Testing
     #expect(!server.place.has("control.sock"))
   }
 
+  @Test func appsOfSeveralProcessesSeeOneDevice() throws {
+    let server = try Server()
+    _ = try server.ctl("accessory.add", "profile=lawk-view", "behavior=echo")
+    let compiler = try Program(
+      path: "/usr/bin/env",
+      [
+        "cc", "-std=c17", "-D_GNU_SOURCE", "-o", server.place.file("app"),
+        "\(Repository.root)/Examples/RemoteApp/remote-app.c",
+      ], environment: ["PATH": "/usr/local/bin:/usr/bin:/bin"]
+    ).wait()
+    #expect(compiler.ending == .exit(0), "\(compiler.err)")
+    // An app that stays with its session open, and rules that let no other app in.
+    _ = try server.ctl("app.launch", "name=first")
+    let apps = try (0..<2).map { _ in try Program(path: server.place.file("app"), [server.path]) }
+    for app in apps { try app.line("launched") }
+    _ = try server.ctl("app.launch", "name=last", "rules={\"otherApps\":\"refused\"}")
+    #expect(try server.ctl("app.list").out.ranges(of: "\"app\":").count == 4)
+    #expect(try server.ctl("accessory.plug", "accessory=a1").ending == .exit(0))
+    // Both processes see the accessory, and each has sessions of its own with it.
+    for app in apps {
+      let remains = try app.wait()
+      #expect(remains.ending == .exit(0), "\(remains.err)")
+      #expect(remains.outLines.contains("app connect") && remains.outLines.last == "10000 bytes came back")
+    }
+    #expect(try server.ctl("app.open", "app=p1", "protocol=com.lawaken.iap2").ending == .exit(0))
+    // Between apps of one phone: what one has open, another is refused.
+    #expect(try server.ctl("app.open", "app=p4", "protocol=com.lawaken.iap2").ending == .exit(6))
+    #expect(try server.ctl("app.kill", "app=p1").ending == .exit(0))
+    #expect(try server.ctl("app.open", "app=p4", "protocol=com.lawaken.iap2").ending == .exit(0))
+    // The processes are gone, and so are their apps.
+    #expect(try server.ctl("app.list").out.ranges(of: "\"app\":").count == 1)
+    server.program.send(SIGINT)
+    #expect(try server.program.wait().ending == .exit(0))
+  }
+
+  @Test func removingAnAddressUnplugsItsAccessories() throws {
+    let server = try Server()
+    let place = TemporaryFolder()
+    let run = try Program("run", "echo", "--on", "unix:\(place.file("echo.sock"))")
+    try run.line("unix:")
+    _ = try server.ctl("capture.start", "form=transcript")
+    #expect(try server.ctl("host.add", "address=unix:\(place.file("echo.sock"))").ending == .exit(0))
+    #expect(try server.ctl("time.runUntil", "event=connect", "side=device", "after=0").ending == .exit(0))
+    #expect(try server.ctl("capture.read", "capture=c1").out.contains("\"next\":"))
+    #expect(try server.ctl("host.remove", "host=h1").ending == .exit(0))
+    try run.line("the device left")
+    #expect(try server.ctl("time.runUntil", "event=disconnect", "side=device", "after=0").ending == .exit(0))
+    run.send(SIGINT)
+    #expect(try run.wait().ending == .exit(0))
+    server.program.send(SIGINT)
+    #expect(try server.program.wait().ending == .exit(0))
+  }
+
+  @Test func runsAreKeptForTheNextServer() throws {
+    let place = TemporaryFolder()
+    let path = place.file("control.sock")
+    func serve() throws -> Program {
+      let program = try Program("serve", "--control", path, "--keep", place.file("kept"))
+      try program.line("http://")
+      return program
+    }
+    func ctl(_ words: String...) throws -> Program.Remains {
+      try Program(path: BuiltProducts.easim, ["ctl", "--control", path] + words).wait()
+    }
+    let first = try serve()
+    #expect(try ctl("scenario.run", "scenario=flicker").ending == .exit(0))
+    #expect(try ctl("job.wait", "job=j1").ending == .exit(0))
+    _ = try ctl("accessory.add", "profile=echo")
+    _ = try ctl("capture.start")
+    _ = try ctl("accessory.plug", "accessory=a1")
+    #expect(try ctl("time.runUntil", "event=connect", "side=device", "after=0").ending == .exit(0))
+    first.send(SIGINT)
+    #expect(try first.wait().ending == .exit(0))
+    let second = try serve()
+    let runs = try ctl("job.kept")
+    #expect(runs.out.contains("-j1-scenario\"") && runs.out.contains("\"passed\""), "\(runs.out)\(runs.err)")
+    let captures = place.names("kept/captures")
+    #expect(captures.count == 1 && captures[0].hasSuffix("-c1.pcapng"))
+    let decoded = try Program.run("decode", place.file("kept/captures/\(captures.first ?? "")"))
+    #expect(decoded.ending == .exit(0) && decoded.out.contains("DETECT"), "\(decoded.err)")
+    second.send(SIGINT)
+    #expect(try second.wait().ending == .exit(0))
+  }
+
   @Test func exitCodesSayWhatWentWrong() throws {
     let server = try Server()
     #expect(try server.ctl("world.list").ending == .exit(0))

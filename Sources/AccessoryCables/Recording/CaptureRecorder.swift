@@ -35,6 +35,13 @@ public final class CaptureRecorder {
     note(comment.isEmpty ? "recording" : comment, at: .origin)
   }
 
+  /// A witness of one channel of a cable, which becomes an interface of the file.
+  ///
+  /// - Parameter side: the protocol of a native channel; nil for the main channel.
+  public func witness(named name: String, description: String, side: String?) -> any CableWitness {
+    RecordedChannel(self, name, description, side: side)
+  }
+
   /// Adds an event as a comment.
   public func note(_ text: String, at time: Instant) { note(text, on: 0, at: time) }
 

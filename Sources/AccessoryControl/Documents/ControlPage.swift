@@ -21,7 +21,8 @@ public enum ControlPage {
   private static let titles = [
     "rpc": "The server", "server": "The server's state", "events": "Events", "client": "The client", "world": "Worlds",
     "accessory": "Accessories",
-    "fault": "Faults", "app": "Apps", "session": "Sessions", "time": "Time", "host": "Hosts", "burst": "Runs",
+    "fault": "Faults", "app": "Apps", "session": "Sessions", "time": "Time", "host": "Hosts", "capture": "Captures",
+    "burst": "Runs",
     "scenario": "Scenarios",
     "soak": "Seeded worlds", "job": "Jobs",
   ]

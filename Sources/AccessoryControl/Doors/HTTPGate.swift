@@ -4,10 +4,13 @@ import AccessoryCore
 ///
 /// A browser sends requests to this machine for every page that asks it to, so each of these is checked: the `Host`, against
 /// names that an attacker points at this machine (DNS rebinding); the `Origin`, against other pages; and the token,
-/// without which nothing but `/healthz` is answered.
+/// without which nothing but the page and `/healthz` is answered. The page has nothing secret in it: the token is behind the
+/// `#` of its address, which browsers do not send.
 public struct HTTPGate: Equatable, Sendable {
   /// What a request asks for.
   public enum Route: String, Equatable, Sendable, CaseIterable {
+    /// The page for people.
+    case page = "/"
     /// One request of the control protocol.
     case rpc = "/rpc"
     /// Events as server-sent events.
@@ -16,8 +19,22 @@ public struct HTTPGate: Equatable, Sendable {
     case health = "/healthz"
     /// Metrics for Prometheus.
     case metrics = "/metrics"
+    /// A capture: `/captures/c1.pcapng`.
+    case captures = "/captures/"
 
     var method: String { self == .rpc ? "POST" : "GET" }
+    /// Whether it is answered without the token.
+    var isOpen: Bool { self == .page || self == .health }
+
+    init?(path: String) {
+      if let route = Route(rawValue: path) {
+        self = route
+      } else if path.hasPrefix(Route.captures.rawValue) {
+        self = .captures
+      } else {
+        return nil
+      }
+    }
   }
 
   /// What is wrong with a request.
@@ -105,9 +122,9 @@ public struct HTTPGate: Equatable, Sendable {
     func refuse(_ refusal: Refusal) -> Result<Route, RefusedRequest> { .failure(RefusedRequest(refusal)) }
     guard let host = head.host?.lowercased(), hosts.contains(host) else { return refuse(.foreignHost(head.host)) }
     if let origin = head.origin, origin.lowercased() != "http://\(host)" { return refuse(.foreignOrigin(origin)) }
-    guard let route = Route(rawValue: head.path) else { return refuse(.unknownPath(head.path)) }
+    guard let route = Route(path: head.path) else { return refuse(.unknownPath(head.path)) }
     guard head.method == route.method else { return refuse(.wrongMethod(route)) }
-    if route != .health {
+    if !route.isOpen {
       let given = Array((head.authorization ?? "").utf8)
       guard SecretToken.areEqual(given, Array("Bearer \(token)".utf8)) else { return refuse(.noToken) }
     }

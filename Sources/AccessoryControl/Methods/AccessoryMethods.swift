@@ -38,6 +38,15 @@ extension ControlMethods {
       return accessory.state
     },
     ControlMethod(
+      "accessory.flicker",
+      "Unplug an accessory and plug it in again with a flicker: first without protocols, then gone, then with all of them. An "
+        + "accessory with the quirk `flicker` flickers as the quirk says.",
+      OneID.accessory, Nothing.result, errors: [.unknown, .gone, .state], example: "{\"accessory\":\"a1\"}"
+    ) { call, params in
+      try call.server.accessories.find(params.id).flicker()
+      return Nothing()
+    },
+    ControlMethod(
       "accessory.resetLink",
       "Let the device reset the link: the accessory disconnects and connects again without being unplugged.",
       OneID.accessory, Nothing.result, errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"

@@ -55,8 +55,8 @@ extension ControlMethods {
       "suspend", to: .suspended,
       "Suspend an app: it gets nothing and can call nothing. With the background mode its notifications wait."),
     moving("foreground", to: .foreground, "Bring an app to the screen."),
-    ending("kill", "Kill an app as the system or the user does: its sessions end.", "the app was killed"),
-    ending("crash", "End an app as a crash does: its sessions end.", "the app crashed"),
+    ending("kill", "Kill an app as the system or the user does.", "the app was killed"),
+    ending("crash", "End an app as a crash does.", "the app crashed"),
     ControlMethod(
       "app.open", "Open a session with an accessory that an app sees.", Opening.format, SessionState.format,
       errors: [.unknown, .gone, .state, .refused, .limit],
@@ -79,12 +79,30 @@ extension ControlMethods {
 
   private static func ending(_ name: String, _ summary: String, _ reason: String) -> ControlMethod {
     ControlMethod(
-      "app.\(name)", summary, OneID.app, Nothing.result, errors: [.unknown, .gone],
-      example: name == "kill" ? "{\"app\":\"p2\"}" : "{\"app\":\"p3\"}"
+      "app.\(name)", summary, Ending.format, Nothing.result, errors: [.unknown, .gone],
+      example: name == "kill" ? "{\"app\":\"p2\",\"sessions\":\"left\"}" : "{\"app\":\"p3\"}"
     ) { call, params in
-      try call.server.apps.find(params.id).end(reason)
+      try call.server.apps.find(params.app).end(reason, leavingSessions: params.sessions == .left)
       return Nothing()
     }
+  }
+}
+
+private struct Ending: Equatable, Sendable {
+  enum Sessions: String, CaseIterable, Sendable {
+    case closed
+    case left
+  }
+
+  var app = ""
+  var sessions = Sessions.closed
+
+  static let format = Record("ending", "", Ending()) {
+    Field("app", \.app, .text, "the id of the app", isRequired: true)
+    Field(
+      "sessions", \.sessions, .choice,
+      "closed: the device closes its sessions; left: the device keeps them open, as iPhones were seen to do, and to other "
+        + "apps they are those of another app")
   }
 }
 

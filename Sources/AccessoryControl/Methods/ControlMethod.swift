@@ -54,7 +54,7 @@ public struct ControlMethod: Sendable {
 final class ControlCall {
   /// The server.
   let server: ControlServer
-  /// Who asks.
+  /// The client that sent it.
   let client: ControlClient
   private var done: ((Result<String, RPCError>) -> Void)?
 
@@ -83,7 +83,7 @@ struct Nothing: Equatable, Sendable {
 public enum ControlMethods {
   /// All, in the order of documents.
   public static let all: [ControlMethod] =
-    server + worlds + accessories + faults + apps + sessions + time + hosts + jobs
+    server + worlds + accessories + faults + apps + sessions + time + hosts + captures + jobs
 
   static let names = all.map(\.name)
   private static let byName = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })

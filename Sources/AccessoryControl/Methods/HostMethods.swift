@@ -26,7 +26,7 @@ extension ControlMethods {
       return Listed(all: call.server.hosts.all.filter { world == nil || $0.world === world }.map(\.state))
     },
     ControlMethod(
-      "host.remove", "Connect to an address no more. Cables that are connected stay until they end.", OneID.host,
+      "host.remove", "Stop connecting to an address, and unplug the accessories that are connected there.", OneID.host,
       Nothing.result, errors: [.unknown, .gone], example: "{\"host\":\"h1\"}", exampleResult: "{}"
     ) { call, params in
       try call.server.hosts.find(params.id).remove()

@@ -85,7 +85,29 @@ extension ControlMethods {
       let text = try call.server.jobs.find(params.job).report(params.form)
       return JobReported(report: text)
     },
+    ControlMethod(
+      "job.kept",
+      "List the runs in the folder of `easim serve --keep DIR`, also those of earlier servers; the last "
+        + "\(KeptRuns.mostListed).",
+      Nothing.params, Listed<KeptRun>.format("runs", KeptRun.format.format, "oldest first"), errors: [.state],
+      exampleResult:
+        "{\"runs\":[{\"run\":\"2026-11-22T12.00.00Z-j1-burst\",\"kind\":\"burst\",\"title\":\"20 bursts of 10000 "
+        + "bytes\",\"state\":\"passed\",\"text\":\"…\"}]}"
+    ) { call, _ in Listed(all: try kept(call).list()) },
+    ControlMethod(
+      "job.keptReport", "Get the report of a run in the folder of `easim serve --keep DIR`.", KeptReporting.format,
+      JobReported.format, errors: [.unknown, .state],
+      example: "{\"run\":\"2026-11-22T12.00.00Z-j1-burst\",\"form\":\"text\"}",
+      exampleResult: "{\"report\":\"…\"}"
+    ) { call, params in JobReported(report: try kept(call).report(params.run, params.form)) },
   ]
+
+  private static func kept(_ call: ControlCall) throws(RPCError) -> KeptRuns {
+    guard let files = call.server.settings.kept else {
+      throw RPCError(.state, "this server keeps no runs", advice: "start it with --keep DIR, or call job.list")
+    }
+    return KeptRuns(files: files)
+  }
 }
 
 private struct BurstChoices: Equatable, Sendable {
@@ -181,6 +203,16 @@ private struct JobReporting: Equatable, Sendable {
   static let format = Record("asking for a report", "", JobReporting()) {
     Field("job", \.job, .text, "the id of the job", isRequired: true)
     Field("form", \.form, .choice, "its form; html and xml (JUnit) only for bursts")
+  }
+}
+
+private struct KeptReporting: Equatable, Sendable {
+  var run = ""
+  var form = JobReportForm.json
+
+  static let format = Record("asking for a kept report", "", KeptReporting()) {
+    Field("run", \.run, .text, "the name of the run", isRequired: true)
+    Field("form", \.form, .choice, "its form")
   }
 }
 

@@ -47,14 +47,14 @@ extension ControlMethods {
       }
       return LastNumber(number: worlds.map(\.lastNumber).max() ?? 0)
     },
-    ControlMethod("events.unsubscribe", "Send no more events to this client.", Nothing.params, Nothing.result) {
+    ControlMethod("events.unsubscribe", "Stop sending events to this client.", Nothing.params, Nothing.result) {
       call, _ in
       call.client.subscription = nil
       return Nothing()
     },
     ControlMethod(
       "events.list",
-      "Get past notices of a world: events, and news of all apps and sessions. The last \(ControlWorld.mostNotices) are kept.",
+      "Get past notices of a world: events, and the notifications of all apps and sessions. The last \(ControlWorld.mostNotices) are kept.",
       Listing.format, Listed<JSON5Value>.format("notices", .raw("a notice"), "each with its `method` and `params`"),
       errors: [.unknown, .gone], example: "{\"world\":\"main\",\"after\":0,\"limit\":1}"
     ) { call, params in

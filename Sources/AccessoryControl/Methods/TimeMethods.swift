@@ -83,7 +83,7 @@ private struct Waiting: Equatable, Sendable {
       "where a line of the timeline happened; anywhere when left out")
     Field("accessory", \.accessory, .optional(.text), "the id of the accessory that it is about")
     Field("app", \.app, .optional(.text), "the id of an app: wait for an event of the app")
-    Field("session", \.session, .optional(.text), "the id of a session: wait for its news")
+    Field("session", \.session, .optional(.text), "the id of a session: wait for its notifications")
     Field(
       "after", \.after, .optional(.integer(0...Int.max)),
       "also take a past notice with a greater number; only those to come when left out")

@@ -93,7 +93,7 @@ struct SessionNews {
   }
 }
 
-/// Which notice somebody waits for.
+/// Which notice a client waits for.
 struct NoticeFilter: Equatable, Sendable {
   var event = ""
   var side: TimelineEvent.Side?

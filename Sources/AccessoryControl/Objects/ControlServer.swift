@@ -41,6 +41,12 @@ public final class ControlServer {
     public var tellsMessages = false
     /// Called with every event of every world.
     public var report: (TimelineEvent) -> Void = { _ in }
+    /// The zero of the loop's clock in nanoseconds since 1970, for captures.
+    public var epoch: Int64 = 0
+    /// An event as a line of text, for the comments of captures.
+    public var eventText: (TimelineEvent) -> String = { $0.json }
+    /// Where captures and the reports of runs are kept beyond the end of the server; nil for nowhere.
+    public var kept: (any KeptFiles)?
     /// The seed of worlds that are made without one.
     public var seed: UInt64 = 1
 
@@ -59,6 +65,8 @@ public final class ControlServer {
   var faults = ControlTable<ControlledFault>(kind: "fault", prefix: "f")
 
   var jobs = ControlTable<ControlledJob>(kind: "job", prefix: "j")
+  var captures = ControlTable<ControlledCapture>(
+    kind: "capture", prefix: "c", most: ControlledCapture.mostCaptures)
   /// What load tests have counted.
   var bursts = BurstTallies()
 
@@ -96,6 +104,21 @@ public final class ControlServer {
     return id
   }
 
+  /// Plugs in every accessory of the world `main` that is not.
+  ///
+  /// - Throws: why one of them cannot be plugged in.
+  public func plugAll() throws {
+    for accessory in worldMain where !accessory.isPlugged { try accessory.plug() }
+  }
+
+  /// Unplugs every accessory of the world `main`.
+  public func unplugAll() { for accessory in worldMain { try? accessory.unplug() } }
+
+  /// Lets every accessory of the world `main` that is plugged in flicker.
+  public func flickerAll() { for accessory in worldMain { try? accessory.flicker() } }
+
+  private var worldMain: [ControlledAccessory] { accessories.all.filter { $0.world.id == "main" } }
+
   func clientEnded(_ client: ControlClient, _ reason: String) {
     clients.removeAll { $0 === client }
     for app in apps.all where app.client === client { app.end("the app was killed: \(reason)") }
@@ -115,6 +138,7 @@ public final class ControlServer {
   /// Ends all worlds: everything is unplugged. The loop must run a little for both ends to notice.
   public func stop() {
     for client in clients { client.close("the server is exiting") }
+    for capture in captures.all { capture.stop() }
     for world in worlds.all { world.end() }
   }
 
@@ -138,6 +162,9 @@ struct ControlTable<Object: AnyObject> {
   /// All, in the order in which they were made.
   var all: [Object] { order.compactMap { objects[$0] } }
   var count: Int { objects.count }
+
+  /// The number in the last id.
+  var lastNumber: Int { issued }
 
   /// The id of the next one.
   mutating func issue(limited: Bool = true) throws(RPCError) -> String {

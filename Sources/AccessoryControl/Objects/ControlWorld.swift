@@ -32,6 +32,8 @@ final class ControlWorld {
   private var hasEnded = false
   /// Ended sessions that can still be read.
   private var endedSessions = Queue<String>()
+  /// Apps that were killed and whose sessions are open.
+  private var killedApps: [ControlledApp] = []
   private(set) var failure: RPCError?
 
   var loop: any EventLoop { virtual ?? server.loop }
@@ -74,6 +76,7 @@ final class ControlWorld {
       }
     }
     server.settings.report(event)
+    for capture in captures { capture.note(event) }
     add(.event(event), for: nil)
   }
 
@@ -139,7 +142,7 @@ final class ControlWorld {
     } catch { fail(error) }
   }
 
-  /// Lets virtual time pass as long as somebody waits.
+  /// Lets virtual time pass as long as a client waits.
   private func drive() {
     guard let virtual, failure == nil, !isDriving, !hasEnded else { return }
     isDriving = true
@@ -176,11 +179,26 @@ final class ControlWorld {
 
   var accessories: [ControlledAccessory] { server.accessories.all.filter { $0.world === self } }
   var apps: [ControlledApp] { server.apps.all.filter { $0.world === self } }
+  var hosts: [ControlledHost] { server.hosts.all.filter { $0.world === self } }
+  var captures: [ControlledCapture] { server.captures.all.filter { $0.world === self } }
+
+  /// Lets the captures of the world record cables that are new in it.
+  func record(_ taps: CableTaps, _ name: String) {
+    for capture in captures { capture.include(taps, name) }
+  }
 
   /// An ended session can be read until so many others have ended.
   func sessionEnded(_ session: ControlledSession) {
     endedSessions.append(session.id)
     if endedSessions.count > 1_000, let oldest = endedSessions.popFirst() { server.sessions.remove(oldest) }
+    if session.app != nil { server.later { [weak self] in self?.forgetKilledApps() } }
+  }
+
+  /// Keeps an app that was killed with its sessions open, as some systems do, until its sessions end.
+  func keep(killed app: ControlledApp) { killedApps.append(app) }
+
+  private func forgetKilledApps() {
+    killedApps.removeAll { $0.forgetIfDone() }
   }
 
   /// Unplugs everything and forgets its objects.
@@ -188,8 +206,14 @@ final class ControlWorld {
     guard !hasEnded else { return }
     for job in server.jobs.all where job.world === self { job.stop() }
     for app in apps { app.end("the world was removed") }
+    for app in killedApps { app.closeSessions("the world was removed") }
+    killedApps = []
     for accessory in accessories { accessory.remove() }
-    for host in server.hosts.all where host.world === self { host.remove() }
+    for host in hosts { host.remove() }
+    for capture in captures {
+      capture.stop()
+      server.captures.remove(capture.id)
+    }
     for session in server.sessions.all where session.world === self { server.sessions.remove(session.id) }
     world.tearDown()
     settle()

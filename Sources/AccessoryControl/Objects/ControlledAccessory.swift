@@ -19,6 +19,8 @@ final class ControlledAccessory {
   private var behaviors: [String?: Behavior] = [:]
   /// The client that has taken the sessions, and of which protocols; nil for all.
   private(set) var taker: (client: ControlClient?, protocols: [String]?)?
+  /// The witnesses of its cables: captures.
+  let taps = CableTaps()
   /// What happened to it, for metrics.
   var tally = AccessoryTally()
   private var simulated: SimulatedAccessory?
@@ -35,9 +37,16 @@ final class ControlledAccessory {
     (self.id, self.profile, self.port, self.world) = (id, profile, port, world)
     (self.patience, self.link) = (patience, link)
     simulated = make()
+    world.record(taps, profile.identity.name)
   }
 
   private func make() -> SimulatedAccessory {
+    let made = makeUntapped()
+    world.world.tap(made, by: taps)
+    return made
+  }
+
+  private func makeUntapped() -> SimulatedAccessory {
     let behavior: (Behavior) -> any AccessoryBehavior = { [weak self] described in
       ChosenBehavior { session in self?.behavior(for: session, described) ?? BuiltInBehaviors.behavior(described) }
     }
@@ -71,6 +80,11 @@ final class ControlledAccessory {
   func unplug() throws(RPCError) {
     guard isPlugged else { throw notPlugged }
     simulated?.unplug()
+  }
+
+  func flicker() throws(RPCError) {
+    guard isPlugged else { throw notPlugged }
+    simulated?.flickerNow()
   }
 
   func pull(unnoticed: Bool) throws(RPCError) {

@@ -12,6 +12,8 @@ final class ControlledApp: AppHandler {
   /// Whose connection it lives by; nil for one that lives on.
   weak var client: ControlClient?
   private(set) var view: AppView?
+  /// The view of an app that was killed with its sessions open.
+  private var killed: AppView?
 
   init(_ id: String, _ choices: AppChoices, in world: ControlWorld, client: ControlClient?) {
     (self.id, self.world, self.client) = (id, world, client)
@@ -54,13 +56,37 @@ final class ControlledApp: AppHandler {
     return made
   }
 
-  /// Ends the app with its sessions.
-  func end(_ reason: String) {
+  /// Ends the app. Its sessions are closed, or the device keeps them as some systems do: the accessory believes that the
+  /// app is there, and what it sends is not read.
+  func end(_ reason: String, leavingSessions: Bool = false) {
     guard let ended = view else { return }
     view = nil
-    ended.close(reason)
+    if leavingSessions, hasSessions {
+      killed = ended
+      // The sockets of a process end with it.
+      for session in world.server.sessions.all where session.app === self { session.port = nil }
+      world.keep(killed: self)
+    } else {
+      ended.close(reason)
+    }
     tell("ended", nil, reason)
     world.server.apps.remove(id)
+  }
+
+  private var hasSessions: Bool { world.server.sessions.all.contains { $0.app === self && $0.session.isOpen } }
+
+  /// Whether the last session of an app that was killed has ended; then nothing is kept of it.
+  func forgetIfDone() -> Bool {
+    guard !hasSessions else { return false }
+    closeSessions("the app was killed")
+    return true
+  }
+
+  /// Ends the sessions that a killed app has left.
+  func closeSessions(_ reason: String) {
+    let ended = killed
+    killed = nil
+    ended?.close(reason)
   }
 
   // MARK: AppHandler
@@ -71,6 +97,8 @@ final class ControlledApp: AppHandler {
   func appRuns(_ isRunning: Bool, _ app: AppView) { tell(isRunning ? "resumed" : "suspended", nil) }
 
   private func tell(_ name: String, _ accessory: PublishedAccessory?, _ reason: String? = nil) {
+    // An app that was killed gets nothing.
+    if killed != nil, name != "ended" { return }
     world.add(
       .app(AppNews(app: id, name: name, accessory: accessory, reason: reason, time: world.loop.now)), for: client)
   }

@@ -1,11 +1,15 @@
 import AccessoryCables
 import AccessoryCore
+import AccessoryHost
 
 /// An address whose accessories the device of a world connects to.
 final class ControlledHost {
   let id: String
   let world: ControlWorld
   let address: Address
+  /// The witnesses of its cables: captures.
+  let taps = CableTaps()
+  private let cables: HostCables
   private let dialer: Dialer
 
   init(_ id: String, _ address: Address, in world: ControlWorld) throws(RPCError) {
@@ -15,15 +19,20 @@ final class ControlledHost {
         advice: "use a world that was made with time: real")
     }
     (self.id, self.world, self.address) = (id, world, address)
+    cables = HostCables(of: world.world.device)
     do {
       dialer = try world.server.settings.media.makeDialer(
-        to: address, for: world.world.device, on: loop, options: world.server.settings.transport)
+        to: address, for: cables, on: loop, options: world.server.settings.transport
+      ) { [taps] in taps.tap($0, at: .device, on: loop) }
       try dialer.start()
     } catch { throw RPCError(.address, "\(error)") }
+    world.record(taps, address.description)
   }
 
+  /// Stops connecting, and unplugs what is connected.
   func remove() {
     dialer.stop()
+    cables.unplug("the address was removed")
     world.server.hosts.remove(id)
   }
 
@@ -31,6 +40,33 @@ final class ControlledHost {
     HostState(
       host: id, world: world.id, address: address.description, lines: dialer.openLines,
       trouble: dialer.trouble?.description)
+  }
+}
+
+/// Plugs the cables of one address into a device, and remembers them until they end.
+private final class HostCables: CableOwner {
+  private let device: Device
+  private var cables: [Int: PluggedCable] = [:]
+  private var count = 0
+
+  init(of device: Device) { self.device = device }
+
+  func take(_ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void) {
+    count += 1
+    let number = count
+    var isOver = false
+    let plugged = device.plugIn(cable, of: accessory) { [weak self] outcome in
+      isOver = true
+      self?.cables[number] = nil
+      ended(outcome)
+    }
+    if !isOver { cables[number] = plugged }
+  }
+
+  func handle(_ report: DialerReport) { device.handle(report) }
+
+  func unplug(_ reason: String) {
+    for (_, cable) in cables.sorted(by: { $0.key < $1.key }) { cable.unplug(reason) }
   }
 }
 

@@ -27,6 +27,8 @@ final class ControlledJob {
   }
   private(set) var fraction = 0.0
   private(set) var outcome: Outcome?
+  /// Why its reports are not in the folder of --keep.
+  private var keepFailure: String?
 
   /// How it ended.
   struct Outcome {
@@ -69,6 +71,7 @@ final class ControlledJob {
     if !isCancelled { fraction = 1 }
     outcome = Outcome(passed: passed, isCancelled: isCancelled, text: text)
     stop = {}
+    if let files = world.server.settings.kept { keepFailure = KeptRuns(files: files).keep(self) }
     tell("ended")
     world.recheck()
   }
@@ -84,7 +87,7 @@ final class ControlledJob {
     JobState(
       job: id, kind: kind, title: title, world: world.id,
       state: outcome.map { $0.isCancelled ? .cancelled : $0.passed ? .passed : .failed } ?? .running,
-      fraction: fraction, text: outcome?.text)
+      fraction: fraction, text: outcome?.text, keepFailure: keepFailure)
   }
 }
 
@@ -112,6 +115,7 @@ struct JobState: Equatable, Sendable {
   var state = Word.running
   var fraction = 0.0
   var text: String?
+  var keepFailure: String?
 
   static let format = Record("job state", "a run and its state", JobState()) {
     Field("job", \.job, .text, "its id", isRequired: true)
@@ -121,5 +125,6 @@ struct JobState: Equatable, Sendable {
     Field("state", \.state, .choice, "whether it runs, and how it ended", isRequired: true)
     Field("fraction", \.fraction, .number(0...1), "how far it has come, from 0 to 1", isRequired: true)
     Field("text", \.text, .optional(.text), "how it ended, in a sentence")
+    Field("keepFailure", \.keepFailure, .optional(.text), "why its reports are not in the folder of --keep")
   }
 }

@@ -11,7 +11,7 @@ final class ControlledSession: SessionHandler {
   weak var accessory: ControlledAccessory?
   /// The app whose end it is; nil for an accessory's.
   weak var app: ControlledApp?
-  /// Who gets its news.
+  /// The client that gets its notifications.
   weak var client: ControlClient?
   /// A byte port that moves its bytes; then requests do not.
   var port: (any SessionHandler)?

@@ -79,7 +79,7 @@ package enum TextFile {
   }
 
   /// The names in a directory, sorted; empty when it is not there or not readable.
-  static func names(in directory: String) -> [String] {
+  package static func names(in directory: String) -> [String] {
     guard let stream = opendir(directory) else { return [] }
     defer { closedir(stream) }
     var names: [String] = []

@@ -69,6 +69,13 @@ int clinux_start_guarded(const char *path, char *const *words, char *const *vari
 /// alternate screen. 0, or -1 with errno.
 int clinux_terminal_hold(int descriptor);
 
+/// Lets a terminal deliver each key at once and show none, until `clinux_terminal_release`, the end of the process or its crash.
+/// Ctrl-C and Ctrl-Z stay signals, and lines are printed as before. 0, or -1 with errno: EAGAIN in the background.
+int clinux_terminal_hold_keys(int descriptor);
+
+/// Whether this process is in the foreground of a terminal, or the terminal belongs to no job.
+int clinux_terminal_is_ours(int descriptor);
+
 /// Restores the terminal, its main screen and its cursor. Blocks while the terminal takes no output. Does nothing when none is held; may be called from a signal's handler.
 void clinux_terminal_release(void);
 

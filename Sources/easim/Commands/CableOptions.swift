@@ -13,6 +13,10 @@ final class CableOptions {
   let transport: TransportOptions
   /// The faults of each cable.
   let faults: [Fault]
+  /// Whether faults can be switched on and off while cables are in use.
+  var mayToggleFaults = false
+  /// Which of the faults are switched on.
+  private(set) var areOn: [Bool]
 
   private let shared: SharedOptions
   private let loop: any EventLoop
@@ -31,6 +35,7 @@ final class CableOptions {
     self.loop = loop
     self.report = report
     faults = shared.faults
+    areOn = faults.map { _ in true }
     var transport = TransportOptions()
     transport.allowsRemote = shared.allowsRemote
     transport.allowsOtherUsers = shared.takesAnyUser
@@ -49,13 +54,23 @@ final class CableOptions {
   func wrap(_ bare: Cable, at end: Transcript.End, place: String, accessory: String = "") -> Cable {
     let (loop, report) = (loop, report)
     var cable = bare.faulty(
-      faults, random: { SeededRandom(seed: loop.random.next()) }, on: loop,
+      faultsNow, mayChange: mayToggleFaults, random: { SeededRandom(seed: loop.random.next()) }, on: loop,
       made: { [weak self] channel in self?.keep(channel) },
       report: { report(TimelineEvent(time: loop.now, side: .cable, kind: .fault($0.description))) })
     if let recorder {
       cable = cable.recorded(by: recorder, at: end, named: place, description: accessory, on: loop)
     }
     return transcript.map { [cable] in cable.transcribed(at: end, on: loop, gate: $0.gate, write: $0.write) } ?? cable
+  }
+
+  private var faultsNow: [Fault] { zip(faults, areOn).filter(\.1).map(\.0) }
+
+  /// Switches a fault on or off, also on the cables that are plugged in. Needs ``mayToggleFaults``.
+  func toggle(fault index: Int) {
+    areOn[index].toggle()
+    for entry in faultyChannels {
+      entry.channel?.change(to: faultsNow, random: SeededRandom(seed: loop.random.next()))
+    }
   }
 
   /// Whether no cable holds bytes back any more: a cable with a delay continues after its channel was closed.

@@ -23,6 +23,7 @@ extension CommandSpec {
       source[,rate=N,chunk=N,text=S,total=N] (send by itself) or exec:COMMAND (run a program).
 
       For each host that connects, the accessory is plugged in anew, with a whole flicker if it has one. Ctrl-C unplugs it.
+      On a terminal, keys unplug, plug and flicker the accessories and switch the faults on and off; the last line lists them.
 
       An accessory serves one host at a time and refuses others. A host that sends nothing for --patience before it has
       identified and authenticated the accessory is disconnected. On unix: and tcp: only hosts of the same user and of
@@ -98,9 +99,10 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
   var bytes = 0
   var accessories: [SimulatedAccessory] = []
   defer { for accessory in accessories { accessory.unplug("easim is exiting") } }
+  places.options.mayToggleFaults = RunTerminal.isThere(options.shared)
   if let path = options.control {
     return try ControlledRun(profiles, path: path, runtime, options.shared, console).run(
-      at: try places.ports(for: profiles), patience: options.patience, limit: options.limit,
+      at: places, patience: options.patience, limit: options.limit,
       interByteTimeout: (try? Address(parsing: options.place))?.interByteTimeout)
   }
   let lineRate = options.shared.faults.lineRate
@@ -127,13 +129,27 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
     try accessory.plugIn()
     accessories.append(accessory)
   }
+  let terminal = try RunTerminal(places.options, options.shared, console, on: runtime.loop) { action in
+    for accessory in accessories {
+      switch action {
+      case .unplug: accessory.unplug("unplugged by hand")
+      case .plug: if !accessory.isAttached { try accessory.plugIn() }
+      case .flicker: if accessory.isAttached { accessory.flickerNow() }
+      case .toggle, .quit: break
+      }
+    }
+  }
   let isHopeless = { accessories.allSatisfy { $0.failure != nil } }
-  if runtime.run(until: isHopeless, limit: options.limit), let failure = accessories.first?.failure {
+  let isOver = runtime.run(until: { terminal?.isOver == true || isHopeless() }, limit: options.limit)
+  terminal?.close()
+  if isOver, terminal?.isOver != true, let failure = accessories.first?.failure {
     console.err("easim run: cannot be plugged in at \(options.place): \(failure)")
     return .usage
   }
   for accessory in accessories {
-    accessory.unplug(runtime.signal.map { _ in runtime.signalName } ?? "the time of --for is over")
+    accessory.unplug(
+      runtime.signal.map { _ in runtime.signalName }
+        ?? (terminal?.isOver == true ? "q was pressed" : "the time of --for is over"))
   }
   // Programs of the last sessions get the time that they are promised.
   runtime.settle(until: { accessories.allSatisfy { $0.runningPrograms == 0 } }, limit: ExecBehavior.grace * 3)

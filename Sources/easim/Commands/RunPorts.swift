@@ -9,7 +9,8 @@ import AccessoryWorlds
 struct RunPorts {
   private let console: Console
   private let pattern: String
-  private let options: CableOptions
+  /// The options of its cables.
+  let options: CableOptions
   private let maker: PortMaker
 
   /// - Parameters:

@@ -28,21 +28,25 @@ enum CaptureFile {
     let seed = shared.seed.map { " seed=\($0)" } ?? ""
     let gate = GateOfFile(file, console)
     let recorder = CaptureRecorder(
-      program: "easim \(Version.current)", epoch: origin.map { wallClock() - $0.nanoseconds } ?? 0,
+      program: "easim \(Version.current)", epoch: origin.map(epoch) ?? 0,
       comment: "easim capture\(seed)"
     ) { gate.write($0) }
     gate.recorder = recorder
     console.witness = { [weak recorder] event in
-      recorder?.note(TimelineText.line(event, colors: false).trimmed, at: event.time)
+      recorder?.note(comment(on: event), at: event.time)
     }
     return recorder
   }
 
-  private static func wallClock() -> Int64 {
+  /// The zero of a clock that shows `now`, in nanoseconds since 1970.
+  static func epoch(at now: Instant) -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
-    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) - now.nanoseconds
   }
+
+  /// An event as the comment of a packet.
+  static func comment(on event: TimelineEvent) -> String { TimelineText.line(event, colors: false).trimmed }
 }
 
 extension String {

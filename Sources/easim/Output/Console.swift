@@ -103,7 +103,21 @@ final class Console {
 
   /// A line of the result; a text that ends in a line end already is given with an empty `ending`.
   func out(_ line: String, ending: String = "\n") {
-    stdout.lane.add(line + ending, .line, to: stdout.outlet, at: now)
+    let isShared = stdout.lane === stderr.lane
+    stdout.lane.add(isShared ? aboveFooter(line + ending) : line + ending, .line, to: stdout.outlet, at: now)
+  }
+
+  /// A line that stays below everything that is printed, where stderr is a terminal; nil for none. It is not wider than the
+  /// terminal.
+  var footer: String? {
+    didSet { if footer != oldValue { drawFooter() } }
+  }
+
+  /// Draws the footer again, because the terminal has changed.
+  func drawFooter() { draw("\r\u{1B}[2K\(footer ?? "")") }
+
+  private func aboveFooter(_ text: String) -> String {
+    footer.map { "\r\u{1B}[2K\(text)\($0)" } ?? text
   }
 
   /// Bytes of the result as they are. Called when nothing else is left to do, because it waits for their reader.
@@ -115,7 +129,8 @@ final class Console {
   /// A line of progress or complaint.
   func err(_ line: String) {
     // Errors quote names that others chose.
-    stderr.lane.add(line.spelledOut(keeping: ["\n", "\t"]) + "\n", .line, to: stderr.outlet, at: now)
+    let text = line.spelledOut(keeping: ["\n", "\t"]) + "\n"
+    stderr.lane.add(aboveFooter(text), .line, to: stderr.outlet, at: now)
   }
 
   /// Draws on the terminal at stderr or stdout. A newer drawing replaces one that has not been written yet.
@@ -219,6 +234,12 @@ final class Console {
       }
       if moved != true { return }
     }
+  }
+
+  /// Waits until everything for stderr is written.
+  func settleErrors(atMost limit: Duration) {
+    let lane = stderr.lane
+    _ = OutputLane.news.wait(atMost: limit) { _ in lane.isIdle ? true : nil }
   }
 
   /// Waits until everything for stdout is written, so that the terminal can be used directly.

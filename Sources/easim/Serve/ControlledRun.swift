@@ -19,7 +19,7 @@ struct ControlledRun {
     _ profiles: [Profile], path: String, _ runtime: CommandRuntime, _ shared: SharedOptions, _ console: Console
   ) throws {
     (self.profiles, self.runtime, self.shared, self.console) = (profiles, runtime, shared, console)
-    var settings = ControlServer.Settings(shared)
+    var settings = ControlServer.Settings(shared, on: runtime.loop)
     settings.tellsMessages = true
     settings.report = console.show
     server = ControlServer(settings, on: runtime.loop)
@@ -28,9 +28,10 @@ struct ControlledRun {
 
   /// Runs until a signal, or until the time is over.
   func run(
-    at ports: [any Port], patience: Duration, limit: Duration?, interByteTimeout: Milliseconds?
+    at places: RunPorts, patience: Duration, limit: Duration?, interByteTimeout: Milliseconds?
   ) throws -> ExitCode {
     defer { socket.close() }
+    let ports = try places.ports(for: profiles)
     let lineRate = shared.faults.lineRate
     for (profile, port) in zip(profiles, ports) {
       _ = try server.run(
@@ -40,7 +41,16 @@ struct ControlledRun {
           $0.interByteTimeout = interByteTimeout
         })
     }
-    _ = runtime.run(until: { false }, limit: limit)
+    let terminal = try RunTerminal(places.options, shared, console, on: runtime.loop) { action in
+      switch action {
+      case .unplug: server.unplugAll()
+      case .plug: try server.plugAll()
+      case .flicker: server.flickerAll()
+      case .toggle, .quit: break
+      }
+    }
+    _ = runtime.run(until: { terminal?.isOver == true }, limit: limit)
+    terminal?.close()
     server.stop()
     runtime.settle(until: { server.isQuiet })
     console.err("easim: unplugged")

@@ -157,11 +157,23 @@ final class HTTPDoor: DescriptorHandler {
     }
     switch exchange.decision {
     case .failure(let refused): return refuse(connection, refused.refusal)
-    case .success(.health): return answer(connection, 200, "text/plain; charset=utf-8", "ok\n")
-    case .success(.metrics):
-      return answer(connection, 200, "text/plain; version=0.0.4; charset=utf-8", server.metrics)
-    case .success(.events): return stream(connection, exchange)
-    case .success(.rpc): return call(connection, exchange)
+    case .success(let route): return serve(route, url, connection, exchange)
+    }
+  }
+
+  /// Answers an admitted request: the one place where paths lead to answers.
+  private func serve(
+    _ route: HTTPGate.Route, _ path: String, _ connection: OpaquePointer, _ exchange: HTTPExchange
+  ) -> MHD_Result {
+    switch route {
+    case .page: return answer(connection, 200, "text/html; charset=utf-8", ServedPage.html)
+    case .health: return answer(connection, 200, "text/plain; charset=utf-8", "ok\n")
+    case .metrics: return answer(connection, 200, "text/plain; version=0.0.4; charset=utf-8", server.metrics)
+    case .events: return stream(connection, exchange)
+    case .rpc: return call(connection, exchange)
+    case .captures:
+      guard let capture = server.capture(at: path) else { return refuse(connection, .unknownPath(path)) }
+      return answer(connection, 200, capture.type, bytes: capture.bytes)
     }
   }
 
@@ -179,7 +191,10 @@ final class HTTPDoor: DescriptorHandler {
   }
 
   private func answer(_ connection: OpaquePointer, _ status: UInt32, _ type: String, _ text: String) -> MHD_Result {
-    let bytes = Array(text.utf8)
+    answer(connection, status, type, bytes: Array(text.utf8))
+  }
+
+  private func answer(_ connection: OpaquePointer, _ status: UInt32, _ type: String, bytes: [UInt8]) -> MHD_Result {
     guard let response = bytes.withUnsafeBytes({ cmicrohttpd_response($0.baseAddress, $0.count) }) else {
       return Self.no
     }

@@ -12,8 +12,8 @@ extension CommandSpec {
       the middle of a burst, launch apps, and read and write sessions at both ends. docs/control.md has every method.
 
       Without options, requests come by HTTP: the address that is printed has a token behind '#', which each request sends
-      as 'Authorization: Bearer TOKEN'. POST /rpc takes a request, GET /events sends events, GET /metrics is for Prometheus.
-      Ctrl-C ends the server.
+      as 'Authorization: Bearer TOKEN'. POST /rpc takes a request, GET /events sends events, GET /metrics is for Prometheus,
+      GET /captures/ID.pcapng gets a capture. Ctrl-C ends the server.
 
       With --stdio, requests come on standard input, and answers and events go to standard output. The server ends with its
       input. With --control, any program of the same user connects to a unix socket, such as 'easim ctl'.
@@ -26,12 +26,15 @@ private struct ServeOptions: CommandOptions {
   var isStandard = false
   var control: String?
   var http: String?
+  var keep: String?
   var shared = SharedOptions()
 
   static let options: [Option<Self>] = [
     Option("--stdio", \.isStandard, "serve one client on standard input and output"),
     Option("--control", \.control, .optional(.text), as: "PATH", "also serve at a unix socket"),
     Option("--http", \.http, .optional(.text), as: "HOST:PORT", "serve HTTP there", standard: "127.0.0.1:0"),
+    Option(
+      "--keep", \.keep, .optional(.text), as: "DIR", "keep captures and the reports of runs in this folder"),
     .allowExec, .allowRemote, .anyUser, .seed,
   ]
   static let rules: [OptionRule] = [.exclusive(["--stdio", "--http"])]
@@ -39,7 +42,9 @@ private struct ServeOptions: CommandOptions {
 
 private func runServe(_ options: ServeOptions, _ console: Console) throws -> ExitCode {
   let runtime = try CommandRuntime(console, seed: options.shared.seed)
-  let server = ControlServer(ControlServer.Settings(options.shared), on: runtime.loop)
+  var settings = ControlServer.Settings(options.shared, on: runtime.loop)
+  settings.kept = try options.keep.map { path throws(UsageError) in try KeptFolder(path) }
+  let server = ControlServer(settings, on: runtime.loop)
   let socket = try options.control.map { path in
     try ControlSocket(server, path: path, options.shared, on: runtime.loop) { console.err("easim serve: \($0)") }
   }
@@ -78,8 +83,10 @@ private func place(_ text: String) throws(UsageError) -> (host: String, port: UI
 }
 
 extension ControlServer.Settings {
-  init(_ shared: SharedOptions) {
+  init(_ shared: SharedOptions, on loop: any EventLoop) {
     self.init()
+    epoch = CaptureFile.epoch(at: loop.now)
+    eventText = CaptureFile.comment
     version = Version.current
     allowsExec = shared.allowsExec
     transport.allowsRemote = shared.allowsRemote

@@ -80,6 +80,8 @@ final class UnreadFIFO {
 final class StoppedTerminal {
   /// For the program's stdout and stderr.
   let terminal: Int32
+  /// For its stdin.
+  let path: String
   private let master: Int32
   private var bytes: [UInt8] = []
 
@@ -87,6 +89,7 @@ final class StoppedTerminal {
     var name = [CChar](repeating: 0, count: 128)
     master = clinux_open_pty(&name, name.count)
     terminal = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)
+    path = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     guard master >= 0, terminal >= 0, tcflow(terminal, TCOOFF) == 0 else {
       throw ProgramFailure(description: "no terminal: \(String(cString: strerror(errno)))")
     }
@@ -99,6 +102,21 @@ final class StoppedTerminal {
 
   /// Ctrl-Q.
   func resume() { tcflow(terminal, TCOON) }
+
+  /// Presses keys.
+  func type(_ text: String) throws {
+    let bytes = Array(text.utf8)
+    guard write(master, bytes, bytes.count) == bytes.count else {
+      throw ProgramFailure(description: "cannot type: \(String(cString: strerror(errno)))")
+    }
+  }
+
+  /// The modes of its lines: ICANON, ECHO, ….
+  var modes: tcflag_t {
+    var settings = termios()
+    tcgetattr(terminal, &settings)
+    return settings.c_lflag
+  }
 
   /// Reads on until it has shown these texts, one after the other.
   func read(to texts: String...) throws {

@@ -1,0 +1,80 @@
+import AccessoryCore
+import AccessoryTransports
+
+/// Witnesses of the cables of one owner that come and go while the cables are in use: captures and transcripts that are
+/// switched on and off.
+///
+/// A witness that is added sees the cables that are plugged in now, from their next byte on, and those to come.
+///
+/// ```swift
+/// let taps = CableTaps()
+/// device.plugIn(taps.tap(cable, at: .device, on: loop), at: "a cable")
+/// taps.add(1) { cable, protocolName in Transcript { print($0) } }
+/// taps.remove(1)
+/// ```
+public final class CableTaps {
+  /// Makes the witness of one channel, given the number of the cable, from 1, and the protocol of a native channel.
+  public typealias Maker = (_ cable: Int, _ protocolName: String?) -> any CableWitness
+
+  private var makers: [(key: Int, make: Maker)] = []
+  private var channels: [WeakChannel] = []
+  private var cableCount = 0
+
+  private struct WeakChannel {
+    weak var channel: TappedChannel?
+  }
+
+  /// Without witnesses.
+  public init() {}
+
+  /// Adds a witness of every channel, now and to come, until ``remove(_:)`` with the same key.
+  public func add(_ key: Int, _ make: @escaping Maker) {
+    makers.append((key, make))
+    for entry in channels { entry.channel?.add(key, make) }
+  }
+
+  /// Takes the witnesses with this key away.
+  public func remove(_ key: Int) {
+    makers.removeAll { $0.key == key }
+    for entry in channels { entry.channel?.remove(key) }
+  }
+
+  /// The same cable, seen at this end of it by the witnesses.
+  public func tap(_ cable: Cable, at end: Transcript.End, on loop: any EventLoop) -> Cable {
+    cableCount += 1
+    let number = cableCount
+    return cable.witnessed(at: end, on: loop) { protocolName in
+      let channel = TappedChannel(number, protocolName)
+      for (key, make) in self.makers { channel.add(key, make) }
+      self.channels.removeAll { $0.channel == nil }
+      self.channels.append(WeakChannel(channel: channel))
+      return channel
+    }
+  }
+}
+
+/// One channel, and who sees it.
+private final class TappedChannel: CableWitness {
+  private let cable: Int
+  private let protocolName: String?
+  private var witnesses: [(key: Int, witness: any CableWitness)] = []
+
+  init(_ cable: Int, _ protocolName: String?) {
+    (self.cable, self.protocolName) = (cable, protocolName)
+  }
+
+  func add(_ key: Int, _ make: CableTaps.Maker) { witnesses.append((key, make(cable, protocolName))) }
+  func remove(_ key: Int) { witnesses.removeAll { $0.key == key } }
+
+  func record(_ bytes: RawSpan, from end: Transcript.End, at time: Instant) {
+    for (_, witness) in witnesses { witness.record(bytes, from: end, at: time) }
+  }
+
+  func recordTransfer(_ bytes: RawSpan, of protocolName: String, from end: Transcript.End, at time: Instant) {
+    for (_, witness) in witnesses { witness.recordTransfer(bytes, of: protocolName, from: end, at: time) }
+  }
+
+  func note(_ text: String, at time: Instant) {
+    for (_, witness) in witnesses { witness.note(text, at: time) }
+  }
+}

@@ -1,0 +1,104 @@
+import AccessoryCore
+
+extension ControlMethods {
+  /// Methods about captures and transcripts, which are switched on and off while cables are in use.
+  static let captures: [ControlMethod] = [
+    ControlMethod(
+      "capture.start",
+      "Record the cables of a world, of an accessory, or to an address: every byte both ways with its time. Cables that are "
+        + "plugged in are recorded from now on, others when they are plugged in.",
+      CaptureChoices.format, Made.format("capture"), errors: [.unknown, .gone, .limit],
+      example: "{\"accessory\":\"a1\",\"form\":\"transcript\"}"
+    ) { call, params in Made(id: try start(params, call)) },
+    ControlMethod(
+      "capture.list", "List the captures.", Nothing.params,
+      Listed<CaptureState>.format("captures", CaptureState.format.format, "in the order in which they were started")
+    ) { call, _ in Listed(all: call.server.captures.all.map(\.state)) },
+    ControlMethod(
+      "capture.read",
+      "Read the bytes of a capture from an offset on. By HTTP, `GET /captures/ID.pcapng` or `ID.txt` gets all of it.",
+      CaptureReading.format, CaptureBytes.format, errors: [.unknown, .gone],
+      example: "{\"capture\":\"c1\",\"limit\":48}"
+    ) { call, params in
+      let capture = try call.server.captures.find(params.capture)
+      let start = min(params.from, capture.bytes.count)
+      let end = start + min(params.limit, capture.bytes.count - start)
+      return CaptureBytes(
+        data: Base64.text(Array(capture.bytes[start..<end])), next: end,
+        isOver: !capture.isRecording && end == capture.bytes.count)
+    },
+    ControlMethod(
+      "capture.stop", "End a capture. What it has recorded can be read until it is removed.", oneCapture,
+      CaptureState.format, errors: [.unknown, .gone], example: "{\"capture\":\"c1\"}"
+    ) { call, params in
+      let capture = try call.server.captures.find(params.id)
+      capture.stop()
+      return capture.state
+    },
+    ControlMethod(
+      "capture.remove", "End a capture and drop what it has recorded. A file in the folder of --keep stays.",
+      oneCapture, Nothing.result, errors: [.unknown, .gone], example: "{\"capture\":\"c1\"}"
+    ) { call, params in
+      let capture = try call.server.captures.find(params.id)
+      capture.stop()
+      call.server.captures.remove(capture.id)
+      return Nothing()
+    },
+  ]
+
+  private static let oneCapture = OneID.format("capture", "the id of the capture")
+
+  private static func start(_ params: CaptureChoices, _ call: ControlCall) throws(RPCError) -> String {
+    let server = call.server
+    guard params.accessory == nil || params.host == nil else {
+      throw RPCError(.params, "only one of the parameters accessory and host can be given")
+    }
+    let kept = server.captures.all.reduce(0) { $0 + $1.reserved }
+    guard params.limit <= ControlledCapture.mostBytes - kept else {
+      throw RPCError(
+        .limit,
+        "captures may keep \(ControlledCapture.mostBytes) bytes together, and \(kept) are taken by others",
+        advice: "remove captures, or choose a smaller limit")
+    }
+    let subject: ControlledCapture.Subject
+    let world: ControlWorld
+    if let id = params.accessory {
+      let accessory = try server.accessories.find(id)
+      (subject, world) = (.accessory(accessory), accessory.world)
+    } else if let id = params.host {
+      let host = try server.hosts.find(id)
+      (subject, world) = (.host(host), host.world)
+    } else {
+      (subject, world) = (.world, try server.world(params.world))
+    }
+    let id = try server.captures.issue()
+    server.captures.put(
+      ControlledCapture(id, server.captures.lastNumber, params, of: subject, in: world), named: id)
+    return id
+  }
+}
+
+private struct CaptureReading: Equatable, Sendable {
+  var capture = ""
+  var from = 0
+  var limit = 1 << 20
+
+  static let format = Record("reading a capture", "", CaptureReading()) {
+    Field("capture", \.capture, .text, "the id of the capture", isRequired: true)
+    Field("from", \.from, .integer(0...Int.max), "the offset of the first byte")
+    Field("limit", \.limit, .integer(1...(2 << 20)), "at most so many bytes")
+  }
+}
+
+private struct CaptureBytes: Equatable, Sendable {
+  var data = ""
+  var next = 0
+  var isOver = false
+
+  static let format = Record("bytes of a capture", "", CaptureBytes()) {
+    Field("data", \.data, .text, "the bytes, base64", isRequired: true)
+    Field("next", \.next, .integer(0...Int.max), "the offset after these bytes", isRequired: true)
+    Field(
+      "over", \.isOver, .boolean, "whether the capture has ended and nothing comes after these bytes", isRequired: true)
+  }
+}

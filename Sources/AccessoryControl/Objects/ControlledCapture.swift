@@ -1,0 +1,197 @@
+import AccessoryCables
+import AccessoryCore
+import AccessorySessions
+import AccessoryTransports
+
+/// A recording of cables that is switched on and off while they are in use: pcapng, or a transcript.
+///
+/// The bytes are kept here up to a limit, for clients to read, and are written to a file where the server keeps files. At the
+/// limit the recording stops, so that what is there is a readable file.
+final class ControlledCapture {
+  /// The most captures at a time.
+  static let mostCaptures = 1_000
+  /// The most bytes that all captures of a server may keep.
+  static let mostBytes = 256 << 20
+
+  enum Form: String, CaseIterable, Sendable {
+    case pcapng
+    case transcript
+
+    /// The ending of its file.
+    var ending: String { self == .pcapng ? "pcapng" : "txt" }
+  }
+
+  /// What is recorded.
+  enum Subject {
+    case world
+    case accessory(ControlledAccessory)
+    case host(ControlledHost)
+  }
+
+  let id: String
+  let world: ControlWorld
+  let form: Form
+  let subject: Subject
+  let limit: Int
+  private(set) var bytes: [UInt8] = []
+  private(set) var isRecording = true
+  /// How many blocks or lines had no room.
+  private(set) var lostCount = 0
+  private(set) var failure: String?
+  private let key: Int
+  private var recorder: CaptureRecorder?
+  private var file: (any KeptFile)?
+
+  init(_ id: String, _ key: Int, _ choices: CaptureChoices, of subject: Subject, in world: ControlWorld) {
+    (self.id, self.key, self.world, self.subject) = (id, key, world, subject)
+    (form, limit) = (choices.form, choices.limit)
+    let settings = world.server.settings
+    if let folder = settings.kept {
+      do { file = try folder.makeFile("captures/\(folder.stamp)-\(name)") } catch { failure = "\(error)" }
+    }
+    if form == .pcapng {
+      recorder = CaptureRecorder(
+        program: "easim \(settings.version)", epoch: world.virtual == nil ? settings.epoch : 0,
+        comment: "easim capture \(id)"
+      ) { [weak self] in self?.add($0) }
+    }
+    for taps in self.taps { watch(taps.taps, taps.name) }
+  }
+
+  /// The name of its file.
+  var name: String { "\(id).\(form.ending)" }
+
+  // MARK: What is recorded
+
+  private var taps: [(taps: CableTaps, name: String)] {
+    switch subject {
+    case .accessory(let accessory): [(accessory.taps, accessory.profile.identity.name)]
+    case .host(let host): [(host.taps, host.address.description)]
+    case .world:
+      world.accessories.map { ($0.taps, $0.profile.identity.name) }
+        + world.hosts.map { ($0.taps, $0.address.description) }
+    }
+  }
+
+  /// Records something that has come into its world, if it records the world.
+  func include(_ taps: CableTaps, _ name: String) {
+    if case .world = subject, isRecording { watch(taps, name) }
+  }
+
+  private func watch(_ taps: CableTaps, _ name: String) {
+    taps.add(key) { [weak self, id] cable, protocolName in
+      guard let self else { return Transcript { _ in } }
+      if let recorder {
+        return recorder.witness(named: "\(id):\(cable)", description: name, side: protocolName)
+      }
+      return Transcript { [weak self] line in self?.add(Array("\(line)\n".utf8)) }
+    }
+  }
+
+  /// An event of the world, which is a comment in pcapng.
+  func note(_ event: TimelineEvent) {
+    guard isRecording, let recorder else { return }
+    let serial: String? =
+      switch subject {
+      case .accessory(let accessory): accessory.profile.identity.serialNumber
+      case .world, .host: nil
+      }
+    guard serial == nil || event.subject == nil || event.subject?.serial == serial else { return }
+    recorder.note(world.server.settings.eventText(event), at: event.time)
+  }
+
+  private func add(_ block: [UInt8]) {
+    guard isRecording else { return }
+    guard lostCount == 0, bytes.count + block.count <= limit else {
+      lostCount += 1
+      return
+    }
+    bytes += block
+    guard let file, let error = file.write(block) else { return }
+    failure = error
+    self.file = nil
+  }
+
+  /// Ends the recording. What was recorded stays until the capture is removed.
+  func stop() {
+    guard isRecording else { return }
+    isRecording = false
+    for entry in taps { entry.taps.remove(key) }
+    recorder = nil
+    file?.close()
+    file = nil
+  }
+
+  /// What it may still take of the memory for all captures.
+  var reserved: Int { isRecording ? limit : bytes.count }
+
+  var state: CaptureState {
+    var state = CaptureState(capture: id, world: world.id, form: form, bytes: bytes.count, limit: limit)
+    switch subject {
+    case .world: break
+    case .accessory(let accessory): state.accessory = accessory.id
+    case .host(let host): state.host = host.id
+    }
+    (state.isRecording, state.lost, state.failure) = (isRecording, lostCount, failure)
+    state.path = "/captures/\(name)"
+    return state
+  }
+}
+
+extension ControlServer {
+  /// The bytes of a capture, and their type, by its path: `/captures/c1.pcapng`.
+  public func capture(at path: String) -> (type: String, bytes: [UInt8])? {
+    guard let capture = captures.all.first(where: { $0.state.path == path }) else { return nil }
+    let type = capture.form == .pcapng ? "application/vnd.tcpdump.pcap" : "text/plain; charset=utf-8"
+    return (type, capture.bytes)
+  }
+}
+
+/// What a capture is started with.
+struct CaptureChoices: Equatable, Sendable {
+  var world = "main"
+  var accessory: String?
+  var host: String?
+  var form = ControlledCapture.Form.pcapng
+  var limit = 16 << 20
+
+  static let format = Record("capture choices", "", CaptureChoices()) {
+    Field("world", \.world, .text, "record every cable of this world, also those to come")
+    Field("accessory", \.accessory, .optional(.text), "record the cables of this accessory only")
+    Field("host", \.host, .optional(.text), "record the cables to this address only (`host.add`)")
+    Field("form", \.form, .choice, "pcapng: for Wireshark and `easim decode`; transcript: one line per packet")
+    Field(
+      "limit", \.limit, .integer(1_024...ControlledCapture.mostBytes),
+      "bytes that are kept; the recording does not go on beyond them")
+  }
+}
+
+/// A capture as `capture.list` shows it.
+struct CaptureState: Equatable, Sendable {
+  var capture = ""
+  var world = ""
+  var accessory: String?
+  var host: String?
+  var form = ControlledCapture.Form.pcapng
+  var isRecording = true
+  var bytes = 0
+  var limit = 0
+  var lost = 0
+  var path = ""
+  var failure: String?
+
+  static let format = Record("capture state", "a capture and its state", CaptureState()) {
+    Field("capture", \.capture, .text, "its id", isRequired: true)
+    Field("world", \.world, .text, "the id of its world", isRequired: true)
+    Field("accessory", \.accessory, .optional(.text), "the only accessory that it records")
+    Field("host", \.host, .optional(.text), "the only address that it records")
+    Field("form", \.form, .choice, "its form", isRequired: true)
+    Field("recording", \.isRecording, .boolean, "whether it goes on", isRequired: true)
+    Field("bytes", \.bytes, .integer(0...Int.max), "how many bytes it has", isRequired: true)
+    Field("limit", \.limit, .integer(0...Int.max), "how many it may have", isRequired: true)
+    Field(
+      "lost", \.lost, .integer(0...Int.max), "packets or lines beyond the limit, which are missing", isRequired: true)
+    Field("path", \.path, .text, "where `GET` finds it by HTTP", isRequired: true)
+    Field("failure", \.failure, .optional(.text), "why its file in the folder of --keep is not complete")
+  }
+}

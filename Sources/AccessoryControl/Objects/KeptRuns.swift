@@ -1,0 +1,64 @@
+import AccessoryCore
+
+/// The runs in the folder of `easim serve --keep DIR`, those of earlier servers too: for each a folder with `run.json` and its
+/// reports.
+struct KeptRuns {
+  /// The most runs that are listed.
+  static let mostListed = 1_000
+  private static let folder = "runs"
+
+  let files: any KeptFiles
+
+  /// Writes a run that is over; a sentence when that fails.
+  func keep(_ job: ControlledJob) -> String? {
+    let name = "\(Self.folder)/\(files.stamp)-\(job.id)-\(job.kind.rawValue)"
+    do {
+      for form in JobReportForm.allCases {
+        guard let report = try? job.report(form) else { continue }
+        try files.write(Array(report.utf8), to: "\(name)/\(form.fileName)")
+      }
+      let state = JSON5Writer.write(JobState.format.tree(job.state), as: .json)
+      try files.write(Array(state.utf8), to: "\(name)/run.json")
+      return nil
+    } catch { return "the reports of the job '\(job.id)' were not kept: \(error)" }
+  }
+
+  /// The last runs, oldest first.
+  func list() -> [KeptRun] {
+    files.names(in: Self.folder).suffix(Self.mostListed).compactMap { name in
+      guard let bytes = files.read("\(Self.folder)/\(name)/run.json"), let tree = try? JSON5.read(bytes, file: name),
+        let state = try? JobState.format.read(tree)
+      else { return nil }
+      return KeptRun(run: name, state: state)
+    }
+  }
+
+  func report(_ run: String, _ form: JobReportForm) throws(RPCError) -> String {
+    let names = files.names(in: Self.folder)
+    guard names.contains(run) else {
+      throw RPCError(.unknown, "there is no kept run '\(Excerpt.of(run))'\(Suggestion.nearHint(for: run, in: names))")
+    }
+    guard let bytes = files.read("\(Self.folder)/\(run)/\(form.fileName)") else {
+      throw RPCError(.params, "form: the run '\(run)' has no report of the form '\(form.rawValue)'")
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+extension JobReportForm {
+  fileprivate var fileName: String { "report.\(self == .text ? "txt" : rawValue)" }
+}
+
+/// A run as `job.kept` lists it.
+struct KeptRun: Equatable, Sendable {
+  var run = ""
+  var state = JobState()
+
+  static let format = Record("kept run", "a run that is over, in the folder of --keep", KeptRun()) {
+    Field("run", \.run, .text, "its name", isRequired: true)
+    Field("kind", \.state.kind, .choice, "what was run", isRequired: true)
+    Field("title", \.state.title, .text, "what was run, in a few words", isRequired: true)
+    Field("state", \.state.state, .choice, "how it ended", isRequired: true)
+    Field("text", \.state.text, .optional(.text), "how it ended, in a sentence")
+  }
+}

@@ -1,0 +1,169 @@
+import AccessoryControl
+import AccessoryCore
+import Testing
+
+/// Captures and transcripts that are switched on and off while cables are in use.
+@Suite struct CaptureMethodTests {
+  private func desk(_ settings: ControlServer.Settings = ControlServer.Settings()) throws -> DeskClient {
+    let client = ControlDesk(settings).client()
+    _ = try client.result("accessory.add", "{\"profile\":\"echo\"}")
+    _ = try client.result("app.launch")
+    return client
+  }
+
+  private func plug(_ client: DeskClient) throws {
+    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
+    try client.desk.advance(.seconds(2))
+  }
+
+  private func echo(_ client: DeskClient, _ session: String) throws {
+    _ = try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}")
+    _ = try client.result("session.write", "{\"session\":\"\(session)\",\"text\":\"marker\"}")
+    _ = try client.result("session.read", "{\"session\":\"\(session)\",\"wait\":\"5s\"}")
+    _ = try client.result("session.close", "{\"session\":\"\(session)\"}")
+    try client.desk.advance(.seconds(1))
+  }
+
+  private func bytes(_ client: DeskClient, _ capture: String) -> [UInt8] {
+    for ending in ["pcapng", "txt"] {
+      if let found = client.desk.server.capture(at: "/captures/\(capture).\(ending)") { return found.bytes }
+    }
+    return []
+  }
+
+  private func text(_ client: DeskClient, _ capture: String) -> String {
+    String(decoding: bytes(client, capture), as: UTF8.self)
+  }
+
+  @Test func aTranscriptHasWhatPassesWhileItIsOn() throws {
+    let client = try desk()
+    try plug(client)
+    _ = try client.result("capture.start", "{\"accessory\":\"a1\",\"form\":\"transcript\"}")
+    try echo(client, "s1")
+    #expect(text(client, "c1").contains("6d 61 72 6b 65 72"))
+    #expect(!text(client, "c1").contains("SYN"), "the cable was plugged in before")
+    _ = try client.result("capture.stop", "{\"capture\":\"c1\"}")
+    let whole = text(client, "c1")
+    try echo(client, "s2")
+    #expect(text(client, "c1") == whole)
+  }
+
+  @Test func aCaptureOfAWorldHasEveryCableToComeAndTheEvents() throws {
+    let client = try desk()
+    _ = try client.result("capture.start")
+    _ = try client.result("accessory.add", "{\"profile\":\"lawk-view\"}")
+    try plug(client)
+    _ = try client.result("accessory.plug", "{\"accessory\":\"a2\"}")
+    try client.desk.advance(.seconds(5))
+    try echo(client, "s1")
+    _ = try client.result("accessory.unplug", "{\"accessory\":\"a1\"}")
+    try plug(client)
+    let recorded = bytes(client, "c1")
+    #expect(recorded.starts(with: [0x0A, 0x0D, 0x0D, 0x0A]))
+    let text = String(decoding: recorded, as: UTF8.self)
+    for name in ["Echo", "connect", "marker"] { #expect(text.contains(name), "\(name)") }
+    // The cables of a1 and a2, and the second one of a1.
+    #expect(text.ranges(of: "c1:1").count == 2)
+    #expect(text.ranges(of: "c1:2").count == 1)
+  }
+
+  @Test func theBytesAreReadInPieces() throws {
+    let client = try desk()
+    _ = try client.result("capture.start", "{\"form\":\"transcript\"}")
+    try plug(client)
+    _ = try client.result("capture.stop", "{\"capture\":\"c1\"}")
+    var (read, from) = (0, 0)
+    while true {
+      let piece = try client.result("capture.read", "{\"capture\":\"c1\",\"from\":\(from),\"limit\":100}")
+      guard case .number(let next)? = piece["next"]?.content, Int(next.value) > from else { break }
+      read += Int(next.value) - from
+      from = Int(next.value)
+      if piece["over"]?.content == .boolean(true) { break }
+    }
+    #expect(read == bytes(client, "c1").count && read > 100)
+  }
+
+  @Test func aCaptureEndsAtItsLimitAndSaysWhatIsMissing() throws {
+    let client = try desk()
+    _ = try client.result("capture.start", "{\"limit\":2048}")
+    try plug(client)
+    try echo(client, "s1")
+    guard case .array(let all)? = try client.result("capture.list")["captures"]?.content, let state = all.first else {
+      Issue.record("no capture")
+      return
+    }
+    #expect(state["bytes"]?.word.isEmpty == false && bytes(client, "c1").count <= 2_048)
+    #expect(state["lost"]?.word != "0")
+    #expect(try client.kind("capture.start", "{\"limit\":\(300 << 20)}") == "params")
+    _ = try client.result("capture.start", "{\"limit\":\(200 << 20)}")
+    #expect(try client.kind("capture.start", "{\"limit\":\(100 << 20)}") == "limit")
+    _ = try client.result("capture.remove", "{\"capture\":\"c2\"}")
+    _ = try client.result("capture.start", "{\"limit\":\(100 << 20)}")
+    #expect(try client.kind("capture.read", "{\"capture\":\"c2\"}") == "gone")
+  }
+
+  @Test func capturesEndWithTheirWorld() throws {
+    let client = try desk()
+    _ = try client.result("world.create", "{\"time\":\"virtual\"}")
+    _ = try client.result("capture.start", "{\"world\":\"w1\"}")
+    _ = try client.result("world.remove", "{\"world\":\"w1\"}")
+    #expect(try client.kind("capture.stop", "{\"capture\":\"c1\"}") == "gone")
+  }
+
+  @Test func runsAndCapturesAreKeptInAFolder() throws {
+    var settings = ControlServer.Settings()
+    let kept = MemoryFolder()
+    settings.kept = kept
+    let client = try desk(settings)
+    _ = try client.result("capture.start")
+    try plug(client)
+    _ = try client.result("burst.run", "{\"accessory\":\"a1\",\"bursts\":3,\"size\":100}")
+    _ = try client.result("job.wait", "{\"job\":\"j1\",\"limit\":\"20s\"}")
+    #expect(kept.read("captures/now-c1.pcapng") == bytes(client, "c1"))
+    // Another server finds them.
+    let later = ControlDesk(settings).client()
+    let run = try later.result("job.kept")["runs"]
+    guard case .array(let runs)? = run?.content, let name = runs.first?["run"]?.word else {
+      Issue.record("nothing was kept")
+      return
+    }
+    #expect(name == "now-j1-burst" && runs.first?["state"]?.word == "passed")
+    for form in ["json", "text", "html", "xml"] {
+      let report = try later.result("job.keptReport", "{\"run\":\"\(name)\",\"form\":\"\(form)\"}")["report"]
+      #expect(report?.word.isEmpty == false)
+    }
+    #expect(try later.kind("job.keptReport", "{\"run\":\"../now-j1-burst\"}") == "unknown")
+    #expect(try ControlDesk().client().kind("job.kept") == "state")
+  }
+}
+
+/// Kept files, in memory.
+private final class MemoryFolder: KeptFiles {
+  private final class File: KeptFile {
+    let folder: MemoryFolder
+    let name: String
+
+    init(_ folder: MemoryFolder, _ name: String) { (self.folder, self.name) = (folder, name) }
+
+    func write(_ bytes: [UInt8]) -> String? {
+      folder.files[name, default: []] += bytes
+      return nil
+    }
+
+    func close() {}
+  }
+
+  private var files: [String: [UInt8]] = [:]
+
+  var stamp: String { "now" }
+  func makeFile(_ name: String) throws -> any KeptFile { File(self, name) }
+  func write(_ bytes: [UInt8], to name: String) throws { files[name] = bytes }
+  func read(_ name: String) -> [UInt8]? { files[name] }
+
+  func names(in folder: String) -> [String] {
+    Set(
+      files.keys.filter { $0.hasPrefix(folder + "/") }.compactMap { $0.split(separator: "/").dropFirst().first }
+        .map(String.init)
+    ).sorted()
+  }
+}
