@@ -47,6 +47,7 @@ let package = Package(
     .library(name: "AccessorySimulator", targets: ["AccessorySimulator"]),
     .library(name: "AccessoryHost", targets: ["AccessoryHost"]),
     .library(name: "AccessoryWorlds", targets: ["AccessoryWorlds"]),
+    .library(name: "AccessoryReplay", targets: ["AccessoryReplay"]),
     .library(name: "AccessorySoak", targets: ["AccessorySoak"]),
     .library(name: "CLinux", targets: ["CLinux"]),
     .library(name: "AccessoryControl", targets: ["AccessoryControl"]),
@@ -121,6 +122,14 @@ let package = Package(
         "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2",
       ], resources: [.embedInCode("Library")]),
 
+    // Floor 4: either end of a recording, played to the live other end.
+    library(
+      "AccessoryReplay", floor: 4,
+      [
+        "AccessorySimulator", "AccessoryHost", "AccessoryCables", "AccessorySessions", "AccessoryProfiles",
+        "AccessoryCaptures", "Certificates", "AccessoryCore", "IAP2",
+      ]),
+
     // Floor 5: seeded worlds and their rules.
     library(
       "AccessorySoak", floor: 5,
@@ -176,9 +185,8 @@ let package = Package(
     .executableTarget(
       name: "easim",
       dependencies: [
-        "AccessoryControl", "AccessoryCheck", "AccessoryLoad", "AccessorySoak", "AccessoryWorlds", "AccessorySimulator",
-        "AccessoryHost",
-        "AccessoryHardware", "AccessoryBluetooth", "AccessoryCables", "AccessorySessions", "AccessoryProfiles",
+        "AccessoryControl", "AccessoryCheck", "AccessoryLoad", "AccessoryReplay", "AccessorySoak", "AccessoryWorlds",
+        "AccessorySimulator", "AccessoryHost", "AccessoryHardware", "AccessoryBluetooth", "AccessoryCables", "AccessorySessions", "AccessoryProfiles",
         "AccessoryCaptures", "AccessoryTransports", "AccessoryUSB", "Certificates", "AccessoryCore", "IAP2", "CLinux",
         "CMicroHTTPD", "CPlist",
       ], swiftSettings: settings),
@@ -290,6 +298,12 @@ let package = Package(
         "AccessoryWorlds", "CLinux", "EADemoClient", "ExternalAccessory", "ExternalAccessoryAppStandIns",
         "ExternalAccessoryAsync",
         "ExternalAccessorySimulation", "IAP2", "TestSupport", "easim",
+      ]),
+    tests(
+      "AccessoryReplayTests",
+      [
+        "AccessoryReplay", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessoryCables",
+        "AccessorySessions", "AccessoryProfiles", "AccessoryCaptures", "AccessoryTransports", "AccessoryCore", "IAP2",
       ]),
     tests(
       "AccessoryCheckTests",

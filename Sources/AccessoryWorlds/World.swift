@@ -183,6 +183,14 @@ public final class World {
       profile, at: wrapped, nil, number, authenticator, patience: patience, link: link, behavior: behavior)
   }
 
+  /// A cable in memory to this world's device, for what plugs itself in, such as the accessory of a recording.
+  public func makePort() -> any Port { makePort(nextNumber()) }
+
+  /// A coprocessor as the accessories of this world have it.
+  public func authenticator(for profile: Profile) -> any AccessoryAuthenticator {
+    authenticator(for: profile, settings.seed)
+  }
+
   private func nextNumber() -> Int {
     defer { accessoryCount += 1 }
     return accessoryCount
@@ -329,6 +337,7 @@ public final class World {
     }
     // The device of an accessory at another place is not here.
     let entry = accessories[end.accessory]
+<<<<<<< HEAD
     if end.end == .device || entry?.port == nil {
       if let recorder = settings.recorder {
         cable = cable.recorded(
@@ -336,6 +345,12 @@ public final class World {
           description: entry?.accessory.profile.identity.name ?? "", on: loop)
       }
       if let taps = entry?.taps { cable = taps.tap(cable, at: end.end, on: loop) }
+=======
+    if let recorder = settings.recorder, end.end == .device || entry.map({ $0.port == nil }) == true {
+      cable = cable.recorded(
+        by: recorder, at: end.end, named: "world:\(end.cable)",
+        description: entry?.accessory.profile.identity.name ?? "", on: loop)
+>>>>>>> 5a9cd63 (replay: play either end of a recording)
     }
     return cable.with(main: settings.wrap(cable.main, end))
   }

@@ -99,7 +99,8 @@ final class CaptureFileDecoder {
     now = Instant(nanoseconds: since.overflow ? 0 : min(max(since.partialValue, -Self.longestTime), Self.longestTime))
     let interface = interfaces[frame.interface]
     for comment in frame.comments {
-      tell(CaptureEntry(.note, at: .packet(number, time: now, cable: 0, offset: 0), comment.printable))
+      let cable = cables[ConnectionKey(interface: frame.interface)]?.number ?? 0
+      tell(CaptureEntry(.note, at: .packet(number, time: now, cable: cable, offset: 0), comment.printable))
     }
     switch interface.linkType {
     case .iap2: readLink(frame, of: interface, tell)

@@ -37,6 +37,7 @@ struct CommandSpec: Sendable {
   /// All commands.
   static let all: [CommandSpec] = [
     .demo, .run, .list, .watch, .info, .check, .send, .pipe, .burst, .report, .console, .pair, .unpair, .plug, .decode,
+    .replay,
     .profile, .quirk, .fault, .scenario, .soak, .serve, .ctl, .port, .doctor, .completion,
   ]
 

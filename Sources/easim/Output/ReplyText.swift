@@ -1,5 +1,6 @@
 import AccessoryCore
 import AccessoryHost
+import AccessoryReplay
 import AccessorySessions
 import IAP2
 
@@ -78,14 +79,28 @@ enum ReplyText {
     return lines
   }
 
+  /// The same for a replay, whose bytes may begin anywhere in the session.
+  static func comparison(_ difference: ReplayDifference) -> [String] {
+    guard !difference.expected.isEmpty || !difference.got.isEmpty else { return [] }
+    let (first, place) = (difference.contextOffset, difference.offset - difference.contextOffset)
+    var lines: [String] = []
+    for row in stride(from: 0, through: place / 16 * 16, by: 16) {
+      for (title, bytes) in [("recorded", difference.expected), ("received", difference.got)] {
+        lines.append("\(title)  \(row < bytes.count ? dumpLine(bytes, at: row, base: first) : end(first + row))")
+      }
+    }
+    let column = "received  ".count + number(first).count + 2 + place % 16 * 3
+    return lines + [String(repeating: " ", count: column) + "^^"]
+  }
+
   private static func end(_ offset: Int) -> String { "\(number(offset))  (nothing more)" }
 
-  private static func dumpLine(_ bytes: [UInt8], at offset: Int) -> String {
+  private static func dumpLine(_ bytes: [UInt8], at offset: Int, base: Int = 0) -> String {
     let part = bytes[offset...].prefix(16)
     let hex = Hex.spaced(part)
     let space = String(repeating: " ", count: 16 * 3 - 1 - hex.count)
     let ascii = part.map { (32..<127).contains($0) ? Character(Unicode.Scalar($0)) : "." }
-    return "\(number(offset))  \(hex)\(space)  \(String(ascii))"
+    return "\(number(base + offset))  \(hex)\(space)  \(String(ascii))"
   }
 
   private static func number(_ offset: Int) -> String {

@@ -11,7 +11,7 @@ protocol ReportForm: CaseIterable, RawRepresentable, Sendable where RawValue == 
 /// Whether it can be written is examined before the run, so that an hour of measuring does not end with a folder that does
 /// not exist. It is then written whole or not at all.
 struct ReportFile<Form: ReportForm> {
-  private let form: Form
+  let form: Form
   private let file: WholeFile
   private let name: String
 
@@ -29,7 +29,7 @@ struct ReportFile<Form: ReportForm> {
     file = try PatientFile.whole(path, named: name)
   }
 
-  private func write(_ text: String, _ console: Console) {
+  func write(_ text: String, _ console: Console) {
     if let reason = PatientFile.write(Array(text.utf8), to: file) { console.lose(name, reason) }
   }
 }

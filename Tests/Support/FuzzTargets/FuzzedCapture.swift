@@ -19,11 +19,14 @@ public enum FuzzedCapture {
   private static func lines(_ file: [UInt8], as form: CaptureForm?, size: Int) -> [String]? {
     var lines: [String] = []
     var analysis = CaptureAnalysis()
+    var recording: RecordingReader? = RecordingReader()
     let decoder = CaptureDecoder(as: form)
     func handle(_ entry: CaptureEntry) {
       lines.append(entry.line)
       _ = entry.json(isVerbose: true)
       _ = analysis.add(entry)
+      // A reader that refused an entry is not used again.
+      do { try recording?.add(entry) } catch { recording = nil }
     }
     do throws(CaptureError) {
       for start in stride(from: 0, to: file.count, by: size) {
@@ -32,6 +35,7 @@ public enum FuzzedCapture {
       try decoder.finish(handle)
     } catch { return nil }
     _ = analysis.finish()
+    _ = try? recording?.finish()
     return lines
   }
 }

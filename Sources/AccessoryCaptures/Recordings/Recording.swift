@@ -1,0 +1,120 @@
+import AccessoryCore
+import IAP2
+
+/// What happened on the cables of a capture, as far as an app would know it: attachments, identities, sessions and their
+/// bytes.
+///
+/// ```swift
+/// let recording = try Recording(DecodedCapture(bytes).entries)
+/// for session in recording.sessions { print(session.protocolName, session.steps.count) }
+/// ```
+public struct Recording: Equatable, Sendable {
+  /// An end of the cable.
+  public enum End: String, Equatable, Sendable {
+    /// The accessory.
+    case accessory
+    /// The Apple device, with its apps.
+    case device
+  }
+
+  /// Bytes of a session that were sent together, each once and in order.
+  public struct Step: Equatable, Sendable {
+    /// The sender.
+    public var from: End
+    /// When they were complete, since the first packet of the capture.
+    public var time: Instant
+    /// The packet of the capture that completed them.
+    public var packet: Int
+    /// The bytes.
+    public var bytes: [UInt8]
+  }
+
+  /// How a session ended.
+  public enum Ending: Equatable, Sendable {
+    /// An end closed it.
+    case closed(by: End, at: Instant)
+    /// The cable was unplugged, or the capture ended, while it was open.
+    case open
+  }
+
+  /// A session of External Accessory.
+  public struct Session: Equatable, Sendable {
+    /// Its number in the recording, from 1.
+    public var number: Int
+    /// The name of its protocol.
+    public var protocolName: String
+    /// When the device opened it.
+    public var opened: Instant
+    /// The packet of the capture with which it was opened.
+    public var packet: Int
+    /// Its bytes.
+    public var steps: [Step] = []
+    /// How it ended.
+    public var ending = Ending.open
+
+    /// All bytes that one end sent.
+    public func bytes(from end: End) -> [UInt8] { steps.filter { $0.from == end }.flatMap(\.bytes) }
+  }
+
+  /// A time during which the accessory was plugged in.
+  public struct Attachment: Equatable, Sendable {
+    /// The cable of the capture, from 1.
+    public var cable: Int
+    /// Its first and its last packet.
+    public var begin: Instant
+    /// Its last packet, or the moment at which the cable was closed, where the capture has it.
+    public var end: Instant
+    /// What the accessory said of itself; nil when the capture does not contain it.
+    public var identification: Identification?
+    /// When the device accepted the identification.
+    public var accepted: Instant?
+    /// The sessions, in the order in which they were opened.
+    public var sessions: [Session] = []
+  }
+
+  /// The attachments, in their order.
+  public var attachments: [Attachment] = []
+  /// What could not be used, as sentences.
+  public var problems: [String] = []
+
+  /// The sessions of all attachments.
+  public var sessions: [Session] { attachments.flatMap(\.sessions) }
+
+  /// What the accessory said of itself when it offered its protocols; where it never did, the last that it said.
+  public var identification: Identification? {
+    attachments.last { $0.identification?.protocols.isEmpty == false }?.identification
+      ?? attachments.last { $0.identification != nil }?.identification
+  }
+
+  /// The recording in the entries of a capture.
+  ///
+  /// - Throws: ``RecordingError`` when there is nothing that can be played.
+  public init(_ entries: [CaptureEntry]) throws(RecordingError) {
+    var reader = RecordingReader()
+    for entry in entries { try reader.add(entry) }
+    self = try reader.finish()
+  }
+
+  init() {}
+}
+
+/// Why a capture is no recording.
+public enum RecordingError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// It is a transcript, which contains the first bytes of each packet only.
+  case transcript
+  /// No accessory says what it is.
+  case noIdentification
+  /// Its sessions have more bytes than a recording may have.
+  case tooLarge
+
+  /// A sentence with what to do.
+  public var description: String {
+    switch self {
+    case .transcript: "a transcript does not contain all bytes; record with --capture FILE instead"
+    case .noIdentification:
+      "no accessory identifies itself in the capture; record from before it is plugged in, with --capture FILE"
+    case .tooLarge:
+      "the sessions have more than \(RecordingReader.mostBytes.groupedDigits) bytes; record a shorter run"
+    }
+  }
+}

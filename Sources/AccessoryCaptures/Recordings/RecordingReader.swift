@@ -1,0 +1,164 @@
+import AccessoryCore
+import IAP2
+
+/// Collects the ``Recording`` of a capture, entry by entry.
+///
+/// ```swift
+/// var reader = RecordingReader()
+/// try decoder.append(bytes) { entry in try? reader.add(entry) }
+/// let recording = try reader.finish()
+/// ```
+///
+/// Invariant: memory is bounded by ``mostBytes`` bytes of sessions, ``mostSessions`` sessions and ``mostProblems`` problems.
+public struct RecordingReader {
+  static let mostBytes = 256 << 20
+  static let mostSessions = 100_000
+  private static let mostProblems = 100
+  private static let mostCables = 4_096
+
+  private var recording = Recording()
+  private var analysis = CaptureAnalysis()
+  private var cables: [Int: Cable] = [:]
+  private var byteCount = 0
+  private var sessionCount = 0
+  private var hasTransfers = false
+
+  /// What is known of a cable.
+  private struct Cable {
+    /// The attachment that it is now.
+    var attachment: Int
+    /// Whether the sender with this mark is the accessory, once a message has shown it.
+    var marks: [String: Recording.End] = [:]
+    /// The sessions that are open, by their identifier: the index in the attachment.
+    var open: [UInt16: Int] = [:]
+  }
+
+  /// A reader that has seen nothing yet.
+  public init() {}
+
+  /// Continues with an entry.
+  public mutating func add(_ entry: CaptureEntry) throws(RecordingError) {
+    let (number, now, packet): (Int, Instant, Int)
+    switch entry.place {
+    case .packet(let frame, let time, let cable, _): (number, now, packet) = (cable, time, frame)
+    case .offset: (number, now, packet) = (1, .origin, 0)
+    case .line: throw .transcript
+    case .file: return
+    }
+    switch entry.event {
+    case .cable, .others: return
+    case .transfer:
+      if !hasTransfers { note("the bytes of native channels are not replayed") }
+      hasTransfers = true
+      return
+    case .note:
+      if let index = cables[number]?.attachment { recording.attachments[index].end = now }
+      return
+    case .problem, .skipped, .spoiled, .unfinished: break
+    case .packet, .detection, .iap1, .message: break
+    }
+    guard number > 0, cables[number] != nil || cables.count < Self.mostCables else { return }
+    attach(number, entry, at: now)
+    if let index = cables[number]?.attachment { recording.attachments[index].end = now }
+    for message in entry.messages { try take(message, from: entry.from, on: number, at: now, packet) }
+    for event in analysis.add(entry) { try take(event, at: now, packet) }
+  }
+
+  /// The recording.
+  public mutating func finish() throws(RecordingError) -> Recording {
+    for event in analysis.finish() { try take(event, at: recording.attachments.last?.end ?? .origin, 0) }
+    recording.attachments.removeAll { $0.identification == nil && $0.sessions.isEmpty }
+    guard recording.identification != nil else { throw .noIdentification }
+    return recording
+  }
+
+  private mutating func note(_ problem: String) {
+    if recording.problems.count < Self.mostProblems { recording.problems.append(problem) }
+  }
+
+  /// A cable is a new attachment at its first packet, and when a link begins again on it after an identification.
+  private mutating func attach(_ number: Int, _ entry: CaptureEntry, at now: Instant) {
+    if let cable = cables[number] {
+      guard let header = entry.header, header.control.contains(.syn), !header.control.contains(.ack),
+        recording.attachments[cable.attachment].identification != nil
+      else { return }
+    }
+    recording.attachments.append(Recording.Attachment(cable: number, begin: now, end: now))
+    cables[number] = Cable(attachment: recording.attachments.count - 1, marks: cables[number]?.marks ?? [:])
+  }
+
+  // MARK: Messages
+
+  private mutating func take(
+    _ message: ControlMessage, from mark: String, on number: Int, at now: Instant, _ packet: Int
+  ) throws(RecordingError) {
+    guard let cable = cables[number] else { return }
+    learn(mark, message, number)
+    let index = cable.attachment
+    switch message.id {
+    case .identificationInformation:
+      recording.attachments[index].identification = IdentificationReading(message).identification
+    case .identificationAccepted: recording.attachments[index].accepted = recording.attachments[index].accepted ?? now
+    case .startExternalAccessorySession:
+      // A packet that was sent again opens nothing.
+      guard let values = Self.values(message, 2), cable.open[values[1]] == nil else { return }
+      sessionCount += 1
+      guard sessionCount <= Self.mostSessions else { throw .tooLarge }
+      let name = recording.attachments[index].identification?.externalAccessoryProtocol(
+        UInt8(truncatingIfNeeded: values[0]))?.name
+      cables[number]?.open[values[1]] = recording.attachments[index].sessions.count
+      recording.attachments[index].sessions.append(
+        Recording.Session(
+          number: sessionCount, protocolName: name ?? "protocol \(values[0])", opened: now, packet: packet))
+    case .stopExternalAccessorySession:
+      if let values = Self.values(message, 1) { end(values[0], on: number, by: .device, at: now) }
+    case .externalAccessorySessionStatus:
+      if let values = Self.values(message, 2), values[1] == 1 { end(values[0], on: number, by: .accessory, at: now) }
+    default: break
+    }
+  }
+
+  private mutating func end(_ id: UInt16, on number: Int, by end: Recording.End, at now: Instant) {
+    guard let cable = cables[number], let session = cable.open[id] else { return }
+    if recording.attachments[cable.attachment].sessions[session].ending == .open {
+      recording.attachments[cable.attachment].sessions[session].ending = .closed(by: end, at: now)
+    }
+    cables[number]?.open[id] = nil
+  }
+
+  /// The values of the first parameters, each of one or two bytes.
+  private static func values(_ message: ControlMessage, _ count: Int) -> [UInt16]? {
+    guard let parameters = try? ParameterReader.read(message.body) else { return nil }
+    var values: [UInt16] = []
+    for id in 0..<count {
+      guard let value = parameters.first(where: { $0.id == id })?.value, 1...2 ~= value.count else { return nil }
+      values.append(value.reduce(0) { $0 << 8 | UInt16($1) })
+    }
+    return values
+  }
+
+  /// Bluetooth captures say who recorded, and not who the accessory is.
+  private mutating func learn(_ mark: String, _ message: ControlMessage, _ number: Int) {
+    guard cables[number]?.marks[mark] == nil, let sender = MessageCatalog.entry(message.id)?.sender else { return }
+    switch sender {
+    case .accessory: cables[number]?.marks[mark] = .accessory
+    case .device: cables[number]?.marks[mark] = .device
+    }
+  }
+
+  // MARK: Bytes
+
+  private mutating func take(
+    _ event: CaptureAnalysis.Event, at now: Instant, _ packet: Int
+  ) throws(RecordingError) {
+    guard case .session(let found) = event, !found.bytes.isEmpty, let cable = cables[found.cable] else { return }
+    guard let session = cable.open[found.session] else {
+      return note("\(found.bytes.count.counted("byte")) of session \(found.session), which was not open, are left out")
+    }
+    guard let from = cable.marks[found.from] else { return note("the sender of session \(found.session) is unknown") }
+    byteCount += found.bytes.count
+    guard byteCount <= Self.mostBytes else { throw .tooLarge }
+    recording.attachments[cable.attachment].sessions[session].steps.append(
+      Recording.Step(from: from, time: now, packet: packet, bytes: found.bytes))
+  }
+}

@@ -1,0 +1,54 @@
+import AccessoryCaptures
+import AccessoryCore
+import AccessoryProfiles
+import IAP2
+
+extension Profile {
+  /// The accessory that identified itself like this in a capture.
+  ///
+  /// What a profile cannot say is left out: the transport of wireless CarPlay, HID components and unknown parameters.
+  public init(recorded identification: Identification) {
+    var identity = Identity(
+      name: identification.name, manufacturer: identification.manufacturer, modelNumber: identification.model,
+      serialNumber: identification.serialNumber, firmwareRevision: identification.firmwareVersion,
+      hardwareRevision: identification.hardwareVersion)
+    identity.productPlanUID = identification.productPlanUID
+    identity.appMatchTeamID = identification.appMatchTeamID
+    identity.currentLanguage = identification.currentLanguage
+    identity.supportedLanguages = identification.supportedLanguages
+    let protocols = identification.protocols.map {
+      SessionProtocol(
+        $0.name, id: $0.id, matchAction: MatchAction(rawValue: $0.matchAction.rawValue),
+        nativeTransportComponent: $0.nativeTransportComponent)
+    }
+    self.init(name: Self.name(for: identification.model), identity: identity, protocols: protocols)
+    power.maximumCurrent = identification.maximumCurrentDrawn
+    power.capability =
+      Power.Capability.allCases.first { $0.wireValue == identification.powerProvidingCapability } ?? .none
+    messages.sent = identification.messagesSent.map { .id($0.rawValue) }
+    messages.received = identification.messagesReceived.map { .id($0.rawValue) }
+    let found = identification.transports.compactMap(Transport.init(recorded:))
+    if !found.isEmpty { transports = found }
+  }
+
+  /// A file name for a model: "Lawk View" becomes `lawk-view`.
+  private static func name(for model: String) -> String {
+    let words = model.lowercased().split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }
+    return words.isEmpty ? "recorded" : words.joined(separator: "-")
+  }
+}
+
+extension Profile.Transport {
+  fileprivate init?(recorded component: TransportComponent) {
+    let kind: Kind
+    switch component.kind {
+    case .serial: kind = .serial
+    case .usbDevice: kind = .usbDevice
+    case .usbHost: kind = .usbHost
+    case .bluetooth:
+      kind = .bluetooth(Profile.MACAddress(component.address.reduce(0) { $0 << 8 | UInt64($1) }))
+    case .wirelessCarPlay: return nil
+    }
+    self.init(kind, id: component.id, name: component.name, supportsIAP2: component.supportsIAP2)
+  }
+}

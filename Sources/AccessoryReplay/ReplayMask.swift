@@ -1,0 +1,200 @@
+import AccessoryCaptures
+import AccessoryCore
+import AccessoryProfiles
+
+/// Bytes of a recording that differ every time, such as counters and clocks, and are not compared.
+///
+/// ```swift
+/// let mask = try ReplayMask.read(file: "clock.json5")
+/// let learned = try ReplayMask(differencesOf: first, and: second)
+/// ```
+public struct ReplayMask: Equatable, Sendable {
+  /// The version of the file format that this code reads.
+  public static let formatVersion = 1
+
+  /// The entries; a byte is not compared when any of them covers it.
+  public var entries: [Entry] = []
+
+  /// A mask that covers nothing.
+  public init() {}
+
+  /// Some bytes: a range of one session, or a pattern wherever it occurs.
+  public struct Entry: Equatable, Sendable {
+    /// The session, from 1; 0 for all.
+    public var session = 0
+    /// The protocol of the sessions; nil for all.
+    public var protocolName: String?
+    /// The sender; nil for both.
+    public var from: Sender?
+    /// The first byte of the sender's part of a session.
+    public var offset = 0
+    /// How many bytes; 0 when there is a pattern.
+    public var count = 0
+    /// Bytes in hex with `??` for those that are not compared, wherever they occur; nil for a range.
+    public var pattern: Pattern?
+
+    /// An entry that covers nothing yet.
+    public init() {}
+
+    static let format = Record("mask entry", "bytes that are not compared", Self()) {
+      Field("session", \.session, .integer(0...Int(Int32.max)), "the number of the session in the recording; 0 for all")
+      Field("protocol", \.protocolName, .optional(.text), "the protocol of the sessions; all when left out")
+      Field("from", \.from, .optional(.choice), "who sends the bytes; either when left out")
+      Field("offset", \.offset, .integer(0...Int.max), "the first byte of the sender's part of the session")
+      Field("count", \.count, .integer(0...Int.max), "how many bytes from offset on")
+      Field(
+        "pattern", \.pattern, .optional(Pattern.format),
+        "bytes in hex, with ?? for those that are not compared, wherever they occur")
+    }.checked { entry, object in
+      if (entry.count > 0) == (entry.pattern != nil) {
+        object.problems.error(at: object.position, "a mask entry needs either 'count' (with 'offset') or 'pattern'")
+      }
+    }
+  }
+
+  /// Who sends bytes.
+  public enum Sender: String, CaseIterable, Sendable {
+    /// The accessory.
+    case accessory
+    /// The Apple device.
+    case device
+  }
+
+  /// Bytes, some of them any.
+  public struct Pattern: Equatable, Sendable, CustomStringConvertible {
+    /// The bytes; nil for those that may be any.
+    public var bytes: [UInt8?]
+
+    /// Reads "02 ?? ?? 03"; nil for anything else, and when no byte or every byte is any.
+    public init?(_ text: String) {
+      let digits = Array(text.utf8).filter { $0 != UInt8(ascii: " ") }
+      guard digits.count >= 2, digits.count % 2 == 0 else { return nil }
+      var bytes: [UInt8?] = []
+      for index in stride(from: 0, to: digits.count, by: 2) {
+        let pair = String(decoding: digits[index...index + 1], as: UTF8.self)
+        if pair == "??" {
+          bytes.append(nil)
+        } else if let byte = UInt8(pair, radix: 16), pair.allSatisfy(\.isHexDigit) {
+          bytes.append(byte)
+        } else {
+          return nil
+        }
+      }
+      guard bytes.contains(where: { $0 == nil }), bytes.contains(where: { $0 != nil }) else { return nil }
+      self.bytes = bytes
+    }
+
+    /// As it is written in a file.
+    public var description: String { bytes.map { $0.map { Hex.number($0) } ?? "??" }.joined(separator: " ") }
+
+    static let format = Format<Pattern>.parsed(
+      TextShape("pattern", pattern: "^( *([0-9A-Fa-f]{2}|\\?\\?))+ *$"),
+      expected: "a pattern: expected pairs of hex digits and at least one ??, such as '02 ?? ?? 03'",
+      Pattern.init, text: \.description)
+  }
+
+  /// The file's format.
+  public static let format = Record("mask", "bytes of a recording that are not compared", Self()) {
+    Field(constant: "version", formatVersion, "the version of this format")
+    Field("mask", \.entries, .list(of: .object(Entry.format)), "the bytes", isRequired: true)
+  }
+
+  /// The bytes of one end of a session that are not compared: sorted ranges that do not touch.
+  func ranges(of session: Recording.Session, from end: Recording.End, _ bytes: [UInt8]) -> [Range<Int>] {
+    var ranges: [Range<Int>] = []
+    for entry in entries {
+      guard entry.session == 0 || entry.session == session.number,
+        entry.protocolName == nil || entry.protocolName == session.protocolName,
+        entry.from == nil || entry.from?.rawValue == end.rawValue
+      else { continue }
+      if let pattern = entry.pattern {
+        ranges += Self.places(of: pattern.bytes, in: bytes)
+      } else if entry.offset < bytes.count {
+        ranges.append(entry.offset..<min(bytes.count, entry.offset + min(entry.count, bytes.count)))
+      }
+    }
+    return Self.merged(ranges)
+  }
+
+  private static func places(of pattern: [UInt8?], in bytes: [UInt8]) -> [Range<Int>] {
+    guard pattern.count <= bytes.count else { return [] }
+    var ranges: [Range<Int>] = []
+    for start in 0...(bytes.count - pattern.count)
+    where pattern.indices.allSatisfy({ pattern[$0] == nil || pattern[$0] == bytes[start + $0] }) {
+      for index in pattern.indices where pattern[index] == nil { ranges.append(start + index..<start + index + 1) }
+    }
+    return ranges
+  }
+
+  private static func merged(_ ranges: [Range<Int>]) -> [Range<Int>] {
+    var merged: [Range<Int>] = []
+    for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      if let last = merged.last, range.lowerBound <= last.upperBound {
+        merged[merged.count - 1] = last.lowerBound..<max(last.upperBound, range.upperBound)
+      } else {
+        merged.append(range)
+      }
+    }
+    return merged
+  }
+}
+
+// MARK: - Learning
+
+extension ReplayMask {
+  /// Why two recordings do not make a mask.
+  public struct Mismatch: Error, Equatable, Sendable, CustomStringConvertible {
+    /// A sentence.
+    public let description: String
+  }
+
+  /// The bytes that differ in two recordings of the same.
+  ///
+  /// - Throws: ``Mismatch`` when they differ in more than bytes.
+  public init(differencesOf first: Recording, and second: Recording) throws(Mismatch) {
+    self.init()
+    guard first.sessions.count == second.sessions.count else {
+      throw Mismatch(
+        description: "the recordings have \(first.sessions.count.counted("session")) and \(second.sessions.count): "
+          + "a mask needs two recordings of the same run")
+    }
+    for (one, other) in zip(first.sessions, second.sessions) {
+      guard one.protocolName == other.protocolName else {
+        throw Mismatch(
+          description:
+            "session \(one.number) is of \(one.protocolName) in one recording and of \(other.protocolName) in "
+            + "the other")
+      }
+      for end in [Recording.End.device, .accessory] {
+        let (bytes, others) = (one.bytes(from: end), other.bytes(from: end))
+        guard bytes.count == others.count else {
+          throw Mismatch(
+            description: "session \(one.number): the \(end.rawValue) sent \(bytes.count) bytes in one recording and "
+              + "\(others.count) in the other; a mask covers bytes in the same places")
+        }
+        let differing = bytes.indices.filter { bytes[$0] != others[$0] }
+        for range in Self.merged(differing.map { $0..<$0 + 1 }) {
+          var entry = Entry()
+          (entry.session, entry.protocolName) = (one.number, one.protocolName)
+          (entry.from, entry.offset, entry.count) = (Sender(rawValue: end.rawValue), range.lowerBound, range.count)
+          entries.append(entry)
+        }
+      }
+    }
+  }
+}
+
+// MARK: - Files
+
+extension ReplayMask {
+  /// Reads a file.
+  public static func read(file path: String) throws(SourceProblems) -> ReplayMask {
+    let bytes: [UInt8]
+    do { bytes = try TextFile.read(path, limit: JSON5.Limits().bytes) } catch {
+      throw SourceProblems([SourceProblem(at: SourcePosition(argument: path), "\(error)")])
+    }
+    let tree: JSON5Value
+    do { tree = try JSON5.read(bytes, file: path) } catch { throw SourceProblems([error]) }
+    return try format.read(tree)
+  }
+}

@@ -1,0 +1,193 @@
+import AccessoryCables
+import AccessoryCaptures
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
+import AccessorySimulator
+import Certificates
+import IAP2
+
+/// The accessory of a recording: it identifies itself as then, is plugged in and unplugged as then, and answers in its
+/// sessions with the bytes of then. Link and authentication are live.
+///
+/// ```swift
+/// let accessory = ReplayedAccessory(recording, at: port, authenticator: coprocessor, on: loop) { print($0.json) }
+/// try accessory.plugIn()
+/// ```
+///
+/// ```
+///   plugged in ──all sessions of the attachment are over, and the recorded rest of its time──▶ unplugged
+///       ▲                                                                                          │
+///       └──────────────────────────────── the recorded gap ────────────────────────────────────────┘
+/// ```
+public final class ReplayedAccessory {
+  /// What was played.
+  public private(set) var progress: ReplayProgress
+  /// Whether the recording was played to its end, or differed.
+  public private(set) var isOver = false
+  /// Why it cannot be plugged in at its place.
+  public var failure: String? { accessory?.failure }
+
+  private let recording: Recording
+  private let settings: ReplaySettings
+  private let port: any Port
+  private let authenticator: any AccessoryAuthenticator
+  private let patience: Patience
+  private let loop: any EventLoop
+  private let report: (TimelineEvent) -> Void
+  private var accessory: SimulatedAccessory?
+  private var index = 0
+  /// The sessions of the attachment that were not opened yet, and those that are being played.
+  private var waiting: [Recording.Session] = []
+  private var players: [SessionPlayer] = []
+  private var wasIdentified = false
+  private var timer: LoopTimer?
+
+  /// An accessory that is not plugged in. `report` receives its events.
+  public init(
+    _ recording: Recording, _ settings: ReplaySettings = ReplaySettings(), at port: any Port,
+    authenticator: any AccessoryAuthenticator, on loop: any EventLoop, patience: Patience = Patience(),
+    report: @escaping (TimelineEvent) -> Void
+  ) {
+    (self.recording, self.settings, self.port, self.authenticator) = (recording, settings, port, authenticator)
+    (self.patience, self.loop, self.report) = (patience, loop, report)
+    progress = ReplayProgress(recording)
+  }
+
+  deinit { timer?.cancel() }
+
+  /// The profile of an attachment: as the accessory identified itself then, or else as it did at other times.
+  public static func profile(of recording: Recording, attachment: Recording.Attachment? = nil) -> Profile? {
+    (attachment?.identification ?? recording.identification).map(Profile.init(recorded:))
+  }
+
+  /// Plugs in, as at the beginning of the recording.
+  public func plugIn() throws {
+    guard index < recording.attachments.count,
+      let profile = Self.profile(of: recording, attachment: recording.attachments[index])
+    else {
+      isOver = true
+      return
+    }
+    waiting = recording.attachments[index].sessions
+    wasIdentified = false
+    let accessory = SimulatedAccessory(
+      profile, at: port, authenticator: authenticator, on: loop, patience: patience,
+      behavior: { [unowned self] _ in ReplayBehavior(self) }
+    ) { [weak self] event in self?.tell(event) }
+    self.accessory = accessory
+    try accessory.plugIn()
+  }
+
+  /// Unplugs for good.
+  public func unplug(_ reason: String = "unplugged") {
+    isOver = true
+    timer?.cancel()
+    accessory?.unplug(reason)
+  }
+
+  private func tell(_ event: TimelineEvent) {
+    report(event)
+    if case .identification = event.kind, event.side == .accessory {
+      wasIdentified = true
+      settle()
+    }
+  }
+
+  // MARK: Attachments
+
+  /// The attachment is over when its sessions are, after what was left of its time.
+  private func settle() {
+    guard !isOver, wasIdentified, waiting.isEmpty, players.isEmpty else { return }
+    let attachment = recording.attachments[index]
+    let last = attachment.sessions.map { $0.last }.max() ?? attachment.accepted ?? attachment.begin
+    after(attachment.end - last) { $0.leave() }
+  }
+
+  private func leave() {
+    guard index + 1 < recording.attachments.count else {
+      isOver = true
+      return
+    }
+    let gap = recording.attachments[index + 1].begin - recording.attachments[index].end
+    accessory?.unplug("as recorded")
+    index += 1
+    after(gap) { replay in
+      do { try replay.plugIn() } catch {
+        replay.report(
+          TimelineEvent(time: replay.loop.now, side: .accessory, kind: .warning("cannot be plugged in again: \(error)"))
+        )
+        replay.isOver = true
+      }
+    }
+  }
+
+  private func after(_ delay: Duration, _ body: @escaping (ReplayedAccessory) -> Void) {
+    timer?.cancel()
+    timer = loop.schedule(after: settings.speed.played(delay)) { [weak self] in
+      if let self, !isOver { body(self) }
+    }
+  }
+
+  // MARK: Sessions
+
+  /// The handler of a session that the device opened; nil when the recording has no such session now.
+  fileprivate func take(_ session: Session) -> (any SessionHandler)? {
+    let candidate =
+      settings.takesAnyOrder ? waiting.firstIndex { $0.protocolName == session.protocolName } : waiting.indices.first
+    guard let candidate, waiting[candidate].protocolName == session.protocolName else {
+      var difference = ReplayDifference(
+        .unexpectedSession(expected: waiting.first?.protocolName), session: 0, protocolName: session.protocolName,
+        from: .device)
+      difference.packet = waiting.first?.packet ?? 0
+      progress.add(difference)
+      report(TimelineEvent(time: loop.now, side: .accessory, kind: .warning("\(difference)")))
+      isOver = true
+      return nil
+    }
+    let player = SessionPlayer(waiting.remove(at: candidate), as: .accessory, settings, on: loop) {
+      [weak self] player, difference in self?.ended(player, difference)
+    }
+    players.append(player)
+    player.start(on: session)
+    return player
+  }
+
+  private func ended(_ player: SessionPlayer, _ difference: ReplayDifference?) {
+    players.removeAll { $0 === player }
+    progress.add(player, .accessory, difference, at: loop.now)
+    if let difference {
+      report(TimelineEvent(time: loop.now, side: .accessory, kind: .warning("\(difference)")))
+      isOver = true
+    } else {
+      settle()
+    }
+  }
+}
+
+/// Gives every session to the recording.
+private struct ReplayBehavior: AccessoryBehavior {
+  private unowned let replay: ReplayedAccessory
+
+  init(_ replay: ReplayedAccessory) { self.replay = replay }
+
+  func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
+    if let handler = replay.take(session) { return handler }
+    context.loop.schedule(after: .zero) { session.close("the recording has no such session") }
+    return Discarded()
+  }
+
+  private final class Discarded: SessionHandler {
+    func sessionIsReadable(_ session: Session) { session.read { $0.byteCount } }
+    func sessionIsWritable(_ session: Session) {}
+    func session(_ session: Session, endedWith end: SessionEnd) {}
+  }
+}
+
+extension Recording.Session {
+  /// When it was over: closed, or at its last byte.
+  var last: Instant {
+    if case .closed(_, let time) = ending { return time }
+    return steps.last?.time ?? opened
+  }
+}

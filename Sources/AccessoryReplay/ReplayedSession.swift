@@ -1,0 +1,166 @@
+import AccessoryCaptures
+import AccessoryCore
+
+/// One end of a recorded session, as a machine: what to send and when, and whether the other end does what it did.
+///
+/// What this end sends waits for all bytes that had come before it in the recording, and then for the recorded delay. The
+/// other end's bytes are compared as one stream, however they are cut, and may come earlier than recorded.
+///
+/// ```swift
+/// var session = ReplayedSession(recorded, as: .accessory, settings, at: now)
+/// if let difference = session.receive(bytes, at: now) { … }
+/// while case .send(let bytes)? = session.due(at: now) { … }
+/// ```
+struct ReplayedSession {
+  /// What this end does next.
+  enum Action: Equatable {
+    /// Sends bytes of a step.
+    case send([UInt8])
+    /// Closes the session.
+    case close
+  }
+
+  private struct Plan {
+    var action: Action
+    /// How many bytes of the other end must have come before.
+    var after: Int
+    /// How long after that, and after the action before, it is done.
+    var delay: Duration
+  }
+
+  let recorded: Recording.Session
+  let role: Recording.End
+  private let plans: [Plan]
+  private let expected: [UInt8]
+  private let masked: [Range<Int>]
+  private var nextMask = 0
+  private var next = 0
+  private(set) var received = 0
+  /// The last bytes that came, for the context of a difference.
+  private var recent: [UInt8] = []
+  /// When the last action was done, and when the bytes that the next one needs had come.
+  private var since: Instant
+
+  /// The other end.
+  var other: Recording.End { role == .accessory ? .device : .accessory }
+
+  init(_ recorded: Recording.Session, as role: Recording.End, _ settings: ReplaySettings, at now: Instant) {
+    (self.recorded, self.role, since) = (recorded, role, now)
+    var (plans, count, last): ([Plan], Int, Instant) = ([], 0, recorded.opened)
+    for step in recorded.steps {
+      if step.from == role {
+        plans.append(
+          Plan(action: .send(step.bytes), after: count, delay: settings.speed.played(step.time - last)))
+      } else {
+        count += step.bytes.count
+      }
+      last = step.time
+    }
+    if case .closed(by: role, at: let time) = recorded.ending {
+      plans.append(Plan(action: .close, after: count, delay: settings.speed.played(time - last)))
+    }
+    self.plans = plans
+    let other: Recording.End = role == .accessory ? .device : .accessory
+    expected = recorded.bytes(from: other)
+    masked = settings.mask.ranges(of: recorded, from: other, expected)
+  }
+
+  // MARK: This end
+
+  /// When the next action is due; nil when it waits for bytes, or when there is none.
+  var deadline: Instant? {
+    guard next < plans.count, received >= plans[next].after else { return nil }
+    return since + plans[next].delay
+  }
+
+  /// The action that is due, if one is. It counts as done.
+  mutating func due(at now: Instant) -> Action? {
+    guard let deadline, deadline <= now else { return nil }
+    next += 1
+    since = now
+    return plans[next - 1].action
+  }
+
+  /// Whether it did all it does.
+  var hasActed: Bool { next == plans.count }
+
+  /// How many bytes are still to come.
+  var missing: Int { expected.count - received }
+
+  /// Whether everything passed as recorded, the end of the session apart.
+  var isComplete: Bool { hasActed && missing == 0 }
+
+  // MARK: The other end
+
+  /// Compares what came.
+  mutating func receive(_ bytes: RawSpan, at now: Instant) -> ReplayDifference? {
+    let waited = next < plans.count && received < plans[next].after
+    for index in 0..<bytes.byteCount {
+      let got = bytes.unsafeLoad(fromByteOffset: index, as: UInt8.self)
+      guard received < expected.count else {
+        return difference(.excess(bytes: bytes.byteCount - index), got: bytes.extracting(index..<bytes.byteCount))
+      }
+      while nextMask < masked.count, masked[nextMask].upperBound <= received { nextMask += 1 }
+      let isMasked = nextMask < masked.count && masked[nextMask].contains(received)
+      if !isMasked, got != expected[received] {
+        return difference(
+          .byte(expected: expected[received], got: got), got: bytes.extracting(index..<bytes.byteCount))
+      }
+      recent.append(got)
+      received += 1
+    }
+    if recent.count > 64 { recent.removeFirst(recent.count - 32) }
+    if waited, received >= plans[next].after { since = now }
+    return nil
+  }
+
+  /// The session ended from the other side, or the cable was unplugged.
+  func ended(_ how: String) -> ReplayDifference? {
+    if isComplete { return nil }
+    // Nothing of the recording is missing but the close that this end had still to make.
+    if missing == 0, plans[next...].allSatisfy({ $0.action == .close }) { return nil }
+    return difference(.ended(how, missing: missing + plans[next...].reduce(0) { $0 + $1.action.count }))
+  }
+
+  /// What was due did not come in time; nil when nothing is due.
+  func overdue(within limit: Duration) -> ReplayDifference? {
+    if missing > 0, deadline == nil { return difference(.missing(bytes: missing, within: limit)) }
+    if isComplete, case .closed(by: other, at: _) = recorded.ending {
+      return difference(.stayedOpen(within: limit))
+    }
+    return nil
+  }
+
+  private func difference(
+    _ kind: ReplayDifference.Kind, got: RawSpan? = nil
+  ) -> ReplayDifference {
+    var difference = ReplayDifference(
+      kind, session: recorded.number, protocolName: recorded.protocolName, from: other)
+    difference.offset = received
+    var count = 0
+    for step in recorded.steps where step.from == other {
+      count += step.bytes.count
+      if count > received {
+        difference.packet = step.packet
+        break
+      }
+    }
+    // From the beginning of a line of sixteen bytes on, so that both sides can be printed below each other.
+    let lead = min(recent.count, received % 16 + (received >= 16 ? 16 : 0))
+    difference.contextOffset = received - lead
+    difference.expected = Array(expected[(received - lead)..<min(expected.count, received + 32)])
+    difference.got = recent.suffix(lead)
+    if let got {
+      for index in 0..<min(32, got.byteCount) {
+        difference.got.append(got.unsafeLoad(fromByteOffset: index, as: UInt8.self))
+      }
+    }
+    return difference
+  }
+}
+
+extension ReplayedSession.Action {
+  fileprivate var count: Int {
+    if case .send(let bytes) = self { bytes.count } else { 0 }
+  }
+}

@@ -1,0 +1,230 @@
+import AccessoryCaptures
+import AccessoryCore
+import AccessoryHost
+import AccessoryProfiles
+import AccessoryReplay
+import AccessorySessions
+import AccessorySimulator
+import AccessoryTransports
+
+extension CommandSpec {
+  /// `easim replay`.
+  static let replay = CommandSpec(
+    name: "replay", summary: "play a recording: its accessory, or its app against an accessory",
+    details: """
+      FILE is a capture from before the accessory was plugged in: of --capture, or any other that 'easim decode' reads with
+      all bytes. Link and authentication are live; the sessions are those of the recording.
+
+      With --on, or without an address, easim is the accessory: it identifies itself as recorded, is plugged in and unplugged
+      as recorded, waits in each session for what the app sent then, and answers with the recorded bytes. With --at, easim is
+      the Apple device and the app: it opens the recorded sessions at a real or simulated accessory, sends what the app sent,
+      and compares the answers.
+
+      Bytes are compared as one stream in each direction: it does not matter how they are cut into packets. The first
+      difference of a session ends it, and is printed with both sides. What differs every time is listed in the file of
+      --mask; --learn makes one from two recordings of the same run:
+
+        easim replay --learn first.pcapng second.pcapng > mask.json5
+
+      The exit code is 0 when everything passed as recorded, 1 at a difference, 4 when something that was due did not come.
+      """,
+    examples: [
+      "easim send --text hello --capture golden.pcapng", "easim replay golden.pcapng",
+      "easim replay golden.pcapng --at usb: --report difference.html",
+    ],
+    run: runReplay)
+}
+
+/// How fast a recording is played: a factor, or `max`.
+private enum SpeedWord {
+  static func read(_ word: String) throws(UsageError) -> ReplaySettings.Speed {
+    if word == "max" { return .max }
+    guard let factor = Double(word), factor > 0, factor <= 1_000_000 else {
+      throw UsageError("--speed \(word): expected a factor above 0 and up to 1000000, such as 2, or max")
+    }
+    return .times(factor)
+  }
+}
+
+private struct ReplayOptions: CommandOptions {
+  var path = ""
+  var place: String?
+  var address: Address?
+  var speed = ReplaySettings.Speed.times(1)
+  var mask: String?
+  var takesAnyOrder = false
+  var learn: String?
+  var reports: [String] = []
+  var shared = SharedOptions()
+
+  static let operands: [Operand<Self>] = [Operand(\.path, .text, as: "FILE")]
+  static let options: [Option<Self>] = [
+    Option(
+      "--on", \.place, .optional(.text), as: "ADDR", "plug the recorded accessory in there, as for easim run",
+      standard: "bench:"),
+    Option("--at", \.address, as: "ADDR", "play the recorded app with the accessory at ADDR") {
+      $0 = try Address(typed: $1)
+    },
+    Option("--speed", \.speed, as: "N|max", "play the delays N times as fast, or without any") {
+      $0 = try SpeedWord.read($1)
+    },
+    Option("--mask", \.mask, .optional(.text), as: "FILE", "do not compare the bytes in this list"),
+    Option(
+      "--learn", \.learn, .optional(.text), as: "FIRST", "print the mask of the bytes in which two recordings differ"),
+    Option(
+      "--any-order", \.takesAnyOrder, "with --on: sessions of different protocols may be opened in any order"),
+    Option(
+      "--report", \.reports, as: "F", "write a report to F: .xml (JUnit), .html or .json", isRepeatable: true
+    ) { $0.append($1) },
+    .auth, .judge, .settle, .fault, .seed, .allowRemote, .anyUser,
+    .timeout.described("with --at: how much later than recorded the accessory may connect and answer"), .json,
+    .quietMessages, .transcript, .capture,
+  ]
+  static let rules: [OptionRule] =
+    [.exclusive(["--on", "--at"]), .exclusive(["--any-order", "--at"])]
+    + ["--on", "--at", "--speed", "--mask", "--report"].map { .exclusive(["--learn", $0]) }
+
+  fileprivate func settings() throws -> ReplaySettings {
+    var settings = ReplaySettings()
+    settings.speed = speed
+    settings.takesAnyOrder = takesAnyOrder
+    if let mask {
+      settings.mask = try PatientFile.read(named: "--mask \(mask)") { try ReplayMask.read(file: mask) }
+    }
+    return settings
+  }
+}
+
+private func runReplay(_ options: ReplayOptions, _ console: Console) throws -> ExitCode {
+  let recording = try load(options.path, console)
+  if let first = options.learn { return try learn(first, options.path, recording, console) }
+  let reports = try options.reports.map { try ReportFile<ReplayReportForm>("--report", $0) }
+  let settings = try options.settings()
+  for problem in recording.problems { console.err("easim replay: \(options.path): \(problem)") }
+  let played =
+    options.address == nil
+    ? try playAccessory(recording, settings, options, console) : try playApp(recording, settings, options, console)
+  guard let progress = played.progress else { return played.code }
+  let report = ReplayReport(
+    file: options.path, role: options.address == nil ? .accessory : .device, recording: recording, progress: progress)
+  for file in reports { file.write(report, console) }
+  guard played.code == .done else { return played.code }
+  if let difference = progress.first {
+    if !console.isJSON {
+      for line in ReplyText.comparison(difference) { console.out(line) }
+    }
+    console.show(TimelineEvent(time: played.time, side: .app, kind: .result(passed: false, difference.description)))
+    return difference.kind.isSilence ? .timedOut : .checkFailed
+  }
+  console.show(TimelineEvent(time: played.time, side: .app, kind: .result(passed: report.passed, report.sentence)))
+  return report.passed ? .done : .checkFailed
+}
+
+/// What came of playing: the exit code where it came to no comparison.
+private struct Played {
+  var code = ExitCode.done
+  var progress: ReplayProgress?
+  var time = Instant.origin
+}
+
+private func load(_ path: String, _ console: Console) throws -> Recording {
+  let decoder = CaptureDecoder()
+  var reader = RecordingReader()
+  var failure: RecordingError?
+  func take(_ entry: CaptureEntry) {
+    guard failure == nil else { return }
+    do throws(RecordingError) { try reader.add(entry) } catch { failure = error }
+  }
+  do {
+    try InputFile.read(path) { bytes in
+      try decoder.append(bytes, take)
+      return failure == nil
+    }
+    if failure == nil { try decoder.finish(take) }
+    if let failure { throw failure }
+    return try reader.finish()
+  } catch let error as CaptureError {
+    throw UsageError("\(path):\(error)")
+  } catch let error as RecordingError {
+    throw UsageError("\(path): \(error)")
+  }
+}
+
+private func learn(_ first: String, _ second: String, _ recording: Recording, _ console: Console) throws -> ExitCode {
+  let other = try load(first, console)
+  let mask: ReplayMask
+  do throws(ReplayMask.Mismatch) { mask = try ReplayMask(differencesOf: other, and: recording) } catch {
+    console.err("easim replay: \(error)")
+    return .checkFailed
+  }
+  console.out(
+    JSON5Writer.write(
+      ReplayMask.format.format.write(mask), under: "The bytes in which \(first) and \(second) differ."))
+  return .done
+}
+
+// MARK: - Either end
+
+private func playAccessory(
+  _ recording: Recording, _ settings: ReplaySettings, _ options: ReplayOptions, _ console: Console
+) throws -> Played {
+  guard let profile = ReplayedAccessory.profile(of: recording) else {
+    throw UsageError("\(options.path): \(RecordingError.noIdentification)")
+  }
+  let runtime = try CommandRuntime(console, seed: options.shared.seed)
+  let place = options.place ?? "bench:"
+  let ports = try RunPorts(on: place, options.shared, accessories: 1, on: runtime.loop, console)
+  let accessory = ReplayedAccessory(
+    recording, settings, at: try ports.ports(for: [profile])[0], authenticator: Profiles.coprocessor(for: profile),
+    on: runtime.loop, report: console.show)
+  try accessory.plugIn()
+  _ = runtime.run(until: { accessory.isOver || accessory.failure != nil })
+  // The last bytes must leave before the cable does.
+  accessory.unplug(runtime.signal.map { _ in runtime.signalName } ?? "the recording is over")
+  runtime.settle(until: { true })
+  if let failure = accessory.failure {
+    console.err("easim replay: cannot be plugged in at \(place): \(failure)")
+    return Played(code: .usage)
+  }
+  if runtime.signal != nil, accessory.progress.first == nil, !accessory.progress.isAsRecorded {
+    console.err(
+      "easim: stopped by \(runtime.signalName); \(accessory.progress.sessions.count) of "
+        + "\(accessory.progress.count.counted("session")) played")
+    return Played(code: .checkFailed, progress: accessory.progress, time: runtime.loop.now)
+  }
+  return Played(progress: accessory.progress, time: runtime.loop.now)
+}
+
+private func playApp(
+  _ recording: Recording, _ settings: ReplaySettings, _ options: ReplayOptions, _ console: Console
+) throws -> Played {
+  var settings = settings
+  settings.patience = options.shared.timeout
+  let runtime = try CommandRuntime(console, seed: options.shared.seed)
+  let app = ReplayedApp(recording, settings, on: runtime.loop)
+  let cables = CableOptions(options.shared, on: runtime.loop, report: console.show)
+  let host = try HostCommandContext(
+    options.shared, at: options.address ?? .standardBench, for: app, on: runtime, cables, console,
+    adjust: { settings in
+      var settings = settings
+      // The declarations of the app that made the recording are not in it.
+      settings.rules.visibility = .all
+      settings.rules.undeclaredSessions = .allowed
+      return settings
+    }, report: console.show)
+  try cables.openFiles(console)
+  _ = try host.run(until: { app.isOver || app.isAbsent }, limit: nil)
+  if host.refusal != nil {
+    host.explainRefusal(console)
+    return Played(code: .refused)
+  }
+  if app.isOver { return Played(progress: app.progress, time: runtime.loop.now) }
+  if runtime.signal != nil {
+    console.err(
+      "easim: stopped by \(runtime.signalName); \(app.progress.sessions.count) of "
+        + "\(app.progress.count.counted("session")) played")
+    return Played(code: .checkFailed, progress: app.progress, time: runtime.loop.now)
+  }
+  console.err("easim: \(host.target.explanation(within: options.shared.timeout))")
+  return Played(code: .unreachable)
+}

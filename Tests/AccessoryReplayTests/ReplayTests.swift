@@ -1,0 +1,262 @@
+import AccessoryCaptures
+import AccessoryCore
+import AccessoryHost
+import AccessoryProfiles
+import AccessoryReplay
+import AccessorySimulator
+import Testing
+
+/// Recordings, played by either end to the live other end.
+@Suite struct ReplayTests {
+  private static let requests = ["hello", "how are you", "bye"]
+
+  private func profile(_ name: String = "echo", flickers: Bool = false) throws -> Profile {
+    var profile = try ProfileLibrary().profile(name)
+    if flickers { profile.apply(.flicker(Flicker())) }
+    return profile
+  }
+
+  /// A recording of the requests to an accessory, and what the app saw.
+  private func record(_ profile: Profile, _ requests: [String] = Self.requests) throws -> (Recording, AskingApp) {
+    let rig = ReplayRig()
+    let app = AskingApp(requests, in: rig)
+    let accessory = try rig.plug(profile)
+    try rig.run { app.isDone }
+    accessory.unplug()
+    try rig.loop.advance(by: .milliseconds(100))
+    return (try rig.recording(), app)
+  }
+
+  @Test func aRecordingHasAttachmentsSessionsAndBytes() throws {
+    let (recording, _) = try record(profile(flickers: true))
+    #expect(recording.attachments.count == 2)
+    #expect(recording.attachments[0].identification?.protocols.isEmpty == true)
+    #expect(recording.identification?.name == "Echo")
+    let session = try #require(recording.sessions.first)
+    #expect(session.protocolName == "com.example.echo" && recording.sessions.count == 1)
+    #expect(session.bytes(from: .device) == Array("hellohow are youbye".utf8))
+    #expect(session.bytes(from: .accessory) == session.bytes(from: .device))
+    if case .closed(by: .device, _) = session.ending {} else { Issue.record("\(session.ending)") }
+    #expect(recording.problems == [])
+  }
+
+  @Test(arguments: [false, true])
+  func theAccessoryOfARecordingSatisfiesTheAppThatMadeIt(flickers: Bool) throws {
+    let (recording, before) = try record(profile(flickers: flickers))
+    let rig = ReplayRig(seed: 8)
+    let app = AskingApp(Self.requests, in: rig)
+    let accessory = try rig.plug(recording)
+    try rig.run { accessory.isOver }
+    accessory.unplug()
+    try rig.loop.advance(by: .milliseconds(100))
+    #expect(accessory.progress.isAsRecorded, "\(String(describing: accessory.progress.first))")
+    #expect(app.answers == before.answers)
+    #expect(app.events == before.events)
+  }
+
+  @Test func theAppOfARecordingIsSatisfiedByTheAccessoryThatMadeIt() throws {
+    let (recording, _) = try record(profile(flickers: true))
+    let rig = ReplayRig(seed: 9)
+    let (app, view) = rig.launch(recording)
+    try rig.plug(profile(flickers: true))
+    try rig.run { app.isOver }
+    #expect(app.progress.isAsRecorded, "\(String(describing: app.progress.first))")
+    #expect(app.progress.sessions.first?.received == 19)
+    view.close()
+  }
+
+  /// Record, replay, record: the sessions are the same, at every speed the same bytes, and at recorded speed at the same
+  /// times within the delays of the link.
+  @Test(arguments: [ReplaySettings.Speed.times(1), .times(2), .max])
+  func bothEndsOfARecordingMakeTheSameRecording(speed: ReplaySettings.Speed) throws {
+    let (first, _) = try record(profile(flickers: true))
+    let rig = ReplayRig(seed: 10)
+    var settings = ReplaySettings()
+    settings.speed = speed
+    let (app, view) = rig.launch(first, settings)
+    let accessory = try rig.plug(first, settings)
+    try rig.run { app.isOver && accessory.isOver }
+    accessory.unplug()
+    try rig.loop.advance(by: .milliseconds(100))
+    view.close()
+    let second = try rig.recording()
+    #expect(second.sessions.count == first.sessions.count)
+    for (one, other) in zip(first.sessions, second.sessions) {
+      #expect(one.steps.map(\.bytes) == other.steps.map(\.bytes))
+      #expect(one.steps.map(\.from) == other.steps.map(\.from))
+      if speed == .times(1) {
+        for (step, again) in zip(one.steps, other.steps) {
+          let difference = (step.time - one.opened) - (again.time - other.opened)
+          #expect(abs(difference.inSeconds) < 0.005)
+        }
+      }
+    }
+    #expect(second.attachments.count == first.attachments.count)
+    if speed == .times(1) {
+      for (one, other) in zip(first.attachments.dropLast(), second.attachments) {
+        #expect(abs(((one.end - one.begin) - (other.end - other.begin)).inSeconds) < 0.02)
+      }
+    }
+  }
+
+  /// An accessory that changes one byte of one answer.
+  @Test(arguments: 0..<19)
+  func oneWrongByteInAnAnswerIsNamed(offset: Int) throws {
+    let (recording, _) = try record(profile())
+    var wrong = recording
+    var count = 0
+    for index in wrong.attachments[0].sessions[0].steps.indices
+    where wrong.attachments[0].sessions[0].steps[index].from == .accessory {
+      let size = wrong.attachments[0].sessions[0].steps[index].bytes.count
+      if count <= offset, offset < count + size {
+        wrong.attachments[0].sessions[0].steps[index].bytes[offset - count] ^= 0x20
+      }
+      count += size
+    }
+    let rig = ReplayRig(seed: 11)
+    let (app, view) = rig.launch(recording)
+    let accessory = try rig.plug(wrong)
+    try rig.run { app.isOver }
+    let difference = try #require(app.progress.first)
+    let expected = Array("hellohow are youbye".utf8)[offset]
+    #expect(difference.kind == .byte(expected: expected, got: expected ^ 0x20))
+    #expect(difference.offset == offset && difference.session == 1 && difference.packet > 0)
+    #expect(difference.expected.count > offset - difference.contextOffset)
+    accessory.unplug()
+    view.close()
+  }
+
+  @Test func anAppThatAsksSomethingElseIsNamed() throws {
+    let (recording, _) = try record(profile())
+    let rig = ReplayRig()
+    let app = AskingApp(["hellO"], in: rig)
+    let accessory = try rig.plug(recording)
+    try rig.run { accessory.isOver }
+    #expect(accessory.progress.first?.kind == .byte(expected: UInt8(ascii: "o"), got: UInt8(ascii: "O")))
+    #expect(accessory.progress.first?.offset == 4)
+    #expect(!app.isDone)
+    accessory.unplug()
+  }
+
+  @Test func aSessionThatTheRecordingDoesNotHaveIsNamed() throws {
+    let (recording, _) = try record(profile("multi"), ["status\n"])
+    let other = try #require(recording.identification?.protocols.last?.name)
+    #expect(other != recording.sessions[0].protocolName)
+    let rig = ReplayRig()
+    let app = AskingApp(["x"], of: other, in: rig)
+    let accessory = try rig.plug(recording)
+    try rig.run { accessory.isOver }
+    #expect(
+      accessory.progress.first?.kind == .unexpectedSession(expected: recording.sessions[0].protocolName))
+    accessory.unplug()
+    _ = app
+  }
+
+  @Test func answersThatDoNotComeAreSilence() throws {
+    let (recording, _) = try record(profile())
+    let rig = ReplayRig()
+    var settings = ReplaySettings()
+    settings.patience = .seconds(3)
+    var silent = try profile()
+    silent.behavior = .sink(check: false)
+    let (app, view) = rig.launch(recording, settings)
+    try rig.plug(silent)
+    try rig.run { app.isOver }
+    #expect(app.progress.first?.kind == .missing(bytes: 19, within: .seconds(3)))
+    #expect(app.progress.first?.kind.isSilence == true)
+    view.close()
+  }
+
+  // MARK: Masks
+
+  @Test func maskedBytesMayDiffer() throws {
+    let (recording, _) = try record(profile())
+    var settings = ReplaySettings()
+    var entry = ReplayMask.Entry()
+    (entry.offset, entry.count, entry.from) = (4, 1, .device)
+    settings.mask.entries = [entry]
+    let rig = ReplayRig()
+    let app = AskingApp(["hellO", "how are you", "bye"], in: rig)
+    let accessory = try rig.plug(recording, settings)
+    try rig.run { accessory.isOver }
+    #expect(accessory.progress.isAsRecorded)
+    #expect(app.answers == "hellohow are youbye")
+    accessory.unplug()
+  }
+
+  @Test func aMaskIsLearnedFromTwoRecordings() throws {
+    let (first, _) = try record(profile(), ["time 10:15", "bye"])
+    let (second, _) = try record(profile(), ["time 11:18", "bye"])
+    let mask = try ReplayMask(differencesOf: first, and: second)
+    #expect(mask.entries.map(\.offset) == [6, 9, 6, 9])
+    #expect(mask.entries.map(\.from) == [.device, .device, .accessory, .accessory])
+    var settings = ReplaySettings()
+    settings.mask = mask
+    let rig = ReplayRig()
+    let app = AskingApp(["time 19:19", "bye"], in: rig)
+    let accessory = try rig.plug(first, settings)
+    try rig.run { accessory.isOver }
+    #expect(accessory.progress.isAsRecorded, "\(String(describing: accessory.progress.first))")
+    accessory.unplug()
+    _ = app
+  }
+
+  @Test func recordingsOfDifferentLengthsMakeNoMask() throws {
+    let (first, _) = try record(profile(), ["one"])
+    let (second, _) = try record(profile(), ["three"])
+    #expect(throws: ReplayMask.Mismatch.self) { try ReplayMask(differencesOf: first, and: second) }
+  }
+
+  @Test func aPatternCoversItsPlaces() throws {
+    let (recording, _) = try record(profile(), ["\u{2}7\u{3}", "\u{2}8\u{3}"])
+    var entry = ReplayMask.Entry()
+    entry.pattern = ReplayMask.Pattern("02 ?? 03")
+    var settings = ReplaySettings()
+    settings.mask.entries = [entry]
+    let rig = ReplayRig()
+    let app = AskingApp(["\u{2}1\u{3}", "\u{2}2\u{3}"], in: rig)
+    let accessory = try rig.plug(recording, settings)
+    try rig.run { accessory.isOver }
+    #expect(accessory.progress.isAsRecorded)
+    accessory.unplug()
+    _ = app
+  }
+
+  @Test(arguments: ["", "0", "02", "?? ??", "0g ??", "02 ?"])
+  func whatIsNoPatternIsRefused(text: String) {
+    #expect(ReplayMask.Pattern(text) == nil)
+  }
+
+  // MARK: Captures that are no recordings
+
+  @Test func aTranscriptIsNoRecording() throws {
+    let rig = ReplayRig()
+    _ = rig
+    let entries = try DecodedCapture(Array("0.000000 A DETECT\n".utf8)).entries
+    #expect(throws: RecordingError.transcript) { try Recording(entries) }
+  }
+
+  @Test func aCaptureWithoutAnAccessoryIsNoRecording() throws {
+    let entries = try DecodedCapture([0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]).entries
+    #expect(throws: RecordingError.noIdentification) { try Recording(entries) }
+  }
+
+  /// Every truncation of a recording is a recording up to there, or an error.
+  @Test func everyTruncationIsReadUpToThere() throws {
+    let rig = ReplayRig()
+    let app = AskingApp(Self.requests, in: rig)
+    try rig.plug(profile())
+    try rig.run { app.isDone }
+    let whole = try rig.recording()
+    let bytes = rig.bytes
+    for count in stride(from: 0, to: bytes.count, by: 97) {
+      guard let entries = try? DecodedCapture(Array(bytes[..<count])).entries, let cut = try? Recording(entries) else {
+        continue
+      }
+      #expect(cut.sessions.count <= whole.sessions.count)
+      for (session, all) in zip(cut.sessions, whole.sessions) {
+        #expect(all.bytes(from: .device).starts(with: session.bytes(from: .device)))
+      }
+    }
+  }
+}

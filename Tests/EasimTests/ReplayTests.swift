@@ -1,0 +1,136 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// `easim replay`, in both roles, as a user runs it.
+@Suite struct ReplayTests {
+  private let place = TemporaryFolder()
+
+  /// A recording of two requests to an accessory that flickers.
+  private func record(_ words: String...) throws -> String {
+    let accessory = try Accessory("echo", on: .unix, in: place, "--quirk", "flicker,empty=50ms,gap=50ms")
+    let file = place.file("golden.pcapng")
+    let sent = try Program(
+      path: BuiltProducts.easim,
+      ["send", accessory.address, "--text", "hello", "--expect", "echo", "--text", "bye", "--expect", "echo"] + words
+        + ["--capture", file]
+    ).wait()
+    #expect(sent.ending == .exit(0), "\(sent.err)")
+    try accessory.interrupt()
+    return file
+  }
+
+  private func address(_ name: String) -> String { "unix:\(place.file(name))" }
+
+  @Test func theAppThatMadeARecordingIsSatisfiedByIt() throws {
+    let golden = try record()
+    let replay = try Program("replay", golden, "--on", address("r"), "--report", place.file("r.xml"))
+    try replay.line("+ plugged in")
+    let sent = try Program.run(
+      "send", address("r"), "--text", "hello", "--expect", "echo", "--text", "bye", "--expect", "echo", "--timeout",
+      "1m")
+    #expect(sent.ending == .exit(0), "\(sent.out)\(sent.err)")
+    let end = try replay.wait()
+    #expect(end.ending == .exit(0), "\(end.out)\(end.err)")
+    #expect(end.outLines.last?.hasSuffix("1 session as recorded, 8 bytes compared") == true, "\(end.out)")
+    #expect(String(decoding: place.bytes("r.xml") ?? [], as: UTF8.self).contains("tests=\"1\" failures=\"0\""))
+  }
+
+  @Test func anAccessoryThatAnswersAsRecordedPasses() throws {
+    let golden = try record()
+    let accessory = try Accessory("echo", on: .unix, in: place, "--quirk", "flicker,empty=50ms,gap=50ms")
+    let replay = try Program.run("replay", golden, "--at", accessory.address, "--speed", "max", "--timeout", "1m")
+    #expect(replay.ending == .exit(0), "\(replay.out)\(replay.err)")
+    try accessory.interrupt()
+  }
+
+  @Test func anotherAnswerIsShownWithBothSidesAndReported() throws {
+    let golden = try record()
+    place.write(
+      """
+      { version: 1, extends: "echo", behavior: { type: "script", framing: "any",
+        rules: [{ request: "hello", response: "heLlo" }] } }
+      """, to: "other.json5")
+    let accessory = try Accessory(place.file("other.json5"), on: .unix, in: place)
+    let reports = ["d.json", "d.html", "d.xml"].map { place.file($0) }
+    let replay = try Program(
+      path: BuiltProducts.easim,
+      ["replay", golden, "--at", accessory.address, "--timeout", "1m"] + reports.flatMap { ["--report", $0] }
+    ).wait()
+    #expect(replay.ending == .exit(1), "\(replay.out)\(replay.err)")
+    #expect(replay.outLines.contains { $0.hasPrefix("recorded  0000  68 65 6c 6c 6f ") }, "\(replay.out)")
+    #expect(replay.outLines.contains { $0.hasPrefix("received  0000  68 65 4c 6c 6f ") })
+    #expect(replay.outLines.contains { $0 == String(repeating: " ", count: 22) + "^^" })
+    #expect(replay.outLines.last?.contains("byte 2 from the accessory is 4C, recorded was 6C, packet ") == true)
+    for name in ["d.json", "d.html", "d.xml"] {
+      let report = String(decoding: place.bytes(name) ?? [], as: UTF8.self)
+      #expect(report.contains("byte 2 from the accessory is 4C, recorded was 6C"), "\(name)")
+    }
+    try accessory.interrupt()
+  }
+
+  @Test func silenceEndsWithFour() throws {
+    let golden = try record()
+    let accessory = try Accessory("echo", on: .unix, in: place, "--behavior", "sink")
+    let replay = try Program.run("replay", golden, "--at", accessory.address, "--timeout", "2s")
+    #expect(replay.ending == .exit(4), "\(replay.out)\(replay.err)")
+    #expect(replay.outLines.last?.contains("8 bytes from the accessory did not come within 2s") == true)
+    try accessory.interrupt()
+  }
+
+  @Test func nobodyThereEndsWithThree() throws {
+    let golden = try record()
+    let replay = try Program.run("replay", golden, "--at", address("none"), "--timeout", "100ms")
+    #expect(replay.ending == .exit(3) && replay.err.contains("no accessory at unix:"), "\(replay.err)")
+  }
+
+  @Test func ctrlCIsNoSuccess() throws {
+    let golden = try record()
+    let replay = try Program("replay", golden, "--on", address("r"))
+    try replay.line("+ plugged in")
+    replay.send(SIGINT)
+    let end = try replay.wait()
+    #expect(end.ending == .exit(1) && end.err.contains("easim: stopped by Ctrl-C; 0 of 1 session played"), "\(end.err)")
+  }
+
+  @Test func aMaskIsLearnedAndUsed() throws {
+    let golden = try record()
+    let learned = try Program.run("replay", "--learn", golden, golden)
+    #expect(learned.ending == .exit(0) && learned.out.contains("mask: []"), "\(learned.out)\(learned.err)")
+    place.write("{ version: 1, mask: [{ from: \"accessory\", offset: 2, count: 1 }] }", to: "mask.json5")
+    place.write(
+      """
+      { version: 1, extends: "echo", behavior: { type: "script", framing: "any",
+        rules: [{ request: "hello", response: "heLlo" }, { request: "bye", response: "bye" }] } }
+      """, to: "other.json5")
+    let accessory = try Accessory(place.file("other.json5"), on: .unix, in: place)
+    let replay = try Program.run(
+      "replay", golden, "--at", accessory.address, "--mask", place.file("mask.json5"), "--timeout", "1m")
+    #expect(replay.ending == .exit(0), "\(replay.out)\(replay.err)")
+    try accessory.interrupt()
+  }
+
+  private static let mistakes: [(String, String)] = [
+    ("{ version: 1, mask: [{ ofset: 2, count: 1 }] }", "unknown key 'ofset' in mask[0], did you mean 'offset'?"),
+    ("{ version: 1, mask: [{ offset: 2 }] }", "a mask entry needs either 'count' (with 'offset') or 'pattern'"),
+    ("{ version: 1, mask: [{ pattern: '02' }] }", "at least one ??"),
+    ("{ version: 1 }", "mask"),
+  ]
+
+  @Test(arguments: mistakes) func aWrongMaskIsExplainedWithItsPlace(text: String, complaint: String) throws {
+    let golden = try record()
+    place.write(text, to: "mask.json5")
+    let replay = try Program.run("replay", golden, "--mask", place.file("mask.json5"), "--at", address("none"))
+    #expect(replay.ending == .exit(2), "\(replay.out)")
+    #expect(replay.err.contains("mask.json5:1:") && replay.err.contains(complaint), "\(replay.err)")
+  }
+
+  @Test func whatIsNoRecordingIsExplained() throws {
+    place.write("0.000000 A DETECT\n", to: "transcript")
+    let transcript = try Program.run("replay", place.file("transcript"))
+    #expect(transcript.ending == .exit(2) && transcript.err.contains("a transcript does not contain all bytes"))
+    place.write([0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10], to: "short")
+    let short = try Program.run("replay", place.file("short"))
+    #expect(short.ending == .exit(2) && short.err.contains("no accessory identifies itself in the capture"))
+  }
+}
