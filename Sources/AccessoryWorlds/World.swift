@@ -337,20 +337,13 @@ public final class World {
     }
     // The device of an accessory at another place is not here.
     let entry = accessories[end.accessory]
-<<<<<<< HEAD
-    if end.end == .device || entry?.port == nil {
+    if end.end == .device || entry.map({ $0.port == nil }) == true {
       if let recorder = settings.recorder {
         cable = cable.recorded(
           by: recorder, at: end.end, named: "world:\(end.cable)",
           description: entry?.accessory.profile.identity.name ?? "", on: loop)
       }
       if let taps = entry?.taps { cable = taps.tap(cable, at: end.end, on: loop) }
-=======
-    if let recorder = settings.recorder, end.end == .device || entry.map({ $0.port == nil }) == true {
-      cable = cable.recorded(
-        by: recorder, at: end.end, named: "world:\(end.cable)",
-        description: entry?.accessory.profile.identity.name ?? "", on: loop)
->>>>>>> 5a9cd63 (replay: play either end of a recording)
     }
     return cable.with(main: settings.wrap(cable.main, end))
   }

@@ -90,6 +90,9 @@ import Testing
     "easim list usb:": 3,
     // The tests have no D-Bus, so whatever this machine has, nothing is paired.
     "easim pair": 3,
+    "easim replay golden.pcapng --at usb: --timeout 1s --report difference.html": 3,
+    // Stopped before an app came.
+    "easim replay golden.pcapng --on unix:/tmp/recorded.sock": 1,
     // No server is named, or none runs.
     "easim ctl accessory.add profile=lawk-view quirks=flicker": 2,
     "easim ctl accessory.plug accessory=a1": 2,
@@ -101,7 +104,7 @@ import Testing
 
   /// What an example that lasts until Ctrl-C prints when it is at work.
   static let lasting = [
-    "easim watch": "plugged in",
+    "easim watch": "plugged in", "easim replay golden.pcapng --on unix:/tmp/recorded.sock": "plugged in",
     "easim pipe usb: --listen unix:/tmp/session.sock": "unix:",
     "easim pipe --as-accessory echo --on unix:/tmp/lamp.sock --listen unix:/tmp/lamp-session.sock": "unix:",
     "easim serve": "http://", "easim serve --control /tmp/easim.sock": "http://",
@@ -115,6 +118,9 @@ import Testing
     place.write("import ExternalAccessory", to: "Sources/App/Client.swift")
     place.write([0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10], to: "capture.bin")
     #expect(try Self.shell("easim demo --capture capture.pcapng", in: place).wait().ending == .exit(0))
+    for name in ["golden", "first", "second"] {
+      place.write(place.bytes("capture.pcapng") ?? [], to: "\(name).pcapng")
+    }
     let runs = try Self.examples("run").map { try Self.shell("exec \($0)", in: place) }
     for run in runs { try run.line("plugged in") }
     for command in try Self.commands() where command != "run" {

@@ -107,7 +107,7 @@ import Testing
     ("burst --expect-reply 0", "--expect-reply 0: expected a length from 1"),
     ("burst --expect-reply 0x0", "a byte is two hex digits"),
     ("burst --expect-reply /nonexistent/f", "--expect-reply /nonexistent/f: No such file or directory"),
-    ("burst --report report.txt", "expected a name that ends in .json, .html, .xml or .hgrm"),
+    ("burst --report report.txt", "expected a name that ends in .json, .html, .xml, .csv, .hgrm, .om or .prom"),
     ("burst --report /nonexistent/r.json", "--report /nonexistent/r.json: No such file or directory"),
     ("burst --baseline /nonexistent/b.json", "--baseline /nonexistent/b.json: No such file or directory"),
     ("burst --baseline /dev/null", "the file is empty"),

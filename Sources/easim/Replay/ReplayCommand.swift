@@ -29,8 +29,9 @@ extension CommandSpec {
       The exit code is 0 when everything passed as recorded, 1 at a difference, 4 when something that was due did not come.
       """,
     examples: [
-      "easim send --text hello --capture golden.pcapng", "easim replay golden.pcapng",
-      "easim replay golden.pcapng --at usb: --report difference.html",
+      "easim replay golden.pcapng --on unix:/tmp/recorded.sock",
+      "easim replay golden.pcapng --at usb: --timeout 1s --report difference.html",
+      "easim replay --learn first.pcapng second.pcapng",
     ],
     run: runReplay)
 }
