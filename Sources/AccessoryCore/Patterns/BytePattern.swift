@@ -1,0 +1,180 @@
+/// A regular expression over bytes that must match a whole input, with captures.
+///
+/// Matching never takes longer than the number of instructions times the number of bytes, whatever the pattern and the
+/// bytes are: all alternatives advance together, byte by byte, and nothing is tried twice (Thompson's construction with
+/// Pike's captures). Both numbers are limited, so bytes from the other end cannot make it hang.
+///
+/// ```swift
+/// let pattern = try BytePattern("SET (\\w+)=(?<value>\\d+)")
+/// pattern.match(Array("SET volume=11".utf8))   // [0..<13, 4..<10, 11..<13]
+/// pattern.names                                // ["value": 2]
+/// ```
+///
+/// It knows `.` (any byte), `[a-z]`, `[^…]`, `\d \w \s \D \W \S`, `\xHH`, `\r \n \t \0`, groups `( )`, `(?: )`,
+/// `(?<name> )`, `|`, `* + ? {m,n}`, and their lazy forms `*? +? ??`. A letter that is not ASCII stands for its UTF-8.
+public struct BytePattern: Equatable, Sendable {
+  /// A longer input never matches.
+  public static let longestInput = 4_096
+  static let mostInstructions = 500
+  static let mostGroups = 16
+  static let deepestNesting = 40
+
+  /// How it is written.
+  public let text: String
+  /// How many groups it captures.
+  public let groupCount: Int
+  /// The groups that have a name, by number.
+  public let names: [String: Int]
+  private let program: [PatternInstruction]
+
+  /// Reads a pattern. The error names the character that is wrong.
+  public init(_ text: String) throws(BytePatternError) {
+    self.text = text
+    var parser = PatternParser(text)
+    let node = try parser.parse()
+    (groupCount, names) = (parser.groupCount, parser.names)
+    var compiler = PatternCompiler()
+    try compiler.emit(.group(node, number: 0))
+    try compiler.emit(.match)
+    program = compiler.program
+  }
+
+  /// Equal when written equally.
+  public static func == (one: BytePattern, other: BytePattern) -> Bool { one.text == other.text }
+
+  /// Where the whole input and each group matched; a group that took no part is nil. Nil when the input does not match
+  /// as a whole, or is longer than ``longestInput``.
+  public func match(_ bytes: [UInt8]) -> [Range<Int>?]? {
+    guard bytes.count <= Self.longestInput else { return nil }
+    var run = PatternRun(program, groups: groupCount + 1)
+    return run.match(bytes)
+  }
+}
+
+/// Why a text is no pattern.
+public struct BytePatternError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// What is wrong, and at which character.
+  public let description: String
+
+  init(_ description: String) { self.description = description }
+}
+
+/// A set of bytes.
+struct ByteSet: Equatable, Sendable {
+  private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+
+  init() {}
+  init(_ bytes: some Sequence<UInt8>) { for byte in bytes { insert(byte) } }
+
+  static let all = ByteSet(0...255)
+  static let digits = ByteSet(0x30...0x39)
+  static let letters = ByteSet(Array(0x30...0x39) + Array(0x41...0x5A) + Array(0x61...0x7A) + [0x5F])
+  static let spaces = ByteSet([0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x20])
+
+  mutating func insert(_ byte: UInt8) {
+    let bit: UInt64 = 1 << (UInt64(byte) & 63)
+    switch byte >> 6 {
+    case 0: words.0 |= bit
+    case 1: words.1 |= bit
+    case 2: words.2 |= bit
+    default: words.3 |= bit
+    }
+  }
+
+  mutating func formUnion(_ other: ByteSet) {
+    words.0 |= other.words.0
+    words.1 |= other.words.1
+    words.2 |= other.words.2
+    words.3 |= other.words.3
+  }
+
+  var inverted: ByteSet {
+    var result = ByteSet()
+    result.words = (~words.0, ~words.1, ~words.2, ~words.3)
+    return result
+  }
+
+  func contains(_ byte: UInt8) -> Bool {
+    let word =
+      switch byte >> 6 {
+      case 0: words.0
+      case 1: words.1
+      case 2: words.2
+      default: words.3
+      }
+    return word >> (UInt64(byte) & 63) & 1 == 1
+  }
+
+  static func == (one: ByteSet, other: ByteSet) -> Bool { one.words == other.words }
+}
+
+enum PatternInstruction: Sendable {
+  case byte(ByteSet)
+  /// Goes on at both places; the first is preferred.
+  case split(Int, Int)
+  case jump(Int)
+  case save(Int)
+  case match
+}
+
+/// All threads of a pattern, which advance over the input together.
+private struct PatternRun {
+  private struct Thread {
+    var place: Int
+    var saved: [Int]
+  }
+
+  private let program: [PatternInstruction]
+  private let groups: Int
+  private var seen: [Int]
+  private var round = 0
+  private var result: [Int]?
+
+  init(_ program: [PatternInstruction], groups: Int) {
+    (self.program, self.groups) = (program, groups)
+    seen = [Int](repeating: -1, count: program.count)
+  }
+
+  mutating func match(_ bytes: [UInt8]) -> [Range<Int>?]? {
+    var threads: [Thread] = []
+    var next: [Thread] = []
+    add(Thread(place: 0, saved: [Int](repeating: -1, count: groups * 2)), at: 0, of: bytes.count, to: &threads)
+    for (index, byte) in bytes.enumerated() {
+      if threads.isEmpty { return nil }
+      round += 1
+      next.removeAll(keepingCapacity: true)
+      for thread in threads {
+        guard case .byte(let set) = program[thread.place], set.contains(byte) else { continue }
+        add(Thread(place: thread.place + 1, saved: thread.saved), at: index + 1, of: bytes.count, to: &next)
+      }
+      swap(&threads, &next)
+    }
+    return result.map { saved in
+      (0..<groups).map { saved[$0 * 2 + 1] < 0 ? nil : saved[$0 * 2]..<saved[$0 * 2 + 1] }
+    }
+  }
+
+  /// Follows everything that takes no byte, in order of preference, and no place twice.
+  private mutating func add(_ thread: Thread, at index: Int, of count: Int, to list: inout [Thread]) {
+    var waiting = [thread]
+    while var thread = waiting.popLast() {
+      if seen[thread.place] == round { continue }
+      seen[thread.place] = round
+      switch program[thread.place] {
+      case .byte: list.append(thread)
+      case .match: if index == count, result == nil { result = thread.saved }
+      case .jump(let place):
+        thread.place = place
+        waiting.append(thread)
+      case .split(let first, let second):
+        waiting.append(Thread(place: second, saved: thread.saved))
+        thread.place = first
+        waiting.append(thread)
+      case .save(let slot):
+        thread.saved[slot] = index
+        thread.place += 1
+        waiting.append(thread)
+      }
+    }
+  }
+}

@@ -1,0 +1,278 @@
+/// What a pattern consists of.
+indirect enum PatternNode {
+  case byte(ByteSet)
+  case sequence([PatternNode])
+  case choice([PatternNode])
+  case repeated(PatternNode, least: Int, most: Int?, isLazy: Bool)
+  case group(PatternNode, number: Int)
+  case match
+}
+
+/// Reads the text of a ``BytePattern``.
+struct PatternParser {
+  private let characters: [Unicode.Scalar]
+  private var place = 0
+  private var depth = 0
+  private(set) var groupCount = 0
+  private(set) var names: [String: Int] = [:]
+
+  init(_ text: String) { characters = Array(text.unicodeScalars) }
+
+  mutating func parse() throws(BytePatternError) -> PatternNode {
+    let node = try choice()
+    if next == ")" { throw error("this ) has no (") }
+    return node
+  }
+
+  private var next: Unicode.Scalar? { place < characters.count ? characters[place] : nil }
+
+  private func error(_ text: String, at place: Int? = nil) -> BytePatternError {
+    BytePatternError("at character \((place ?? self.place) + 1): \(text)")
+  }
+
+  private mutating func take(_ scalar: Unicode.Scalar) -> Bool {
+    guard next == scalar else { return false }
+    place += 1
+    return true
+  }
+
+  private mutating func choice() throws(BytePatternError) -> PatternNode {
+    var nodes = [try sequence()]
+    while take("|") { nodes.append(try sequence()) }
+    return nodes.count == 1 ? nodes[0] : .choice(nodes)
+  }
+
+  private mutating func sequence() throws(BytePatternError) -> PatternNode {
+    var nodes: [PatternNode] = []
+    while let next, next != "|", next != ")" { nodes.append(try repeated()) }
+    return .sequence(nodes)
+  }
+
+  private mutating func repeated() throws(BytePatternError) -> PatternNode {
+    let node = try single()
+    guard let counts = try repetition() else { return node }
+    let isLazy = take("?")
+    let begun = place
+    if try repetition() != nil { throw error("a repetition of a repetition needs a group", at: begun) }
+    return .repeated(node, least: counts.least, most: counts.most, isLazy: isLazy)
+  }
+
+  private mutating func repetition() throws(BytePatternError) -> (least: Int, most: Int?)? {
+    if take("*") { return (0, nil) }
+    if take("+") { return (1, nil) }
+    if take("?") { return (0, 1) }
+    guard next == "{" else { return nil }
+    let begun = place
+    place += 1
+    let least = number()
+    let most = take(",") ? number() : least
+    let isOpen = characters[begun..<place].contains(",") && most == nil
+    guard take("}"), let least, isOpen || most.map({ $0 >= least }) ?? false else {
+      throw error("a repetition is written {2}, {2,} or {2,5}; a literal { is \\{", at: begun)
+    }
+    return (least, most)
+  }
+
+  /// Digits; nil where there are none, and no more than four, so that every number is small.
+  private mutating func number() -> Int? {
+    var digits = ""
+    while let digit = next, ("0"..."9").contains(digit), digits.count < 4 {
+      digits.unicodeScalars.append(digit)
+      place += 1
+    }
+    return Int(digits)
+  }
+
+  private mutating func single() throws(BytePatternError) -> PatternNode {
+    let begun = place
+    guard let scalar = next else { throw error("the pattern ends too early") }
+    place += 1
+    switch scalar {
+    case ".": return .byte(.all)
+    case "(": return try group(begun)
+    case "[": return .byte(try set(begun))
+    case "\\": return .byte(try escape())
+    case "*", "+", "?", "{":
+      throw error("nothing before this \(scalar) can be repeated; a literal one is \\\(scalar)", at: begun)
+    case "^", "$":
+      throw error(
+        "a regex always matches a whole request: leave out \(scalar); a literal one is \\\(scalar)", at: begun)
+    default:
+      let bytes = String(scalar).utf8.map { PatternNode.byte(ByteSet([$0])) }
+      return bytes.count == 1 ? bytes[0] : .sequence(bytes)
+    }
+  }
+
+  private mutating func group(_ begun: Int) throws(BytePatternError) -> PatternNode {
+    depth += 1
+    if depth > BytePattern.deepestNesting { throw error("groups are nested too deeply", at: begun) }
+    defer { depth -= 1 }
+    var number: Int?
+    if take("?") {
+      if take("<") {
+        number = try named(begun)
+      } else if !take(":") {
+        throw error("expected (?: …) or (?<name> …)", at: begun)
+      }
+    } else {
+      number = try counted(begun)
+    }
+    let node = try choice()
+    if !take(")") { throw error("this ( has no )", at: begun) }
+    return number.map { .group(node, number: $0) } ?? node
+  }
+
+  private mutating func counted(_ begun: Int) throws(BytePatternError) -> Int {
+    groupCount += 1
+    if groupCount > BytePattern.mostGroups {
+      throw error("there are more than \(BytePattern.mostGroups) groups; (?: …) does not count", at: begun)
+    }
+    return groupCount
+  }
+
+  private mutating func named(_ begun: Int) throws(BytePatternError) -> Int {
+    var name = ""
+    while let letter = next, letter != ">" {
+      name.unicodeScalars.append(letter)
+      place += 1
+    }
+    let isName =
+      name.first?.isLetter ?? false
+      && name.unicodeScalars.allSatisfy { ByteSet.letters.contains(UInt8(exactly: $0.value) ?? 0) }
+    guard isName, take(">") else {
+      throw error("a group's name has letters, digits and _ and is written (?<name> …)", at: begun)
+    }
+    let number = try counted(begun)
+    if names.updateValue(number, forKey: name) != nil { throw error("two groups are named '\(name)'", at: begun) }
+    return number
+  }
+
+  private mutating func escape() throws(BytePatternError) -> ByteSet {
+    let begun = place - 1
+    guard let scalar = next else { throw error("a \\ ends the pattern; a literal one is \\\\", at: begun) }
+    place += 1
+    switch scalar {
+    case "d": return .digits
+    case "D": return ByteSet.digits.inverted
+    case "w": return .letters
+    case "W": return ByteSet.letters.inverted
+    case "s": return .spaces
+    case "S": return ByteSet.spaces.inverted
+    case "r": return ByteSet([0x0D])
+    case "n": return ByteSet([0x0A])
+    case "t": return ByteSet([0x09])
+    case "0": return ByteSet([0])
+    case "x":
+      let digits = String(String.UnicodeScalarView(characters[place..<min(place + 2, characters.count)]))
+      guard digits.utf8.count == 2, let byte = UInt8(digits, radix: 16), !digits.hasPrefix("+") else {
+        throw error("\\x has two hex digits", at: begun)
+      }
+      place += 2
+      return ByteSet([byte])
+    default:
+      guard scalar.isASCII, let byte = UInt8(exactly: scalar.value), !ByteSet.letters.contains(byte) else {
+        throw error("unknown \\\(scalar): there are \\d \\w \\s \\r \\n \\t \\0 \\xHH, and \\ before a sign", at: begun)
+      }
+      return ByteSet([byte])
+    }
+  }
+
+  private mutating func set(_ begun: Int) throws(BytePatternError) -> ByteSet {
+    let isInverted = take("^")
+    var set = ByteSet()
+    var isFirst = true
+    while isFirst || next != "]" {
+      isFirst = false
+      let start = place
+      let (low, isClass) = try member(begun)
+      guard !isClass, next == "-", place + 1 < characters.count, characters[place + 1] != "]" else {
+        set.formUnion(low)
+        continue
+      }
+      place += 1
+      let (high, isClassToo) = try member(begun)
+      guard !isClassToo, let first = (0...255).first(where: { low.contains(UInt8($0)) }),
+        let last = (0...255).first(where: { high.contains(UInt8($0)) }), first <= last
+      else { throw error("a range goes from a lower to a higher character; a literal - is \\-", at: start) }
+      for byte in first...last { set.insert(UInt8(byte)) }
+    }
+    place += 1
+    return isInverted ? set.inverted : set
+  }
+
+  /// One character of a set, or a class such as `\d`.
+  private mutating func member(_ begun: Int) throws(BytePatternError) -> (ByteSet, isClass: Bool) {
+    guard let scalar = next else { throw error("this [ has no ]", at: begun) }
+    place += 1
+    if scalar == "\\" {
+      let isClass = next.map { "dDwWsS".unicodeScalars.contains($0) } ?? false
+      return (try escape(), isClass)
+    }
+    guard scalar.isASCII else {
+      throw error("a set has bytes, and '\(scalar)' is more than one: use ( | )", at: place - 1)
+    }
+    return (ByteSet([UInt8(scalar.value)]), false)
+  }
+}
+
+/// Makes the instructions of a pattern.
+struct PatternCompiler {
+  private(set) var program: [PatternInstruction] = []
+
+  mutating func emit(_ node: PatternNode) throws(BytePatternError) {
+    switch node {
+    case .byte(let set): try add(.byte(set))
+    case .match: try add(.match)
+    case .sequence(let nodes): for node in nodes { try emit(node) }
+    case .group(let inner, let number):
+      try add(.save(number * 2))
+      try emit(inner)
+      try add(.save(number * 2 + 1))
+    case .choice(let nodes):
+      var ends: [Int] = []
+      for node in nodes.dropLast() {
+        let split = try add(.match)
+        try emit(node)
+        ends.append(try add(.match))
+        program[split] = .split(split + 1, program.count)
+      }
+      if let last = nodes.last { try emit(last) }
+      for end in ends { program[end] = .jump(program.count) }
+    case .repeated(let inner, let least, let most, let isLazy):
+      let begun = program.count
+      for _ in 0..<least {
+        try emit(inner)
+        // Nothing, however often.
+        if program.count == begun { break }
+      }
+      guard let most else { return try loop(inner, isLazy) }
+      var splits: [Int] = []
+      for _ in least..<most {
+        splits.append(try add(.match))
+        try emit(inner)
+      }
+      for split in splits { program[split] = Self.split(split + 1, program.count, isLazy) }
+    }
+  }
+
+  private mutating func loop(_ inner: PatternNode, _ isLazy: Bool) throws(BytePatternError) {
+    let split = try add(.match)
+    try emit(inner)
+    try add(.jump(split))
+    program[split] = Self.split(split + 1, program.count, isLazy)
+  }
+
+  private static func split(_ into: Int, _ past: Int, _ isLazy: Bool) -> PatternInstruction {
+    isLazy ? .split(past, into) : .split(into, past)
+  }
+
+  /// Returns the place of the instruction; `.match` keeps a place for a jump that is known later.
+  @discardableResult
+  private mutating func add(_ instruction: PatternInstruction) throws(BytePatternError) -> Int {
+    if program.count >= BytePattern.mostInstructions {
+      throw BytePatternError("the pattern is too large: repetitions such as {1,500} count as often as they may repeat")
+    }
+    program.append(instruction)
+    return program.count - 1
+  }
+}
