@@ -14,7 +14,8 @@ let package = Package(
   name: "Fuzz",
   dependencies: [.package(name: "easim", path: "..")],
   targets: [
-    fuzzer("FuzzWire", "IAP2"), fuzzer("FuzzMessages", "IAP2"), fuzzer("FuzzProfiles", "AccessoryProfiles"),
+    fuzzer("FuzzWire", "IAP2"), fuzzer("FuzzMessages", "IAP2"),
+    fuzzer("FuzzProfiles", "AccessoryProfiles", "AccessoryCore"),
     fuzzer("FuzzCaptures", "AccessoryCaptures"),
     fuzzer("FuzzControl", "AccessoryControl", "AccessoryTransports", "AccessoryCore"),
   ],

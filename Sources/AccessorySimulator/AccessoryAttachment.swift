@@ -290,7 +290,9 @@ extension AccessoryAttachment {
   /// The context of this session's behaviour. Events that it reports get the session's number.
   private func context(of session: Session) -> BehaviorContext {
     let id = session.id
-    return BehaviorContext(loop: connection.loop, programs: accessory.programs) { [unowned accessory] report in
+    return BehaviorContext(
+      loop: connection.loop, programs: accessory.programs, scripts: accessory.scripts
+    ) { [unowned accessory] report in
       switch report {
       case .note(let text): accessory.tell(.note("session \(id): \(text)"))
       case .warning(let text): accessory.tell(.warning("session \(id): \(text)"))

@@ -59,6 +59,13 @@ final class PreparedProfile {
       ? whole : PreparedIdentification(profile.identification(isWhole: true, hasNativeChannels: false))
   }
 
+  /// The same accessory with one quirk more.
+  func with(_ quirk: Quirk) -> PreparedProfile {
+    var profile = profile
+    profile.apply(quirk)
+    return PreparedProfile(profile, authenticator: authenticator, behavior: behavior)
+  }
+
   /// What it says of itself; without its protocols during the first half of a flicker.
   func identification(isWhole: Bool, hasNativeChannels: Bool) -> PreparedIdentification {
     guard isWhole else { return empty }

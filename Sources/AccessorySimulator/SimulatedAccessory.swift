@@ -15,22 +15,28 @@ import IAP2
 public final class SimulatedAccessory {
   /// The profile that it plays.
   public let profile: Profile
-  private let prepared: PreparedProfile
+  private var prepared: PreparedProfile
   private let port: any Port
   private let adjustLink: (inout LinkSettings) -> Void
   private let patience: Patience
   /// Whether every control message is an event.
   let tellsMessages: Bool
   /// The time at the zero of the loop's clock, in seconds since 1970.
-  public var epoch: UInt64 = 1_777_777_777
+  public var epoch: UInt64 = 1_777_777_777 {
+    didSet { scripts.memory.epoch = epoch }
+  }
   /// What becomes of files that the device sends; nil to drop them.
   public var keepFile: FileTransfers.Keeper?
   private let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
   /// What becomes of its sessions, counted over all attachments.
-  let sessionQuirk: SessionQuirk
+  private(set) var sessionQuirk: SessionQuirk
   /// The programs of its sessions.
   let programs = ProgramKeeper()
+  /// What its scripts share.
+  let scripts: ScriptHub
+  private var returnTimer: LoopTimer?
+  private var absenceTimers: [LoopTimer] = []
 
   /// Why it cannot be plugged in at its place: the place was refused before any device came; nil otherwise.
   public private(set) var failure: String?
@@ -68,12 +74,17 @@ public final class SimulatedAccessory {
     sessionQuirk = SessionQuirk(profile.quirks.session)
     flicker = WireFlickerMachine(flicker: profile.quirks.flicker)
     random = loop.random.derived("accessory")
+    scripts = ScriptHub(
+      ScriptMemory(state: profile.scriptStates.first, random: loop.random.derived("scripts")))
     subject = Self.subject(profile, offering: [])
     timer = loop.makeTimer { [unowned self] in deadlineCame() }
+    returnTimer = loop.makeTimer { [unowned self] in comeBack() }
+    scripts.perform = { [unowned self] request in handle(request) }
     refusals = ReportLimit("warnings about devices that connect", on: loop) { [unowned self] in tell(.warning($0)) }
   }
 
   deinit {
+    returnTimer?.cancel()
     programs.endAll()
   }
 
@@ -99,6 +110,7 @@ public final class SimulatedAccessory {
 
   /// Unplugs, whatever it is doing.
   public func unplug(_ reason: String = "unplugged") {
+    returnTimer?.cancel()
     do { try perform(flicker.unplug(), reason) } catch { preconditionFailure("unplugging opens no port") }
   }
 
@@ -163,6 +175,34 @@ public final class SimulatedAccessory {
   private func deadlineCame() {
     let action = flicker.handleTimeout(now: loop.now, random: &random)
     do { try perform(action, "the flicker") } catch { tell(.warning("cannot be plugged in again: \(error)")) }
+  }
+
+  // MARK: What scripts ask for
+
+  private func handle(_ request: ScriptHub.Request) {
+    switch request {
+    case .quirk(let quirk):
+      prepared = prepared.with(quirk)
+      switch quirk {
+      case .flicker(let new): flicker.change(to: new)
+      case .session(let odd): sessionQuirk = SessionQuirk(odd)
+      default: break  // From the next attachment on.
+      }
+    case .unplug(let absence):
+      // Later, because the script is called by the cable that goes away.
+      absenceTimers.removeAll { $0.deadline == nil }
+      absenceTimers.append(loop.schedule(after: .zero) { [weak self] in self?.leave(absence) })
+    }
+  }
+
+  private func leave(_ absence: Script.Answer.Absence) {
+    guard isAttached else { return }
+    unplug("as the script says")
+    if case .returns(let after) = absence { returnTimer?.arm(at: loop.now + after) }
+  }
+
+  private func comeBack() {
+    do { try plugIn() } catch { tell(.warning("cannot be plugged in again: \(error)")) }
   }
 
   // MARK: The port and the attachment

@@ -36,12 +36,17 @@ struct WireFlickerMachine {
   /// The flicker of this plug.
   private(set) var flicker: Flicker?
   /// The flicker of every plug; nil for none.
-  private let own: Flicker?
+  private var own: Flicker?
 
   init(flicker: Flicker?) {
+    change(to: flicker)
+    self.flicker = own
+  }
+
+  /// Flickers in this way whenever it is plugged in from now on.
+  mutating func change(to flicker: Flicker?) {
     // What the device role makes by itself needs nothing of the accessory.
     own = flicker?.maker == .wire ? flicker : nil
-    self.flicker = own
   }
 
   var deadline: Instant? {

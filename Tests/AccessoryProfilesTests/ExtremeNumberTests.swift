@@ -18,7 +18,7 @@ import Testing
       + ExtremeNumbers.several(of: text, count: 50, seed: 3, spellings: Self.spellings)
   }
 
-  @Test(arguments: ["profile", "behaviors"]) func inAProfile(document: String) throws {
+  @Test(arguments: ["profile", "behaviors", "scripts"]) func inAProfile(document: String) throws {
     var accepted = 0
     for variant in try variants(of: document) {
       do throws(SourceProblems) {

@@ -334,22 +334,22 @@ import Testing
       "f:9:55: behavior.rules[0].request.hex: a byte is two hex digits, but the last one has only one"
     ),
     ("{ type: 'script', rules: [{ request: {} }] }", "f:9:48: behavior.rules[0].request: the key 'hex' is missing"),
-    ("{ type: 'script', rules: [{}] }", "f:9:37: behavior.rules[0]: the key 'request' is missing"),
+    ("{ type: 'script', rules: [{}] }", "f:9:37: behavior.rules[0]: a rule needs a 'request', a 'prefix' or a 'regex'"),
     (
       "{ type: 'script', rules: [{ request: 'a', delay: '2h' }] }",
       "f:9:60: behavior.rules[0].delay: expected a duration from 0ms to 1h, found text '2h'"
     ),
     (
       "{ type: 'script', rules: [{ request: 'a' }], framing: 'line' }",
-      "f:9:65: behavior.framing: expected 'any', { delimiter: … } or { fixed: … }, found text 'line'"
+      "f:9:65: behavior.framing: expected 'any', { delimiter: … }, { fixed: … } or { frame: … }, found text 'line'"
     ),
     (
       "{ type: 'script', rules: [{ request: 'a' }], framing: {} }",
-      "f:9:65: behavior.framing: expected exactly one of 'delimiter' and 'fixed'"
+      "f:9:65: behavior.framing: expected exactly one of 'delimiter', 'fixed' and 'frame'"
     ),
     (
       "{ type: 'script', rules: [{ request: 'a' }], framing: { fixed: 1, delimiter: 'x' } }",
-      "f:9:65: behavior.framing: expected exactly one of 'delimiter' and 'fixed'"
+      "f:9:65: behavior.framing: expected exactly one of 'delimiter', 'fixed' and 'frame'"
     ),
     (
       "{ type: 'script', rules: [{ request: 'a' }], framing: { delimiter: '' } }",

@@ -18,7 +18,8 @@ import Testing
   }
 
   static let shipped =
-    "camera, car, charger, dock, echo, lawk-view, location, microphone, misbehaving, multi, older-auth, scripted, sensor, sink"
+    "camera, car, card-reader, charger, dock, echo, gps, heart-rate, lawk-view, location, microphone, misbehaving, multi, "
+    + "older-auth, printer, scanner, scripted, sensor, sink, terminal"
 
   // MARK: Finding
 
@@ -27,8 +28,8 @@ import Testing
       failure("lawkview")
         == "no profile 'lawkview', did you mean 'lawk-view'? Looked in \(folder.path) and the shipped profiles "
         + Self.shipped)
-    let error = #expect(throws: SourceProblems.self) { try ProfileLibrary().profile("printer") }
-    #expect(error?.description == "no profile 'printer': looked in the shipped profiles \(Self.shipped)")
+    let error = #expect(throws: SourceProblems.self) { try ProfileLibrary().profile("turntable") }
+    #expect(error?.description == "no profile 'turntable': looked in the shipped profiles \(Self.shipped)")
   }
 
   @Test func theUsersProfileComesBeforeTheShippedOneAndIsListedOnce() throws {

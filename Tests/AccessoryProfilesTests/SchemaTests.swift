@@ -45,6 +45,11 @@ import Testing
     "cumulative acknowledgements are more than", "expected a duration from", "is too long: at most", "no profile '",
     "a template is written", "no message is called", "has no parameter", "only an answer", "' of ",
     "a condition needs a value", "expected a text, a whole number",
+    // Scripts.
+    "declares its 'states'", "unknown state", "share their states", "there is no '${", "'${", "the regex '",
+    "unknown protocol", "is not a script", "with the framing 'any'", "has no checksum", "has no frames",
+    "a rule has one of", "a rule has a 'response'", "an answer has 'after'", "this answer does nothing",
+    "nothing to 'send'", "there is no 'checksum'", "within the header", "without a payload has", "a state's name",
   ]
 
   @Test(arguments: 0..<5)

@@ -15,16 +15,20 @@ final class BehaviorBench: AppHandler {
   private(set) var shown: PublishedAccessory?
   private var app: AppView?
 
-  init(
+  convenience init(
     _ behavior: Behavior, quirks: [String] = [], on loop: any EventLoop,
     playing: ((Behavior) -> any AccessoryBehavior)? = nil
   ) throws {
-    self.loop = loop
     var profile = Profile(
       name: "bench", identity: .init(name: "Bench", manufacturer: "Example Works", modelNumber: "B", serialNumber: "1"),
       protocols: [.init("com.example.bench", id: 1)])
     profile.behavior = behavior
     for quirk in quirks { profile.apply(try Quirk(quirk)) }
+    try self.init(profile, on: loop, playing: playing)
+  }
+
+  init(_ profile: Profile, on loop: any EventLoop, playing: ((Behavior) -> any AccessoryBehavior)? = nil) throws {
+    self.loop = loop
     world = World(on: loop)
     accessory = world.add(profile, behavior: playing)
     var settings = AppSettings()
@@ -44,9 +48,9 @@ final class BehaviorBench: AppHandler {
   }
 
   /// Opens a session; the accessory must be shown.
-  func open() throws -> SessionEar {
+  func open(_ protocolName: String = "com.example.bench") throws -> SessionEar {
     guard let shown, let app else { throw NotShown() }
-    let recorder = SessionEar(try app.openSession(with: shown, protocolName: "com.example.bench"), on: loop)
+    let recorder = SessionEar(try app.openSession(with: shown, protocolName: protocolName), on: loop)
     return recorder
   }
 

@@ -1,3 +1,4 @@
+import AccessoryCore
 import AccessoryProfiles
 import Testing
 
@@ -17,10 +18,11 @@ import Testing
       var offset = 0
       while let request = matcher.next(in: piece.span.bytes, at: &offset) {
         switch request {
-        case .known(let rule): lines.append(String(decoding: script.rules[rule].request, as: UTF8.self))
-        case .unknown(let first, let count):
-          lines.append("unknown \(String(decoding: first, as: UTF8.self)) (\(count))")
+        case .whole(let bytes):
+          let first = String(decoding: bytes.prefix(16), as: UTF8.self)
+          lines.append(script.rules.contains { $0.request == bytes } ? first : "unknown \(first) (\(bytes.count))")
         case .endless: lines.append("endless")
+        case .skipped, .wrongLength, .wrongChecksum: Issue.record("there are no frames")
         }
       }
       #expect(offset == piece.count)
@@ -58,9 +60,9 @@ import Testing
   }
 
   @Test func theFirstOfTwoRulesWithOneRequestAnswers() {
-    var matcher = RequestMatcher(Self.script(.delimiter([0x0A]), "B", "A", "A"))
-    var offset = 0
-    #expect(matcher.next(in: Array("A\n".utf8).span.bytes, at: &offset) == .known(rule: 1))
+    let book = RuleBook(Self.script(.delimiter([0x0A]), "B", "A", "A").rules)
+    let memory = ScriptMemory(random: SeededRandom(seed: 1))
+    #expect(book.rule(for: Array("A".utf8), of: "com.example.a", memory)?.rule == 1)
   }
 
   @Test func aRequestOfTheLongestLengthIsOne() {

@@ -3,11 +3,11 @@ import AccessoryCore
 /// The rules for several keys together: duplicates, references, and combinations that are allowed but probably a
 /// mistake.
 struct ProfileCheck {
-  private let profile: Profile
-  private let object: ObjectReader
+  let profile: Profile
+  let object: ObjectReader
   /// The paths of the protocols and transports, in the order of the profile's; a file's may have gaps where an entry
   /// could not be read.
-  private let protocolPaths: [String]
+  let protocolPaths: [String]
   private let transportPaths: [String]
   /// The paths of the values that could not be read.
   private let unreadable: [String]
@@ -20,7 +20,7 @@ struct ProfileCheck {
     check.checkLink()
     check.checkTransports()
     check.checkMessages()
-    check.checkScript(of: profile.behavior, path: "behavior")
+    check.checkScripts()
     check.checkQuirks()
   }
 
@@ -31,11 +31,11 @@ struct ProfileCheck {
     unreadable = object.problems.problems.filter { $0.severity == .error }.map(\.path)
   }
 
-  private func error(_ path: String, _ message: String, reliesOn: [String] = []) {
+  func error(_ path: String, _ message: String, reliesOn: [String] = []) {
     report(.error, path, message, reliesOn)
   }
 
-  private func warning(_ path: String, _ message: String, reliesOn: [String] = []) {
+  func warning(_ path: String, _ message: String, reliesOn: [String] = []) {
     report(.warning, path, message, reliesOn)
   }
 
@@ -73,7 +73,6 @@ struct ProfileCheck {
           reliesOn: ["\(protocolPaths[twin]).id"])
       }
       checkNativeTransport(entry, path)
-      if let behavior = entry.behavior { checkScript(of: behavior, path: "\(path).behavior") }
     }
   }
 
@@ -152,45 +151,5 @@ struct ProfileCheck {
     if Set(ids).count < ids.count {
       error("link.sessions", "two sessions have the same id: \(ids.map(String.init).joined(separator: ", "))")
     }
-  }
-
-  // MARK: Scripts
-
-  private func checkScript(of behavior: Behavior, path: String) {
-    guard case .script(let script) = behavior else { return }
-    if script.framing == .delimiter([]) { error("\(path).framing.delimiter", "an empty delimiter ends nothing") }
-    if script.rules.isEmpty, script.otherwise == nil {
-      warning("\(path).rules", "without a rule and without 'otherwise' nothing is ever answered")
-    }
-    for (index, rule) in script.rules.enumerated() {
-      let place = "\(path).rules[\(index)].request"
-      if let why = whyUnreachable(rule.request, after: script.rules[..<index], script.framing) {
-        warning(place, "this rule never answers: \(why)")
-      }
-    }
-  }
-
-  private func whyUnreachable(
-    _ request: [UInt8], after earlier: ArraySlice<Script.Rule>, _ framing: Script.Framing
-  ) -> String? {
-    if earlier.contains(where: { $0.request == request }) { return "a rule before it has the same request" }
-    switch framing {
-    case .fixed(let length) where request.count != length:
-      return "its request has \(request.count) bytes, and every request has \(length)"
-    case .delimiter(let delimiter) where request.contains(delimiter):
-      return "its request holds the delimiter, which is not part of a request"
-    case .any where request.isEmpty: return "its request is empty"
-    case .any where earlier.contains(where: { request.starts(with: $0.request) }):
-      return "a rule before it is complete earlier"
-    default: return nil
-    }
-  }
-}
-
-extension [UInt8] {
-  /// Whether `other`, not empty, occurs in these bytes.
-  fileprivate func contains(_ other: [UInt8]) -> Bool {
-    guard !other.isEmpty, other.count <= count else { return false }
-    return (0...(count - other.count)).contains { self[$0...].starts(with: other) }
   }
 }

@@ -23,16 +23,22 @@ public struct BehaviorContext {
   public let loop: any EventLoop
   /// Where programs that behaviours start are kept until they have ended.
   let programs: ProgramKeeper
+  /// What the scripts of the accessory share.
+  let scripts: ScriptHub
   private let report: (TimelineEvent.Kind) -> Void
 
   /// A context. `report` receives, on the loop, what behaviours report besides their bytes.
   public init(loop: any EventLoop, report: @escaping (TimelineEvent.Kind) -> Void = { _ in }) {
-    self.init(loop: loop, programs: ProgramKeeper(), report: report)
+    let scripts = ScriptHub(ScriptMemory(random: loop.random.derived("scripts")))
+    self.init(loop: loop, programs: ProgramKeeper(), scripts: scripts, report: report)
   }
 
-  init(loop: any EventLoop, programs: ProgramKeeper, report: @escaping (TimelineEvent.Kind) -> Void) {
+  init(
+    loop: any EventLoop, programs: ProgramKeeper, scripts: ScriptHub, report: @escaping (TimelineEvent.Kind) -> Void
+  ) {
     self.loop = loop
     self.programs = programs
+    self.scripts = scripts
     self.report = report
   }
 

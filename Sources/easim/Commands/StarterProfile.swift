@@ -57,15 +57,17 @@ enum StarterProfile {
       """
         behavior: {
           type: "script",
-          // Each request ends with these bytes. Also { fixed: 8 } for requests of 8 bytes, or "any".
+          // Each request ends with these bytes. Also { fixed: 8 } for requests of 8 bytes, { frame: … }, or "any".
           framing: { delimiter: "\\r\\n" },
-          // The first rule whose request is equal answers. Requests are written without the delimiter, answers with it.
+          // The first rule that fits answers. Requests are written without the delimiter, answers with it.
           rules: [
             { request: "HELLO", response: "\(name) 1.0\\r\\n" },
             // An answer that comes late.
             { request: "BATTERY?", response: "BATTERY 87\\r\\n", delay: "40ms" },
             // Bytes that are not text, in hex.
             { request: { hex: "01 02 03" }, response: { hex: "81 82 83 0d 0a" } },
+            // A regular expression, and its groups in two answers, the second of them later.
+            { regex: "SET (\\\\w+)=(\\\\d+)", answers: ["OK\\r\\n", { after: "1s", send: "${1} IS ${2}\\r\\n" }] },
             // A request that is never answered.
             { request: "SILENCE" },
           ],

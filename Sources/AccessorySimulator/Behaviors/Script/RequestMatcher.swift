@@ -1,6 +1,6 @@
 import AccessoryProfiles
 
-/// Splits the bytes of a session into requests and finds the rule that answers each.
+/// Splits the bytes of a session into requests.
 ///
 /// Only the framing decides what a request is (see ``AccessoryProfiles/Script/Framing``), not how the bytes were
 /// split on the way: the same stream gives the same requests, byte by byte or all at once.
@@ -15,12 +15,16 @@ struct RequestMatcher {
 
   /// A request, or why there is none.
   enum Request: Equatable {
-    /// The request of this rule.
-    case known(rule: Int)
-    /// A request that no rule has; its first bytes and how many it has.
-    case unknown(first: [UInt8], count: Int)
+    /// A request, whole.
+    case whole([UInt8])
     /// A request that grew over the limit without a delimiter: cut off here, and dropped up to the next delimiter.
     case endless
+    /// Bytes between two frames.
+    case skipped(Int)
+    /// A frame of a length that cannot be.
+    case wrongLength(Int)
+    /// A frame whose checksum is wrong.
+    case wrongChecksum(found: UInt32, expected: UInt32)
   }
 
   private enum State {
@@ -28,12 +32,9 @@ struct RequestMatcher {
     case skipping
   }
 
-  /// How many bytes of an unknown request are reported.
-  private static let sampleSize = 16
-
   private let framing: Script.Framing
   private let requests: [[UInt8]]
-  private let ruleByRequest: [[UInt8]: Int]
+  private var frames: FrameScanner?
   private var state = State.waiting
   /// The request so far; while skipping, the last bytes that may be the beginning of a delimiter.
   private var buffer: [UInt8] = []
@@ -45,17 +46,19 @@ struct RequestMatcher {
     switch script.framing {
     case .delimiter(let delimiter): precondition(!delimiter.isEmpty, "an empty delimiter ends no request")
     case .fixed(let count): precondition(count > 0, "a request has at least one byte")
+    case .frame(let frame):
+      precondition(frame.lengthAt >= frame.header.count, "a frame's length is behind its header")
+      frames = FrameScanner(frame)
     case .any: break
     }
     framing = script.framing
-    requests = script.rules.map(\.request)
-    ruleByRequest = Dictionary(
-      requests.enumerated().map { ($0.element, $0.offset) }, uniquingKeysWith: { first, _ in first })
+    requests = script.framing == .any ? script.rules.compactMap(\.request) : []
     candidates = Array(requests.indices)
   }
 
   /// The next request that ends in `bytes` from `offset` on; nil when they are used up.
   mutating func next(in bytes: RawSpan, at offset: inout Int) -> Request? {
+    if frames != nil { return frames?.next(in: bytes, at: &offset) }
     while offset < bytes.byteCount {
       let byte = bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
       offset += 1
@@ -70,6 +73,7 @@ struct RequestMatcher {
     case .delimiter(let delimiter): return takeDelimited(delimiter)
     case .fixed(let count): return buffer.count == count ? finish(buffer.count) : nil
     case .any: return takeAny(byte)
+    case .frame: return nil  // FrameScanner has its own buffer.
     }
   }
 
@@ -107,7 +111,6 @@ struct RequestMatcher {
     let request = Array(buffer[..<count])
     buffer.removeAll(keepingCapacity: true)
     if framing == .any { candidates = Array(requests.indices) }
-    if let rule = ruleByRequest[request] { return .known(rule: rule) }
-    return .unknown(first: Array(request.prefix(Self.sampleSize)), count: count)
+    return .whole(request)
   }
 }

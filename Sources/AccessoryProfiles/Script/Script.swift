@@ -9,41 +9,28 @@ public struct Script: Equatable, Sendable {
     case delimiter([UInt8])
     /// Each request has this many bytes.
     case fixed(Int)
+    /// Each request is a frame that says its length. Answers are put into frames too.
+    case frame(Frame)
     /// A request begins where the last one ended and is complete as soon as its bytes are those of a rule; what can
     /// no longer become the request of any rule is one unknown request.
     case any
   }
 
-  /// One rule.
-  public struct Rule: Equatable, Sendable {
-    /// The request, whole.
-    public var request: [UInt8]
-    /// The answer; empty for none.
-    public var response: [UInt8]
-    /// How long after the request the answer goes out.
-    public var delay: Duration
-
-    /// A rule.
-    public init(request: [UInt8], response: [UInt8], delay: Duration = .zero) {
-      self.request = request
-      self.response = response
-      self.delay = delay
-    }
-
-    static let format = Record("rule", "a request and its answer", Rule(request: [], response: [])) {
-      Field("request", \.request, .bytes, "the request, whole, without the delimiter", isRequired: true)
-      Field("response", \.response, .bytes, "the answer, with its delimiter; none when left out")
-      Field(
-        "delay", \.delay, .duration(.zero ... .seconds(3600)), "how long after the request the answer goes out")
-    }
-  }
-
   /// How requests are recognised.
   public var framing: Framing
-  /// The rules; the first one with an equal request answers.
+  /// The rules; the first one that fits answers.
   public var rules: [Rule]
   /// The answer to a request that no rule knows; nil for none.
   public var otherwise: [UInt8]?
+  /// The answers to a frame with a wrong checksum.
+  public var wrongChecksum: [Answer] = []
+  /// What is sent without a request.
+  public var timers: [Timer] = []
+  /// The states of the accessory, of which the first is the one at the beginning; all scripts of an accessory share
+  /// them.
+  public var states: [String] = []
+  /// How many bytes are read in a second; nil for as many as come.
+  public var bytesPerSecond: Int?
 
   /// A script.
   public init(framing: Framing = .any, rules: [Rule], otherwise: [UInt8]? = nil) {
@@ -52,13 +39,39 @@ public struct Script: Equatable, Sendable {
     self.otherwise = otherwise
   }
 
+  /// Everything that it may send or do, with the path of each list.
+  package var answerLists: [(path: String, answers: [Answer])] {
+    rules.enumerated().map { ("rules[\($0.offset)].answers", $0.element.answers) }
+      + timers.enumerated().map { ("timers[\($0.offset)].answers", $0.element.answers) }
+      + [("wrongChecksum", wrongChecksum)]
+  }
+
   static let format = Record("script", "answers requests by rules", Script(rules: [])) {
     Field(
       "framing", \.framing, .framing,
       "how requests are told apart: 'any' is complete as soon as it is the request of a rule")
-    Field(
-      "rules", \.rules, .list(of: .object(Rule.format)), "the first whose request is equal answers", isRequired: true)
+    Field("rules", \.rules, .list(of: .object(Rule.format)), "the first that fits answers", isRequired: true)
     Field("otherwise", \.otherwise, .optional(.bytes), "the answer to any other request; none when left out")
+    Field(
+      "wrongChecksum", \.wrongChecksum, .answers,
+      "the answers to a frame with a wrong checksum; none when left out")
+    Field(
+      "states", \.states, .list(of: .stateName, count: 0...64),
+      "the states of the accessory, the first one at the beginning; one script declares them for all")
+    Field("timers", \.timers, .list(of: .object(Timer.format)), "what is sent without a request")
+    Field(
+      "bytesPerSecond", \.bytesPerSecond, .optional(.integer(1...1_000_000_000)),
+      "how fast it reads; as fast as bytes come when left out")
+  }
+}
+
+extension Profile {
+  /// The states that its scripts share, of which the first is the one at the beginning.
+  package var scriptStates: [String] {
+    for case .script(let script) in [behavior] + protocols.compactMap(\.behavior) where !script.states.isEmpty {
+      return script.states
+    }
+    return []
   }
 }
 
@@ -71,14 +84,16 @@ extension Format<Script.Framing> {
     case .object:
       guard let parts = FramingParts.format.format.read(value, at: place) else { return nil }
       return parts.delimiter.map(Script.Framing.delimiter) ?? parts.fixed.map(Script.Framing.fixed)
+        ?? parts.frame.map(Script.Framing.frame)
     case .null, .boolean, .number, .text, .array:
-      return place.expected("'any', { delimiter: … } or { fixed: … }", value)
+      return place.expected("'any', { delimiter: … }, { fixed: … } or { frame: … }", value)
     }
   } write: { framing in
     switch framing {
     case .any: .text("any")
     case .delimiter(let bytes): FramingParts.format.tree(FramingParts(delimiter: bytes))
     case .fixed(let count): FramingParts.format.tree(FramingParts(fixed: count))
+    case .frame(let frame): FramingParts.format.tree(FramingParts(frame: frame))
     }
   }
 }
@@ -87,17 +102,21 @@ extension Format<Script.Framing> {
 private struct FramingParts: Equatable {
   var delimiter: [UInt8]?
   var fixed: Int?
+  var frame: Script.Frame?
+
+  private static let keys = ["delimiter", "fixed", "frame"]
 
   static let format = Record("framing", "what ends a request", FramingParts()) {
     Field(
       "delimiter", \.delimiter, .optional(.bytes(named: "delimiter", atLeast: 1)), "the bytes that end each request")
     Field("fixed", \.fixed, .optional(.integer(1...65_536)), "how many bytes each request has")
+    Field("frame", \.frame, .optional(.object(Script.Frame.format)), Script.Frame.format.summary)
   }.checked(schema: [.init("minProperties", .number(1)), .init("maxProperties", .number(1))]) { _, object in
     guard case .object(let members) = object.tree.content else { return }
-    let given = ["delimiter", "fixed"].filter { object.value($0) != nil }
-    if given.count == 2 || members.isEmpty {
+    let given = keys.filter { object.value($0) != nil }
+    if given.count > 1 || members.isEmpty {
       object.problems.error(
-        at: object.position, path: object.path, "expected exactly one of 'delimiter' and 'fixed'")
+        at: object.position, path: object.path, "expected exactly one of 'delimiter', 'fixed' and 'frame'")
     }
   }
 }

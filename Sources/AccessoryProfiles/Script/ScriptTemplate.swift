@@ -1,0 +1,233 @@
+import AccessoryCore
+
+/// The text of an answer, with values that are inserted when it is sent: `"SCAN ${next:scan:04}\r\n"`.
+///
+/// Everything outside `${…}` is sent as its UTF-8, also a `$` before one; a literal `${` is `${hex:24}{`.
+public struct ScriptTemplate: Equatable, Sendable {
+  /// How it is written.
+  public enum Source: Equatable, Sendable {
+    /// A text with inserted values.
+    case text(String)
+    /// Bytes, with none.
+    case bytes([UInt8])
+  }
+
+  /// How a number is written.
+  package enum NumberForm: Equatable, Sendable {
+    /// As bytes.
+    case binary(width: Int, isLittle: Bool)
+    /// As digits, at least so many.
+    case digits(Int, radix: Int, isUppercase: Bool)
+
+    /// How many bytes a number always has; nil for digits that may be more.
+    package var width: Int? {
+      switch self {
+      case .binary(let width, _): width
+      case .digits(let count, _, _): count > 0 ? count : nil
+      }
+    }
+  }
+
+  /// A piece of it.
+  package enum Part: Equatable, Sendable {
+    case bytes([UInt8])
+    case group(Int)
+    case namedGroup(String)
+    /// A counter, one more than before when `counts`.
+    case counter(String, counts: Bool, NumberForm)
+    case random(ClosedRange<Int>, NumberForm)
+    /// The time of day in letters of strftime.
+    case time(String)
+    /// Seconds since 1970.
+    case unixTime(NumberForm)
+    case state
+    /// From here on the length and the checksum count; the beginning when there is none.
+    case begin
+    /// Up to here; where the length or checksum is written, or for a length the end of the answer, when there is none.
+    case end
+    case length(NumberForm)
+    case checksum(Checksum, NumberForm)
+  }
+
+  /// How it is written.
+  public let source: Source
+  package let parts: [Part]
+
+  /// Reads a text. The error quotes the wrong part.
+  public init(_ text: String) throws(ScriptTemplateError) {
+    source = .text(text)
+    parts = try Self.parts(of: text)
+  }
+
+  /// Bytes that are sent as they are.
+  public init(bytes: [UInt8]) { (source, parts) = (.bytes(bytes), [.bytes(bytes)]) }
+
+  private static func parts(of text: String) throws(ScriptTemplateError) -> [Part] {
+    let bytes = Array(text.utf8)
+    var parts: [Part] = []
+    var plain: [UInt8] = []
+    var place = 0
+    while place < bytes.count {
+      let rest = bytes[place...]
+      if rest.starts(with: Array("${".utf8)) {
+        guard let close = rest.firstIndex(of: UInt8(ascii: "}")) else {
+          throw ScriptTemplateError(
+            "'\(Excerpt.of(String(decoding: rest, as: UTF8.self)))' has no }; a literal ${ is ${hex:24}{")
+        }
+        if !plain.isEmpty { parts.append(.bytes(plain)) }
+        plain = []
+        parts.append(try part(String(decoding: bytes[(place + 2)..<close], as: UTF8.self)))
+        place = close + 1
+      } else {
+        plain.append(bytes[place])
+        place += 1
+      }
+    }
+    if !plain.isEmpty { parts.append(.bytes(plain)) }
+    try check(parts)
+    return parts
+  }
+
+  private static func check(_ parts: [Part]) throws(ScriptTemplateError) {
+    for (part, name) in [(Part.begin, "begin"), (.end, "end")] where parts.count(where: { $0 == part }) > 1 {
+      throw ScriptTemplateError("'${\(name)}' is there twice")
+    }
+    if let begin = parts.firstIndex(of: .begin), let end = parts.firstIndex(of: .end), end < begin {
+      throw ScriptTemplateError("'${end}' is before '${begin}'")
+    }
+  }
+}
+
+/// Why a text is no template.
+public struct ScriptTemplateError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// What is wrong, with the wrong part.
+  public let description: String
+
+  init(_ description: String) { self.description = description }
+}
+
+// MARK: - What stands in ${…}
+
+extension ScriptTemplate {
+  private static let forms = [
+    "next:NAME", "last:NAME", "random:LOW-HIGH", "time", "state", "begin", "end", "length", "checksum:NAME",
+    "hex:BYTES",
+  ]
+  private static let words = forms.map { String($0.prefix { $0 != ":" }) }
+
+  private static func part(_ text: String) throws(ScriptTemplateError) -> Part {
+    let shown = "'${\(Excerpt.of(text))}'"
+    let pieces = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    let rest = pieces.count > 1 ? pieces[1] : nil
+    if let group = Int(text), String(group) == text, group >= 0 { return .group(group) }
+    switch pieces[0] {
+    case "begin" where rest == nil: return .begin
+    case "end" where rest == nil: return .end
+    case "state" where rest == nil: return .state
+    case "time": return try time(rest)
+    case "next", "last": return try counter(counts: pieces[0] == "next", rest, shown)
+    case "random": return try random(rest, shown)
+    case "length":
+      guard let rest else {
+        throw ScriptTemplateError("\(shown) has no form, such as '${length:u16be}' or '${length:04}'")
+      }
+      return .length(try fixedForm(rest, shown))
+    case "checksum": return try checksum(rest, shown)
+    case "hex":
+      do { return .bytes(try Hex.parse(rest ?? "")) } catch { throw ScriptTemplateError("\(shown): \(error)") }
+    default:
+      let isName =
+        rest == nil && !text.isEmpty && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }
+      // Whether it is a group of the rule's regex, only the check of the whole script can say.
+      if isName, !words.contains(text) { return .namedGroup(text) }
+      throw ScriptTemplateError("unknown \(shown)\(hint(for: pieces[0]))")
+    }
+  }
+
+  /// What follows a complaint about an unknown word.
+  static func hint(for word: String) -> String {
+    if let near = Suggestion.nearest(to: word, in: words), let form = forms.first(where: { $0.hasPrefix(near) }) {
+      return ", did you mean '${\(form)}'?"
+    }
+    return ": expected a group's number or name, or " + forms.map { "'${\($0)}'" }.joined(separator: ", ")
+  }
+
+  private static func time(_ format: String?) throws(ScriptTemplateError) -> Part {
+    guard let format else { return .time("%Y-%m-%dT%H:%M:%SZ") }
+    if case .binary(let width, let isLittle)? = form(format) {
+      return .unixTime(.binary(width: width, isLittle: isLittle))
+    }
+    var letters = format.unicodeScalars.makeIterator()
+    while let letter = letters.next() {
+      if letter != "%" { continue }
+      guard let code = letters.next(), "YymdHMSLs%".unicodeScalars.contains(code) else {
+        throw ScriptTemplateError(
+          "'${time:\(Excerpt.of(format))}': the letters are %Y %y %m %d %H %M %S, %L (milliseconds) and %s (Unix time)")
+      }
+    }
+    return .time(format)
+  }
+
+  private static func counter(
+    counts: Bool, _ rest: String?, _ shown: String
+  ) throws(ScriptTemplateError) -> Part {
+    let pieces = (rest ?? "").split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+    guard pieces.count <= 2, let name = pieces.first, !name.isEmpty else {
+      throw ScriptTemplateError("\(shown): a counter is written '${next:NAME}' or '${next:NAME:04}'")
+    }
+    return .counter(name, counts: counts, try pieces.count == 2 ? anyForm(pieces[1], shown) : .plain)
+  }
+
+  private static func random(_ rest: String?, _ shown: String) throws(ScriptTemplateError) -> Part {
+    let pieces = (rest ?? "").split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+    let ends = (pieces.first ?? "").split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
+    guard (1...2).contains(pieces.count), ends.count == 2, let low = ends[0], let high = ends[1], low <= high else {
+      throw ScriptTemplateError("\(shown): a random number is written '${random:60-75}' or '${random:0-255:u8}'")
+    }
+    return .random(low...high, try pieces.count == 2 ? anyForm(pieces[1], shown) : .plain)
+  }
+
+  private static func checksum(_ rest: String?, _ shown: String) throws(ScriptTemplateError) -> Part {
+    let pieces = (rest ?? "").split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+    let name = pieces.first ?? ""
+    guard let checksum = Checksum.named(name) else {
+      throw ScriptTemplateError(
+        "\(shown): unknown checksum '\(name)'\(Suggestion.hint(for: name, in: Checksum.all.map(\.name)))")
+    }
+    guard pieces.count <= 2 else { throw ScriptTemplateError("\(shown) has too many parts") }
+    return .checksum(
+      checksum, try pieces.count == 2 ? fixedForm(pieces[1], shown) : .binary(width: checksum.width, isLittle: false))
+  }
+
+  private static func fixedForm(_ text: String, _ shown: String) throws(ScriptTemplateError) -> NumberForm {
+    let form = try anyForm(text, shown)
+    if form.width == nil { throw ScriptTemplateError("\(shown): write how many digits it has, such as 04 or 02X") }
+    return form
+  }
+
+  private static func anyForm(_ text: String, _ shown: String) throws(ScriptTemplateError) -> NumberForm {
+    if let form = form(text) { return form }
+    throw ScriptTemplateError(
+      "\(shown): a number's form is u8, u16be, u16le, u24be, u24le, u32be, u32le, or digits such as 04, 04x and 02X")
+  }
+
+  private static func form(_ text: String) -> NumberForm? {
+    switch text {
+    case "u8": return .binary(width: 1, isLittle: false)
+    case "u16be", "u24be", "u32be", "u16le", "u24le", "u32le":
+      let bits = Int(text.dropFirst().prefix(2)) ?? 8
+      return .binary(width: bits / 8, isLittle: text.hasSuffix("le"))
+    default:
+      let (isHex, isUppercase) = (text.hasSuffix("x") || text.hasSuffix("X"), text.hasSuffix("X"))
+      let digits = isHex ? text.dropLast() : text[...]
+      guard digits.hasPrefix("0"), digits.utf8.count <= 3, let count = Int(digits), (1...16).contains(count) else {
+        return nil
+      }
+      return .digits(count, radix: isHex ? 16 : 10, isUppercase: isUppercase)
+    }
+  }
+}
+
+extension ScriptTemplate.NumberForm {
+  fileprivate static let plain = Self.digits(0, radix: 10, isUppercase: false)
+}

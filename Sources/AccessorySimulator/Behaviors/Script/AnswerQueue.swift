@@ -1,0 +1,97 @@
+import AccessoryCore
+import AccessoryProfiles
+
+/// What a script does when its time has come.
+enum ScriptStep: Equatable {
+  /// Sends these bytes.
+  case send(ArraySlice<UInt8>)
+  /// Does something else than sending in its own session.
+  case act(ScriptAction)
+}
+
+/// What a script does besides sending in its own session.
+enum ScriptAction: Equatable {
+  /// Sends in the sessions of a protocol, whose scripts put it into their own frames unless it is sent as it is.
+  case forward(to: String, [UInt8], isUnframed: Bool)
+  /// Enters a state.
+  case enter(String)
+  /// Gives the accessory a quirk.
+  case quirk(Quirk)
+  /// Closes the session.
+  case close(String)
+  /// Unplugs the accessory.
+  case unplug(Script.Answer.Absence)
+}
+
+/// Answers waiting for their time, in the order of their requests.
+///
+/// An answer is sent when its delay is over and all earlier answers were sent, as in an accessory that works on one
+/// request at a time. So a short delay does not overtake a long one, and only the first answer is looked at.
+struct AnswerQueue {
+  /// With this many answers, or bytes of answers, no more requests are read: a device that sends requests without
+  /// reading the answers is stopped by its own session.
+  static let mostAnswers = 4_096
+  static let mostBytes = 1_048_576
+
+  private struct Entry {
+    var step: ScriptStep
+    var due: Instant
+  }
+
+  private var answers: [Entry] = []
+  private var first = 0
+  private var byteCount = 0
+
+  /// Whether requests should be left unread for now.
+  var isFull: Bool { count >= Self.mostAnswers || byteCount >= Self.mostBytes }
+
+  /// How many answers wait.
+  var count: Int { answers.count - first }
+
+  /// When the next answer goes out; nil when none waits.
+  var deadline: Instant? { count == 0 ? nil : answers[first].due }
+
+  /// Adds an answer that goes out at `due`.
+  mutating func add(_ bytes: [UInt8], at due: Instant) {
+    guard !bytes.isEmpty else { return }
+    answers.append(Entry(step: .send(bytes[...]), due: due))
+    byteCount += bytes.count
+  }
+
+  /// Adds something to be done at `due`.
+  mutating func add(_ action: ScriptAction, at due: Instant) {
+    answers.append(Entry(step: .act(action), due: due))
+    if case .forward(_, let bytes, _) = action { byteCount += bytes.count }
+  }
+
+  /// The rest of the first answer, when its time has come.
+  func due(at now: Instant) -> ScriptStep? {
+    count > 0 && answers[first].due <= now ? answers[first].step : nil
+  }
+
+  /// `count` bytes of the first answer are sent.
+  mutating func took(_ count: Int) {
+    guard case .send(var rest) = answers[first].step else { return }
+    byteCount -= count
+    rest = rest.dropFirst(count)
+    answers[first].step = .send(rest)
+    if rest.isEmpty { dropFirst() }
+  }
+
+  /// The first answer, an action, is done.
+  mutating func didAct() {
+    if case .act(.forward(_, let bytes, _)) = answers[first].step { byteCount -= bytes.count }
+    dropFirst()
+  }
+
+  private mutating func dropFirst() {
+    first += 1
+    if first == answers.count {
+      answers.removeAll(keepingCapacity: true)
+      first = 0
+    } else if first >= 64, first * 2 > answers.count {
+      answers.removeFirst(first)
+      first = 0
+    }
+  }
+}

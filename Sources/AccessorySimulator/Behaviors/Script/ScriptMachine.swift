@@ -1,0 +1,234 @@
+import AccessoryCore
+import AccessoryProfiles
+
+/// One session of a script: which answers its bytes and its timers get, and when.
+///
+/// Bytes and time are parameters, and so is what the sessions of an accessory remember together; what it does comes from
+/// ``next(at:)``, one step at a time. The same bytes at the same times give the same steps, however the bytes were split.
+///
+/// Invariants: no more than a request and a full ``AnswerQueue`` are kept, whatever comes. Nothing is read while the
+/// queue is full; what timers and other sessions add then is dropped and reported.
+struct ScriptMachine {
+  private struct Timer {
+    let timer: Script.Timer
+    var due: Instant?
+  }
+
+  private let script: Script
+  private let protocolName: String
+  private let book: RuleBook
+  private var matcher: RequestMatcher
+  private var answers = AnswerQueue()
+  private var timers: [Timer]
+  private var seenEntries: Int
+  private var pacer: ReadPacer?
+  /// Lines for the timeline.
+  var notes = ScriptNotes()
+
+  /// A session that is opened now.
+  init(_ script: Script, protocolName: String, now: Instant, _ memory: ScriptMemory) {
+    (self.script, self.protocolName) = (script, protocolName)
+    book = RuleBook(script.rules)
+    matcher = RequestMatcher(script)
+    timers = script.timers.map { Timer(timer: $0) }
+    seenEntries = memory.entries
+    pacer = script.bytesPerSecond.map(ReadPacer.init)
+    for index in timers.indices { start(index, now, memory) }
+  }
+
+  // MARK: What it waits for
+
+  /// How many answers wait.
+  var waiting: Int { answers.count }
+
+  /// Whether bytes should be left unread for now.
+  var isFull: Bool { answers.isFull }
+
+  /// Whether bytes may be read now.
+  func mayRead(at now: Instant) -> Bool { !answers.isFull && (pacer?.allowance(at: now) ?? 1) > 0 }
+
+  /// When something is due, without answers while the session has no room for them; nil for nothing.
+  func deadline(isBlocked: Bool) -> Instant? {
+    var earliest = isBlocked ? nil : answers.deadline
+    if let due = pacer?.deadline, !answers.isFull { earliest = min(due, earliest ?? due) }
+    for timer in timers { if let due = timer.due { earliest = min(due, earliest ?? due) } }
+    return earliest
+  }
+
+  // MARK: Bytes
+
+  /// Takes bytes and returns how many; the rest stays unread while there are too many answers, or too soon for more.
+  mutating func receive(_ bytes: RawSpan, now: Instant, _ memory: inout ScriptMemory) -> Int {
+    let allowed = pacer.map { min($0.allowance(at: now), bytes.byteCount) } ?? bytes.byteCount
+    let bytes = bytes.extracting(0..<allowed)
+    var offset = 0
+    while !answers.isFull, let request = matcher.next(in: bytes, at: &offset) { answer(request, now, &memory) }
+    pacer?.read(offset, at: now)
+    return offset
+  }
+
+  private mutating func answer(_ request: RequestMatcher.Request, _ now: Instant, _ memory: inout ScriptMemory) {
+    switch request {
+    case .whole(let bytes):
+      guard let found = book.rule(for: bytes, of: protocolName, memory) else { return answerUnknown(bytes, now) }
+      answer(bytes, found, now, &memory)
+    case .endless:
+      notes.add(
+        .endless,
+        "a request passed \(RequestMatcher.longestRequest) bytes without its delimiter: "
+          + "cut off, and dropped up to the next one")
+      queue(script.otherwise ?? [], at: now)
+    case .skipped(let count): notes.add(.skipped, "skipped \(count.counted("byte")) before the header of a frame")
+    case .wrongLength(let length):
+      notes.add(.wrongLength, "dropped a frame that says its length is \(length)")
+    case .wrongChecksum(let found, let expected):
+      notes.add(
+        .wrongChecksum,
+        "dropped a frame with the checksum \(Hex.number(found, digits: 2)) instead of \(Hex.number(expected, digits: 2))"
+      )
+      add(script.wrongChecksum, TemplateRenderer(), now, &memory)
+    }
+  }
+
+  private mutating func answer(
+    _ request: [UInt8], _ found: RuleBook.Found, _ now: Instant, _ memory: inout ScriptMemory
+  ) {
+    // Not copied as a whole: most rules have a response and nothing else.
+    if script.rules[found.rule].times != nil { memory.use(.init(protocolName: protocolName, index: found.rule)) }
+    if let next = script.rules[found.rule].next { enter(next, now, &memory) }
+    queue(script.rules[found.rule].response, at: now + script.rules[found.rule].delay)
+    if script.rules[found.rule].answers.isEmpty { return }
+    let rule = script.rules[found.rule]
+    let names = rule.regex?.names ?? [:]
+    add(rule.answers, TemplateRenderer(request: request, groups: found.groups, names: names), now, &memory)
+  }
+
+  private mutating func answerUnknown(_ request: [UInt8], _ now: Instant) {
+    guard let otherwise = script.otherwise else {
+      let more = request.count > 16 ? " …" : ""
+      notes.add(
+        .unanswered, "no rule answers the \(request.count)-byte request \(Hex.spaced(request.prefix(16)))\(more)")
+      return
+    }
+    queue(otherwise, at: now)
+  }
+
+  // MARK: Answers
+
+  private mutating func add(
+    _ list: [Script.Answer], _ renderer: TemplateRenderer, _ now: Instant, _ memory: inout ScriptMemory
+  ) {
+    var due = now
+    for answer in list {
+      due = due + answer.after
+      var unfit: [Int] = []
+      if let template = answer.send {
+        let bytes = renderer.render(template, at: due, &memory, unfit: &unfit)
+        if let target = answer.protocolName {
+          answers.add(.forward(to: target, bytes, isUnframed: answer.isUnframed), at: due)
+        } else if answer.isUnframed {
+          answers.add(bytes, at: due)
+        } else {
+          queue(bytes, at: due)
+        }
+      }
+      for number in unfit { notes.add(.unfit, "the number \(number) does not fit its place in an answer") }
+      // At once where nothing was waited for, so that it does not matter whether the next request came with this one.
+      if let next = answer.next {
+        if due == now { enter(next, now, &memory) } else { answers.add(.enter(next), at: due) }
+      }
+      if let quirk = answer.quirk { answers.add(.quirk(quirk), at: due) }
+      if let reason = answer.close { answers.add(.close(reason), at: due) }
+      if let absence = answer.unplug { answers.add(.unplug(absence), at: due) }
+    }
+  }
+
+  /// Adds bytes, as a frame where the script has frames.
+  private mutating func queue(_ bytes: [UInt8], at due: Instant) {
+    guard case .frame(let frame) = script.framing, !bytes.isEmpty else { return answers.add(bytes, at: due) }
+    do throws(Script.Frame.Fault) { answers.add(try frame.encode(bytes), at: due) } catch {
+      guard case .tooLong(let count) = error else { return }
+      notes.add(.dropped, "an answer would be a frame of \(count) bytes, which is too long: not sent")
+    }
+  }
+
+  /// Another session of the accessory sends here.
+  mutating func push(_ bytes: [UInt8], isUnframed: Bool, now: Instant) {
+    if answers.isFull { return notes.add(.dropped, "too many answers wait: one of another session is not sent") }
+    if isUnframed { answers.add(bytes, at: now) } else { queue(bytes, at: now) }
+  }
+
+  // MARK: States and timers
+
+  /// Enters a state now.
+  mutating func enter(_ state: String, _ now: Instant, _ memory: inout ScriptMemory) {
+    memory.enter(state)
+    noticeState(now, memory)
+  }
+
+  /// Starts and stops timers when a state was entered, here or in another session.
+  mutating func noticeState(_ now: Instant, _ memory: ScriptMemory) {
+    guard seenEntries != memory.entries else { return }
+    seenEntries = memory.entries
+    for index in timers.indices where !timers[index].timer.states.isEmpty { start(index, now, memory) }
+  }
+
+  private mutating func start(_ index: Int, _ now: Instant, _ memory: ScriptMemory) {
+    let timer = timers[index].timer
+    timers[index].due = memory.isIn(timer.states) ? (timer.after ?? timer.every).map { now + $0 } : nil
+  }
+
+  /// Fires what is due.
+  mutating func handleTimeout(now: Instant, _ memory: inout ScriptMemory) {
+    if let ready = pacer?.deadline, ready <= now { pacer?.becomeReady() }
+    noticeState(now, memory)
+    for index in timers.indices {
+      guard let due = timers[index].due, due <= now else { continue }
+      let timer = timers[index].timer
+      // One that was late fires once, and keeps its beat where it can.
+      timers[index].due = timer.every.map { due + $0 > now ? due + $0 : now + $0 }
+      if let next = timer.next { enter(next, now, &memory) }
+      if answers.isFull {
+        notes.add(.dropped, "too many answers wait: those of a timer are not sent")
+      } else {
+        add(timer.answers, TemplateRenderer(), now, &memory)
+      }
+    }
+  }
+
+  // MARK: What it does
+
+  /// The next step that is due.
+  func next(at now: Instant) -> ScriptStep? { answers.due(at: now) }
+
+  /// So many bytes of the step are sent.
+  mutating func sent(_ count: Int) { answers.took(count) }
+
+  /// The step, an action, is done.
+  mutating func didAct() { answers.didAct() }
+}
+
+/// Lets an accessory read no more than so many bytes in a second, a tenth of a second's at a time.
+struct ReadPacer {
+  private let bytesPerSecond: Int
+  /// When everything that was read is used up.
+  private var isReadyAt: Instant?
+
+  init(_ bytesPerSecond: Int) { self.bytesPerSecond = bytesPerSecond }
+
+  /// How many bytes may be read.
+  func allowance(at now: Instant) -> Int {
+    if let isReadyAt, isReadyAt > now { return 0 }
+    return max(1, bytesPerSecond / 10)
+  }
+
+  /// When more may be read, while less was read than came.
+  var deadline: Instant? { isReadyAt }
+
+  mutating func read(_ count: Int, at now: Instant) {
+    if count > 0 { isReadyAt = now + .nanoseconds(count * 1_000_000_000 / bytesPerSecond) }
+  }
+
+  /// The time has come.
+  mutating func becomeReady() { isReadyAt = nil }
+}

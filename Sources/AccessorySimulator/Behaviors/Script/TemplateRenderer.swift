@@ -1,0 +1,137 @@
+import AccessoryCore
+import AccessoryProfiles
+
+/// Makes the bytes of an answer from its template.
+///
+/// Values are inserted from the left; then the lengths, and then the checksums, from the left too. So a checksum can
+/// cover a length, and one checksum another.
+struct TemplateRenderer {
+  /// The request, and where the groups of its rule are in it.
+  var request: [UInt8] = []
+  var groups: [Range<Int>?] = []
+  var names: [String: Int] = [:]
+
+  /// A length or checksum that is filled in when everything else is there.
+  private struct Gap {
+    var part: ScriptTemplate.Part
+    var place: Range<Int>
+  }
+
+  /// The bytes of an answer that goes out at `time`. Numbers that do not fit lose their highest digits and are added to
+  /// `unfit`.
+  func render(
+    _ template: ScriptTemplate, at time: Instant, _ memory: inout ScriptMemory, unfit: inout [Int]
+  ) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var gaps: [Gap] = []
+    var (begin, end): (Int, Int?) = (0, nil)
+    for part in template.parts {
+      switch part {
+      case .bytes(let plain): bytes += plain
+      case .group(let number): bytes += group(number)
+      case .namedGroup(let name): bytes += names[name].map(group) ?? []
+      case .counter(let name, let counts, let form):
+        bytes += Self.bytes(memory.counter(name, counts: counts), form, &unfit)
+      case .random(let range, let form):
+        bytes += Self.bytes(Int.random(in: range, using: &memory.random), form, &unfit)
+      case .time(let format): bytes += CalendarTime(at: time, epoch: memory.epoch).text(format).utf8
+      case .unixTime(let form): bytes += Self.bytes(CalendarTime(at: time, epoch: memory.epoch).seconds, form, &unfit)
+      case .state: bytes += Array((memory.state ?? "").utf8)
+      case .begin: begin = bytes.count
+      case .end: end = bytes.count
+      case .length(let form), .checksum(_, let form):
+        let width = form.width ?? 0
+        gaps.append(Gap(part: part, place: bytes.count..<bytes.count + width))
+        bytes += [UInt8](repeating: 0, count: width)
+      }
+    }
+    for gap in gaps {
+      guard case .length(let form) = gap.part else { continue }
+      fill(&bytes, gap.place, (end ?? bytes.count) - begin, form, &unfit)
+    }
+    for gap in gaps {
+      guard case .checksum(let checksum, let form) = gap.part else { continue }
+      let covered = bytes[min(begin, end ?? gap.place.lowerBound)..<(end ?? max(begin, gap.place.lowerBound))]
+      fill(&bytes, gap.place, Int(checksum.value(of: covered)), form, &unfit)
+    }
+    return bytes
+  }
+
+  private func fill(
+    _ bytes: inout [UInt8], _ place: Range<Int>, _ number: Int, _ form: ScriptTemplate.NumberForm, _ unfit: inout [Int]
+  ) {
+    let digits = Self.bytes(number, form, &unfit)
+    if digits.count > place.count { unfit.append(number) }
+    bytes.replaceSubrange(place, with: digits.suffix(place.count))
+  }
+
+  private func group(_ number: Int) -> ArraySlice<UInt8> {
+    groups.indices.contains(number) ? groups[number].map { request[$0] } ?? [] : []
+  }
+
+  private static func bytes(_ number: Int, _ form: ScriptTemplate.NumberForm, _ unfit: inout [Int]) -> [UInt8] {
+    switch form {
+    case .binary(let width, let isLittle):
+      if number >> (width * 8) != 0 { unfit.append(number) }
+      return Script.Frame.bytes(UInt32(truncatingIfNeeded: number), width, isLittle ? .little : .big)
+    case .digits(let count, let radix, let isUppercase):
+      let text = String(number, radix: radix, uppercase: isUppercase)
+      return [UInt8](repeating: UInt8(ascii: "0"), count: max(0, count - text.utf8.count)) + text.utf8
+    }
+  }
+}
+
+/// A time of day in UTC, in the letters of strftime.
+struct CalendarTime {
+  /// Seconds since 1970.
+  let seconds: Int
+  private let milliseconds: Int
+
+  init(at time: Instant, epoch: UInt64) {
+    seconds = Int(clamping: epoch) &+ Int(time.nanoseconds / 1_000_000_000)
+    milliseconds = Int(time.nanoseconds / 1_000_000 % 1_000)
+  }
+
+  func text(_ format: String) -> String {
+    let (year, month, day) = date
+    let second = seconds - seconds / 86_400 * 86_400
+    var text = ""
+    var letters = format.makeIterator()
+    while let letter = letters.next() {
+      guard letter == "%", let code = letters.next() else {
+        text.append(letter)
+        continue
+      }
+      switch code {
+      case "Y": text += Self.digits(year, 4)
+      case "y": text += Self.digits(year % 100, 2)
+      case "m": text += Self.digits(month, 2)
+      case "d": text += Self.digits(day, 2)
+      case "H": text += Self.digits(second / 3_600, 2)
+      case "M": text += Self.digits(second / 60 % 60, 2)
+      case "S": text += Self.digits(second % 60, 2)
+      case "L": text += Self.digits(milliseconds, 3)
+      case "s": text += "\(seconds)"
+      default: text.append(code)
+      }
+    }
+    return text
+  }
+
+  private static func digits(_ number: Int, _ count: Int) -> String {
+    let text = "\(number)"
+    return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
+  }
+
+  /// The date in the Gregorian calendar, counted in eras of 400 years that begin on 1 March.
+  private var date: (year: Int, month: Int, day: Int) {
+    let days = seconds / 86_400 + 719_468
+    let era = days / 146_097
+    let dayOfEra = days - era * 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let shifted = (5 * dayOfYear + 2) / 153
+    let month = shifted < 10 ? shifted + 3 : shifted - 9
+    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shifted + 2) / 5 + 1)
+  }
+}

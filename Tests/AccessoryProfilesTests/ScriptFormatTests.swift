@@ -1,0 +1,225 @@
+import AccessoryCore
+import Testing
+
+@testable import AccessoryProfiles
+
+/// What the reader says of scripts, and that what it reads is what is written.
+@Suite struct ScriptFormatTests {
+  private func problems(_ script: String, beside other: String = "'echo'") -> [String] {
+    complaints(
+      document(
+        protocols: "['com.example.a', { name: 'com.example.b', behavior: \(other) }]",
+        "behavior: { type: 'script', \(script) }"))
+  }
+
+  private let lines = "framing: { delimiter: '\\n' }"
+
+  @Test(arguments: [
+    ("rules: [{ response: 'a' }]", "f:9:37: behavior.rules[0]: a rule needs a 'request', a 'prefix' or a 'regex'"),
+    (
+      "rules: [{ request: 'a', regex: 'b' }]",
+      "f:9:60: behavior.rules[0].regex: a rule has one of 'request', 'prefix' and 'regex', and this one has 'request' already"
+    ),
+    (
+      "rules: [{ regexp: 'b', request: 'a' }]",
+      "f:9:39: unknown key 'regexp' in behavior.rules[0], did you mean 'regex'?"
+    ),
+    (
+      "rules: [{ regex: 'a(b' }]",
+      "f:9:46: behavior.rules[0].regex: the regex 'a(b' is wrong at character 2: this ( has no )"
+    ),
+    (
+      "rules: [{ request: 'a', response: 'b', answers: ['c'] }]",
+      "f:9:63: behavior.rules[0].response: a rule has a 'response' or 'answers': write this one as the first of them"
+    ),
+    (
+      "rules: [{ request: 'a', answers: [{ to: 'com.example.b' }] }]",
+      "f:9:63: behavior.rules[0].answers[0]: this answer does nothing: give 'send', 'goto', 'quirk', 'close', 'unplug'"
+    ),
+    (
+      "rules: [{ request: 'a', answers: [{ sent: 'x' }] }]",
+      "f:9:65: unknown key 'sent' in behavior.rules[0].answers[0], did you mean 'send'?"
+    ),
+    (
+      "rules: [{ request: 'a', answers: ['${tmie}'] }]",
+      "f:9:63: behavior.rules[0].answers[0].send: unknown '${tmie}', did you mean '${time}'?"
+    ),
+    (
+      "rules: [{ request: 'a', answers: ['${1}'] }]",
+      "f:9:63: behavior.rules[0].answers[0].send: there is no '${1}': there is only ${0}, the request"
+    ),
+    (
+      "rules: [{ request: 'a', answers: ['${checksum:CRC-16/MODBS:u16le}'] }]",
+      "f:9:63: behavior.rules[0].answers[0].send: '${checksum:CRC-16/MODBS:u16le}': unknown checksum 'CRC-16/MODBS', "
+        + "did you mean 'CRC-16/MODBUS'?"
+    ),
+    (
+      "rules: [{ request: 'a', answers: ['${length:4}'] }]",
+      "f:9:63: behavior.rules[0].answers[0].send: '${length:4}': a number's form is u8, u16be, u16le, u24be, u24le, "
+        + "u32be, u32le, or digits such as 04, 04x and 02X"
+    ),
+    (
+      "rules: [{ request: 'a', answers: ['${next:n'] }]",
+      "f:9:63: behavior.rules[0].answers[0].send: '${next:n' has no }; a literal ${ is ${hex:24}{"
+    ),
+    (
+      "rules: [{ request: 'a', answers: [{ send: 'x', to: 'com.example.c' }] }]",
+      "f:9:80: behavior.rules[0].answers[0].to: unknown protocol 'com.example.c', did you mean 'com.example.a'?"
+    ),
+    (
+      "rules: [{ request: 'a', answers: [{ send: 'x', to: 'com.example.b' }] }]",
+      "f:9:80: behavior.rules[0].answers[0].to: the behaviour of 'com.example.b' is not a script, so nothing can be "
+        + "sent there: give it { type: 'script', rules: [] }"
+    ),
+    (
+      "rules: [{ request: 'a', answers: [{ send: 'x', unframed: true }] }]",
+      "f:9:86: behavior.rules[0].answers[0].unframed: the script there has no frames"
+    ),
+    (
+      "rules: [{ request: 'a', goto: 'on' }]",
+      "f:9:59: behavior.rules[0].goto: no script declares its 'states', such as states: ['on', …]"
+    ),
+    (
+      "states: ['idle', 'armed'], rules: [{ request: 'a', goto: 'amred' }, { request: 'b', goto: 'armed' }]",
+      "f:9:86: behavior.rules[0].goto: unknown state 'amred', did you mean 'armed'?"
+    ),
+    (
+      "states: ['idle', 'armed'], rules: [{ in: ['idel'], request: 'a', goto: 'armed' }]",
+      "f:9:70: behavior.rules[0].in: unknown state 'idel', did you mean 'idle'?"
+    ),
+    (
+      "states: ['idle', 'armed'], rules: [{ request: 'a' }]",
+      "f:9:46: warning: behavior.states[1]: no 'goto' leads to the state 'armed'"
+    ),
+    ("timers: [{ answers: ['a'] }], rules: []", "f:9:38: behavior.timers[0]: a timer needs 'after', 'every' or both"),
+    (
+      "timers: [{ every: '1s' }], rules: []",
+      "f:9:38: behavior.timers[0]: this timer does nothing: give 'answers' or 'goto'"
+    ),
+    (
+      "timers: [{ every: '0ms', answers: ['a'] }], rules: []",
+      "f:9:47: behavior.timers[0].every: expected a duration from 1ms to 24h, found text '0ms'"
+    ),
+    (
+      "rules: [{ prefix: 'a' }]",
+      "f:9:47: behavior.rules[0].prefix: with the framing 'any' only a whole 'request' can be recognised: give a "
+        + "delimiter, a fixed length or a frame"
+    ),
+    (
+      "framing: { frame: { checksum: 'CRC-16/MODBS' } }, rules: [{ request: 'a' }]",
+      "f:9:59: behavior.framing.frame.checksum: unknown value 'CRC-16/MODBS', did you mean 'CRC-16/MODBUS'?"
+    ),
+    (
+      "framing: { frame: { header: 'ab', lengthAt: 1 } }, rules: [{ request: 'a' }]",
+      "f:9:73: behavior.framing.frame.lengthAt: the length would be within the header of 2 bytes"
+    ),
+    (
+      "framing: { frame: { longest: 65537 } }, rules: [{ request: 'a' }]",
+      "f:9:58: behavior.framing.frame.longest: expected a whole number from 1 to 65536, found number 65537"
+    ),
+    (
+      "framing: { frame: {} }, wrongChecksum: ['x'], rules: [{ request: 'a' }]",
+      "f:9:68: behavior.wrongChecksum: the framing has no checksum"
+    ),
+    (
+      "framing: { frame: {}, fixed: 3 }, rules: [{ request: 'abc' }]",
+      "f:9:38: behavior.framing: expected exactly one of 'delimiter', 'fixed' and 'frame'"
+    ),
+  ]) func aMistakeIsNamedWithItsPlace(script: String, complaint: String) {
+    #expect(problems(script).contains(complaint), "\(problems(script))")
+  }
+
+  @Test(arguments: [
+    (
+      "[{ prefix: 'A' }, { request: 'AB' }]",
+      "1].request: this rule never answers: a rule before it answers everything that begins with its prefix"
+    ),
+    (
+      "[{ prefix: '' }, { regex: '\\\\d+' }]",
+      "1].regex: this rule never answers: a rule before it answers everything that begins with its prefix"
+    ),
+    (
+      "[{ regex: '\\\\d+' }, { request: '12' }]",
+      "1].request: this rule never answers: the regex of a rule before it matches this request"
+    ),
+    ("[{ regex: 'a+' }, { regex: 'a+' }]", "1].regex: this rule never answers: a rule before it has the same regex"),
+    (
+      "[{ regex: '.*' }, { prefix: 'a' }]",
+      "1].prefix: this rule never answers: the regex of a rule before it matches everything"
+    ),
+    (
+      "[{ prefix: 'a\\nb' }]",
+      "0].prefix: this rule never answers: its prefix holds the delimiter, which is not part of a request"
+    ),
+    (
+      "[{ request: 'SET .*' }]", "0].request: '.*' is literal text here: a wildcard is written with 'regex' or 'prefix'"
+    ),
+    ("[{ request: 'SET *' }]", "0].request: '*' is literal text here: a wildcard is written with 'regex' or 'prefix'"),
+    (
+      "[{ prefix: 'GET [0-9]' }]",
+      "0].prefix: '[0-9]' is literal text here: a wildcard is written with 'regex' or 'prefix'"
+    ),
+    (
+      "[{ request: 'A', response: 'is ${1}' }]",
+      "0].response: '${1}' is literal text here: values are inserted into 'answers'"
+    ),
+  ]) func whatCannotBeMeantIsAWarning(rules: String, warning: String) {
+    let found = problems("\(lines), rules: \(rules)")
+    #expect(found.count == 1)
+    #expect(found.first?.hasSuffix(" warning: behavior.rules[\(warning)") ?? false, "\(found)")
+  }
+
+  @Test(arguments: [
+    "[{ request: '*IDN?' }, { request: 'A*' }, { request: '$GP*5C' }]",
+    "[{ request: 'A', times: 2 }, { request: 'A' }]",
+    "[{ prefix: 'A' }, { prefix: '' }, { request: '', times: 1 }]".replacing(", { request: '', times: 1 }", with: ""),
+  ]) func whatCanBeMeantIsNoWarning(rules: String) {
+    #expect(problems("\(lines), rules: \(rules)") == [])
+  }
+
+  @Test func aRuleOfAnotherStateHidesNoRule() {
+    let rules = "[{ in: 'p', prefix: '', goto: 'q' }, { request: 'A', goto: 'p' }, { in: ['p'], request: 'A' }]"
+    #expect(
+      problems("\(lines), states: ['p', 'q'], rules: \(rules)").map { $0.prefix { $0 != " " } } == ["f:9:174:"])
+  }
+
+  @Test func statesAreDeclaredOnceForAllScripts() {
+    let other = "{ type: 'script', states: ['x'], rules: [{ in: 'p', request: 'a', goto: 'q' }] }"
+    #expect(
+      problems("\(lines), states: ['p', 'q', 'q'], rules: [{ request: 'a', goto: 'r' }]", beside: other) == [
+        "f:5:80: accessory.protocols[1].behavior.states: all scripts of an accessory share their states, and "
+          + "behavior.states declares them already",
+        "f:9:78: behavior.states[2]: the state 'q' is listed twice",
+        "f:9:114: behavior.rules[0].goto: unknown state 'r', did you mean 'p'?",
+      ])
+  }
+
+  @Test func whatIsReadIsWhatIsWritten() throws {
+    let text = document(
+      protocols: "['com.example.a', { name: 'com.example.b', behavior: { type: 'script', rules: [] } }]",
+      """
+      behavior: {
+        type: 'script', states: ['p', 'q'], bytesPerSecond: 100, wrongChecksum: [{ send: { hex: '15' }, unframed: true }],
+        framing: { frame: { header: { hex: '02' }, lengthAt: 2, lengthWidth: 4, order: 'little', counts: 'frame',
+          checksum: 'CRC-16/IBM-SDLC', checksumOrder: 'big', checksumFrom: 1, longest: 100 } },
+        rules: [
+          { in: 'p', regex: '(a)', times: 3, goto: 'q',
+            answers: ['${1}', { send: '${time:%s}', to: 'com.example.b', after: '1s' }, { goto: 'p', quirk: 'no-status' }] },
+          { in: ['p', 'q'], prefix: 'x', answers: [{ close: 'why' }, { unplug: '2s' }, { unplug: 'stay' }, { after: '1s' }] },
+          { request: 'R', response: 'S', delay: '5ms' },
+        ],
+        timers: [{ in: 'q', after: '1s', every: '2s', goto: 'p' }, { every: '1s', answers: [{ send: { hex: '24 7b' } }] }],
+      }
+      """)
+    let profile = try readTemplate(text).profile
+    let written = try readTemplate(profile.text(comment: "again")).profile
+    #expect(written == profile)
+    guard case .script(let script) = profile.behavior, case .frame(let frame) = script.framing else {
+      Issue.record("not a script with frames")
+      return
+    }
+    #expect((frame.lengthAt, frame.checksumOrder, frame.checksum?.name) == (2, .big, "CRC-16/IBM-SDLC"))
+    #expect(script.rules[0].answers[2].quirk == .noStatus)
+    #expect(script.timers[1].answers[0].send?.source == .bytes([0x24, 0x7B]))
+  }
+}
