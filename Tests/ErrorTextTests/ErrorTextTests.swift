@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["profile", "behaviors"]) func profiles(document: String) throws {
+  @Test(arguments: ["profile", "behaviors", "scripts"]) func profiles(document: String) throws {
     try check(document, try variants(document, profile))
   }
 
