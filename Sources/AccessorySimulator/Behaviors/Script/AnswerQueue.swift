@@ -5,8 +5,8 @@ import AccessoryProfiles
 enum ScriptStep: Equatable {
   /// Sends these bytes.
   case send(ArraySlice<UInt8>)
-  /// Does something else than sending in its own session.
-  case act(ScriptAction)
+  /// Does something else than sending in its own session. Kept apart, because it is large and rare.
+  indirect case act(ScriptAction)
 }
 
 /// What a script does besides sending in its own session.

@@ -32,7 +32,16 @@ struct RequestMatcher {
     case skipping
   }
 
-  private let framing: Script.Framing
+  /// How requests end, in the form that is quick to ask at every byte.
+  private enum Ending {
+    case delimiter
+    case count(Int)
+    case rule
+  }
+
+  private let ending: Ending
+  private let delimiter: [UInt8]
+  private let lastOfDelimiter: UInt8
   private let requests: [[UInt8]]
   private var frames: FrameScanner?
   private var state = State.waiting
@@ -44,15 +53,20 @@ struct RequestMatcher {
   /// A matcher at the beginning of a session.
   init(_ script: Script) {
     switch script.framing {
-    case .delimiter(let delimiter): precondition(!delimiter.isEmpty, "an empty delimiter ends no request")
-    case .fixed(let count): precondition(count > 0, "a request has at least one byte")
+    case .delimiter(let bytes):
+      precondition(!bytes.isEmpty, "an empty delimiter ends no request")
+      (ending, delimiter, requests) = (.delimiter, bytes, [])
+    case .fixed(let count):
+      precondition(count > 0, "a request has at least one byte")
+      (ending, delimiter, requests) = (.count(count), [], [])
     case .frame(let frame):
       precondition(frame.lengthAt >= frame.header.count, "a frame's length is behind its header")
+      // FrameScanner has its own buffer.
       frames = FrameScanner(frame)
-    case .any: break
+      (ending, delimiter, requests) = (.count(1), [], [])
+    case .any: (ending, delimiter, requests) = (.rule, [], script.rules.compactMap(\.request))
     }
-    framing = script.framing
-    requests = script.framing == .any ? script.rules.compactMap(\.request) : []
+    lastOfDelimiter = delimiter.last ?? 0
     candidates = Array(requests.indices)
   }
 
@@ -69,16 +83,15 @@ struct RequestMatcher {
 
   private mutating func take(_ byte: UInt8) -> Request? {
     buffer.append(byte)
-    switch framing {
-    case .delimiter(let delimiter): return takeDelimited(delimiter)
-    case .fixed(let count): return buffer.count == count ? finish(buffer.count) : nil
-    case .any: return takeAny(byte)
-    case .frame: return nil  // FrameScanner has its own buffer.
+    switch ending {
+    case .delimiter: return takeDelimited(byte)
+    case .count(let count): return buffer.count == count ? finish(buffer.count) : nil
+    case .rule: return takeAny(byte)
     }
   }
 
-  private mutating func takeDelimited(_ delimiter: [UInt8]) -> Request? {
-    let isComplete = buffer.last == delimiter.last && buffer.suffix(delimiter.count) == delimiter[...]
+  private mutating func takeDelimited(_ byte: UInt8) -> Request? {
+    let isComplete = byte == lastOfDelimiter && buffer.suffix(delimiter.count) == delimiter[...]
     switch state {
     case .waiting:
       if isComplete { return finish(buffer.count - delimiter.count) }
@@ -110,7 +123,7 @@ struct RequestMatcher {
   private mutating func finish(_ count: Int) -> Request {
     let request = Array(buffer[..<count])
     buffer.removeAll(keepingCapacity: true)
-    if framing == .any { candidates = Array(requests.indices) }
+    if case .rule = ending { candidates = Array(requests.indices) }
     return .whole(request)
   }
 }

@@ -4,37 +4,56 @@ import AccessoryProfiles
 ///
 /// Whole requests are looked up in a dictionary, however many rules there are.
 struct RuleBook {
-  /// A rule that fits, and where its groups are in the request; the first is the request.
+  /// A rule that fits, and where its groups are in the request, of which the first is the request; none where it is
+  /// the whole request that fits.
   struct Found: Equatable {
     var rule: Int
     var groups: [Range<Int>?]
   }
 
   private let rules: [Script.Rule]
-  private let rulesByRequest: [[UInt8]: [Int]]
+  /// The first rule of each whole request, and the others with the same one.
+  private let firstByRequest: [[UInt8]: Int]
+  private let othersByRequest: [[UInt8]: [Int]]
+  /// Which rules count in every state and any number of times: most of them, and the ones that need no more than this.
+  private let isPlain: [Bool]
   /// The rules with a prefix or a pattern, in order.
   private let patterns: [Int]
 
   init(_ rules: [Script.Rule]) {
     self.rules = rules
-    rulesByRequest = Dictionary(
-      rules.enumerated().compactMap { index, rule in rule.request.map { ($0, [index]) } }, uniquingKeysWith: +)
+    var others: [[UInt8]: [Int]] = [:]
+    var first: [[UInt8]: Int] = [:]
+    for (index, rule) in rules.enumerated() {
+      guard let request = rule.request else { continue }
+      if first[request] == nil { first[request] = index } else { others[request, default: []].append(index) }
+    }
+    (firstByRequest, othersByRequest) = (first, others)
+    isPlain = rules.map { $0.states.isEmpty && $0.times == nil }
     patterns = rules.indices.filter { rules[$0].request == nil }
   }
 
   /// The rule for a request to the script of this protocol.
   func rule(for request: [UInt8], of protocolName: String, _ memory: ScriptMemory) -> Found? {
-    func isUsable(_ index: Int) -> Bool {
-      let rule = rules[index]
-      guard memory.isIn(rule.states) else { return false }
-      return rule.times.map { memory.uses(of: .init(protocolName: protocolName, index: index)) < $0 } ?? true
+    let first = firstByRequest[request]
+    if let first, isPlain[first], patterns.first ?? .max > first { return Found(rule: first, groups: []) }
+    var whole = first
+    if let first, !isUsable(first, protocolName, memory) {
+      whole = othersByRequest[request]?.first { isUsable($0, protocolName, memory) }
     }
-    let whole = rulesByRequest[request]?.first(where: isUsable)
     for index in patterns {
       if let whole, whole < index { break }
-      if isUsable(index), let groups = groups(of: rules[index], request) { return Found(rule: index, groups: groups) }
+      if isUsable(index, protocolName, memory), let groups = groups(of: rules[index], request) {
+        return Found(rule: index, groups: groups)
+      }
     }
-    return whole.map { Found(rule: $0, groups: [0..<request.count]) }
+    return whole.map { Found(rule: $0, groups: []) }
+  }
+
+  private func isUsable(_ index: Int, _ protocolName: String, _ memory: ScriptMemory) -> Bool {
+    if isPlain[index] { return true }
+    guard memory.isIn(rules[index].states) else { return false }
+    return rules[index].times.map { memory.uses(of: .init(protocolName: protocolName, index: index)) < $0 } ?? true
   }
 
   private func groups(of rule: Script.Rule, _ request: [UInt8]) -> [Range<Int>?]? {

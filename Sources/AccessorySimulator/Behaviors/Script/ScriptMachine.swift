@@ -14,7 +14,15 @@ struct ScriptMachine {
     var due: Instant?
   }
 
+  /// What a rule that only has a response does.
+  private struct Plain {
+    let response: [UInt8]
+    let delay: Duration
+  }
+
   private let script: Script
+  private let plain: [Plain?]
+  private let isFramed: Bool
   private let protocolName: String
   private let book: RuleBook
   private var matcher: RequestMatcher
@@ -29,6 +37,11 @@ struct ScriptMachine {
   init(_ script: Script, protocolName: String, now: Instant, _ memory: ScriptMemory) {
     (self.script, self.protocolName) = (script, protocolName)
     book = RuleBook(script.rules)
+    if case .frame = script.framing { isFramed = true } else { isFramed = false }
+    plain = script.rules.map { rule in
+      let isPlain = rule.times == nil && rule.next == nil && rule.answers.isEmpty
+      return isPlain ? Plain(response: rule.response, delay: rule.delay) : nil
+    }
     matcher = RequestMatcher(script)
     timers = script.timers.map { Timer(timer: $0) }
     seenEntries = memory.entries
@@ -93,12 +106,12 @@ struct ScriptMachine {
   private mutating func answer(
     _ request: [UInt8], _ found: RuleBook.Found, _ now: Instant, _ memory: inout ScriptMemory
   ) {
-    // Not copied as a whole: most rules have a response and nothing else.
-    if script.rules[found.rule].times != nil { memory.use(.init(protocolName: protocolName, index: found.rule)) }
-    if let next = script.rules[found.rule].next { enter(next, now, &memory) }
-    queue(script.rules[found.rule].response, at: now + script.rules[found.rule].delay)
-    if script.rules[found.rule].answers.isEmpty { return }
+    if let plain = plain[found.rule] { return queue(plain.response, at: now + plain.delay) }
     let rule = script.rules[found.rule]
+    if rule.times != nil { memory.use(.init(protocolName: protocolName, index: found.rule)) }
+    if let next = rule.next { enter(next, now, &memory) }
+    queue(rule.response, at: now + rule.delay)
+    if rule.answers.isEmpty { return }
     let names = rule.regex?.names ?? [:]
     add(rule.answers, TemplateRenderer(request: request, groups: found.groups, names: names), now, &memory)
   }
@@ -145,7 +158,8 @@ struct ScriptMachine {
 
   /// Adds bytes, as a frame where the script has frames.
   private mutating func queue(_ bytes: [UInt8], at due: Instant) {
-    guard case .frame(let frame) = script.framing, !bytes.isEmpty else { return answers.add(bytes, at: due) }
+    if !isFramed || bytes.isEmpty { return answers.add(bytes, at: due) }
+    guard case .frame(let frame) = script.framing else { return }
     do throws(Script.Frame.Fault) { answers.add(try frame.encode(bytes), at: due) } catch {
       guard case .tooLong(let count) = error else { return }
       notes.add(.dropped, "an answer would be a frame of \(count) bytes, which is too long: not sent")

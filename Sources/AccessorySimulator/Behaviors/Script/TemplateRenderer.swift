@@ -6,7 +6,7 @@ import AccessoryProfiles
 /// Values are inserted from the left; then the lengths, and then the checksums, from the left too. So a checksum can
 /// cover a length, and one checksum another.
 struct TemplateRenderer {
-  /// The request, and where the groups of its rule are in it.
+  /// The request, and where the groups of its rule are in it; none where the request is the only one.
   var request: [UInt8] = []
   var groups: [Range<Int>?] = []
   var names: [String: Int] = [:]
@@ -66,7 +66,8 @@ struct TemplateRenderer {
   }
 
   private func group(_ number: Int) -> ArraySlice<UInt8> {
-    groups.indices.contains(number) ? groups[number].map { request[$0] } ?? [] : []
+    if groups.isEmpty, number == 0 { return request[...] }
+    return groups.indices.contains(number) ? groups[number].map { request[$0] } ?? [] : []
   }
 
   private static func bytes(_ number: Int, _ form: ScriptTemplate.NumberForm, _ unfit: inout [Int]) -> [UInt8] {
