@@ -159,4 +159,43 @@ import Testing
     #expect(try answer(ear, [], within: .seconds(2)).contains(0x16))
     #expect(try answer(ear, [1], within: .milliseconds(10)) == [0x80, 1, 0])
   }
+
+  /// Bytes of every kind at any time, to every shipped script: it never stops, and never keeps more than it may.
+  @Test(arguments: 0..<4) func hostileBytesAreSurvivedByEveryScript(seed: Int) throws {
+    var random = SeededRandom(seed: UInt64(seed))
+    for name in ["scanner", "printer", "gps", "terminal", "card-reader", "heart-rate", "scripted"] {
+      let profile = try ProfileLibrary().profile(name)
+      let behavior = profile.protocols.first?.behavior ?? profile.behavior
+      guard case .script(let script) = behavior else {
+        Issue.record("\(name) is no script")
+        continue
+      }
+      let requests =
+        script.rules.compactMap { $0.request ?? $0.prefix } + [[0x02, 0x00, 0x01], [0x0D, 0x0A], [0xFF, 0xFF]]
+      var memory = ScriptMemory(state: script.states.first, random: random)
+      var now = Instant.origin
+      var machine = ScriptMachine(script, protocolName: "com.example.a", now: now, memory)
+      for _ in 0..<2_000 {
+        var bytes = requests.randomElement(using: &random) ?? []
+        for _ in 0..<Int.random(in: 0...8, using: &random) { bytes.append(UInt8.random(in: 0...255, using: &random)) }
+        var place = 0
+        while place < bytes.count, machine.mayRead(at: now) {
+          place += machine.receive(bytes.span.bytes.extracting(place..<bytes.count), now: now, &memory)
+        }
+        now = now + .milliseconds(Int.random(in: 0...700, using: &random))
+        machine.handleTimeout(now: now, &memory)
+        // A reader that often reads nothing.
+        while Bool.random(using: &random), let step = machine.next(at: now) {
+          switch step {
+          case .send(let bytes): machine.sent(Int.random(in: 0...bytes.count, using: &random))
+          case .act(let action):
+            machine.didAct()
+            if case .enter(let state) = action { machine.enter(state, now, &memory) }
+          }
+        }
+        #expect(machine.waiting < AnswerQueue.mostAnswers + 10)
+        _ = machine.notes.take()
+      }
+    }
+  }
 }
