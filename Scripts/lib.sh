@@ -78,6 +78,13 @@ missing_counting_packages() {
   command -v strip >/dev/null || printf 'binutils\n'
 }
 
+# The same for reading pages in a browser.
+missing_browser_packages() {
+  command -v chromium >/dev/null || printf 'chromium\n'
+  command -v chromedriver >/dev/null || printf 'chromium-driver\n'
+  command -v python3 >/dev/null || printf 'python3\n'
+}
+
 require_packages() {
   install_packages missing_packages
 }
@@ -92,6 +99,10 @@ require_lint_packages() {
 
 require_counting_packages() {
   install_packages missing_counting_packages
+}
+
+require_browser_packages() {
+  install_packages missing_browser_packages
 }
 
 require_guest_packages() {

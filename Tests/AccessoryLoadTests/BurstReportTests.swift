@@ -162,15 +162,29 @@ import Testing
     #expect(!xml.contains("\u{1}"))
   }
 
-  @Test func thePageIsOneFileWithThreeCharts() throws {
-    let html = try Self.report().html()
+  /// Scripts/check-pages compares what the charts show with the report, in a browser.
+  @Test func thePageIsOneFileWithFourChartsForEachWidth() throws {
+    let report = try Self.report()
+    let html = report.html()
     #expect(html.hasPrefix("<!DOCTYPE html>"))
-    #expect(html.split(separator: "<svg ").count - 1 == 3)
-    #expect(html.contains("<path class=\"line\" d=\"M"))
-    #expect(html.split(separator: "<rect ").count - 1 == 2)
+    #expect(html.split(separator: "<svg ").count - 1 == 8)
+    #expect(html.split(separator: "<rect class=\"whole\"").count - 1 == 4)
+    let cells = report.map.cells
+    #expect(cells.reduce(0) { $0 + $1[2] } == report.completed)
+    #expect(html.split(separator: "data-cell=").count - 1 == 2 * cells.count)
     // Nothing is fetched from anywhere, and nothing runs.
     for part in ["http", "src=", "<script", "url(", "@import"] { #expect(!html.contains(part), "\(part)") }
     #expect(!html.contains("nan") && !html.contains("inf "))
+  }
+
+  @Test func thePageBeginsWithTheVerdictAndItsReasons() throws {
+    var report = try Self.report()
+    report.require([try BurstLimit("p99>1ns")])
+    let html = report.html()
+    let place = try #require(html.range(of: "<h1>Failed</h1>"))
+    let reason = try #require(html.range(of: "<li>p99&gt;1ns: "))
+    #expect(place.lowerBound < reason.lowerBound)
+    #expect(try reason.upperBound < #require(html.range(of: "<h2>")).lowerBound)
   }
 
   @Test func aReportOfNothingHasEveryForm() {

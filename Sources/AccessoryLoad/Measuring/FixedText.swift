@@ -33,6 +33,14 @@ enum FixedText {
     }
   }
 
+  /// How long something took, as a person says it: "0.412 s", "1 h 2 min 3 s".
+  static func span(_ duration: Duration) -> String {
+    let seconds = Int(duration.inSeconds.rounded())
+    if seconds < 120 { return "\(text(duration.inSeconds, places: 3)) s" }
+    let hours = seconds >= 3_600 ? "\(grouped(seconds / 3_600)) h " : ""
+    return "\(hours)\(seconds / 60 % 60) min \(seconds % 60) s"
+  }
+
   /// Bytes a second in the unit that suits them: "7.50 kB/s".
   static func rate(_ bytesPerSecond: Double) -> String {
     switch bytesPerSecond.magnitude {

@@ -45,6 +45,10 @@ extension BurstReport {
       "mismatches", \.mismatches, .object(mismatches), "in which ways bytes were wrong that came back",
       isAlwaysWritten: true)
     Field("sites", \.sites, .list(of: .object(Site.format), count: 0...mostSites), "each accessory", isRequired: true)
+    Field("made", \.made, .object(Making.format), "when, where and how", isAlwaysWritten: true)
+    Field("startedNanoseconds", \.started, .instant, "when bursts began", isAlwaysWritten: true)
+    Field("warmUpNanoseconds", \.warmUpTime, .nanoseconds, "how long bursts were not measured", isAlwaysWritten: true)
+    Field("latencyMap", \.map, .latencyMap, "how long bursts took, and when", isAlwaysWritten: true)
     Field("allowsOverdue", \.allowsOverdue, .boolean, "whether overdue bursts were allowed", isAlwaysWritten: true)
     Field("failIf", \.limits, .list(of: .limit, count: 0...mostLimits), "when the run fails", isAlwaysWritten: true)
     Field(derived: "checks", .list(of: .object(Check.format)), "what was checked beside the bytes") { $0.checks }
@@ -70,6 +74,25 @@ extension BurstReport {
   private var header: Header {
     get { Header() }
     set {}
+  }
+}
+
+extension BurstReport.Making {
+  fileprivate static let format = Record("made", "when, where and how the run was made", Self()) {
+    Field("date", \.date, .bounded, "when it started", isAlwaysWritten: true)
+    Field("host", \.host, .bounded, "the machine", isAlwaysWritten: true)
+    Field("program", \.program, .bounded, "the program and its version", isAlwaysWritten: true)
+    Field("command", \.command, .bounded, "the command line", isAlwaysWritten: true)
+  }
+}
+
+extension BurstReport.Site.SessionTally {
+  fileprivate static let format = Record("session", "a session", Self()) {
+    Field("completed", \.completed, .count, "bursts completed and measured", isAlwaysWritten: true)
+    Field("lost", \.lost, .count, "bursts lost", isAlwaysWritten: true)
+    Field("errors", \.errors, .count, "what went wrong", isAlwaysWritten: true)
+    Field("nanoseconds", \.time, .count, "the sum of the latencies", isAlwaysWritten: true)
+    Field("longestNanoseconds", \.longest, .count, "the longest latency", isAlwaysWritten: true)
   }
 }
 
@@ -132,6 +155,13 @@ extension BurstReport.Site {
       isRequired: true)
     Field("moreAttachments", \.more, .count, "how many more there were", isRequired: true)
     Field("link", \.link, .object(LinkCounters.format), "what its links did", isRequired: true)
+    Field("manufacturer", \.manufacturer, .bounded, "who made it", isAlwaysWritten: true)
+    Field("model", \.model, .bounded, "its model", isAlwaysWritten: true)
+    Field("firmware", \.firmware, .bounded, "the version of its firmware", isAlwaysWritten: true)
+    Field(derived: "transport", .bounded, "the kind of connection") { $0.transport }
+    Field(
+      "sessions", \.sessions, .list(of: .object(SessionTally.format), count: 0...sessionLimit), "its sessions",
+      isAlwaysWritten: true)
   }
 }
 
@@ -156,17 +186,27 @@ extension BurstReport.Site.Attachment {
 
 extension LinkCounters {
   /// The counters that reports show, under the names they are written.
-  static let reportFields: [(name: String, path: Property<LinkCounters, Int>)] = [
-    ("packetsSent", \.packetsSent), ("packetsReceived", \.packetsReceived), ("retransmissions", \.retransmissions),
-    ("hastened", \.hastened), ("duplicates", \.duplicates), ("ahead", \.ahead), ("outside", \.outside),
-    ("spoiled", \.spoiled), ("refused", \.refused), ("skippedBytes", \.skippedBytes),
-    ("acknowledgementsSent", \.acknowledgementsSent), ("windowStalls", \.windowStalls),
-    ("sequenceWraps", \.sequenceWraps), ("withholdings", \.withholdings), ("giveUps", \.giveUps),
-    ("establishments", \.establishments),
+  static let reportFields: [(name: String, path: Property<LinkCounters, Int>, meaning: String)] = [
+    ("packetsSent", \.packetsSent, "Packets sent, repeated ones and bare acknowledgements included."),
+    ("packetsReceived", \.packetsReceived, "Packets received with correct checksums."),
+    ("retransmissions", \.retransmissions, "Packets sent again because no acknowledgement came in time."),
+    ("hastened", \.hastened, "Packets sent again early, because the other end reported a gap."),
+    ("duplicates", \.duplicates, "Packets received a second time."),
+    ("ahead", \.ahead, "Packets received before an earlier one, which was missing."),
+    ("outside", \.outside, "Packets received that the window did not allow."),
+    ("spoiled", \.spoiled, "Packets received with a wrong checksum of their payload."),
+    ("refused", \.refused, "Packets dropped because their session had no room."),
+    ("skippedBytes", \.skippedBytes, "Bytes received that belong to no packet."),
+    ("acknowledgementsSent", \.acknowledgementsSent, "Acknowledgements sent in a packet of their own."),
+    ("windowStalls", \.windowStalls, "How often a packet waited because the window was full."),
+    ("sequenceWraps", \.sequenceWraps, "How often the packet number went from 255 back to 0."),
+    ("withholdings", \.withholdings, "How often acknowledgements were held back because a session was not read."),
+    ("giveUps", \.giveUps, "Links given up because a packet was never acknowledged."),
+    ("establishments", \.establishments, "Links established: one for each attachment."),
   ]
 
   fileprivate static let format = Record("link", "counters of a link", LinkCounters()) {
-    reportFields.map { Field($0.name, $0.path, .count, "", isRequired: true) }
+    reportFields.map { Field($0.name, $0.path, .count, $0.meaning, isRequired: true) }
   }
 }
 
@@ -288,6 +328,29 @@ extension Format<Histogram> {
 extension Histogram {
   /// The percentiles that every report shows.
   static let shownPercentiles = [("p50", 50.0), ("p90", 90), ("p99", 99), ("p99.9", 99.9)]
+}
+
+/// A map of latencies as reports write it.
+private struct MapSection: Equatable {
+  var length = ThroughputSeries.finest
+  var cells: [[Int]] = []
+
+  static let format = Record("latency map", "how many bursts took how long, and when", MapSection()) {
+    Field("sliceNanoseconds", \.length, .nanoseconds, "how long a column is", isAlwaysWritten: true)
+    Field(
+      "cells", \.cells, .list(of: .list(of: .count, count: 3...3)), "column, row and count of each cell",
+      isAlwaysWritten: true)
+  }
+}
+
+extension Format<LatencyMap> {
+  fileprivate static let latencyMap: Format = MapSection.format.format.map {
+    LatencyMap(length: $0.length, cells: $0.cells)
+  } otherwise: {
+    "there can be no such map of latencies"
+  } back: { map in
+    MapSection(length: map.length, cells: map.cells)
+  }
 }
 
 /// Throughput over time as reports write it.

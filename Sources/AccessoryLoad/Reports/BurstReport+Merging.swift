@@ -36,6 +36,8 @@ extension BurstReport {
     latency.merge(other.latency)
     service.merge(other.service)
     series.merge(other.series)
+    map.merge(other.map)
+    warmUpTime = max(warmUpTime, other.warmUpTime)
     for kind in ErrorKind.allCases {
       if let tally = other.errors[kind] { addError(kind, tally.count, tally.first) }
     }
@@ -51,6 +53,14 @@ extension BurstReport {
   private mutating func addSites(of other: BurstReport) {
     var room = max(0, Self.mostAttachments - sites.reduce(0) { $0 + $1.attachments.count })
     for var site in other.sites {
+      // Each run has its own clock; all of them are shown as if they had begun together.
+      for index in site.attachments.indices {
+        let attachment = site.attachments[index]
+        let shift = started - other.started
+        guard attachment.from + shift >= .origin else { continue }
+        site.attachments[index].from = attachment.from + shift
+        site.attachments[index].to = attachment.to.map { $0 + shift }
+      }
       let dropped = max(0, site.attachments.count - room)
       site.attachments.removeLast(dropped)
       site.more += dropped
@@ -75,7 +85,11 @@ extension BurstReport {
     }
     for tally in errors.values { sum.add(tally.count) }
     for count in mismatches.values { sum.add(count) }
+    for cell in map.cells { sum.add(cell[2]) }
     for site in sites {
+      for session in site.sessions {
+        for count in [session.completed, session.lost, session.errors] { sum.add(count) }
+      }
       sum.add(site.more)
       // Dropped attachments are counted as more.
       sum.add(site.attachments.count)

@@ -75,6 +75,14 @@ public struct BurstReport: Equatable, Sendable {
   public var sites: [Site] = []
   /// What the run must not do: it fails when one of these holds.
   public var limits: [BurstLimit] = []
+  /// When, where and how the run was made.
+  public var made = Making()
+  /// When bursts began to be sent, on the clock of ``Site/attachments``; the series begin then.
+  public var started = Instant.origin
+  /// How long bursts were not measured at the start.
+  public var warmUpTime = Duration.zero
+  /// How long bursts took, and when.
+  public var map = LatencyMap()
   /// Whether the run may pass with bursts that were overdue.
   public var allowsOverdue = false
 
@@ -107,6 +115,21 @@ public struct BurstReport: Equatable, Sendable {
   /// What the links of all accessories did.
   public var link: LinkCounters {
     sites.reduce(into: LinkCounters()) { $0 += $1.link }
+  }
+
+  /// When, where and how a run was made; texts are empty where that is not known.
+  public struct Making: Equatable, Sendable {
+    /// The date and time of its start, as ISO 8601 has it.
+    public var date = ""
+    /// The name of the machine and its system.
+    public var host = ""
+    /// The program and its version.
+    public var program = ""
+    /// The command line.
+    public var command = ""
+
+    /// Nothing is known.
+    public init() {}
   }
 
   /// What was tested, in the words of reports.
@@ -172,6 +195,31 @@ extension BurstReport {
       public var lost = 0
     }
 
+    /// What became of the bursts of one session, across reconnects.
+    public struct SessionTally: Equatable, Sendable {
+      /// Bursts completed and measured.
+      public var completed = 0
+      /// Bursts lost.
+      public var lost = 0
+      /// What went wrong.
+      public var errors = 0
+      /// The sum of the latencies, in nanoseconds.
+      public var time = 0
+      /// The longest of them.
+      public var longest = 0
+
+      /// Nothing happened.
+      public init() {}
+    }
+
+    /// The kind of connection: the word before the colon of its address.
+    public var transport: String {
+      guard let colon = name.firstIndex(of: ":") else { return "bench" }
+      return String(name[..<colon])
+    }
+
+    /// The largest number of sessions that are listed.
+    public static let sessionLimit = 1_000
     /// The largest number of attachments that are listed; the rest is summed up in ``more``.
     public static let attachmentLimit = 1_000
 
@@ -181,12 +229,20 @@ extension BurstReport {
     public var accessory = ""
     /// Its serial number.
     public var serial = ""
+    /// Who made it.
+    public var manufacturer = ""
+    /// Its model.
+    public var model = ""
+    /// The version of its firmware.
+    public var firmware = ""
     /// Its publications, in order.
     public var attachments: [Attachment] = []
     /// Publications that are not kept one by one.
     public var more = 0
     /// What its links did.
     public var link = LinkCounters()
+    /// Its sessions, in order.
+    public var sessions: [SessionTally] = []
     var hadSessions = false
 
     /// An accessory that nothing is known of.
@@ -195,6 +251,7 @@ extension BurstReport {
     mutating func begin(_ shown: PublishedAccessory, at now: Instant) {
       accessory = shown.name
       serial = shown.serialNumber
+      (manufacturer, model, firmware) = (shown.manufacturer, shown.modelNumber, shown.firmwareRevision)
       if attachments.count == Self.attachmentLimit {
         more += 1
         return

@@ -2,35 +2,47 @@ import AccessoryCore
 import IAP2
 
 extension BurstReport {
-  /// The report as one self-contained page: the figures, and charts of throughput over time, of latency by
-  /// percentile, and of the attachments.
+  /// The report as one self-contained page: the verdict with its reasons, how the run was made, figures as tables, and
+  /// charts. It fetches nothing and runs nothing, fits a phone and paper, and follows the reader's choice of light or dark.
   public func html(_ comparison: BaselineComparison? = nil) -> String {
-    var body = ["<h1>\(MarkupText.escaped(headline))</h1>"]
-    let state = passed && comparison?.passed ?? true ? "passed" : "failed"
-    body.append("<p class=\"\(state)\">\(state): \(MarkupText.escaped(ending))</p>")
-    body.append(table(["figure", "value"], figureRows))
-    body.append("<h2>Throughput over time</h2>\n\(throughputChart.svg)")
-    body.append("<h2>Latency by percentile</h2>\n\(percentileChart.svg)")
-    body.append("<h2>Attachments</h2>\n\(attachmentChart)")
-    let errors = ErrorKind.allCases.compactMap { kind in
-      self.errors[kind].map { [kind.title, FixedText.grouped($0.count), $0.first] }
+    var body = [verdict(comparison)]
+    func section(_ title: String, _ content: String?) {
+      if let content { body.append("<section>\n<h2>\(title)</h2>\n\(content)\n</section>") }
     }
-    if !errors.isEmpty { body.append("<h2>Errors</h2>\n\(table(["kind", "how many", "the first"], errors))") }
-    if let mismatchText { body.append("<p>Bytes that came back wrong: \(mismatchText)</p>") }
-    if let comparison {
-      let rows = comparison.figures.map { [$0.isRegression ? "worse" : "within", $0.description] }
-      body.append("<h2>Baseline</h2>\n\(table(["verdict", "figure"], rows))")
+    section("Checks", checkTable(comparison))
+    section("The run", PageTable.facts(runFacts))
+    section("Accessories", accessoryTable)
+    section("Latency", latencyTable)
+    section(
+      "Throughput over time",
+      figure("throughput", flowLines.map { ("line \($0.style)", $0.name) } + markLegend) { throughputChart($0) })
+    let shades = (1...Self.shades).map {
+      ("heat s\($0)", $0 == 1 ? "few bursts" : $0 == Self.shades ? "many bursts" : "")
     }
-    let counters = LinkCounters.reportFields.map { [$0.name, FixedText.grouped(link[keyPath: $0.path])] }
-    body.append("<h2>Link</h2>\n\(table(["counter", "value"], counters))")
+    section("Latency over time", figure("map", shades + markLegend) { latencyMapChart($0) })
+    section(
+      "Latency by percentile",
+      figure("percentiles", percentileSeries.map { ("line \($0.style)", $0.name) }) { percentileChart($0) })
+    section(
+      "Attachments",
+      figure(
+        "attachments",
+        [("whole", "connected, with protocols"), ("empty", "connected without protocols, as in a flicker")]
+          + markLegend.filter { $0.0.hasSuffix("error") || $0.0.hasSuffix("warm") }
+      ) { attachmentChart($0) } + hiddenSites)
+    section("Errors", errorBars)
+    section("Sizes", sizeBars)
+    section("Sessions", sessionTable)
+    section("Link", linkTable)
     return """
       <!DOCTYPE html>
       <html lang="en">
       <head>
       <meta charset="utf-8">
+      <meta name="viewport" content="width=device-width, initial-scale=1">
       <title>easim burst: \(MarkupText.escaped(headline))</title>
       <style>
-      \(Self.style)
+      \(PageTable.style)
       </style>
       </head>
       <body>
@@ -41,101 +53,147 @@ extension BurstReport {
       """
   }
 
-  private static let style = """
-    body { font: 15px/1.5 system-ui, sans-serif; max-width: 900px; margin: 2em auto; padding: 0 1em; color: #222; }
-    h1 { font-size: 1.4em; } h2 { font-size: 1.1em; margin-top: 2em; }
-    table { border-collapse: collapse; } td, th { text-align: left; padding: 2px 16px 2px 0; vertical-align: top; }
-    th { border-bottom: 1px solid #999; } .passed { color: #176f2c; } .failed { color: #b3261e; }
-    svg { width: 100%; height: auto; } svg text { font-size: 12px; fill: #555; }
-    .grid { stroke: #ddd; } .line { fill: none; stroke: #1a5fb4; stroke-width: 1.5; }
-    .dot { fill: #1a5fb4; } .alarm { fill: #b3261e; } .whole { fill: #1a5fb4; } .empty { fill: #bbb; }
-    """
+  // MARK: Words
 
-  private func table(_ titles: [String], _ rows: [[String]]) -> String {
-    func row(_ cells: [String], _ tag: String) -> String {
-      "<tr>\(cells.map { "<\(tag)>\(MarkupText.escaped($0))</\(tag)>" }.joined())</tr>"
+  private func verdict(_ comparison: BaselineComparison?) -> String {
+    let worse = comparison?.figures.filter(\.isRegression) ?? []
+    let holds = passed && worse.isEmpty
+    var lines = ["<header class=\"\(holds ? "passed" : "failed")\">", "<h1>\(holds ? "Passed" : "Failed")</h1>"]
+    lines.append("<p>\(MarkupText.escaped(headline)), in \(FixedText.span(measured)).</p>")
+    let why = reasons + worse.map { "worse than the baseline: \($0.description)" }
+    if !why.isEmpty {
+      lines.append("<ul class=\"reasons\">\(why.map { "<li>\(MarkupText.escaped($0))</li>" }.joined())</ul>")
     }
-    return "<table>\n\(([row(titles, "th")] + rows.map { row($0, "td") }).joined(separator: "\n"))\n</table>"
+    if let advice { lines.append("<p>\(MarkupText.escaped(advice))</p>") }
+    if passed, ending != "\(BurstRunner.Outcome.done)" { lines.append("<p>It was \(MarkupText.escaped(ending)).</p>") }
+    return (lines + ["</header>"]).joined(separator: "\n")
   }
 
-  private var figureRows: [[String]] {
-    var rows = [
-      ["plan", planText], ["measured", "\(FixedText.text(measured.inSeconds, places: 3)) s"],
-      ["throughput", FixedText.rate(bytesPerSecond)],
-      ["bursts", "\(FixedText.text(burstsPerSecond, places: 1)) per second"],
-      ["completed, lost, overdue", "\(completed), \(lost), \(overdue)"],
-      ["reconnections", "\(reconnections)"], ["latency", Self.figures(latency)],
+  private func checkTable(_ comparison: BaselineComparison?) -> String? {
+    let own = checks.map { [$0.passed ? "held" : "broken", $0.name, $0.text] }
+    let compared = (comparison?.figures ?? []).map {
+      [$0.isRegression ? "worse" : "within", "baseline", $0.description]
+    }
+    return own.isEmpty && compared.isEmpty ? nil : PageTable.table(["verdict", "check", "measured"], own + compared)
+  }
+
+  private var runFacts: [(String, String)] {
+    var facts = [
+      ("date", made.date), ("host", made.host), ("program", made.program), ("command", made.command),
+      ("plan", planText),
+      ("bursts", "\(FixedText.grouped(plan.size)) bytes each, pattern \(plan.pattern), verified: \(plan.verification)"),
+      ("ended", ending), ("measured", FixedText.span(measured)),
+      (
+        "throughput", "\(FixedText.rate(bytesPerSecond)), \(FixedText.text(burstsPerSecond, places: 1)) bursts a second"
+      ),
+      (
+        "completed",
+        "\(FixedText.grouped(completed)), \(FixedText.grouped(lost)) lost, \(FixedText.grouped(overdue)) overdue"
+      ),
     ]
-    if service.total > 0 { rows.append(["service", Self.figures(service)]) }
-    return rows
+    if runs > 1 { facts.append(("merged", "\(runs) runs; date, host and command are those of the first")) }
+    if warmUp > 0 || warmUpTime > .zero {
+      facts.append(
+        ("warm-up", "\(FixedText.span(warmUpTime)), \(warmUp.counted("burst")), not measured"))
+    }
+    if reconnections > 0 { facts.append(("reconnected", reconnections.counted("time"))) }
+    if unaskedBytes > 0 {
+      facts.append(("came back", "\(FixedText.grouped(unaskedBytes)) bytes that were not verified"))
+    }
+    return facts.filter { !$0.1.isEmpty }
   }
 
-  private var throughputChart: LineChart {
-    let seconds = series.length.inSeconds
-    let points = series.slices.enumerated().map { index, slice in
-      let rate = Double(slice.bytes) / seconds
-      let from = FixedText.text(Double(index) * seconds, places: 1)
-      return LineChart.Point(
-        x: (Double(index) + 0.5) * seconds, y: rate,
-        title: "from \(from) s: \(FixedText.rate(rate)), \(slice.bursts) bursts, \(slice.errors) errors")
+  // MARK: Tables
+
+  private static let mostRows = 200
+
+  private var accessoryTable: String {
+    let rows = sites.prefix(Self.mostRows).map { site in
+      [
+        site.accessory.isEmpty ? "–" : site.accessory, site.serial, site.firmware, site.name, site.transport,
+        FixedText.grouped(site.attachments.count + site.more), FixedText.grouped(site.completed),
+        FixedText.grouped(site.lost), FixedText.grouped(site.sessions.reduce(0) { $0 + $1.errors }),
+      ]
     }
-    let end = Double(series.slices.count) * seconds
-    let marks = (0...5).map { step in
-      let x = end * Double(step) / 5
-      return (x: x, text: "\(FixedText.text(x, places: 1)) s")
-    }
-    let alarms = zip(series.slices, points).filter { $0.0.errors > 0 }.map(\.1)
-    return LineChart(
-      name: "throughput over time", points: points, xMarks: marks, yText: { FixedText.rate($0) }, alarms: alarms)
+    let titles = [
+      "name", "serial", "firmware", "address", "transport", "attachments", "completed", "lost", "errors",
+    ]
+    return PageTable.table(titles, rows, numbers: 5, isPlain: true)
+      + PageTable.more(sites.count - rows.count, "accessory", "accessories")
   }
 
-  /// The horizontal axis counts nines: 50 %, 90 %, 99 % and so on are equally far from each other.
-  private var percentileChart: LineChart {
-    func place(_ quantile: Double) -> Double {
-      var (left, nines) = (1 - quantile, 0.0)
-      while left < 0.1 {
-        left *= 10
-        nines += 1
-      }
-      // Between two nines along a straight line, which is near enough for a chart.
-      return nines + (1 - left) / 0.9
+  private var latencyTable: String {
+    let (all, served) = (latency.shownFigures, service.shownFigures)
+    guard !all.isEmpty else { return "<p>No burst was completed.</p>" }
+    let rows = all.enumerated().map { index, row in
+      [row.name, FixedText.time(row.value)] + (served.isEmpty ? [] : [FixedText.time(served[index].value)])
     }
-    let lines = latency.percentileLines
-    let last = lines.dropLast().last.map { place($0.quantile) } ?? 1
-    let points = lines.map { line in
-      let x = line.quantile < 1 ? place(line.quantile) : last
-      let percent = FixedText.text(line.quantile * 100, places: 4)
-      return LineChart.Point(
-        x: x, y: Double(line.value), title: "\(percent) % within \(FixedText.time(Double(line.value)))")
-    }
-    let marks = [(0.0, "0 %"), (0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %")]
-      .filter { place($0.0) <= last + 0.01 }.map { (x: place($0.0), text: $0.1) }
-    return LineChart(
-      name: "latency by percentile", points: points, xMarks: marks, yText: { FixedText.time($0) })
+    let explained =
+      served.isEmpty
+      ? "<p>From the start of a burst to its last byte.</p>"
+      : "<p>Latency counts from when a burst was due, service from when it really started.</p>"
+    return PageTable.table(["", "latency"] + (served.isEmpty ? [] : ["service"]), rows, numbers: 1) + explained
   }
 
-  /// A bar for each publication, in a row for each accessory.
-  private var attachmentChart: String {
-    let all = sites.flatMap(\.attachments)
-    let start = all.map(\.from).min() ?? .origin
-    let end = max(all.compactMap(\.to).max() ?? start, start + .nanoseconds(1))
-    let scale = 700.0 / (end - start).inSeconds
-    var parts: [String] = []
-    for (row, site) in sites.enumerated() {
-      let y = Double(row) * 26 + 8
-      parts.append("<text x=\"0\" y=\"\(LineChart.number(y + 13))\">\(MarkupText.escaped(site.serial))</text>")
-      for attachment in site.attachments {
-        let x = 140 + (attachment.from - start).inSeconds * scale
-        let width = max(1, ((attachment.to ?? attachment.from) - attachment.from).inSeconds * scale)
-        let title =
-          "\(attachment.completed) completed, \(attachment.lost) lost"
-          + "\(attachment.offeredProtocols ? "" : ", no protocols") (\(attachment.end))"
-        parts.append(
-          "<rect class=\"\(attachment.offeredProtocols ? "whole" : "empty")\" x=\"\(LineChart.number(x))\" "
-            + "y=\"\(LineChart.number(y))\" width=\"\(LineChart.number(width))\" height=\"18\">"
-            + "<title>\(MarkupText.escaped(title))</title></rect>")
-      }
+  private var sessionTable: String? {
+    let all = sites.flatMap { site in site.sessions.enumerated().map { (site, $0.offset, $0.element) } }
+    guard all.count > 1 else { return nil }
+    let rows = all.prefix(Self.mostRows).map { site, index, session in
+      let mean = session.completed > 0 ? FixedText.time(Double(session.time) / Double(session.completed)) : "–"
+      return [
+        site.serial.isEmpty ? site.name : site.serial, "\(index + 1)", FixedText.grouped(session.completed),
+        FixedText.grouped(session.lost), FixedText.grouped(session.errors), mean,
+        session.completed > 0 ? FixedText.time(Double(session.longest)) : "–",
+      ]
     }
-    return LineChart.svg("attachments", height: Double(max(1, sites.count)) * 26 + 10, parts)
+    let titles = ["accessory", "session", "completed", "lost", "errors", "mean latency", "longest"]
+    return PageTable.table(titles, rows, numbers: 1, isPlain: true)
+      + PageTable.more(all.count - rows.count, "session", "sessions")
+  }
+
+  private var linkTable: String {
+    PageTable.table(
+      ["counter", "value", "meaning"],
+      LinkCounters.reportFields.map { [$0.name, FixedText.grouped(link[keyPath: $0.path]), $0.meaning] }, numbers: 1,
+      upTo: 2)
+  }
+
+  private var errorBars: String? {
+    let rows = ErrorKind.allCases.compactMap { kind in
+      errors[kind].map { (name: kind.title, count: $0.count, title: $0.first) }
+    }
+    guard !rows.isEmpty else { return nil }
+    let firsts = rows.map { "<li>\(MarkupText.escaped("\($0.name): \($0.title)"))</li>" }
+    let wrong = mismatchText.map { "<p>Bytes that came back wrong: \(MarkupText.escaped($0)).</p>" } ?? ""
+    return Self.bars(rows, "bad") + "<p>The first of each:</p>\n<ul>\(firsts.joined())</ul>" + wrong
+  }
+
+  private var sizeBars: String? {
+    guard completed > 0 else { return nil }
+    let name = "\(FixedText.grouped(plan.size)) bytes"
+    return Self.bars([(name, completed, "\(completed) completed bursts of \(name)")], "good")
+  }
+
+  private var hiddenSites: String {
+    PageTable.more(sites.count - shownSites.count, "accessory", "accessories")
+      + PageTable.more(sites.reduce(0) { $0 + $1.more }, "attachment", "attachments")
+  }
+
+  // MARK: Charts
+
+  /// The marks that the run has, for legends.
+  private var markLegend: [(String, String)] {
+    let kinds = Set(timeMarks.filter { 0...span ~= $0.time }.map(\.kind))
+    return TimeMark.Kind.allCases.filter(kinds.contains).map { ("mark \($0.rawValue)", $0.title) }
+  }
+
+  /// A chart for each width, of which the page shows one, and what its colours mean.
+  private func figure(_ id: String, _ legend: [(String, String)], _ chart: (Plot.Width) -> String) -> String {
+    let keys = legend.map { style, name in
+      let word = name.isEmpty ? "" : " \(MarkupText.escaped(name))"
+      return "<span class=\"key\"><i class=\"\(style)\"></i>\(word)</span>"
+    }
+    return "<figure id=\"\(id)\">\n\(Plot.Width.allCases.map(chart).joined(separator: "\n"))\n"
+      + "<figcaption>\(keys.joined(separator: "\n"))</figcaption>\n</figure>"
   }
 }

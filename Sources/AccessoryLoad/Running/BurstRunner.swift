@@ -45,6 +45,8 @@ public final class BurstRunner {
   public let loop: any EventLoop
   /// The faults of the channels, for the report.
   public var faults: [String] = []
+  /// When, where and how the run is made, for the report.
+  public var made = BurstReport.Making()
   /// How it ended; nil while it runs.
   public private(set) var outcome: Outcome?
   /// The accessories, in the order in which they were added.
@@ -122,6 +124,9 @@ public final class BurstRunner {
     progress.bursts = tally.completed
     progress.bytes = tally.bytes
     progress.errors = tally.errorCount
+    progress.begun = tally.begun
+    progress.lost = tally.lost
+    progress.overdue = schedule.late + schedule.overdue(at: finished ?? loop.now)
     guard let start = schedule.measuringStart else { return progress }
     progress.elapsed = max(.zero, (finished ?? loop.now) - start)
     switch plan.extent {
@@ -132,10 +137,16 @@ public final class BurstRunner {
     return progress
   }
 
+  /// The latencies up to now.
+  public var latency: Histogram { tally.latency }
+
   /// Everything that was measured up to now.
   public var report: BurstReport {
     var report = tally
     report.plan.faults = faults
+    report.made = made
+    report.warmUpTime = plan.warmUp
+    report.started = schedule.start ?? .origin
     report.measured = progress.elapsed
     report.overdue = schedule.late + schedule.overdue(at: finished ?? loop.now)
     report.sites = sites.map { $0.report(now: loop.now) }
@@ -194,7 +205,12 @@ public final class BurstRunner {
     if flight.ticket.isMeasured {
       tally.completed += 1
       tally.bytes += plan.payload.size
-      tally.latency.record(nanoseconds(from: flight.ticket.due))
+      let latency = nanoseconds(from: flight.ticket.due)
+      tally.latency.record(latency)
+      lane.tally.completed += 1
+      lane.tally.time &+= latency
+      lane.tally.longest = max(lane.tally.longest, latency)
+      if let start = schedule.start { tally.map.add(latency, at: loop.now - start) }
       if case .rate = plan.pace { tally.service.record(nanoseconds(from: flight.began)) }
       note { slice in
         slice.bursts += 1
@@ -216,8 +232,10 @@ public final class BurstRunner {
   }
 
   func failed(
-    _ kind: BurstReport.ErrorKind, _ text: String, _ findings: [StreamFinding] = [], count: Int = 1, at site: BurstSite
+    _ kind: BurstReport.ErrorKind, _ text: String, _ findings: [StreamFinding] = [], count: Int = 1, at site: BurstSite,
+    on lane: LaneDriver? = nil
   ) {
+    lane?.tally.errors += count
     for finding in findings { tally.mismatches[finding.kind, default: 0] += 1 }
     tally.addError(kind, count, "\(site.name): \(text)")
     note { $0.errors += count }
@@ -318,6 +336,12 @@ public struct BurstProgress: Equatable, Sendable {
   public var bytes = 0
   /// What went wrong.
   public var errors = 0
+  /// Bursts begun, those of the warm-up included.
+  public var begun = 0
+  /// Bursts lost with their session.
+  public var lost = 0
+  /// Bursts of a rate that did not begin in time.
+  public var overdue = 0
   /// Since measuring began.
   public var elapsed = Duration.zero
   /// From 0 to 1.

@@ -15,6 +15,8 @@ public final class BurstSite: AppHandler {
     case gone
   }
 
+  /// Why the last attachment is over.
+  static let runEnd = "the run ended"
   /// A pause before a session that the accessory ended is opened again.
   static let reopening = Duration.milliseconds(100)
 
@@ -68,8 +70,9 @@ public final class BurstSite: AppHandler {
     var report = record
     // The run does not include the effect of closing the sessions.
     if isClosed { return report }
+    report.sessions = lanes.prefix(BurstReport.Site.sessionLimit).map(\.tally)
     report.link = linkCounters()
-    report.closeLast(at: now, "the run ended")
+    report.closeLast(at: now, Self.runEnd)
     return report
   }
 

@@ -21,6 +21,8 @@ final class LaneDriver: SessionHandler {
   private unowned let runner: BurstRunner
   private var state = State.closed
   private var machine: BurstLane
+  /// What became of its bursts.
+  var tally = BurstReport.Site.SessionTally()
   private var isWriting = false
   private var isWatchingDelivery = false
   private var stream: UniqueStream
@@ -121,14 +123,14 @@ final class LaneDriver: SessionHandler {
       switch event {
       case .completed(let flight): complete(flight)
       case .different(let flight, let difference):
-        runner.failed(.different, "burst \(flight.ticket.number): \(difference)", at: site)
+        runner.failed(.different, "burst \(flight.ticket.number): \(difference)", at: site, on: self)
         giveUp()
       case .suspicious: break
       case .unexpected(let count) where runner.plan.verification == .nothing: runner.unasked(count)
       case .unexpected(let count):
         let (findings, words) = machine.conclude(isAsked: false)
         let what = findings.isEmpty ? "" : ": \(findings.text(words))"
-        runner.failed(.unexpected, "\(count) bytes came that no burst asked for\(what)", findings, at: site)
+        runner.failed(.unexpected, "\(count) bytes came that no burst asked for\(what)", findings, at: site, on: self)
         giveUp()
       }
     }
@@ -157,7 +159,7 @@ final class LaneDriver: SessionHandler {
   private func tellSuspicion() {
     quietTimer?.cancel()
     let (findings, words) = machine.conclude()
-    if !findings.isEmpty { runner.failed(.different, findings.text(words), findings, at: site) }
+    if !findings.isEmpty { runner.failed(.different, findings.text(words), findings, at: site, on: self) }
   }
 
   // MARK: Deliveries
@@ -208,7 +210,8 @@ final class LaneDriver: SessionHandler {
     let part =
       machine.partlyAnswered.map { ": \($0.received) of \($0.expected) bytes came back, and then nothing" } ?? ""
     runner.failed(
-      .timedOut, "burst \(oldest) took longer than \(DurationText.format(runner.plan.timeout))\(part)", at: site)
+      .timedOut, "burst \(oldest) took longer than \(DurationText.format(runner.plan.timeout))\(part)", at: site,
+      on: self)
     giveUp()
     runner.laneIsOver()
   }
@@ -219,9 +222,9 @@ final class LaneDriver: SessionHandler {
     let count = dropFlights()
     if count > 0 {
       let bursts = count == 1 ? "a burst in flight was" : "\(count) bursts in flight were"
-      runner.failed(.lost, "\(bursts) lost: \(why)", count: count, at: site)
+      runner.failed(.lost, "\(bursts) lost: \(why)", count: count, at: site, on: self)
     } else if !runner.plan.reconnects {
-      runner.failed(.gone, why, at: site)
+      runner.failed(.gone, why, at: site, on: self)
     }
   }
 
@@ -230,6 +233,7 @@ final class LaneDriver: SessionHandler {
   func dropFlights() -> Int {
     let flights = machine.abandon()
     if case .stopped = runner.outcome { return 0 }
+    tally.lost += flights.count
     site.lost(flights.count)
     runner.lost(flights)
     return flights.count

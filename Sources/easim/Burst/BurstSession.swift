@@ -45,6 +45,7 @@ final class BurstSession {
       hosts.append(host)
     }
     runner.faults = cables.faults.map(\.description)
+    runner.made = .now
     try baseline.check(runner.report.plan)
     try cables.openFiles(console)
   }
@@ -91,19 +92,26 @@ final class BurstSession {
     tick?.arm(at: runtime.loop.now + period)
     guard runner.isRunning else { return }
     if console.isJSON {
-      console.out(Self.line(progress, at: runtime.loop.now).text)
+      console.out(line(progress).text)
     } else {
       bar.draw(progress.fraction, progress.text(recentBytes: progress.bytes - lastBytes, in: period))
     }
     lastBytes = progress.bytes
   }
 
-  private static func line(_ progress: BurstProgress, at now: Instant) -> JSONObject {
-    var object = JSONObject(event: "progress", at: now, side: .app)
+  private func line(_ progress: BurstProgress) -> JSONObject {
+    var object = JSONObject(event: "progress", at: runtime.loop.now, side: .app)
     object.add("bursts", progress.bursts)
     object.add("bytes", progress.bytes)
     object.add("errors", progress.errors)
     object.add("fraction", progress.fraction)
+    object.add("lost", progress.lost)
+    object.add("overdue", progress.overdue)
+    object.add("bytesPerSecond", Double(progress.bytes - lastBytes) / Self.linePeriod.inSeconds)
+    let latency = runner.latency
+    for (name, percentile) in [("p50", 50.0), ("p99", 99)] where latency.total > 0 {
+      object.add(name, latency.value(atPercentile: percentile))
+    }
     return object
   }
 

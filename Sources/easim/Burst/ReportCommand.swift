@@ -4,22 +4,24 @@ import AccessoryLoad
 extension CommandSpec {
   /// `easim report`.
   static let report = CommandSpec(
-    name: "report", summary: "merge the reports of several load tests, or show one",
+    name: "report", summary: "show, merge or compare the reports of load tests",
     details: """
       Read reports that 'easim burst --report FILE.json' wrote. merge combines several, for example of machines that ran at
       the same time: counts and histograms add exactly, so the percentiles are those of one run with all the bursts. show
-      prints one. Both write other formats with --report. The exit code is 1 when a run in it failed, when a limit of
+      prints one. compare prints several beside each other, in their order: what changed from the first to the last, and
+      with --report .html a chart of each figure over all of them. merge and show write other formats with --report. The exit code is 1 when a run in it failed, when a limit of
       --fail-if is broken, or when the result is worse than the baseline, which must have the same plan.
       """,
     examples: [
       "easim report show /tmp/burst.json",
+      "easim report compare /tmp/burst.json /tmp/burst.json --report /tmp/trend.html",
       "easim report merge /tmp/burst.json /tmp/burst.json --report /tmp/both.html",
     ],
     run: runReport)
 }
 
 private struct ReportOptions: ReportingOptions {
-  enum Verb: String, CaseIterable { case merge, show }
+  enum Verb: String, CaseIterable { case compare, merge, show }
 
   var verb = Verb.show
   var paths: [String] = []
@@ -39,6 +41,7 @@ private func runReport(_ options: ReportOptions, _ console: Console) throws -> E
   if options.verb == .show, options.paths.count > 1 {
     throw UsageError("show takes one report; use merge for several")
   }
+  if options.verb == .compare { return try compare(options, console) }
   guard let first = options.paths.first else { throw UsageError("FILE… is missing") }
   // One after the other, so that a thousand reports take the memory of one and of the sum.
   var sum = try report(at: first)
@@ -60,6 +63,21 @@ private func runReport(_ options: ReportOptions, _ console: Console) throws -> E
   console.out(console.isJSON ? sum.json(comparison).text : sum.text(comparison))
   return sum.passed && comparison?.passed ?? true ? .done : .checkFailed
 }
+
+/// `easim report compare`.
+private func compare(_ options: ReportOptions, _ console: Console) throws -> ExitCode {
+  if options.reports.baseline != nil || !options.reports.limits.isEmpty {
+    throw UsageError("compare takes no --baseline and no --fail-if; use show for one report")
+  }
+  let files = try options.reports.paths.map { try ReportFile<TrendForm>("--report", $0) }
+  let trend = RunTrend(try options.paths.map { (name: fileName($0), report: try report(at: $0)) })
+  for warning in trend.warnings { console.err("easim: warning: \(warning)") }
+  for file in files { file.write(trend, console) }
+  console.out(console.isJSON ? trend.json.text : trend.text)
+  return .done
+}
+
+private func fileName(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
 
 private func report(at path: String, option: String? = nil) throws -> BurstReport {
   try BurstReport(json: InputFile.read(path, option: option), file: path)

@@ -54,6 +54,21 @@ extension ReportFile<BurstReportForm> {
   }
 }
 
+/// The forms of several load tests beside each other.
+enum TrendForm: String, ReportForm { case json, html, csv }
+
+extension ReportFile<TrendForm> {
+  func write(_ trend: RunTrend, _ console: Console) {
+    let text =
+      switch form {
+      case .json: trend.json.text + "\n"
+      case .html: trend.html
+      case .csv: trend.csv
+      }
+    write(text, console)
+  }
+}
+
 /// The form of results that only CI servers read.
 enum JUnitForm: String, ReportForm { case xml }
 

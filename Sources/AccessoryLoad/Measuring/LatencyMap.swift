@@ -1,0 +1,87 @@
+import AccessoryCore
+
+/// How long bursts took, and when: a grid of counts, for a heat map.
+///
+/// However long a run lasts there are at most ``limit`` columns: when they are full, two become one and each covers twice
+/// the time. Each doubling of the latency has four rows, from a microsecond to more than four minutes.
+public struct LatencyMap: Equatable, Sendable {
+  /// The most columns there are.
+  public static let limit = 120
+  /// How many rows there are.
+  public static let rows = 112
+  private static let rowBits = 2
+  /// Latencies below 2 to the power of this many nanoseconds are in the first row.
+  private static let lowestBit = 10
+
+  /// How much time each column covers: ``ThroughputSeries/finest`` times a power of two.
+  public private(set) var length = ThroughputSeries.finest
+  /// The counts, column by column, each with its rows from the lowest latency.
+  private var counts: [Int] = []
+
+  /// Nothing happened yet.
+  public init() {}
+
+  /// How many columns there are.
+  public var columns: Int { counts.count / Self.rows }
+
+  /// How many bursts of that time took so long.
+  public func count(_ column: Int, _ row: Int) -> Int { counts[column * Self.rows + row] }
+
+  /// The lowest latency of a row, in nanoseconds; of the row after the last one, its end.
+  public static func lowest(_ row: Int) -> Int { (4 + row & 3) << (row >> rowBits + lowestBit - rowBits) }
+
+  /// The row of a latency.
+  static func row(of nanoseconds: Int) -> Int {
+    guard nanoseconds >= 1 << lowestBit else { return 0 }
+    let bit = Int.bitWidth - 1 - nanoseconds.leadingZeroBitCount
+    return min(rows - 1, (bit - lowestBit) << rowBits + (nanoseconds >> (bit - rowBits)) & 3)
+  }
+
+  /// Counts a burst that was complete `time` after the beginning.
+  mutating func add(_ nanoseconds: Int, at time: Duration) {
+    add(1, row: Self.row(of: nanoseconds), at: max(0, time.wholeNanoseconds))
+  }
+
+  private mutating func add(_ count: Int, row: Int, at nanoseconds: Int64) {
+    while nanoseconds / length.wholeNanoseconds >= Self.limit { halve() }
+    let column = Int(nanoseconds / length.wholeNanoseconds)
+    if column >= columns { counts += [Int](repeating: 0, count: (column + 1 - columns) * Self.rows) }
+    counts[column * Self.rows + row] += count
+  }
+
+  /// Adds another run's counts, as if both had begun together.
+  mutating func merge(_ other: LatencyMap) {
+    while length < other.length { halve() }
+    for cell in other.cells { add(cell[2], row: cell[1], at: Int64(cell[0]) * other.length.wholeNanoseconds) }
+  }
+
+  private mutating func halve() {
+    length = length * 2
+    let before = counts
+    counts = [Int](repeating: 0, count: (columns + 1) / 2 * Self.rows)
+    for (index, count) in before.enumerated() where count > 0 {
+      counts[index / Self.rows / 2 * Self.rows + index % Self.rows] += count
+    }
+  }
+
+  /// Column, row and count of each cell that has one.
+  var cells: [[Int]] {
+    counts.enumerated().filter { $0.element > 0 }.map { [$0.offset / Self.rows, $0.offset % Self.rows, $0.element] }
+  }
+
+  /// The map that was written down; nil when there can be no such one.
+  init?(length: Duration, cells: [[Int]]) {
+    var allowed = ThroughputSeries.finest
+    while allowed < length { allowed = allowed * 2 }
+    guard allowed == length else { return nil }
+    self.length = length
+    for cell in cells {
+      guard cell.count == 3, 0..<Self.limit ~= cell[0], 0..<Self.rows ~= cell[1], cell[2] > 0 else { return nil }
+      let column = cell[0]
+      if column >= columns { counts += [Int](repeating: 0, count: (column + 1 - columns) * Self.rows) }
+      let (sum, overflow) = counts[column * Self.rows + cell[1]].addingReportingOverflow(cell[2])
+      if overflow { return nil }
+      counts[column * Self.rows + cell[1]] = sum
+    }
+  }
+}

@@ -1,0 +1,173 @@
+import AccessoryCore
+
+/// The charts over time: throughput, latency, attachments.
+extension BurstReport {
+  /// How long bursts were sent, in nanoseconds; the end of every axis of time.
+  var span: Double {
+    let slices = Double(series.length.wholeNanoseconds) * Double(series.slices.count)
+    let run = Double((warmUpTime + measured).wholeNanoseconds)
+    // What earlier versions wrote has no warm-up.
+    return run > 0 && run >= slices - Double(series.length.wholeNanoseconds) - 1 ? run : max(slices, 1)
+  }
+
+  /// When each slice begins, and when the last one ends.
+  private func bounds(_ length: Duration, _ count: Int) -> [Double] {
+    let length = Double(length.wholeNanoseconds)
+    guard count > 0 else { return [] }
+    let last = Double(count - 1) * length
+    // The run ended within the last slice.
+    return (0..<count).map { Double($0) * length } + [min(Double(count) * length, max(span, last + 1e6))]
+  }
+
+  /// What happened when, for every chart over time.
+  var timeMarks: [TimeMark] {
+    var marks: [TimeMark] = []
+    func time(_ instant: Instant) -> Double { Double((instant - started).wholeNanoseconds) }
+    for site in sites {
+      let name = site.serial.isEmpty ? site.name : site.serial
+      for attachment in site.attachments {
+        let kind = attachment.offeredProtocols ? TimeMark.Kind.plug : .flicker
+        let what = attachment.offeredProtocols ? "plugged in" : "appeared without protocols"
+        marks.append(TimeMark(kind: kind, time: time(attachment.from), text: "\(name) \(what)"))
+        guard let to = attachment.to, attachment.end != BurstSite.runEnd else { continue }
+        marks.append(TimeMark(kind: .unplug, time: time(to), text: "\(name): \(attachment.end)"))
+      }
+    }
+    let length = Double(series.length.wholeNanoseconds)
+    for (index, slice) in series.slices.enumerated() where slice.errors > 0 {
+      let at = (Double(index) + 0.5) * length
+      marks.append(
+        TimeMark(
+          kind: .error, time: min(at, span),
+          text: "\(slice.errors.counted("error")) about \(FixedText.time(at)) after the start"))
+    }
+    if warmUpTime > .zero {
+      let at = Double(warmUpTime.wholeNanoseconds)
+      marks.append(TimeMark(kind: .warm, time: at, text: "measured from here on"))
+    }
+    return marks
+  }
+
+  /// Bytes a second of each slice: sent and received, as they flowed; those of completed bursts where that is not known.
+  var flowLines: [(style: String, name: String, rates: [Double])] {
+    let bounds = bounds(series.length, series.slices.count)
+    func rates(_ bytes: (ThroughputSeries.Slice) -> Int) -> [Double] {
+      series.slices.enumerated().map { index, slice in
+        Double(bytes(slice)) / max((bounds[index + 1] - bounds[index]) / 1e9, 1e-9)
+      }
+    }
+    guard series.hasFlow else { return [("a", "completed", rates(\.bytes))] }
+    var lines = [(style: "a", name: "sent", rates: rates(\.sent))]
+    if plan.verification != "none" || unaskedBytes > 0 {
+      lines.append((style: "b", name: "received", rates: rates(\.received)))
+    }
+    return lines
+  }
+
+  func throughputChart(_ width: Plot.Width) -> String {
+    let lines = flowLines
+    let bounds = bounds(series.length, series.slices.count)
+    var plot = Plot(
+      width, x: Axis(to: span, .time, marks: width.marks),
+      y: Axis(to: (lines.flatMap(\.rates).max() ?? 0) * 1.05, .rate, marks: 4))
+    if series.slices.isEmpty { plot.note("no burst was sent") }
+    for line in lines { plot.steps("\(line.style) \(line.name)", bounds: bounds, line.rates) }
+    for (index, slice) in series.slices.enumerated() {
+      let rates = lines.map { "\($0.name) \(FixedText.rate($0.rates[index]))" }
+      plot.strip(
+        "hover", from: bounds[index], to: bounds[index + 1],
+        "from \(FixedText.time(bounds[index])): \(rates.joined(separator: ", ")), "
+          + "\(slice.bursts.counted("burst")) completed, \(slice.errors.counted("error"))")
+    }
+    plot.marks(timeMarks)
+    return plot.svg("throughput over time")
+  }
+
+  /// The shades of the heat map: of the cell with the most bursts, a tenth of it, and so on.
+  static let shades = 5
+
+  func latencyMapChart(_ width: Plot.Width) -> String {
+    let cells = map.cells
+    let rows = cells.map { $0[1] }
+    let (low, high) = (rows.min() ?? 40, rows.max() ?? 40)
+    var plot = Plot(
+      width, x: Axis(to: span, .time, marks: width.marks),
+      y: Axis(logarithmic: Double(LatencyMap.lowest(low)), Double(LatencyMap.lowest(high + 1)), .time))
+    if cells.isEmpty { plot.note("no burst was completed") }
+    let bounds = bounds(map.length, map.columns)
+    let most = Double(cells.map { $0[2] }.max() ?? 1)
+    for cell in cells {
+      let shade = Self.shade(Double(cell[2]), of: most)
+      let range = (Double(LatencyMap.lowest(cell[1])), Double(LatencyMap.lowest(cell[1] + 1)))
+      plot.cell(
+        "heat s\(shade)", x: (bounds[cell[0]], bounds[cell[0] + 1]), y: range,
+        data: " data-cell=\"\(cell[0]) \(cell[1]) \(cell[2])\"",
+        "from \(FixedText.time(bounds[cell[0]])): \(cell[2].counted("burst")) took "
+          + "\(FixedText.time(range.0)) to \(FixedText.time(range.1))")
+    }
+    plot.marks(timeMarks)
+    return plot.svg("latency over time")
+  }
+
+  /// 5 for the most, and one less each time that the number is divided by the same.
+  private static func shade(_ count: Double, of most: Double) -> Int {
+    var (shade, bound) = (shades, most)
+    let factor = max(2, rootOf(most))
+    while shade > 1, count < bound / factor * 1.5 {
+      bound /= factor
+      shade -= 1
+    }
+    return shade
+  }
+
+  /// The factor between two shades, so that a single burst has the lightest.
+  private static func rootOf(_ most: Double) -> Double { most.squareRoot().squareRoot() }
+
+  /// The sites that the chart of attachments shows, each with a row.
+  var shownSites: ArraySlice<Site> { sites.prefix(40) }
+
+  func attachmentChart(_ width: Plot.Width) -> String {
+    func time(_ instant: Instant) -> Double { Double((instant - started).wholeNanoseconds) }
+    let all = shownSites.flatMap(\.attachments)
+    let from = min(0, all.map { time($0.from) }.min() ?? 0)
+    let to = max(span, all.compactMap { $0.to.map(time) }.max() ?? span)
+    let rows = max(1, shownSites.count)
+    var plot = Plot(
+      width, x: Axis(from: from, to: to, .time, marks: width.marks), y: Axis(rows: Self.labels(shownSites, width)),
+      height: Double(rows) * 30 + 50)
+    if all.isEmpty { plot.note("no accessory connected") }
+    for (row, site) in shownSites.enumerated() {
+      let middle = Double(rows - row) - 0.5
+      for attachment in site.attachments {
+        let end = attachment.to ?? attachment.from
+        let offer = attachment.offeredProtocols ? "" : "no protocols, "
+        plot.cell(
+          attachment.offeredProtocols ? "whole" : "empty", x: (time(attachment.from), time(end)),
+          y: (middle - 0.3, middle + 0.3), data: " data-from=\"\(time(attachment.from))\" data-to=\"\(time(end))\"",
+          "\(site.name) from \(FixedText.time(time(attachment.from))) to \(FixedText.time(time(end))): \(offer)"
+            + "\(attachment.completed) completed, \(attachment.lost) lost (\(attachment.end))")
+      }
+    }
+    plot.marks(timeMarks.filter { $0.kind == .error || $0.kind == .warm })
+    return plot.svg("attachments")
+  }
+
+  /// The names of rows, as long as there is room, no two of them the same; whole ones are in the table.
+  private static func labels(_ sites: ArraySlice<Site>, _ width: Plot.Width) -> [String] {
+    let room = width == .wide ? 10 : 7
+    var seen: Set<String> = []
+    return sites.enumerated().map { row, site in
+      let name = site.serial.isEmpty ? site.name : site.serial
+      let short = name.count > room ? "…\(name.suffix(room - 1))" : name
+      return seen.insert(short).inserted ? short : "\(row + 1) \(short.suffix(room - 3))"
+    }
+  }
+}
+
+extension Axis {
+  /// A row for each name, from the top.
+  init(rows: [String]) {
+    let marks = rows.enumerated().map { (Double(rows.count - $0.offset) - 0.5, $0.element) }
+    self.init(rows: marks, high: Double(max(1, rows.count)))
+  }
+}
