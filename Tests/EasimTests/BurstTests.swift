@@ -228,7 +228,7 @@ import Testing
     }
     let accessory = try Accessory(on: .unix, in: place)
     let burst = try Program.run(
-      "burst", accessory.address, "--rate", "100", "--count", "3", "--report", place.file("r.json"))
+      "burst", accessory.address, "--rate", "100", "--count", "3", "--allow-overdue", "--report", place.file("r.json"))
     #expect(burst.ending == .exit(0))
     #expect(try report().keys == documented)
     try accessory.interrupt()
@@ -316,5 +316,31 @@ import Testing
     #expect(burst.err.contains("--report \(place.file("r.html")): File too large"), "\(burst.err)")
     #expect(try text("r.html") == "the report before")
     #expect(place.names.filter { $0.hasPrefix(".") } == [])
+  }
+
+  @Test func metricsAreServedWhileTheRunLasts() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let burst = try Program("burst", accessory.address, "--for", "1h", "--json", "--metrics", "tcp:127.0.0.1:0")
+    let line = try burst.line("metrics at http://")
+    let url = try #require(line.firstMatch(of: /http:\S+/)).output
+    try burst.line("\"event\":\"progress\"")
+    let ask = { (path: String) in
+      try Program(
+        path: "/usr/bin/python3",
+        [
+          "-c", "import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())", path,
+        ]
+      ).wait()
+    }
+    let metrics = try ask(String(url))
+    #expect(metrics.out.contains("easim_burst_running 1\n"), "\(metrics)")
+    #expect(metrics.out.contains("easim_burst_latency_seconds_count "))
+    #expect(try ask(url.replacing("/metrics", with: "/events")).err.contains("404"))
+    burst.send(SIGINT)
+    #expect(try burst.wait().ending == .exit(0))
+    let wrong = try Program.run("burst", accessory.address, "--metrics", "unix:/tmp/x")
+    #expect(wrong.ending == .exit(2))
+    #expect(wrong.err.contains("expected tcp:HOST:PORT"))
+    try accessory.interrupt()
   }
 }

@@ -201,6 +201,7 @@ def check_marks(charts: dict, report: dict) -> None:
                 expected["plug" if attachment["offeredProtocols"] else "flicker"] += 1
             if attachment["end"] != "the run ended" and 0 <= stop <= end:
                 expected["unplug"] += 1
+    expected["phase"] = sum(1 for phase in report["phases"] if phase["fromNanoseconds"] <= end)
     expected["error"] = sum(1 for part in report["series"]["slices"] if part[2] > 0)
     for name in ("throughput", "map"):
         chart = charts[name]
@@ -212,6 +213,15 @@ def check_marks(charts: dict, report: dict) -> None:
             near(mark["x"], x.place(mark["value"]), f"mark {mark}")
         assert found == expected, f"{name}: marks {found}, expected {expected}"
         assert any(mark["kind"] == "warm" for mark in chart["marks"]) == (report["warmUpNanoseconds"] > 0)
+
+
+def check_phases(page: dict, report: dict) -> None:
+    rows = [row for table in page["tables"] if table[0][0] == "phase" for row in table[1:]]
+    assert [(row[0], row[2]) for row in rows] == [
+        (phase["pace"], f"{phase['completed']:,}") for phase in report["phases"]
+    ], f"the table of phases is {rows}"
+    if report["phases"]:
+        assert sum(phase["completed"] for phase in report["phases"]) == report["completed"]
 
 
 def check_words(page: dict, report: dict) -> None:
@@ -243,6 +253,7 @@ def check(page: dict, report: dict) -> None:
     check_attachments(charts["attachments"], report)
     check_marks(charts, report)
     check_words(page, report)
+    check_phases(page, report)
 
 
 def check_trend(page: dict, trend: dict) -> None:
@@ -262,6 +273,17 @@ def check_trend(page: dict, trend: dict) -> None:
 def easim(*words: str, expected: int = 0) -> None:
     done = subprocess.run([EASIM, *words], capture_output=True, text=True, timeout=120)
     assert done.returncode == expected, f"easim {' '.join(words)}: {done.returncode}\n{done.stdout}{done.stderr}"
+
+
+PLAN = """{
+  size: 500, sessions: 2, inFlight: 4, warmUp: '300ms', allowOverdue: true,
+  phases: [
+    { name: 'ramp', for: '1s', from: 0, rate: 100 },
+    { name: 'steady', for: '1s', rate: 100 },
+    { name: 'rest', for: '300ms', rate: 0 },
+    { name: 'spike', for: '200ms', rate: 400 },
+  ],
+}"""
 
 
 class Accessory:
@@ -341,6 +363,9 @@ def make_reports(folder: str) -> list[str]:
     slow = ["--fault", "bluetooth", "--rate", "60", "--size", "300", "--count", "60", "--fail-if", "p99>50ms"]
     easim("burst", echo.address, *slow, *targets("failed"), expected=1)
     easim("burst", echo.address, "--count", "1", *targets("short"))
+    with open(f"{folder}/plan.json5", "w") as file:
+        file.write(PLAN)
+    easim("burst", echo.address, "--plan", f"{folder}/plan.json5", *targets("phases"))
     easim("burst", echo.address, "--count", "20", "--verify", "none", *targets("unanswered"))
     flicker = Accessory(folder, "--quirk", "flicker,empty=80ms,gap=80ms")
     easim("burst", flicker.address, "--count", "40", *targets("flicker-start"))
@@ -359,7 +384,7 @@ def make_reports(folder: str) -> list[str]:
         json.dump(report, file)
     easim("report", "show", f"{folder}/long.json", "--report", f"{folder}/long.html", "--report", f"{folder}/long.json2.json")
     os.replace(f"{folder}/long.json2.json", f"{folder}/long.json")
-    return ["good", "failed", "short", "unanswered", "flicker-start", "flickering", "long"]
+    return ["good", "failed", "short", "phases", "unanswered", "flicker-start", "flickering", "long"]
 
 
 def main() -> None:

@@ -109,12 +109,20 @@ public struct HTTPGate: Equatable, Sendable {
 
   private let hosts: Set<String>
   private let token: String
+  private let isForMetrics: Bool
 
   /// A gate of a server that listens at a host and port.
   public init(host: String, port: UInt16, token: String) {
     let names = ["127.0.0.1", "localhost", "[::1]", host.contains(":") ? "[\(host)]" : host]
     hosts = Set(names.map { "\($0):\(port)".lowercased() } + (port == 80 ? names.map { $0.lowercased() } : []))
     self.token = token
+    isForMetrics = false
+  }
+
+  /// A gate of a server that has nothing but metrics, which need no token.
+  public init(metricsOf host: String, port: UInt16) {
+    let all = HTTPGate(host: host, port: port, token: "")
+    (hosts, token, isForMetrics) = (all.hosts, "", true)
   }
 
   /// The route of a request, or why it is refused.
@@ -123,8 +131,9 @@ public struct HTTPGate: Equatable, Sendable {
     guard let host = head.host?.lowercased(), hosts.contains(host) else { return refuse(.foreignHost(head.host)) }
     if let origin = head.origin, origin.lowercased() != "http://\(host)" { return refuse(.foreignOrigin(origin)) }
     guard let route = Route(path: head.path) else { return refuse(.unknownPath(head.path)) }
+    if isForMetrics, route != .metrics, route != .health { return refuse(.unknownPath(head.path)) }
     guard head.method == route.method else { return refuse(.wrongMethod(route)) }
-    if !route.isOpen {
+    if !route.isOpen, !isForMetrics {
       let given = Array((head.authorization ?? "").utf8)
       guard SecretToken.areEqual(given, Array("Bearer \(token)".utf8)) else { return refuse(.noToken) }
     }

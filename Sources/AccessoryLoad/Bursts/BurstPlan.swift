@@ -25,6 +25,8 @@ public struct BurstPlan: Equatable, Sendable {
     /// A number per second over all sessions, regardless of earlier ones. A burst that starts late is measured from
     /// the time at which it should have started, so a device that stops answering cannot hide the delay.
     case rate(burstsPerSecond: Double)
+    /// Rates that change over time, one phase after the other.
+    case phases([BurstPhase])
   }
 
   /// What a burst is.

@@ -41,6 +41,7 @@ public struct BurstSchedule: Equatable, Sendable {
   }
 
   private let plan: BurstPlan
+  private let timetable: BurstTimetable?
   private var state = State.waiting
   /// Bursts handed out.
   public private(set) var begun = 0
@@ -58,6 +59,7 @@ public struct BurstSchedule: Equatable, Sendable {
   /// The schedule of a plan, not begun.
   public init(_ plan: BurstPlan) {
     self.plan = plan
+    if case .phases(let phases) = plan.pace { timetable = BurstTimetable(phases) } else { timetable = nil }
   }
 
   /// When the run began; nil before that.
@@ -77,7 +79,7 @@ public struct BurstSchedule: Equatable, Sendable {
     guard case .waiting = state else { return }
     state = .running(since: now)
     guard case .rate(let rate) = plan.pace, case .bursts(let count) = plan.extent else { return }
-    let last = dueSeconds(firstDue(after: plan.warmUp.inSeconds, from: 0, rate) + count - 1, rate)
+    let last = dueSeconds(firstDue(after: plan.warmUp.inSeconds, from: 0) + count - 1, rate)
     // A rate of one burst in a thousand seconds, a thousand million times, is never late.
     if last < 1e9 { lastDue = now + .nanoseconds(Int64(last * 1e9)) }
   }
@@ -111,8 +113,8 @@ public struct BurstSchedule: Equatable, Sendable {
         if let until = pausedUntil, until > now { return .wait(until: until) }
       }
       return hand(due: now, start)
-    case .rate(let rate):
-      let due = start + .nanoseconds(Int64(dueSeconds(begun, rate) * 1e9))
+    case .rate, .phases:
+      let due = dueSeconds(begun).map { start + .nanoseconds(Int64($0 * 1e9)) } ?? .distantFuture
       if let end = end(start), due >= end { return now >= end ? finishNow() : .wait(until: end) }
       if due > now { return .wait(until: due) }
       if let lastDue, now > lastDue + Self.slack { late += 1 }
@@ -122,20 +124,22 @@ public struct BurstSchedule: Equatable, Sendable {
 
   /// How many bursts of a rate should have started by ``slack`` before `now` and have not.
   public func overdue(at now: Instant) -> Int {
-    guard case .rate(let rate) = plan.pace, let start else { return 0 }
+    guard plan.pace != .closedLoop, let start else { return 0 }
     let limit = (end(start).map { min($0, now) } ?? now) - start - Self.slack
-    let low = firstDue(after: limit.inSeconds, from: begun, rate)
+    let low = firstDue(after: limit.inSeconds, from: begun)
     if case .bursts(let count) = plan.extent { return min(low - begun, max(0, count - measured)) }
     return low - begun
   }
 
   /// The first burst from this one on that is due so many seconds after the beginning, or later.
-  private func firstDue(after seconds: Double, from first: Int, _ rate: Double) -> Int {
+  private func firstDue(after seconds: Double, from first: Int) -> Int {
     // It is between none and as many as the full rate would have started.
-    var (low, high) = (first, first + max(0, Int(min(seconds * rate, 1e15)) + 1))
+    var (low, high) = (first, first)
+    if case .rate(let rate) = plan.pace { high += max(0, Int(min(seconds * rate, 1e15)) + 1) }
+    if let timetable { high = max(first, timetable.count) }
     while low < high {
       let middle = (low + high) / 2
-      if dueSeconds(middle, rate) < seconds { low = middle + 1 } else { high = middle }
+      if let due = dueSeconds(middle), due < seconds { low = middle + 1 } else { high = middle }
     }
     return low
   }
@@ -161,6 +165,17 @@ public struct BurstSchedule: Equatable, Sendable {
 
   private func end(_ start: Instant) -> Instant? {
     if case .time(let time) = plan.extent { start + plan.warmUp + time } else { nil }
+  }
+
+  /// The phase in which a burst was due; nil where the plan has none.
+  func phase(of ticket: Ticket) -> Int? {
+    guard let start, let timetable else { return nil }
+    return timetable.phase(at: (ticket.due - start).inSeconds)
+  }
+
+  /// The time of burst `number` after the beginning; nil when there are not so many, or no such times.
+  private func dueSeconds(_ number: Int) -> Double? {
+    if case .rate(let rate) = plan.pace { dueSeconds(number, rate) } else { timetable?.due(number) }
   }
 
   /// The time of burst `number` after the beginning: at a rate that rises evenly, n bursts take √(2nT/R).

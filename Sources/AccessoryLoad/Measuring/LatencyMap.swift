@@ -43,8 +43,12 @@ public struct LatencyMap: Equatable, Sendable {
   }
 
   private mutating func add(_ count: Int, row: Int, at nanoseconds: Int64) {
-    while nanoseconds / length.wholeNanoseconds >= Self.limit { halve() }
-    let column = Int(nanoseconds / length.wholeNanoseconds)
+    var unit = length.wholeNanoseconds
+    while nanoseconds / unit >= Self.limit {
+      halve()
+      unit *= 2
+    }
+    let column = Int(nanoseconds / unit)
     if column >= columns { counts += [Int](repeating: 0, count: (column + 1 - columns) * Self.rows) }
     counts[column * Self.rows + row] += count
   }

@@ -57,6 +57,12 @@ public struct ThroughputSeries: Equatable, Sendable {
     change(&slices[index])
   }
 
+  /// When the slice ends that `time` after the beginning lies in.
+  func end(of time: Duration) -> Duration {
+    let unit = length.wholeNanoseconds
+    return .nanoseconds((max(0, time.wholeNanoseconds) / unit + 1) * unit)
+  }
+
   /// Adds another run's slices, as if both had begun together.
   mutating func merge(_ other: ThroughputSeries) {
     var other = other

@@ -48,6 +48,9 @@ extension BurstReport {
     Field("made", \.made, .object(Making.format), "when, where and how", isAlwaysWritten: true)
     Field("startedNanoseconds", \.started, .instant, "when bursts began", isAlwaysWritten: true)
     Field("warmUpNanoseconds", \.warmUpTime, .nanoseconds, "how long bursts were not measured", isAlwaysWritten: true)
+    Field(
+      "phases", \.phases, .list(of: .object(PhaseTally.format), count: 0...50), "the phases of the plan",
+      isAlwaysWritten: true)
     Field("latencyMap", \.map, .latencyMap, "how long bursts took, and when", isAlwaysWritten: true)
     Field("allowsOverdue", \.allowsOverdue, .boolean, "whether overdue bursts were allowed", isAlwaysWritten: true)
     Field("failIf", \.limits, .list(of: .limit, count: 0...mostLimits), "when the run fails", isAlwaysWritten: true)
@@ -86,6 +89,17 @@ extension BurstReport.Making {
   }
 }
 
+extension BurstReport.PhaseTally {
+  fileprivate static let format = Record("phase", "a phase", Self()) {
+    Field("name", \.name, .bounded, "its name", isAlwaysWritten: true)
+    Field("fromNanoseconds", \.from, .nanoseconds, "when it began", isAlwaysWritten: true)
+    Field("nanoseconds", \.length, .nanoseconds, "how long it took", isAlwaysWritten: true)
+    Field("pace", \.pace, .bounded, "the rate that was asked for", isAlwaysWritten: true)
+    Field("completed", \.completed, .count, "bursts completed and measured", isAlwaysWritten: true)
+    Field("latency", \.latency, .histogram, "from when a burst was due to when it was complete", isRequired: true)
+  }
+}
+
 extension BurstReport.Site.SessionTally {
   fileprivate static let format = Record("session", "a session", Self()) {
     Field("completed", \.completed, .count, "bursts completed and measured", isAlwaysWritten: true)
@@ -106,10 +120,14 @@ extension BurstReport.Check {
 }
 
 extension Format<BurstLimit> {
-  fileprivate static let limit = Format.parsed(TextShape("limit"), expected: "a limit, such as p99>50ms") {
-    try? BurstLimit($0)
-  } text: {
-    $0.description
+  static let limit = Format(.text(TextShape("limit"))) { value, place in
+    guard case .text(let text) = value.content else { return place.expected("a limit such as 'p99>50ms'", value) }
+    do { return try BurstLimit(text) } catch {
+      place.error(value, "\(error)")
+      return nil
+    }
+  } write: {
+    .text($0.description)
   }
 }
 

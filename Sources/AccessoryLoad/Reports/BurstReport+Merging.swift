@@ -38,6 +38,15 @@ extension BurstReport {
     series.merge(other.series)
     map.merge(other.map)
     warmUpTime = max(warmUpTime, other.warmUpTime)
+    if phases.map(\.pace) == other.phases.map(\.pace) {
+      for (index, phase) in other.phases.enumerated() {
+        phases[index].completed += phase.completed
+        phases[index].latency.merge(phase.latency)
+      }
+    } else {
+      // Of different plans no phase says what all the runs did.
+      phases = []
+    }
     for kind in ErrorKind.allCases {
       if let tally = other.errors[kind] { addError(kind, tally.count, tally.first) }
     }
@@ -86,6 +95,10 @@ extension BurstReport {
     for tally in errors.values { sum.add(tally.count) }
     for count in mismatches.values { sum.add(count) }
     for cell in map.cells { sum.add(cell[2]) }
+    for phase in phases {
+      sum.add(phase.completed)
+      sum.add(phase.latency.total)
+    }
     for site in sites {
       for session in site.sessions {
         for count in [session.completed, session.lost, session.errors] { sum.add(count) }

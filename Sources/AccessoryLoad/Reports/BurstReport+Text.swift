@@ -31,6 +31,9 @@ extension BurstReport {
       if let tally = errors[kind] { row(kind.title, "\(FixedText.grouped(tally.count)); the first: \(tally.first)") }
     }
     if let text = mismatchText { row("mismatches", text) }
+    for phase in phases {
+      row("phase", "\(phase.pace): \(phase.completed.counted("burst")), \(Self.figures(phase.latency))")
+    }
     for limit in limits {
       let check = limit.check(self)
       row(check.passed ? "held" : "broken", "\(check.name): \(check.text)")
@@ -75,6 +78,9 @@ extension BurstReport {
 
   /// Bytes a second as reports show them: "2.43 MB/s".
   public static func rateText(_ bytesPerSecond: Double) -> String { FixedText.rate(bytesPerSecond) }
+
+  /// Nanoseconds as reports show them: "4.11 ms".
+  public static func timeText(_ nanoseconds: Int) -> String { FixedText.time(Double(nanoseconds)) }
 
   private var direction: String { plan.verification == "echo" ? " each way" : "" }
 

@@ -15,7 +15,8 @@ extension BurstReport {
   public var checks: [Check] {
     var checks: [Check] = []
     if plan.hasRate {
-      let asked = "asked for \(plan.pace)\(runs > 1 ? " in each of \(runs) runs" : "")"
+      let asked =
+        "asked for \(phases.isEmpty ? plan.pace : "the rates of the phases")\(runs > 1 ? " in each of \(runs) runs" : "")"
       let came = "\(FixedText.text(burstsPerSecond, places: 1)) bursts/s came"
       let late = "\(overdue.counted("burst was", "bursts were")) overdue"
       checks.append(

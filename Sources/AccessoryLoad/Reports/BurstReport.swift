@@ -81,6 +81,8 @@ public struct BurstReport: Equatable, Sendable {
   public var started = Instant.origin
   /// How long bursts were not measured at the start.
   public var warmUpTime = Duration.zero
+  /// What became of each phase of the plan, in order.
+  public var phases: [PhaseTally] = []
   /// How long bursts took, and when.
   public var map = LatencyMap()
   /// Whether the run may pass with bursts that were overdue.
@@ -89,6 +91,12 @@ public struct BurstReport: Equatable, Sendable {
   /// A report of nothing yet.
   public init(_ plan: BurstPlan) {
     self.plan = Plan(plan)
+    guard case .phases(let phases) = plan.pace else { return }
+    var from = Duration.zero
+    for phase in phases {
+      self.phases.append(PhaseTally(name: phase.name, from: from, length: phase.length, pace: phase.text))
+      from += phase.length
+    }
   }
 
   init(plan: Plan) { self.plan = plan }
@@ -115,6 +123,22 @@ public struct BurstReport: Equatable, Sendable {
   /// What the links of all accessories did.
   public var link: LinkCounters {
     sites.reduce(into: LinkCounters()) { $0 += $1.link }
+  }
+
+  /// What became of the bursts that were due in one phase.
+  public struct PhaseTally: Equatable, Sendable {
+    /// What the plan calls it.
+    public var name = ""
+    /// When it began, after the beginning of the run.
+    public var from = Duration.zero
+    /// How long it took.
+    public var length = Duration.zero
+    /// The rate that was asked for, in words.
+    public var pace = ""
+    /// Bursts completed and measured.
+    public var completed = 0
+    /// How long they took from when they were due, in nanoseconds.
+    public var latency = Histogram()
   }
 
   /// When, where and how a run was made; texts are empty where that is not known.
@@ -160,6 +184,9 @@ public struct BurstReport: Equatable, Sendable {
       inFlight = plan.inFlight
       switch plan.pace {
       case .closedLoop: pace = Self.closedLoop
+      case .phases(let phases):
+        pace =
+          phases.count == 1 ? phases[0].text : "\(phases.count) phases: \(phases.map(\.text).joined(separator: ", "))"
       case .rate(let rate): pace = "\(FixedText.text(rate, places: rate < 10 ? 2 : 0)) bursts/s"
       }
       switch plan.verification {

@@ -11,6 +11,7 @@ extension BurstReport {
     }
     section("Checks", checkTable(comparison))
     section("The run", PageTable.facts(runFacts))
+    section("Phases", phaseTable)
     section("Accessories", accessoryTable)
     section("Latency", latencyTable)
     section(
@@ -120,6 +121,22 @@ extension BurstReport {
     ]
     return PageTable.table(titles, rows, numbers: 5, isPlain: true)
       + PageTable.more(sites.count - rows.count, "accessory", "accessories")
+  }
+
+  private var phaseTable: String? {
+    if phases.isEmpty { return nil }
+    let rows = phases.map { phase in
+      let seconds = phase.length.inSeconds
+      return [
+        phase.pace, FixedText.span(phase.from), FixedText.grouped(phase.completed),
+        "\(FixedText.text(Double(phase.completed) / max(seconds, 1e-9), places: 1))/s",
+      ]
+        + [50.0, 99, 100].map { percentile in
+          phase.latency.total > 0 ? FixedText.time(Double(phase.latency.value(atPercentile: percentile))) : "–"
+        }
+    }
+    return PageTable.table(
+      ["phase", "from", "completed", "came", "p50", "p99", "max"], rows, numbers: 1, isPlain: true)
   }
 
   private var latencyTable: String {

@@ -63,7 +63,12 @@ extension BurstReport {
   /// do not go on rising.
   public func metrics(_ comparison: BaselineComparison? = nil, isOpen: Bool) -> String {
     var metrics = MetricsText()
-    metrics.gauge("easim_burst_passed", "Whether the load test passed.", passed ? "1" : "0")
+    // Whether a run passes is known when it is over.
+    if ending == BurstRunner.stillRunning {
+      metrics.gauge("easim_burst_running", "Whether the load test still runs.", "1")
+    } else {
+      metrics.gauge("easim_burst_passed", "Whether the load test passed.", passed ? "1" : "0")
+    }
     metrics.gauge("easim_burst_measured_seconds", "How long was measured.", "\(measured.inSeconds)")
     metrics.gauge("easim_burst_bytes_per_second", "Payload bytes a second, one way.", "\(bytesPerSecond)")
     metrics.gauge("easim_burst_rate", "Bursts a second.", "\(burstsPerSecond)")

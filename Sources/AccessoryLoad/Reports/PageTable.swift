@@ -60,7 +60,7 @@ enum PageTable {
     .whole { fill: var(--a); } .empty { fill: var(--idle); }
     .mark line { stroke: currentColor; stroke-dasharray: 2 2; } .mark.many line { stroke-dasharray: none; } .mark.many circle { r: 2px; }
     .mark circle { fill: currentColor; }
-    .plug { color: var(--good); } .unplug { color: var(--bad); } .flicker { color: var(--idle); } .error { color: var(--b); } .warm { color: var(--dim); }
+    .plug { color: var(--good); } .unplug { color: var(--bad); } .flicker { color: var(--idle); } .error { color: var(--b); } .warm { color: var(--dim); } .phase { color: var(--a); }
     figcaption { display: flex; flex-wrap: wrap; gap: 2px 16px; color: var(--dim); font-size: 13px; }
     .key { display: inline-flex; align-items: center; gap: 6px; }
     .key i { display: inline-block; width: 18px; height: 10px; } .key i.line { height: 0; border-top: 2px solid; }
@@ -82,6 +82,7 @@ enum PageTable {
       * { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
       body { margin: 0; max-width: none; font-size: 11px; } figcaption { font-size: 10px; } figure, header, tr { break-inside: avoid; } h2 { break-after: avoid; }
       svg.wide { display: block; } svg.narrow { display: none; } .scroll { overflow: visible; }
+      .scroll table { font-size: 10px; } td, th { padding-right: 8px; } .plain td { white-space: normal; overflow-wrap: anywhere; }
     }
     """
 }

@@ -61,6 +61,10 @@ public final class BurstRunner {
   private let onEvent: (TimelineEvent) -> Void
   private var schedule: BurstSchedule
   private var tally: BurstReport
+  /// Bytes that were sent and received in the present slice of time.
+  private var flow = (sent: 0, received: 0)
+  private var flowStart = Instant.origin
+  private var flowEnd = Instant.origin
   private var wake: LoopTimer?
   private var watchdog: LoopTimer?
   private var nextLane = 0
@@ -88,6 +92,9 @@ public final class BurstRunner {
     wake?.cancel()
     watchdog?.cancel()
   }
+
+  /// The ending of a report of a run that is not over.
+  static let stillRunning = "still running"
 
   /// The settings of an app whose handler is a site: several sessions on one protocol at a time.
   public static func appSettings(_ settings: AppSettings = AppSettings()) -> AppSettings {
@@ -142,6 +149,7 @@ public final class BurstRunner {
 
   /// Everything that was measured up to now.
   public var report: BurstReport {
+    settleFlow()
     var report = tally
     report.plan.faults = faults
     report.made = made
@@ -150,7 +158,7 @@ public final class BurstRunner {
     report.measured = progress.elapsed
     report.overdue = schedule.late + schedule.overdue(at: finished ?? loop.now)
     report.sites = sites.map { $0.report(now: loop.now) }
-    report.ending = outcome.map(\.description) ?? "still running"
+    report.ending = outcome.map(\.description) ?? Self.stillRunning
     report.passed = outcome.map { $0.passed(report) } ?? false && report.checks.allSatisfy(\.passed)
     return report
   }
@@ -207,11 +215,15 @@ public final class BurstRunner {
       tally.bytes += plan.payload.size
       let latency = nanoseconds(from: flight.ticket.due)
       tally.latency.record(latency)
+      if let phase = schedule.phase(of: flight.ticket), tally.phases.indices.contains(phase) {
+        tally.phases[phase].completed += 1
+        tally.phases[phase].latency.record(latency)
+      }
       lane.tally.completed += 1
       lane.tally.time &+= latency
       lane.tally.longest = max(lane.tally.longest, latency)
       if let start = schedule.start { tally.map.add(latency, at: loop.now - start) }
-      if case .rate = plan.pace { tally.service.record(nanoseconds(from: flight.began)) }
+      if plan.pace != .closedLoop { tally.service.record(nanoseconds(from: flight.began)) }
       note { slice in
         slice.bursts += 1
         slice.bytes += plan.payload.size
@@ -249,10 +261,24 @@ public final class BurstRunner {
 
   /// A session took bytes, or bytes came.
   func flowed(sent: Int = 0, received: Int = 0) {
-    note { slice in
-      slice.sent += sent
-      slice.received += received
+    if loop.now >= flowEnd { settleFlow() }
+    flow.sent += sent
+    flow.received += received
+  }
+
+  /// Puts the bytes that flowed into their slice. They are added up until then, because this is done for each packet.
+  private func settleFlow() {
+    guard let start = schedule.start else { return }
+    let flowed = flow
+    if flowed.sent + flowed.received > 0 {
+      tally.series.add(at: flowStart - start) { slice in
+        slice.sent += flowed.sent
+        slice.received += flowed.received
+      }
     }
+    flow = (0, 0)
+    flowStart = loop.now
+    flowEnd = start + tally.series.end(of: loop.now - start)
   }
 
   /// A lane is over, and it may be the last.

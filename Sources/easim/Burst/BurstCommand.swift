@@ -25,8 +25,9 @@ extension CommandSpec {
       """,
     examples: [
       "easim burst --count 50",
-      "easim burst unix:/tmp/echo-1.sock unix:/tmp/echo-2.sock --rate 100 --for 1s --report /tmp/burst.json",
-      "easim burst unix:/tmp/echo-3.sock --rate 100 --for 1s --baseline /tmp/burst.json --tolerance 1000%",
+      "easim burst unix:/tmp/echo-1.sock unix:/tmp/echo-2.sock --rate 100 --for 1s --allow-overdue",
+      "easim burst unix:/tmp/echo-3.sock --count 20 --fail-if 'p99>5s' --report /tmp/burst.json",
+      "easim burst unix:/tmp/echo-3.sock --count 20 --baseline /tmp/burst.json --tolerance 10000%",
     ],
     run: runBurst)
 }
@@ -41,7 +42,9 @@ private func runBurst(_ options: BurstOptions, _ console: Console) throws -> Exi
     guard addresses.count == 1 else { throw UsageError("--probe takes one accessory") }
     return try probe(addresses[0], plan, options.shared, runtime, console)
   }
-  return try BurstSession(addresses, plan, options.shared, reports, baseline, runtime, console).run()
+  let session = try BurstSession(addresses, plan, options.shared, reports, baseline, runtime, console)
+  if let metrics = options.metrics { try session.serveMetrics(at: metrics, options.shared) }
+  return try session.run()
 }
 
 /// `--probe`.

@@ -17,6 +17,8 @@ struct BurstOptions: ReportingOptions {
   var pause: Duration?
   var verification: Verification?
   var reply: String?
+  var planFile: String?
+  var metrics: Address?
   var probes = false
   var usesAll = false
   var reports = ReportTargets()
@@ -34,6 +36,9 @@ struct BurstOptions: ReportingOptions {
     Option("--rate", \.rate, as: "R", "start bursts at a fixed rate: 50 (a second), 7500B/s, 100kB/s") {
       do { $0 = try BurstRate($1) } catch { throw UsageError("--rate \(error)") }
     },
+    Option(
+      "--plan", \.planFile, .optional(.text), as: "FILE",
+      "follow the phases of FILE, each with its time and rate (docs/load.md)"),
     Option("--warm-up", \.plan.warmUp, .duration, "send and verify for TIME before measuring").standard(nil),
     Option("--ramp", \.plan.ramp, .duration, "increase the load from zero over TIME").standard(nil),
     Option("--pause", \.pause, .optional(.duration), "pause for TIME after every --pause-every bursts"),
@@ -48,15 +53,29 @@ struct BurstOptions: ReportingOptions {
     Option("--reconnect", \.plan.reconnects, "continue when an accessory comes back, and count the lost bursts"),
     Option("--all", \.usesAll, "use every accessory on the bench that offers the protocol"),
     Option("--allow-overdue", \.plan.allowsOverdue, "let the run pass though bursts of --rate did not begin in time"),
+    Option(
+      "--metrics", \.metrics, as: "tcp:HOST:PORT", "serve live metrics for Prometheus there while the run lasts"
+    ) { place, word in
+      guard let address = try? Address(parsing: word), case .tcp = address else {
+        throw UsageError("--metrics \(word): expected tcp:HOST:PORT, such as tcp:127.0.0.1:9464")
+      }
+      place = address
+    },
     .failIf, .report, .baseline, .tolerance,
     .fault, .seed, .protocolName, .auth, .judge, .settle, .infoPlist, .allProtocols, .allowRemote, .anyUser, .timeout,
     .json, .quietMessages, .transcript, .capture,
   ]
-  static let rules: [OptionRule] = [
-    .exclusive(["--size", "--payload"]), .exclusive(["--pattern", "--payload"]),
-    .exclusive(["--count", "--for"]), .needs("--pause-every", "--pause"),
-    .needs("--tolerance", "--baseline"), .needs("--allow-overdue", "--rate"),
-  ]
+  static let rules: [OptionRule] =
+    [
+      .exclusive(["--size", "--payload"]), .exclusive(["--pattern", "--payload"]),
+      .exclusive(["--count", "--for"]), .needs("--pause-every", "--pause"),
+      .needs("--tolerance", "--baseline"),
+    ]
+    + [
+      "--size", "--pattern", "--payload", "--count", "--for", "--sessions", "--in-flight", "--rate", "--warm-up",
+      "--ramp",
+      "--pause",
+    ].map { .exclusive(["--plan", $0], because: "the file says it") }
 
   private var size: Int {
     get { plan.payload.size }
@@ -82,10 +101,14 @@ struct BurstOptions: ReportingOptions {
       if bytes.isEmpty { throw UsageError("--payload \(payload) is empty") }
       plan.payload = .bytes(bytes)
     }
+    if plan.allowsOverdue, rate == nil, planFile == nil { throw UsageError("--allow-overdue needs --rate or --plan") }
     if let rate { plan.pace = .rate(burstsPerSecond: rate.burstsPerSecond(size: plan.payload.size)) }
     if let pause { plan.pause = BurstPlan.Pause(every: pauseEvery ?? 1, length: pause) }
     plan.verification = try wholeVerification()
     plan.limits = reports.limits
+    if let planFile {
+      plan = try BurstPlanFile(InputFile.read(planFile, option: "--plan"), file: planFile).laid(over: plan)
+    }
     plan.timeout = shared.timeout
     plan.protocolName = shared.protocolName
     return plan

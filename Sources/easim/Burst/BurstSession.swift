@@ -19,6 +19,7 @@ final class BurstSession {
   private var hosts: [HostCommandContext] = []
   private let bar: ProgressBar
   private var tick: LoopTimer?
+  private var door: HTTPDoor?
   private var lastBytes = 0
 
   init(
@@ -62,7 +63,18 @@ final class BurstSession {
     }
   }
 
+  /// Serves live metrics while the run lasts.
+  func serveMetrics(at address: Address, _ shared: SharedOptions) throws {
+    guard case .tcp(let host, let port) = address else { return }
+    let door = try HTTPDoor(
+      metrics: { [unowned self] in runner.report.metrics(isOpen: false) }, host: host, port: port,
+      allowsRemote: shared.allowsRemote, on: runtime.loop)
+    self.door = door
+    console.err("easim burst: metrics at http://\(door.address)/metrics")
+  }
+
   func run() throws -> ExitCode {
+    defer { door?.stop() }
     for host in hosts { try host.target.dialer.start() }
     runner.start()
     let timer = runtime.loop.makeTimer { [unowned self] in showProgress() }
@@ -94,7 +106,8 @@ final class BurstSession {
     if console.isJSON {
       console.out(line(progress).text)
     } else {
-      bar.draw(progress.fraction, progress.text(recentBytes: progress.bytes - lastBytes, in: period))
+      let text = progress.text(recentBytes: progress.bytes - lastBytes, in: period, latency: runner.latency)
+      bar.draw(progress.fraction, text)
     }
     lastBytes = progress.bytes
   }
@@ -165,10 +178,12 @@ final class BurstSession {
 }
 
 extension BurstProgress {
-  /// "61 %  2.40 MB/s  0 errors  3 s left".
-  func text(recentBytes: Int, in period: Duration) -> String {
+  /// "61 %  183 bursts  2.40 MB/s  p99 4.11 ms  0 errors  3 s left".
+  func text(recentBytes: Int, in period: Duration, latency: Histogram) -> String {
     let rate = BurstReport.rateText(Double(recentBytes) / period.inSeconds)
     let left = timeLeft.map { "  \(Int($0.inSeconds.rounded(.up))) s left" } ?? ""
-    return "\(Int(min(fraction, 1) * 100)) %  \(bursts) bursts  \(rate)  \(errors) errors\(left)"
+    let slow = latency.total > 0 ? "  p99 \(BurstReport.timeText(latency.value(atPercentile: 99)))" : ""
+    let late = overdue > 0 ? "  \(overdue) overdue" : ""
+    return "\(Int(min(fraction, 1) * 100)) %  \(bursts) bursts  \(rate)\(slow)  \(errors) errors\(late)\(left)"
   }
 }

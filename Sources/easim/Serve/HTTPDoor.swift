@@ -35,6 +35,7 @@ final class HTTPDoor: DescriptorHandler {
   let address: String
   let gate: HTTPGate
   private let server: ControlServer
+  private var metrics: () -> String
   private let loop: any PollingLoop
   private let limits: Limits
   private let report: (Trouble) -> Void
@@ -45,15 +46,26 @@ final class HTTPDoor: DescriptorHandler {
   private var exchanges: [UnsafeRawPointer: HTTPExchange] = [:]
   private(set) var streams = 0
 
-  /// Listens on a port of this machine; 0 for any.
+  /// A server that has nothing but these metrics.
+  convenience init(
+    metrics: @escaping () -> String, host: String, port: UInt16, allowsRemote: Bool, on loop: any PollingLoop
+  ) throws {
+    try self.init(
+      ControlServer(ControlServer.Settings(), on: loop), host: host, port: port, allowsRemote: allowsRemote, token: nil,
+      on: loop)
+    self.metrics = metrics
+  }
+
+  /// Listens on a port of this machine; 0 for any. Without a token it has nothing but metrics.
   init(
-    _ server: ControlServer, host: String, port: UInt16, allowsRemote: Bool, token: String, on loop: any PollingLoop,
+    _ server: ControlServer, host: String, port: UInt16, allowsRemote: Bool, token: String?, on loop: any PollingLoop,
     limits: Limits = Limits(), report: @escaping (Trouble) -> Void = { _ in }
   ) throws {
     (self.server, self.loop, self.limits, self.report) = (server, loop, limits, report)
+    metrics = { [unowned server] in server.metrics }
     let (listener, bound) = try TCPListener.socket(host: host, port: port, allowsRemote: allowsRemote)
     address = "\(host.contains(":") ? "[\(host)]" : host):\(bound)"
-    gate = HTTPGate(host: host, port: bound, token: token)
+    gate = token.map { HTTPGate(host: host, port: bound, token: $0) } ?? HTTPGate(metricsOf: host, port: bound)
     let context = Unmanaged.passUnretained(self).toOpaque()
     guard
       let daemon = cmicrohttpd_start(
@@ -168,7 +180,7 @@ final class HTTPDoor: DescriptorHandler {
     switch route {
     case .page: return answer(connection, 200, "text/html; charset=utf-8", ServedPage.html)
     case .health: return answer(connection, 200, "text/plain; charset=utf-8", "ok\n")
-    case .metrics: return answer(connection, 200, "text/plain; version=0.0.4; charset=utf-8", server.metrics)
+    case .metrics: return answer(connection, 200, "text/plain; version=0.0.4; charset=utf-8", metrics())
     case .events: return stream(connection, exchange)
     case .rpc: return call(connection, exchange)
     case .captures:

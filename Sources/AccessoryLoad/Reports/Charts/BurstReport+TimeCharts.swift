@@ -41,6 +41,9 @@ extension BurstReport {
           kind: .error, time: min(at, span),
           text: "\(slice.errors.counted("error")) about \(FixedText.time(at)) after the start"))
     }
+    for phase in phases {
+      marks.append(TimeMark(kind: .phase, time: Double(phase.from.wholeNanoseconds), text: phase.pace))
+    }
     if warmUpTime > .zero {
       let at = Double(warmUpTime.wholeNanoseconds)
       marks.append(TimeMark(kind: .warm, time: at, text: "measured from here on"))

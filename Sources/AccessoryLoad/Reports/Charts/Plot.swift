@@ -154,7 +154,7 @@ struct Plot {
 struct TimeMark {
   /// What happened; the raw values are classes of the page's style.
   enum Kind: String, CaseIterable {
-    case plug, unplug, flicker, error, warm
+    case plug, unplug, flicker, error, phase, warm
 
     var title: String {
       switch self {
@@ -162,6 +162,7 @@ struct TimeMark {
       case .unplug: "unplugged"
       case .flicker: "appeared without protocols"
       case .error: "errors"
+      case .phase: "a phase begins"
       case .warm: "end of the warm-up"
       }
     }
@@ -169,7 +170,7 @@ struct TimeMark {
     /// Signs of different kinds at one time stand a little apart.
     var offset: Double {
       switch self {
-      case .plug, .warm: 0
+      case .plug, .phase, .warm: 0
       case .unplug: 2
       case .flicker, .error: 4
       }

@@ -1,0 +1,89 @@
+import AccessoryCore
+
+/// One part of a load test's plan: for a time, at a rate that stays or changes evenly.
+public struct BurstPhase: Equatable, Sendable {
+  /// What it is called: "ramp", "steady", "spike".
+  public var name = ""
+  /// How long it takes.
+  public var length = Duration.seconds(10)
+  /// Bursts a second at its beginning; nil for the same as at its end.
+  public var from: Double?
+  /// Bursts a second at its end.
+  public var rate = 1.0
+
+  /// Ten seconds, one burst a second.
+  public init() {}
+
+  /// Bursts a second at its beginning.
+  var start: Double { from ?? rate }
+  /// Bursts that are due in it, with parts of one.
+  var bursts: Double { (start + rate) / 2 * length.inSeconds }
+
+  /// "50 bursts/s for 10s", "0 to 50 bursts/s for 10s".
+  var text: String {
+    let rates = start == rate ? Self.number(rate) : "\(Self.number(start)) to \(Self.number(rate))"
+    return "\(name.isEmpty ? "" : "\(name) ")\(rates) bursts/s for \(DurationText.format(length))"
+  }
+
+  private static func number(_ rate: Double) -> String {
+    FixedText.text(rate, places: rate == rate.rounded() ? 0 : 2)
+  }
+}
+
+/// When each burst of several phases is due.
+///
+/// Invariant: the times of bursts never go back, and all of them are before ``length``.
+struct BurstTimetable: Equatable, Sendable {
+  private struct Part: Equatable {
+    let start: Double
+    let length: Double
+    let from: Double
+    let rise: Double
+    /// Bursts due before this part.
+    let before: Double
+    let bursts: Double
+  }
+
+  private let parts: [Part]
+  /// How long all of it takes, in seconds.
+  let length: Double
+  /// How many bursts are due.
+  let count: Int
+
+  init(_ phases: [BurstPhase]) {
+    var parts: [Part] = []
+    var (time, bursts) = (0.0, 0.0)
+    for phase in phases {
+      let seconds = phase.length.inSeconds
+      parts.append(
+        Part(
+          start: time, length: seconds, from: phase.start, rise: (phase.rate - phase.start) / seconds, before: bursts,
+          bursts: phase.bursts))
+      time += seconds
+      bursts += phase.bursts
+    }
+    self.parts = parts
+    length = time
+    count = Int(min(bursts, 1e15).rounded(.up))
+  }
+
+  /// When burst `number` is due, in seconds; nil when there are not so many.
+  func due(_ number: Int) -> Double? {
+    let wanted = Double(number)
+    guard let part = parts.first(where: { wanted < $0.before + $0.bursts }) else { return nil }
+    let missing = max(0, wanted - part.before)
+    // The rate rises evenly: bursts = from × t + rise × t² ÷ 2.
+    let time: Double
+    if abs(part.rise) < 1e-12 {
+      time = missing / part.from
+    } else {
+      time = (max(0, part.from * part.from + 2 * part.rise * missing).squareRoot() - part.from) / part.rise
+    }
+    return part.start + min(max(0, time), part.length)
+  }
+
+  /// The phase of this time.
+  func phase(at seconds: Double) -> Int {
+    parts.lastIndex { $0.start <= seconds } ?? 0
+  }
+}
