@@ -24,7 +24,7 @@ public enum ControlPage {
     "fault": "Faults", "app": "Apps", "session": "Sessions", "time": "Time", "host": "Hosts", "capture": "Captures",
     "burst": "Runs",
     "scenario": "Scenarios",
-    "soak": "Seeded worlds", "job": "Jobs",
+    "soak": "Seeded worlds", "job": "Jobs", "library": "What there is to choose from", "packet": "Packets",
   ]
 
   private static func section(_ method: ControlMethod, result: String) -> String {

@@ -83,7 +83,7 @@ struct Nothing: Equatable, Sendable {
 public enum ControlMethods {
   /// All, in the order of documents.
   public static let all: [ControlMethod] =
-    server + worlds + accessories + faults + apps + sessions + time + hosts + captures + jobs
+    server + library + worlds + accessories + faults + apps + sessions + packets + time + hosts + captures + jobs
 
   static let names = all.map(\.name)
   private static let byName = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })

@@ -25,6 +25,7 @@ final class BurstJob: AppHandler {
     site = runner.addSite(accessory?.id ?? "world \(world.id)")
     site.linkCounters = { [unowned world] in world.world.device.linkCounters }
     job.stop = { self.stop("the job was cancelled") }
+    job.figures = { [runner] in Self.figures(runner.report) }
     let app = world.world.device.makeApp(self, settings: BurstRunner.appSettings())
     self.app = app
     runner.start()
@@ -63,8 +64,27 @@ final class BurstJob: AppHandler {
       case .xml: report.junit(nil)
       }
     }
+    let figures = Self.figures(report)
+    job.figures = { figures }
     job.world.server.bursts.add(report)
     job.end(passed: report.passed, isCancelled: isCancelled, "\(report.headline): \(report.ending)")
+  }
+
+  private static func figures(_ report: BurstReport) -> JSON5Value {
+    func percentile(_ name: String, _ percentile: Double) -> JSON5Member {
+      .init(name, .seconds(.nanoseconds(report.latency.value(atPercentile: percentile))))
+    }
+    return .object([
+      .init("bursts", .number(report.completed)), .init("bytes", .number(report.bytes)),
+      .init("errors", .number(report.errorCount)), .init("reconnections", .number(report.reconnections)),
+      .init("seconds", .seconds(report.measured)),
+      .init(
+        "latency",
+        .object([
+          percentile("p50", 50), percentile("p95", 95), percentile("p99", 99),
+          .init("maximum", .seconds(.nanoseconds(report.latency.maximum ?? 0))),
+        ])),
+    ])
   }
 
   // MARK: AppHandler

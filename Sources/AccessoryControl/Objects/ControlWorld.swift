@@ -23,6 +23,8 @@ final class ControlWorld {
   /// The loop of virtual time; nil in real time.
   let virtual: VirtualLoop?
   let ports: PortMaker?
+  /// The packets on the cables.
+  let packets = PacketLog()
   private var history = Queue<ControlNotice>()
   private(set) var lastNumber = 0
   private var waits: [ControlWait] = []
@@ -42,7 +44,10 @@ final class ControlWorld {
     (self.id, self.choices, self.server) = (id, choices, server)
     virtual = choices.time == .virtual ? VirtualLoop(seed: choices.seed) : nil
     let forwarder = EventForwarder()
-    world = World(choices.world { forwarder.world?.handle($0) }, on: virtual ?? server.loop)
+    let loop: any EventLoop = virtual ?? server.loop
+    var settings = choices.world { forwarder.world?.handle($0) }
+    settings.wrap = { [packets] channel, end in packets.watch(channel, end, on: loop) }
+    world = World(settings, on: loop)
     ports =
       virtual == nil
       ? (server.loop as? any PollingLoop).map { loop in
@@ -53,6 +58,7 @@ final class ControlWorld {
           })
       } : nil
     forwarder.world = self
+    packets.changed = { [weak self] in self?.recheck() }
   }
 
   /// Forwards events to the world; those that come while the world is made are dropped.

@@ -50,6 +50,7 @@ final class ControlledAccessory {
     let behavior: (Behavior) -> any AccessoryBehavior = { [weak self] described in
       ChosenBehavior { session in self?.behavior(for: session, described) ?? BuiltInBehaviors.behavior(described) }
     }
+    world.packets.accessoryWasAdded(id, isHere: port == nil)
     guard let port else { return world.world.add(profile, behavior: behavior) }
     return world.world.add(
       profile, at: port, authenticator: world.server.settings.coprocessor(profile), patience: patience, link: link,

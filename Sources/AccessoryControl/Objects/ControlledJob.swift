@@ -25,6 +25,8 @@ final class ControlledJob {
   var report: (JobReportForm) throws(RPCError) -> String = { _ throws(RPCError) in
     throw RPCError(.state, "the job has no report yet", advice: "wait for it: job.wait")
   }
+  /// What was measured so far.
+  var figures: () -> JSON5Value? = { nil }
   private(set) var fraction = 0.0
   private(set) var outcome: Outcome?
   /// Why its reports are not in the folder of --keep.
@@ -77,17 +79,19 @@ final class ControlledJob {
   }
 
   private func tell(_ event: String) {
-    guard let client else { return }
+    let clients = world.server.clients.filter { $0 === client || $0.isObserver }
+    guard !clients.isEmpty else { return }
     guard case .object(let members) = JobState.format.tree(state).content else { return }
     let event = JSON5Member("event", .text(event))
-    client.notify("job", String(JSON5Writer.write(.object([event] + members), as: .jsonLine).dropLast()))
+    let params = String(JSON5Writer.write(.object([event] + members), as: .jsonLine).dropLast())
+    for client in clients { client.notify("job", params) }
   }
 
   var state: JobState {
     JobState(
       job: id, kind: kind, title: title, world: world.id,
       state: outcome.map { $0.isCancelled ? .cancelled : $0.passed ? .passed : .failed } ?? .running,
-      fraction: fraction, text: outcome?.text, keepFailure: keepFailure)
+      fraction: fraction, figures: figures(), text: outcome?.text, keepFailure: keepFailure)
   }
 }
 
@@ -114,6 +118,7 @@ struct JobState: Equatable, Sendable {
   var world = ""
   var state = Word.running
   var fraction = 0.0
+  var figures: JSON5Value?
   var text: String?
   var keepFailure: String?
 
@@ -124,6 +129,10 @@ struct JobState: Equatable, Sendable {
     Field("world", \.world, .text, "the world in which it runs, or on whose clock it is waited for", isRequired: true)
     Field("state", \.state, .choice, "whether it runs, and how it ended", isRequired: true)
     Field("fraction", \.fraction, .number(0...1), "how far it has come, from 0 to 1", isRequired: true)
+    Field(
+      "figures", \.figures, .optional(.raw("figures")),
+      "of bursts: `bursts`, `bytes`, `errors`, `reconnections`, `seconds`, and `latency` with `p50`, `p95`, `p99` and "
+        + "`maximum` in seconds")
     Field("text", \.text, .optional(.text), "how it ended, in a sentence")
     Field("keepFailure", \.keepFailure, .optional(.text), "why its reports are not in the folder of --keep")
   }

@@ -1,0 +1,169 @@
+import AccessoryCore
+import AccessoryTransports
+import IAP2
+
+extension ControlMethods {
+  /// Methods about the packets on the cables of a world.
+  static let packets: [ControlMethod] = [
+    ControlMethod(
+      "packet.record",
+      "Write down every packet on the cables of a world, or only the first ones of each cable, which are always kept.",
+      PacketRecording.format, PacketRange.format, errors: [.unknown, .gone], example: "{\"recording\":true}"
+    ) { call, params in
+      let world = try call.server.world(params.world)
+      world.packets.isRecording = params.isRecording
+      return PacketRange(world.packets)
+    },
+    ControlMethod(
+      later: "packet.list",
+      "Get the packets after a number, as the device sends and receives them; of an accessory at another address as the "
+        + "accessory does. The last \(PacketLog.Limits().packets) are kept.",
+      PacketListing.format, PacketPage.format, errors: [.unknown, .gone], example: "{\"limit\":1}",
+      exampleResult:
+        "{\"recording\":true,\"first\":1,\"last\":96,\"packets\":[{\"number\":1,\"t\":0,\"cable\":1,\"accessory\":\"a1\",\"from\":\"device\","
+        + "\"event\":\"detection\",\"length\":6,\"text\":\"DETECT\"}]}"
+    ) { call, params, answer in
+      let world = try call.server.world(params.world)
+      let log = world.packets
+      func page() -> PacketPage {
+        PacketPage(
+          range: PacketRange(log),
+          packets: log.packets(after: params.after, atMost: params.limit).map { $0.tree(isWhole: params.isWhole) })
+      }
+      guard params.wait > .zero, log.lastNumber <= params.after else { return answer(.success(page())) }
+      world.wait(
+        ControlWait(
+          call.client, until: world.loop.now + params.wait, isDone: { log.lastNumber > params.after }
+        ) { end in
+          if case .failed(let error) = end { answer(.failure(error)) } else { answer(.success(page())) }
+        })
+    },
+    ControlMethod(
+      "packet.get", "Get a packet with its bytes, and its fields with the places of their bytes.",
+      PacketNumber.format, OnePacket.format, errors: [.unknown, .gone], example: "{\"number\":1}",
+      exampleResult:
+        "{\"packet\":{\"number\":1,\"t\":0,\"cable\":1,\"accessory\":\"a1\",\"from\":\"device\",\"event\":\"detection\",\"length\":6,"
+        + "\"text\":\"DETECT\",\"hex\":\"ff550200ee10\"},\"fields\":[]}"
+    ) { call, params in
+      let log = try call.server.world(params.world).packets
+      guard let packet = log.packet(params.number) else {
+        throw params.number <= log.lastNumber
+          ? RPCError(.gone, "packet \(params.number) is gone: the oldest that is kept is \(log.firstNumber)")
+          : RPCError(.unknown, "there is no packet \(params.number): the newest is \(log.lastNumber)")
+      }
+      return OnePacket(
+        packet: packet.tree(isWhole: true), fields: .array(PacketField.fields(of: packet).map(\.tree)))
+    },
+  ]
+}
+
+extension LoggedPacket {
+  /// As JSON; with its bytes when it is `isWhole`.
+  func tree(isWhole: Bool) -> JSON5Value {
+    var members: [JSON5Member] = [
+      .init("number", .number(number)), .init("t", .seconds(time - .origin)),
+      .init("cable", .number(cable)), .init("accessory", .text(accessory)),
+      .init("from", .text(from == .accessory ? "accessory" : "device")), .init("event", .text(event.rawValue)),
+    ]
+    if let header {
+      members += [
+        .init("control", .text("\(header.control)")), .init("seq", .number(Int(header.sequence))),
+        .init("ack", .number(Int(header.acknowledgement))), .init("session", .number(Int(header.session))),
+      ]
+    }
+    members.append(.init("length", .number(bytes.count)))
+    if isRepeated { members.append(.init("repeated", .boolean(true))) }
+    members.append(.init("text", .text(text)))
+    if !messages.isEmpty {
+      let all = messages.map { id in
+        JSON5Value.object(
+          [.init("id", .text(Hex.number(id.rawValue)))]
+            + (MessageCatalog.entry(id).map { [.init("name", .text($0.name))] } ?? []))
+      }
+      members.append(.init("messages", .array(all)))
+    }
+    if isWhole { members.append(.init("hex", .text(Hex.plain(bytes)))) }
+    return .object(members)
+  }
+}
+
+private struct PacketRecording: Equatable, Sendable {
+  var world = "main"
+  var isRecording = true
+
+  static let format = Record("recording packets", "", PacketRecording()) {
+    Field("world", \.world, .text, "the id of the world")
+    Field("recording", \.isRecording, .boolean, "whether every packet is written down")
+  }
+}
+
+private struct PacketListing: Equatable, Sendable {
+  var world = "main"
+  var after = 0
+  var limit = 500
+  var wait = Duration.zero
+  var isWhole = false
+
+  static let format = Record("listing packets", "", PacketListing()) {
+    Field("world", \.world, .text, "the id of the world")
+    Field("after", \.after, .integer(0...Int.max), "only packets with greater numbers")
+    Field("limit", \.limit, .integer(1...5_000), "at most so many")
+    Field(
+      "wait", \.wait, .duration(.zero ... .seconds(3_600)),
+      "how long to wait for the first one, on the world's clock")
+    Field("bytes", \.isWhole, .boolean, "whether each has its bytes, as `hex`")
+  }
+}
+
+private struct PacketNumber: Equatable, Sendable {
+  var world = "main"
+  var number = 0
+
+  static let format = Record("one packet", "", PacketNumber()) {
+    Field("world", \.world, .text, "the id of the world")
+    Field("number", \.number, .integer(1...Int.max), "the number of the packet", isRequired: true)
+  }
+}
+
+private struct PacketRange: Equatable, Sendable {
+  var isRecording = false
+  var first = 0
+  var last = 0
+
+  init() {}
+
+  init(_ log: PacketLog) { (isRecording, first, last) = (log.isRecording, log.firstNumber, log.lastNumber) }
+
+  static let format = Record("range of packets", "", PacketRange()) {
+    Field("recording", \.isRecording, .boolean, "whether every packet is written down", isRequired: true)
+    Field("first", \.first, .integer(0...Int.max), "the number of the oldest that is kept", isRequired: true)
+    Field("last", \.last, .integer(0...Int.max), "the number of the newest", isRequired: true)
+  }
+}
+
+private struct PacketPage: Equatable, Sendable {
+  var range = PacketRange()
+  var packets: [JSON5Value] = []
+
+  static let format = Record("packets", "", PacketPage()) {
+    Field("recording", \.range.isRecording, .boolean, "whether every packet is written down", isRequired: true)
+    Field("first", \.range.first, .integer(0...Int.max), "the number of the oldest that is kept", isRequired: true)
+    Field("last", \.range.last, .integer(0...Int.max), "the number of the newest", isRequired: true)
+    Field(
+      "packets", \.packets, .list(of: .raw("a packet")),
+      "each with its `number`, `t`, `cable`, `accessory`, `from`, `event`, `length` and `text`; a packet of the link also with "
+        + "`control`, `seq`, `ack`, `session`, and where they apply `messages` and `repeated`", isRequired: true)
+  }
+}
+
+private struct OnePacket: Equatable, Sendable {
+  var packet = JSON5Value.null
+  var fields = JSON5Value.null
+
+  static let format = Record("one packet", "", OnePacket()) {
+    Field("packet", \.packet, .raw("a packet"), "as in `packet.list`, with its bytes as `hex`", isRequired: true)
+    Field(
+      "fields", \.fields, .raw("fields"),
+      "each with its `name`, `value`, `offset` and `length` in bytes, and the `fields` inside it", isRequired: true)
+  }
+}

@@ -1,0 +1,154 @@
+import AccessoryCore
+import IAP2
+
+/// The fields of a packet with the places of their bytes, for viewers that show both beside each other.
+struct PacketField: Equatable {
+  var name: String
+  var value: String
+  var range: Range<Int>
+  var fields: [PacketField] = []
+
+  /// The fields of a packet; none of bytes that are not one.
+  static func fields(of packet: LoggedPacket) -> [PacketField] {
+    guard let header = packet.header, packet.bytes.count >= PacketHeader.size else { return [] }
+    let bytes = packet.bytes
+    func number(_ name: String, _ at: Int) -> PacketField { PacketField(name, "\(bytes[at])", at..<at + 1) }
+    let link = PacketField(
+      "link header", "\(header.control)", 0..<PacketHeader.size,
+      [
+        PacketField("start", "FF 5A", 0..<2),
+        PacketField("length", "\(header.length)", 2..<4),
+        PacketField("control", "\(header.control)", 4..<5),
+        number("sequence number", 5), number("acknowledgement number", 6), number("session", 7),
+        PacketField("header checksum", Hex.plain(bytes[8..<9]), 8..<9),
+      ])
+    guard header.payloadCount > 0, bytes.count == Int(header.length) else { return [link] }
+    let end = bytes.count - 1
+    let payload = self.payload(of: packet, header, PacketHeader.size..<end)
+    let sum = PacketField(
+      "payload checksum", Hex.plain(bytes[end...]) + (packet.event == .spoiled ? ", wrong" : ""), end..<end + 1)
+    return [link] + payload + [sum]
+  }
+
+  private static func payload(of packet: LoggedPacket, _ header: PacketHeader, _ range: Range<Int>) -> [PacketField] {
+    let bytes = packet.bytes
+    func number(_ name: String, _ at: Int) -> PacketField { PacketField(name, "\(bytes[at])", at..<at + 1) }
+    func word(_ name: String, _ at: Int, _ unit: String = "") -> PacketField {
+      PacketField(name, "\(Int(bytes[at]) << 8 | Int(bytes[at + 1]))\(unit)", at..<at + 2)
+    }
+    func count(_ range: Range<Int>) -> String { range.count.counted("byte") }
+    let start = range.lowerBound
+    if header.control.contains(.syn), range.count >= 10 {
+      var fields = [
+        number("version", start), number("packets on the way, at most", start + 1),
+        word("longest packet", start + 2, " bytes"), word("retransmission timeout", start + 4, " ms"),
+        word("acknowledgement held back, at most", start + 6, " ms"), number("retransmissions, at most", start + 8),
+        number("packets per acknowledgement, at most", start + 9),
+      ]
+      for at in stride(from: start + 10, to: range.upperBound - 2, by: 3) {
+        let kind =
+          switch bytes[at + 1] {
+          case 0: "control"
+          case 1: "file transfer"
+          case 2: "External Accessory"
+          default: "type \(bytes[at + 1])"
+          }
+        fields.append(
+          PacketField(
+            "session \(bytes[at])", "\(kind), version \(bytes[at + 2])", at..<at + 3,
+            [number("id", at), PacketField("type", kind, at + 1..<at + 2), number("version", at + 2)]))
+      }
+      return [PacketField("link parameters", count(range), range, fields)]
+    }
+    if header.control.contains(.eak) {
+      return [
+        PacketField(
+          "packets received out of order", bytes[range].map(String.init).joined(separator: " "), range,
+          range.map { number("sequence number", $0) })
+      ]
+    }
+    switch packet.kind {
+    case .externalAccessory? where range.count >= 2:
+      return [
+        word("External Accessory session", start),
+        PacketField("data", count(start + 2..<range.upperBound), start + 2..<range.upperBound),
+      ]
+    case .fileTransfer? where range.count >= 2:
+      return [
+        number("transfer", start), PacketField("step", Hex.plain(bytes[start + 1..<start + 2]), start + 1..<start + 2),
+        PacketField("data", count(start + 2..<range.upperBound), start + 2..<range.upperBound),
+      ]
+    case .control?: return messages(bytes, range)
+    case nil where bytes[range].starts(with: [0x40, 0x40]): return messages(bytes, range)
+    default: return [PacketField("payload", count(range), range)]
+    }
+  }
+
+  private static func messages(_ bytes: [UInt8], _ range: Range<Int>) -> [PacketField] {
+    var fields: [PacketField] = []
+    var at = range.lowerBound
+    while range.upperBound - at >= ControlMessage.headerSize, bytes[at] == 0x40, bytes[at + 1] == 0x40 {
+      let length = Int(bytes[at + 2]) << 8 | Int(bytes[at + 3])
+      guard length >= ControlMessage.headerSize, at + length <= range.upperBound else { break }
+      fields.append(message(bytes, at..<at + length))
+      at += length
+    }
+    if at < range.upperBound {
+      let rest = at..<range.upperBound
+      fields.append(PacketField("part of a message", rest.count.counted("byte"), rest))
+    }
+    return fields
+  }
+
+  private static func message(_ bytes: [UInt8], _ range: Range<Int>) -> PacketField {
+    let start = range.lowerBound
+    let body = start + ControlMessage.headerSize
+    let id = MessageID(rawValue: UInt16(bytes[start + 4]) << 8 | UInt16(bytes[start + 5]))
+    let message = ControlMessage(id, body: Array(bytes[body..<range.upperBound]))
+    var fields = [
+      PacketField("start", "40 40", start..<start + 2),
+      PacketField("length", "\(range.count)", start + 2..<start + 4),
+      PacketField("message", "\(id)", start + 4..<body),
+    ]
+    do throws(ParameterError) {
+      fields += parameters(try message.decoded(), try ParameterReader.read(message.body, base: body))
+    } catch {
+      fields.append(PacketField("unreadable", "\(error)", body..<range.upperBound))
+    }
+    return PacketField("\(id)", range.count.counted("byte"), range, fields)
+  }
+
+  /// The same parameters twice: once with names and values, once with their places.
+  private static func parameters(_ decoded: [DecodedParameter], _ placed: [Parameter]) -> [PacketField] {
+    zip(decoded, placed).map { decoded, placed in
+      let range = placed.offset..<placed.offset + 4 + placed.value.count
+      let name = decoded.name.isEmpty ? "parameter \(decoded.id)" : "\(decoded.id) \(decoded.name)"
+      switch decoded.value {
+      case .group(let group):
+        return PacketField(name, "", range, parameters(group, (try? placed.group()) ?? []))
+      case .text(let text): return PacketField(name, text, range)
+      case .number(let number): return PacketField(name, "\(number)", range)
+      case .signed(let number): return PacketField(name, "\(number)", range)
+      case .list(let list): return PacketField(name, list.map { Hex.number($0) }.joined(separator: " "), range)
+      case .present: return PacketField(name, "yes", range)
+      case .bytes(let bytes):
+        let more = bytes.count > 16 ? " … (\(bytes.count.counted("byte")))" : ""
+        return PacketField(name, Hex.spaced(bytes.prefix(16)) + more, range)
+      }
+    }
+  }
+
+  init(_ name: String, _ value: String, _ range: Range<Int>, _ fields: [PacketField] = []) {
+    (self.name, self.value, self.range, self.fields) = (name, value, range, fields)
+  }
+
+  /// As JSON: `name`, `value`, `offset`, `length`, and `fields` inside it.
+  var tree: JSON5Value {
+    var members: [JSON5Member] = [
+      .init("name", .text(name)), .init("value", .text(value)), .init("offset", .number(range.lowerBound)),
+      .init("length", .number(range.count)),
+    ]
+    if !fields.isEmpty { members.append(.init("fields", .array(fields.map(\.tree)))) }
+    return .object(members)
+  }
+}

@@ -1,0 +1,231 @@
+import AccessoryCore
+import AccessoryTransports
+import AccessoryWorlds
+import IAP2
+
+/// The packets on the cables of a world, as `packet.list` shows them.
+///
+/// Writing down every packet costs time and memory, so it is done only while a client has asked for it (`packet.record`).
+/// The first packets of each cable are always kept: they show how an accessory was connected, and without its SYN a link's
+/// sessions could not be told apart.
+///
+/// Invariant: at most ``Limits/packets`` packets of together at most ``Limits/bytes`` bytes are kept, the newest ones, and much
+/// less while nothing was recorded.
+final class PacketLog {
+  /// How much is kept.
+  struct Limits: Equatable, Sendable {
+    var packets = 100_000
+    var bytes = 32 << 20
+    /// Of each cable, also while nothing is recorded.
+    var firstPackets = 96
+    /// Of a world in which nothing was ever recorded: there may be a thousand of these.
+    var quietPackets = 2_000
+    var quietBytes = 1 << 20
+  }
+
+  private let limits: Limits
+  private var packets = Queue<LoggedPacket>()
+  private var byteCount = 0
+  private var cableCount = 0
+  private(set) var lastNumber = 0
+  /// Whether all packets are written down.
+  var isRecording = false { didSet { hasRecorded = hasRecorded || isRecording } }
+  private var hasRecorded = false
+  /// The ids of the world's accessories, in the order in which they were added to it, and whether the device's end of
+  /// their cables is in this world.
+  private var accessories: [(id: String, isHere: Bool)] = []
+  /// Called after each packet.
+  var changed: () -> Void = {}
+
+  init(_ limits: Limits = Limits()) { self.limits = limits }
+
+  /// The number of the oldest packet that is kept; one more than the last when there is none.
+  var firstNumber: Int { lastNumber - packets.count + 1 }
+
+  /// An accessory was added to the world: its cables have the next number.
+  func accessoryWasAdded(_ id: String, isHere: Bool) { accessories.append((id, isHere)) }
+
+  /// The channel with a witness around it, at one end of each cable.
+  func watch(_ channel: any Channel, _ end: CableEnd, on loop: any EventLoop) -> any Channel {
+    guard accessories.indices.contains(end.accessory) else { return channel }
+    let accessory = accessories[end.accessory]
+    guard end.end == (accessory.isHere ? .device : .accessory) else { return channel }
+    cableCount += 1
+    let witness = PacketWitness(self, cable: cableCount, accessory: accessory.id, atLeast: limits.firstPackets)
+    return TranscriptChannel(around: channel, at: end.end, witness, on: loop)
+  }
+
+  /// The packets after a number, oldest first.
+  func packets(after number: Int, atMost count: Int) -> [LoggedPacket] {
+    let start = min(max(0, number - (firstNumber - 1)), packets.count)
+    return (start..<start + min(count, packets.count - start)).map { packets[$0] }
+  }
+
+  func packet(_ number: Int) -> LoggedPacket? {
+    let index = number - firstNumber
+    return index >= 0 && index < packets.count ? packets[index] : nil
+  }
+
+  fileprivate func add(_ packet: LoggedPacket) {
+    var packet = packet
+    lastNumber += 1
+    packet.number = lastNumber
+    packets.append(packet)
+    byteCount += packet.bytes.count
+    let most = hasRecorded ? limits.packets : limits.quietPackets
+    let mostBytes = hasRecorded ? limits.bytes : limits.quietBytes
+    while packets.count > most || byteCount > mostBytes, let oldest = packets.popFirst() {
+      byteCount -= oldest.bytes.count
+    }
+    changed()
+  }
+}
+
+/// One packet, or what else passed a cable.
+struct LoggedPacket: Equatable, Sendable {
+  enum Event: String, CaseIterable, Sendable {
+    case packet
+    case spoiled
+    case detection
+    case iap1
+    case skipped
+  }
+
+  var number = 0
+  var time = Instant.origin
+  var cable = 0
+  var accessory = ""
+  var from = Transcript.End.accessory
+  var event = Event.packet
+  var header: PacketHeader?
+  /// What the session of the packet carries, where its SYN was seen.
+  var kind: LinkSession.Kind?
+  /// Whether a packet with this number was seen before.
+  var isRepeated = false
+  var text = ""
+  var messages: [MessageID] = []
+  var bytes: [UInt8] = []
+}
+
+/// Writes down what passes one cable.
+private final class PacketWitness: CableWitness {
+  private unowned let log: PacketLog
+  private let cable: Int
+  private let accessory: String
+  private var left: Int
+  private var fromAccessory = Direction()
+  private var fromDevice = Direction()
+  private var narrator = PacketNarrator()
+  private var kinds: [UInt8: LinkSession.Kind] = [:]
+
+  private struct Direction: ~Copyable {
+    var scanner = PacketScanner()
+    /// Whether bytes were left out, so that the next ones may begin inside a packet.
+    var isTorn = false
+    /// The numbers of the last packets that carried something.
+    var highest: UInt8?
+  }
+
+  init(_ log: PacketLog, cable: Int, accessory: String, atLeast: Int) {
+    (self.log, self.cable, self.accessory, left) = (log, cable, accessory, atLeast)
+  }
+
+  func record(_ bytes: RawSpan, from end: Transcript.End, at time: Instant) {
+    guard left > 0 || log.isRecording else {
+      fromAccessory.isTorn = true
+      fromDevice.isTorn = true
+      return
+    }
+    switch end {
+    case .accessory: scan(bytes, &fromAccessory, end, time)
+    case .device: scan(bytes, &fromDevice, end, time)
+    }
+  }
+
+  func recordTransfer(_ bytes: RawSpan, of protocolName: String, from end: Transcript.End, at time: Instant) {}
+
+  func note(_ text: String, at time: Instant) {}
+
+  private func scan(_ bytes: RawSpan, _ direction: inout Direction, _ end: Transcript.End, _ time: Instant) {
+    let isTorn = direction.isTorn
+    if isTorn { direction = Direction() }
+    var offset = 0
+    while let piece = direction.scanner.next(in: bytes, at: &offset) {
+      switch piece {
+      case .packet(let header, .input(let range)):
+        add(header, bytes.extracting(range), &direction.highest, end, time)
+      case .packet(let header, .carry(let range)):
+        let carry = direction.scanner.lendCarry()
+        carry.with(range) { add(header, $0, &direction.highest, end, time) }
+        direction.scanner.returnCarry(carry)
+      case .spoiled(let header, .input(let range)): spoiled(header, bytes.extracting(range), end, time)
+      case .spoiled(let header, .carry(let range)):
+        let carry = direction.scanner.lendCarry()
+        carry.with(range) { spoiled(header, $0, end, time) }
+        direction.scanner.returnCarry(carry)
+      case .detection: add(.detection, "DETECT", PacketWriter.detection, end, time)
+      case .legacy(.input(let range)): legacy(bytes.extracting(range), end, time)
+      case .legacy(.carry(let range)):
+        let carry = direction.scanner.lendCarry()
+        carry.with(range) { legacy($0, end, time) }
+        direction.scanner.returnCarry(carry)
+      // The rest of a packet whose beginning was left out.
+      case .skipped where isTorn: break
+      case .skipped(let skipped): add(.skipped, "SKIPPED \(skipped)", [], end, time)
+      }
+    }
+  }
+
+  private func add(
+    _ header: PacketHeader, _ packet: RawSpan, _ highest: inout UInt8?, _ end: Transcript.End, _ time: Instant
+  ) {
+    if header.control.contains(.syn) { learn(packet) }
+    var entry = LoggedPacket()
+    entry.header = header
+    entry.kind = kinds[header.session]
+    entry.messages = narrator.messages(in: header, packet: packet).map(\.id)
+    if header.control.contains(.syn) {
+      highest = header.sequence
+    } else if header.payloadCount > 0, header.control.isDisjoint(with: [.eak, .rst, .slp]) {
+      // Half of the numbers lie behind the newest one.
+      entry.isRepeated = highest.map { $0 &- header.sequence < 128 } ?? false
+      if !entry.isRepeated { highest = header.sequence }
+    }
+    add(&entry, narrator.line(for: header, packet: packet), packet, end, time)
+  }
+
+  private func learn(_ packet: RawSpan) {
+    let payload = packet.extracting(PacketHeader.size..<max(PacketHeader.size, packet.byteCount - 1))
+    guard let parameters = try? LinkParameters(decoding: payload) else { return }
+    for session in parameters.sessions { kinds[session.id] = session.kind }
+  }
+
+  private func spoiled(_ header: PacketHeader, _ packet: RawSpan, _ end: Transcript.End, _ time: Instant) {
+    var entry = LoggedPacket()
+    (entry.event, entry.header) = (.spoiled, header)
+    add(&entry, narrator.spoiledLine(for: header), packet, end, time)
+  }
+
+  private func legacy(_ frame: RawSpan, _ end: Transcript.End, _ time: Instant) {
+    var entry = LoggedPacket()
+    entry.event = .iap1
+    add(&entry, narrator.legacyLine(frame), frame, end, time)
+  }
+
+  private func add(
+    _ event: LoggedPacket.Event, _ text: String, _ bytes: [UInt8], _ end: Transcript.End, _ time: Instant
+  ) {
+    var entry = LoggedPacket()
+    entry.event = event
+    add(&entry, text, bytes.span.bytes, end, time)
+  }
+
+  private func add(
+    _ entry: inout LoggedPacket, _ text: String, _ bytes: RawSpan, _ end: Transcript.End, _ time: Instant
+  ) {
+    left = max(0, left - 1)
+    (entry.time, entry.cable, entry.accessory, entry.from) = (time, cable, accessory, end)
+    (entry.text, entry.bytes) = (text, bytes.withUnsafeBytes { [UInt8]($0) })
+    log.add(entry)
+  }
+}
