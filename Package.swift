@@ -56,6 +56,8 @@ let package = Package(
     // Below all floors: what the protocol and everything else are written with.
     library("WireBasics", floor: -1),
     .target(name: "CLinux"),
+    // The files of the live page, embedded by the compiler.
+    .target(name: "CPage", exclude: ["files"]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"])]),
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
@@ -178,7 +180,7 @@ let package = Package(
       [
         "AccessoryLoad", "AccessorySoak", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessoryCables",
         "AccessorySessions",
-        "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2",
+        "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "CPage",
       ]),
 
     // Floor 7: the command line.

@@ -45,6 +45,15 @@ import Testing
       refusal(head("GET", "/healthz", host: "evil.example:8080", token: nil)) == .foreignHost("evil.example:8080"))
   }
 
+  @Test func theFilesOfThePageNeedNoTokenButTheRightHost() {
+    for path in ["/", "/main.js", "/style.css"] {
+      #expect(gate.admit(head("GET", path, token: nil)) == .success(.page))
+      #expect(refusal(head("GET", path, host: "evil.example:8080", token: nil)) == .foreignHost("evil.example:8080"))
+      #expect(refusal(head("POST", path, token: nil)) == .wrongMethod(.page))
+    }
+    #expect(refusal(head("GET", "/main.swift", token: nil)) == .unknownPath("/main.swift"))
+  }
+
   /// DNS rebinding: the name of an attacker's page points at this machine.
   @Test(arguments: [
     nil, "evil.example", "evil.example:8080", "127.0.0.1:9", "127.0.0.1", "127.0.0.1.evil.example:8080",

@@ -121,6 +121,17 @@ import Testing
     #expect(try site.ask(site.request("GET /healthz", headers: "")).status == "200")
   }
 
+  @Test func thePageIsServedWithItsPolicyAndWithoutTheToken() throws {
+    let site = try Site()
+    let page = try site.ask(site.request("GET /", headers: ""))
+    #expect(page.status == "200")
+    #expect(page.text.contains("Content-Security-Policy: default-src 'none'; script-src 'self'"))
+    #expect(page.text.contains("<script type=\"module\" src=\"/main.js\">"))
+    #expect(try site.ask(site.request("GET /main.js", headers: "")).text.contains("text/javascript"))
+    #expect(try site.ask(site.request("GET /", host: "evil.example", headers: "")).status == "421")
+    #expect(try site.ask(site.request("GET /main.swift", headers: "")).status == "404")
+  }
+
   @Test func otherMachinesAreServedOnlyWhenThatIsAllowed() throws {
     let loop = try EpollLoop(seed: 7)
     let server = ControlServer(ControlServer.Settings(), on: loop)
@@ -180,7 +191,7 @@ import Testing
   @Test func thePageAndCapturesAreServed() throws {
     let site = try Site()
     let page = try site.ask(site.request("GET /", headers: ""))
-    #expect(page.status == "200" && page.text.contains("<h1>easim serve</h1>"))
+    #expect(page.status == "200" && page.text.contains("<h1>easim</h1>"))
     let start = Self.rpc("capture.start", "{\"form\":\"transcript\"}")
     _ = try site.ask(site.request("POST /rpc", body: start))
     _ = try site.ask(site.request("POST /rpc", body: Self.rpc("accessory.add", "{\"profile\":\"echo\"}")))

@@ -27,7 +27,9 @@ public struct HTTPGate: Equatable, Sendable {
     var isOpen: Bool { self == .page || self == .health }
 
     init?(path: String) {
-      if let route = Route(rawValue: path) {
+      if PageFile.all[path] != nil {
+        self = .page
+      } else if let route = Route(rawValue: path) {
         self = route
       } else if path.hasPrefix(Route.captures.rawValue) {
         self = .captures

@@ -13,6 +13,8 @@ extension CommandSpec {
       Run an accessory and an Apple device in one process. PROFILE (default: lawk-view) is plugged in and flickers as real
       accessories do: connect with no protocols, disconnect, connect with its protocols. An app that waits for its protocol
       opens a session, sends a string and 10,000 bytes, and verifies both echoes. Then the accessory is unplugged.
+
+      With --page the demonstration repeats until Ctrl-C, and the address that is printed shows it in a browser.
       """,
     examples: ["easim demo", "easim demo --virtual --seed 7 --transcript -"], run: runDemo)
 }
@@ -20,6 +22,7 @@ extension CommandSpec {
 private struct DemoOptions: CommandOptions {
   var profile = "lawk-view"
   var isVirtual = false
+  var showsPage = false
   var quirk: Quirk?
   var shared = SharedOptions()
 
@@ -27,10 +30,15 @@ private struct DemoOptions: CommandOptions {
   static let options: [Option<Self>] = [
     .json,
     Option("--virtual", \.isVirtual, "run in virtual time: finishes at once, and is repeatable"),
+    Option("--page", \.showsPage, "repeat it, and print the address of the live page that shows it"),
     Option("--quirk", \.quirk, as: "Q", "use another flicker, such as flicker,cycles=3,empty=50ms") {
       $0 = try Quirk(option: $1)
     },
     .allowExec, .seed, .transcript, .capture,
+  ]
+  static let rules: [OptionRule] = [
+    .exclusive(["--page", "--virtual"]), .exclusive(["--page", "--transcript"]), .exclusive(["--page", "--capture"]),
+    .exclusive(["--page", "--json"]),
   ]
 }
 
@@ -38,6 +46,11 @@ private func runDemo(_ options: DemoOptions, _ console: Console) throws -> ExitC
   var profile = try Profiles.library.profile(options.profile)
   if let quirk = options.quirk { profile.apply(quirk) }
   let seed = options.shared.seed
+  if options.showsPage {
+    let flicker = profile.quirks.flicker ?? Flicker()
+    return try CommandRuntime(console, seed: seed).serveDemo(
+      options.profile, .flicker(flicker), options.shared, console)
+  }
   let transcript = try TranscriptFile.asked(for: options.shared, console)
   var settings = World.Settings()
   settings.authentication = .real

@@ -178,7 +178,7 @@ final class HTTPDoor: DescriptorHandler {
     _ route: HTTPGate.Route, _ path: String, _ connection: OpaquePointer, _ exchange: HTTPExchange
   ) -> MHD_Result {
     switch route {
-    case .page: return answer(connection, 200, "text/html; charset=utf-8", ServedPage.html)
+    case .page: return Self.answerPage(connection, path)
     case .health: return answer(connection, 200, "text/plain; charset=utf-8", "ok\n")
     case .metrics: return answer(connection, 200, "text/plain; version=0.0.4; charset=utf-8", metrics())
     case .events: return stream(connection, exchange)

@@ -11,9 +11,10 @@ extension CommandSpec {
       Serve the control protocol: JSON-RPC 2.0, one object per line. Programs add accessories, plug them in, unplug them in
       the middle of a burst, launch apps, and read and write sessions at both ends. docs/control.md has every method.
 
-      Without options, requests come by HTTP: the address that is printed has a token behind '#', which each request sends
-      as 'Authorization: Bearer TOKEN'. POST /rpc takes a request, GET /events sends events, GET /metrics is for Prometheus,
-      GET /captures/ID.pcapng gets a capture. Ctrl-C ends the server.
+      Without options, requests come by HTTP. The address that is printed shows the live page in a browser: accessories, apps
+      and packets as things happen, with buttons (docs/page.md). Its end, behind '#', is a token, which each request of a
+      program sends as 'Authorization: Bearer TOKEN'. POST /rpc takes a request, GET /events sends events, GET /metrics is for
+      Prometheus, GET /captures/ID.pcapng gets a capture. Ctrl-C ends the server.
 
       With --stdio, requests come on standard input, and answers and events go to standard output. The server ends with its
       input. With --control, any program of the same user connects to a unix socket, such as 'easim ctl'.

@@ -1,0 +1,251 @@
+// Load tests: throughput and latency while they run, the report afterwards, and the history with a comparison of two.
+import { bytes, duration, h, keyed, oneLine, perFrame, plain, replace, save, setText, svg } from "./dom.js";
+import { field, values } from "./forms.js";
+import { FaultRow } from "./overview.js";
+
+const MOST_POINTS = 2_000;
+
+export class Bursts {
+  constructor(desk) {
+    this.desk = desk;
+    this.series = new Map();
+    // The rate over time of runs that are over, from their reports.
+    this.slices = new Map();
+    this.compared = [];
+    const accessory = h("select", { id: "burst-accessory" });
+    this.accessory = accessory;
+    this.fields = desk.schemas.fields("burst.run", ["bursts", "size", "sessions", "inFlight", "rate", "verify", "timeout", "reconnects"]).map((one) => field(one));
+    const make = () => {
+      const params = values(this.fields);
+      if (accessory.value) params.accessory = accessory.value;
+      if (desk.world().id !== "main") params.world = desk.world().id;
+      return [["burst.run", params]];
+    };
+    this.rate = chart("Throughput", "kB/s");
+    this.latency = chart("Latency of a burst", "ms");
+    this.figures = h("dl", { class: "figures" });
+    this.faults = h("div", { class: "faults" });
+    this.noFaults = h("p", { class: "hint" }, "The accessory has no fault: add one in its card, and change it here while bursts run.");
+    this.report = h("pre", { class: "report", tabIndex: 0, "aria-label": "Report" });
+    this.forms = h("div", { class: "buttons" });
+    this.title = h("h3", {}, "No load test yet");
+    this.history = h("tbody", {});
+    this.comparison = h("div", { class: "comparison" });
+    this.element = h("section", { class: "bursts", "aria-label": "Load tests" }, h("h2", { class: "hidden" }, "Load tests"),
+      h("div", { class: "form card" }, h("div", { class: "fields" },
+        h("div", { class: "field" }, h("label", { htmlFor: "burst-accessory" }, "accessory"), accessory, h("small", {}, "the first that connects when left out")),
+        this.fields.map((one) => one.element)),
+      h("div", { class: "buttons" }, desk.bar.button("Start", () => this.fields.every((one) => one.isValid) ? make() : null, {
+        name: "start-burst", class: "main", done: ([made]) => this.watch(made.job),
+      }), this.stop = desk.bar.button("Stop", () => this.job ? [["job.cancel", { job: this.job }]] : null, { name: "stop-burst" }))),
+      h("div", { class: "card" }, this.title, this.figures, h("div", { class: "charts" }, this.rate.element, this.latency.element),
+        h("h4", {}, "Faults of the accessory"), this.noFaults, this.faults, this.forms, this.report),
+      h("div", { class: "card" }, h("h3", {}, "History"),
+        h("div", { class: "scrolls", tabIndex: 0, role: "region", "aria-label": "History of load tests" }, h("table", {}, h("thead", {}, h("tr", {}, ["compare", "run", "what", "state", "bursts", "kB/s", "p50", "p95", "p99", "longest", "errors"].map((name) => h("th", { scope: "col" }, name)))), this.history)),
+        this.comparison));
+    desk.store.addEventListener("lists", () => this.update());
+    desk.store.addEventListener("jobs", () => this.update());
+    this.request = perFrame(() => this.draw());
+    setInterval(() => this.poll(), 250);
+  }
+
+  watch(job) {
+    this.job = job;
+    this.series.set(job, this.series.get(job) ?? []);
+    replace(this.report);
+    replace(this.forms);
+    this.poll();
+  }
+
+  get jobs() { return this.desk.store.jobs.filter((job) => job.kind === "burst"); }
+
+  async poll() {
+    if (this.desk.store.state !== "live" || this.isPolling) return;
+    const running = this.jobs.filter((job) => job.state === "running");
+    const ids = new Set(running.map((job) => job.job));
+    if (this.job && !this.reported?.has(this.job)) ids.add(this.job);
+    if (ids.size === 0) return;
+    this.isPolling = true;
+    try {
+      for (const state of await this.desk.server.batch([...ids].map((job) => ["job.state", { job }]))) {
+        if (state.job) this.take(state);
+      }
+    } catch { /* The connection says it. */ } finally { this.isPolling = false; }
+    this.request();
+  }
+
+  take(state) {
+    const known = this.desk.store.jobs.findIndex((job) => job.job === state.job);
+    if (known >= 0) this.desk.store.jobs[known] = state; else this.desk.store.jobs.push(state);
+    const points = this.series.get(state.job) ?? [];
+    this.series.set(state.job, points);
+    const figures = state.figures;
+    const last = points.at(-1);
+    if (figures && (!last || figures.seconds > last.seconds)) {
+      const span = figures.seconds - (last?.seconds ?? 0);
+      points.push({ ...figures, rate: span > 0 ? (figures.bytes - (last?.bytes ?? 0)) / span : 0, newErrors: figures.errors - (last?.errors ?? 0), newReconnections: figures.reconnections - (last?.reconnections ?? 0) });
+      // Half the points for twice the time.
+      if (points.length > MOST_POINTS) this.series.set(state.job, points.filter((_, index) => index % 2 === 1));
+    }
+    if (state.state !== "running" && state.job === this.job && !this.reported?.has(state.job)) this.showReport(state);
+  }
+
+  async showReport(state) {
+    this.reported = (this.reported ?? new Set()).add(state.job);
+    const job = state.job;
+    try {
+      const [text, json] = await this.desk.server.batch([["job.report", { job, form: "text" }], ["job.report", { job }]]);
+      if (this.job !== job) return;
+      if (text instanceof Error) throw text;
+      this.report.textContent = plain(text.report);
+      const { series } = JSON.parse(json.report);
+      const slice = series.sliceNanoseconds / 1e9;
+      this.slices.set(job, series.slices.map(([, count, errors], index) => ({ seconds: (index + 0.5) * slice, rate: count / slice, errors })));
+      while (this.slices.size > 100) this.slices.delete(this.slices.keys().next().value);
+      this.request();
+      const download = (form, type) => h("button", {
+        type: "button", dataset: { action: `report-${form}` }, on: {
+          click: async () => {
+            const results = await this.desk.bar.run([["job.report", { job, form }]]);
+            if (results) save(`easim-${job}.${form}`, type, [results[0].report]);
+          },
+        },
+      }, `Save ${form}`);
+      replace(this.forms, download("json", "application/json"), download("html", "text/html"), download("xml", "application/xml"), download("text", "text/plain"));
+    } catch (error) { this.desk.bar.say(error.message, true); }
+  }
+
+  update() {
+    const world = this.desk.world();
+    const before = this.accessory.value;
+    const wanted = ["", ...world.accessories.map((one) => one.accessory)];
+    if ([...this.accessory.options].map((one) => one.value).join() !== wanted.join()) {
+      replace(this.accessory, wanted.map((id) => h("option", { value: id }, id ? oneLine(`${id} ${world.accessories.find((one) => one.accessory === id).name}`) : "")));
+      this.accessory.value = wanted.includes(before) ? before : "";
+    }
+    if (!this.job && this.jobs.length > 0) this.watch(this.jobs.at(-1).job);
+    const faults = world.accessories.filter((one) => !this.accessory.value || one.accessory === this.accessory.value)
+      .flatMap((one) => one.faults.length ? one.states ?? [] : []);
+    this.noFaults.hidden = faults.length > 0;
+    keyed(this.faults, faults, (fault) => fault.fault, () => new FaultRow(this.desk));
+    keyed(this.history, [...this.jobs].reverse(), (job) => job.job, (job) => this.row(job));
+    this.request();
+  }
+
+  row(job) {
+    const box = h("input", { type: "checkbox", "aria-label": `Compare ${job.job}`, on: { change: () => this.compare(job.job, box.checked) } });
+    const cells = Array.from({ length: 9 }, () => h("td", {}));
+    const link = h("button", { type: "button", class: "link", on: { click: () => { this.reported?.delete(job.job); this.watch(job.job); this.request(); } } }, job.job);
+    const element = h("tr", { dataset: { job: job.job } }, h("td", {}, box), h("td", {}, link), cells);
+    return {
+      element,
+      update(state) {
+        const f = state.figures;
+        const texts = f ? [state.title, state.state, f.bursts, kbps(f), duration(f.latency.p50), duration(f.latency.p95), duration(f.latency.p99), duration(f.latency.maximum), f.errors] : [state.title, state.state];
+        cells.forEach((cell, index) => setText(cell, texts[index] ?? ""));
+      },
+    };
+  }
+
+  compare(job, isChosen) {
+    this.compared = this.compared.filter((one) => one !== job);
+    if (isChosen) this.compared.push(job);
+    while (this.compared.length > 2) {
+      const [oldest] = this.compared.splice(0, 1);
+      const box = this.history.querySelector(`[data-job="${oldest}"] input`);
+      if (box) box.checked = false;
+    }
+    if (this.compared.length < 2) return replace(this.comparison);
+    const [a, b] = this.compared.map((id) => this.jobs.find((one) => one.job === id));
+    if (!a?.figures || !b?.figures) return replace(this.comparison, h("p", { class: "hint" }, "One of the two has no figures."));
+    const lines = [
+      ["bytes per second", (f) => f.seconds > 0 ? f.bytes / f.seconds : 0, (x) => `${bytes(Math.round(x))}/s`],
+      ["p50", (f) => f.latency.p50, duration], ["p95", (f) => f.latency.p95, duration], ["p99", (f) => f.latency.p99, duration],
+      ["longest", (f) => f.latency.maximum, duration], ["errors", (f) => f.errors, String],
+    ];
+    replace(this.comparison, h("h4", {}, `${b.job} compared with ${a.job}`), h("table", {},
+      h("thead", {}, h("tr", {}, ["", a.job, b.job, "change"].map((name) => h("th", { scope: "col" }, name)))),
+      h("tbody", {}, lines.map(([name, of, text]) => {
+        const [x, y] = [of(a.figures), of(b.figures)];
+        return h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, text(x)), h("td", {}, text(y)),
+          h("td", {}, x > 0 ? `${y >= x ? "+" : "−"}${Math.abs((y / x - 1) * 100).toFixed(1)} %` : "–"));
+      }))));
+  }
+
+  draw() {
+    const job = this.jobs.find((one) => one.job === this.job);
+    if (!job) return;
+    setText(this.title, `${job.job}: ${job.title}, ${job.state}${job.state === "running" ? ` ${(job.fraction * 100).toFixed(0)} %` : ""}${job.text ? `: ${job.text}` : ""}`);
+    this.stop.disabled = job.state !== "running";
+    const f = job.figures;
+    if (f) {
+      replace(this.figures, [["bursts", f.bursts], ["throughput", kbps(f) + " kB/s"], ["p50", duration(f.latency.p50)], ["p95", duration(f.latency.p95)],
+        ["p99", duration(f.latency.p99)], ["longest", duration(f.latency.maximum)], ["errors", f.errors], ["reconnections", f.reconnections]].map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+    }
+    if (!this.element.isConnected || this.element.hidden) return;
+    const points = this.series.get(this.job) ?? [];
+    const errors = points.filter((point) => point.newErrors > 0).map((point) => point.seconds);
+    const breaks = points.filter((point) => point.newReconnections > 0).map((point) => point.seconds);
+    const slices = this.slices.get(this.job);
+    const rates = slices?.length > 1 ? slices : points;
+    const failed = slices?.length > 1 ? slices.filter((slice) => slice.errors > 0).map((slice) => slice.seconds) : errors;
+    this.rate.draw([{ name: "throughput", values: rates.map((point) => [point.seconds, point.rate / 1000]) }], failed, breaks);
+    this.latency.draw(["p50", "p95", "p99"].map((name) => ({ name, values: points.map((point) => [point.seconds, point.latency[name] * 1000]) })), errors, breaks);
+  }
+}
+
+function kbps(figures) { return figures.seconds > 0 ? (figures.bytes / figures.seconds / 1000).toFixed(1) : "0.0"; }
+
+// A chart of lines over seconds. Errors are marks on the time axis.
+function chart(title, unit) {
+  const picture = svg("svg", { class: "chart", viewBox: "0 0 480 200", role: "img", "aria-label": `${title} in ${unit} over time` });
+  const legend = h("p", { class: "legend" });
+  const left = 56;
+  const [width, height, top, bottom] = [480, 200, 10, 28];
+  return {
+    element: h("figure", {}, h("figcaption", {}, `${title}, ${unit}`), picture, legend),
+    draw(lines, errors, breaks) {
+      const all = lines.flatMap((line) => line.values);
+      const until = Math.max(0.001, ...all.map(([x]) => x));
+      const highest = nice(Math.max(1e-6, ...all.map(([, y]) => y)));
+      const x = (t) => left + t / until * (width - left - 8);
+      const y = (value) => height - bottom - value / highest * (height - top - bottom);
+      const parts = [];
+      for (let step = 0; step <= 4; step += 1) {
+        const value = highest * step / 4;
+        parts.push(svg("line", { class: "grid", x1: left, x2: width - 8, y1: y(value), y2: y(value) }),
+          svg("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, short(value)));
+        const t = until * step / 4;
+        if (step % 2 === 0) parts.push(svg("text", { x: x(t), y: height - 8, "text-anchor": step === 4 ? "end" : step === 0 ? "start" : "middle" }, `${short(t)} s`));
+      }
+      lines.forEach((line, index) => {
+        const points = thin(line.values, 480).map(([t, value]) => `${x(t).toFixed(1)},${y(value).toFixed(1)}`).join(" ");
+        parts.push(svg("polyline", { class: `line line${index}`, points }));
+        if (line.values.length === 1) parts.push(svg("circle", { class: `dot line${index}`, cx: x(line.values[0][0]), cy: y(line.values[0][1]), r: 3 }));
+      });
+      for (const t of errors) parts.push(svg("path", { class: "error", d: `M${x(t)} ${height - bottom - 6} l4 8 h-8 z` }, svg("title", {}, `error at ${t.toFixed(2)} s`)));
+      for (const t of breaks) parts.push(svg("line", { class: "break", x1: x(t), x2: x(t), y1: top, y2: height - bottom }, svg("title", {}, `reconnection before ${t.toFixed(2)} s`)));
+      replace(picture, parts);
+      replace(legend, lines.map((line, index) => h("span", { class: `key line${index}` }, line.name)), errors.length ? h("span", { class: "key error" }, "error") : null,
+        breaks.length ? h("span", { class: "key warning" }, "reconnection") : null);
+    },
+  };
+}
+
+function thin(values, most) {
+  if (values.length <= most) return values;
+  const step = values.length / most;
+  return Array.from({ length: most }, (_, index) => values[Math.floor(index * step)]);
+}
+
+function nice(value) {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return [1, 2, 4, 5, 10].map((factor) => factor * power).find((one) => one >= value) ?? value;
+}
+
+function short(value) {
+  if (value === 0) return "0";
+  if (value >= 1e6) return `${Number((value / 1e6).toPrecision(3))}M`;
+  if (value >= 1e4) return `${Number((value / 1e3).toPrecision(3))}k`;
+  return String(Number(value.toPrecision(3)));
+}

@@ -1,0 +1,274 @@
+// The overview: accessories, the device, apps, and sessions as lines between them.
+import { bytes, h, keyed, perFrame, replace, setText, svg, oneLine } from "./dom.js";
+import { PHASES } from "./store.js";
+import { chooser, field, fromOptionText, optionText, sliderScale } from "./forms.js";
+import { SessionBox } from "./sessions.js";
+
+export class Overview {
+  constructor(desk) {
+    this.desk = desk;
+    this.accessories = h("div", { class: "cards", id: "accessories" });
+    this.device = h("div", { class: "card device" },
+      h("h3", {}, "Apple device"), this.flows = h("ul", { class: "plain flows", "aria-label": "Bytes of sessions" }), this.deviceText = h("p", {}), this.hosts = h("ul", { class: "plain" }));
+    this.apps = h("div", { class: "cards", id: "apps" });
+    this.lines = svg("svg", { class: "lines", "aria-hidden": "true" });
+    this.noAccessory = h("p", { class: "hint" }, "No accessory. Add one with the form below.");
+    this.noApp = h("p", { class: "hint" }, "No app. Launch one with the form below.");
+    this.element = h("section", { class: "overview", "aria-label": "Overview" }, this.lines,
+      h("div", { class: "column" }, h("h2", {}, "Accessories"), this.noAccessory, this.accessories),
+      h("div", { class: "column" }, h("h2", {}, "Device"), this.device),
+      h("div", { class: "column" }, h("h2", {}, "Apps"), this.noApp, this.apps));
+    this.request = perFrame(() => this.update());
+    desk.store.addEventListener("lists", this.request);
+    desk.store.addEventListener("notice", this.request);
+    new ResizeObserver(() => this.drawLines()).observe(this.element);
+  }
+
+  update() {
+    const world = this.desk.world();
+    this.noAccessory.hidden = world.accessories.length > 0;
+    this.noApp.hidden = world.apps.length > 0;
+    keyed(this.accessories, world.accessories, (one) => one.accessory, () => new AccessoryCard(this.desk));
+    keyed(this.apps, world.apps, (one) => one.app, () => new AppCard(this.desk));
+    const published = [...world.phases.values()].filter((one) => one.reached.has("published")).length;
+    setText(this.deviceText, `${published} accessor${published === 1 ? "y" : "ies"} published, ${world.apps.length} app${world.apps.length === 1 ? "" : "s"}`);
+    keyed(this.hosts, world.hosts, (one) => one.host, () => new HostRow(this.desk));
+    this.drawLines();
+  }
+
+  // Each session of an app is a line from its accessory through the device.
+  drawLines() {
+    const world = this.desk.world();
+    const box = this.element.getBoundingClientRect();
+    const parts = [];
+    this.labels = [];
+    const middle = this.device.getBoundingClientRect();
+    let count = 0;
+    for (const app of world.apps) {
+      const to = this.apps.keyed?.get(app.app)?.element.getBoundingClientRect();
+      if (!to || to.left <= middle.right) continue;
+      for (const session of app.states ?? []) {
+        const seen = (app.sees ?? []).find((one) => one.protocols.includes(session.protocol));
+        const accessory = world.accessories.find((one) => one.serial === seen?.serialNumber);
+        const from = this.accessories.keyed?.get(accessory?.accessory)?.element.getBoundingClientRect();
+        if (!from) continue;
+        const y1 = from.top + 24 + 6 * count - box.top;
+        const y2 = to.top + 24 + 6 * count - box.top;
+        const y = middle.top + 10 + 8 * count - box.top;
+        const points = [[from.right - box.left, y1], [middle.left - box.left, y], [middle.right - box.left, y], [to.left - box.left, y2]];
+        const total = `${bytes(session.bytesRead + session.bytesWritten)}${session.rate > 0 ? `, ${bytes(Math.round(session.rate))}/s` : ""}`;
+        if (count < 6) this.labels.push(h("li", {}, `${session.session}: ${total}`));
+        parts.push(svg("polyline", { points: points.map((point) => point.join(",")).join(" "), "data-session": session.session }));
+        count += 1;
+      }
+    }
+    replace(this.lines, parts);
+    replace(this.flows, this.labels);
+  }
+}
+
+class HostRow {
+  constructor(desk) {
+    this.desk = desk;
+    this.text = h("span", {});
+    this.element = h("li", {}, this.text, " ", desk.bar.button("Remove host", () => [["host.remove", { host: this.state.host }]]));
+  }
+
+  update(state) {
+    this.state = state;
+    setText(this.text, `${state.host}: ${state.address ?? ""}`);
+  }
+}
+
+class AccessoryCard {
+  constructor(desk) {
+    this.desk = desk;
+    const one = () => ({ accessory: this.state.accessory });
+    this.title = h("h3", {});
+    this.facts = h("p", { class: "facts" });
+    this.phases = h("ol", { class: "phases", "aria-label": "State" }, PHASES.map((phase) => h("li", { dataset: { phase } }, phase)));
+    this.problem = h("p", { class: "problem", hidden: true });
+    const button = (label, make, options) => desk.bar.button(label, make, options);
+    this.buttons = h("div", { class: "buttons" },
+      this.plug = button("Plug", () => [["accessory.plug", one()]]),
+      this.unplug = button("Unplug", () => [["accessory.unplug", one()]], { title: "Bytes on the way are still delivered" }),
+      this.pull = button("Pull", () => [["accessory.pull", one()]], { title: "Bytes on the way are lost" }),
+      button("Flicker", () => this.flicker(), { title: "Plug in as real accessories do: without protocols, gone, back with all" }));
+    this.more = h("div", { class: "buttons" },
+      button("Pull unnoticed", () => [["accessory.pull", { ...one(), unnoticed: true }]], { title: "The device goes on as if it were there" }),
+      button("Reset link", () => [["accessory.resetLink", one()]]),
+      button("Close sessions", () => [["accessory.closeSessions", one()]]),
+      button("Forget sessions", () => [["accessory.forgetSessions", one()]]),
+      button("Remove", () => [["accessory.remove", one()]], { name: "remove-accessory" }));
+    this.faults = h("div", { class: "faults" });
+    this.addFault = chooser(desk.schemas.kinds("fault.change", "to", "fault"), { title: "fault", presets: desk.library.presets });
+    this.addQuirk = chooser(desk.schemas.kinds("accessory.quirk", "add", "quirk"), { title: "quirk" });
+    this.element = h("article", { class: "card accessory" }, this.title, this.facts, this.phases, this.problem, this.buttons,
+      h("details", {}, h("summary", {}, this.faultCount = h("span", {}, "Faults")), this.faults, this.addFault.element,
+        button("Add faults", () => this.addFault.texts().map((fault) => ["fault.add", { ...one(), fault }]),
+          { done: () => this.addFault.clear() })),
+      h("details", {}, h("summary", {}, "Quirks"), this.quirks = h("div", { class: "buttons" }), this.addQuirk.element,
+        button("Add quirks", () => [["accessory.quirk", { ...one(), add: this.addQuirk.texts() }]], { done: () => this.addQuirk.clear() })),
+      h("details", {}, h("summary", {}, "More"), this.more));
+  }
+
+  flicker() {
+    const accessory = this.state.accessory;
+    const calls = [["accessory.quirk", { accessory, add: ["flicker"] }], ["accessory.plug", { accessory }]];
+    return this.state.plugged ? [["accessory.unplug", { accessory }], ...calls] : calls;
+  }
+
+  update(state) {
+    this.state = state;
+    this.element.dataset.accessory = state.accessory;
+    setText(this.title, oneLine(state.name));
+    const facts = [state.accessory, state.profile, state.serial, `in sessions: ${behaviorText(state.behavior)}`];
+    if (state.on) facts.push(`on ${state.on}`);
+    if (state.taken) facts.push("sessions taken by a client");
+    setText(this.facts, facts.map(oneLine).join(" · "));
+    const phase = this.desk.world().phases.get(state.serial);
+    for (const item of this.phases.children) {
+      const isReached = (item.dataset.phase === "plugged" ? state.plugged : state.plugged && phase?.reached.has(item.dataset.phase)) ?? false;
+      item.classList.toggle("reached", isReached);
+      item.setAttribute("aria-label", `${item.dataset.phase}: ${isReached ? "yes" : "no"}`);
+      if (item.dataset.phase === "published") {
+        setText(item, isReached && phase?.published?.length === 0 ? "published without protocols" : "published");
+      }
+      if (item.dataset.phase === "session") setText(item, phase?.sessions > 1 ? `${phase.sessions} sessions` : "session");
+    }
+    this.problem.hidden = !phase?.problem;
+    setText(this.problem, phase?.problem ?? "");
+    this.plug.disabled = state.plugged;
+    this.unplug.disabled = !state.plugged;
+    this.pull.disabled = !state.plugged;
+    setText(this.faultCount, state.faults.length ? `Faults (${state.faults.length})` : "Faults");
+    if (state.states || state.faults.length === 0) {
+      keyed(this.faults, state.faults.length ? state.states : [], (fault) => fault.fault, () => new FaultRow(this.desk));
+    }
+    const quirks = state.quirks.map((quirk) => typeof quirk === "string" ? quirk : quirk.name);
+    keyed(this.quirks, quirks, (quirk) => quirk, (quirk) => {
+      const name = fromOptionText(quirk).name;
+      const element = this.desk.bar.button(`Remove ${quirk}`, () => [["accessory.quirk", { accessory: state.accessory, remove: [name] }]], { name: `remove-quirk-${name}` });
+      return { element, update() {} };
+    });
+  }
+}
+
+function behaviorText(behavior) { return typeof behavior === "string" ? behavior : behavior?.type ?? ""; }
+
+// A fault with a slider for each of its parameters, which change it while bytes pass.
+export class FaultRow {
+  constructor(desk) {
+    this.desk = desk;
+    this.text = h("code", {});
+    this.counts = h("span", { class: "hint" });
+    this.sliders = h("div", { class: "sliders" });
+    this.element = h("div", { class: "fault" }, h("div", { class: "buttons" }, this.text, this.counts,
+      desk.bar.button("Remove fault", () => [["fault.remove", { fault: this.state.fault }]])), this.sliders);
+  }
+
+  update(state) {
+    const isNew = !this.state;
+    this.state = state;
+    this.element.dataset.fault = state.fault;
+    setText(this.text, `${state.fault} ${state.text}`);
+    setText(this.counts, ` ${state.hits} hit${state.hits === 1 ? "" : "s"}, ${bytes(state.bytes)}`);
+    if (isNew) this.makeSliders();
+  }
+
+  makeSliders() {
+    const { name, values } = fromOptionText(this.state.text);
+    const kind = this.desk.schemas.kinds("fault.change", "to", "fault").find((one) => one.name === name);
+    this.name = name;
+    this.values = values;
+    for (const property of kind?.properties ?? []) {
+      if (["after", "for", "capacity"].includes(property.key) && !(property.key in values)) continue;
+      const scale = sliderScale(property);
+      if (!scale) continue;
+      const text = values[property.key] ?? String(property.default ?? "");
+      const output = h("output", {}, text);
+      const slider = h("input", {
+        type: "range", min: scale.min, max: scale.max, step: scale.step, dataset: { key: property.key },
+        "aria-valuetext": text, "aria-label": `${name} ${property.key}`, title: property.description,
+      });
+      slider.value = scale.fromText(text);
+      slider.addEventListener("input", () => {
+        const value = scale.toText(Number(slider.value));
+        output.textContent = value;
+        slider.setAttribute("aria-valuetext", value);
+        this.values[property.key] = value;
+        this.change();
+      });
+      this.sliders.append(h("label", {}, h("span", {}, property.key), slider, output));
+    }
+  }
+
+  // One request at a time: the newest values follow when the one before is answered.
+  async change() {
+    this.isDue = true;
+    if (this.isChanging) return;
+    this.isChanging = true;
+    while (this.isDue) {
+      this.isDue = false;
+      await this.desk.bar.run([["fault.change", { fault: this.state.fault, to: optionText(this.name, this.values) }]]);
+    }
+    this.isChanging = false;
+  }
+}
+
+class AppCard {
+  constructor(desk) {
+    this.desk = desk;
+    const one = () => ({ app: this.state.app });
+    const button = (label, method, options) => desk.bar.button(label, () => [[method, one()]], options);
+    this.title = h("h3", {});
+    this.chip = h("span", { class: "chip" });
+    this.facts = h("p", { class: "facts" });
+    this.sees = h("ul", { class: "plain sees" });
+    this.sessions = h("div", { class: "sessions" });
+    this.misuses = h("ul", { class: "problem" });
+    this.element = h("article", { class: "card app" }, h("div", { class: "head" }, this.title, this.chip), this.facts,
+      h("h4", {}, "connectedAccessories"), this.sees, this.sessions, this.misuses,
+      h("div", { class: "buttons" }, this.foreground = button("Foreground", "app.foreground"), this.background = button("Background", "app.background"),
+        this.suspend = button("Suspend", "app.suspend"), button("Kill", "app.kill")),
+      h("details", {}, h("summary", {}, "More"), h("div", { class: "buttons" },
+        button("Register", "app.register"), button("Unregister", "app.unregister"), button("Crash", "app.crash"))));
+  }
+
+  update(state) {
+    this.state = state;
+    this.element.dataset.app = state.app;
+    this.element.dataset.state = state.state;
+    setText(this.title, oneLine(state.name));
+    setText(this.chip, state.state);
+    setText(this.facts, `${state.app} · ${state.registrations > 0 ? "registered for notifications" : "not registered"}`);
+    this.foreground.disabled = state.state === "foreground";
+    this.background.disabled = state.state === "background";
+    this.suspend.disabled = state.state === "suspended";
+    keyed(this.sees, (state.sees ?? []).length ? state.sees : [{ connectionID: 0 }], (seen) => seen.connectionID, () => new SeenRow(this.desk, this));
+    keyed(this.sessions, state.states ?? [], (session) => session.session, () => new SessionBox(this.desk));
+    keyed(this.misuses, state.misuses.map((text, index) => ({ text, index })), (misuse) => misuse.index, () => {
+      const element = h("li", {});
+      return { element, update: ({ text }) => setText(element, text) };
+    });
+  }
+}
+
+class SeenRow {
+  constructor(desk, card) {
+    Object.assign(this, { desk, card });
+    this.text = h("span", {});
+    this.buttons = h("span", { class: "buttons" });
+    this.element = h("li", {}, this.text, " ", this.buttons);
+  }
+
+  update(seen) {
+    if (!seen.connectionID) return setText(this.text, "none");
+    setText(this.text, `${oneLine(seen.name)} ${seen.protocols.length ? "" : "without protocols"}`);
+    keyed(this.buttons, seen.protocols, (name) => name, (protocol) => ({
+      element: this.desk.bar.button(`Open ${protocol}`, () => [["app.open", { app: this.card.state.app, protocol, connectionID: seen.connectionID }]],
+        { name: "open", done: ([session]) => SessionBox.mine.add(session.session) }),
+      update() {},
+    }));
+  }
+}

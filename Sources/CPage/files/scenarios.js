@@ -1,0 +1,66 @@
+// Scenarios: one run with the sound client and one with the naive client, their lanes beside each other.
+import { h, oneLine, replace, setText } from "./dom.js";
+import { LaneModel } from "./model.js";
+import { LaneView } from "./lanes.js";
+
+export class Scenarios {
+  constructor(desk) {
+    this.desk = desk;
+    const search = h("input", { type: "search", id: "scenario-search", placeholder: "name or words", autocomplete: "off" });
+    const select = h("select", { id: "scenario", size: 8 });
+    this.select = select;
+    const about = h("p", { class: "hint" });
+    const show = () => {
+      const one = desk.library.scenarios.find((found) => found.scenario === select.value);
+      setText(about, one ? `${one.summary} ${one.seconds} s of virtual time.${one.naive ? ` It breaks ${one.naive}.` : ""}` : "No scenario has these words.");
+      this.naive.disabled = !one?.naive;
+      this.both.disabled = !one?.naive;
+    };
+    const list = () => {
+      const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+      const found = desk.library.scenarios.filter((one) => words.every((word) => `${one.scenario} ${one.summary}`.toLowerCase().includes(word)));
+      const before = select.value || "flicker";
+      replace(select, found.map((one) => h("option", { value: one.scenario }, oneLine(`${one.scenario}: ${one.summary}`))));
+      select.value = found.some((one) => one.scenario === before) ? before : found[0]?.scenario ?? "";
+      show();
+    };
+    const seed = h("input", { type: "number", id: "scenario-seed", min: 0, step: 1, placeholder: "its own" });
+    const call = (client) => ["scenario.run", { scenario: select.value, ...(client ? { client } : {}), ...(seed.value ? { seed: Number(seed.value) } : {}) }];
+    const finish = (names) => (results) => results.forEach((made, index) => this.watch(made.job, names[index]));
+    this.sound = desk.bar.button("Run the sound client", () => [call()], { name: "run-sound", class: "main", done: finish(["sound client"]) });
+    this.naive = desk.bar.button("Run the naive client", () => [call("naive")], { name: "run-naive", done: finish(["naive client"]) });
+    this.both = desk.bar.button("Run both", () => [call(), call("naive")], { name: "run-both", done: finish(["sound client", "naive client"]) });
+    search.addEventListener("input", list);
+    select.addEventListener("change", () => { show(); desk.bar.show([call()]); });
+    this.runs = h("div", { class: "runs" });
+    list();
+    this.element = h("section", { class: "scenarios", "aria-label": "Scenarios" }, h("h2", { class: "hidden" }, "Scenarios"), h("div", { class: "form card" },
+      h("div", { class: "field" }, h("label", { htmlFor: "scenario-search" }, "Search scenarios"), search),
+      h("div", { class: "field" }, h("label", { htmlFor: "scenario" }, "Scenario"), select, about),
+      h("div", { class: "buttons" }, h("label", { htmlFor: "scenario-seed" }, "Seed"), seed, this.sound, this.naive, this.both)), this.runs);
+  }
+
+  async watch(job, name) {
+    const title = h("h3", {}, `${this.select.value}, ${name}: running`);
+    const verdict = h("p", { role: "status" });
+    const card = h("article", { class: "card run", dataset: { job } }, title, verdict);
+    this.runs.prepend(card);
+    while (this.runs.children.length > 8) this.runs.lastChild.remove();
+    try {
+      const state = await this.desk.server.call("job.wait", { job, limit: "10m" });
+      card.dataset.state = state.state;
+      title.textContent = `${oneLine(state.title)}, ${name}: ${state.state}`;
+      verdict.textContent = state.text ?? "";
+      const { report } = await this.desk.server.call("job.report", { job });
+      const model = new LaneModel();
+      JSON.parse(report).forEach((event, index) => model.take({ method: "event", number: index + 1, ...event }));
+      const view = new LaneView({ model, now: () => model.last, label: `Lanes of ${state.title} with the ${name}`, isLive: false });
+      card.append(view.element);
+      card.lanes = view;
+      view.all();
+    } catch (error) {
+      verdict.textContent = error.message;
+      verdict.className = "problem";
+    }
+  }
+}

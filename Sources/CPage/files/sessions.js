@@ -1,0 +1,79 @@
+// A session of an app: its counters, and what EADemo offers: a string, hex, 10,000 bytes. Bytes are read only of sessions that
+// this page has opened, because each byte can be read once.
+import { bytes, fromBase64, fromHex, h, plain, setText, toBase64 } from "./dom.js";
+
+const MOST_SHOWN = 20_000;
+
+export class SessionBox {
+  // The ids of sessions that this page has opened.
+  static mine = new Set();
+
+  constructor(desk) {
+    this.desk = desk;
+    this.expected = [];
+    this.title = h("h4", {});
+    this.counts = h("p", { class: "facts" });
+    this.input = h("input", { type: "text", value: "hello", "aria-label": "Bytes to send", spellcheck: false, autocomplete: "off" });
+    this.received = h("pre", { class: "received", tabIndex: 0, "aria-label": "Received bytes" });
+    this.verdict = h("p", { class: "verdict", role: "status" });
+    const send = (label, name, make) => desk.bar.button(label, () => {
+      const params = make();
+      return params ? [["session.write", { session: this.state.session, ...params }]] : null;
+    }, { name, before: () => this.expect(make()) });
+    this.sender = h("div", { class: "buttons sender" }, this.input,
+      send("Send text", "send-text", () => ({ text: this.input.value })),
+      send("Send hex", "send-hex", () => {
+        const data = fromHex(this.input.value);
+        if (!data) desk.bar.say("The text is not hex: write pairs of digits, such as 01 ff 7e.", true);
+        return data ? { data: toBase64(data) } : null;
+      }),
+      send("Send 10K", "send-10k", () => ({ data: toBase64(Uint8Array.from({ length: 10_000 }, (_, index) => index & 255)) })));
+    this.element = h("div", { class: "session" }, this.title, this.counts, this.sender, this.verdict, this.received,
+      h("div", { class: "buttons" }, desk.bar.button("Close session", () => [["session.close", { session: this.state.session }]])));
+  }
+
+  // What comes back from now on is compared with these bytes.
+  expect(params) {
+    this.verdict.textContent = "";
+    this.count = 0;
+    this.expected = params.data ? fromBase64(params.data) : new TextEncoder().encode(params.text);
+  }
+
+  update(state) {
+    this.state = state;
+    this.element.dataset.session = state.session;
+    setText(this.title, `Session ${state.session}: ${state.protocol}`);
+    const rate = state.rate > 0 ? ` · ${bytes(Math.round(state.rate))}/s` : "";
+    setText(this.counts, `${bytes(state.bytesRead)} read · ${bytes(state.bytesWritten)} written · ${bytes(state.unacknowledged)} not acknowledged${rate}`);
+    const isMine = SessionBox.mine.has(state.session);
+    this.received.hidden = !isMine;
+    if (isMine && !this.isReading) this.read();
+  }
+
+  async read() {
+    this.isReading = true;
+    try {
+      while (this.state.open && this.element.isConnected) {
+        // A wait would let virtual time pass.
+        const wait = this.desk.world().time === "virtual" ? "0ms" : "20s";
+        const answer = await this.desk.server.call("session.read", { session: this.state.session, wait });
+        if (answer.bytes > 0) this.take(fromBase64(answer.data));
+        if (answer.ended) return;
+        if (answer.bytes === 0 && this.desk.world().time === "virtual") return;
+      }
+    } catch { /* The session is gone, which its counters say. */ } finally { this.isReading = false; }
+  }
+
+  take(data) {
+    const isText = data.every((byte) => byte === 10 || byte === 13 || byte === 9 || (byte >= 32 && byte !== 127));
+    const text = isText ? new TextDecoder().decode(data) : `${[...data.subarray(0, 32)].map((byte) => byte.toString(16).padStart(2, "0")).join(" ")}${data.length > 32 ? " …" : ""}`;
+    const line = `${data.length} byte${data.length === 1 ? "" : "s"}: ${text}\n`;
+    this.received.textContent = (this.received.textContent + plain(line)).slice(-MOST_SHOWN);
+    this.received.scrollTop = this.received.scrollHeight;
+    const start = this.count ?? 0;
+    const isEcho = start + data.length <= this.expected.length && data.every((byte, index) => byte === this.expected[start + index]);
+    this.count = start + data.length;
+    if (isEcho && this.count === this.expected.length) this.verdict.textContent = `${this.count} bytes came back, equal to those sent.`;
+    else if (!isEcho) this.verdict.textContent = `${this.count} bytes came back, different from those sent.`;
+  }
+}

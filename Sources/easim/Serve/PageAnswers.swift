@@ -1,0 +1,24 @@
+import AccessoryControl
+import AccessoryCore
+import CMicroHTTPD
+import Glibc
+
+/// The live page: its files from the program, or from the folder that `EASIM_PAGE` names while somebody works on them.
+extension HTTPDoor {
+  /// Answers with a file of the page. The files are the same for everyone and hold no secret, so they need no token.
+  static func answerPage(_ connection: OpaquePointer, _ path: String) -> MHD_Result {
+    guard let file = PageFile.all[path] else { return cmicrohttpd_result(0) }
+    let bytes =
+      getenv("EASIM_PAGE").flatMap { try? InputFile.read("\(String(cString: $0))/\(file.name)") } ?? file.bytes
+    guard let response = bytes.withUnsafeBytes({ cmicrohttpd_response($0.baseAddress, $0.count) }) else {
+      return cmicrohttpd_result(0)
+    }
+    defer { MHD_destroy_response(response) }
+    for (name, value) in [
+      ("Content-Type", file.type), ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),
+      ("Referrer-Policy", "no-referrer"), ("Cross-Origin-Opener-Policy", "same-origin"),
+      ("Cross-Origin-Resource-Policy", "same-origin"), ("Content-Security-Policy", PageFile.policy),
+    ] { MHD_add_response_header(response, name, value) }
+    return MHD_queue_response(connection, 200, response)
+  }
+}

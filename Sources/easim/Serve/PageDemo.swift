@@ -1,0 +1,159 @@
+import AccessoryControl
+import AccessoryCore
+import AccessoryProfiles
+import AccessoryTransports
+
+/// `easim demo --page`: the demonstration in the world `main` of a server, over and over, for the live page.
+///
+/// It is a client of the control protocol like any other: an accessory flickers, an app waits for its protocol, opens a
+/// session, sends a string and 10,000 bytes several times, and the accessory is unplugged.
+final class PageDemo {
+  private static let pause = Duration.seconds(3)
+  private static let exchanges = 6
+
+  private let client: ControlClient
+  private let loop: any EventLoop
+  private let profile: String
+  private let flicker: Quirk
+  /// Why it stopped, when it did.
+  private let failed: (String) -> Void
+  private var waiting: [Int: (JSON5Value) -> Void] = [:]
+  private var lastID = 0
+  private var isDrainDue = false
+  private var accessory = ""
+  private var app = ""
+  private var protocolName = ""
+  private var session = ""
+  private var sent = 0
+  private var rounds = 0
+
+  init(
+    _ profile: String, flicker: Quirk, on server: ControlServer, _ loop: any EventLoop,
+    failed: @escaping (String) -> Void
+  ) {
+    (self.profile, self.flicker, self.loop, self.failed) = (profile, flicker, loop, failed)
+    client = server.makeClient()
+    client.changed = { [weak self] in self?.drainSoon() }
+  }
+
+  /// Adds the accessory and the app; everything else follows.
+  func start() {
+    call(
+      "accessory.add",
+      [.init("profile", .text(profile)), .init("quirks", .array([.text(flicker.description)]))]
+    ) { [self] made in
+      guard case .array(let ids)? = made["accessories"]?.content else { return }
+      accessory = ids.first?.word ?? ""
+      call("app.launch", [.init("name", .text("EADemo"))]) { [self] made in
+        app = made["app"]?.word ?? ""
+        plug()
+      }
+    }
+  }
+
+  // MARK: The demonstration
+
+  private func plug() {
+    rounds = 0
+    call("accessory.plug", [.init("accessory", .text(accessory))]) { _ in }
+  }
+
+  private func connected(_ notice: JSON5Value) {
+    guard case .array(let protocols)? = notice["accessory"]?["protocols"]?.content, let first = protocols.first,
+      case .text(let name) = first.content
+    else { return }
+    call("app.open", [.init("app", .text(app)), .init("protocol", .text(name))]) { [self] opened in
+      session = opened["session"]?.word ?? ""
+      send([.init("text", .text("hello from the demonstration"))], count: 28)
+    }
+  }
+
+  private func send(_ data: [JSON5Member], count: Int) {
+    call("session.write", [.init("session", .text(session))] + data) { [self] _ in read(count) }
+  }
+
+  private func read(_ left: Int) {
+    call("session.read", [.init("session", .text(session)), .init("wait", .text("10s"))]) { [self] answer in
+      guard case .number(let count)? = answer["bytes"]?.content, let bytes = count.integer, bytes > 0 else {
+        return failed("the accessory did not answer")
+      }
+      if Int(bytes) < left { return read(left - Int(bytes)) }
+      rounds += 1
+      loop.schedule(after: .seconds(1)) { [self] in
+        if rounds > Self.exchanges { return unplug() }
+        // EADemo's bytes: 0 to 255, again and again, here as letters of a line.
+        let line = String((0..<10_000).map { Character(Unicode.Scalar(UInt8(32 + $0 % 95))) })
+        send([.init("text", .text(line))], count: 10_000)
+      }
+    }
+  }
+
+  private func unplug() {
+    call("accessory.unplug", [.init("accessory", .text(accessory))]) { [self] _ in
+      loop.schedule(after: Self.pause) { [self] in plug() }
+    }
+  }
+
+  // MARK: Requests
+
+  private func call(_ method: String, _ params: [JSON5Member], _ done: @escaping (JSON5Value) -> Void) {
+    lastID += 1
+    waiting[lastID] = done
+    let request = JSON5Value.object([
+      .init("jsonrpc", .text("2.0")), .init("id", .number(lastID)), .init("method", .text(method)),
+      .init("params", .object(params)),
+    ])
+    client.receive(Array(JSON5Writer.write(request, as: .jsonLine).utf8).span.bytes)
+  }
+
+  /// In a later turn, because the client may be in the middle of a request.
+  private func drainSoon() {
+    guard !isDrainDue else { return }
+    isDrainDue = true
+    loop.schedule(after: .zero) { [weak self] in
+      self?.isDrainDue = false
+      self?.drain()
+    }
+  }
+
+  private func drain() {
+    var bytes: [UInt8] = []
+    client.send { span in
+      span.withUnsafeBytes { bytes += $0 }
+      return span.byteCount
+    }
+    for line in bytes.split(separator: 0x0A) {
+      guard let answer = try? JSON5.read(Array(line), file: "answer") else { continue }
+      if case .number(let number)? = answer["id"]?.content, let id = number.integer.map(Int.init) {
+        let done = waiting.removeValue(forKey: id)
+        // Whoever looks at the page may press its buttons meanwhile, so the demonstration ends where it no longer fits.
+        if let error = answer["error"] {
+          failed(error["message"]?.word ?? "")
+        } else {
+          done?(answer["result"] ?? .null)
+        }
+      } else if answer["method"]?.word == "app", answer["params"]?["event"]?.word == "connect" {
+        connected(answer["params"] ?? .null)
+      }
+    }
+  }
+}
+
+extension CommandRuntime {
+  /// Serves the page with the demonstration in it until Ctrl-C.
+  func serveDemo(_ profile: String, _ flicker: Quirk, _ shared: SharedOptions, _ console: Console) throws -> ExitCode {
+    let server = ControlServer(ControlServer.Settings(shared, on: loop), on: loop)
+    let token = SecretToken.make()
+    let door = try HTTPDoor(server, host: "127.0.0.1", port: 0, allowsRemote: false, token: token, on: loop)
+    let demo = PageDemo(profile, flicker: flicker, on: server, loop) {
+      console.err("easim demo: the demonstration stopped: \($0)")
+    }
+    demo.start()
+    console.out("http://\(door.address)/#\(token)")
+    _ = run(until: { false })
+    door.stop()
+    server.stop()
+    settle(until: { server.isQuiet })
+    return .done
+  }
+}
