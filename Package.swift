@@ -188,7 +188,8 @@ let package = Package(
       name: "easim",
       dependencies: [
         "AccessoryControl", "AccessoryCheck", "AccessoryLoad", "AccessoryReplay", "AccessorySoak", "AccessoryWorlds",
-        "AccessorySimulator", "AccessoryHost", "AccessoryHardware", "AccessoryBluetooth", "AccessoryCables", "AccessorySessions", "AccessoryProfiles",
+        "AccessorySimulator", "AccessoryHost", "AccessoryHardware", "AccessoryBluetooth", "AccessoryCables",
+        "AccessorySessions", "AccessoryProfiles",
         "AccessoryCaptures", "AccessoryTransports", "AccessoryUSB", "Certificates", "AccessoryCore", "IAP2", "CLinux",
         "CMicroHTTPD", "CPlist",
       ], swiftSettings: settings),

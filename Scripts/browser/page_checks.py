@@ -179,6 +179,13 @@ def every_control_of_an_accessory_acts_on_it(setting):
         press(browser, "flicker", card)
         site.until(whole, "it flickered and is whole")
         assert text(site.accessory("a1")["quirks"][0]).startswith("flicker")
+        plugs = lambda: [one["params"]["event"]["accessory"]["protocols"] for one in site.events()  # noqa: E731
+                         if one["method"] == "event" and one["params"]["event"]["event"] == "attach" and one["params"]["event"]["side"] == "accessory"]
+        count = len(plugs())
+        browser.wait("return easim.desk.world().accessories[0]?.whole", what="the page knows that it is plugged in")
+        press(browser, "flicker", card)
+        site.until(lambda: [len(one) for one in plugs()[count:]] == [0, 1], "it flickered while it was plugged in")
+        site.until(whole, "it is whole after that")
         before = len(site.events())
         press(browser, "reset-link", card)
         site.until(lambda: any(one["params"].get("event", {}) != {} and one["params"]["event"]["event"] == "disconnect"

@@ -112,10 +112,11 @@ class AccessoryCard {
       h("details", {}, h("summary", {}, "More"), this.more));
   }
 
+  // Of an accessory that is not plugged in, the quirk makes the next plug flicker.
   flicker() {
     const accessory = this.state.accessory;
-    const calls = [["accessory.quirk", { accessory, add: ["flicker"] }], ["accessory.plug", { accessory }]];
-    return this.state.plugged ? [["accessory.unplug", { accessory }], ...calls] : calls;
+    if (this.state.plugged) return [["accessory.flicker", { accessory }]];
+    return [["accessory.quirk", { accessory, add: ["flicker"] }], ["accessory.plug", { accessory }]];
   }
 
   update(state) {
