@@ -79,7 +79,7 @@ public final class SimulatedAccessory {
     subject = Self.subject(profile, offering: [])
     timer = loop.makeTimer { [unowned self] in deadlineCame() }
     returnTimer = loop.makeTimer { [unowned self] in comeBack() }
-    scripts.perform = { [unowned self] request in handle(request) }
+    scripts.perform = { [weak self] request in self?.handle(request) }
     refusals = ReportLimit("warnings about devices that connect", on: loop) { [unowned self] in tell(.warning($0)) }
   }
 

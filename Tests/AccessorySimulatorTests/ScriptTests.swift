@@ -192,6 +192,16 @@ import Testing
     #expect(three.text == "open ")
   }
 
+  @Test func aScriptThatTookThePlaceOfAnotherBeginsInItsOwnStates() {
+    var memory = ScriptMemory(state: "open", random: SeededRandom(seed: 1))
+    memory.begin(in: [])
+    #expect(memory.state == "open")
+    memory.begin(in: ["closed", "open"])
+    #expect(memory.state == "open")
+    memory.begin(in: ["idle", "busy"])
+    #expect(memory.state == "idle")
+  }
+
   // MARK: Frames
 
   @Test func requestsAndAnswersAreFrames() throws {

@@ -40,8 +40,8 @@ public struct ScriptBehavior: AccessoryBehavior {
       self.context = context
       hub = context.scripts
       protocolName = session.protocolName
-      hub.memory.begin(in: script.states)
       seenEntries = hub.memory.entries
+      hub.memory.begin(in: script.states)
       machine = ScriptMachine(script, protocolName: protocolName, now: context.loop.now, hub.memory)
       timer = context.loop.makeTimer { [weak self] in self?.timeCame() }
     }

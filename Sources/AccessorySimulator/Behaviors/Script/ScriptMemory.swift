@@ -26,9 +26,11 @@ struct ScriptMemory {
     (self.state, self.random, self.epoch) = (state, random, epoch)
   }
 
-  /// Begins in the first state, unless it has one.
+  /// Begins in the first of these states, unless it is in one of them. A script that declares none leaves the state as it
+  /// is; one that took the place of another may declare others.
   mutating func begin(in states: [String]) {
-    if state == nil { state = states.first }
+    guard let first = states.first, !states.contains(where: { $0 == state }) else { return }
+    enter(first)
   }
 
   /// Enters a state, also the one it is in: rules with a number of times start again.
