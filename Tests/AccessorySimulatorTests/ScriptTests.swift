@@ -278,6 +278,17 @@ import Testing
     #expect(bench.shown != nil)
   }
 
+  @Test func anAnswerMayCloseTheSessionAndUnplug() throws {
+    let bench = try bench("\(lines), rules: [{ request: 'END', answers: [{ close: 'the end', unplug: '2s' }] }]")
+    let ear = try bench.open("com.example.a")
+    ear.send("END\n")
+    try loop.advance(by: .seconds(1))
+    #expect(bench.endings.first?.contains("the end") ?? false)
+    #expect(!bench.accessory.isAttached)
+    try loop.advance(by: .seconds(2))
+    #expect(bench.accessory.isAttached)
+  }
+
   @Test func anUnplugByHandIsNotUndoneByTheScript() throws {
     let bench = try bench("\(lines), rules: [{ request: 'REBOOT', answers: [{ unplug: '3s' }] }]")
     try bench.open("com.example.a").send("REBOOT\n")
