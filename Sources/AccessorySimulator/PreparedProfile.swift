@@ -47,7 +47,11 @@ final class PreparedProfile {
       case .identification(let odd): oddIdentification = odd
       case .noStatus: reportsSessionStatus = false
       case .staleBytes(let count): staleBytes = count
-      case .flicker, .session: break  // Of the accessory's whole life: SimulatedAccessory plays them.
+      // Of the accessory's whole life: SimulatedAccessory plays these, and SessionOddities those after them.
+      case .flicker, .session: break
+      case .endsSessions, .wedgesAfter, .goesSilent, .busyAfterCancel, .phantomSession, .dropsBeyond, .replyChunking,
+        .obeysFirstSettingsOnly, .failsAfterFirstTransaction:
+        break
       }
     }
     self.reportsSessionStatus = reportsSessionStatus

@@ -31,6 +31,8 @@ public final class SimulatedAccessory {
   private let report: (TimelineEvent) -> Void
   /// What becomes of its sessions, counted over all attachments.
   private(set) var sessionQuirk: SessionQuirk
+  /// What its other quirks of sessions remember.
+  private(set) lazy var oddities = SessionOddities(profile, on: loop) { [unowned self] in tell($0) }
   /// The programs of its sessions.
   let programs = ProgramKeeper()
   /// What its scripts share.
@@ -105,13 +107,17 @@ public final class SimulatedAccessory {
 
   /// Plugs in. A port that cannot be opened is an error here and a warning later.
   public func plugIn() throws {
+    if flicker.state == .unplugged { oddities.pluggedIn() }
     try perform(flicker.plugIn())
   }
 
   /// Unplugs, whatever it is doing.
   public func unplug(_ reason: String = "unplugged") {
     returnTimer?.cancel()
+    let wasPlugged = flicker.state != .unplugged
     do { try perform(flicker.unplug(), reason) } catch { preconditionFailure("unplugging opens no port") }
+    // After its sessions are over.
+    if wasPlugged { oddities.unplugged() }
   }
 
   /// Unplugs, and plugs in again with a flicker: the profile's, or the usual one where it has none.

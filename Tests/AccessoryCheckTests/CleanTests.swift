@@ -60,6 +60,10 @@ import Testing
     ("authentication,slow", [503, 508]), ("identification,never", [601]), ("identification,slow", [602]),
     ("session,refuse", [701, 711]), ("session,ignore", [702, 711]), ("session,silent", [711]),
     ("session,close", [714]), ("session,detach", [714]), ("no-status", [702]), ("stale-bytes", [713]),
+    ("ends-sessions,min=130ms,max=300ms,episode=0ms", [714]), ("wedges-after,opens=1", [702, 711]),
+    ("goes-silent,after=0ms,restart=0ms,later=0ms", [711]), ("busy-after-cancel", [711]),
+    ("phantom-session", [714]), ("drops-beyond,bytes=1", [711]), ("reply-chunking,split,size=500,gap=0ms", []),
+    ("obeys-first-settings-only", [809]), ("fails-after-first-transaction", [711]),
   ]
 
   @Test(arguments: quirks)

@@ -36,7 +36,9 @@ import Testing
     (
       "wobble",
       "quirk 'wobble': unknown quirk 'wobble': expected 'flicker', 'authentication', 'identification', 'session', "
-        + "'no-status', 'stale-bytes'"
+        + "'no-status', 'stale-bytes', 'ends-sessions', 'wedges-after', 'goes-silent', 'busy-after-cancel', "
+        + "'phantom-session', 'drops-beyond', 'reply-chunking', 'obeys-first-settings-only', "
+        + "'fails-after-first-transaction'"
     ),
     (
       "flicker,cycle=3",
@@ -61,6 +63,19 @@ import Testing
       "flicker,nevr",
       "quirk 'flicker,nevr', column 9: unknown word 'nevr' for the quirk 'flicker', did you mean 'never'?"
     ),
+    (
+      "wedge-after,opens=3", "quirk 'wedge-after,opens=3': unknown quirk 'wedge-after', did you mean 'wedges-after'?"
+    ),
+    (
+      "ends-sessions,min=3s,max=1s",
+      "quirk 'ends-sessions,min=3s,max=1s', column 22: max: a session cannot last at least 3s and at most 1s: 'max' "
+        + "must not be shorter than 'min'"
+    ),
+    (
+      "reply-chunking,gleud,gap=5",
+      "quirk 'reply-chunking,gleud,gap=5', column 16: unknown word 'gleud' for the quirk 'reply-chunking', did you mean "
+        + "'glued'?\nquirk 'reply-chunking,gleud,gap=5', column 22: gap: '5' has no unit: write '5ms', '5s' or '5m'"
+    ),
     ("flicker,cycles", "quirk 'flicker,cycles', column 9: the value of 'cycles' is missing: cycles=N"),
   ])
   func aWrongQuirkIsNamedWithWhatWasMeant(text: String, message: String) {
@@ -76,6 +91,34 @@ import Testing
     }
     let text = "flicker,maker=device,cycles=2,empty=1s,gap=2s,jitter=1ms,auth=never"
     #expect(try Quirk(text).description == text)
+  }
+
+  @Test func theQuirksOfSessionsAreReadWithTheirParameters() throws {
+    let texts: [(String, Quirk)] = [
+      (
+        "ends-sessions,min=130ms,max=300ms,episode=30s,calm=1m,seed=4",
+        .endsSessions(
+          EndedSessions(.milliseconds(130) ... .milliseconds(300), episode: .seconds(30), calm: .seconds(60), seed: 4))
+      ),
+      (
+        "wedges-after,opens=3,within=10s,rest=1m",
+        .wedgesAfter(WedgedByOpens(opens: 3, within: .seconds(10), rest: .seconds(60)))
+      ),
+      ("goes-silent,after=6s,restart=1m", .goesSilent(GoesSilent(after: .seconds(6), restart: .seconds(60)))),
+      ("busy-after-cancel,none,touch=2s", .busyAfterCancel(BusyAfterCancel(touch: .seconds(2), reply: .none))),
+      ("phantom-session,within=0ms,ends=2s", .phantomSession(PhantomSession(within: .zero, ends: .seconds(2)))),
+      ("drops-beyond,bytes=64,rate=100", .dropsBeyond(SmallBuffer(bytes: 64, rate: 100))),
+      ("reply-chunking,split,size=3", .replyChunking(ReplyChunking(.split, size: 3))),
+      ("obeys-first-settings-only,cr,prefix=AT+", .obeysFirstSettingsOnly(FirstSettingsOnly(prefix: "AT+", end: .cr))),
+      (
+        "fails-after-first-transaction,close,transactions=2",
+        .failsAfterFirstTransaction(FailingTransactions(transactions: 2, answer: .close))
+      ),
+    ]
+    for (text, quirk) in texts {
+      #expect(try Quirk(text) == quirk)
+      #expect(try Quirk(quirk.description) == quirk)
+    }
   }
 
   @Test func aListGivesEachOfItsQuirksOnce() throws {

@@ -79,7 +79,8 @@ import Testing
   func aQuirkOrBehaviorOfTheCommandLineIsAnErrorOrOne(seed: Int) {
     var random = SeededRandom(seed: UInt64(seed))
     let words = [
-      "flicker", "authentication", "session", "stale-bytes", "echo", "sink", "source", "script", "exec", "exec:", ",",
+      "flicker", "authentication", "session", "stale-bytes", "ends-sessions", "reply-chunking", "echo", "sink",
+      "source", "script", "exec", "exec:", ",",
       "=",
       "cycles", "auth", "never", "rate", "text", "check", "-1", "99999999999999999999", "1s", "", " ", "{", "李", "\0",
     ]

@@ -28,6 +28,9 @@ import Testing
   @Test(arguments: [
     "authentication,slow,delay=100ms", "identification,slow,delay=100ms", "session,close,delay=100ms",
     "session,detach,delay=100ms", "session,detach,delay=10s", "authentication,slow,delay=10s", "flicker",
+    "ends-sessions,min=1m,max=2m", "wedges-after,opens=1", "goes-silent,after=1m", "busy-after-cancel",
+    "phantom-session,within=1h", "drops-beyond", "reply-chunking,gap=1m", "obeys-first-settings-only",
+    "fails-after-first-transaction,close",
   ])
   func nothingIsLeftOfACable(quirk: String) throws {
     let watched = Watched()

@@ -210,6 +210,33 @@ import Testing
     #expect(stream.received == [1], "a transfer is what gets lost")
   }
 
+  @Test func quirksOfSessionsActOnNativeTransportToo() throws {
+    let pieces = try NativeTransportRig(quirks: [
+      "reply-chunking,split,size=100,gap=1ms", "fails-after-first-transaction",
+    ])
+    let stream = try pieces.open()
+    stream.write(Self.tenK)
+    try pieces.pass(.seconds(5))
+    #expect(stream.received == Self.tenK)
+    stream.write([1])
+    try pieces.pass(.seconds(5))
+    #expect(stream.received == Self.tenK && stream.end == nil)
+
+    let small = try NativeTransportRig(quirks: ["drops-beyond,bytes=5", "ends-sessions,min=2s,max=2s"])
+    let short = try small.open()
+    short.write([1, 2, 3, 4, 5, 6, 7])
+    try small.pass(.seconds(1))
+    #expect(short.received == [1, 2, 3, 4, 5])
+    try small.pass(.seconds(2))
+    #expect(short.end == .closedByAccessory)
+
+    let wedged = try NativeTransportRig(quirks: ["wedges-after,opens=1"])
+    let silent = try wedged.open()
+    silent.write([1])
+    try wedged.pass(.seconds(5))
+    #expect(silent.received == [] && silent.end == nil)
+  }
+
   @Test func aCutBehindBytesOfTheSessionPullsTheCable() throws {
     let rig = try NativeTransportRig(faults: ["cut,bytes=5000,out"])
     let stream = try rig.open()

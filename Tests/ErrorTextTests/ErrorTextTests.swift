@@ -75,7 +75,12 @@ import Testing
     let sound = [
       "flicker,maker=device,cycles=2,empty=1s,gap=1s,jitter=1ms,auth=never", "authentication,answer=slow,delay=1s",
       "identification,answer=never,delay=1s", "session,answer=close,delay=1s,times=2", "no-status",
-      "stale-bytes,count=5",
+      "stale-bytes,count=5", "ends-sessions,min=1s,max=5s,episode=1m,calm=1m,seed=5",
+      "wedges-after,opens=5,within=5s,rest=5s", "goes-silent,after=5s,restart=5s,later=5s,jitter=5s,rest=5s,seed=5",
+      "busy-after-cancel,touch=5s,busy=5s,reply=none", "phantom-session,within=5s,ends=5s,rest=5s,seed=5",
+      "drops-beyond,bytes=5,rate=5", "reply-chunking,pieces=split,gap=5ms,size=5,seed=5",
+      "obeys-first-settings-only,prefix=SET,end=lf,pause=5s",
+      "fails-after-first-transaction,transactions=5,answer=close,pause=5s",
     ]
     try check("quirks", texts(sound) { try Quirk($0) })
   }

@@ -21,6 +21,24 @@ public enum Quirk: Equatable, Sendable, CustomStringConvertible {
   /// Sends bytes of the previous session, at most this many, at the start of each session but the first (field
   /// failure W17).
   case staleBytes(count: Int)
+  /// Ends sessions by itself, in episodes.
+  case endsSessions(EndedSessions)
+  /// Answers nothing any more when sessions are opened too fast.
+  case wedgesAfter(WedgedByOpens)
+  /// Sends nothing any more after a time.
+  case goesSilent(GoesSilent)
+  /// Waits for a touch, and is busy when its request was cancelled.
+  case busyAfterCancel(BusyAfterCancel)
+  /// Keeps a session that was cut off, and ends every new one.
+  case phantomSession(PhantomSession)
+  /// Drops what does not fit into its buffer.
+  case dropsBeyond(SmallBuffer)
+  /// Cuts up or joins its replies.
+  case replyChunking(ReplyChunking)
+  /// Obeys only the first settings command of a session.
+  case obeysFirstSettingsOnly(FirstSettingsOnly)
+  /// Fails at every transaction but the first.
+  case failsAfterFirstTransaction(FailingTransactions)
 
   /// Every quirk there is, and how each is written.
   public static let format = OneOf("quirk", key: "name", example: "flicker,cycles=3", isWrittenAsText: true) {
@@ -34,6 +52,19 @@ public enum Quirk: Equatable, Sendable, CustomStringConvertible {
         Field("count", \.self, .integer(1...65_536), "the largest number of bytes")
       }.example("stale-bytes,count=16"), Quirk.staleBytes
     ) { if case .staleBytes(let count) = $0 { count } else { nil } }
+    Kind(EndedSessions.format, Quirk.endsSessions) { if case .endsSessions(let odd) = $0 { odd } else { nil } }
+    Kind(WedgedByOpens.format, Quirk.wedgesAfter) { if case .wedgesAfter(let odd) = $0 { odd } else { nil } }
+    Kind(GoesSilent.format, Quirk.goesSilent) { if case .goesSilent(let odd) = $0 { odd } else { nil } }
+    Kind(BusyAfterCancel.format, Quirk.busyAfterCancel) { if case .busyAfterCancel(let odd) = $0 { odd } else { nil } }
+    Kind(PhantomSession.format, Quirk.phantomSession) { if case .phantomSession(let odd) = $0 { odd } else { nil } }
+    Kind(SmallBuffer.format, Quirk.dropsBeyond) { if case .dropsBeyond(let odd) = $0 { odd } else { nil } }
+    Kind(ReplyChunking.format, Quirk.replyChunking) { if case .replyChunking(let odd) = $0 { odd } else { nil } }
+    Kind(FirstSettingsOnly.format, Quirk.obeysFirstSettingsOnly) {
+      if case .obeysFirstSettingsOnly(let odd) = $0 { odd } else { nil }
+    }
+    Kind(FailingTransactions.format, Quirk.failsAfterFirstTransaction) {
+      if case .failsAfterFirstTransaction(let odd) = $0 { odd } else { nil }
+    }
   }
 
   /// Reads the form of the command line: a name, then parameters as `name=value`. A bare word is the value of the
@@ -168,6 +199,20 @@ extension [Quirk] {
 
   /// At most how many bytes of the session before each session begins with; nil for none.
   public var staleBytes: Int? { first { if case .staleBytes(let count) = $0 { count } else { nil } } }
+
+  /// Whether one of them loses or changes bytes of a session that goes on, so that a reply need not be that to its request.
+  public var spoilsBytes: Bool {
+    contains { quirk in
+      switch quirk {
+      case .staleBytes, .goesSilent, .wedgesAfter, .busyAfterCancel, .dropsBeyond, .obeysFirstSettingsOnly,
+        .failsAfterFirstTransaction:
+        true
+      case .flicker, .authentication, .identification, .session, .noStatus, .endsSessions, .phantomSession,
+        .replyChunking:
+        false
+      }
+    }
+  }
 
   private func first<Odd>(_ odd: (Quirk) -> Odd?) -> Odd? { lazy.compactMap(odd).first }
 }

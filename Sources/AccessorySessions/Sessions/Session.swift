@@ -24,6 +24,8 @@ public final class Session {
   public private(set) var closingReason: String?
   /// Sees the bytes that were taken to send; for oddities that repeat them later.
   @exclusivity(unchecked) public var writeObserver: ((RawSpan) -> Void)?
+  /// What every byte passes on its way from and to the user; nil for nothing.
+  @exclusivity(unchecked) package var filter: (any SessionFilter)?
   /// Bytes that were read from it.
   @exclusivity(unchecked) public private(set) var bytesRead = 0
   /// Bytes that it took to send.
@@ -69,15 +71,22 @@ public final class Session {
   /// received before the end can be read after it. Returns how many bytes were read.
   @discardableResult
   public func read(_ body: (RawSpan) -> Int) -> Int {
-    if buffer.isEmpty, isOpen { buffer.refill { carrier.takeInbox(of: self, &$0) } }
+    if filter != nil {
+      filterInput()
+    } else if buffer.isEmpty, isOpen {
+      buffer.refill { carrier.takeInbox(of: self, &$0) }
+    }
     if buffer.isEmpty { return 0 }
+    let isConsumed = filter != nil
     // Moved out for the call, because the body may write to this very session.
     var lent = ByteQueue()
     swap(&lent, &buffer)
     let count = lent.consume(body)
     swap(&lent, &buffer)
+    // What arrived during the call comes after what it left.
+    if !lent.isEmpty { lent.withBytes { buffer.append($0) } }
     bytesRead += count
-    if isOpen { carrier.consume(count, of: self) }
+    if isOpen, !isConsumed { carrier.consume(count, of: self) }
     return count
   }
 
@@ -85,6 +94,14 @@ public final class Session {
   /// notified when there is room again.
   @discardableResult
   public func write(_ bytes: RawSpan) -> Int {
+    guard isOpen, bytes.byteCount > 0 else { return 0 }
+    if let filter { return filter.write(bytes, on: self) }
+    return send(bytes)
+  }
+
+  /// Writes past the filter.
+  @discardableResult
+  package func send(_ bytes: RawSpan) -> Int {
     guard isOpen, bytes.byteCount > 0 else { return 0 }
     let taken = carrier.write(bytes, to: self)
     bytesWritten += taken
@@ -97,12 +114,43 @@ public final class Session {
   public func close(_ reason: String? = nil) {
     guard isOpen else { return }
     closingReason = reason
+    filter?.willClose(self)
     carrier.close(self)
   }
+
+  // MARK: The filter
+
+  /// Lets the filter see what arrived. It counts as read for the other end: what the user has not read of it is bounded by
+  /// what arrives before this is called again.
+  private func filterInput() {
+    guard isOpen, let filter, buffer.isEmpty || filter.isEager else { return }
+    var bytes: [UInt8] = []
+    carrier.takeInbox(of: self, &bytes)
+    guard !bytes.isEmpty else { return }
+    filter.receive(bytes, on: self)
+    if isOpen { carrier.consume(bytes.count, of: self) }
+  }
+
+  /// Gives bytes to the user, to be read after those that wait. Outside of ``SessionFilter/receive(_:on:)`` the user must
+  /// be notified by ``tellReadable()``.
+  package func pass(_ bytes: [UInt8]) { buffer.append(contentsOf: bytes) }
+
+  /// Whether the user has read everything that was passed.
+  package var isReadToTheEnd: Bool { buffer.isEmpty }
+
+  /// Notifies the user of bytes.
+  package func tellReadable() { if !buffer.isEmpty { handler?.sessionIsReadable(self) } }
+
+  /// Notifies the user of room.
+  package func tellWritable() { if isOpen { handler?.sessionIsWritable(self) } }
 
   // MARK: From the carrier
 
   func becameReadable() {
+    if filter != nil {
+      filterInput()
+      if buffer.isEmpty { return }
+    }
     if isHeld { return hold(\.isReadable, isBytes: true) }
     if announcesBytesOnce, hasAnnouncedBytes { return }
     hasAnnouncedBytes = true
@@ -110,6 +158,7 @@ public final class Session {
   }
 
   func becameWritable() {
+    if let filter { return filter.hasRoom(on: self) }
     if isHeld { return hold(\.isWritable, isBytes: false) }
     handler?.sessionIsWritable(self)
   }
@@ -119,10 +168,13 @@ public final class Session {
     guard isOpen else { return }
     unacknowledgedAtEnd = carrier.unacknowledged(self)
     self.end = end
+    let filter = filter
     if !rest.isEmpty {
-      buffer.append(contentsOf: rest)
+      if let filter { filter.receive(rest, on: self) } else { buffer.append(contentsOf: rest) }
       becameReadable()
     }
+    self.filter = nil
+    filter?.session(self, over: end)
     if isHeld { return hold(\.isOver, isBytes: false) }
     tellEnd()
   }

@@ -92,9 +92,9 @@ public struct SoakPlan: Equatable, Sendable {
 
   /// Whether packets may be changed without the link noticing: by a fault that corrects the checksum, or by two whose
   /// bit flips cancel in it. Then bytes may be wrong, and only the other rules hold. The same is true of an
-  /// accessory that begins its sessions with bytes of earlier ones.
+  /// accessory with a quirk that loses bytes, or that begins its sessions with bytes of earlier ones.
   public var isHostile: Bool {
-    if accessories.contains(where: { $0.profile.quirks.staleBytes != nil }) { return true }
+    if accessories.contains(where: \.profile.quirks.spoilsBytes) { return true }
     let corrupting = faults.compactMap { if case .corrupt(let corrupt) = $0.fault.effect { corrupt } else { nil } }
     return corrupting.count > 1 || corrupting.contains(where: \.mendsSum)
   }

@@ -1,0 +1,167 @@
+import AccessoryCore
+
+// Quirks about the bytes of sessions: requests that are not heard, replies that come late or in pieces.
+
+/// Waits for a person before it replies, and cannot be cancelled (field failure W22).
+public struct BusyAfterCancel: Equatable, Sendable {
+  /// What becomes of the reply to a request whose session is over.
+  public enum Reply: String, CaseIterable, Sendable {
+    /// It comes in the session that is open then, or in the next one.
+    case late
+    /// It is lost.
+    case none
+  }
+
+  /// How long a request waits for the touch.
+  public var touch: Duration
+  /// For how long after its request a cancelled one keeps the accessory busy.
+  public var busy: Duration
+  /// What becomes of its reply.
+  public var reply: Reply
+
+  /// By default a touch after ten seconds, and half a minute for a cancelled request.
+  public init(touch: Duration = .seconds(10), busy: Duration = .seconds(30), reply: Reply = .late) {
+    (self.touch, self.busy, self.reply) = (touch, busy, reply)
+  }
+
+  static let format = Record(
+    "busy-after-cancel",
+    "replies after a person's touch; when the session ends before that, requests are ignored while it is busy, and the "
+      + "former reply comes late", BusyAfterCancel()
+  ) {
+    Field("touch", \.touch, .ofSessions, "how long a request waits for the touch")
+    Field("busy", \.busy, .ofSessions, "how long after its request a cancelled one keeps the accessory busy")
+    Field(
+      "reply", \.reply, .choice,
+      "late: the reply to the cancelled request comes then, in whichever session is open or opens next; none: it is lost"
+    )
+  }.example("busy-after-cancel,touch=5s")
+}
+
+/// Drops what does not fit into its buffer, and says nothing (field failure W32).
+public struct SmallBuffer: Equatable, Sendable {
+  /// The size of the buffer.
+  public var bytes: Int
+  /// Bytes per second that leave it.
+  public var rate: Int
+
+  /// By default 512 bytes.
+  public init(bytes: Int = 512, rate: Int = 2_000) {
+    (self.bytes, self.rate) = (bytes, rate)
+  }
+
+  static let format = Record(
+    "drops-beyond", "reads slowly into a small buffer and drops what does not fit, without a word", SmallBuffer()
+  ) {
+    Field("bytes", \.bytes, .integer(1...1_048_576), "the size of the buffer")
+    Field("rate", \.rate, .integer(1...1_000_000_000), "bytes per second that it works off")
+  }.example("drops-beyond,bytes=64")
+}
+
+/// Cuts up or joins what it sends (field failure W33).
+public struct ReplyChunking: Equatable, Sendable {
+  /// How.
+  public enum Pieces: String, CaseIterable, Sendable {
+    /// One byte at a time.
+    case bytes
+    /// Everything of a while at once.
+    case glued
+    /// Pieces of random length.
+    case split
+  }
+
+  /// How the bytes are cut or joined.
+  public var pieces: Pieces
+  /// The pause between two pieces, or how long bytes are gathered.
+  public var gap: Duration
+  /// The largest piece of a split.
+  public var size: Int
+  /// The random seed; 0 for the run's.
+  public var seed: UInt64
+
+  /// By default byte by byte.
+  public init(_ pieces: Pieces = .bytes, gap: Duration = .milliseconds(5), size: Int = 16, seed: UInt64 = 0) {
+    (self.pieces, self.gap, self.size, self.seed) = (pieces, gap, size, seed)
+  }
+
+  static let format = Record(
+    "reply-chunking", "sends its replies byte by byte, several at once, or split anywhere", ReplyChunking()
+  ) {
+    Field(
+      "pieces", \.pieces, .choice,
+      "bytes: one byte at a time; glued: everything of `gap` at once; split: pieces of random length")
+    Field(
+      "gap", \.gap, .duration(.zero ... .seconds(60)),
+      "pause between two pieces; for `glued`, how long it gathers bytes")
+    Field("size", \.size, .integer(1...65_536), "the largest piece of `split`, in bytes")
+    Field("seed", \.seed, .quirkSeed, "random seed of the pieces; 0 to take that of the run")
+  }.example("reply-chunking,split,gap=20ms")
+}
+
+/// Obeys the first settings command of a session and ignores the others (field failure W34).
+public struct FirstSettingsOnly: Equatable, Sendable {
+  /// What ends a command.
+  public enum End: String, CaseIterable, Sendable {
+    /// A pause.
+    case pause
+    /// A line feed.
+    case lf
+    /// A carriage return.
+    case cr
+  }
+
+  /// How a settings command begins.
+  public var prefix: String
+  /// What ends a command.
+  public var end: End
+  /// How long a pause is that ends a command.
+  public var pause: Duration
+
+  /// By default every command is one of settings.
+  public init(prefix: String = "", end: End = .pause, pause: Duration = .milliseconds(200)) {
+    (self.prefix, self.end, self.pause) = (prefix, end, pause)
+  }
+
+  static let format = Record(
+    "obeys-first-settings-only", "obeys the first settings command of each session and ignores the others",
+    FirstSettingsOnly()
+  ) {
+    Field("prefix", \.prefix, .text, "how a settings command begins; when empty, every command is one")
+    Field("end", \.end, .choice, "what ends a command: a pause, a line feed or a carriage return")
+    Field("pause", \.pause, .duration(.milliseconds(1) ... .seconds(60)), "how long a pause is that ends a command")
+  }.example("obeys-first-settings-only,prefix=SET,end=lf")
+}
+
+/// Serves one transaction and fails at every later one (field failure W30).
+public struct FailingTransactions: Equatable, Sendable {
+  /// How a transaction fails.
+  public enum Answer: String, CaseIterable, Sendable {
+    /// No reply.
+    case silence
+    /// The session ends.
+    case close
+  }
+
+  /// How many are served.
+  public var transactions: Int
+  /// How the others fail.
+  public var answer: Answer
+  /// How long a pause is after which a request begins another transaction.
+  public var pause: Duration
+
+  /// By default one, and silence after it.
+  public init(transactions: Int = 1, answer: Answer = .silence, pause: Duration = .milliseconds(500)) {
+    (self.transactions, self.answer, self.pause) = (transactions, answer, pause)
+  }
+
+  static let format = Record(
+    "fails-after-first-transaction", "serves the first transaction and fails at every later one, until it is replugged",
+    FailingTransactions()
+  ) {
+    Field("transactions", \.transactions, .integer(1...1_000_000), "number of transactions that are served")
+    Field("answer", \.answer, .choice, "how the later ones fail: silence, no reply; close, the session ends")
+    Field(
+      "pause", \.pause, .duration(.milliseconds(1) ... .seconds(3600)),
+      "a request after a pause of TIME, or in another session, begins another transaction")
+  }.example("fails-after-first-transaction,close")
+}

@@ -1,0 +1,203 @@
+import AccessoryCore
+import AccessoryProfiles
+
+// Which requests an accessory serves, decided over all its sessions. Each machine plays one quirk of
+// AccessoryProfiles/Quirks/SessionBytes.swift. Sessions are told apart by a number that is never used again.
+
+/// Plays `busy-after-cancel`.
+///
+/// ```
+///           request           after `touch`: the reply goes out
+///   free ─────────────▶ waiting ───────────────────────────────▶ free
+///     ▲                    │ its session ends
+///     │                    ▼             after `busy`              a session is open
+///     └─────────────── (cancelled) busy ───────────────▶ owing ──────────────────────▶ free
+/// ```
+///
+/// While it waits or is busy, the requests of other sessions are ignored. Unplugging it makes it free.
+struct TouchMachine {
+  private enum State: Equatable {
+    case free
+    case waiting(session: Int, since: Instant)
+    case busy(until: Instant, reply: [UInt8])
+    case owing([UInt8])
+  }
+
+  /// What the time brings.
+  enum Action: Equatable {
+    case nothing
+    /// The replies of this session go out.
+    case release(session: Int)
+    /// The reply to the cancelled request is due.
+    case lateReply
+  }
+
+  private let quirk: BusyAfterCancel
+  private var state = State.free
+
+  init(_ quirk: BusyAfterCancel) {
+    self.quirk = quirk
+  }
+
+  var deadline: Instant? {
+    switch state {
+    case .free, .owing: nil
+    case .waiting(_, let since): since + quirk.touch
+    case .busy(let until, _): until
+    }
+  }
+
+  /// Bytes came in a session. Returns whether they are heard.
+  mutating func received(in session: Int, now: Instant) -> Bool {
+    switch state {
+    case .free:
+      state = .waiting(session: session, since: now)
+      return true
+    case .waiting(let waiting, _): return waiting == session
+    case .busy: return false
+    case .owing: return true
+    }
+  }
+
+  /// Whether the replies of a session are held back.
+  func holds(_ session: Int) -> Bool {
+    if case .waiting(session, _) = state { true } else { false }
+  }
+
+  /// A session is over whose replies `held` were held back. Returns whether this cancels a request.
+  mutating func ended(_ session: Int, held: [UInt8], now: Instant) -> Bool {
+    guard case .waiting(session, let since) = state else { return false }
+    state = .busy(until: max(now, since + quirk.busy), reply: quirk.reply == .late ? held : [])
+    return true
+  }
+
+  mutating func handleTimeout(now: Instant) -> Action {
+    guard let deadline, deadline <= now else { return .nothing }
+    switch state {
+    case .free, .owing: return .nothing
+    case .waiting(let session, _):
+      state = .free
+      return .release(session: session)
+    case .busy(_, let reply):
+      state = reply.isEmpty ? .free : .owing(reply)
+      return reply.isEmpty ? .nothing : .lateReply
+    }
+  }
+
+  /// Gives the late reply to a session that is open; empty where none is due.
+  mutating func takeLateReply() -> [UInt8] {
+    guard case .owing(let reply) = state else { return [] }
+    state = .free
+    return reply
+  }
+
+  mutating func unplugged() { state = .free }
+}
+
+/// Plays `fails-after-first-transaction`: counts transactions until it is unplugged. A transaction is a request and what
+/// follows it without a pause.
+struct TransactionCounter {
+  private let quirk: FailingTransactions
+  private var begun = 0
+  private var session: Int?
+  private var newest: Instant?
+
+  init(_ quirk: FailingTransactions) {
+    self.quirk = quirk
+  }
+
+  /// How later transactions fail.
+  var answer: FailingTransactions.Answer { quirk.answer }
+
+  /// Bytes came in a session. Returns whether they are served.
+  mutating func received(in session: Int, now: Instant) -> Bool {
+    let goesOn = self.session == session && newest.map { now - $0 < quirk.pause } == true
+    if !goesOn, begun <= quirk.transactions { begun += 1 }
+    (self.session, newest) = (session, now)
+    return begun <= quirk.transactions
+  }
+
+  /// It sent bytes.
+  mutating func sent(in session: Int, now: Instant) {
+    if self.session == session { newest = now }
+  }
+
+  mutating func unplugged() { (begun, session, newest) = (0, nil, nil) }
+}
+
+/// Plays `obeys-first-settings-only` in one session.
+///
+/// A command is read from its first byte. Until it differs from the prefix, or is longer, it is undecided and kept; then
+/// it is passed on or ignored up to its end.
+struct SettingsFilter {
+  private enum State: Equatable {
+    case undecided([UInt8])
+    case passing
+    case ignoring
+  }
+
+  private let quirk: FirstSettingsOnly
+  private let prefix: [UInt8]
+  private var state = State.undecided([])
+  private var hasObeyed = false
+  private var newest: Instant?
+  /// How many bytes were ignored.
+  private(set) var ignored = 0
+
+  init(_ quirk: FirstSettingsOnly) {
+    self.quirk = quirk
+    prefix = Array(quirk.prefix.utf8)
+  }
+
+  /// Returns those of the bytes that the accessory obeys.
+  mutating func receive(_ bytes: [UInt8], now: Instant) -> [UInt8] {
+    var heard: [UInt8] = []
+    if quirk.end == .pause {
+      if let newest, now - newest >= quirk.pause { finishCommand(&heard) }
+      newest = now
+    }
+    for byte in bytes { receive(byte, &heard) }
+    return heard
+  }
+
+  private mutating func receive(_ byte: UInt8, _ heard: inout [UInt8]) {
+    switch state {
+    case .passing: heard.append(byte)
+    case .ignoring: ignored += 1
+    case .undecided(var head):
+      head.append(byte)
+      if head.count < prefix.count, prefix.starts(with: head) {
+        state = .undecided(head)
+      } else {
+        decide(head, &heard)
+      }
+    }
+    if byte == terminator { finishCommand(&heard) }
+  }
+
+  private var terminator: UInt8? {
+    switch quirk.end {
+    case .pause: nil
+    case .lf: UInt8(ascii: "\n")
+    case .cr: UInt8(ascii: "\r")
+    }
+  }
+
+  private mutating func decide(_ head: [UInt8], _ heard: inout [UInt8]) {
+    let isSettings = head.starts(with: prefix)
+    if isSettings, hasObeyed {
+      state = .ignoring
+      ignored += head.count
+      return
+    }
+    if isSettings { hasObeyed = true }
+    state = .passing
+    heard += head
+  }
+
+  private mutating func finishCommand(_ heard: inout [UInt8]) {
+    // A command that is shorter than the prefix is none of settings.
+    if case .undecided(let head) = state { heard += head }
+    state = .undecided([])
+  }
+}

@@ -1,0 +1,128 @@
+import AccessoryCore
+import AccessoryProfiles
+
+// How long sessions live, decided over the whole life of an accessory. Each machine plays one quirk of
+// AccessoryProfiles/Quirks/SessionLives.swift.
+
+/// Plays `ends-sessions`.
+///
+/// ```
+///            first session      after `episode`      first session after `calm`
+///   waiting ──────────────▶ episode ────────────▶ calm ──────────────────────▶ episode …
+/// ```
+///
+/// The time goes on while the accessory is unplugged.
+struct SessionEnder {
+  private let quirk: EndedSessions
+  private var random: SeededRandom
+  /// When the newest episode began.
+  private var beginning: Instant?
+
+  init(_ quirk: EndedSessions, _ random: SeededRandom) {
+    (self.quirk, self.random) = (quirk, random)
+  }
+
+  /// How long the session that opens now lasts; nil for as long as the device wants.
+  mutating func opened(now: Instant) -> Duration? {
+    if let beginning, quirk.episode > .zero, now >= beginning + quirk.episode {
+      guard quirk.calm > .zero, now >= beginning + quirk.episode + quirk.calm else { return nil }
+      self.beginning = now
+    }
+    if beginning == nil { beginning = now }
+    return (quirk.shortest...quirk.longest).random(using: &random)
+  }
+}
+
+/// Plays `wedges-after`: counts the opens of the newest `within`. Invariant: a wedged accessory answers nothing until it was
+/// without power for `rest`.
+struct OpenCounter {
+  private let quirk: WedgedByOpens
+  private var opens: [Instant] = []
+  private(set) var isWedged = false
+
+  init(_ quirk: WedgedByOpens) {
+    self.quirk = quirk
+  }
+
+  /// A session opens. Returns whether this one wedges the accessory.
+  mutating func opened(now: Instant) -> Bool {
+    guard !isWedged else { return false }
+    opens.removeAll { $0 + quirk.within < now }
+    opens.append(now)
+    isWedged = opens.count >= quirk.opens
+    return isWedged
+  }
+
+  /// It has power again after so long without.
+  mutating func pluggedIn(after rest: Duration) {
+    if rest >= quirk.rest { (opens, isWedged) = ([], false) }
+  }
+
+  var story: String {
+    "wedged by \(quirk.opens) opens within \(DurationText.format(quirk.within)): it answers nothing until it was unplugged "
+      + "for \(DurationText.format(quirk.rest)), as the wedges-after quirk says"
+  }
+}
+
+/// Plays `goes-silent`: counts sessions since the last power cycle.
+struct SilenceMachine {
+  private let quirk: GoesSilent
+  private var random: SeededRandom
+  private var sessions = 0
+
+  init(_ quirk: GoesSilent, _ random: SeededRandom) {
+    (self.quirk, self.random) = (quirk, random)
+  }
+
+  /// How long the session that opens now works.
+  mutating func opened() -> Duration {
+    sessions += 1
+    let time = sessions == 1 ? quirk.after : sessions == 2 ? quirk.restart : quirk.later
+    guard quirk.jitter > .zero else { return time }
+    return max(.zero, time + quirk.jitter * Double.random(in: -1...1, using: &random))
+  }
+
+  /// It has power again after so long without.
+  mutating func pluggedIn(after rest: Duration) {
+    if rest >= quirk.rest { sessions = 0 }
+  }
+}
+
+/// Plays `phantom-session`. Invariant: a phantom is left only by a session that the accessory did not end itself.
+struct PhantomMachine {
+  private let quirk: PhantomSession
+  private var random: SeededRandom
+  private(set) var isHaunted = false
+
+  init(_ quirk: PhantomSession, _ random: SeededRandom) {
+    (self.quirk, self.random) = (quirk, random)
+  }
+
+  /// A session opens. Returns how long it lasts; nil for as long as the device wants.
+  mutating func opened() -> Duration? {
+    isHaunted ? (Duration.zero...quirk.ends).random(using: &random) : nil
+  }
+
+  /// The device or the cable ended a session, so long after its last byte. Returns whether it leaves a phantom.
+  mutating func cutOff(after quiet: Duration) -> Bool {
+    guard !isHaunted, quiet < quirk.within else { return false }
+    isHaunted = true
+    return true
+  }
+
+  /// It has power again after so long without.
+  mutating func pluggedIn(after rest: Duration) {
+    if rest >= quirk.rest { isHaunted = false }
+  }
+
+  var story: String {
+    "is kept as a phantom: every new one ends until the accessory was unplugged for "
+      + "\(DurationText.format(quirk.rest)), as the phantom-session quirk says"
+  }
+}
+
+extension ClosedRange<Duration> {
+  fileprivate func random(using random: inout SeededRandom) -> Duration {
+    lowerBound + (upperBound - lowerBound) * Double.random(in: 0...1, using: &random)
+  }
+}
