@@ -20,7 +20,7 @@ import Testing
 
   @Test func theListShowsEachScenarioWithItsSummary() throws {
     let lines = try Program.run("scenario", "list").outLines
-    #expect(lines.count == Self.names.count && lines.count >= 34)
+    #expect(lines.count == Self.names.count && lines.count >= 45)
     for (line, name) in zip(lines, Self.names) { #expect(line.hasPrefix("\(name) ") && line.count > name.count + 10) }
   }
 
@@ -145,7 +145,10 @@ import Testing
     let names = [
       "the-other-accessory-leaves", "session-taken-by-another-sdk", "killed-with-a-session-open",
       "two-apps-and-neither-connects", "silent-after-the-background", "retry-with-the-old-accessory",
-      "timer-aborts-the-connection", "second-session-crashes",
+      "timer-aborts-the-connection", "second-session-crashes", "busy-after-a-cancelled-request",
+      "sessions-end-in-episodes", "sessions-end-at-once", "wedged-by-fast-opening", "phantom-session", "silent-stall",
+      "only-the-first-transaction", "small-buffer-drops-bytes", "replies-in-pieces", "only-the-first-settings",
+      "radio-shared-with-audio",
     ]
     try play(
       names.map { name in { try Pair(name, on: "unix:\(place.file("\(name)-{index}.sock"))", client: "naive") } },

@@ -16,8 +16,12 @@ enum FieldNumber {
     "W15": "ignored after fast replugging", "W16": "races during set-up", "W17": "bytes of an earlier session",
     "W18": "a pulled cable that is not noticed", "W19": "the disconnect of another accessory",
     "W20": "another SDK takes the session", "W21": "killed with a session open",
+    "W22": "busy after a cancelled request", "W23": "sessions that end in episodes",
+    "W24": "wedged by opening fast", "W25": "a phantom session", "W26": "a silent stall",
     "W27": "no data after the background", "W28": "a retry or a timer of an earlier connect",
-    "W29": "an event of freed streams", "W31": "a session that died unnoticed",
+    "W29": "an event of freed streams", "W30": "only the first transaction works",
+    "W31": "a session that died unnoticed", "W32": "a small buffer that overruns", "W33": "replies in pieces",
+    "W34": "only the first settings are obeyed", "W35": "a radio shared with audio",
     // What External Accessory does by nature: notifications, suspension, sessions, streams.
     "N3": "one registration count per process", "N8": "no connect at launch", "N15": "a transport switch",
     "S6": "ten seconds in the background", "E7": "no session at first", "T7": "short writes", "T20": "field throughput",

@@ -53,6 +53,25 @@ public final class AbortsAtItsTimer: ScenarioClient {
   }
 }
 
+/// Opens a session for each request and closes it after the reply.
+public final class OpensForEveryRequest: ScenarioClient {
+  /// An accessory appeared.
+  public override func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
+    if current == nil, accessory.protocols.contains(protocolName) { open(accessory, app) }
+  }
+
+  /// An accessory disappeared.
+  public override func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
+    if current?.accessory.connectionID == accessory.connectionID { closeCurrent() }
+  }
+
+  override func exchangeVerified(_ app: AppView) {
+    guard let accessory = current?.accessory, let interval else { return }
+    closeCurrent()
+    later(interval, app) { [weak self] app in self?.open(accessory, app) }
+  }
+}
+
 /// Opens a second session without closing the first, and frees the object that the streams of the first one call.
 public final class FreesTheDelegateOfOpenStreams: ScenarioClient {
   private var delegate: Delegate?

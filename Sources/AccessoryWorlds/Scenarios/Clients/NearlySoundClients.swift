@@ -81,3 +81,37 @@ public final class BelievesTheFirstByte: SoundClient {
 public final class TrustsASilentSession: SoundClient {
   override var probesSilentSessions: Bool { false }
 }
+
+/// Takes the second failure in a row as final, and waits for the next connect.
+public final class StopsAtTheSecondFailure: SoundClient {
+  override var attemptLimit: Int { 2 }
+}
+
+/// Takes what it reads at one event for a whole reply, and what comes later for replies that nobody asked for.
+public final class TakesOneReadForAReply: SoundClient {
+  override func begin(_ exchange: Exchange, on session: Session) {
+    exchange.start(on: session)
+    session.handler = OneRead(exchange)
+  }
+
+  private final class OneRead: SessionHandler {
+    private let exchange: Exchange
+    private var hasRead = false
+
+    init(_ exchange: Exchange) {
+      self.exchange = exchange
+    }
+
+    func sessionIsReadable(_ session: Session) {
+      if hasRead {
+        session.read { $0.byteCount }
+      } else {
+        hasRead = true
+        exchange.sessionIsReadable(session)
+      }
+    }
+
+    func sessionIsWritable(_ session: Session) { exchange.sessionIsWritable(session) }
+    func session(_ session: Session, endedWith end: SessionEnd) { exchange.session(session, endedWith: end) }
+  }
+}

@@ -39,6 +39,8 @@ public class ScenarioClient: AppHandler {
   private var exchange: Exchange?
   private var counted = Report()
   private var lastVerified: Instant?
+  /// How many payloads it began to send.
+  final private(set) var requests = 0
   private var hasEnded = false
   /// Work that became due while the app was suspended.
   private var overdue: [() -> Void] = []
@@ -135,6 +137,7 @@ public class ScenarioClient: AppHandler {
       finished(outcome, session, accessory, app)
     }
     self.exchange = exchange
+    requests += 1
     begin(exchange, on: session)
   }
 

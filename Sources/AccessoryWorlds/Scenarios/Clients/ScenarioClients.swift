@@ -42,6 +42,9 @@ public enum ScenarioClients {
       "FreesTheDelegateOfOpenStreams", FreesTheDelegateOfOpenStreams.self,
       "frees the delegate of streams that are still open"
     ),
+    ("StopsAtTheSecondFailure", StopsAtTheSecondFailure.self, "stops trying at the second failure in a row"),
+    ("OpensForEveryRequest", OpensForEveryRequest.self, "opens a session for each request and closes it afterwards"),
+    ("TakesOneReadForAReply", TakesOneReadForAReply.self, "takes what it reads at one event for a whole reply"),
     ("TrustsASilentSession", TrustsASilentSession.self, "never checks whether a silent session still works"),
   ]
 

@@ -14,6 +14,7 @@ import AccessorySessions
 /// - when a session cannot be opened, it tries again, later each time, and resets the count when an accessory connects;
 /// - before it sends, it waits a moment and discards bytes of an earlier session;
 /// - it writes small amounts, and no more than the session accepts;
+/// - it numbers its requests, so that a late reply to an earlier one is not taken for the reply;
 /// - when nothing moves for a while, it checks for unannounced bytes, and then gives the session up;
 /// - while it needs data, it sends again from time to time, and when it comes to the foreground, so that a session that died
 ///   without an end is noticed;
@@ -38,6 +39,7 @@ public class SoundClient: ScenarioClient {
   /// Whether it checks from time to time that a silent session still works.
   var probesSilentSessions: Bool { true }
   override var window: Int { 1_024 }
+  override var nextPayload: [UInt8] { [UInt8(truncatingIfNeeded: requests)] + payload.dropFirst() }
   override var quietTime: Duration { .milliseconds(100) }
 
   // MARK: Events
@@ -64,6 +66,11 @@ public class SoundClient: ScenarioClient {
   public override func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     if current?.accessory.connectionID == accessory.connectionID { closeCurrent() }
     serve(app)
+  }
+
+  override func userWants(_ accessory: PublishedAccessory, _ app: AppView) {
+    super.userWants(accessory, app)
+    if let patience, let session = current?.session { watch(session, patience, app) }
   }
 
   override func sessionFailed(_ accessory: PublishedAccessory, _ app: AppView) {
