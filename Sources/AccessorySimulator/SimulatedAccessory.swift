@@ -107,17 +107,13 @@ public final class SimulatedAccessory {
 
   /// Plugs in. A port that cannot be opened is an error here and a warning later.
   public func plugIn() throws {
-    if flicker.state == .unplugged { oddities.pluggedIn() }
     try perform(flicker.plugIn())
   }
 
   /// Unplugs, whatever it is doing.
   public func unplug(_ reason: String = "unplugged") {
     returnTimer?.cancel()
-    let wasPlugged = flicker.state != .unplugged
     do { try perform(flicker.unplug(), reason) } catch { preconditionFailure("unplugging opens no port") }
-    // After its sessions are over.
-    if wasPlugged { oddities.unplugged() }
   }
 
   /// Unplugs, and plugs in again with a flicker: the profile's, or the usual one where it has none.
@@ -150,11 +146,15 @@ public final class SimulatedAccessory {
     switch action {
     case .nothing: break
     case .attach(let isWhole):
+      oddities.pluggedIn()
       offer(isWhole: isWhole)
       plugCount += 1
       try port.open { [unowned self] event in handle(event) }
       tell(.attach(port.place))
-    case .detach: detach(reason)
+    case .detach:
+      detach(reason)
+      // After its sessions are over.
+      oddities.unplugged()
     }
     armTimer()
   }
@@ -192,7 +192,7 @@ public final class SimulatedAccessory {
       switch quirk {
       case .flicker(let new): flicker.change(to: new)
       case .session(let odd): sessionQuirk = SessionQuirk(odd)
-      default: break  // From the next attachment on.
+      default: oddities.play(quirk)  // What is not about sessions: from the next attachment on.
       }
     case .unplug(let absence):
       // Later, because the script is called by the cable that goes away.

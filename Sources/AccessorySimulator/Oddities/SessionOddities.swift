@@ -8,6 +8,7 @@ import IAP2
 /// Each quirk is a machine; this is where their decisions become sessions that end and bytes that are dropped. An
 /// ``OddStream`` stands in each session.
 final class SessionOddities {
+  private let serial: String
   private let loop: any EventLoop
   private let report: (TimelineEvent.Kind) -> Void
 
@@ -27,42 +28,42 @@ final class SessionOddities {
   private var touchTimer: LoopTimer?
 
   /// Whether there is nothing odd about sessions.
-  private let isIdle: Bool
+  private var isIdle = true
 
   /// The oddities of an accessory that is not plugged in.
   init(
     _ profile: Profile, on loop: any EventLoop, report: @escaping (TimelineEvent.Kind) -> Void
   ) {
-    let serial = profile.identity.serialNumber
+    serial = profile.identity.serialNumber
     (self.loop, self.report) = (loop, report)
-    var isIdle = true
-    for quirk in profile.quirks {
-      switch quirk {
-      case .flicker, .authentication, .identification, .session, .noStatus, .staleBytes: continue
-      case .endsSessions(let odd):
-        ender = SessionEnder(odd, Self.random(odd.seed, loop.random.derived("ends-sessions"), serial))
-      case .wedgesAfter(let odd): opens = OpenCounter(odd)
-      case .goesSilent(let odd):
-        silence = SilenceMachine(odd, Self.random(odd.seed, loop.random.derived("goes-silent"), serial))
-      case .phantomSession(let odd):
-        phantom = PhantomMachine(odd, Self.random(odd.seed, loop.random.derived("phantom-session"), serial))
-      case .busyAfterCancel(let odd): touch = TouchMachine(odd)
-      case .failsAfterFirstTransaction(let odd): transactions = TransactionCounter(odd)
-      case .replyChunking(let odd):
-        chunking = (odd, Self.random(odd.seed, loop.random.derived("reply-chunking"), serial))
-      case .dropsBeyond(let odd): buffer = odd
-      case .obeysFirstSettingsOnly(let odd): settings = odd
-      }
-      isIdle = false
+    for quirk in profile.quirks { play(quirk) }
+  }
+
+  /// Plays a quirk from now on, in the sessions that open from now on; one of the same kind is forgotten.
+  func play(_ quirk: Quirk) {
+    let chance = loop.random
+    switch quirk {
+    case .flicker, .authentication, .identification, .session, .noStatus, .staleBytes: return
+    case .endsSessions(let odd): ender = SessionEnder(odd, random(odd.seed, chance.derived("ends-sessions")))
+    case .wedgesAfter(let odd): opens = OpenCounter(odd)
+    case .goesSilent(let odd): silence = SilenceMachine(odd, random(odd.seed, chance.derived("goes-silent")))
+    case .phantomSession(let odd): phantom = PhantomMachine(odd, random(odd.seed, chance.derived("phantom-session")))
+    case .busyAfterCancel(let odd):
+      touch = TouchMachine(odd)
+      touchTimer = touchTimer ?? loop.makeTimer { [unowned self] in touchCame() }
+      armTouch()
+    case .failsAfterFirstTransaction(let odd): transactions = TransactionCounter(odd)
+    case .replyChunking(let odd): chunking = (odd, random(odd.seed, chance.derived("reply-chunking")))
+    case .dropsBeyond(let odd): buffer = odd
+    case .obeysFirstSettingsOnly(let odd): settings = odd
     }
-    self.isIdle = isIdle
-    if touch != nil { touchTimer = loop.makeTimer { [unowned self] in touchCame() } }
+    isIdle = false
   }
 
   deinit { touchTimer?.cancel() }
 
   /// The chance of a quirk: from its own seed, or else from the run's, and then different for each accessory.
-  private static func random(_ seed: UInt64, _ derived: SeededRandom, _ serial: String) -> SeededRandom {
+  private func random(_ seed: UInt64, _ derived: SeededRandom) -> SeededRandom {
     if seed != 0 { return SeededRandom(seed: seed) }
     var derived = derived
     let hash = serial.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
