@@ -1,0 +1,240 @@
+"""Send random requests to ``easim serve``: right, nearly right and wrong ones, made from its OpenRPC document.
+
+    python storm.py [--seconds 60] [--seed 1]        the program is that of EASIM
+
+Every request must get an answer of JSON-RPC, none may be an error of the kind ``server``, the process must live, and
+its memory must stay below a limit. Several clients take turns; some leave and others come.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import random
+import resource
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent / "src"))
+from easim._program import find  # noqa: E402
+
+MOST_MEMORY = 1 << 30
+PATIENCE = 120.0
+WORDS = [
+    "",
+    "main",
+    "w1",
+    "echo",
+    "lawk-view",
+    "flicker",
+    "com.example.echo",
+    "connect",
+    "loss,chance=1%",
+    "日本",
+    "\x00",
+    "x" * 5_000,
+]
+POOLS: dict[str, list[Any]] = {
+    "profile": ["echo", "lawk-view", "echo", "ekho"],
+    "protocol": ["com.example.echo", "com.lawaken.iap2", "com.example.none"],
+    "protocols": [["com.example.echo"], ["com.lawaken.iap2"], []],
+    "quirks": [["flicker"], [], ["no-status"], ["flikcer"]],
+    "add": [["flicker"], ["no-status"], []],
+    "remove": [["flicker"], []],
+    "fault": ["latency,delay=1ms", "loss,chance=1%", "bluetooth", "loss"],
+    "faults": [["latency,delay=1ms"], []],
+    "to": ["latency,delay=2ms", "loss,chance=2%", "x"],
+    "behavior": ["echo", "sink", "source,rate=100,text=tick", "ecko"],
+    "event": ["connect", "disconnect", "never", "readable"],
+    "scenario": ["flicker", "none"],
+    "text": ["hello", "x" * 3_000, ""],
+    "data": ["aGVsbG8=", "not base64"],
+    "count": [1, 1, 2, 0, "many"],
+    "seeds": [1, 2, 0],
+    "bursts": [1, 5, 0],
+    "sessions": ["closed", "left", 1, 2],
+    "size": [1, 1_000, 10_000],
+}
+# These wait for a minute unless a limit is given.
+WAITING = {"time.runUntil": "limit", "job.wait": "limit", "session.write": "wait", "session.read": "wait"}
+
+
+class Storm:
+    """A server, and what was sent to it."""
+
+    def __init__(self, seed: int, folder: Path) -> None:
+        self.random = random.Random(seed)
+        self.folder = folder
+        self.path = folder / "control.sock"
+        self.process = subprocess.Popen(
+            [str(find()), "serve", "--control", str(self.path), "--keep", str(folder / "kept")], stdout=subprocess.PIPE
+        )
+        assert self.process.stdout is not None
+        self.process.stdout.readline()
+        self.ids: dict[str, list[str]] = collections.defaultdict(list)
+        self.outcomes: collections.Counter[str] = collections.Counter()
+        self.by_method: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+        self.slowest = (0.0, "")
+        self.memory = 0
+        self.clients = [self.client() for _ in range(4)]
+        self.methods: list[dict[str, Any]] = []
+        self.methods = self.call(self.clients[0], "rpc.discover", {})["result"]["methods"]
+
+    def client(self) -> Any:
+        made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        made.settimeout(PATIENCE)
+        made.connect(str(self.path))
+        return made.makefile("rwb")
+
+    def call(self, client: Any, method: Any, params: Any) -> dict[str, Any]:
+        number = self.random.randrange(1 << 30)
+        began = time.monotonic()
+        client.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\n")
+        client.flush()
+        while True:
+            line = client.readline()
+            if not line:
+                raise SystemExit(
+                    f"the server closed the connection after {method} {params}; exit {self.process.poll()}"
+                )
+            answer: dict[str, Any] = json.loads(line)
+            if "method" not in answer:
+                break
+        took = time.monotonic() - began
+        if took > self.slowest[0]:
+            self.slowest = (took, f"{method} {str(params)[:100]}")
+        kind = answer["error"]["data"]["kind"] if "error" in answer else "result"
+        self.outcomes[kind] += 1
+        self.by_method[str(method)[:40]][kind] += 1
+        if kind == "server":
+            raise SystemExit(f"{method} {params}: {answer}")
+        result = answer.get("result")
+        for key, value in result.items() if isinstance(result, dict) else ():
+            singular = "accessory" if key == "accessories" else key.rstrip("s")
+            for each in value if isinstance(value, list) else [value]:
+                if isinstance(each, str) and len(each) < 12:
+                    self.ids[singular] = [*self.ids[singular][-20:], each]
+        return answer
+
+    def value(self, schema: dict[str, Any], name: str, depth: int = 0) -> Any:
+        draw = self.random.random()
+        if draw < 0.04 or depth > 6:
+            return self.random.choice([None, -1, 1e308, 0.5, True, [], {}, [[]], {"a": {}}, *WORDS])
+        if name == "on" or name == "address" or name == "path":
+            return self.random.choice(
+                [
+                    f"unix:{self.folder}/{self.random.randrange(5)}.sock",
+                    f"bench:{self.folder}/bench",
+                    "unix:",
+                    "tcp:127.0.0.1:0",
+                    "nonsense",
+                ]
+            )
+        if name in ("wait", "limit", "by") and schema.get("type") in (None, "string"):
+            return self.random.choice(["0ms", "1ms", "20ms", "1s" if name == "by" else "5ms", "-1s", "soon"])
+        is_id = name == "fault" and draw < 0.5 and self.ids[name]
+        if name in POOLS and draw < 0.95 and not is_id:
+            return self.random.choice(POOLS[name])
+        if self.ids.get(name) and draw < 0.85:
+            return self.random.choice(self.ids[name])
+        if "enum" in schema:
+            return self.random.choice(schema["enum"])
+        for key in ("oneOf", "anyOf"):
+            if key in schema:
+                return self.value({**schema.get("$defs", {}), **self.random.choice(schema[key])}, name, depth + 1)
+        kind = schema.get("type")
+        if isinstance(kind, list):
+            kind = self.random.choice(kind)
+        if kind == "integer":
+            return self.random.choice([schema.get("minimum", 0), 1, 7, self.random.randrange(-5, 100_000)])
+        if kind == "number":
+            return self.random.choice([0, 0.25, 1, 1e9])
+        if kind == "boolean":
+            return self.random.random() < 0.5
+        if kind == "array":
+            return [self.value(schema.get("items", {}), name, depth + 1) for _ in range(self.random.randrange(3))]
+        if kind == "object":
+            members = schema.get("properties", {})
+            return {k: self.value(v, k, depth + 1) for k, v in members.items() if self.random.random() < 0.3}
+        return self.random.choice(WORDS)
+
+    def params(self, method: dict[str, Any]) -> Any:
+        made = {}
+        for param in method["params"]:
+            if self.random.random() < (0.97 if param["required"] else 0.3):
+                name = param["name"]
+                made[name] = self.value(param["schema"], name)
+        if method["name"] in WAITING:
+            made[WAITING[method["name"]]] = self.random.choice(["0ms", "5ms", "30ms"])
+        if self.random.random() < 0.03:
+            made[self.random.choice(["acessory", "worlds", ""])] = 1
+        if self.random.random() < 0.02:
+            return self.random.choice([[], 7, "x", None, [made]])
+        return made
+
+    def step(self) -> None:
+        index = self.random.randrange(len(self.clients))
+        draw = self.random.random()
+        if draw < 0.01:
+            self.clients[index].close()
+            self.clients[index] = self.client()
+        elif draw < 0.03:
+            # Lines that are no requests.
+            self.clients[index].write(
+                self.random.choice(
+                    [b"{}\n", b"[]\n", b"\xff\xfe\n", b"[1,2]\n", b'{"jsonrpc":"2.0"}\n', b"{" * 50 + b"\n"]
+                )
+            )
+            self.clients[index].flush()
+            if self.random.random() < 0.2:
+                return
+        method = self.random.choice(self.methods)
+        name = method["name"] if self.random.random() > 0.01 else method["name"] + "x"
+        self.call(self.clients[index], name, self.params(method))
+
+    def look(self) -> None:
+        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
+        self.memory = max(self.memory, pages * resource.getpagesize())
+        if self.memory > MOST_MEMORY:
+            raise SystemExit(f"the server uses {self.memory >> 20} MiB")
+
+
+def main() -> None:
+    """Run for the given time."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        storm = Storm(chosen.seed, Path(folder))
+        try:
+            end = time.monotonic() + chosen.seconds
+            while time.monotonic() < end:
+                for _ in range(20):
+                    storm.step()
+                storm.look()
+        finally:
+            storm.process.terminate()
+            try:
+                status = storm.process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                storm.process.kill()
+                raise
+    total = sum(storm.outcomes.values())
+    print(f"{total} requests in {chosen.seconds:g} s, seed {chosen.seed}: {dict(storm.outcomes)}")
+    took, where = storm.slowest
+    print(f"slowest {took * 1e3:.0f} ms ({where}); most memory {storm.memory >> 20} MiB; exit {status}")
+    never = [m["name"] for m in storm.methods if not storm.by_method[m["name"]]["result"]]
+    print(f"methods that never succeeded: {', '.join(never) or 'none'}")
+    if status != 0:
+        raise SystemExit(f"the server ended with {status}")
+
+
+if __name__ == "__main__":
+    main()
