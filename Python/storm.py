@@ -104,7 +104,8 @@ class Storm:
                     f"the server closed the connection after {method} {params}; exit {self.process.poll()}"
                 )
             answer: dict[str, Any] = json.loads(line)
-            if "method" not in answer:
+            # Answers to what was no request have no id.
+            if isinstance(answer, dict) and "method" not in answer and answer.get("id") in (number, None):
                 break
         took = time.monotonic() - began
         if took > self.slowest[0]:
