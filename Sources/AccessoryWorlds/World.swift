@@ -77,6 +77,8 @@ public final class World {
     public var faultsMayChange = false
     /// Called with every event as it happens; events are also kept.
     public var report: (TimelineEvent) -> Void = { _ in }
+    /// How many bytes of each payload are in the transcript.
+    public var transcriptBytes = Transcript.usualBytes
     /// Called with every line of the transcript as it is written.
     public var reportLine: (String) -> Void = { _ in }
     /// Pauses the cables while the lines of the transcript cannot be written.
@@ -330,7 +332,9 @@ public final class World {
     }
     // One end is enough for a transcript: it shows what the device sends and what it receives.
     if settings.keepsTranscript, end.end == .device {
-      cable = cable.transcribed(at: end.end, on: loop, gate: settings.transcriptGate) { [log, settings] line in
+      cable = cable.transcribed(
+        at: end.end, on: loop, gate: settings.transcriptGate, shownBytes: settings.transcriptBytes
+      ) { [log, settings] line in
         log.lines.append(line)
         settings.reportLine(line)
       }

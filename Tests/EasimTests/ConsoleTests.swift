@@ -37,10 +37,34 @@ import Testing
         "connected: \(name) [no protocols] connectionID", "disconnected: \(name) [no protocols] connectionID",
         "connected: \(name) [com.lawaken.iap2] connectionID", "session open on com.lawaken.iap2", "sent 5 bytes",
         "sent 5 bytes, received 5 bytes", "sent 2 bytes", "sent 10000 bytes",
-        "sent 10007 bytes, received 10007 bytes", "1  \(name) [com.lawaken.iap2] connectionID",
+        "✓ 10,000 bytes came back as sent", "sent 10007 bytes, received 10007 bytes",
+        "1  \(name) [com.lawaken.iap2] connectionID",
         "session on com.lawaken.iap2 ended: the device closed it; sent 10007 bytes, received 10007 bytes",
       ])
     #expect(try accessory.interrupt().err.contains("1 session was served, 20014 bytes in all"))
+  }
+
+  @Test func aScriptReadsComparesSavesAndUnplugs() throws {
+    let accessory = try Accessory(on: .unix, in: place, "--behavior", "echo")
+    let script = [
+      "open", "text A\\r\\n", "expect text:A\\r\\n", "repeat 3 every 10ms string ab", "read 6",
+      "save \(place.file("saved"))", "unplug", "wait connect", "open", "string x", "read 1", "quit",
+    ]
+    let console = try run(script, at: accessory.address, "--time")
+    #expect(console.ending == .exit(0), "\(console.out)\(console.err)")
+    for text in ["✓ 3 bytes as expected", "sent 2 bytes 3 times", "ababab", "unplugged", "x"] {
+      #expect(console.outLines.contains { $0.hasSuffix("  \(text)") }, "\(text): \(console.out)")
+    }
+    #expect(place.bytes("saved").map { String(decoding: $0, as: UTF8.self) } == "A\r\nababab")
+    try accessory.interrupt()
+  }
+
+  @Test func aReplyThatDiffersFailsAScript() throws {
+    let accessory = try Accessory(on: .unix, in: place)
+    let console = try run(["open", "string hello", "expect text:help"], at: accessory.address)
+    #expect(console.ending == .exit(1))
+    #expect(console.out.contains("error: ✗ the reply is not as expected"))
+    try accessory.interrupt()
   }
 
   @Test func theEndOfTheInputIsTheEnd() throws {

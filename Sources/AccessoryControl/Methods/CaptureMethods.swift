@@ -8,7 +8,7 @@ extension ControlMethods {
       "Record the cables of a world, of an accessory, or to an address: every byte both ways with its time. Cables that are "
         + "plugged in are recorded from now on, others when they are plugged in.",
       CaptureChoices.format, Made.format("capture"), errors: [.unknown, .gone, .limit],
-      example: "{\"accessory\":\"a1\",\"form\":\"transcript\"}"
+      example: "{\"accessory\":\"a1\"}"
     ) { call, params in Made(id: try start(params, call)) },
     ControlMethod(
       "capture.list", "List the captures.", Nothing.params,

@@ -44,7 +44,9 @@ public struct ControlMethod: Sendable {
     (self.example, self.exampleResult) = (example, exampleResult)
     call = { call, tree in
       let read: Params
-      do throws(SourceProblems) { read = try params.read(tree) } catch { throw RPCError(error) }
+      do throws(SourceProblems) { read = try params.read(tree) } catch {
+        throw RPCError(error, in: params.shape.name, of: name)
+      }
       try body(call, read) { call.answer($0.map { JSON5Writer.write(result.tree($0), as: .jsonLine) }) }
     }
   }

@@ -98,9 +98,14 @@ public struct RPCError: Error, Equatable, Sendable {
     self.advice = advice
   }
 
-  /// The mistakes in parameters.
-  init(_ problems: SourceProblems) {
-    let listed = problems.problems.map { Problem(path: $0.path, message: $0.message) }
+  /// The mistakes in parameters; those in the record itself are told as those of the method's parameters.
+  init(_ problems: SourceProblems, in record: String? = nil, of method: String = "") {
+    let listed = problems.problems.map { problem in
+      let message = record.map {
+        problem.message.replacing(" in \($0)", with: " in the parameters of \(method)")
+      }
+      return Problem(path: problem.path, message: message ?? problem.message)
+    }
     self.init(
       .params, listed.map { $0.path.isEmpty ? $0.message : "\($0.path): \($0.message)" }.joined(separator: "; "))
     self.problems = listed

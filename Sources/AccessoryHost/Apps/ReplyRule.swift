@@ -71,9 +71,9 @@ public struct ReplyRule: Equatable, Sendable {
 /// Collects one reply, and decides when it is complete.
 ///
 /// A value: the time comes in, and the next deadline goes out.
-struct ReplyCollector {
+package struct ReplyCollector: Equatable {
   /// What the collector waits for.
-  enum State: Equatable {
+  package enum State: Equatable {
     /// For bytes, until the deadline if there is one.
     case waiting(Instant?)
     case complete
@@ -82,16 +82,16 @@ struct ReplyCollector {
   private let rule: ReplyRule
   private let beginning: Instant
   /// What has come.
-  private(set) var reply: [UInt8] = []
+  package private(set) var reply: [UInt8] = []
   private var lastByte: Instant?
 
   /// - Parameter beginning: when the request was sent.
-  init(_ rule: ReplyRule, since beginning: Instant) {
+  package init(_ rule: ReplyRule, since beginning: Instant) {
     (self.rule, self.beginning) = (rule, beginning)
   }
 
   /// Takes what belongs to this reply; how many bytes that is.
-  mutating func take(_ bytes: RawSpan, now: Instant) -> Int {
+  package mutating func take(_ bytes: RawSpan, now: Instant) -> Int {
     guard bytes.byteCount > 0, state(now: now) != .complete else { return 0 }
     var room = min(bytes.byteCount, ReplyRule.longest - reply.count)
     switch rule.extent {
@@ -122,7 +122,7 @@ struct ReplyCollector {
   }
 
   /// Whether the end of the session completes the reply.
-  var isCompleteAtTheEnd: Bool {
+  package var isCompleteAtTheEnd: Bool {
     switch rule.extent {
     case .count, .until: false
     case .nothing, .time, .quiet, nil: true
@@ -130,7 +130,7 @@ struct ReplyCollector {
   }
 
   /// Whether the reply is complete, or until when it is waited for.
-  func state(now: Instant) -> State {
+  package func state(now: Instant) -> State {
     if reply.count >= ReplyRule.longest { return .complete }
     switch rule.extent {
     case .nothing: return .complete

@@ -15,14 +15,17 @@ public final class Transcript {
     var other: End { self == .accessory ? .device : .accessory }
   }
 
+  /// How many bytes of a payload are usually written.
+  public static let usualBytes = 8
+
   private let shownBytes: Int
   private let write: (String) -> Void
   private var fromAccessory = PacketScanner()
   private var fromDevice = PacketScanner()
   private var narrator: PacketNarrator
 
-  /// `write` takes each line, without its end.
-  public init(shownBytes: Int = 8, write: @escaping (String) -> Void) {
+  /// `write` takes each line, without its end. Of each payload the first `shownBytes` are written.
+  public init(shownBytes: Int = Transcript.usualBytes, write: @escaping (String) -> Void) {
     self.write = write
     self.shownBytes = shownBytes
     narrator = PacketNarrator(shownBytes: shownBytes)

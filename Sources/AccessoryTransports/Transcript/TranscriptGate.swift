@@ -14,7 +14,7 @@ public final class TranscriptGate {
   public private(set) var isOpen = true
   private var channels: [WeakChannel] = []
 
-  /// An open gate. Pass it to ``AccessoryCore/Cable/transcribed(at:on:gate:write:)``.
+  /// An open gate. Pass it to ``AccessoryCore/Cable/transcribed(at:on:gate:shownBytes:write:)``.
   public init() {}
 
   func add(_ channel: TranscriptChannel) {

@@ -36,8 +36,7 @@ struct CommandLineReader<Options: CommandOptions> {
       return
     }
     guard let option = Options.options.first(where: { $0.spec.name == name || $0.spec.short == name }) else {
-      let names = Options.options.map(\.spec.name) + [OptionSpec.help.name]
-      throw UsageError("unknown option '\(name)'\(Suggestion.nearHint(for: name, in: names))")
+      throw UsageError("unknown option '\(name)'\(hint(for: name))")
     }
     let spec = option.spec
     guard let placeholder = spec.value else {
@@ -52,6 +51,16 @@ struct CommandLineReader<Options: CommandOptions> {
       throw UsageError("\(spec.name) is given twice")
     }
     given.append((option, value))
+  }
+
+  /// The option that was meant, or the commands that have this one.
+  private func hint(for name: String) -> String {
+    let names = Options.options.map(\.spec.name) + [OptionSpec.help.name]
+    let near = Suggestion.nearest(to: name, in: names)
+    let others = CommandSpec.all.filter { $0.hasOption(name) }.map { "'easim \($0.name)'" }
+    // A whole option of another command is no unfinished one of this.
+    guard near?.hasPrefix(name) ?? true, !others.isEmpty else { return Suggestion.nearHint(for: name, in: names) }
+    return ": it is an option of \(others.joined(separator: ", "))"
   }
 
   private func options() throws -> Options {

@@ -12,6 +12,8 @@ struct SharedOptions: Sendable {
   var timeout = Duration.seconds(10)
   /// `--transcript`: a path, or `-` for stderr.
   var transcript: String?
+  /// `--bytes`: how many bytes of each payload are in the transcript.
+  var transcriptBytes: Int?
   /// `--capture`: a path, or `-` for stdout.
   var capture: String?
   /// `--fault`, in the order in which they were given.
@@ -51,6 +53,18 @@ extension Option {
     Option(
       "--transcript", \.shared.transcript, .optional(.text), as: "FILE|-",
       "write one line for each packet to FILE, or with - to stderr")
+  }
+
+  static var transcriptBytes: Option {
+    Option("--bytes", \.shared.transcriptBytes, as: "N|all", "with --transcript: write the first N bytes of payloads") {
+      if $1 == "all" {
+        $0 = .max
+      } else if let count = Int($1), 0...(1 << 30) ~= count {
+        $0 = count
+      } else {
+        throw OptionError("expected a number of bytes, or all")
+      }
+    }
   }
 
   static var capture: Option {

@@ -63,7 +63,7 @@ struct BurstOptions: ReportingOptions {
     },
     .failIf, .report, .baseline, .tolerance,
     .fault, .seed, .protocolName, .auth, .judge, .settle, .infoPlist, .allProtocols, .allowRemote, .anyUser, .timeout,
-    .json, .quietMessages, .transcript, .capture,
+    .json, .quietMessages, .transcript, .transcriptBytes, .capture,
   ]
   static let rules: [OptionRule] =
     [

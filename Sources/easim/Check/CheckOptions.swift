@@ -33,7 +33,7 @@ struct CheckOptions: CommandOptions {
     Option(
       "--baseline", \.baseline, .optional(.text), as: "FILE",
       "print what changed since this JSON report; fail only on new findings"),
-    .protocolName, .fault, .seed, .allowRemote, .anyUser, .json, .transcript, .capture,
+    .protocolName, .fault, .seed, .allowRemote, .anyUser, .json, .transcript, .transcriptBytes, .capture,
   ]
   static let rules: [OptionRule] = [.needs("--attacks", "--hostile"), .needs("--most-failures", "--hostile")]
 }

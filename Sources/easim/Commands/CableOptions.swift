@@ -60,7 +60,9 @@ final class CableOptions {
     if let recorder {
       cable = cable.recorded(by: recorder, at: end, named: place, description: accessory, on: loop)
     }
-    return transcript.map { [cable] in cable.transcribed(at: end, on: loop, gate: $0.gate, write: $0.write) } ?? cable
+    return transcript.map { [cable] in
+      cable.transcribed(at: end, on: loop, gate: $0.gate, shownBytes: $0.shownBytes, write: $0.write)
+    } ?? cable
   }
 
   private var faultsNow: [Fault] { zip(faults, areOn).filter(\.1).map(\.0) }

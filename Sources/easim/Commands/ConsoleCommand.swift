@@ -11,11 +11,12 @@ extension CommandSpec {
     details: """
       Show the accessories at ADDR (default: all on the bench), open sessions with them, send text, hex or 10,000 bytes,
       and count the bytes that come back. On a terminal, press the keys that the last line lists. When stdin is not a
-      terminal, it reads commands, one per line:
+      terminal, it reads commands, one per line, and with --time prints the time before each line:
 
       \(EADemoList.help.map { "  \($0)" }.joined(separator: "\n"))
 
       Try: printf 'open\\n10k\\nwait 10000\\n' | easim console
+           printf 'open\\ntext VERSION?\\\\r\\\\n\\nexpect prefix:V\\n' | easim console
       With commands, the exit code is 0 when all succeeded, otherwise that of the first that failed: 1 failed, 2 unknown
       command, 3 no accessory, 4 timed out, 5 the session ended. When the only accessory is refused (authentication,
       identification or SYN cannot be used), easim console ends with 6.
@@ -25,12 +26,15 @@ extension CommandSpec {
 
 private struct ConsoleOptions: CommandOptions {
   var address = Address.standardBench
+  var isTimed = false
   var shared = SharedOptions()
 
   static let operands: [Operand<Self>] = [.address(\.address)]
   static let options: [Option<Self>] = [
     .auth, .judge, .settle, .deviceProfile, .saveFiles, .infoPlist, .allProtocols, .allowRemote, .anyUser, .fault,
-    .timeout.described("time limit for each open and each wait"), .json, .quietMessages, .transcript, .capture,
+    Option("--time", \.isTimed, "print the time before each line when stdin is not a terminal"),
+    .timeout.described("time limit for each open and each wait"), .json, .quietMessages, .transcript, .transcriptBytes,
+    .capture,
   ]
 }
 
@@ -39,7 +43,8 @@ private func runConsole(_ options: ConsoleOptions, _ console: Console) throws ->
   let address = options.address
   let runtime = try CommandRuntime(console)
   let front: any EADemoFront =
-    Terminal.isThere && !console.isJSON ? EADemoScreenFront(console) : EADemoPipeFront(console)
+    Terminal.isThere && !console.isJSON
+    ? EADemoScreenFront(console) : EADemoPipeFront(console, isTimed: options.isTimed)
   let cables = CableOptions(options.shared, on: runtime.loop) { front.tell($0) }
   var deviceSettings = DeviceSettings(authenticator: AccessoryVerifier())
   deviceSettings.tellsMessages = true

@@ -34,7 +34,7 @@ private struct DemoOptions: CommandOptions {
     Option("--quirk", \.quirk, as: "Q", "use another flicker, such as flicker,cycles=3,empty=50ms") {
       $0 = try Quirk(option: $1)
     },
-    .allowExec, .seed, .transcript, .capture,
+    .allowExec, .seed, .transcript, .transcriptBytes, .capture,
   ]
   static let rules: [OptionRule] = [
     .exclusive(["--page", "--virtual"]), .exclusive(["--page", "--transcript"]), .exclusive(["--page", "--capture"]),
@@ -58,6 +58,7 @@ private func runDemo(_ options: DemoOptions, _ console: Console) throws -> ExitC
   settings.keepsTranscript = transcript != nil
   settings.reportLine = { transcript?.write($0) }
   settings.transcriptGate = transcript?.gate
+  if let transcript { settings.transcriptBytes = transcript.shownBytes }
   settings.recorder = try CaptureFile.asked(for: options.shared, console, origin: options.isVirtual ? nil : .origin)
   if let flicker = profile.quirks.flicker, flicker.maker == .device {
     settings.deviceFlicker = flicker

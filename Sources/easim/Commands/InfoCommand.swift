@@ -27,7 +27,7 @@ private struct InfoOptions: CommandOptions {
       "--layout", \.layout, .words([("A", .a), ("B", .b), ("C", .c)]),
       "A: as on iOS 12, B: with a regioncode, C: without a delegate"),
     .protocolName, .auth, .judge, .deviceProfile, .infoPlist, .allProtocols, .allowRemote, .anyUser, .timeout, .json,
-    .transcript, .capture,
+    .transcript, .transcriptBytes, .capture,
   ]
 }
 

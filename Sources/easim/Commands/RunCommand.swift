@@ -80,7 +80,8 @@ private struct RunOptions: CommandOptions {
     Option(
       "--control", \.control, .optional(.text), as: "PATH",
       "let programs control the accessories at this unix socket, as with 'easim serve --control'"),
-    .fault, .allowExec, .allowRemote, .anyUser, .json, .quietMessages, .saveFiles, .seed, .transcript, .capture,
+    .fault, .allowExec, .allowRemote, .anyUser, .json, .quietMessages, .saveFiles, .seed, .transcript, .transcriptBytes,
+    .capture,
   ]
   static let rules: [OptionRule] =
     ["--count", "--behavior", "--quirk", "--control"].map {

@@ -59,7 +59,7 @@ struct ScenarioOptions: CommandOptions {
     Option(
       "--at", \.place, .optional(.text), as: "ADDR", "play with the accessories at ADDR, in real time"),
     .fault, .timeout.described("how long to wait for the accessories at --at"), .allowExec, .allowRemote, .anyUser,
-    .json, .seed, .transcript, .capture,
+    .json, .seed, .transcript, .transcriptBytes, .capture,
   ]
   static let rules: [OptionRule] =
     [.needs("--timeout", "--at"), .needs("--report", "--all")]
@@ -188,6 +188,7 @@ private func play(_ scenario: Scenario, _ options: ScenarioOptions, _ console: C
   settings.keepsTranscript = transcript != nil
   settings.reportLine = { transcript?.write($0) }
   settings.transcriptGate = transcript?.gate
+  if let transcript { settings.transcriptBytes = transcript.shownBytes }
   settings.recorder = try CaptureFile.asked(for: options.shared, console, origin: options.isRealTime ? .origin : nil)
   guard options.isRealTime else {
     let (verdict, time) = try playVirtually(scenario, settings, options)

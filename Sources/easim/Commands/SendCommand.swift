@@ -75,7 +75,7 @@ struct SendOptions: CommandOptions {
       each: "--report", \.reports, .text, as: "FILE.xml", "write the result as JUnit XML, a case for each request"),
     Option("--early", \.isEarly, "publish the accessory before it is authenticated, as older systems did"),
     .protocolName, .auth, .judge, .settle, .deviceProfile, .saveFiles, .infoPlist, .allProtocols, .fault, .seed,
-    .allowRemote, .anyUser, .timeout, .json, .quietMessages, .transcript, .capture,
+    .allowRemote, .anyUser, .timeout, .json, .quietMessages, .transcript, .transcriptBytes, .capture,
   ]
   static let rules: [OptionRule] =
     ["--text", "--hex", "--file", "--script"].map { .exclusive([$0, "--10k", "--size"]) }

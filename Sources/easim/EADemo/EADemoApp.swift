@@ -1,83 +1,41 @@
 import AccessoryCore
 import AccessoryHost
 
-/// EADemo without its screen: knows the connected accessories and the session, decides what a command does, and
+/// EADemo without its screen: knows the connected accessories and the sessions, decides what a command does, and
 /// reports events as lines. ``EADemoScreen`` draws it; with a pipe, the lines are printed.
 ///
-/// States: with or without an open session. A command can also be `waiting`; then no other one is taken, and after
-/// the deadline it has failed.
+/// States: with any number of open sessions, one of which is the current one, which commands are about. A command can also be
+/// `waiting`; then no other one is taken but those that end the waiting, and after the deadline it has failed.
 ///
-/// Invariants: at most one session; its bytes are counted from its opening to its end; the first failure decides the
-/// exit code.
+/// Invariants: the bytes of a session are counted from its opening to its end; the first failure decides the exit code.
 struct EADemoApp: Equatable {
-  /// The session.
-  struct OpenSession: Equatable {
-    var connectionID: Int
-    var protocolName: String
-    /// Bytes that were to be sent, that were sent, and that came.
-    var asked = 0
-    var sent = 0
-    var received = 0
-    /// The last received bytes, at most ``EADemoApp/tailSize``.
-    var tail: [UInt8] = []
-
-    mutating func take(_ bytes: [UInt8]) {
-      received += bytes.count
-      tail = Array((tail + bytes.suffix(EADemoApp.tailSize)).suffix(EADemoApp.tailSize))
-    }
+  /// Bytes that are sent several times.
+  private struct Repetition: Equatable {
+    let bytes: [UInt8]
+    let times: Int
+    let interval: Duration
+    var done = 0
+    /// When the next one begins.
+    var next: Instant
   }
 
-  /// What a command waits for.
-  enum Waiting: Equatable {
-    /// A protocol to open a session on.
-    case opening(protocolName: String?, number: Int?)
-    /// All bytes to be sent.
-    case sending(Int)
-    /// The session to be over.
-    case closing
-    /// What the line says.
-    case asked(EADemoWait)
-  }
-
-  /// What happens from outside.
-  enum Event: Equatable {
-    case appeared(PublishedAccessory)
-    case disappeared(PublishedAccessory)
-    case opened(PublishedAccessory, protocolName: String)
-    case refused(String)
-    case sent(Int)
-    case received([UInt8])
-    case ended(String)
-  }
-
-  /// What the owner must do.
-  enum Action: Equatable {
-    case open(PublishedAccessory, protocolName: String)
-    case send([UInt8])
-    case close
-    case move(to: AppState)
-    case quit
-    case say(Line)
-  }
-
-  /// Something to print.
-  struct Line: Equatable {
-    var text: String
-    var isError = false
-  }
-
-  static let tailSize = 64
+  /// The most sessions at a time.
+  static let mostSessions = 100
 
   /// Where accessories are looked for, for messages.
   let place: String
   /// How long a command waits.
   let patience: Duration
   private(set) var accessories: [PublishedAccessory] = []
-  private(set) var session: OpenSession?
+  private(set) var sessions: [EADemoSession] = []
+  /// The number of the current session.
+  private var current = 0
+  private var opened = 0
+  private var repetition: Repetition?
   private(set) var state = AppState.foreground
   private(set) var waiting: Waiting?
   /// When the waiting command fails.
-  private(set) var deadline: Instant?
+  private var limit: Instant?
   /// How the first thing failed that did.
   private(set) var failure: ExitCode?
 
@@ -87,12 +45,29 @@ struct EADemoApp: Equatable {
     self.patience = patience
   }
 
+  /// The current session.
+  var session: EADemoSession? { sessions.first { $0.number == current } }
+
+  /// When the waiting command fails, or goes on.
+  var deadline: Instant? {
+    switch waiting {
+    case .pausing: repetition?.next
+    case .reading(let collector, _):
+      if case .waiting(let quiet?) = collector.state(now: .origin) {
+        limit.map { min($0, quiet) } ?? quiet
+      } else {
+        limit
+      }
+    default: limit
+    }
+  }
+
   /// Whether the next command has to wait.
   var isBusy: Bool { waiting != nil }
 
   /// Whether a command may come now: while another waits, only what ends the waiting.
   func mayPerform(_ command: EADemoCommand) -> Bool {
-    !isBusy || command == .close || command == .quit
+    !isBusy || command == .close || command == .quit || command == .stop
   }
 
   // MARK: Commands
@@ -105,15 +80,23 @@ struct EADemoApp: Equatable {
     case .show(let number): return show(number)
     case .open(let name, let number): return open(name, number, now)
     case .send(let bytes): return send(bytes, now)
+    case .again(let times, let interval, let bytes): return send(bytes, now, times: times, every: interval)
+    case .stop: return stop()
     case .counters: return [say(counters)]
     case .wait(let what): return wait(what, now)
+    case .read(let extent): return read(ReplyRule(.anything, reading: extent ?? .quiet(first: .milliseconds(500))), now)
+    case .expect(let rule): return read(rule, now)
+    case .save(let path): return save(path)
+    case .sessions: return listSessions()
+    case .use(let number): return use(number)
+    case .unplug: return [say("unplugged"), .unplug]
     // The device sends it; see `EADemoDriver`.
     case .message: return []
     case .close: return close(now)
     case .background: return move(to: .background)
     case .foreground: return move(to: .foreground)
     case .help: return EADemoList.help.map(say)
-    case .quit: return (session == nil ? [] : [.close]) + [.quit]
+    case .quit: return sessions.map { .close(session: $0.number) } + [.quit]
     }
   }
 
@@ -130,8 +113,8 @@ struct EADemoApp: Equatable {
   }
 
   private mutating func open(_ name: String?, _ number: Int?, _ now: Instant) -> [Action] {
-    if let session {
-      return fail(.checkFailed, "a session is open on \(session.protocolName); close it first")
+    guard sessions.count < Self.mostSessions else {
+      return fail(.checkFailed, "\(Self.mostSessions) sessions are open; close one first")
     }
     switch EADemoChoice(among: accessories, protocolName: name, number: number) {
     case .one(let accessory, let name):
@@ -144,17 +127,109 @@ struct EADemoApp: Equatable {
     }
   }
 
-  private mutating func send(_ bytes: [UInt8], _ now: Instant) -> [Action] {
+  private mutating func send(
+    _ bytes: [UInt8], _ now: Instant, times: Int = 1, every interval: Duration = .zero
+  ) -> [Action] {
     guard session != nil else { return fail(.checkFailed, "no session is open; open one first") }
-    session?.asked += bytes.count
+    if bytes == CountingPattern.bytes(CountingPattern.usual) { change { $0.expectPattern(times: times) } }
+    repetition = times > 1 ? Repetition(bytes: bytes, times: times, interval: interval, next: now) : nil
+    return sendOnce(bytes, now)
+  }
+
+  private mutating func sendOnce(_ bytes: [UInt8], _ now: Instant) -> [Action] {
+    if var repeated = repetition {
+      repeated.done += 1
+      repeated.next = max(now, repeated.next + repeated.interval)
+      repetition = repeated
+    }
+    change { $0.ask(bytes.count) }
     wait(for: .sending(bytes.count), now)
-    return [.send(bytes)]
+    return [.send(bytes, session: current)]
+  }
+
+  private mutating func stop() -> [Action] {
+    guard let stopped = repetition else { return fail(.checkFailed, "nothing is repeated") }
+    repetition = nil
+    if waiting == .pausing { stopWaiting() }
+    return [say("stopped after \(stopped.done) of \(stopped.times) times")]
   }
 
   private mutating func close(_ now: Instant) -> [Action] {
     guard session != nil else { return fail(.checkFailed, "no session is open") }
+    repetition = nil
     wait(for: .closing, now)
-    return [.close]
+    return [.close(session: current)]
+  }
+
+  // MARK: Several sessions
+
+  private mutating func change(_ number: Int? = nil, _ body: (inout EADemoSession) -> Void) {
+    guard let index = sessions.firstIndex(where: { $0.number == number ?? current }) else { return }
+    body(&sessions[index])
+  }
+
+  private mutating func listSessions() -> [Action] {
+    if sessions.isEmpty { return [say("no session is open")] }
+    return sessions.map {
+      say("\($0.number == current ? "*" : " ") \($0.number)  \($0.protocolName)  \(counters(of: $0))")
+    }
+  }
+
+  private mutating func use(_ number: Int) -> [Action] {
+    guard let chosen = sessions.first(where: { $0.number == number }) else {
+      let open = sessions.map { "\($0.number)" }.joined(separator: ", ")
+      return fail(.usage, "no session \(number) is open" + (open.isEmpty ? "" : "; open: \(open)"))
+    }
+    current = number
+    return [say("session \(number) on \(chosen.protocolName)")]
+  }
+
+  /// How lines name a session: by its number once there were several.
+  private func name(of session: EADemoSession) -> String {
+    opened > 1 ? "session \(session.number) on \(session.protocolName)" : "session on \(session.protocolName)"
+  }
+
+  // MARK: What came
+
+  private mutating func save(_ path: String) -> [Action] {
+    guard let session else { return fail(.checkFailed, "no session is open") }
+    let dropped = session.received.first
+    let missing = dropped > 0 ? [say("the first \(dropped.counted("byte")) are not kept any more")] : []
+    return missing + [.save(session.received.bytes, path: path)]
+  }
+
+  /// The file was written, or why not.
+  mutating func saved(_ path: String, _ failure: String?, count: Int) -> [Action] {
+    if let failure { return fail(.checkFailed, "\(path): \(failure)") }
+    return [say("\(count.counted("byte")) saved to \(path)")]
+  }
+
+  private mutating func read(_ rule: ReplyRule, _ now: Instant) -> [Action] {
+    guard session != nil else { return fail(.checkFailed, "no session is open, so nothing can be read") }
+    wait(for: .reading(ReplyCollector(rule, since: now), rule), now)
+    return readOn(now)
+  }
+
+  /// Gives the reply that is waited for what has come.
+  private mutating func readOn(_ now: Instant) -> [Action] {
+    guard case .reading(var collector, let rule) = waiting, let session else { return [] }
+    let unread = Array(session.received.from(session.readCount))
+    let taken = collector.take(unread.span.bytes, now: now)
+    change { $0.readCount = max($0.readCount, $0.received.count - unread.count) + taken }
+    waiting = .reading(collector, rule)
+    return collector.state(now: now) == .complete ? finishReading(collector, rule) : []
+  }
+
+  private mutating func finishReading(_ collector: ReplyCollector, _ rule: ReplyRule) -> [Action] {
+    stopWaiting()
+    let reply = collector.reply
+    if rule.expectation == .anything {
+      return reply.isEmpty ? [say("nothing came")] : ReplyText.lines(reply).map(say)
+    }
+    if rule.holds(reply) { return [say("✓ \(reply.count.counted("byte")) as expected")] }
+    let differences = ReplyText.difference(rule.expectation, reply)
+    return fail(.checkFailed, "✗ the reply is not as expected")
+      + differences.map { .say(Line(text: $0, isError: true)) }
   }
 
   private mutating func wait(_ what: EADemoWait, _ now: Instant) -> [Action] {
@@ -183,37 +258,62 @@ struct EADemoApp: Equatable {
       accessories.removeAll { $0.connectionID == accessory.connectionID }
       return [say("disconnected: \(EADemoList.line(accessory))")] + settle(.disconnect)
     case .opened(let accessory, let name):
-      session = OpenSession(connectionID: accessory.connectionID, protocolName: name)
+      opened += 1
+      current = opened
+      sessions.append(
+        EADemoSession(number: current, connectionID: accessory.connectionID, protocolName: name))
       stopWaiting()
-      return [say("session open on \(name)")]
+      return [say(opened > 1 ? "session \(current) open on \(name)" : "session open on \(name)")]
     case .refused(let text):
       stopWaiting()
       return fail(.checkFailed, text)
-    case .sent(let count): return noteSent(count)
-    case .received(let bytes):
-      session?.take(bytes)
-      guard case .asked(.received(let wanted)) = waiting else { return [] }
-      return settle(.received(wanted))
-    case .ended(let reason): return noteEnd(reason)
+    case .sent(let count, let number): return noteSent(count, number ?? current, now)
+    case .received(let bytes, let number):
+      var verdicts: [EchoCheck.Verdict] = []
+      change(number) { verdicts = $0.take(bytes) }
+      let lines = verdicts.flatMap { judge($0) }
+      guard number == nil || number == current else { return lines }
+      if case .reading = waiting { return lines + readOn(now) }
+      guard case .asked(.received(let wanted)) = waiting else { return lines }
+      return lines + settle(.received(wanted))
+    case .ended(let reason, let number): return noteEnd(reason, number ?? current, now)
     }
   }
 
-  private mutating func noteSent(_ count: Int) -> [Action] {
-    session?.sent += count
-    guard let session, case .sending(let bytes) = waiting, session.sent == session.asked else { return [] }
-    stopWaiting()
-    return [say("sent \(bytes.counted("byte"))")]
+  private mutating func judge(_ verdict: EchoCheck.Verdict) -> [Action] {
+    verdict.isGood ? [say(verdict.text)] : fail(.checkFailed, verdict.text)
   }
 
-  private mutating func noteEnd(_ reason: String) -> [Action] {
-    guard let ended = session else { return [] }
-    let text = "session on \(ended.protocolName) ended: \(reason); \(counters)"
-    session = nil
+  private mutating func noteSent(_ count: Int, _ number: Int, _ now: Instant) -> [Action] {
+    change(number) { $0.note(sent: count) }
+    guard number == current, let session, case .sending(let bytes) = waiting, session.sent == session.asked else {
+      return []
+    }
+    stopWaiting()
+    guard let repetition else { return [say("sent \(bytes.counted("byte"))")] }
+    if repetition.done < repetition.times {
+      if repetition.next <= now { return sendOnce(repetition.bytes, now) }
+      waiting = .pausing
+      return []
+    }
+    self.repetition = nil
+    return [say("sent \(bytes.counted("byte")) \(repetition.times) times")]
+  }
+
+  private mutating func noteEnd(_ reason: String, _ number: Int, _ now: Instant) -> [Action] {
+    guard let index = sessions.firstIndex(where: { $0.number == number }) else { return [] }
+    let ended = sessions.remove(at: index)
+    let text = "\(name(of: ended)) ended: \(reason); \(counters(of: ended))"
+    guard number == current else { return [say(text)] }
+    current = sessions.last?.number ?? 0
+    repetition = nil
     switch waiting {
     case .closing?:
       stopWaiting()
       return [say(text)]
-    case .sending?, .asked(.received)?:
+    case .reading(let collector, let rule)? where collector.isCompleteAtTheEnd:
+      return finishReading(collector, rule) + [say(text)]
+    case .sending?, .pausing?, .reading?, .asked(.received)?:
       stopWaiting()
       return fail(.gone, text)
     default: return [say(text)]
@@ -245,7 +345,7 @@ struct EADemoApp: Equatable {
       stopWaiting()
       return []
     case .received(let count):
-      guard let session, session.received >= count else { return [] }
+      guard let session, session.received.count >= count else { return [] }
       stopWaiting()
       return [say(counters)]
     }
@@ -256,13 +356,25 @@ struct EADemoApp: Equatable {
   /// The time of ``deadline`` has come.
   mutating func handleTimeout(now: Instant) -> [Action] {
     guard let deadline, deadline <= now, let waiting else { return [] }
+    if case .pausing = waiting, let repetition { return sendOnce(repetition.bytes, now) }
+    if case .reading(let collector, let rule) = waiting, collector.state(now: now) == .complete {
+      return finishReading(collector, rule)
+    }
     stopWaiting()
+    repetition = nil
     let limit = DurationText.format(patience)
     switch waiting {
     case .opening where accessories.isEmpty:
       return fail(.unreachable, "no session within \(limit): \(EADemoList.nothing(place))")
     case .opening(let name, _):
       return fail(.timedOut, "no session within \(limit): \(EADemoList.unfit(accessories, name))")
+    case .pausing: return []
+    case .reading(let collector, let rule):
+      let came = collector.reply.count.counted("byte")
+      let rest = rule.expectation == .anything ? ReplyText.lines(collector.reply) : []
+      let difference = collector.reply.isEmpty ? [] : ReplyText.difference(rule.expectation, collector.reply)
+      return fail(.timedOut, "the reply is not complete within \(limit): \(came) came")
+        + (rest + difference).map { .say(Line(text: $0, isError: true)) }
     case .sending: return fail(.timedOut, "not everything was sent within \(limit): \(counters)")
     case .closing: return fail(.timedOut, "the session did not end within \(limit)")
     case .asked(.connect): return fail(.timedOut, "no accessory with a protocol connected within \(limit)")
@@ -274,18 +386,20 @@ struct EADemoApp: Equatable {
 
   private mutating func wait(for what: Waiting, _ now: Instant) {
     waiting = what
-    deadline = now + patience
+    limit = now + patience
   }
 
   private mutating func stopWaiting() {
     waiting = nil
-    deadline = nil
+    limit = nil
   }
 
   // MARK: Words
 
-  private var counters: String {
-    "sent \((session?.sent ?? 0).counted("byte")), received \((session?.received ?? 0).counted("byte"))"
+  private var counters: String { counters(of: session) }
+
+  private func counters(of session: EADemoSession?) -> String {
+    "sent \((session?.sent ?? 0).counted("byte")), received \((session?.received.count ?? 0).counted("byte"))"
   }
 
   private func say(_ text: String) -> Action { .say(Line(text: text)) }

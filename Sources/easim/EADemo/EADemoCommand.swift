@@ -14,6 +14,22 @@ enum EADemoCommand: Equatable {
   case open(protocolName: String?, number: Int?)
   /// Send these bytes.
   case send([UInt8])
+  /// Send these bytes so many times, at this interval.
+  case again(Int, every: Duration, [UInt8])
+  /// Repeat no more.
+  case stop
+  /// Print what came, as much as this says; until it is quiet when nothing is said.
+  case read(ReplyRule.Extent?)
+  /// Compare the reply.
+  case expect(ReplyRule)
+  /// Write what came to a file.
+  case save(String)
+  /// Print the open sessions.
+  case sessions
+  /// Make another session the current one.
+  case use(Int)
+  /// Pull the cables.
+  case unplug
   /// Print the counters.
   case counters
   /// Go on when something has come.
@@ -58,8 +74,16 @@ extension EADemoCommand {
     ("show [N]", "show all properties of accessory N of the list"),
     ("open [PROTOCOL] [N]", "open a session; wait until the protocol is offered"),
     ("string TEXT", "send TEXT, up to the end of the line"),
+    ("text TEXT", "send TEXT with the escapes \\r \\n \\t \\0 \\xHH and \\\\"),
     ("hex BYTES", "send bytes, such as 01 02 ff"),
-    ("10k", "send 10,000 bytes counting 0 to 255"),
+    ("10k", "send 10,000 bytes counting 0 to 255, and compare what comes back"),
+    ("repeat N [every TIME] COMMAND", "send N times, such as repeat 10 every 100ms 10k"),
+    ("read [N|TIME|until:TEXT]", "print what came, until it is quiet for 200ms"),
+    ("expect WHAT", "compare the reply: text:S, hex:H, prefix:S, regex:R or file:F"),
+    ("save FILE", "write everything that came to FILE"),
+    ("sessions", "list the open sessions"),
+    ("use N", "make session N the current one"),
+    ("unplug", "pull the cables; the accessories are connected to again"),
     ("counters", "show how many bytes were sent and received"),
     ("wait connect|disconnect|N", "wait for a protocol, for no accessory, or for N received bytes"),
     ("message NAME [KEY=VALUE…]", "send a control message, such as message PowerUpdate battery-percent=20"),
@@ -82,6 +106,13 @@ extension EADemoCommand {
       let words = line.drop { $0 == " " || $0 == "\t" }.dropFirst(name.count + 1)
       guard !words.isEmpty else { throw EADemoCommandError("nothing to send: string TEXT") }
       self = .send(Array(words.utf8))
+    case "text":
+      self = try Self.escaped(rest)
+      if self == .send([]) { throw EADemoCommandError("nothing to send: text TEXT, such as text VERSION?\\r\\n") }
+    case "repeat": self = try Self.again(rest)
+    case "read" where !rest.isEmpty: self = .read(try Self.extent(rest))
+    case "expect" where !rest.isEmpty: self = .expect(try Self.rule(rest))
+    case "save" where !rest.isEmpty: self = .save(rest)
     case "hex":
       do { self = .send(try Hex.parse(rest)) } catch { throw EADemoCommandError("hex \(rest): \(error)") }
       if self == .send([]) { throw EADemoCommandError("nothing to send: hex BYTES, such as hex 01 02 ff") }
@@ -101,6 +132,10 @@ extension EADemoCommand {
     case ("counters", 0): return .counters
     case ("wait", 1): return .wait(try wait(words[0]))
     case ("message", 1...): return try message(words)
+    case ("read", 0): return .read(nil)
+    case ("sessions", 0): return .sessions
+    case ("use", 1): return .use(try number(words[0], name))
+    case ("unplug", 0): return .unplug
     case ("close", 0): return .close
     case ("background", 0): return .background
     case ("foreground", 0): return .foreground
@@ -114,6 +149,66 @@ extension EADemoCommand {
       let near = Suggestion.nearHint(for: Excerpt.of(name), in: names)
       throw EADemoCommandError("unknown command '\(Excerpt.of(name))'\(near.isEmpty ? ", try 'help'" : near)")
     }
+  }
+
+  /// Sends a text with escapes.
+  static func escaped(_ text: String) throws(EADemoCommandError) -> EADemoCommand {
+    do { return .send(try EscapedText.bytes(text)) } catch let error as UsageError {
+      throw EADemoCommandError(error.message)
+    } catch { throw EADemoCommandError("\(error)") }
+  }
+
+  /// `N [every TIME]`, for bytes; or with a command behind it that has the bytes.
+  static func again(_ text: String, _ bytes: [UInt8]? = nil) throws(EADemoCommandError) -> EADemoCommand {
+    let form = "repeat N [every TIME] COMMAND, such as repeat 10 every 100ms 10k"
+    var rest = trimmed(text)
+    func word() -> String {
+      let word = String(rest.prefix { $0 != " " && $0 != "\t" })
+      rest = trimmed(rest.dropFirst(word.count))
+      return word
+    }
+    guard let times = Int(word()), 1...1_000_000 ~= times else {
+      throw EADemoCommandError("expected \(form), with N from 1 to 1000000")
+    }
+    var interval = Duration.zero
+    if rest.hasPrefix("every ") {
+      _ = word()
+      let time = word()
+      do { interval = try DurationText.parse(time) } catch { throw EADemoCommandError("every '\(time)': \(error)") }
+    }
+    if let bytes, rest.isEmpty { return .again(times, every: interval, bytes) }
+    guard case .send(let bytes)? = try EADemoCommand(line: rest) else { throw EADemoCommandError("expected \(form)") }
+    return .again(times, every: interval, bytes)
+  }
+
+  private static func extent(_ word: String) throws(EADemoCommandError) -> ReplyRule.Extent {
+    do {
+      switch try SendScript.Reading(word: word) {
+      case .count(let count): return .count(count)
+      case .time(let time): return .time(time)
+      case .until(let text): return .until(try EscapedText.bytes(text))
+      }
+    } catch let error as UsageError { throw EADemoCommandError(error.message.replacing("--read", with: "read")) } catch
+    {
+      throw EADemoCommandError("read: \(error)")
+    }
+  }
+
+  private static func rule(_ word: String) throws(EADemoCommandError) -> ReplyRule {
+    do {
+      switch try SendScript.Expectation(word: word) {
+      case .text(let text): return ReplyRule(.bytes(try EscapedText.bytes(text)))
+      case .prefix(let text): return ReplyRule(.prefix(try EscapedText.bytes(text)))
+      case .hex(let bytes): return ReplyRule(.bytes(bytes))
+      case .file(let path): return ReplyRule(.bytes(try InputFile.read(path, option: "expect file:")))
+      case .regex(let source):
+        try ReplyRule.check(pattern: source)
+        return ReplyRule(.pattern(source))
+      case .none, .echo: throw EADemoCommandError("expected expect text:S, hex:H, prefix:S, regex:R or file:F")
+      }
+    } catch let error as EADemoCommandError { throw error } catch let error as UsageError {
+      throw EADemoCommandError(error.message.replacing("--expect", with: "expect"))
+    } catch { throw EADemoCommandError("expect: \(error)") }
   }
 
   private static func message(_ words: [String]) throws(EADemoCommandError) -> EADemoCommand {

@@ -5,7 +5,7 @@ import IAP2
 
 /// Carries out what ``EADemoApp`` decides, with a device's app: sessions, bytes, timers. Calls the front, screen or
 /// pipe.
-final class EADemoDriver: AppHandler, SessionHandler {
+final class EADemoDriver: AppHandler {
   /// The current state.
   private(set) var app: EADemoApp
   /// Whether the user asked to quit.
@@ -15,11 +15,29 @@ final class EADemoDriver: AppHandler, SessionHandler {
   /// Called after everything that changed ``app``.
   var changed: () -> Void = {}
 
+  /// A session, and what is still to be sent on it.
+  private final class OpenSession: SessionHandler {
+    let session: Session
+    var outbox: [UInt8] = []
+    /// Whether bytes are being written: what follows from that is written by the same loop.
+    var isFlushing = false
+    private let onEvent: (Event) -> Void
+
+    enum Event { case readable, writable, ended(SessionEnd) }
+
+    init(_ session: Session, _ onEvent: @escaping (Event) -> Void) {
+      (self.session, self.onEvent) = (session, onEvent)
+    }
+
+    func sessionIsReadable(_ session: Session) { onEvent(.readable) }
+    func sessionIsWritable(_ session: Session) { onEvent(.writable) }
+    func session(_ session: Session, endedWith end: SessionEnd) { onEvent(.ended(end)) }
+  }
+
   private let device: Device
   private let loop: any EventLoop
   private var view: AppView?
-  private var session: Session?
-  private var outbox: [UInt8] = []
+  private var sessions: [Int: OpenSession] = [:]
   private var timer: LoopTimer?
 
   init(_ app: EADemoApp, on device: Device, settings: AppSettings) {
@@ -46,7 +64,7 @@ final class EADemoDriver: AppHandler, SessionHandler {
   /// Closes the session, if there is one.
   func close() {
     timer?.cancel()
-    session?.close()
+    for (_, open) in sessions.sorted(by: { $0.key < $1.key }) { open.session.close() }
     view?.close()
     view = nil
   }
@@ -57,13 +75,17 @@ final class EADemoDriver: AppHandler, SessionHandler {
     for action in actions {
       switch action {
       case .open(let accessory, let name): open(accessory, name)
-      case .send(let bytes):
-        outbox += bytes
-        flush()
-      case .close: session?.close()
+      case .send(let bytes, let number):
+        sessions[number]?.outbox += bytes
+        flush(number)
+      case .close(let number): sessions[number]?.session.close()
+      case .unplug: device.unplugAll("unplugged by hand")
+      case .save(let bytes, let path): save(bytes, path)
       case .move(let state): view?.move(to: state)
       case .quit: isOver = true
-      case .say(let line): say(line)
+      case .say(var line):
+        line.time = loop.now
+        say(line)
       }
     }
     if let deadline = app.deadline { timer?.arm(at: deadline) } else { timer?.cancel() }
@@ -74,13 +96,22 @@ final class EADemoDriver: AppHandler, SessionHandler {
     guard let view else { return }
     do {
       let session = try view.openSession(with: accessory, protocolName: name)
-      self.session = session
-      outbox = []
-      session.handler = self
       handle(.opened(accessory, protocolName: name))
+      guard let number = app.session?.number else { return }
+      let open = OpenSession(session) { [unowned self] event in handle(event, number) }
+      sessions[number] = open
+      session.handler = open
     } catch {
       handle(.refused(error.description))
     }
+  }
+
+  private func save(_ bytes: [UInt8], _ path: String) {
+    var failure: String?
+    do {
+      failure = PatientFile.write(bytes, to: try PatientFile.whole(path, named: path))
+    } catch let error as UsageError { failure = error.message } catch { failure = "\(error)" }
+    execute(app.saved(path, failure, count: bytes.count))
   }
 
   // MARK: The app
@@ -90,31 +121,34 @@ final class EADemoDriver: AppHandler, SessionHandler {
 
   // MARK: The session
 
-  private func flush() {
-    guard let session else { return }
-    while !outbox.isEmpty {
-      let bytes = outbox
-      let taken = session.write(bytes.span.bytes)
+  private func flush(_ number: Int) {
+    guard let flushed = sessions[number], !flushed.isFlushing else { return }
+    flushed.isFlushing = true
+    defer { flushed.isFlushing = false }
+    while let open = sessions[number], !open.outbox.isEmpty {
+      let taken = open.session.write(open.outbox.span.bytes)
       if taken == 0 { return }
-      outbox.removeFirst(taken)
-      handle(.sent(taken))
+      open.outbox.removeFirst(taken)
+      handle(.sent(taken, session: number))
     }
   }
 
-  func sessionIsReadable(_ session: Session) {
-    var bytes: [UInt8] = []
-    session.read { span in
-      span.withUnsafeBytes { bytes.append(contentsOf: $0) }
-      return span.byteCount
+  private func handle(_ event: OpenSession.Event, _ number: Int) {
+    switch event {
+    case .readable:
+      var bytes: [UInt8] = []
+      sessions[number]?.session.read { span in
+        span.withUnsafeBytes { bytes.append(contentsOf: $0) }
+        return span.byteCount
+      }
+      if !bytes.isEmpty { handle(.received(bytes, session: number)) }
+    case .writable: flush(number)
+    case .ended(let end):
+      // It is calling now.
+      if let open = sessions.removeValue(forKey: number) {
+        loop.schedule(after: .zero) { withExtendedLifetime(open) {} }
+      }
+      handle(.ended(end.description, session: number))
     }
-    if !bytes.isEmpty { handle(.received(bytes)) }
-  }
-
-  func sessionIsWritable(_ session: Session) { flush() }
-
-  func session(_ session: Session, endedWith end: SessionEnd) {
-    self.session = nil
-    outbox = []
-    handle(.ended(end.description))
   }
 }

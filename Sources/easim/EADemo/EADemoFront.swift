@@ -44,8 +44,10 @@ final class EADemoPipeFront: EADemoFront {
   private var isAsked = false
   private var loop: (any PollingLoop)?
 
-  init(_ console: Console) {
-    self.console = console
+  private let isTimed: Bool
+
+  init(_ console: Console, isTimed: Bool) {
+    (self.console, self.isTimed) = (console, isTimed)
   }
 
   func start(_ driver: EADemoDriver, on loop: any PollingLoop) throws {
@@ -76,7 +78,10 @@ final class EADemoPipeFront: EADemoFront {
   }
 
   private func say(_ line: EADemoApp.Line) {
-    guard console.isJSON else { return console.out(line.isError ? "error: \(line.text)" : line.text) }
+    guard console.isJSON else {
+      let time = isTimed ? line.time.map { "\($0.shortSeconds)  " } ?? "" : ""
+      return console.out(time + (line.isError ? "error: \(line.text)" : line.text))
+    }
     let kind: TimelineEvent.Kind = line.isError ? .warning(line.text) : .note(line.text)
     console.show(TimelineEvent(time: loop?.now ?? .origin, side: .app, kind: kind))
   }

@@ -20,11 +20,15 @@ extension EADemoScreen {
 
   /// The screen, no wider and no higher than the terminal.
   func rows(_ app: EADemoApp, width: Int, height: Int) -> [Row] {
-    let top = heading(app) + body(app)
-    let bottom = footer(app)
+    let bottom = footer(app).flatMap { row in
+      let lines = row.style == .quiet ? Self.flowed(row.text, width) : Self.wrapped(row.text, width)
+      return lines.map { Row(text: $0, style: row.style) }
+    }
+    let top = heading(app) + body(app, width, dump: max(4, (height - bottom.count - 8) / 2))
     let room = height - top.count - bottom.count - 1
     let lines = news.suffix(max(0, room)).flatMap { told in
-      Self.wrapped(told.text, width).map { Row(text: $0, style: told.isError ? .wrong : .quiet) }
+      let time = told.time.map { "\($0.shortSeconds)  " } ?? ""
+      return Self.wrapped(time + told.text, width).map { Row(text: $0, style: told.isError ? .wrong : .quiet) }
     }
     let told = lines.suffix(max(0, room))
     let gap = [Row](repeating: Row(text: ""), count: max(0, height - top.count - told.count - bottom.count))
@@ -43,7 +47,7 @@ extension EADemoScreen {
     return [Row(text: title + away, style: .title), Row(text: "")]
   }
 
-  private func body(_ app: EADemoApp) -> [Row] {
+  private func body(_ app: EADemoApp, _ width: Int, dump: Int) -> [Row] {
     switch page {
     case .accessories:
       if app.accessories.isEmpty {
@@ -58,24 +62,42 @@ extension EADemoScreen {
         ? [Row(text: "  none yet", style: .quiet)]
         : accessory.protocols.enumerated().map { choosable($0.offset, $0.element.spelledOut) }
       return details + [Row(text: ""), Row(text: "  Protocols", style: .title)] + protocols
-    case .session: return sessionRows(app)
+    case .session: return sessionRows(app, width, dump)
     }
   }
 
-  private func sessionRows(_ app: EADemoApp) -> [Row] {
+  private func sessionRows(_ app: EADemoApp, _ width: Int, _ dump: Int) -> [Row] {
     guard let session = app.session else { return [] }
     let waiting = session.asked > session.sent ? " of \(session.asked)" : ""
     var rows = [
-      Row(text: "  Received  \(session.received) bytes"), Row(text: "  Sent      \(session.sent)\(waiting) bytes"),
-      Row(text: ""),
+      Row(text: "  Received  \(session.received.count) bytes"),
+      Row(text: "  Sent      \(session.sent)\(waiting) bytes"),
     ]
-    for start in stride(from: 0, to: session.tail.count, by: 16) {
-      let bytes = session.tail[start..<min(start + 16, session.tail.count)]
+    if app.sessions.count > 1 {
+      let others = app.sessions.map { $0.number == session.number ? "[\($0.number)]" : "\($0.number)" }
+      rows.append(Row(text: "  Session   \(others.joined(separator: " "))"))
+    }
+    return rows + [Row(text: "")] + dumpRows(session.received, width, dump)
+  }
+
+  /// What came, as hex with ASCII beside it: the last rows, or those that were scrolled to.
+  private func dumpRows(_ received: ReceivedBytes, _ width: Int, _ count: Int) -> [Row] {
+    // Two columns in front, three and a letter for each byte, and one between them.
+    let wide = width >= 67 ? 16 : width >= 35 ? 8 : 4
+    let lastRow = max(0, received.count - 1) / wide
+    let firstRow = (received.first + wide - 1) / wide
+    let bottom = max(min(lastRow, firstRow + count - 1), lastRow - scroll)
+    let top = max(firstRow, bottom - count + 1)
+    guard received.count > 0, top <= bottom else { return [] }
+    let rows = (top...bottom).map { row -> Row in
+      let bytes = received.from(row * wide).prefix(wide)
       let hex = Hex.spaced(bytes)
       let letters = String(decoding: bytes.map { 0x20...0x7E ~= $0 ? $0 : UInt8(ascii: ".") }, as: UTF8.self)
-      rows.append(Row(text: "  \(hex)\(String(repeating: " ", count: 49 - hex.count))\(letters)", style: .quiet))
+      return Row(
+        text: "  \(hex)\(String(repeating: " ", count: 3 * wide + 1 - hex.count))\(letters)", style: .quiet)
     }
-    return rows
+    let below = received.count - (bottom + 1) * wide
+    return below > 0 ? rows + [Row(text: "  … \(below.counted("more byte"))", style: .quiet)] : rows
   }
 
   private func choosable(_ index: Int, _ text: String) -> Row {
@@ -83,21 +105,39 @@ extension EADemoScreen {
   }
 
   private func footer(_ app: EADemoApp) -> [Row] {
-    switch prompt {
-    case .string(let text)?:
-      return [Row(text: "Send String: \(text)_"), Row(text: "enter send   esc cancel", style: .quiet)]
-    case .hex(let text)?:
-      return [Row(text: "Send Hex Data: \(text)_"), Row(text: "enter send   esc cancel", style: .quiet)]
-    case nil: break
+    if let prompt {
+      let (title, keys) =
+        switch prompt.kind {
+        case .string: ("Send String", "enter send   up earlier   esc cancel   \\r \\n \\t \\xHH are bytes")
+        case .hex: ("Send Hex Data", "enter send   up earlier   esc cancel")
+        case .again: ("Send Again, such as 10 every 100ms", "enter send   up earlier   esc cancel")
+        case .save: ("Save to File", "enter save   up earlier   esc cancel")
+        }
+      return [Row(text: "\(title): \(prompt.text)_"), Row(text: keys, style: .quiet)]
     }
     let home = app.state == .foreground ? "b background" : "b foreground"
     let keys =
       switch page {
       case .accessories: "up/down choose   enter details   \(home)   q quit"
       case .accessory: "up/down choose   enter open session   esc back   \(home)   q quit"
-      case .session: "s Send String   h Send Hex Data   k Send 10K   esc close   \(home)   q quit"
+      case .session:
+        "s Send String   h Send Hex Data   k Send 10K   r again   \(app.isBusy ? "x stop   " : "")up/down scroll   w save   "
+          + "a accessories   \(app.sessions.count > 1 ? "tab next session   " : "")esc close   \(home)   q quit"
       }
     return [Row(text: keys, style: .quiet)]
+  }
+
+  /// Items with three blanks between them, in as many lines as they need.
+  static func flowed(_ text: String, _ width: Int) -> [String] {
+    var lines: [String] = []
+    for item in text.split(separator: "   ", omittingEmptySubsequences: false).map(String.init) {
+      if let last = lines.last, TextTable.width(of: "\(last)   \(item)") <= width {
+        lines[lines.count - 1] = "\(last)   \(item)"
+      } else {
+        lines += item.isEmpty ? [""] : wrapped(item, width)
+      }
+    }
+    return lines
   }
 
   /// A text in lines of so many columns, the second and every further one indented.

@@ -8,7 +8,8 @@ import AccessoryHost
 ///       └──────────────── the accessory goes ───────────────────┘
 /// ```
 ///
-/// A key becomes a command of ``EADemoApp`` or changes what is shown; the rest follows the state of ``EADemoApp``.
+/// A key becomes a command of ``EADemoApp`` or changes what is shown; the rest follows the state of ``EADemoApp``. Several
+/// sessions stay open while the other pages are shown; tab goes from one to the next.
 struct EADemoScreen: Equatable {
   enum Page: Equatable {
     case accessories
@@ -18,20 +19,25 @@ struct EADemoScreen: Equatable {
   }
 
   /// A text that is being typed.
-  enum Prompt: Equatable {
-    case string(String)
-    case hex(String)
-
-    var text: String {
-      get {
-        switch self {
-        case .string(let text), .hex(let text): text
-        }
-      }
-      set { self = if case .string = self { .string(newValue) } else { .hex(newValue) } }
+  struct Prompt: Equatable {
+    enum Kind: Equatable {
+      /// A text with escapes.
+      case string
+      case hex
+      /// How often the last bytes are sent again, and how fast: `10 every 100ms`.
+      case again
+      /// A file for everything that came.
+      case save
     }
+
+    var kind: Kind
+    var text = ""
+    /// Which of the former texts is shown, from the latest; nil for none.
+    var past: Int?
   }
 
+  /// So many former texts of prompts are kept.
+  static let historyLimit = 100
   /// So many things that happened are kept for showing.
   static let newsLimit = 100
 
@@ -41,21 +47,41 @@ struct EADemoScreen: Equatable {
   private(set) var choice = 0
   /// What happened, the latest last.
   private(set) var news: [EADemoApp.Line] = []
+  /// How many rows of what came are below the rows that are shown.
+  private(set) var scroll = 0
+  /// Former texts of prompts, the latest last.
+  private var history: [Prompt] = []
+  /// What was sent last.
+  private var lastSent: [UInt8]?
+  /// The session that is shown, or was last.
+  private var shownSession: Int?
 
   /// A key came; what it means for the app.
   mutating func press(_ key: Key, _ app: EADemoApp) -> EADemoCommand? {
     if key == .control("c") { return .quit }
-    if prompt != nil { return type(key) }
+    if prompt != nil { return type(key, app) }
     switch (key, page) {
+    case (.control("i"), .session):
+      let later = app.sessions.first { $0.number > app.session?.number ?? 0 } ?? app.sessions.first
+      return later.map { .use($0.number) }
+    case (.control("i"), _): if app.session != nil { show(.session) }
+    case (.up, .session): scroll(by: 1, app)
+    case (.down, .session): scroll(by: -1, app)
+    case (.pageUp, .session): scroll(by: 8, app)
+    case (.pageDown, .session): scroll(by: -8, app)
+    case (.character("a"), .session): show(.accessories)
     case (.up, _), (.character("k"), .accessories), (.character("k"), .accessory): choice = max(0, choice - 1)
     case (.down, _), (.character("j"), _): choice = max(0, min(choice + 1, count(app) - 1))
     case (.enter, .accessories), (.right, .accessories): enter(app)
     case (.enter, .accessory(let id)), (.right, .accessory(let id)): return open(id, app)
     case (.escape, .session), (.left, .session), (.character("c"), .session): return app.session == nil ? nil : .close
     case (.escape, .accessory), (.left, .accessory): show(.accessories)
-    case (.character("s"), .session): prompt = .string("")
-    case (.character("h"), .session): prompt = .hex("")
-    case (.character("k"), .session): return .send(CountingPattern.bytes(10_000))
+    case (.character("s"), .session): prompt = Prompt(kind: .string)
+    case (.character("h"), .session): prompt = Prompt(kind: .hex)
+    case (.character("r"), .session): if lastSent != nil { prompt = Prompt(kind: .again) }
+    case (.character("w"), .session): prompt = Prompt(kind: .save)
+    case (.character("x"), .session): return app.isBusy ? .stop : nil
+    case (.character("k"), .session): return sending(.send(CountingPattern.bytes(CountingPattern.usual)))
     case (.character("b"), _): return app.state == .foreground ? .background : .foreground
     case (.character("q"), _): return .quit
     default: break
@@ -63,29 +89,59 @@ struct EADemoScreen: Equatable {
     return nil
   }
 
-  private mutating func type(_ key: Key) -> EADemoCommand? {
+  private mutating func type(_ key: Key, _ app: EADemoApp) -> EADemoCommand? {
     switch key {
     case .character(let character): prompt?.text.append(character)
     case .backspace: if prompt?.text.isEmpty == false { prompt?.text.removeLast() }
     case .control("u"): prompt?.text = ""
+    case .up: recall(1)
+    case .down: recall(-1)
     case .escape: prompt = nil
-    case .enter: return send()
+    case .enter: return finish()
     default: break
     }
     return nil
   }
 
-  private mutating func send() -> EADemoCommand? {
-    defer { prompt = nil }
-    switch prompt {
-    case .string(let text) where !text.isEmpty: return .send(Array(text.utf8))
-    case .hex(let text):
-      do throws(EADemoCommandError) { return try EADemoCommand(line: "hex \(text)") } catch {
-        tell(EADemoApp.Line(text: error.description, isError: true))
-        return nil
+  /// Shows an earlier text of the same kind of prompt, or a later one.
+  private mutating func recall(_ step: Int) {
+    guard var typing = prompt else { return }
+    let past = Array(history.filter { $0.kind == typing.kind }.reversed())
+    let next = (typing.past ?? -1) + step
+    guard next < past.count else { return }
+    typing.past = next < 0 ? nil : next
+    typing.text = next < 0 ? "" : past[next].text
+    prompt = typing
+  }
+
+  private mutating func finish() -> EADemoCommand? {
+    guard let typed = prompt else { return nil }
+    prompt = nil
+    guard !typed.text.isEmpty else { return nil }
+    history.removeAll { $0.kind == typed.kind && $0.text == typed.text }
+    history.append(Prompt(kind: typed.kind, text: typed.text))
+    if history.count > Self.historyLimit { history.removeFirst() }
+    do throws(EADemoCommandError) {
+      switch typed.kind {
+      case .string: return sending(try EADemoCommand.escaped(typed.text))
+      case .hex: return sending(try EADemoCommand(line: "hex \(typed.text)"))
+      case .again: return try lastSent.map { bytes throws(EADemoCommandError) in try .again(typed.text, bytes) }
+      case .save: return .save(typed.text)
       }
-    default: return nil
+    } catch {
+      tell(EADemoApp.Line(text: error.description, isError: true))
+      return nil
     }
+  }
+
+  private mutating func sending(_ command: EADemoCommand?) -> EADemoCommand? {
+    if case .send(let bytes)? = command { lastSent = bytes }
+    return command
+  }
+
+  private mutating func scroll(by rows: Int, _ app: EADemoApp) {
+    let most = max(0, (app.session?.received.bytes.count ?? 0) / 4)
+    scroll = min(max(0, scroll + rows), most)
   }
 
   private mutating func enter(_ app: EADemoApp) {
@@ -112,6 +168,7 @@ struct EADemoScreen: Equatable {
   private mutating func show(_ next: Page) {
     page = next
     choice = 0
+    scroll = 0
     prompt = nil
   }
 
@@ -125,8 +182,11 @@ struct EADemoScreen: Equatable {
   /// session does.
   mutating func follow(_ app: EADemoApp) {
     if let session = app.session {
-      if page != .session { show(.session) }
-      if !app.accessories.contains(where: { $0.connectionID == session.connectionID }) { show(.accessories) }
+      if session.number != shownSession { show(.session) }
+      shownSession = session.number
+      if page == .session, !app.accessories.contains(where: { $0.connectionID == session.connectionID }) {
+        show(.accessories)
+      }
     } else if page == .session {
       let last = lastAccessory.flatMap { id in app.accessories.first { $0.connectionID == id } }
       show(last.map { .accessory($0.connectionID) } ?? .accessories)

@@ -9,6 +9,8 @@ enum Key: Equatable {
   case down
   case left
   case right
+  case pageUp
+  case pageDown
   /// A control key: `c` for Ctrl-C.
   case control(Character)
 }
@@ -75,6 +77,10 @@ struct KeyReader: Equatable {
     }
     guard let end = held.dropFirst(2).firstIndex(where: { 0x40...0x7E ~= $0 }) else {
       return held.count >= Self.longestSequence ? (nil, held.count) : nil
+    }
+    if held[end] == UInt8(ascii: "~") {
+      let pages: [UInt8: Key] = [UInt8(ascii: "5"): .pageUp, UInt8(ascii: "6"): .pageDown]
+      return (pages[held[2]], end + 1)
     }
     let arrows: [UInt8: Key] = [0x41: .up, 0x42: .down, 0x43: .right, 0x44: .left]
     return (arrows[held[end]], end + 1)

@@ -83,7 +83,7 @@ enum TimelineText {
 
 extension Instant {
   /// Seconds with three decimal places: "0.250 s".
-  fileprivate var shortSeconds: String {
+  var shortSeconds: String {
     String(secondsText.dropLast(3))
   }
 }

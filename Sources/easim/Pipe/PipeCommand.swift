@@ -64,7 +64,8 @@ struct PipeOptions: CommandOptions {
     .protocolName, .auth, .judge, .settle, .infoPlist, .allProtocols, .fault, .seed, .allowRemote, .anyUser, .allowExec,
     .timeout.described("time limit for finding the accessory and opening a session"),
     Option("--verbose", short: "-v", \.isVerbose, "print all events to stderr, not only warnings"),
-    .json.described("print all events to stderr, one JSON object per line"), .quietMessages, .transcript, .capture,
+    .json.described("print all events to stderr, one JSON object per line"), .quietMessages, .transcript,
+    .transcriptBytes, .capture,
   ]
   static let rules: [OptionRule] =
     [.needs("--on", "--as-accessory"), .needs("--allow-exec", "--as-accessory")]
@@ -94,8 +95,10 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
   try cables.openFiles(console)
   // Closing the sessions gives a verdict as well; after Ctrl-C it must not count as the end of the bytes.
   var verdict: ExitCode?
+  var progress = ""
   let ended = try context.run(until: { host.verdict != nil || !context.app.hiddenAccessories.isEmpty }, limit: nil) {
     verdict = host.verdict
+    progress = door.progress
     door.closeSessions()
   }
   runtime.flush(door)
@@ -106,7 +109,7 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
   }
   if runtime.signal != nil {
     if options.listen != nil { return .done }
-    console.err("easim: stopped by \(runtime.signalName); \(door.progress)")
+    console.err("easim: stopped by \(runtime.signalName); \(progress)")
     return .checkFailed
   }
   console.err(

@@ -24,7 +24,7 @@ import Testing
       try rig.loop.runUntilQuiet()
       return FaultRig.read(rig.atRight.bytes).sequences
     }
-    #expect(try lost("loss,chance=10%") == lost("loss,chance=10%", "latency,jitter=20ms"))
+    #expect(try lost("loss,chance=10%") == lost("loss,chance=10%", "latency,delay=50ms,jitter=20ms"))
   }
 
   @Test func theTwoDirectionsHaveChancesOfTheirOwn() throws {
@@ -207,7 +207,8 @@ import Testing
     do {
       let cable = LoopbackChannel.makePair(on: loop)
       let faulty = FaultChannel(
-        around: cable.left, [try Fault("latency"), try Fault("stall")], random: SeededRandom(seed: 1), on: loop)
+        around: cable.left, [try Fault("latency,delay=50ms"), try Fault("stall")], random: SeededRandom(seed: 1),
+        on: loop)
       (channel, handler) = (faulty, faulty.startRecording())
       _ = cable.right.startRecording()
       cable.right.send("x")

@@ -26,12 +26,14 @@ import Testing
   }
 
   @Test func withoutParametersItHasItsDefaults() throws {
-    let fault = try Fault("latency")
+    let fault = try Fault("latency,delay=50ms")
     #expect(fault.directions == [.in, .out])
     #expect(fault.after == .zero)
     #expect(fault.length == nil)
     #expect(fault == Fault(.latency(Fault.Latency())))
     #expect(try Fault("half-dead").directions == [.out])
+    // No delay is chosen in silence.
+    #expect(throws: SourceProblems.self) { try Fault("latency") }
   }
 
   @Test func aMistakeIsNamedWithTheFaultItsPlaceAndTheNearestRightForm() {
@@ -51,11 +53,15 @@ import Testing
     #expect(!kind.summary.isEmpty && !kind.summary.contains("\n"))
     #expect(Set(kind.fields.map(\.key)).count == kind.fields.count)
     #expect(kind.fields.suffix(3).map(\.key) == ["direction", "after", "for"])
+    let required = kind.fields.filter(\.isRequired)
+    #expect(required.allSatisfy { $0.key == "delay" })
+    let least = required.isEmpty ? name : "\(name),delay=50ms"
     for field in kind.fields {
       #expect(!field.summary.isEmpty && !field.shape.range.isEmpty)
+      if field.isRequired { continue }
       // A default that is written out is read as itself.
       let standard = try #require(field.standard)
-      #expect(try Fault("\(name),\(field.key)=\(standard.word)") == Fault(name))
+      #expect(try Fault("\(least),\(field.key)=\(standard.word)") == Fault(least))
     }
     // A bare word must mean one thing.
     let words = kind.fields.flatMap { field in if case .words(let words) = field.shape { words } else { [String]() } }

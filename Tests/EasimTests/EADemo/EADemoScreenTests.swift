@@ -51,6 +51,7 @@ import Testing
     #expect(screen.page == .session)
     #expect(drawn()[0] == "com.example.other")
     #expect(press(.character("k")) == .send(CountingPattern.bytes(10_000)))
+    #expect(press(.character("r"), .character("3"), .enter) == .again(3, every: .zero, CountingPattern.bytes(10_000)))
     #expect(press(.character("s"), .character("h"), .character("i"), .enter) == .send(Array("hi".utf8)))
     #expect(press(.character("h"), .character("0"), .character("a"), .enter) == .send([10]))
     #expect(press(.escape) == .close)
@@ -79,7 +80,7 @@ import Testing
     handle(.appeared(echo))
     handle(.opened(echo, protocolName: "com.example.echo"))
     _ = press(.character("s"), .character("x"))
-    #expect(screen.prompt == .string("x"))
+    #expect(screen.prompt?.text == "x")
     handle(.ended("gone"))
     #expect(screen.page == .accessory(8))
     #expect(screen.prompt == nil, "what was being typed had a session to go to")
@@ -100,9 +101,10 @@ import Testing
     handle(.appeared(echo))
     handle(.opened(echo, protocolName: "com.example.echo"))
     _ = press(.character("s"), .character("q"), .character("李"), .backspace, .character("b"))
-    #expect(drawn().suffix(2) == ["Send String: qb_", "enter send   esc cancel"])
+    #expect(
+      drawn().suffix(2) == ["Send String: qb_", "enter send   up earlier   esc cancel   \\r \\n \\t \\xHH are bytes"])
     _ = press(.control("u"), .backspace)
-    #expect(screen.prompt == .string(""))
+    #expect(screen.prompt?.text == "")
     #expect(press(.enter) == nil)
     #expect(screen.prompt == nil)
     #expect(press(.character("h"), .character("z"), .enter) == nil)
@@ -123,11 +125,56 @@ import Testing
     for number in 0..<200 { screen.tell(EADemoApp.Line(text: "news \(number)")) }
     screen.tell(EADemoApp.Line(text: "a long line that wraps", isError: true))
     #expect(screen.news.count == EADemoScreen.newsLimit)
-    let rows = screen.rows(demo.app, width: 12, height: 10)
-    #expect(rows.count == 10)
-    #expect(rows[4...8].map(\.text) == ["", "news 198", "news 199", "a long line ", "  that wraps"])
+    let rows = screen.rows(demo.app, width: 16, height: 13)
+    #expect(rows.count == 13)
+    #expect(rows[4...8].map(\.text) == ["", "news 198", "news 199", "a long line that", "   wraps"])
     #expect(rows[8].style == .wrong && rows[6].style == .quiet)
-    #expect(rows.last?.text == "up/down choo")
+    // The keys are all there.
+    #expect(rows.suffix(4).map(\.text) == ["up/down choose", "enter details", "b background", "q quit"])
+  }
+
+  @Test mutating func formerTextsAreRecalledAndEscapesAreBytes() {
+    handle(.appeared(echo))
+    handle(.opened(echo, protocolName: "com.example.echo"))
+    #expect(press(.character("s"), .character("\\"), .character("r"), .enter) == .send([13]))
+    #expect(press(.character("s"), .character("b"), .enter) == .send([98]))
+    #expect(press(.character("h"), .character("0"), .character("1"), .enter) == .send([1]))
+    _ = press(.character("s"), .up)
+    #expect(screen.prompt?.text == "b")
+    _ = press(.up, .up)
+    #expect(screen.prompt?.text == "\\r")
+    _ = press(.down, .down)
+    #expect(screen.prompt?.text == "")
+    #expect(press(.up, .enter) == .send([98]))
+    #expect(press(.character("w"), .character("f"), .enter) == .save("f"))
+    #expect(press(.character("s"), .character("\\"), .enter) == nil)
+    #expect(screen.news.last?.isError == true)
+  }
+
+  @Test mutating func whatCameIsScrolledBack() {
+    handle(.appeared(echo))
+    handle(.opened(echo, protocolName: "com.example.echo"))
+    handle(.received((0..<1_000).map { UInt8($0 / 16) }))
+    #expect(drawn().contains { $0.hasPrefix("  3e 3e") })
+    _ = press(.pageUp, .pageUp, .up)
+    #expect(drawn().contains { $0.contains("more bytes") } && !drawn().contains { $0.hasPrefix("  3e 3e") })
+    for _ in 0..<200 { _ = press(.pageUp) }
+    #expect(drawn().contains { $0.hasPrefix("  00 00") })
+    #expect(drawn(width: 40).contains { $0.hasPrefix("  00 00 00 00 00 00 00 00  ..") })
+    for _ in 0..<300 { _ = press(.pageDown) }
+    #expect(drawn().contains { $0.hasPrefix("  3e 3e") })
+  }
+
+  @Test mutating func severalSessionsAreShownInTurn() {
+    handle(.appeared(echo))
+    handle(.opened(echo, protocolName: "com.example.echo"))
+    #expect(press(.character("a")) == nil)
+    #expect(screen.page == .accessories)
+    handle(.opened(echo, protocolName: "com.example.other"))
+    #expect(screen.page == .session && drawn().contains("  Session   1 [2]"))
+    #expect(press(.control("i")) == .use(1))
+    _ = press(.character("a"), .control("i"))
+    #expect(screen.page == .session)
   }
 
   @Test mutating func aScreenIsNeverWiderOrHigherThanTheTerminal() {

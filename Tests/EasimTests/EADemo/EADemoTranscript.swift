@@ -45,8 +45,10 @@ struct EADemoTranscript {
     actions.map { action in
       switch action {
       case .open(let accessory, let name): "open \(accessory.connectionID) \(name)"
-      case .send(let bytes): "send \(bytes.count)"
-      case .close: "close"
+      case .send(let bytes, let session): session > 1 ? "send \(bytes.count) on \(session)" : "send \(bytes.count)"
+      case .close(let session): session > 1 ? "close \(session)" : "close"
+      case .unplug: "unplug"
+      case .save(let bytes, let path): "save \(bytes.count) to \(path)"
       case .move(let state): "move to \(state)"
       case .quit: "quit"
       case .say(let line): line.isError ? "! \(line.text)" : line.text

@@ -1,0 +1,118 @@
+import AccessoryCore
+import AccessoryHost
+
+/// An open session of EADemo: its counters, what came, and what is expected back of it.
+struct EADemoSession: Equatable {
+  /// From 1, in the order of opening.
+  let number: Int
+  let connectionID: Int
+  let protocolName: String
+  /// Bytes that were to be sent, that were sent, and that came.
+  private(set) var asked = 0
+  private(set) var sent = 0
+  /// What came, from the first byte on or the last ``ReceivedBytes/limit``.
+  private(set) var received = ReceivedBytes()
+  /// How many of the bytes that came were printed by `read` or taken by `expect`.
+  var readCount = 0
+  private var checks: [EchoCheck] = []
+
+  init(number: Int, connectionID: Int, protocolName: String) {
+    (self.number, self.connectionID, self.protocolName) = (number, connectionID, protocolName)
+  }
+
+  /// `times` 10,000 bytes are sent, which an echo sends back behind everything before them.
+  mutating func expectPattern(times: Int) {
+    checks.append(EchoCheck(start: max(received.count, asked), unit: CountingPattern.usual, times: times))
+  }
+
+  mutating func ask(_ count: Int) { asked += count }
+  mutating func note(sent count: Int) { sent += count }
+
+  /// Takes bytes that came; the verdicts on patterns that are complete, or differ.
+  mutating func take(_ bytes: [UInt8]) -> [EchoCheck.Verdict] {
+    let start = received.count
+    received.append(bytes)
+    var verdicts: [EchoCheck.Verdict] = []
+    for index in checks.indices {
+      if let verdict = checks[index].take(bytes, at: start) { verdicts.append(verdict) }
+    }
+    checks.removeAll(where: \.isOver)
+    return verdicts
+  }
+}
+
+extension CountingPattern {
+  /// The bytes of EADemo's "Send 10K".
+  static let usual = 10_000
+}
+
+/// Compares what comes back with the pattern that was sent.
+struct EchoCheck: Equatable {
+  enum Verdict: Equatable {
+    /// So many bytes came back as sent.
+    case same(Int)
+    /// The first wrong byte, counted from 0.
+    case differs(at: Int, UInt8, expected: UInt8)
+  }
+
+  /// Where it begins in what comes.
+  let start: Int
+  let unit: Int
+  let times: Int
+  private var done = 0
+  private(set) var isOver = false
+
+  init(start: Int, unit: Int, times: Int) { (self.start, self.unit, self.times) = (start, unit, times) }
+
+  /// Takes the bytes that came at an offset.
+  mutating func take(_ bytes: [UInt8], at offset: Int) -> Verdict? {
+    guard !isOver, offset + bytes.count > start + done else { return nil }
+    for byte in bytes.dropFirst(max(0, start + done - offset)) where done < unit * times {
+      let expected = UInt8(truncatingIfNeeded: done % unit)
+      guard byte == expected else {
+        isOver = true
+        return .differs(at: done, byte, expected: expected)
+      }
+      done += 1
+    }
+    guard done == unit * times else { return nil }
+    isOver = true
+    return .same(done)
+  }
+}
+
+extension EchoCheck.Verdict {
+  var isGood: Bool { if case .same = self { true } else { false } }
+
+  var text: String {
+    switch self {
+    case .same(let count): "✓ \(count.groupedDigits) bytes came back as sent"
+    case .differs(let place, let byte, let expected):
+      "✗ byte \(place.groupedDigits) came back as \(Hex.spaced([byte])) and was sent as \(Hex.spaced([expected]))"
+    }
+  }
+}
+
+/// The bytes of a session, of which the oldest are dropped beyond a limit.
+struct ReceivedBytes: Equatable {
+  /// So many bytes are kept at least.
+  static let limit = 8 << 20
+
+  /// The number of the first byte that is kept.
+  private(set) var first = 0
+  private(set) var bytes: [UInt8] = []
+
+  /// How many came.
+  var count: Int { first + bytes.count }
+
+  mutating func append(_ more: [UInt8]) {
+    bytes += more
+    if bytes.count > 2 * Self.limit {
+      first += bytes.count - Self.limit
+      bytes.removeFirst(bytes.count - Self.limit)
+    }
+  }
+
+  /// The bytes from a number on, as far as they are kept.
+  func from(_ number: Int) -> ArraySlice<UInt8> { bytes.dropFirst(max(0, number - first)) }
+}
