@@ -79,7 +79,7 @@ private struct ReplayOptions: CommandOptions {
     ) { $0.append($1) },
     .auth, .judge, .settle, .fault, .seed, .allowRemote, .anyUser,
     .timeout.described("with --at: how much later than recorded the accessory may connect and answer"), .json,
-    .quietMessages, .transcript, .capture,
+    .quietMessages, .transcript, .transcriptBytes, .capture,
   ]
   static let rules: [OptionRule] =
     [.exclusive(["--on", "--at"]), .exclusive(["--any-order", "--at"])]
