@@ -45,7 +45,7 @@ enum PageTable {
     .passed { color: var(--good); } .failed { color: var(--bad); }
     .scroll { overflow-x: auto; } table { border-collapse: collapse; }
     td, th { text-align: left; padding: 3px 14px 3px 0; vertical-align: top; overflow-wrap: normal; }
-    .plain td { white-space: nowrap; }
+    .plain { font-size: 13px; } .plain td { white-space: nowrap; }
     thead th { border-bottom: 1px solid var(--dim); font-weight: 600; }
     .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
     dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 16px; margin: 0; } dt { color: var(--dim); } dd { margin: 0; }
@@ -74,7 +74,7 @@ enum PageTable {
     @media (max-width: 640px) {
       body { margin: 1em auto; } svg.wide { display: none; } svg.narrow { display: block; }
       dl { grid-template-columns: 1fr; } dt { margin-top: 4px; } td, th { padding-right: 8px; }
-      table { font-size: 13px; }
+      table { font-size: 13px; } .scroll td:first-child { overflow-wrap: anywhere; }
     }
     @media print {
       :root { --ink: #000; --dim: #444; --line: #ccc; --page: #fff; --a: #1a5fb4; --b: #c64600; --good: #176f2c; --bad: #b3261e;

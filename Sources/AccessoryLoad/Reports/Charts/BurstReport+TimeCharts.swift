@@ -19,6 +19,20 @@ extension BurstReport {
     return (0..<count).map { Double($0) * length } + [min(Double(count) * length, max(span, last + 1e6))]
   }
 
+  /// The slices as charts show them, with their bounds. A short rest at the end is drawn with the slice before it, because
+  /// a few bytes in a few milliseconds would look like a peak.
+  private var shownSlices: (bounds: [Double], slices: [ThroughputSeries.Slice]) {
+    var (bounds, slices) = (bounds(series.length, series.slices.count), series.slices)
+    let count = slices.count
+    let half = Double(series.length.wholeNanoseconds) / 2
+    if count > 1, bounds[count] - bounds[count - 1] < half {
+      let rest = slices.removeLast()
+      slices[count - 2].add(rest)
+      bounds.remove(at: count - 1)
+    }
+    return (bounds, slices)
+  }
+
   /// What happened when, for every chart over time.
   var timeMarks: [TimeMark] {
     var marks: [TimeMark] = []
@@ -53,9 +67,9 @@ extension BurstReport {
 
   /// Bytes a second of each slice: sent and received, as they flowed; those of completed bursts where that is not known.
   var flowLines: [(style: String, name: String, rates: [Double])] {
-    let bounds = bounds(series.length, series.slices.count)
+    let (bounds, slices) = shownSlices
     func rates(_ bytes: (ThroughputSeries.Slice) -> Int) -> [Double] {
-      series.slices.enumerated().map { index, slice in
+      slices.enumerated().map { index, slice in
         Double(bytes(slice)) / max((bounds[index + 1] - bounds[index]) / 1e9, 1e-9)
       }
     }
@@ -69,13 +83,13 @@ extension BurstReport {
 
   func throughputChart(_ width: Plot.Width) -> String {
     let lines = flowLines
-    let bounds = bounds(series.length, series.slices.count)
+    let (bounds, slices) = shownSlices
     var plot = Plot(
       width, x: Axis(to: span, .time, marks: width.marks),
       y: Axis(to: (lines.flatMap(\.rates).max() ?? 0) * 1.05, .rate, marks: 4))
     if series.slices.isEmpty { plot.note("no burst was sent") }
     for line in lines { plot.steps("\(line.style) \(line.name)", bounds: bounds, line.rates) }
-    for (index, slice) in series.slices.enumerated() {
+    for (index, slice) in slices.enumerated() {
       let rates = lines.map { "\($0.name) \(FixedText.rate($0.rates[index]))" }
       plot.strip(
         "hover", from: bounds[index], to: bounds[index + 1],

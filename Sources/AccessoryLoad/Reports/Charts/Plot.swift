@@ -170,9 +170,9 @@ struct TimeMark {
     /// Signs of different kinds at one time stand a little apart.
     var offset: Double {
       switch self {
-      case .plug, .phase, .warm: 0
+      case .plug, .warm: 0
       case .unplug: 2
-      case .flicker, .error: 4
+      case .flicker, .error, .phase: 4
       }
     }
   }
