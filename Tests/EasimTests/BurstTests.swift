@@ -322,7 +322,7 @@ import Testing
     let accessory = try Accessory(on: .unix, in: place)
     let burst = try Program("burst", accessory.address, "--for", "1h", "--json", "--metrics", "tcp:127.0.0.1:0")
     let line = try burst.line("metrics at http://")
-    let url = try #require(line.firstMatch(of: /http:\S+/)).output
+    let url = String(try #require(line.firstMatch(of: /http:\S+/)).output)
     try burst.line("\"event\":\"progress\"")
     let ask = { (path: String) in
       try Program(
@@ -332,7 +332,7 @@ import Testing
         ]
       ).wait()
     }
-    let metrics = try ask(String(url))
+    let metrics = try ask(url)
     #expect(metrics.out.contains("easim_burst_running 1\n"), "\(metrics)")
     #expect(metrics.out.contains("easim_burst_latency_seconds_count "))
     #expect(try ask(url.replacing("/metrics", with: "/events")).err.contains("404"))
