@@ -320,7 +320,9 @@ import Testing
 
   @Test func metricsAreServedWhileTheRunLasts() throws {
     let accessory = try Accessory(on: .unix, in: place)
-    let burst = try Program("burst", accessory.address, "--for", "1h", "--json", "--metrics", "tcp:127.0.0.1:0")
+    // The address is printed on stderr.
+    let words = "burst \(accessory.address) --for 1h --json --metrics tcp:127.0.0.1:0"
+    let burst = try Program(path: "/bin/bash", ["-c", "exec \(BuiltProducts.easim) \(words) 2>&1"])
     let line = try burst.line("metrics at http://")
     let url = String(try #require(line.firstMatch(of: /http:\S+/)).output)
     try burst.line("\"event\":\"progress\"")
