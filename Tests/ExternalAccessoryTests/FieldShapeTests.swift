@@ -142,6 +142,53 @@ import Testing
     }
   }
 
+  /// Without a wake-up, the stream's pending signal would be seen when the hour is over.
+  @Test func aSignalOnADeadLoopWakesALivingOneThatSleeps() async throws {
+    try await withSimulatedWorld { world in
+      let parts = try await open(world)
+      let (recorder, session) = (StreamRecorder(parts.session), parts.session)
+      let thread = DeadLoop { session.start(recorder, on: .current) }
+      parts.far.send([5])
+      await world.settle()
+      #expect(recorder.received == [])
+      let living = SleepingLoop()
+      session.inputStream?.schedule(in: living.loop, forMode: .default)
+      await world.run { recorder.received == [5] }
+      #expect(recorder.received == [5])
+      _ = thread
+      living.askToEnd()
+      parts.far.send([6])
+      await world.run { living.hasEnded }
+      session.stop()
+    }
+  }
+
+  /// A run loop that sleeps for an hour unless something wakes it.
+  private final class SleepingLoop: @unchecked Sendable {
+    private let lock = NSLock()
+    private var (isAsked, isOver) = (false, false)
+    private(set) var loop = RunLoop.main
+    var hasEnded: Bool { lock.withLock { isOver } }
+
+    init() {
+      let begun = DispatchSemaphore(value: 0)
+      Thread.detachNewThread { [self] in
+        loop = .current
+        // A loop without a source does not sleep.
+        RunLoop.current.add(Timer(timeInterval: 3_600, repeats: true) { _ in }, forMode: .default)
+        _ = RunLoop.current.run(mode: .default, before: Date(timeIntervalSinceNow: 0.01))
+        begun.signal()
+        while !lock.withLock({ isAsked }) {
+          _ = RunLoop.current.run(mode: .default, before: Date(timeIntervalSinceNow: 3_600))
+        }
+        lock.withLock { isOver = true }
+      }
+      begun.wait()
+    }
+
+    func askToEnd() { lock.withLock { isAsked = true } }
+  }
+
   @Test func t23AStreamIsItsOwnDelegateUntilItHasOneAndAfterNil() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
