@@ -178,7 +178,7 @@ let package = Package(
     library(
       "AccessoryControl", floor: 7,
       [
-        "AccessoryLoad", "AccessorySoak", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessoryCables",
+        "AccessoryLoad", "AccessoryReplay", "AccessoryCaptures", "AccessorySoak", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessoryCables",
         "AccessorySessions",
         "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "CPage",
       ]),

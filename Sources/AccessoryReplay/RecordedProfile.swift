@@ -4,6 +4,18 @@ import AccessoryProfiles
 import IAP2
 
 extension Profile {
+  /// The accessory of a recording, with the flicker that it made.
+  public init(_ recording: Recording) throws(RecordingError) {
+    guard let identification = recording.identification else { throw .noIdentification }
+    self.init(recorded: identification)
+    for (empty, whole) in zip(recording.attachments, recording.attachments.dropFirst())
+    where empty.identification?.protocols.isEmpty == true && whole.identification?.protocols.isEmpty == false {
+      let length = max(.zero, empty.end - (empty.accepted ?? empty.begin))
+      apply(.flicker(Flicker(empty: length, gap: max(.zero, whole.begin - empty.end))))
+      break
+    }
+  }
+
   /// The accessory that identified itself like this in a capture.
   ///
   /// What a profile cannot say is left out: the transport of wireless CarPlay, HID components and unknown parameters.

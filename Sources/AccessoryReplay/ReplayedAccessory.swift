@@ -174,13 +174,7 @@ private struct ReplayBehavior: AccessoryBehavior {
   func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
     if let handler = replay.take(session) { return handler }
     context.loop.schedule(after: .zero) { session.close("the recording has no such session") }
-    return Discarded()
-  }
-
-  private final class Discarded: SessionHandler {
-    func sessionIsReadable(_ session: Session) { session.read { $0.byteCount } }
-    func sessionIsWritable(_ session: Session) {}
-    func session(_ session: Session, endedWith end: SessionEnd) {}
+    return DiscardingHandler()
   }
 }
 

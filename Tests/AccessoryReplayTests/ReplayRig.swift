@@ -89,6 +89,12 @@ final class AskingApp: AppHandler, SessionHandler {
     view = rig.world.device.makeApp(self, settings: ReplayRig.everything)
   }
 
+  /// Ends, as if it had been killed.
+  func leave() {
+    view?.close()
+    view = nil
+  }
+
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     events.append("connect \(accessory.protocols.joined(separator: " "))")
     guard let name = protocolName ?? accessory.protocols.first,

@@ -260,3 +260,45 @@ import Testing
     }
   }
 }
+
+/// A recording as an accessory that is plugged in by hand.
+@Suite struct RecordedBehaviorTests {
+  @Test func itFlickersAndAnswersAsRecordedAndBeginsAgain() throws {
+    let rig = ReplayRig()
+    let app = AskingApp(["one", "two"], in: rig)
+    var profile = try ProfileLibrary().profile("echo")
+    profile.apply(.flicker(Flicker(empty: .milliseconds(200), gap: .milliseconds(100))))
+    try rig.plug(profile)
+    try rig.run { app.isDone }
+    let recording = try rig.recording()
+    let recorded = try Profile(recording)
+    #expect(recorded.identity == profile.identity && recorded.protocols.map(\.name) == profile.protocols.map(\.name))
+    let flickers = recorded.quirks.compactMap { if case .flicker(let flicker) = $0 { flicker } else { nil } }
+    let flicker = try #require(flickers.first)
+    #expect(abs((flicker.gap - .milliseconds(100)).inSeconds) < 0.01)
+    #expect(abs((flicker.empty - .milliseconds(200)).inSeconds) < 0.02)
+
+    let second = ReplayRig()
+    var differences: [ReplayDifference] = []
+    let behavior = RecordedBehavior(recording) { differences.append($0) }
+    for _ in 0..<2 {
+      let again = AskingApp(["one", "two"], in: second)
+      let accessory = second.world.add(recorded, behavior: { _ in behavior })
+      try accessory.plugIn()
+      try second.run { again.isDone }
+      #expect(again.answers == "onetwo")
+      accessory.unplug()
+      try second.loop.advance(by: .seconds(1))
+      second.world.remove(accessory)
+      again.leave()
+    }
+    #expect(differences == [])
+    let other = AskingApp(["one", "tWo"], in: second)
+    let accessory = second.world.add(recorded, behavior: { _ in behavior })
+    try accessory.plugIn()
+    try second.run { other.isDone }
+    #expect(differences.map(\.offset) == [4])
+    #expect(other.events.contains("end"))
+    accessory.unplug()
+  }
+}

@@ -1,6 +1,8 @@
 import AccessoryCables
+import AccessoryCaptures
 import AccessoryCore
 import AccessoryProfiles
+import AccessoryReplay
 import AccessorySimulator
 import AccessoryTransports
 
@@ -139,7 +141,16 @@ extension ControlMethods {
 
   private static func add(_ params: AddingAccessory, _ call: ControlCall) throws -> Listed<String> {
     let world = try call.server.world(params.world)
-    var profiles = try params.profile.template(call.server.settings.profiles).instances(params.count)
+    let recording = try params.recording.map { path throws(RPCError) in try readRecording(path) }
+    var profiles: [Profile]
+    switch (recording, params.profile) {
+    case (let recording?, nil):
+      guard params.count == 1 else { throw RPCError(.params, "count: a recording is one accessory") }
+      do { profiles = [try Profile(recording)] } catch { throw RPCError(.params, "recording: \(error)") }
+    case (nil, let profile?):
+      profiles = try profile.template(call.server.settings.profiles).instances(params.count)
+    default: throw RPCError(.params, "accessory.add needs either 'profile' or 'recording'")
+    }
     for index in profiles.indices {
       for quirk in params.quirks { profiles[index].apply(quirk) }
       if let behavior = params.behavior {
@@ -159,12 +170,29 @@ extension ControlMethods {
     var made: [String] = []
     for (profile, port) in zip(profiles, ports) {
       let id = try call.server.accessories.issue()
-      let accessory = ControlledAccessory(id, profile, at: port, in: world)
+      let accessory = ControlledAccessory(id, profile, recording: recording, at: port, in: world)
       call.server.accessories.put(accessory, named: id)
       try FaultMethods.add(faults, to: accessory)
       made.append(id)
     }
     return Listed(all: made)
+  }
+
+  /// A recording in a capture file on this machine.
+  private static func readRecording(_ path: String) throws(RPCError) -> Recording {
+    do {
+      let decoder = CaptureDecoder()
+      var (reader, failure) = (RecordingReader(), RecordingError?.none)
+      let bytes = try TextFile.read(path, limit: 64 << 20)
+      func take(_ entry: CaptureEntry) {
+        guard failure == nil else { return }
+        do throws(RecordingError) { try reader.add(entry) } catch { failure = error }
+      }
+      try decoder.append(bytes, take)
+      try decoder.finish(take)
+      if let failure { throw failure }
+      return try reader.finish()
+    } catch { throw RPCError(.params, "recording: \(path): \(error)") }
   }
 
   private static func port(
@@ -187,7 +215,8 @@ extension ControlMethods {
 
 private struct AddingAccessory: Equatable, Sendable {
   var world = "main"
-  var profile = ProfileReference.name("")
+  var profile: ProfileReference?
+  var recording: String?
   var count = 1
   var quirks: [Quirk] = []
   var behavior: Behavior?
@@ -196,8 +225,11 @@ private struct AddingAccessory: Equatable, Sendable {
   var serial: String?
 
   static let format = Record("adding", "", AddingAccessory()) {
+    Field("profile", \.profile, .optional(ProfileReference.format), "the name or path of a profile, or a profile")
     Field(
-      "profile", \.profile, ProfileReference.format, "the name or path of a profile, or a profile", isRequired: true)
+      "recording", \.recording, .optional(.text),
+      "instead of a profile: the path of a capture, whose accessory this is. Its sessions answer with the recorded bytes"
+    )
     Field("world", \.world, .text, "the id of the world")
     Field("count", \.count, .integer(1...1_000), "how many; numbered from 1 as with `easim run --count`")
     Field("quirks", \.quirks, .list(of: Quirk.format.format), "quirks besides the profile's")

@@ -1,6 +1,8 @@
 import AccessoryCables
+import AccessoryCaptures
 import AccessoryCore
 import AccessoryProfiles
+import AccessoryReplay
 import AccessorySessions
 import AccessorySimulator
 import AccessoryTransports
@@ -17,6 +19,8 @@ final class ControlledAccessory {
   private(set) var faults: [ControlledFault] = []
   /// Behaviours instead of the profile's: by protocol; the key nil is for all others.
   private var behaviors: [String?: Behavior] = [:]
+  /// What it does in its sessions, when it is the accessory of a recording.
+  private let recorded: RecordedBehavior?
   /// The client that has taken the sessions, and of which protocols; nil for all.
   private(set) var taker: (client: ControlClient?, protocols: [String]?)?
   /// The witnesses of its cables: captures.
@@ -31,9 +35,10 @@ final class ControlledAccessory {
   private let link: (inout LinkSettings) -> Void
 
   init(
-    _ id: String, _ profile: Profile, at port: (any Port)?, in world: ControlWorld, patience: Patience = Patience(),
-    link: @escaping (inout LinkSettings) -> Void = { _ in }
+    _ id: String, _ profile: Profile, recording: Recording? = nil, at port: (any Port)?, in world: ControlWorld,
+    patience: Patience = Patience(), link: @escaping (inout LinkSettings) -> Void = { _ in }
   ) {
+    recorded = recording.map { RecordedBehavior($0) }
     (self.id, self.profile, self.port, self.world) = (id, profile, port, world)
     (self.patience, self.link) = (patience, link)
     simulated = make()
@@ -164,7 +169,9 @@ final class ControlledAccessory {
     if let taker, taker.protocols?.contains(session.protocolName) ?? true {
       return TakenSessions(of: self, by: taker.client)
     }
-    return BuiltInBehaviors.behavior(behaviors[session.protocolName] ?? behaviors[nil] ?? described)
+    let chosen = behaviors[session.protocolName] ?? behaviors[nil]
+    if chosen == nil, let recorded { return recorded }
+    return BuiltInBehaviors.behavior(chosen ?? described)
   }
 
   // MARK: Faults
