@@ -1,5 +1,6 @@
 import AccessoryControl
 import AccessoryCore
+import TestSupport
 import Testing
 
 /// Captures and transcripts that are switched on and off while cables are in use.
@@ -65,6 +66,30 @@ import Testing
     // The cables of a1 and a2, and the second one of a1.
     #expect(text.ranges(of: "c1:1").count == 2)
     #expect(text.ranges(of: "c1:2").count == 1)
+  }
+
+  @Test func aCaptureIsAnAccessoryThatAnswersAsRecorded() throws {
+    let client = try desk()
+    _ = try client.result("capture.start")
+    try plug(client)
+    try echo(client, "s1")
+    let place = TemporaryFolder()
+    place.write(bytes(client, "c1"), to: "echo.pcapng")
+
+    let other = ControlDesk().client()
+    _ = try other.result("accessory.add", "{\"recording\":\"\(place.file("echo.pcapng"))\"}")
+    _ = try other.result("app.launch")
+    try plug(other)
+    try echo(other, "s1")
+    let open = "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}"
+    _ = try other.result("app.open", open)
+    _ = try other.result("session.write", "{\"session\":\"s2\",\"text\":\"marked\"}")
+    try other.desk.advance(.seconds(1))
+    #expect(try other.kind("session.write", "{\"session\":\"s2\",\"text\":\"x\"}") == "gone")
+
+    #expect(try other.kind("accessory.add", "{}") == "params")
+    #expect(try other.kind("accessory.add", "{\"recording\":\"/nonexistent\"}") == "params")
+    #expect(try other.kind("accessory.add", "{\"recording\":\"x\",\"profile\":\"echo\"}") == "params")
   }
 
   @Test func theBytesAreReadInPieces() throws {

@@ -167,6 +167,7 @@ import Testing
   private final class SleepingLoop: @unchecked Sendable {
     private let lock = NSLock()
     private var (isAsked, isOver) = (false, false)
+    private var thread: pid_t = 0
     private(set) var loop = RunLoop.main
     var hasEnded: Bool { lock.withLock { isOver } }
 
@@ -174,6 +175,7 @@ import Testing
       let begun = DispatchSemaphore(value: 0)
       Thread.detachNewThread { [self] in
         loop = .current
+        thread = gettid()
         // A loop without a source does not sleep.
         RunLoop.current.add(Timer(timeInterval: 3_600, repeats: true) { _ in }, forMode: .default)
         _ = RunLoop.current.run(mode: .default, before: Date(timeIntervalSinceNow: 0.01))
@@ -184,6 +186,15 @@ import Testing
         lock.withLock { isOver = true }
       }
       begun.wait()
+      while !isAsleep { sched_yield() }
+    }
+
+    /// As the kernel has it: a loop that still runs would see the signal without being woken.
+    private var isAsleep: Bool {
+      guard let state = try? String(contentsOfFile: "/proc/self/task/\(thread)/stat", encoding: .utf8) else {
+        return true
+      }
+      return state.contains(") S ")
     }
 
     func askToEnd() { lock.withLock { isAsked = true } }
