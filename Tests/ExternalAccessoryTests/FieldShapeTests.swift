@@ -1,5 +1,7 @@
 import ExternalAccessory
 import ExternalAccessorySimulation
+import Foundation
+import Glibc
 import Testing
 
 /// Shapes of client code in the field that once failed here.
@@ -167,7 +169,7 @@ import Testing
   private final class SleepingLoop: @unchecked Sendable {
     private let lock = NSLock()
     private var (isAsked, isOver) = (false, false)
-    private var thread: pid_t = 0
+    private var thread = ""
     private(set) var loop = RunLoop.main
     var hasEnded: Bool { lock.withLock { isOver } }
 
@@ -175,7 +177,7 @@ import Testing
       let begun = DispatchSemaphore(value: 0)
       Thread.detachNewThread { [self] in
         loop = .current
-        thread = gettid()
+        thread = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")) ?? ""
         // A loop without a source does not sleep.
         RunLoop.current.add(Timer(timeInterval: 3_600, repeats: true) { _ in }, forMode: .default)
         _ = RunLoop.current.run(mode: .default, before: Date(timeIntervalSinceNow: 0.01))
@@ -191,7 +193,7 @@ import Testing
 
     /// As the kernel has it: a loop that still runs would see the signal without being woken.
     private var isAsleep: Bool {
-      guard let state = try? String(contentsOfFile: "/proc/self/task/\(thread)/stat", encoding: .utf8) else {
+      guard let state = try? String(contentsOfFile: "/proc/\(thread)/stat", encoding: .utf8) else {
         return true
       }
       return state.contains(") S ")
