@@ -9,8 +9,10 @@ extension CommandSpec {
       Read reports that 'easim burst --report FILE.json' wrote. merge combines several, for example of machines that ran at
       the same time: counts and histograms add exactly, so the percentiles are those of one run with all the bursts. show
       prints one. compare prints several beside each other, in their order: what changed from the first to the last, and
-      with --report .html a chart of each figure over all of them. merge and show write other formats with --report. The exit code is 1 when a run in it failed, when a limit of
-      --fail-if is broken, or when the result is worse than the baseline, which must have the same plan.
+      with --report FILE.html a chart of each figure over all of them. merge and show write other formats with --report.
+
+      The exit code of merge and show is 1 when a run failed, when a limit of --fail-if is broken, or when the result is
+      worse than the baseline, which must have the same plan.
       """,
     examples: [
       "easim report show /tmp/burst.json",
