@@ -85,10 +85,10 @@ import Testing
     #expect(
       console.outLines.dropFirst() == [
         "session open on \(Self.frames)", "sent 5 bytes", "sent 5 bytes, received 5 bytes", "sent 10000 bytes",
-        "sent 10005 bytes, received 10005 bytes",
+        "✓ 10,000 bytes came back as sent", "sent 10005 bytes, received 10005 bytes",
         "session on \(Self.frames) ended: the device closed it; sent 10005 bytes, received 10005 bytes",
-        "session open on \(Self.frames)", "sent 1 byte", "sent 1 byte, received 1 byte",
-        "session on \(Self.frames) ended: the device closed it; sent 1 byte, received 1 byte",
+        "session 2 open on \(Self.frames)", "sent 1 byte", "sent 1 byte, received 1 byte",
+        "session 2 on \(Self.frames) ended: the device closed it; sent 1 byte, received 1 byte",
       ])
     #expect(console.err.contains(Self.nothingLeft), "\(console.err)")
   }

@@ -120,7 +120,7 @@ import Testing
     ("burst usb:12", "usb:"),
     ("send unix:/tmp/a --10k --fault los", "did you mean 'loss'?"),
     ("report merge", "FILE… is missing"),
-    ("report add a b", "'add': expected merge, show"),
+    ("report add a b", "'add': expected compare, merge, show"),
     ("report show a b", "show takes one report"),
     ("report show /nonexistent/r.json", "/nonexistent/r.json: No such file or directory"),
     ("scenario run /tmp/", "/tmp/ cannot be read: Is a directory"),

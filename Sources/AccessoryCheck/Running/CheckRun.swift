@@ -36,14 +36,15 @@ final class CheckRun {
   // MARK: Attachments
 
   /// Plugs the accessory in. Cables that end before a byte came, as those of an accessory that is still busy with the
-  /// attachment before, are tried again.
+  /// attachment before, are tried again, each time after twice the pause.
   func attach(_ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     unplugAll()
     var tries = 0
     while true {
       if let gone { throw gone }
       if let lastUnplugged {
-        let rest = lastUnplugged + settings.pace - pump.loop.now
+        let pause = tries == 0 ? settings.pace : max(settings.pace, .milliseconds(25 << tries))
+        let rest = lastUnplugged + pause - pump.loop.now
         if rest > .zero { try pump.pause(rest) }
       }
       let opened = try plug.plugIn(pump, within: stepLimit)
