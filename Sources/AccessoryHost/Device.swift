@@ -78,26 +78,28 @@ public final class Device {
   /// Plugs a cable in. The device holds it until its other end leaves or ``unplugAll(_:)``. When the identification
   /// differs from what was known about the accessory before, that is a warning. With `refusesSignatures` the device
   /// refuses even valid signatures.
-  @discardableResult
   public func plugIn(
     _ cable: Cable, at place: String, announced: BenchCard? = nil, refusesSignatures: Bool = false,
     ended: @escaping (CableOutcome) -> Void = { _ in }
-  ) -> PluggedCable {
-    let plugged = PluggedCable(cable)
-    let attach: () -> Void = { [unowned self] in
-      guard !plugged.isOver else { return }
-      let attachment = DeviceAttachment(
-        cable: cable, place: place, announced: announced, refusesSignatures: refusesSignatures, device: self
-      ) { outcome in
-        plugged.isOver = true
-        ended(outcome)
-      }
-      plugged.attachment = attachment
-      attachments.append(attachment)
-      attachment.start()
+  ) {
+    if noticesCables {
+      attach(cable, place, announced, refusesSignatures, ended)
+    } else {
+      unnoticed.append { [unowned self] in attach(cable, place, announced, refusesSignatures, ended) }
     }
-    if noticesCables { attach() } else { unnoticed.append(attach) }
-    return plugged
+  }
+
+  @discardableResult
+  private func attach(
+    _ cable: Cable, _ place: String, _ announced: BenchCard?, _ refusesSignatures: Bool,
+    _ ended: @escaping (CableOutcome) -> Void
+  ) -> DeviceAttachment {
+    let attachment = DeviceAttachment(
+      cable: cable, place: place, announced: announced, refusesSignatures: refusesSignatures, device: self,
+      ended: ended)
+    attachments.append(attachment)
+    attachment.start()
+    return attachment
   }
 
   /// Whether it notices cables that are plugged in. A real device was seen to stop doing so after fast replugging
@@ -188,7 +190,7 @@ public final class Device {
 
 /// A cable that was plugged into a device.
 public final class PluggedCable {
-  fileprivate weak var attachment: DeviceAttachment?
+  fileprivate var attachment: DeviceAttachment?
   fileprivate var isOver = false
   private let main: any Channel
 
@@ -207,7 +209,7 @@ public final class PluggedCable {
 extension Device: CableOwner {
   /// Plugs in the cable of an accessory that a dialer has connected to.
   public func take(_ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void) {
-    plugIn(cable, of: accessory, ended: ended)
+    plugIn(cable, at: accessory.address.description, announced: accessory.card, ended: ended)
   }
 
   /// The same for a caller who may unplug the cable later.
@@ -215,7 +217,17 @@ extension Device: CableOwner {
   public func plugIn(
     _ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void
   ) -> PluggedCable {
-    plugIn(cable, at: accessory.address.description, announced: accessory.card, ended: ended)
+    let plugged = PluggedCable(cable)
+    let attach = { [unowned self] in
+      guard !plugged.isOver else { return }
+      let attachment = self.attach(cable, accessory.address.description, accessory.card, false) { outcome in
+        (plugged.isOver, plugged.attachment) = (true, nil)
+        ended(outcome)
+      }
+      if !plugged.isOver { plugged.attachment = attachment }
+    }
+    if noticesCables { attach() } else { unnoticed.append(attach) }
+    return plugged
   }
 
   /// Puts what a dialer reports on the timeline.

@@ -233,7 +233,7 @@ final class AccessoryAttachment: ConnectionOwner {
       connection.refuseSession(id)
       return
     }
-    if let why = accessory.oddities.silenceForNewSession() {
+    if let why = accessory.oddities?.silenceForNewSession() {
       tell(.warning("session \(id) on \(entry.name) gets no answer: \(why)"))
       return connection.ignoreSession(id)
     }
@@ -258,7 +258,7 @@ final class AccessoryAttachment: ConnectionOwner {
       tell(.warning("the device opened the native transport of \(name), which is not offered: refused"))
       return channel.close()
     }
-    if let why = accessory.oddities.silenceForNewSession() {
+    if let why = accessory.oddities?.silenceForNewSession() {
       tell(.warning("a session on \(name) gets no answer: \(why)"))
       return ignoredChannels.append(channel)
     }
@@ -283,11 +283,11 @@ final class AccessoryAttachment: ConnectionOwner {
   private func play(_ session: Session, _ entry: Profile.SessionProtocol, _ trouble: SessionQuirk.Kind) {
     tell(.sessionOpen(id: Int(session.id), protocolName: entry.name))
     guard session.isOpen else { return }
-    accessory.oddities.opened(session)
+    accessory.oddities?.opened(session)
     sendStaleBytes(on: session)
     let played = trouble == .silent ? SinkBehavior() : prepared.behavior(prepared.profile.behavior(of: entry))
     session.handler = played.makeHandler(for: session, in: context(of: session))
-    accessory.oddities.began(session)
+    accessory.oddities?.began(session)
     switch trouble {
     case .close(let delay): later(delay) { _ in session.close() }
     case .detach(let delay): later(delay) { $0.handle(.wantsToDetach) }

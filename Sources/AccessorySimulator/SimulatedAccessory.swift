@@ -23,7 +23,7 @@ public final class SimulatedAccessory {
   let tellsMessages: Bool
   /// The time at the zero of the loop's clock, in seconds since 1970.
   public var epoch: UInt64 = 1_777_777_777 {
-    didSet { scripts.memory.epoch = epoch }
+    didSet { madeScripts?.memory.epoch = epoch }
   }
   /// What becomes of files that the device sends; nil to drop them.
   public var keepFile: FileTransfers.Keeper?
@@ -32,11 +32,19 @@ public final class SimulatedAccessory {
   /// What becomes of its sessions, counted over all attachments.
   private(set) var sessionQuirk: SessionQuirk
   /// What its other quirks of sessions remember.
-  private(set) lazy var oddities = SessionOddities(profile, on: loop) { [unowned self] in tell($0) }
+  private(set) var oddities: SessionOddities?
   /// The programs of its sessions.
   let programs = ProgramKeeper()
   /// What its scripts share.
-  let scripts: ScriptHub
+  var scripts: ScriptHub {
+    if let madeScripts { return madeScripts }
+    let made = ScriptHub(ScriptMemory(state: profile.scriptStates.first, random: loop.random.derived("scripts")))
+    made.memory.epoch = epoch
+    made.perform = { [weak self] request in self?.handle(request) }
+    madeScripts = made
+    return made
+  }
+  private var madeScripts: ScriptHub?
   private var returnTimer: LoopTimer?
   private var absenceTimers: [LoopTimer] = []
 
@@ -76,12 +84,9 @@ public final class SimulatedAccessory {
     sessionQuirk = SessionQuirk(profile.quirks.session)
     flicker = WireFlickerMachine(flicker: profile.quirks.flicker)
     random = loop.random.derived("accessory")
-    scripts = ScriptHub(
-      ScriptMemory(state: profile.scriptStates.first, random: loop.random.derived("scripts")))
     subject = Self.subject(profile, offering: [])
     timer = loop.makeTimer { [unowned self] in deadlineCame() }
-    returnTimer = loop.makeTimer { [unowned self] in comeBack() }
-    scripts.perform = { [weak self] request in self?.handle(request) }
+    if SessionOddities.areThere(in: profile) { oddities = makeOddities() }
     refusals = ReportLimit("warnings about devices that connect", on: loop) { [unowned self] in tell(.warning($0)) }
   }
 
@@ -146,7 +151,7 @@ public final class SimulatedAccessory {
     switch action {
     case .nothing: break
     case .attach(let isWhole):
-      oddities.pluggedIn()
+      oddities?.pluggedIn()
       offer(isWhole: isWhole)
       plugCount += 1
       try port.open { [unowned self] event in handle(event) }
@@ -154,7 +159,7 @@ public final class SimulatedAccessory {
     case .detach:
       detach(reason)
       // After its sessions are over.
-      oddities.unplugged()
+      oddities?.unplugged()
     }
     armTimer()
   }
@@ -192,7 +197,10 @@ public final class SimulatedAccessory {
       switch quirk {
       case .flicker(let new): flicker.change(to: new)
       case .session(let odd): sessionQuirk = SessionQuirk(odd)
-      default: oddities.play(quirk)  // What is not about sessions: from the next attachment on.
+      // What is not about sessions: from the next attachment on.
+      default:
+        if oddities == nil { oddities = makeOddities() }
+        oddities?.play(quirk)
       }
     case .unplug(let absence):
       // Later, because the script is called by the cable that goes away.
@@ -201,10 +209,16 @@ public final class SimulatedAccessory {
     }
   }
 
+  private func makeOddities() -> SessionOddities {
+    SessionOddities(profile, on: loop) { [unowned self] in tell($0) }
+  }
+
   private func leave(_ absence: Script.Answer.Absence) {
     guard isAttached else { return }
     unplug("as the script says")
-    if case .returns(let after) = absence { returnTimer?.arm(at: loop.now + after) }
+    guard case .returns(let after) = absence else { return }
+    returnTimer = returnTimer ?? loop.makeTimer { [unowned self] in comeBack() }
+    returnTimer?.arm(at: loop.now + after)
   }
 
   private func comeBack() {

@@ -39,6 +39,18 @@ final class SessionOddities {
     for quirk in profile.quirks { play(quirk) }
   }
 
+  /// Whether a profile has any of these quirks.
+  static func areThere(in profile: Profile) -> Bool {
+    profile.quirks.contains { quirk in
+      switch quirk {
+      case .flicker, .authentication, .identification, .session, .noStatus, .staleBytes: false
+      case .endsSessions, .wedgesAfter, .goesSilent, .phantomSession, .busyAfterCancel, .failsAfterFirstTransaction,
+        .replyChunking, .dropsBeyond, .obeysFirstSettingsOnly:
+        true
+      }
+    }
+  }
+
   /// Plays a quirk from now on, in the sessions that open from now on; one of the same kind is forgotten.
   func play(_ quirk: Quirk) {
     let chance = loop.random
