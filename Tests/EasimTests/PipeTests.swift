@@ -19,7 +19,7 @@ import Testing
 
   @Test func aQuestionOnStdinIsAnsweredOnStdout() throws {
     let run = try bench.plugIn(script(), "--quirk", "flicker,empty=20ms,gap=20ms")
-    let pipe = try bench.bash("printf 'VERSION?\\r\\n' | easim pipe --linger 300ms")
+    let pipe = try bench.bash("printf 'VERSION?\\r\\n' | easim pipe --linger 3s")
     #expect(pipe.ending == .exit(0), "\(pipe.err)")
     #expect(pipe.out == "EASIM 1.2\r\n" && pipe.err == "")
     run.send(SIGINT)
@@ -31,7 +31,7 @@ import Testing
   func filesAndPipesAreCopiedByteForByte(line: String) throws {
     place.write((0..<2_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }, to: "in")
     let accessory = try Accessory("echo", on: .unix, in: place)
-    let words = line.replacing("%@", with: "\(accessory.address) --linger 300ms")
+    let words = line.replacing("%@", with: "\(accessory.address) --linger 3s")
     let pipe = try bench.bash("set -o pipefail; cd \(place.path) && \(words) && cmp in out")
     #expect(pipe.ending == .exit(0), "\(pipe.out)\(pipe.err)")
     #expect(try accessory.interrupt().err.contains("1 session was served, 4000000 bytes in all"))
@@ -135,7 +135,7 @@ import Testing
       cd \(place.path); mkfifo hold
       easim pipe --as-accessory echo --on unix:a.sock < hold > heard & accessory=$!; exec 3> hold
       echo from the accessory >&3
-      echo from the device | easim pipe unix:a.sock --linger 300ms --timeout 1m; echo $?
+      echo from the device | easim pipe unix:a.sock --linger 3s --timeout 1m; echo $?
       wait $accessory; echo $?; cat heard
       """)
     #expect(pipe.out == "from the accessory\n0\n0\nfrom the device\n", "\(pipe.err)")
