@@ -306,7 +306,7 @@ let package = Package(
       "AccessoryReplayTests",
       [
         "AccessoryReplay", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessoryCables",
-        "AccessorySessions", "AccessoryProfiles", "AccessoryCaptures", "AccessoryTransports", "AccessoryCore", "IAP2",
+        "AccessorySessions", "AccessoryProfiles", "AccessoryCaptures", "AccessoryTransports", "AccessoryCore", "IAP2", "TestSupport",
       ]),
     tests(
       "AccessoryCheckTests",

@@ -10,8 +10,11 @@ extension Profile {
     self.init(recorded: identification)
     for (empty, whole) in zip(recording.attachments, recording.attachments.dropFirst())
     where empty.identification?.protocols.isEmpty == true && whole.identification?.protocols.isEmpty == false {
-      let length = max(.zero, empty.end - (empty.accepted ?? empty.begin))
-      apply(.flicker(Flicker(empty: length, gap: max(.zero, whole.begin - empty.end))))
+      func rounded(_ time: Duration) -> Duration {
+        .milliseconds(max(0, (time.wholeNanoseconds + 500_000) / 1_000_000))
+      }
+      let length = rounded(empty.end - (empty.accepted ?? empty.begin))
+      apply(.flicker(Flicker(empty: length, gap: rounded(whole.begin - empty.end))))
       break
     }
   }

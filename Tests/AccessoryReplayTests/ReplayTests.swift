@@ -2,9 +2,11 @@ import AccessoryCaptures
 import AccessoryCore
 import AccessoryHost
 import AccessoryProfiles
-import AccessoryReplay
 import AccessorySimulator
+import TestSupport
 import Testing
+
+@testable import AccessoryReplay
 
 /// Recordings, played by either end to the live other end.
 @Suite struct ReplayTests {
@@ -300,5 +302,52 @@ import Testing
     #expect(differences.map(\.offset) == [4])
     #expect(other.events.contains("end"))
     accessory.unplug()
+  }
+}
+
+/// Profiles that stand alone, made of recordings.
+@Suite struct ImportedProfileTests {
+  private func record(_ name: String, _ requests: [String]) throws -> Recording {
+    let rig = ReplayRig()
+    let app = AskingApp(requests, in: rig)
+    try rig.plug(try ProfileLibrary().profile(name))
+    try rig.run { app.isDone }
+    return try rig.recording()
+  }
+
+  @Test func theScriptAnswersAsTheAccessoryDid() throws {
+    let requests = ["HELLO\r\n", "BATTERY?\r\n", "what\r\n", "HELLO\r\n"]
+    let (profile, notes) = try Profile.imported(from: record("scripted", requests))
+    #expect(notes == ["com.example.script: 1 session, 3 rules"])
+    guard case .script(let script) = profile.behavior else { return #expect("\(profile.behavior)" == "a script") }
+    #expect(script.framing == .delimiter([0x0D, 0x0A]))
+    #expect(script.rules.map(\.request) == ["HELLO", "BATTERY?", "what"].map { Array($0.utf8) })
+    #expect(script.rules[1].delay == .milliseconds(40))
+    // Written as a file and read again, it is the same accessory to the same app.
+    let place = TemporaryFolder()
+    place.write(Array(profile.text(comment: "imported").utf8), to: "imported.json5")
+    let again = try ProfileLibrary().profile(place.file("imported.json5"))
+    let rig = ReplayRig()
+    let app = AskingApp(requests, in: rig)
+    try rig.plug(again)
+    try rig.run { app.isDone }
+    #expect(app.answers == "EXAMPLE 1.0\r\nBATTERY 87\r\nERROR\r\nEXAMPLE 1.0\r\n")
+  }
+
+  @Test func anEchoStaysAnEcho() throws {
+    #expect(try Profile.imported(from: record("echo", ["a", "b"])).profile.behavior == .echo)
+  }
+
+  @Test func differentAnswersToOneRequestComeInTheirOrder() {
+    var session = Recording.Session(number: 1, protocolName: "com.example.x", opened: .origin, packet: 1)
+    for (index, answer) in ["1", "2", "2", "3"].enumerated() {
+      let time = Instant.origin + .milliseconds(index * 10)
+      session.steps.append(.init(from: .device, time: time, packet: 0, bytes: Array("N".utf8)))
+      session.steps.append(.init(from: .accessory, time: time + .milliseconds(1), packet: 0, bytes: Array(answer.utf8)))
+    }
+    let script = RecordedExchanges([session]).script
+    #expect(script.framing == .fixed(1))
+    #expect(script.rules.map(\.response) == ["1", "2", "3"].map { Array($0.utf8) })
+    #expect(script.rules.map(\.times) == [1, 2, nil])
   }
 }

@@ -44,6 +44,13 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   }
 
   /// The kind of file that begins with `input`: nil while too little is known, and `.some(nil)` for none.
+  /// Whether bytes begin as a file of packets does, compressed or not.
+  public static func isFile(_ input: [UInt8]) -> Bool {
+    if input.starts(with: Gunzip.magic) { return true }
+    if case .some(.some) = file(of: input) { return true }
+    return false
+  }
+
   private static func file(of input: [UInt8]) -> CaptureForm?? {
     var mayBe = false
     func begins(_ magic: [UInt8]) -> Bool {

@@ -27,6 +27,11 @@ public struct Recording: Equatable, Sendable {
     public var packet: Int
     /// The bytes.
     public var bytes: [UInt8]
+
+    /// Bytes of one end.
+    public init(from: End, time: Instant, packet: Int, bytes: [UInt8]) {
+      (self.from, self.time, self.packet, self.bytes) = (from, time, packet, bytes)
+    }
   }
 
   /// How a session ended.
@@ -51,6 +56,11 @@ public struct Recording: Equatable, Sendable {
     public var steps: [Step] = []
     /// How it ended.
     public var ending = Ending.open
+
+    /// A session without bytes.
+    public init(number: Int, protocolName: String, opened: Instant, packet: Int) {
+      (self.number, self.protocolName, self.opened, self.packet) = (number, protocolName, opened, packet)
+    }
 
     /// All bytes that one end sent.
     public func bytes(from end: End) -> [UInt8] { steps.filter { $0.from == end }.flatMap(\.bytes) }
@@ -92,6 +102,22 @@ public struct Recording: Equatable, Sendable {
   public init(_ entries: [CaptureEntry]) throws(RecordingError) {
     var reader = RecordingReader()
     for entry in entries { try reader.add(entry) }
+    self = try reader.finish()
+  }
+
+  /// The recording in the bytes of a capture, in any form that ``CaptureDecoder`` reads.
+  ///
+  /// - Throws: ``CaptureError`` when it is no capture, and ``RecordingError`` when there is nothing that can be played.
+  public init(capture bytes: [UInt8]) throws {
+    let decoder = CaptureDecoder()
+    var (reader, failure) = (RecordingReader(), RecordingError?.none)
+    func take(_ entry: CaptureEntry) {
+      guard failure == nil else { return }
+      do throws(RecordingError) { try reader.add(entry) } catch { failure = error }
+    }
+    try decoder.append(bytes, take)
+    try decoder.finish(take)
+    if let failure { throw failure }
     self = try reader.finish()
   }
 

@@ -181,17 +181,7 @@ extension ControlMethods {
   /// A recording in a capture file on this machine.
   private static func readRecording(_ path: String) throws(RPCError) -> Recording {
     do {
-      let decoder = CaptureDecoder()
-      var (reader, failure) = (RecordingReader(), RecordingError?.none)
-      let bytes = try TextFile.read(path, limit: 64 << 20)
-      func take(_ entry: CaptureEntry) {
-        guard failure == nil else { return }
-        do throws(RecordingError) { try reader.add(entry) } catch { failure = error }
-      }
-      try decoder.append(bytes, take)
-      try decoder.finish(take)
-      if let failure { throw failure }
-      return try reader.finish()
+      return try Recording(capture: TextFile.read(path, limit: 64 << 20))
     } catch { throw RPCError(.params, "recording: \(path): \(error)") }
   }
 

@@ -1,5 +1,7 @@
+import AccessoryCaptures
 import AccessoryCore
 import AccessoryProfiles
+import AccessoryReplay
 import Glibc
 
 extension CommandSpec {
@@ -11,7 +13,8 @@ extension CommandSpec {
       show PROFILE    print its file, with comments
       check PROFILE   print every error and warning, each with file:line:column
       new NAME        print a profile to start from; with --behavior, a commented one
-      import [FILE]   print profiles made from EAAccessory descriptions pasted from a log (FILE, or - for stdin)
+      import [FILE]   print profiles made from EAAccessory descriptions pasted from a log (FILE, or - for stdin), or one
+                      made from a capture, with the recorded requests and answers as a script
       """,
     examples: ["easim profile list", "easim profile show lawk-view", "easim profile new my-lamp --behavior script"],
     run: runProfile)
@@ -109,6 +112,14 @@ private func make(_ name: String, _ behavior: Behavior?, _ console: Console) thr
 
 private func importProfiles(_ path: String, _ console: Console) throws -> ExitCode {
   let bytes = try InputFile.read(path)
+  if let recording = try recording(in: bytes, path) {
+    let (profile, notes) = try Profile.imported(from: recording)
+    let comment = (["Made of the capture \(path)."] + notes + ["A start to edit: docs/profiles.md describes scripts."])
+      .joined(separator: "\n")
+    for problem in recording.problems { console.err("easim profile: \(path): \(problem)") }
+    console.out(profile.text(comment: comment), ending: "")
+    return .done
+  }
   let result = AccessoryImport.read(bytes, file: path == "-" ? "stdin" : path)
   for problem in result.problems { console.err(problem.description) }
   guard !result.accessories.isEmpty else {
@@ -121,6 +132,14 @@ private func importProfiles(_ path: String, _ console: Console) throws -> ExitCo
     console.out(accessory.profile.text(comment: comment), ending: "")
   }
   return result.problems.contains { $0.severity == .error } ? .checkFailed : .done
+}
+
+/// The recording in a capture; nil when it is none, but perhaps a text from a log.
+private func recording(in bytes: [UInt8], _ path: String) throws -> Recording? {
+  do { return try Recording(capture: bytes) } catch let error as RecordingError {
+    if error == .transcript || error == .noIdentification, !CaptureForm.isFile(bytes) { return nil }
+    throw UsageError("\(path): \(error)")
+  } catch is CaptureError { return nil }
 }
 
 extension OneOf<Behavior> {
