@@ -178,7 +178,8 @@ let package = Package(
     library(
       "AccessoryControl", floor: 7,
       [
-        "AccessoryLoad", "AccessoryReplay", "AccessoryCaptures", "AccessorySoak", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessoryCables",
+        "AccessoryLoad", "AccessoryReplay", "AccessoryCaptures", "AccessorySoak", "AccessoryWorlds",
+        "AccessorySimulator", "AccessoryHost", "AccessoryCables",
         "AccessorySessions",
         "AccessoryProfiles", "AccessoryTransports", "Certificates", "AccessoryCore", "IAP2", "CPage",
       ]),
@@ -306,7 +307,8 @@ let package = Package(
       "AccessoryReplayTests",
       [
         "AccessoryReplay", "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessoryCables",
-        "AccessorySessions", "AccessoryProfiles", "AccessoryCaptures", "AccessoryTransports", "AccessoryCore", "IAP2", "TestSupport",
+        "AccessorySessions", "AccessoryProfiles", "AccessoryCaptures", "AccessoryTransports", "AccessoryCore", "IAP2",
+        "TestSupport",
       ]),
     tests(
       "AccessoryCheckTests",

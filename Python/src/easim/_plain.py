@@ -169,6 +169,12 @@ class World(Driven[aio.World]):
         made = self.aio.add_several(count, profile, quirks=quirks, faults=faults, behavior=behavior, on=on)
         return [Accessory(self, accessory) for accessory in self._run(made)]
 
+    def add_recording(
+        self, path: Union[str, os.PathLike[str]], *, quirks: Iterable[str] = (), on: Optional[str] = None
+    ) -> Accessory:
+        """Make the accessory of a capture, such as one of ``--capture``: in its sessions it answers as recorded."""
+        return Accessory(self, self._run(self.aio.add_recording(path, quirks=quirks, on=on)))
+
     def app(
         self,
         *,

@@ -19,6 +19,7 @@ import asyncio
 import base64
 import collections
 import os
+import pathlib
 import socket
 from collections.abc import Iterable
 from types import TracebackType
@@ -255,6 +256,13 @@ class World:
     ) -> list[Accessory]:
         """Make several accessories, numbered from 1."""
         return await self._add(profile, quirks, faults, behavior, on, None, count)
+
+    async def add_recording(
+        self, path: Union[str, os.PathLike[str]], *, quirks: Iterable[str] = (), on: Optional[str] = None
+    ) -> Accessory:
+        """Make the accessory of a capture, such as one of ``--capture``: in its sessions it answers as recorded."""
+        made = await self.call("accessory.add", recording=str(pathlib.Path(path).resolve()), quirks=list(quirks), on=on)
+        return Accessory(self, made["accessories"][0])
 
     async def _add(
         self,
