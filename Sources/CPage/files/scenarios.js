@@ -12,7 +12,7 @@ export class Scenarios {
     const about = h("p", { class: "hint" });
     const show = () => {
       const one = desk.library.scenarios.find((found) => found.scenario === select.value);
-      setText(about, one ? `${one.summary} ${one.seconds} s of virtual time.${one.naive ? ` It breaks ${one.naive}.` : ""}` : "No scenario has these words.");
+      setText(about, one ? `${one.summary}. It takes ${one.seconds} s of virtual time.${one.naive ? ` It breaks ${one.naive}.` : ""}` : "No scenario has these words.");
       this.naive.disabled = !one?.naive;
       this.both.disabled = !one?.naive;
     };
