@@ -51,6 +51,8 @@ class Browser:
         self.driver = subprocess.Popen(
             ["chromedriver", "--port=0"], stdout=self.log, stderr=subprocess.STDOUT, env=environment, start_new_session=True)
         self.session = None
+        # Whatever proxy the machine has, the driver is on this machine.
+        self.opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
             self.port = self._port()
             options = {
@@ -176,20 +178,27 @@ class Browser:
         """The size of the page; narrower than a window can be."""
         self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
-    def media(self, dark=False, reduced_motion=False):
+    def media(self, dark=False, reduced_motion=False, paper=False):
         features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
                     {"name": "prefers-reduced-motion", "value": "reduce" if reduced_motion else "no-preference"}]
-        self.devtools("Emulation.setEmulatedMedia", features=features)
+        self.devtools("Emulation.setEmulatedMedia", media="print" if paper else "", features=features)
 
     def screenshot(self, path, whole=False):
         """A picture of the window, or of the whole page."""
         path = pathlib.Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         if whole:
-            data = self.devtools("Page.captureScreenshot", format="png", captureBeyondViewport=True)["data"]
+            size = self.run("return [document.documentElement.clientWidth, document.documentElement.scrollHeight]")
+            clip = {"x": 0, "y": 0, "width": size[0], "height": min(size[1], 12000), "scale": 1}
+            data = self.devtools("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)["data"]
         else:
             data = self._do("GET", "/screenshot")
         path.write_bytes(base64.b64decode(data))
+
+    def pdf(self, path):
+        """The page as it is printed."""
+        data = self.devtools("Page.printToPDF", printBackground=False, preferCSSPageSize=True)["data"]
+        pathlib.Path(path).write_bytes(base64.b64decode(data))
 
     # The driver
 
@@ -214,7 +223,7 @@ class Browser:
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}{path}", data, {"Content-Type": "application/json"}, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=300) as answer:
+            with self.opener.open(request, timeout=300) as answer:
                 return json.load(answer)["value"]
         except urllib.error.HTTPError as error:
             value = json.loads(error.read())["value"]

@@ -162,7 +162,7 @@ import Testing
     #expect(!xml.contains("\u{1}"))
   }
 
-  /// Scripts/check-pages compares what the charts show with the report, in a browser.
+  /// Scripts/check-reports compares what the charts show with the report, in a browser.
   @Test func thePageIsOneFileWithFourChartsForEachWidth() throws {
     let report = try Self.report()
     let html = report.html()

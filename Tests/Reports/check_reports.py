@@ -1,4 +1,4 @@
-"""Compares the charts of load test pages with the reports that they are drawn from. Scripts/check-pages runs it."""
+"""Compares the charts of load test pages with the reports that they are drawn from. Scripts/check-reports runs it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from browser import Browser
+from webdriver import Browser
 
 EASIM = os.environ["EASIM"]
 LEGENDS = ("throughput", "map", "percentiles", "attachments")
@@ -393,6 +393,12 @@ def make_reports(folder: str) -> list[str]:
     return ["good", "failed", "short", "phases", "unanswered", "flicker-start", "flickering", "long"]
 
 
+def show(browser: Browser, path: str, *, width: int, dark: bool = False, paper: bool = False) -> None:
+    browser.resize(width, 900)
+    browser.media(dark=dark, paper=paper)
+    browser.open(f"file://{path}")
+
+
 def main() -> None:
     folder = os.path.abspath(sys.argv[1])
     os.makedirs(folder, exist_ok=True)
@@ -410,36 +416,36 @@ def main() -> None:
                 ("phone", {"width": 360}),
                 ("print", {"width": 700, "paper": True}),
             ):
-                browser.open(f"{folder}/{name}.html", **options)
+                show(browser, f"{folder}/{name}.html", **options)
                 page = browser.run(READ)
                 colors[look] = (page["ink"], page["page"])
-                browser.picture(f"{folder}/{name}-{look}.png")
+                browser.screenshot(f"{folder}/{name}-{look}.png", whole=True)
                 try:
                     check(page, report)
                 except AssertionError as error:
                     failures += 1
-                    print(f"check-pages: {name}, {look}: {error}", file=sys.stderr)
+                    print(f"check-reports: {name}, {look}: {error}", file=sys.stderr)
             if colors["light"] == colors["dark"]:
                 failures += 1
-                print(f"check-pages: {name}: dark looks like light", file=sys.stderr)
-            browser.paper(f"{folder}/{name}.pdf")
+                print(f"check-reports: {name}: dark looks like light", file=sys.stderr)
+            browser.pdf(f"{folder}/{name}.pdf")
         files = [f"{folder}/{name}.json" for name in ("good", "flickering", "good", "flicker-start", "failed")]
         easim("report", "compare", *files, "--report", f"{folder}/trend.html", "--report", f"{folder}/trend.json")
         with open(f"{folder}/trend.json") as file:
             trend = json.load(file)
         for look, options in (("light", {"width": 1000}), ("phone", {"width": 360, "dark": True})):
-            browser.open(f"{folder}/trend.html", **options)
-            browser.picture(f"{folder}/trend-{look}.png")
+            show(browser, f"{folder}/trend.html", **options)
+            browser.screenshot(f"{folder}/trend-{look}.png", whole=True)
             try:
                 check_trend(browser.run(READ), trend)
             except AssertionError as error:
                 failures += 1
-                print(f"check-pages: trend, {look}: {error}", file=sys.stderr)
+                print(f"check-reports: trend, {look}: {error}", file=sys.stderr)
     finally:
         browser.close()
     if failures:
-        raise SystemExit(f"check-pages: {failures} of {4 * len(names)} looks are wrong")
-    print(f"check-pages: {len(names)} pages in 4 looks are as their reports say")
+        raise SystemExit(f"check-reports: {failures} of {4 * len(names)} looks are wrong")
+    print(f"check-reports: {len(names)} pages in 4 looks are as their reports say")
 
 
 main()
