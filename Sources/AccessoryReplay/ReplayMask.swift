@@ -189,12 +189,6 @@ extension ReplayMask {
 extension ReplayMask {
   /// Reads a file.
   public static func read(file path: String) throws(SourceProblems) -> ReplayMask {
-    let bytes: [UInt8]
-    do { bytes = try TextFile.read(path, limit: JSON5.Limits().bytes) } catch {
-      throw SourceProblems([SourceProblem(at: SourcePosition(argument: path), "\(error)")])
-    }
-    let tree: JSON5Value
-    do { tree = try JSON5.read(bytes, file: path) } catch { throw SourceProblems([error]) }
-    return try format.read(tree)
+    try format.read(file: path)
   }
 }

@@ -31,7 +31,6 @@ public final class ReplayedApp: AppHandler {
   private var sawAccessory = false
   /// The next session of the attachment.
   private var next = 0
-  private var players: [SessionPlayer] = []
   private var ended: Set<Int> = []
   /// The moment, and the recorded moment, of the last thing that happened.
   private var since = (now: Instant.origin, recorded: Instant.origin)
@@ -94,7 +93,6 @@ public final class ReplayedApp: AppHandler {
       do {
         let live = try app.openSession(with: accessory, protocolName: session.protocolName)
         let player = SessionPlayer(session, as: .device, settings, on: loop) { [weak self] in self?.ended($0, $1) }
-        players.append(player)
         live.handler = player
         player.start(on: live)
       } catch { return differ(.notOpened("\(error)"), session) }

@@ -129,17 +129,11 @@ import Testing
 
   @Test func aSignalOnADeadLoopDoesNotStickWhenALivingOneIsAdded() async throws {
     try await withSimulatedWorld { world in
-      let parts = try await open(world)
-      let (recorder, session) = (StreamRecorder(parts.session), parts.session)
-      let thread = DeadLoop { session.start(recorder, on: .current) }
-      parts.far.send([5])
-      await world.settle()
-      #expect(recorder.received == [])
-      let living = LoopThread { session.inputStream?.schedule(in: .current, forMode: .default) }
-      await world.run { recorder.received == [5] }
-      #expect(recorder.received == [5])
-      _ = thread
-      session.stop()
+      let waiting = try await byteForADeadLoop(world)
+      let living = LoopThread { waiting.parts.session.inputStream?.schedule(in: .current, forMode: .default) }
+      await world.run { waiting.recorder.received == [5] }
+      #expect(waiting.recorder.received == [5])
+      waiting.parts.session.stop()
       living.stop()
     }
   }
@@ -147,22 +141,40 @@ import Testing
   /// Without a wake-up, the stream's pending signal would be seen when the hour is over.
   @Test func aSignalOnADeadLoopWakesALivingOneThatSleeps() async throws {
     try await withSimulatedWorld { world in
-      let parts = try await open(world)
-      let (recorder, session) = (StreamRecorder(parts.session), parts.session)
-      let thread = DeadLoop { session.start(recorder, on: .current) }
-      parts.far.send([5])
-      await world.settle()
-      #expect(recorder.received == [])
+      let waiting = try await byteForADeadLoop(world)
       let living = SleepingLoop()
-      session.inputStream?.schedule(in: living.loop, forMode: .default)
-      await world.run { recorder.received == [5] }
-      #expect(recorder.received == [5])
-      _ = thread
+      waiting.parts.session.inputStream?.schedule(in: living.loop, forMode: .default)
+      await world.run { waiting.recorder.received == [5] }
+      #expect(waiting.recorder.received == [5])
       living.askToEnd()
-      parts.far.send([6])
+      waiting.parts.far.send([6])
       await world.run { living.hasEnded }
-      session.stop()
+      waiting.parts.session.stop()
     }
+  }
+
+  /// Nobody runs the main loop of a test: the main queue stands in for it, and must be told of the pending signal.
+  @Test func aSignalOnADeadLoopReachesTheMainLoopThatIsAdded() async throws {
+    try await withSimulatedWorld { world in
+      let waiting = try await byteForADeadLoop(world)
+      waiting.parts.session.inputStream?.schedule(in: .main, forMode: .default)
+      await world.run { waiting.recorder.received == [5] }
+      #expect(waiting.recorder.received == [5])
+      waiting.parts.session.stop()
+    }
+  }
+
+  /// A session with a byte that waits for a run loop that does not run.
+  private func byteForADeadLoop(
+    _ world: SimulatedWorld
+  ) async throws -> (parts: Open, recorder: StreamRecorder, loop: DeadLoop) {
+    let parts = try await open(world)
+    let recorder = StreamRecorder(parts.session)
+    let loop = DeadLoop { parts.session.start(recorder, on: .current) }
+    parts.far.send([5])
+    await world.settle()
+    #expect(recorder.received == [])
+    return (parts, recorder, loop)
   }
 
   /// A run loop that sleeps for an hour unless something wakes it.

@@ -109,16 +109,9 @@ public struct Recording: Equatable, Sendable {
   ///
   /// - Throws: ``CaptureError`` when it is no capture, and ``RecordingError`` when there is nothing that can be played.
   public init(capture bytes: [UInt8]) throws {
-    let decoder = CaptureDecoder()
-    var (reader, failure) = (RecordingReader(), RecordingError?.none)
-    func take(_ entry: CaptureEntry) {
-      guard failure == nil else { return }
-      do throws(RecordingError) { try reader.add(entry) } catch { failure = error }
-    }
-    try decoder.append(bytes, take)
-    try decoder.finish(take)
-    if let failure { throw failure }
-    self = try reader.finish()
+    var decoder = RecordingDecoder()
+    try decoder.append(bytes)
+    self = try decoder.finish()
   }
 
   init() {}

@@ -98,7 +98,7 @@ public struct RPCError: Error, Equatable, Sendable {
     self.advice = advice
   }
 
-  /// The mistakes in parameters; those in the record itself are told as those of the method's parameters.
+  /// The mistakes in parameters; a mistake that names the record names the method's parameters instead.
   init(_ problems: SourceProblems, in record: String? = nil, of method: String = "") {
     let listed = problems.problems.map { problem in
       let message = record.map {

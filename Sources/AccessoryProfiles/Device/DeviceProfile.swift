@@ -198,13 +198,7 @@ extension DeviceProfile {
 
   /// Reads a file; paths in it are relative to the file.
   public static func read(file path: String) throws(SourceProblems) -> DeviceProfile {
-    let bytes: [UInt8]
-    do { bytes = try TextFile.read(path, limit: JSON5.Limits().bytes) } catch {
-      throw SourceProblems([SourceProblem(at: SourcePosition(argument: path), "\(error)")])
-    }
-    let tree: JSON5Value
-    do { tree = try JSON5.read(bytes, file: path) } catch { throw SourceProblems([error]) }
-    var profile = try format.read(tree)
+    var profile = try format.read(file: path)
     if let artwork = profile.nowPlaying.artwork, !artwork.hasPrefix("/"), let slash = path.lastIndex(of: "/") {
       profile.nowPlaying.artwork = path[...slash] + artwork
     }

@@ -93,6 +93,19 @@ package enum TextFile {
   }
 }
 
+extension Record {
+  /// Reads a file; the error has all its problems.
+  package func read(file path: String) throws(SourceProblems) -> Root {
+    let bytes: [UInt8]
+    do { bytes = try TextFile.read(path, limit: JSON5.Limits().bytes) } catch {
+      throw SourceProblems([SourceProblem(at: SourcePosition(argument: path), "\(error)")])
+    }
+    let tree: JSON5Value
+    do { tree = try JSON5.read(bytes, file: path) } catch { throw SourceProblems([error]) }
+    return try read(tree)
+  }
+}
+
 /// Why a file could not be read.
 package struct TextFileError: Error, Equatable, CustomStringConvertible {
   package let description: String

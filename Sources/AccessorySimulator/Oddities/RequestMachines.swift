@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryProfiles
 
 // Which requests an accessory serves, decided over all its sessions. Each machine plays one quirk of
-// AccessoryProfiles/Quirks/SessionBytes.swift. Sessions are told apart by a number that is never used again.
+// AccessoryProfiles/Quirks/SessionBytes.swift. Each session has a number of its own, which is never used again.
 
 /// Plays `busy-after-cancel`.
 ///

@@ -40,7 +40,7 @@ private func runCheck(_ options: CheckOptions, _ console: Console) throws -> Exi
   let baseline = try options.baseline.map {
     try CheckBaseline(json: InputFile.read($0, option: "--baseline"), file: $0)
   }
-  var files = try options.reports.map { try ReportFile<CheckReportForm>("--report", $0) }
+  var files = try options.reports.map { try ReportFile<ResultForm>("--report", $0) }
   if let junit = options.junit { files.append(try ReportFile("--junit", junit, form: .xml)) }
   return try CheckSession(options, cases, files, baseline, console).run()
 }

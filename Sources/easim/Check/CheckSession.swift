@@ -8,7 +8,7 @@ import Certificates
 final class CheckSession {
   private let options: CheckOptions
   private let cases: [CheckCase]
-  private let files: [ReportFile<CheckReportForm>]
+  private let files: [ReportFile<ResultForm>]
   private let baseline: CheckBaseline?
   private let console: Console
   private let runtime: CommandRuntime
@@ -16,7 +16,7 @@ final class CheckSession {
   private let bar: ProgressBar
 
   init(
-    _ options: CheckOptions, _ cases: [CheckCase], _ files: [ReportFile<CheckReportForm>], _ baseline: CheckBaseline?,
+    _ options: CheckOptions, _ cases: [CheckCase], _ files: [ReportFile<ResultForm>], _ baseline: CheckBaseline?,
     _ console: Console
   ) throws {
     (self.options, self.cases, self.files, self.baseline) = (options, cases, files, baseline)

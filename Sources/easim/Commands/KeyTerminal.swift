@@ -20,10 +20,7 @@ final class KeyTerminal: DescriptorHandler {
   private var timer: LoopTimer?
 
   /// Whether there is a terminal for keys and for the line.
-  static var isThere: Bool {
-    let kind = getenv("TERM").map { String(cString: $0) } ?? "dumb"
-    return isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 && kind != "dumb"
-  }
+  static var isThere: Bool { Terminal.isThere(showingOn: STDERR_FILENO) }
 
   init(
     _ console: Console, on loop: any PollingLoop, line: @escaping (_ width: Int) -> String,
@@ -53,13 +50,7 @@ final class KeyTerminal: DescriptorHandler {
 
   /// Shows the line again, because what it says has changed.
   func show() {
-    if watch != nil { console.footer = line(width - 1) }
-  }
-
-  private var width: Int {
-    var size = winsize()
-    guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 1 else { return 80 }
-    return Int(size.ws_col)
+    if watch != nil { console.footer = line(max(1, Terminal.size(of: STDERR_FILENO).width - 1)) }
   }
 
   private func take() {

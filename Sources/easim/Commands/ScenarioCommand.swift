@@ -130,7 +130,7 @@ private func play(_ file: ScenarioFile, _ options: ScenarioOptions, _ console: C
 
 /// Plays all scenarios of the library, one after the other.
 private func playAll(_ library: ScenarioLibrary, _ options: ScenarioOptions, _ console: Console) throws -> ExitCode {
-  let files = try options.reports.map { try ReportFile<ScenarioReportForm>("--report", $0) }
+  let files = try options.reports.map { try ReportFile<ResultForm>("--report", $0) }
   var all = ScenarioRuns()
   for name in library.names {
     let scenario = try library.scenario(name)

@@ -50,48 +50,27 @@ struct ScenarioRuns {
   }
 
   /// For CI servers: a case for each scenario.
-  var junit: String {
+  var junit: JUnitSuite {
     let cases = runs.map { run in
       JUnitSuite.Case(
         "scenario.\(run.client)", run.scenario, time: run.length - .origin,
         run.passed ? .passed : .failed(run.text, details: run.timeline.joined(separator: "\n")))
     }
-    return JUnitSuite("easim scenarios", time: runs.reduce(.zero) { $0 + ($1.length - .origin) }, cases).xml
+    return JUnitSuite("easim scenarios", time: runs.reduce(.zero) { $0 + ($1.length - .origin) }, cases)
   }
 
   /// For people: a table, and the timeline of each scenario that failed.
   var html: String {
-    let rows = runs.map { run -> String in
-      let timeline =
-        run.passed
-        ? ""
-        : "<details><summary>timeline</summary><pre>\(MarkupText.escaped(run.timeline.joined(separator: "\n")))</pre></details>"
-      return """
-        <tr class="\(run.passed ? "passed" : "failed")"><td>\(run.passed ? "✓" : "✗")</td>\
-        <td><b>\(MarkupText.escaped(run.scenario))</b><br>\(MarkupText.escaped(run.summary))</td>\
-        <td>\(MarkupText.escaped(run.client))</td><td>\(DurationText.format(run.length - .origin))</td>\
-        <td>\(MarkupText.escaped(run.text))\(timeline)</td></tr>
-        """
+    var page = ResultPage(
+      "easim scenarios: \(count)", passed: passed, ["\(count)."],
+      columns: ["scenario", "app", "time", "what the app did"])
+    for run in runs {
+      page.add(
+        passed: run.passed,
+        ["\(run.scenario)\n\(run.summary)", run.client, DurationText.format(run.length - .origin), run.text],
+        details: run.timeline, summary: "timeline")
     }
-    return """
-      <!doctype html>
-      <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-      <title>easim scenarios: \(MarkupText.escaped(count))</title>
-      <style>
-      :root { color-scheme: light dark; }
-      body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
-      table { border-collapse: collapse; width: 100%; }
-      th, td { border-bottom: 1px solid #8886; padding: .4rem .6rem; text-align: left; vertical-align: top; }
-      .passed td:first-child { color: #2a8a3e; } .failed td:first-child { color: #d33; }
-      pre { overflow-x: auto; font-size: 12px; }
-      @media (max-width: 600px) { thead { display: none; } td, th { display: block; border: 0; padding: .1rem 0; } tr { display: block; border-bottom: 1px solid #8886; } }
-      </style></head><body>
-      <h1>\(passed ? "Passed" : "Failed")</h1><p>\(MarkupText.escaped(count)).</p>
-      <table><thead><tr><th></th><th>scenario</th><th>app</th><th>time</th><th>what the app did</th></tr></thead><tbody>
-      \(rows.joined(separator: "\n"))
-      </tbody></table></body></html>
-
-      """
+    return page.html
   }
 }
 

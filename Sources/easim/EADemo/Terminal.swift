@@ -25,9 +25,12 @@ final class Terminal: DescriptorHandler {
   private var escapeTimer: LoopTimer?
 
   /// Whether there is a terminal at both ends that can show a screen.
-  static var isThere: Bool {
+  static var isThere: Bool { isThere(showingOn: STDOUT_FILENO) }
+
+  /// Whether keys come from a terminal, and this descriptor is one that can move its cursor.
+  static func isThere(showingOn descriptor: Int32) -> Bool {
     let kind = getenv("TERM").map { String(cString: $0) } ?? "dumb"
-    return isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 && kind != "dumb"
+    return isatty(STDIN_FILENO) == 1 && isatty(descriptor) == 1 && kind != "dumb"
   }
 
   /// Sets up the terminal. `onEvent` gets each key; `changed` is called when everything must be drawn again.
@@ -119,9 +122,12 @@ final class Terminal: DescriptorHandler {
   // MARK: The screen
 
   /// Columns and lines.
-  var size: (width: Int, height: Int) {
+  var size: (width: Int, height: Int) { Self.size(of: STDOUT_FILENO) }
+
+  /// Columns and lines of a terminal; the usual ones where it does not say.
+  static func size(of descriptor: Int32) -> (width: Int, height: Int) {
     var size = winsize()
-    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return (80, 24) }
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return (80, 24) }
     return (Int(size.ws_col), Int(size.ws_row))
   }
 

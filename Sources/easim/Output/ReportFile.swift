@@ -11,7 +11,7 @@ protocol ReportForm: CaseIterable, RawRepresentable, Sendable where RawValue == 
 /// Whether it can be written is examined before the run, so that an hour of measuring does not end with a folder that does
 /// not exist. It is then written whole or not at all.
 struct ReportFile<Form: ReportForm> {
-  let form: Form
+  private let form: Form
   private let file: WholeFile
   private let name: String
 
@@ -29,7 +29,7 @@ struct ReportFile<Form: ReportForm> {
     file = try PatientFile.whole(path, named: name)
   }
 
-  func write(_ text: String, _ console: Console) {
+  private func write(_ text: String, _ console: Console) {
     if let reason = PatientFile.write(Array(text.utf8), to: file) { console.lose(name, reason) }
   }
 }
@@ -76,10 +76,10 @@ extension ReportFile<JUnitForm> {
   func write(_ suite: JUnitSuite, _ console: Console) { write(suite.xml, console) }
 }
 
-/// The forms of a check's report.
-enum CheckReportForm: String, ReportForm { case json, html, xml }
+/// The forms of results: of a check, of scenarios, of a replay.
+enum ResultForm: String, ReportForm { case json, html, xml }
 
-extension ReportFile<CheckReportForm> {
+extension ReportFile<ResultForm> {
   func write(_ report: CheckReport, _ comparison: CheckComparison?, _ console: Console) {
     let text =
       switch form {
@@ -89,18 +89,23 @@ extension ReportFile<CheckReportForm> {
       }
     write(text, console)
   }
-}
 
-/// The forms of the results of scenarios.
-enum ScenarioReportForm: String, ReportForm { case json, html, xml }
-
-extension ReportFile<ScenarioReportForm> {
   func write(_ runs: ScenarioRuns, _ console: Console) {
     let text =
       switch form {
       case .json: runs.json
       case .html: runs.html
-      case .xml: runs.junit
+      case .xml: runs.junit.xml
+      }
+    write(text, console)
+  }
+
+  func write(_ report: ReplayReport, _ console: Console) {
+    let text =
+      switch form {
+      case .json: report.json
+      case .html: report.html
+      case .xml: report.junit.xml
       }
     write(text, console)
   }

@@ -97,9 +97,9 @@ private struct ReplayOptions: CommandOptions {
 }
 
 private func runReplay(_ options: ReplayOptions, _ console: Console) throws -> ExitCode {
-  let recording = try load(options.path, console)
+  let recording = try load(options.path)
   if let first = options.learn { return try learn(first, options.path, recording, console) }
-  let reports = try options.reports.map { try ReportFile<ReplayReportForm>("--report", $0) }
+  let reports = try options.reports.map { try ReportFile<ResultForm>("--report", $0) }
   let settings = try options.settings()
   for problem in recording.problems { console.err("easim replay: \(options.path): \(problem)") }
   let played =
@@ -128,22 +128,14 @@ private struct Played {
   var time = Instant.origin
 }
 
-private func load(_ path: String, _ console: Console) throws -> Recording {
-  let decoder = CaptureDecoder()
-  var reader = RecordingReader()
-  var failure: RecordingError?
-  func take(_ entry: CaptureEntry) {
-    guard failure == nil else { return }
-    do throws(RecordingError) { try reader.add(entry) } catch { failure = error }
-  }
+private func load(_ path: String) throws -> Recording {
+  var decoder = RecordingDecoder()
   do {
     try InputFile.read(path) { bytes in
-      try decoder.append(bytes, take)
-      return failure == nil
+      try decoder.append(bytes)
+      return true
     }
-    if failure == nil { try decoder.finish(take) }
-    if let failure { throw failure }
-    return try reader.finish()
+    return try decoder.finish()
   } catch let error as CaptureError {
     throw UsageError("\(path):\(error)")
   } catch let error as RecordingError {
@@ -152,7 +144,7 @@ private func load(_ path: String, _ console: Console) throws -> Recording {
 }
 
 private func learn(_ first: String, _ second: String, _ recording: Recording, _ console: Console) throws -> ExitCode {
-  let other = try load(first, console)
+  let other = try load(first)
   let mask: ReplayMask
   do throws(ReplayMask.Mismatch) { mask = try ReplayMask(differencesOf: other, and: recording) } catch {
     console.err("easim replay: \(error)")

@@ -31,6 +31,8 @@ struct ReplayReport {
     let played: ReplayProgress.Session?
     let difference: ReplayDifference?
 
+    var passed: Bool { played != nil && difference == nil }
+
     var text: String {
       if let difference { return difference.description }
       return played == nil ? "not played" : "as recorded"
@@ -62,7 +64,7 @@ struct ReplayReport {
       object.add("session", row.session.number)
       object.add("protocol", row.session.protocolName)
       object.add("played", row.played != nil)
-      object.add("passed", row.played != nil && row.difference == nil)
+      object.add("passed", row.passed)
       object.add("bytes", row.played?.received ?? 0)
       object.add("text", row.text)
       if let difference = row.difference {
@@ -80,86 +82,30 @@ struct ReplayReport {
   }
 
   /// For CI servers: a case for each session.
-  var junit: String {
-    let failed = rows.filter { $0.played == nil || $0.difference != nil }.count + strays.count
-    let count = rows.count + strays.count
-    let cases = rows.map { row -> String in
-      let open =
-        "    <testcase classname=\"easim.replay\" name=\"session \(row.session.number) "
-        + "\(MarkupText.escaped(row.session.protocolName))\""
-      guard row.played == nil || row.difference != nil else { return "\(open)/>" }
+  var junit: JUnitSuite {
+    let cases = rows.map { row in
       let lines = row.difference.map(ReplyText.comparison)?.joined(separator: "\n") ?? ""
-      return """
-        \(open)>
-              <failure message="\(MarkupText.escaped(row.text))">\(MarkupText.escaped(lines))</failure>
-            </testcase>
-        """
+      return JUnitSuite.Case(
+        "replay", "session \(row.session.number) \(row.session.protocolName)",
+        row.passed ? .passed : .failed(row.text, details: lines))
     }
-    let more = strays.map {
-      """
-          <testcase classname="easim.replay" name="no further session">
-            <failure message="\(MarkupText.escaped($0.description))"></failure>
-          </testcase>
-      """
-    }
-    return """
-      <?xml version="1.0" encoding="UTF-8"?>
-      <testsuites tests="\(count)" failures="\(failed)">
-        <testsuite name="easim replay \(MarkupText.escaped(file))" tests="\(count)" failures="\(failed)" errors="0">
-      \((cases + more).joined(separator: "\n"))
-        </testsuite>
-      </testsuites>
-
-      """
+    let more = strays.map { JUnitSuite.Case("replay", "no further session", .failed($0.description)) }
+    return JUnitSuite("easim replay \(file)", time: .zero, cases + more)
   }
 
   /// For people: a table of the sessions, and both sides of each difference.
   var html: String {
-    let cells = rows.map { row -> String in
-      let isGood = row.played != nil && row.difference == nil
-      let lines = row.difference.map(ReplyText.comparison) ?? []
-      let sides = lines.isEmpty ? "" : "<pre>\(MarkupText.escaped(lines.joined(separator: "\n")))</pre>"
-      return """
-        <tr class="\(isGood ? "passed" : "failed")"><td>\(isGood ? "✓" : "✗")</td><td>\(row.session.number)</td>\
-        <td>\(MarkupText.escaped(row.session.protocolName))</td>\
-        <td>\((row.played?.received ?? 0).groupedDigits)</td><td>\(MarkupText.escaped(row.text))\(sides)</td></tr>
-        """
+    let place = "\(file), easim as the \(role == .accessory ? "accessory" : "Apple device")."
+    var page = ResultPage(
+      "easim replay: \(passed ? "passed" : "failed")", passed: passed,
+      ["\(sentence).", place] + strays.map { "\($0.description)." },
+      columns: ["session", "protocol", "bytes compared", "result"])
+    for row in rows {
+      page.add(
+        passed: row.passed,
+        ["\(row.session.number)", row.session.protocolName, (row.played?.received ?? 0).groupedDigits, row.text],
+        details: row.difference.map(ReplyText.comparison) ?? [])
     }
-    let more = strays.map { "<p>\(MarkupText.escaped($0.description)).</p>" }.joined(separator: "\n")
-    return """
-      <!doctype html>
-      <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-      <title>easim replay: \(passed ? "passed" : "failed")</title>
-      <style>
-      :root { color-scheme: light dark; }
-      body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
-      table { border-collapse: collapse; width: 100%; }
-      th, td { border-bottom: 1px solid #8886; padding: .4rem .6rem; text-align: left; vertical-align: top; }
-      .passed td:first-child { color: #2a8a3e; } .failed td:first-child { color: #d33; }
-      pre { overflow-x: auto; font-size: 12px; line-height: 1.4; }
-      @media (max-width: 600px) { thead { display: none; } td, th { display: block; border: 0; padding: .1rem 0; } tr { display: block; border-bottom: 1px solid #8886; } }
-      </style></head><body>
-      <h1>\(passed ? "Passed" : "Failed")</h1><p>\(MarkupText.escaped(sentence)).</p>
-      <p>\(MarkupText.escaped(file)), easim as the \(role == .accessory ? "accessory" : "Apple device").</p>\(more)
-      <table><thead><tr><th></th><th>session</th><th>protocol</th><th>bytes compared</th><th>result</th></tr></thead><tbody>
-      \(cells.joined(separator: "\n"))
-      </tbody></table></body></html>
-
-      """
-  }
-}
-
-/// The forms of a replay's report.
-enum ReplayReportForm: String, ReportForm { case json, html, xml }
-
-extension ReportFile<ReplayReportForm> {
-  func write(_ report: ReplayReport, _ console: Console) {
-    let text =
-      switch form {
-      case .json: report.json
-      case .html: report.html
-      case .xml: report.junit
-      }
-    write(text, console)
+    return page.html
   }
 }

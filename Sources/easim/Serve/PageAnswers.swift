@@ -3,7 +3,7 @@ import AccessoryCore
 import CMicroHTTPD
 import Glibc
 
-/// The live page: its files from the program, or from the folder that `EASIM_PAGE` names while somebody works on them.
+/// The live page: its files from the program, or from the folder that `EASIM_PAGE` names which is for working on them.
 extension HTTPDoor {
   /// Answers with a file of the page. The files are the same for everyone and hold no secret, so they need no token.
   static func answerPage(_ connection: OpaquePointer, _ path: String) -> MHD_Result {

@@ -87,7 +87,7 @@ public final class StopsAtTheSecondFailure: SoundClient {
   override var attemptLimit: Int { 2 }
 }
 
-/// Takes what it reads at one event for a whole reply, and what comes later for replies that nobody asked for.
+/// Takes what it reads at one event for a whole reply, and what comes later for replies to nothing it asked.
 public final class TakesOneReadForAReply: SoundClient {
   override func begin(_ exchange: Exchange, on session: Session) {
     exchange.start(on: session)
