@@ -112,6 +112,21 @@ import Testing
     #expect(try client.answer(asked) != nil)
   }
 
+  @Test func aTransferOnANativeChannelIsListedWithItsBytes() throws {
+    let client = ControlDesk().client()
+    _ = try client.result("accessory.add", "{\"profile\":\"camera\"}")
+    _ = try client.result("app.launch")
+    _ = try client.result("packet.record")
+    try plug(client)
+    let protocolName = "com.example.camera.frames"
+    _ = try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"\(protocolName)\"}")
+    try write(5, client)
+    let transfers = try packets(client, "{\"limit\":5000,\"bytes\":true}").filter { $0["event"]?.word == "transfer" }
+    #expect(transfers.contains { $0["hex"]?.word == "7878787878" && $0["from"]?.word == "device" })
+    #expect(
+      transfers.allSatisfy { $0["channel"]?.word == protocolName && $0["cable"]?.content == .number(JSON5Number(1)) })
+  }
+
   @Test func aPacketThatIsNotThereIsRefusedByItsKind() throws {
     let client = try world()
     #expect(try client.kind("packet.get", "{\"number\":1}") == "unknown")

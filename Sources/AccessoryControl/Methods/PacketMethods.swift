@@ -65,6 +65,7 @@ extension LoggedPacket {
       .init("cable", .number(cable)), .init("accessory", .text(accessory)),
       .init("from", .text(from == .accessory ? "accessory" : "device")), .init("event", .text(event.rawValue)),
     ]
+    if let channel { members.append(.init("channel", .text(channel))) }
     if let header {
       members += [
         .init("control", .text("\(header.control)")), .init("seq", .number(Int(header.sequence))),
@@ -151,8 +152,9 @@ private struct PacketPage: Equatable, Sendable {
     Field("last", \.range.last, .integer(0...Int.max), "the number of the newest", isRequired: true)
     Field(
       "packets", \.packets, .list(of: .raw("a packet")),
-      "each with its `number`, `t`, `cable`, `accessory`, `from`, `event`, `length` and `text`; a packet of the link also with "
-        + "`control`, `seq`, `ack`, `session`, and where they apply `messages` and `repeated`", isRequired: true)
+      "each with its `number`, `t`, `cable`, `accessory` (or the id of the host), `from`, `event`, `length` and `text`; a packet "
+        + "of the link also with `control`, `seq`, `ack`, `session`, and where they apply `messages` and `repeated`; a transfer on a "
+        + "native channel with `channel`", isRequired: true)
   }
 }
 

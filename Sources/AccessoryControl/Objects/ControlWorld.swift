@@ -45,9 +45,7 @@ final class ControlWorld {
     virtual = choices.time == .virtual ? VirtualLoop(seed: choices.seed) : nil
     let forwarder = EventForwarder()
     let loop: any EventLoop = virtual ?? server.loop
-    var settings = choices.world { forwarder.world?.handle($0) }
-    settings.wrap = { [packets] channel, end in packets.watch(channel, end, on: loop) }
-    world = World(settings, on: loop)
+    world = World(choices.world { forwarder.world?.handle($0) }, on: loop)
     ports =
       virtual == nil
       ? (server.loop as? any PollingLoop).map { loop in
@@ -188,8 +186,9 @@ final class ControlWorld {
   var hosts: [ControlledHost] { server.hosts.all.filter { $0.world === self } }
   var captures: [ControlledCapture] { server.captures.all.filter { $0.world === self } }
 
-  /// Lets the captures of the world record cables that are new in it.
-  func record(_ taps: CableTaps, _ name: String) {
+  /// Shows cables that are new in the world to its captures and in its list of packets.
+  func record(_ taps: CableTaps, of owner: String, _ name: String) {
+    packets.watch(taps, of: owner)
     for capture in captures { capture.include(taps, name) }
   }
 

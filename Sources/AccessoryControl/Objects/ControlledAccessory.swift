@@ -42,7 +42,7 @@ final class ControlledAccessory {
     (self.id, self.profile, self.port, self.world) = (id, profile, port, world)
     (self.patience, self.link) = (patience, link)
     simulated = make()
-    world.record(taps, profile.identity.name)
+    world.record(taps, of: id, profile.identity.name)
   }
 
   private func make() -> SimulatedAccessory {
@@ -55,7 +55,6 @@ final class ControlledAccessory {
     let behavior: (Behavior) -> any AccessoryBehavior = { [weak self] described in
       ChosenBehavior { session in self?.behavior(for: session, described) ?? BuiltInBehaviors.behavior(described) }
     }
-    world.packets.accessoryWasAdded(id, isHere: port == nil)
     guard let port else { return world.world.add(profile, behavior: behavior) }
     return world.world.add(
       profile, at: port, authenticator: world.server.settings.coprocessor(profile), patience: patience, link: link,

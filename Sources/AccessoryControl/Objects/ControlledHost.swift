@@ -26,7 +26,7 @@ final class ControlledHost {
       ) { [taps] in taps.tap($0, at: .device, on: loop) }
       try dialer.start()
     } catch { throw RPCError(.address, "\(error)") }
-    world.record(taps, address.description)
+    world.record(taps, of: id, address.description)
   }
 
   /// Stops connecting, and unplugs what is connected.

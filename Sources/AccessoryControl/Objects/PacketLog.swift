@@ -1,6 +1,6 @@
+import AccessoryCables
 import AccessoryCore
 import AccessoryTransports
-import AccessoryWorlds
 import IAP2
 
 /// The packets on the cables of a world, as `packet.list` shows them.
@@ -31,9 +31,6 @@ final class PacketLog {
   /// Whether all packets are written down.
   var isRecording = false { didSet { hasRecorded = hasRecorded || isRecording } }
   private var hasRecorded = false
-  /// The ids of the world's accessories, in the order in which they were added to it, and whether the device's end of
-  /// their cables is in this world.
-  private var accessories: [(id: String, isHere: Bool)] = []
   /// Called after each packet.
   var changed: () -> Void = {}
 
@@ -42,17 +39,22 @@ final class PacketLog {
   /// The number of the oldest packet that is kept; one more than the last when there is none.
   var firstNumber: Int { lastNumber - packets.count + 1 }
 
-  /// An accessory was added to the world: its cables have the next number.
-  func accessoryWasAdded(_ id: String, isHere: Bool) { accessories.append((id, isHere)) }
+  /// Captures have the keys from 1.
+  private static let key = 0
+  /// Of how many cables of an owner the native channels are known by the cable's number.
+  private static let cables = 64
 
-  /// The channel with a witness around it, at one end of each cable.
-  func watch(_ channel: any Channel, _ end: CableEnd, on loop: any EventLoop) -> any Channel {
-    guard accessories.indices.contains(end.accessory) else { return channel }
-    let accessory = accessories[end.accessory]
-    guard end.end == (accessory.isHere ? .device : .accessory) else { return channel }
-    cableCount += 1
-    let witness = PacketWitness(self, cable: cableCount, accessory: accessory.id, atLeast: limits.firstPackets)
-    return TranscriptChannel(around: channel, at: end.end, witness, on: loop)
+  /// Sees the cables of an accessory or of an address.
+  func watch(_ taps: CableTaps, of owner: String) {
+    var numbers: [Int: Int] = [:]
+    taps.add(Self.key) { [unowned self] cable, _ in
+      if numbers[cable] == nil {
+        cableCount += 1
+        numbers[cable] = cableCount
+        numbers[cable - Self.cables] = nil
+      }
+      return PacketWitness(self, cable: numbers[cable] ?? cableCount, of: owner, atLeast: limits.firstPackets)
+    }
   }
 
   /// The packets after a number, oldest first.
@@ -89,14 +91,18 @@ struct LoggedPacket: Equatable, Sendable {
     case detection
     case iap1
     case skipped
+    case transfer
   }
 
   var number = 0
   var time = Instant.origin
   var cable = 0
+  /// The id of the accessory, or of the host whose address it is at.
   var accessory = ""
   var from = Transcript.End.accessory
   var event = Event.packet
+  /// The protocol of the native channel, of a transfer.
+  var channel: String?
   var header: PacketHeader?
   /// What the session of the packet carries, where its SYN was seen.
   var kind: LinkSession.Kind?
@@ -107,7 +113,7 @@ struct LoggedPacket: Equatable, Sendable {
   var bytes: [UInt8] = []
 }
 
-/// Writes down what passes one cable.
+/// Writes down what passes one channel of a cable.
 private final class PacketWitness: CableWitness {
   private unowned let log: PacketLog
   private let cable: Int
@@ -126,8 +132,8 @@ private final class PacketWitness: CableWitness {
     var highest: UInt8?
   }
 
-  init(_ log: PacketLog, cable: Int, accessory: String, atLeast: Int) {
-    (self.log, self.cable, self.accessory, left) = (log, cable, accessory, atLeast)
+  init(_ log: PacketLog, cable: Int, of owner: String, atLeast: Int) {
+    (self.log, self.cable, accessory, left) = (log, cable, owner, atLeast)
   }
 
   func record(_ bytes: RawSpan, from end: Transcript.End, at time: Instant) {
@@ -142,7 +148,12 @@ private final class PacketWitness: CableWitness {
     }
   }
 
-  func recordTransfer(_ bytes: RawSpan, of protocolName: String, from end: Transcript.End, at time: Instant) {}
+  func recordTransfer(_ bytes: RawSpan, of protocolName: String, from end: Transcript.End, at time: Instant) {
+    guard left > 0 || log.isRecording else { return }
+    var entry = LoggedPacket()
+    (entry.event, entry.channel) = (.transfer, protocolName)
+    add(&entry, "SIDE \(protocolName) \(bytes.byteCount.counted("byte"))", bytes, end, time)
+  }
 
   func note(_ text: String, at time: Instant) {}
 

@@ -1,5 +1,5 @@
-// A pcapng file of packets, as `--capture` writes them: LINKTYPE_USER0, one interface for each cable, the direction in the
-// flags (outbound: from the device).
+// A pcapng file of packets, as `--capture` writes them: LINKTYPE_USER0, one interface for each cable, LINKTYPE_USER1
+// for each native channel, the direction in the flags (outbound: from the device).
 
 const encoder = new TextEncoder();
 
@@ -43,10 +43,10 @@ export function pcapng(packets) {
   const parts = [block(0x0a0d0d0a, words(0x1a2b3c4d, 0x00000001, 0xffffffff, 0xffffffff))];
   const interfaces = new Map();
   for (const one of packets) {
-    const name = `${one.accessory}.${one.cable}`;
+    const name = `${one.accessory}.${one.cable}${one.channel ? ` ${one.channel}` : ""}`;
     if (!interfaces.has(name)) {
       interfaces.set(name, interfaces.size);
-      parts.push(block(1, words(147, 0), ...option(2, encoder.encode(name)), ...option(9, Uint8Array.of(6)), words(0)));
+      parts.push(block(1, words(one.channel ? 148 : 147, 0), ...option(2, encoder.encode(name)), ...option(9, Uint8Array.of(6)), words(0)));
     }
     const bytes = Uint8Array.from(one.hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
     const time = BigInt(Math.round(one.t * 1e6));
