@@ -43,7 +43,10 @@ def install():
 class Browser:
     """A browser with one window."""
 
-    def __init__(self, width=1280, height=900, dark=False, reduced_motion=False, downloads=None):
+    # What the browser traces: when frames begin and are drawn.
+    TRACED = "-*,disabled-by-default-devtools.timeline.frame"
+
+    def __init__(self, width=1280, height=900, dark=False, reduced_motion=False, downloads=None, traces=False):
         install()
         self.folder = tempfile.mkdtemp(prefix="easim-browser-")
         self.log = open(os.path.join(self.folder, "driver.log"), "w+")
@@ -62,7 +65,11 @@ class Browser:
                          "--hide-scrollbars", f"--window-size={width},{height}", f"--user-data-dir={self.folder}/profile"],
                 "prefs": {"download.default_directory": str(downloads or self.folder), "download.prompt_for_download": False},
             }
-            capabilities = {"alwaysMatch": {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}}
+            logs = {"browser": "ALL"}
+            if traces:
+                options["perfLoggingPrefs"] = {"enableNetwork": False, "enablePage": False, "traceCategories": self.TRACED}
+                logs["performance"] = "ALL"
+            capabilities = {"alwaysMatch": {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": logs}}
             self.session = self._send("POST", "/session", {"capabilities": capabilities})["sessionId"]
             self.resize(width, height)
             self.media(dark, reduced_motion)
@@ -170,6 +177,12 @@ class Browser:
         """Errors of the page's console since the last call."""
         entries = self._do("POST", "/se/log", {"type": "browser"})
         return [entry["message"] for entry in entries if entry["level"] == "SEVERE"]
+
+    def traced(self):
+        """What the browser has traced; it ends tracing."""
+        entries = self._do("POST", "/se/log", {"type": "performance"})
+        messages = (json.loads(entry["message"])["message"] for entry in entries)
+        return [message["params"] for message in messages if message["method"] == "Tracing.dataCollected"]
 
     def devtools(self, command, **parameters):
         return self._do("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
