@@ -22,6 +22,14 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
   .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: settings)
 }
 
+/// The commit and its day, for `easim --version`. Scripts give them to release builds: EASIM_COMMIT and EASIM_DATE.
+let origin: [CSetting] = ["EASIM_COMMIT", "EASIM_DATE"].compactMap { name in
+  guard let value = Context.environment[name], !value.isEmpty,
+    value.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "-" })
+  else { return nil }
+  return .define(name, to: "\"\(value)\"")
+}
+
 let package = Package(
   name: "easim",
   products: [
@@ -56,6 +64,8 @@ let package = Package(
     // Below all floors: what the protocol and everything else are written with.
     library("WireBasics", floor: -1),
     .target(name: "CLinux"),
+    // Which commit this is.
+    .target(name: "CBuild", cSettings: origin),
     // The files of the live page, embedded by the compiler.
     .target(name: "CPage", exclude: ["files"]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
@@ -191,8 +201,8 @@ let package = Package(
         "AccessoryControl", "AccessoryCheck", "AccessoryLoad", "AccessoryReplay", "AccessorySoak", "AccessoryWorlds",
         "AccessorySimulator", "AccessoryHost", "AccessoryHardware", "AccessoryBluetooth", "AccessoryCables",
         "AccessorySessions", "AccessoryProfiles",
-        "AccessoryCaptures", "AccessoryTransports", "AccessoryUSB", "Certificates", "AccessoryCore", "IAP2", "CLinux",
-        "CMicroHTTPD", "CPlist",
+        "AccessoryCaptures", "AccessoryTransports", "AccessoryUSB", "Certificates", "AccessoryCore", "IAP2", "CBuild",
+        "CLinux", "CMicroHTTPD", "CPlist",
       ], swiftSettings: settings),
 
     // An app of its own, as it would be on iOS: EADemo's session controller. Tests run it against `easim run`.

@@ -152,8 +152,20 @@ with_heartbeat() {
   return "$status"
 }
 
+# Exports the commit and its day, for 'easim --version', and its time, for reproducible archives. Outside of a clone they stay
+# as they are given, or unknown.
+name_commit() {
+  [[ -z ${EASIM_COMMIT:-} ]] && git rev-parse --git-dir >/dev/null 2>&1 || return 0
+  EASIM_COMMIT=$(git rev-parse --short=12 HEAD)
+  git diff --quiet HEAD -- || EASIM_COMMIT+=-changed
+  EASIM_DATE=$(TZ=UTC0 git log -1 --format=%cd --date=format-local:%Y-%m-%d)
+  SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+  export EASIM_COMMIT EASIM_DATE SOURCE_DATE_EPOCH
+}
+
 # Builds a program that needs no Swift on the machine it runs on: build_alone NAME makes .build/install/release/NAME.
 build_alone() {
+  name_commit
   with_heartbeat "still building" \
     swift build --configuration release --product "$1" --static-swift-stdlib --scratch-path .build/install
 }

@@ -15,7 +15,7 @@ private func execute(_ words: [String], _ console: Console) -> ExitCode {
     return .done
   }
   if name == "--version" {
-    console.out("easim \(Version.current)")
+    console.out(Version.line)
     return .done
   }
   guard let command = CommandSpec.all.first(where: { $0.name == name }) else {

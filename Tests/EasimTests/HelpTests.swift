@@ -38,7 +38,11 @@ import Testing
     let newest = try #require(changelog.split(separator: "\n").first { $0.hasPrefix("## ") }?.split(separator: " ")[1])
     let shown = try Program.run("--version")
     #expect(shown.ending == .exit(0))
-    #expect(shown.out == "easim \(newest)\n")
+    #expect(shown.out.hasPrefix("easim \(newest) ("))
+    // Only release builds are told the commit and the date.
+    let origin =
+      /easim [0-9.]+ \((?:commit [0-9a-f]+(?:-changed)?, [0-9]{4}-[0-9]{2}-[0-9]{2}|commit and date unknown)\)\n/
+    #expect(shown.out.wholeMatch(of: origin) != nil, "\(shown.out)")
   }
 
   @Test(arguments: [["--help"], ["-h"], ["help"]]) func theOverviewListsTheCommands(words: [String]) throws {
@@ -60,6 +64,21 @@ import Testing
       }
       #expect(try Program.run(command, "-h").out == long.out)
       #expect(long.outLines.allSatisfy { $0.count <= 120 })
+    }
+  }
+
+  @Test func everyCommandHasAManualPageWithItsOptions() throws {
+    let overview = try Program.run("man").out
+    for command in try Self.commands() {
+      #expect(overview.contains("\n.BR easim\\-\(command) (1)\n"))
+      let page = try Program.run("man", command)
+      #expect(page.ending == .exit(0))
+      #expect(page.outLines.first?.hasPrefix(".TH EASIM\\-\(command.uppercased()) 1 ") == true)
+      let help = try Program.run(command, "--help").out
+      for option in help.matches(of: /(?m)^  (?:-[a-z], )?--([a-z0-9-]+)/) {
+        let name = option.1.replacing("-", with: "\\-")
+        #expect(page.out.contains("\\fB\\-\\-\(name)\\fR"), "easim-\(command)(1) does not list --\(option.1)")
+      }
     }
   }
 

@@ -2,8 +2,7 @@ import AccessoryCore
 
 /// The bash completion of easim, made from the command table: it offers what the parser accepts.
 ///
-/// The placeholder of a value or an operand decides its completion: `FILE` is a file, `PROFILE` a profile's name,
-/// `ADDR` an address, and lower-case words with bars between them are the words themselves.
+/// ``WordCompletion`` decides what is offered for a value or an operand.
 ///
 /// Names of accessories, profiles and files are untrusted. The script never expands one: it reads them whole,
 /// compares prefixes and quotes what it inserts, so it must not use `compgen -W`, `compgen -f` or an unquoted
@@ -56,9 +55,8 @@ enum BashCompletion {
 
   /// The cases for the word after an option.
   private static func values(_ command: CommandSpec) -> [String] {
-    command.options.compactMap { option in
-      guard let placeholder = option.value else { return nil }
-      return "    \"\(command.name) \(option.name)\") \(completion(placeholder, option.choices)); return ;;"
+    command.valueCompletions.map { option, completion in
+      "    \"\(command.name) \(option)\") \(call(completion)); return ;;"
     }
   }
 
@@ -67,20 +65,19 @@ enum BashCompletion {
   }
 
   private static func words(_ command: CommandSpec) -> String? {
-    let parts = command.operands.map { completion($0.placeholder.filter { !"[]…".contains($0) }, $0.choices) }
-    guard let first = parts.first else { return nil }
-    guard parts.count > 1 else { return "    \(command.name)) \(first) ;;" }
-    return "    \(command.name)) if (( ${#typed[@]} == 2 )); then \(first); else \(parts[1]); fi ;;"
+    guard let (first, others) = command.operandCompletions else { return nil }
+    guard first != others else { return "    \(command.name)) \(call(first)) ;;" }
+    return "    \(command.name)) if (( ${#typed[@]} == 2 )); then \(call(first)); else \(call(others)); fi ;;"
   }
 
-  private static func completion(_ placeholder: String, _ choices: [String]) -> String {
-    if !choices.isEmpty { return "_easim_words \(words(choices))" }
-    let kinds = placeholder.split(separator: "|").map(String.init)
-    if kinds.contains("PROFILE") { return "_easim_profiles" }
-    if kinds.contains("FILE") || kinds == ["F"] { return "_easim_files" }
-    if kinds.contains("ADDR") { return "_easim_addresses" }
-    let literal = kinds.filter { $0 == $0.lowercased() && $0 != "-" }
-    return literal.isEmpty ? ":" : "_easim_words \(words(literal))"
+  private static func call(_ completion: WordCompletion) -> String {
+    switch completion {
+    case .nothing: ":"
+    case .words(let choices): "_easim_words \(words(choices))"
+    case .profile: "_easim_profiles"
+    case .file: "_easim_files"
+    case .address: "_easim_addresses"
+    }
   }
 
   private static func words(_ words: [String]) -> String { words.map(\.shellWord).joined(separator: " ") }

@@ -38,7 +38,7 @@ struct CommandSpec: Sendable {
   static let all: [CommandSpec] = [
     .demo, .run, .list, .watch, .info, .check, .send, .pipe, .burst, .report, .console, .pair, .unpair, .plug, .decode,
     .replay,
-    .profile, .quirk, .fault, .scenario, .soak, .serve, .ctl, .port, .doctor, .completion,
+    .profile, .quirk, .fault, .scenario, .soak, .serve, .ctl, .port, .doctor, .completion, .man,
   ]
 
   /// Whether the command has an option of this name.
@@ -76,7 +76,7 @@ struct OperandSpec: Sendable {
 }
 
 /// The exit codes of easim.
-enum ExitCode: Int32 {
+enum ExitCode: Int32, CaseIterable {
   /// Done, and verified where there was something to verify.
   case done = 0
   /// A check failed.
@@ -91,4 +91,18 @@ enum ExitCode: Int32 {
   case gone = 5
   /// The accessory was refused, or refused to work: authentication, identification, an unusable SYN, iAP1 only.
   case refused = 6
+
+  /// What the manual says about it.
+  var meaning: String {
+    switch self {
+    case .done: "success, and every check passed"
+    case .checkFailed: "a check failed: the reply differs, a scenario did not end as expected"
+    case .usage: "usage error, or output could not be written"
+    case .unreachable: "no accessory found"
+    case .timedOut: "timed out"
+    case .gone: "the accessory disconnected"
+    case .refused:
+      "the accessory was refused: its authentication, identification or SYN (the first packet of a link) is wrong"
+    }
+  }
 }

@@ -1,10 +1,14 @@
 /// The text of `--help`, made from the command table.
 enum HelpText {
+  /// What easim is, in one sentence.
+  static let purpose =
+    "easim simulates MFi accessories, and the Apple device that talks to them, down to the bytes of iAP2."
+
   static func overview(_ commands: [CommandSpec]) -> String {
     let width = commands.map(\.name.count).max() ?? 0
     let list = commands.map { "  \(pad($0.name, width))  \($0.summary)" }
     return """
-      easim simulates MFi accessories, and the Apple device that talks to them, down to the bytes of iAP2.
+      \(purpose)
 
       usage: easim COMMAND [OPTIONS]
 

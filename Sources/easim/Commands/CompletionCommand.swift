@@ -6,20 +6,25 @@ import AccessoryTransports
 extension CommandSpec {
   /// `easim completion`.
   static let completion = CommandSpec(
-    name: "completion", summary: "print a bash completion script",
+    name: "completion", summary: "print a completion script for bash, zsh or fish",
     details: """
-      Print a script for bash 4.4 or later that completes commands, options, profiles, files and the addresses on the
-      bench. To load it in every shell, add this line to ~/.bashrc:
+      Print a script that completes commands, options, profiles, files and the addresses on the bench. The Debian package
+      installs the scripts. Without it, to load the script in every shell, add the line of your shell to the file:
 
-        source <(easim completion bash)
+        bash 4.4 or later  ~/.bashrc                   source <(easim completion bash)
+        zsh                ~/.zshrc, after compinit    source <(easim completion zsh)
+        fish 3.4 or later  ~/.config/fish/config.fish  easim completion fish | source
 
-      The script calls 'easim completion profiles' and 'easim completion addresses', which print the current names, each
-      followed by a zero byte.
+      The scripts call 'easim completion profiles' and 'easim completion addresses', which print the current names, each
+      followed by a zero byte; 'easim completion commands' prints the commands in the same way.
       """,
-    examples: ["easim completion bash"],
+    examples: ["easim completion bash", "easim completion zsh", "easim completion fish"],
     run: { (options: CompletionOptions, console) in
       switch options.words {
       case .bash: console.out(BashCompletion.script(CommandSpec.all))
+      case .zsh: console.out(ZshCompletion.script(CommandSpec.all))
+      case .fish: console.out(FishCompletion.script(CommandSpec.all))
+      case .commands: list(CommandSpec.all.map(\.name), console)
       case .profiles: list(Profiles.library.names.map(\.name), console)
       case .addresses: list(addresses(), console)
       }
@@ -40,12 +45,14 @@ extension CommandSpec {
 }
 
 private struct CompletionOptions: CommandOptions {
-  /// `bash`, and the lists that its script requests during completion.
-  enum Words: String, CaseIterable { case bash, profiles, addresses }
+  /// The shells, and the lists that their scripts request during completion.
+  enum Words: String, CaseIterable { case bash, zsh, fish, commands, profiles, addresses }
 
   var words = Words.bash
   var shared = SharedOptions()
 
-  static let operands: [Operand<Self>] = [Operand(\.words, .choice, as: "bash", offered: ["bash"])]
+  static let operands: [Operand<Self>] = [
+    Operand(\.words, .choice, as: "bash|zsh|fish", offered: ["bash", "zsh", "fish"])
+  ]
   static let options: [Option<Self>] = []
 }

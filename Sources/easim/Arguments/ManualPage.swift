@@ -1,0 +1,103 @@
+/// The manual pages of easim in roff, made from the command table: easim(1), and easim-run(1) and so on.
+enum ManualPage {
+  /// easim(1).
+  static func overview(_ commands: [CommandSpec]) -> String {
+    """
+    \(head("easim", "simulate MFi accessories, and the Apple device that talks to them"))
+    .SH SYNOPSIS
+    .B easim
+    .I COMMAND
+    .RI [ OPTIONS ]
+    .SH DESCRIPTION
+    \(line(HelpText.purpose))
+    Start with
+    .BR "easim demo" .
+    .SH COMMANDS
+    \(commands.map { ".TP\n.BR \(escaped("easim-\($0.name)")) (1)\n\(line($0.summary))" }.joined(separator: "\n"))
+    .SH OPTIONS
+    .TP
+    .BR \(escaped("--help")) ", " \(escaped("-h"))
+    print the list of commands
+    .TP
+    .B \(escaped("--version"))
+    print the version, and the commit and day it was built from
+    .SH EXIT STATUS
+    \(ExitCode.allCases.map { ".TP\n.B \($0.rawValue)\n\(line($0.meaning))" }.joined(separator: "\n"))
+    """
+  }
+
+  /// The page of one command.
+  static func page(_ command: CommandSpec) -> String {
+    let usage = (["easim", command.name] + command.operands.map(\.placeholder) + ["[OPTIONS]"]).joined(separator: " ")
+    return """
+      \(head("easim-\(command.name)", command.summary))
+      .SH SYNOPSIS
+      \(line(usage))
+      .SH DESCRIPTION
+      \(paragraphs(command.details))
+      .SH OPTIONS
+      \(command.options.map(option).joined(separator: "\n"))
+      .SH EXAMPLES
+      \(asTyped(command.examples))
+      .SH SEE ALSO
+      .BR easim (1)
+      """
+  }
+
+  /// The title, and the line that `apropos` finds.
+  private static func head(_ name: String, _ summary: String) -> String {
+    """
+    .TH \(escaped(name.uppercased())) 1 "\(Version.date ?? "")" "easim \(Version.current)" "easim"
+    .SH NAME
+    \(escaped(name)) \\- \(escaped(summary))
+    """
+  }
+
+  private static func option(_ option: OptionSpec) -> String {
+    let names = [option.short, option.name].compactMap(\.self).map { "\\fB\(escaped($0))\\fR" }.joined(separator: ", ")
+    let value = option.value.map { " \\fI\(escaped($0))\\fR" } ?? ""
+    let standard = option.standard.map { " (default \($0))" } ?? ""
+    return ".TP\n\(names)\(value)\n\(line(option.summary + standard))"
+  }
+
+  /// Paragraphs are filled, and what is laid out in columns or indented stays as it is.
+  private static func paragraphs(_ text: String) -> String {
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    return lines.split(separator: "").map { paragraph in
+      paragraph.contains { $0.hasPrefix(" ") || $0.contains("  ") }
+        ? asTyped(Array(paragraph)) : paragraph.map(line).joined(separator: "\n")
+    }.joined(separator: "\n.PP\n")
+  }
+
+  /// Lines that are not filled.
+  private static func asTyped(_ lines: [String]) -> String {
+    ".nf\n\(lines.map(line).joined(separator: "\n"))\n.fi"
+  }
+
+  /// A line of text, which must not be taken for a request.
+  private static func line(_ text: String) -> String {
+    (text.hasPrefix(".") || text.hasPrefix("'") ? "\\&" : "") + escaped(text)
+  }
+
+  /// Text as roff shows it, character by character: a dash that can be copied, and no quotes that turn into others.
+  private static func escaped(_ text: String) -> String {
+    text.unicodeScalars.map { scalar in
+      switch scalar {
+      case "\\": "\\e"
+      case "-": "\\-"
+      case "'": "\\(aq"
+      case "`": "\\(ga"
+      case "^": "\\(ha"
+      case "~": "\\(ti"
+      case "\"": "\\(dq"
+      case _ where scalar.isASCII: String(scalar)
+      default: "\\[u\(hexadecimal(scalar.value))]"
+      }
+    }.joined()
+  }
+
+  private static func hexadecimal(_ value: UInt32) -> String {
+    let digits = String(value, radix: 16, uppercase: true)
+    return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+  }
+}

@@ -1,0 +1,50 @@
+/// What a shell offers for one word of the command line. The scripts for bash, zsh and fish ask this, so that they offer
+/// the same.
+enum WordCompletion: Equatable {
+  /// Nothing is known about the word.
+  case nothing
+  /// One of these words.
+  case words([String])
+  /// The name of a profile, or the path of one.
+  case profile
+  /// A path.
+  case file
+  /// The beginning of an address, or an address on the bench.
+  case address
+
+  /// From the name that help gives the value: `FILE` is a file, `PROFILE` a profile's name, `ADDR` an address, `COMMAND`
+  /// a command, and lower-case words with bars between them are the words themselves.
+  init(_ placeholder: String, choices: [String]) {
+    let kinds = placeholder.filter { !"[]…".contains($0) }.split(separator: "|").map(String.init)
+    let literal = kinds.filter { $0 == $0.lowercased() && $0 != "-" }
+    self =
+      if !choices.isEmpty {
+        .words(choices)
+      } else if kinds.contains("PROFILE") {
+        .profile
+      } else if kinds.contains("FILE") || kinds == ["F"] {
+        .file
+      } else if kinds.contains("ADDR") {
+        .address
+      } else if kinds == ["COMMAND"] {
+        .words(CommandSpec.all.map(\.name))
+      } else {
+        literal.isEmpty ? .nothing : .words(literal)
+      }
+  }
+}
+
+extension CommandSpec {
+  /// What is offered after each option that takes a value.
+  var valueCompletions: [(option: String, completion: WordCompletion)] {
+    options.compactMap { option in
+      option.value.map { (option.name, WordCompletion($0, choices: option.choices)) }
+    }
+  }
+
+  /// What is offered for the first operand, and for those after it.
+  var operandCompletions: (first: WordCompletion, others: WordCompletion)? {
+    let all = operands.map { WordCompletion($0.placeholder, choices: $0.choices) }
+    return all.first.map { ($0, all.count > 1 ? all[1] : $0) }
+  }
+}
