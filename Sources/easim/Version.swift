@@ -22,4 +22,7 @@ enum Version {
     let text = String(cString: pointer)
     return text.isEmpty ? nil : text
   }
+
+  /// As reports name it: with the commit, where it is known.
+  static let program = "easim \(current)\(commit.map { " \($0)" } ?? "")"
 }

@@ -20,7 +20,7 @@ extension BurstReport {
   public init(json bytes: [UInt8], file: String) throws(SourceProblems) {
     let tree: JSON5Value
     do { tree = try JSON5.read(bytes, file: file, limits: Self.limits) } catch { throw SourceProblems([error]) }
-    _ = try Header.format.readKnown(tree)
+    _ = try Self.headerFormat.readKnown(tree)
     self = try Self.format.readKnown(tree)
   }
 
@@ -28,7 +28,7 @@ extension BurstReport {
   private static let format = Record(
     "burst report", "what a run of `easim burst` measured", BurstReport(plan: Plan())
   ) {
-    Header.format.fields(at: \.header)
+    headerFormat.fields(at: \.header)
     Field("passed", \.passed, .boolean, "whether every check passed", isRequired: true)
     Field("ending", \.ending, .bounded, "how it ended", isRequired: true)
     Field("runs", \.runs, .count, "how many runs it is merged from", isRequired: true)
@@ -74,8 +74,10 @@ extension BurstReport {
     StreamFinding.Kind.allCases.map { Field($0.rawValue, \.[$0], .optional(.count), "") }
   }
 
-  private var header: Header {
-    get { Header() }
+  private static let headerFormat = ReportHeader.format("burst report", version: version)
+
+  private var header: ReportHeader {
+    get { ReportHeader("burst report", version: Self.version) }
     set {}
   }
 }
@@ -128,24 +130,6 @@ extension Format<BurstLimit> {
     }
   } write: {
     .text($0.description)
-  }
-}
-
-/// What says that a file is such a report, and which version of it.
-private struct Header: Equatable {
-  var kind = "burst report"
-  var version = BurstReport.version
-
-  static let format = Record("burst report", "", Header()) {
-    Field("easim", \.kind, .bounded, "what this is: `burst report`", isRequired: true)
-    Field("version", \.version, .integer(0...Int.max), "the version of this format", isRequired: true)
-  }.checked { header, object in
-    if header.kind != Header().kind {
-      object.error("easim", "this is not a burst report of easim")
-    } else if header.version != BurstReport.version {
-      object.error(
-        "version", "the report has version \(header.version), and this easim reads version \(BurstReport.version)")
-    }
   }
 }
 

@@ -1,8 +1,9 @@
+import AccessoryCore
 import IAP2
 
 extension BurstReport {
   /// The most that all counts of a report may add up to. Sums of any of them then fit, and so does the sum of two reports.
-  static let mostCounted = 1 << 56
+  static let mostCounted = CountSum.most
   /// The most accessories of a report.
   static let mostSites = 10_000
   /// The most attachments that a sum keeps one by one.
@@ -113,15 +114,5 @@ extension BurstReport {
       for field in LinkCounters.reportFields { sum.add(site.link[keyPath: field.path]) }
     }
     return sum.value
-  }
-}
-
-/// A sum of counts that are not negative; nil once it is beyond the bound.
-private struct CountSum {
-  var value: Int? = 0
-
-  mutating func add(_ count: Int) {
-    guard let sum = value else { return }
-    value = count <= BurstReport.mostCounted - sum ? sum + count : nil
   }
 }

@@ -27,8 +27,13 @@ public struct SoakRecipe: Sendable {
 
   /// The command that plays the world of a seed again with a transcript.
   public func command(replaying seed: UInt64) -> String {
+    Self.command(replaying: seed, profile: profile?.reference, forbidden: forbidden)
+  }
+
+  /// The same for a recipe of which only the words are known.
+  static func command(replaying seed: UInt64, profile: String?, forbidden: [SoakCoverage.Corner]) -> String {
     var words = ["easim", "soak"]
-    if let profile { words.append(profile.reference) }
+    if let profile { words.append(profile) }
     words += ["--seed", "\(seed)", "--seeds", "1"]
     for corner in forbidden { words += ["--forbid", corner.word] }
     return (words + ["--transcript", "-"]).map(\.shellWord).joined(separator: " ")

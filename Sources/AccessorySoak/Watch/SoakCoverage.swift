@@ -75,6 +75,15 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
     Fault.format.names.firstIndex(of: fault).map { faults[$0] } ?? 0
   }
 
+  /// The same, for those who read it back.
+  subscript(fault fault: String) -> Int {
+    get { hits(of: fault) }
+    set { if let index = Fault.format.names.firstIndex(of: fault) { faults[index] = newValue } }
+  }
+
+  /// All counts.
+  var all: [Int] { counts + faults }
+
   mutating func add(_ hits: Int, of fault: String) {
     if let index = Fault.format.names.firstIndex(of: fault) { faults[index] += hits }
   }

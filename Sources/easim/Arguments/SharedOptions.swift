@@ -1,6 +1,7 @@
 import AccessoryCore
 import AccessoryProfiles
 import AccessoryTransports
+import Glibc
 
 /// What several commands understand. Each lists those that it takes among its options.
 struct SharedOptions: Sendable {
@@ -26,6 +27,8 @@ struct SharedOptions: Sendable {
   var allowsExec = false
   /// `--seed`.
   var seed: UInt64?
+  /// `--shard`.
+  var shard: Shard?
   /// `--protocol`.
   var protocolName: String?
   /// `--info-plist`.
@@ -100,6 +103,14 @@ extension Option {
       "random seed; the same seed gives the same run")
   }
 
+  /// Commands that take it choose with ``AccessoryCore/Shard/chosen(_:_:)``.
+  static var shard: Option {
+    Option("--shard", \.shared.shard, as: "I/N", "do part I of N, and write a report of it (docs/scale.md)") {
+      $0 = try Shard($1)
+    }
+    .standard("from the job's environment")
+  }
+
   static var protocolName: Option {
     Option(
       "--protocol", \.shared.protocolName, .optional(.text), as: "P",
@@ -151,6 +162,20 @@ extension Option {
 extension Format<Duration> {
   /// A duration that is not zero.
   static let someTime = duration(.milliseconds(1)...DurationText.longest)
+}
+
+extension Shard {
+  /// The shard of `--shard`, or the one that the environment asks for, which is printed.
+  static func chosen(_ shared: SharedOptions, _ console: Console) throws(UsageError) -> Shard {
+    if let shard = shared.shard { return shard }
+    do {
+      let variables = try ShardVariables { name in getenv(name).map { String(cString: $0) } }
+      if let note = variables.note { console.err("easim: \(note)") }
+      return variables.shard ?? .whole
+    } catch {
+      throw UsageError("\(error)")
+    }
+  }
 }
 
 extension Operand {

@@ -5,7 +5,7 @@ extension BurstReport.Making {
   /// This program, started now on this machine.
   static var now: Self {
     var made = Self()
-    made.program = "easim \(Version.current)"
+    made.program = Version.program
     made.command = String(CommandLine.arguments.map(\.shellWord).joined(separator: " ").prefix(4_000))
     made.date = utc(time(nil))
     var names = utsname()

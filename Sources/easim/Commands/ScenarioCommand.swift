@@ -19,7 +19,8 @@ extension CommandSpec {
       plays the device and the app, in real time. {index} in ADDR is replaced by the number of the accessory; on a bench
       accessories are found by their serial numbers.
 
-      With --all, every scenario that is built in is played, and the exit code is 1 when one of them fails.
+      With --all, every scenario that is built in is played, and the exit code is 1 when one of them fails. --shard I/N
+      plays a part of them; docs/scale.md says how parts are added up.
 
       A file written by 'easim soak' has several apps. It runs in virtual time only, and is checked by the rules of
       'easim soak'.
@@ -58,12 +59,19 @@ struct ScenarioOptions: CommandOptions {
       each: "--report", \.reports, .text, as: "FILE", "with --all: write the results: .json, .html or .xml (JUnit)"),
     Option(
       "--at", \.place, .optional(.text), as: "ADDR", "play with the accessories at ADDR, in real time"),
+    .shard.described("with --all: play part I of N"),
     .fault, .timeout.described("how long to wait for the accessories at --at"), .allowExec, .allowRemote, .anyUser,
     .json, .seed, .transcript, .transcriptBytes, .capture,
   ]
   static let rules: [OptionRule] =
-    [.needs("--timeout", "--at"), .needs("--report", "--all")]
+    [.needs("--timeout", "--at"), .needs("--report", "--all"), .needs("--shard", "--all")]
     + ["--real-time", "--at", "--transcript", "--file"].map { .exclusive(["--all", $0]) }
+
+  /// What makes a run of all scenarios another one, for its report.
+  fileprivate var reportedWords: [String] {
+    (client.map { ["--client", $0] } ?? []) + shared.faults.flatMap { ["--fault", $0.description] }
+      + (shared.seed.map { ["--seed", "\($0)"] } ?? [])
+  }
 
   /// The name of the app that plays.
   fileprivate func clientName(for scenario: Scenario) -> String {
@@ -130,15 +138,18 @@ private func play(_ file: ScenarioFile, _ options: ScenarioOptions, _ console: C
 
 /// Plays all scenarios of the library, one after the other.
 private func playAll(_ library: ScenarioLibrary, _ options: ScenarioOptions, _ console: Console) throws -> ExitCode {
+  let shard = try Shard.chosen(options.shared, console)
   let files = try options.reports.map { try ReportFile<ResultForm>("--report", $0) }
-  var all = ScenarioRuns()
-  for name in library.names {
+  let names = library.names
+  var all = ScenarioReport(names, options: options.reportedWords, shard: shard, program: Version.program)
+  for name in names[shard.share(of: names.count)] {
     let scenario = try library.scenario(name)
     let run = try playQuietly(scenario, options)
     all.add(run)
     if console.isJSON {
       console.show(
-        TimelineEvent(time: run.length, side: .app, kind: .result(passed: run.passed, "\(name): \(run.text)")))
+        TimelineEvent(time: .origin + run.length, side: .app, kind: .result(passed: run.passed, "\(name): \(run.text)"))
+      )
     } else {
       console.out(run.line)
     }
@@ -149,15 +160,15 @@ private func playAll(_ library: ScenarioLibrary, _ options: ScenarioOptions, _ c
 }
 
 /// Plays one scenario in virtual time and keeps its timeline.
-private func playQuietly(_ scenario: Scenario, _ options: ScenarioOptions) throws -> ScenarioRuns.Run {
+private func playQuietly(_ scenario: Scenario, _ options: ScenarioOptions) throws -> ScenarioReport.Run {
   var lines: [String] = []
   var settings = World.Settings()
   settings.faults = options.shared.faults.map { CableFault($0) }
   settings.report = { lines.append(TimelineText.line($0, colors: false)) }
   let (verdict, length) = try playVirtually(scenario, settings, options)
-  return ScenarioRuns.Run(
+  return ScenarioReport.Run(
     scenario: scenario.name, summary: scenario.about.summary, client: options.clientName(for: scenario),
-    passed: verdict.passed, text: verdict.text, length: length, timeline: lines)
+    passed: verdict.passed, text: verdict.text, length: length - .origin, timeline: lines)
 }
 
 /// Plays one scenario in virtual time: how it came out, and when.

@@ -1,7 +1,9 @@
 import AccessoryCheck
 import AccessoryCore
 import AccessoryLoad
+import AccessorySoak
 import AccessoryTransports
+import AccessoryWorlds
 
 /// The forms of one command's reports, named by the endings of their files.
 protocol ReportForm: CaseIterable, RawRepresentable, Sendable where RawValue == String {}
@@ -90,12 +92,12 @@ extension ReportFile<ResultForm> {
     write(text, console)
   }
 
-  func write(_ runs: ScenarioRuns, _ console: Console) {
+  func write(_ report: ScenarioReport, _ console: Console) {
     let text =
       switch form {
-      case .json: runs.json
-      case .html: runs.html
-      case .xml: runs.junit.xml
+      case .json: report.json.text + "\n"
+      case .html: report.html
+      case .xml: report.junit.xml
       }
     write(text, console)
   }
@@ -106,6 +108,21 @@ extension ReportFile<ResultForm> {
       case .json: report.json
       case .html: report.html
       case .xml: report.junit.xml
+      }
+    write(text, console)
+  }
+}
+
+/// The forms of the results of random worlds.
+enum SoakReportForm: String, ReportForm { case json, xml }
+
+extension ReportFile<SoakReportForm> {
+  /// `time` is how long it took on the clock, which only JUnit has.
+  func write(_ report: SoakRunReport, time: Duration, _ console: Console) {
+    let text =
+      switch form {
+      case .json: report.json.text + "\n"
+      case .xml: report.suite(time: time).xml
       }
     write(text, console)
   }

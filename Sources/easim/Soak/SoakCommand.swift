@@ -22,12 +22,17 @@ extension CommandSpec {
 
       \(SoakCoverage.Corner.allCases.map { "  \($0.word): \($0.name)" }.joined(separator: "\n"))
 
+      --shard I/N plays part I of N of the worlds, by default the part that the job's environment asks for: JOB_COMPLETION_INDEX
+      with EASIM_SHARDS, CI_NODE_INDEX with CI_NODE_TOTAL, or SLURM_ARRAY_TASK_ID. --shard 1/1 plays all. 'easim report merge'
+      adds up the .json reports of all parts: the same bytes as the report of one run.
+
       Ctrl-C ends the run and still reports; a second one also ends the shrinking.
       """,
     examples: [
       "easim soak --seeds 200", "easim soak lawk-view --seeds 50 --seed 1000",
       "easim soak --seed 23 --seeds 1 --transcript -",
       "easim soak --seeds 100 --forbid giveUp --save /tmp/given-up",
+      "easim soak --seeds 1000 --shard 3/8 --report /tmp/soak-3.json",
     ],
     run: { (options: SoakOptions, console) in try SoakSession(SoakRun(options, console), console).run() })
 }
@@ -57,23 +62,31 @@ struct SoakOptions: CommandOptions {
       "fail when WHAT happens, a word of the list above"),
     Option(
       "--save", \.folder, .optional(.text), as: "DIR", "write failures to DIR/soak-SEED.json5 instead of printing them"),
-    Option(each: "--report", \.reports, .text, as: "FILE.xml", "write the result as JUnit XML, a case for each rule"),
+    Option(
+      each: "--report", \.reports, .text, as: "FILE", "write the result: .json, or .xml (JUnit, a case for each rule)"),
+    .shard.described("play part I of N of the worlds"),
     .transcript.described("with --seeds 1: write everything that happens"), .json,
   ]
-  static let rules: [OptionRule] = [.exclusive(["--seeds", "--for"])]
+  static let rules: [OptionRule] = [
+    .exclusive(["--seeds", "--for"]), .exclusive(["--shard", "--transcript"]),
+    .exclusive(["--shard", "--for"], because: "a part of the worlds needs their number, --seeds"),
+  ]
 }
 
 /// One run of `easim soak`, as its options ask for it.
 struct SoakRun {
   let recipe: SoakRecipe
+  /// The first seed of the whole run.
   let first: UInt64
-  /// The number of worlds; nil with a time instead.
-  let count: UInt64?
+  /// The number of worlds of the whole run; nil with a time instead.
+  let total: Int?
+  /// The part of them that is played here.
+  let shard: Shard
   let time: Duration?
   let jobs: Int
   let folder: String?
   let transcript: TranscriptFile?
-  let reports: [ReportFile<JUnitForm>]
+  let reports: [ReportFile<SoakReportForm>]
 
   init(_ options: SoakOptions, _ console: Console) throws {
     var recipe = SoakRecipe()
@@ -84,16 +97,36 @@ struct SoakRun {
     self.recipe = recipe
     first = options.first
     time = options.time
-    count = time == nil ? options.count : nil
+    total = time == nil ? Int(options.count) : nil
+    shard = try Self.shard(options, console)
     jobs = options.jobs ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     folder = options.folder
-    if options.shared.transcript != nil, count != 1 {
+    if options.shared.transcript != nil, total != 1 {
       throw UsageError("--transcript shows one world only: add --seeds 1")
     }
     transcript = try TranscriptFile.asked(for: options.shared, console)
     reports = try options.reports.map { try ReportFile("--report", $0) }
     if let folder { try Self.make(folder) }
   }
+
+  /// A single world is not divided: its command is printed to be repeated, in a divided job too.
+  private static func shard(_ options: SoakOptions, _ console: Console) throws -> Shard {
+    if let shard = options.shared.shard { return shard }
+    if options.time == nil, options.count == 1 { return .whole }
+    let shard = try Shard.chosen(options.shared, console)
+    if options.time != nil, !shard.isWhole {
+      throw UsageError("--for cannot be divided, since the number of worlds is not known: use --seeds, or --shard 1/1")
+    }
+    return shard
+  }
+
+  /// The first seed that is played here.
+  var from: UInt64 { first + UInt64(share?.lowerBound ?? 0) }
+
+  /// How many worlds are played here; nil with a time instead.
+  var count: UInt64? { share.map { UInt64($0.count) } }
+
+  private var share: Range<Int>? { total.map { shard.share(of: $0) } }
 
   /// Checked at the start, and not after hours.
   private static func make(_ folder: String) throws {

@@ -31,7 +31,7 @@ final class SoakSession {
     // Before the loop runs, because this blocks while the transcript is not read.
     if let transcript = options.transcript { Self.show(options.recipe.plan(options.first), in: transcript) }
     runtime = try CommandRuntime(console, grace: Self.shrinkingTime)
-    crew = SoakCrew(options.recipe, from: options.first, count: options.count, jobs: options.jobs)
+    crew = SoakCrew(options.recipe, from: options.from, count: options.count, jobs: options.jobs)
     nextLine = runtime.loop.now + Self.linePeriod
   }
 
@@ -74,7 +74,7 @@ final class SoakSession {
     tick?.arm(at: now + Self.barPeriod)
     let (count, failures) = crew.progress
     let elapsed = max((now - begin).inSeconds, 0.001)
-    let fraction = options.count.map { Double(count) / Double($0) } ?? elapsed / (options.time?.inSeconds ?? 1)
+    let fraction = options.count.map { Double(count) / Double(max($0, 1)) } ?? elapsed / (options.time?.inSeconds ?? 1)
     let rate = Double(count) / elapsed
     if console.isJSON {
       guard now >= nextLine else { return }

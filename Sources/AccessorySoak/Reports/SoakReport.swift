@@ -1,7 +1,7 @@
 /// The results of the worlds of many seeds.
 public struct SoakReport: Sendable {
   /// How many failures are kept; of more, only the number.
-  private static let mostFailures = 100
+  static let mostFailures = 100
 
   /// How many worlds were played.
   public private(set) var count = 0

@@ -1,15 +1,23 @@
 import AccessoryCore
 import AccessoryLoad
+import AccessorySoak
+import AccessoryWorlds
 
 extension CommandSpec {
   /// `easim report`.
   static let report = CommandSpec(
-    name: "report", summary: "show, merge or compare the reports of load tests",
+    name: "report", summary: "show or merge reports; compare those of load tests",
     details: """
-      Read reports that 'easim burst --report FILE.json' wrote. merge combines several, for example of machines that ran at
-      the same time: counts and histograms add exactly, so the percentiles are those of one run with all the bursts. show
-      prints one. compare prints several beside each other, in their order: what changed from the first to the last, and
-      with --report FILE.html a chart of each figure over all of them. merge and show write other formats with --report.
+      Read reports that --report FILE.json of 'easim burst', 'easim soak', 'easim scenario run --all' and 'easim check'
+      wrote. FILE may be a folder: all .json files in it.
+
+      merge adds up several, such as the shards of a run on several machines. Of worlds and scenarios the sum is the
+      report of the undivided run, byte for byte. Of load tests, counts and histograms add exactly, so the percentiles are
+      those of one run with all the bursts. A shard that is missing, or that was stopped, is named, and the exit code is 1.
+
+      show prints one. compare prints several of load tests beside each other, in their order: what changed from the first
+      to the last, and with --report FILE.html a chart of each figure over all of them. merge and show write other formats
+      with --report.
 
       The exit code of merge and show is 1 when a run failed, when a limit of --fail-if is broken, or when the result is
       worse than the baseline, which must have the same plan.
@@ -31,22 +39,58 @@ private struct ReportOptions: ReportingOptions {
   var shared = SharedOptions()
 
   static let operands: [Operand<Self>] = [
-    Operand(\.verb, .choice), Operand(each: "FILE…", 1...1_000, \.paths, .text),
+    Operand(\.verb, .choice), Operand(each: "FILE…", 1...1_000_000, \.paths, .text),
   ]
   static let options: [Option<Self>] = [
-    .report, .failIf, .baseline, .tolerance, .json.described("print the report in JSON"),
+    .report.described(
+      "write the report: .json, .html, .xml (JUnit); of load tests also .csv, .hgrm, .om or .prom (metrics)"),
+    .failIf, .baseline, .tolerance, .json.described("print the report in JSON"),
   ]
   static let rules: [OptionRule] = [.needs("--tolerance", "--baseline")]
 }
 
 private func runReport(_ options: ReportOptions, _ console: Console) throws -> ExitCode {
+  var options = options
+  options.paths = try ReportInput.paths(options.paths)
   if options.verb == .show, options.paths.count > 1 {
     throw UsageError("show takes one report; use merge for several")
   }
+  guard let path = options.paths.first else { throw UsageError("FILE… is missing") }
   if options.verb == .compare { return try compare(options, console) }
-  guard let first = options.paths.first else { throw UsageError("FILE… is missing") }
+  let first = try ReportInput(path)
+  switch first.kind {
+  case SoakRunReport.kind:
+    return try add(SoakRunReport.self, first, options, console, text: \.text) { (file: ReportFile<SoakReportForm>) in
+      { file.write($0, time: .zero, console) }
+    }
+  case ScenarioReport.kind:
+    return try add(ScenarioReport.self, first, options, console, text: \.text) {
+      (file: ReportFile<ResultForm>) in
+      { file.write($0, console) }
+    }
+  default: return try addBursts(first, options, console)
+  }
+}
+
+/// Shows or adds up the reports of shards.
+private func add<Report: ShardedReport, Form: ReportForm>(
+  _ type: Report.Type, _ first: ReportInput, _ options: ReportOptions, _ console: Console, text: (Report) -> String,
+  writing: (ReportFile<Form>) -> (Report) -> Void
+) throws -> ExitCode {
+  if options.reports.baseline != nil || !options.reports.limits.isEmpty {
+    throw UsageError("\(first.path) is a \(Report.kind): --baseline and --fail-if are for load tests")
+  }
+  let files = try options.reports.paths.map { try ReportFile<Form>("--report", $0) }
+  let sum = try ReportSum<Report>(first, options.paths.dropFirst())
+  for file in files { writing(file)(sum.report) }
+  console.out(console.isJSON ? sum.report.json.text : text(sum.report))
+  let isWhole = options.verb == .show || sum.tellMissing(console)
+  return sum.report.passed && isWhole ? .done : .checkFailed
+}
+
+private func addBursts(_ first: ReportInput, _ options: ReportOptions, _ console: Console) throws -> ExitCode {
   // One after the other, so that a thousand reports take the memory of one and of the sum.
-  var sum = try report(at: first)
+  var sum = try first.burst()
   for path in options.paths.dropFirst() {
     let report = try report(at: path)
     if report.plan != sum.plan {

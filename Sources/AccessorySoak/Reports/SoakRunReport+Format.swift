@@ -1,0 +1,110 @@
+import AccessoryCore
+import AccessoryTransports
+
+extension SoakRunReport: ShardedReport {
+  public static let kind = "soak report"
+  /// A hundred failures with twenty broken rules each, ten of them as scenarios.
+  public static let limits = JSON5.Limits(bytes: 8 << 20, depth: 16)
+  private static let version = 1
+  private static let headerFormat = ReportHeader.format(kind, version: version)
+
+  /// Reads a report that ``json`` wrote. Keys that a later version added are passed over.
+  public init(tree: JSON5Value) throws(SourceProblems) {
+    _ = try Self.headerFormat.readKnown(tree)
+    self = try Self.format.readKnown(tree)
+  }
+
+  /// The report as one object, on one line.
+  public var json: JSONObject { JSONObject(Self.format.tree(self)) }
+
+  private static let format = Record(kind, "what a run of `easim soak` found", SoakRunReport()) {
+    headerFormat.fields(at: \.header)
+    Field(derived: "passed", .boolean, "whether every rule held and no corner is missing") { $0.passed }
+    Field("program", \.program, .text, "the program and its version", isRequired: true)
+    Field("profile", \.profile, .optional(.text), "the profile of all accessories")
+    Field("forbidden", \.forbidden, .list(of: .corner, count: 0...100), "what was forbidden")
+    Field("first", \.first, .integer(0...UInt64(Int.max)), "the first seed of the whole run", isRequired: true)
+    Field("seeds", \.seeds, .integer(0...1_000_000_000_000), "how many seeds the whole run has", isRequired: true)
+    Field("shards", \.shards, .shards, "which shards the report has; missing in that of a whole run")
+    Field("ending", \.ending, .text, "`complete`, or what stopped the run", isRequired: true)
+    Field("worlds", \.worlds, .integer(0...1_000_000_000_000), "how many worlds were played", isRequired: true)
+    Field("failures", \.failureCount, .tally, "how many of them broke a rule", isRequired: true)
+    Field("hash", \.hash, .hash, "the hashes of all worlds, added up", isRequired: true)
+    Field(derived: "missing", .list(of: .text), "corners that should have been reached") { $0.missing }
+    Field("coverage", \.coverage, .object(corners), "how often each corner was reached", isRequired: true)
+    Field("faults", \.coverage, .object(faults), "how often each fault took effect", isRequired: true)
+    Field(
+      "failed", \.failures, .list(of: .object(Failure.format), count: 0...mostFailures), "the first failures",
+      isRequired: true)
+  }.checked { report, object in
+    if report.counted == nil {
+      object.error("the counts of the report add up to more than \(CountSum.most)")
+    } else if report.worlds > report.shards.share(of: report.seeds) || report.failureCount > report.worlds
+      || report.failures.count != min(report.failureCount, mostFailures)
+    {
+      object.error("the numbers of seeds, worlds and failures do not agree")
+    }
+  }
+
+  private static let corners = Record("coverage", "how often each corner was reached", SoakCoverage()) {
+    SoakCoverage.Corner.allCases.map { Field($0.word, \.[$0], .tally, $0.name, isRequired: true) }
+  }
+
+  private static let faults = Record("faults", "how often each fault took effect", SoakCoverage()) {
+    Fault.format.names.map { Field($0, \.[fault: $0], .tally, "", isRequired: true) }
+  }
+
+  private var header: ReportHeader {
+    get { ReportHeader(Self.kind, version: Self.version) }
+    set {}
+  }
+}
+
+extension SoakRunReport.Failure {
+  fileprivate static let format = Record("failure", "a world that broke a rule", Self()) {
+    Field("seed", \.seed, .integer(0...UInt64(Int.max)), "its seed", isRequired: true)
+    Field(
+      "violations", \.violations, .list(of: .object(SoakRunReport.Violation.format), count: 0...1_000),
+      "the broken rules", isRequired: true)
+    Field("shrunk", \.shrunk, .optional(.object(SoakRunReport.Shrunk.format)), "the world made smaller")
+  }
+}
+
+extension SoakRunReport.Violation {
+  fileprivate static let format = Record("violation", "a broken rule", Self()) {
+    Field("rule", \.rule, .text, "which rule", isRequired: true)
+    Field("nanoseconds", \.time, .instant, "when, in the world's time", isRequired: true)
+    Field("text", \.text, .text, "what was seen", isRequired: true)
+  }
+}
+
+extension SoakRunReport.Shrunk {
+  fileprivate static let format = Record("shrunk", "a world made smaller", Self()) {
+    Field("before", \.before, .text, "the size of the seed's world", isRequired: true)
+    Field("after", \.after, .text, "its size", isRequired: true)
+    Field("worlds", \.worlds, .tally, "how many worlds were played to find it", isRequired: true)
+    Field("scenario", \.scenario, .text, "it as a scenario file", isRequired: true)
+  }
+}
+
+extension Format<Int> {
+  fileprivate static let tally = integer(0...CountSum.most)
+}
+
+extension Format<Instant> {
+  fileprivate static let instant: Format = Format<Int>.tally.map {
+    Instant(nanoseconds: Int64($0))
+  } back: {
+    Int($0.nanoseconds)
+  }
+}
+
+extension Format<UInt64> {
+  /// As text, since numbers of JSON are not as long everywhere.
+  fileprivate static let hash = parsed(
+    TextShape(pattern: "^[0-9]+$"), expected: "a hash, a number of 64 bits", { UInt64($0) }, text: { "\($0)" })
+}
+
+extension Format<SoakCoverage.Corner> {
+  fileprivate static let corner = words(SoakCoverage.Corner.allCases.map { ($0.word, $0) })
+}

@@ -1,0 +1,190 @@
+import AccessoryCore
+
+/// How several scenarios came out: `easim scenario run --all`, or some shards of it.
+///
+/// Scenarios run in virtual time, so nothing in it depends on the machine or the clock: the reports of all shards add up
+/// to the very bytes of the single run's report.
+public struct ScenarioReport: Equatable, Sendable {
+  /// One scenario, played once.
+  public struct Run: Equatable, Sendable {
+    /// Its name.
+    public var scenario = ""
+    /// What it is about.
+    public var summary = ""
+    /// The app that played.
+    public var client = ""
+    /// Whether all came as expected.
+    public var passed = false
+    /// What the app did, and how it differed.
+    public var text = ""
+    /// How long it took in the scenario's own time.
+    public var length = Duration.zero
+    /// The timeline, of those that failed.
+    public var timeline: [String] = []
+
+    /// A scenario that was played.
+    public init(
+      scenario: String, summary: String, client: String, passed: Bool, text: String, length: Duration,
+      timeline: [String]
+    ) {
+      (self.scenario, self.summary, self.client, self.passed) = (scenario, summary, client, passed)
+      (self.text, self.length) = (text, length)
+      self.timeline = passed ? [] : timeline
+    }
+
+    init() {}
+
+    /// One line for a person.
+    public var line: String { "\(passed ? "✓" : "✗") \(scenario)  \(text)" }
+  }
+
+  /// The program and its version.
+  public var program = ""
+  /// What was asked for besides: the app, the seed, the faults, in words.
+  public var options: [String] = []
+  /// The scenarios of the whole run, in order.
+  public var planned: [String] = []
+  /// Which shards are in the report.
+  public var shards = ShardSet.whole
+  /// The scenarios that were played, in the order of the plan.
+  public private(set) var runs: [Run] = []
+
+  init() {}
+
+  /// Nothing played yet.
+  public init(_ planned: [String], options: [String], shard: Shard = .whole, program: String) {
+    (self.planned, self.options, self.program) = (planned, options, program)
+    shards = ShardSet(shard)
+  }
+
+  /// Whether all of them passed.
+  public var passed: Bool { runs.allSatisfy(\.passed) }
+
+  /// Why a shard is not done.
+  public var unfinished: String? {
+    let share = shards.share(of: planned.count)
+    return runs.count == share ? nil : "\(runs.count) of \(share.counted("scenario")) were played"
+  }
+
+  /// Adds a scenario.
+  public mutating func add(_ run: Run) { runs.append(run) }
+
+  /// Adds other shards of the same run.
+  public mutating func add(_ other: ScenarioReport) throws(ReportSumError) {
+    if program != other.program { throw .otherRun("program \(program), and \(other.program)") }
+    if options != other.options {
+      let words = [options, other.options].map { $0.isEmpty ? "no options" : $0.joined(separator: " ") }
+      throw .otherRun("\(words[0]), and \(words[1])")
+    }
+    if planned != other.planned { throw .otherRun("other scenarios") }
+    try shards.add(other.shards)
+    let places = Dictionary(planned.enumerated().map { ($0.element, $0.offset) }, uniquingKeysWith: { one, _ in one })
+    runs = (runs + other.runs).sorted { places[$0.scenario, default: 0] < places[$1.scenario, default: 0] }
+  }
+
+  /// How many passed or failed.
+  private var count: String {
+    let failed = runs.count { !$0.passed }
+    let all = runs.count.counted("scenario")
+    let part = shards.text.isEmpty ? "" : " (\(shards.text))"
+    return (failed == 0 ? "\(all) passed" : "\(failed) of \(all) failed") + part
+  }
+
+  /// The last line: the count, and which failed.
+  public var sentence: String {
+    let failed = runs.filter { !$0.passed }.map(\.scenario)
+    return failed.isEmpty ? count : "\(count): \(failed.joined(separator: ", "))"
+  }
+
+  /// For people: a line for each, and the count.
+  public var text: String { (runs.map(\.line) + [sentence]).joined(separator: "\n") }
+
+  /// For CI servers: a case for each scenario.
+  package var junit: JUnitSuite {
+    let cases = runs.map { run in
+      JUnitSuite.Case(
+        "scenario.\(run.client)", run.scenario, time: run.length,
+        run.passed ? .passed : .failed(run.text, details: run.timeline.joined(separator: "\n")))
+    }
+    return JUnitSuite("easim scenarios", time: runs.reduce(.zero) { $0 + $1.length }, cases)
+  }
+
+  /// For people: a table, and the timeline of each scenario that failed.
+  public var html: String {
+    var page = ResultPage(
+      "easim scenarios: \(count)", passed: passed, ["\(count)."],
+      columns: ["scenario", "app", "time", "what the app did"])
+    for run in runs {
+      page.add(
+        passed: run.passed,
+        ["\(run.scenario)\n\(run.summary)", run.client, DurationText.format(run.length), run.text],
+        details: run.timeline, summary: "timeline")
+    }
+    return page.html
+  }
+}
+
+// MARK: - As a file
+
+extension ScenarioReport: ShardedReport {
+  public static let kind = "scenario report"
+  /// The timelines of failed scenarios have some hundred lines each.
+  public static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
+  private static let version = 1
+  private static let headerFormat = ReportHeader.format(kind, version: version)
+
+  /// Reads a report that ``json`` wrote. Keys that a later version added are passed over.
+  public init(tree: JSON5Value) throws(SourceProblems) {
+    _ = try Self.headerFormat.readKnown(tree)
+    self = try Self.format.readKnown(tree)
+  }
+
+  /// The report as one object, on one line.
+  public var json: JSONObject { JSONObject(Self.format.tree(self)) }
+
+  private static let format = Record(kind, "how scenarios came out", ScenarioReport()) {
+    headerFormat.fields(at: \.header)
+    Field(derived: "passed", .boolean, "whether all of them passed") { $0.passed }
+    Field("program", \.program, .text, "the program and its version", isRequired: true)
+    Field("options", \.options, .list(of: .text, count: 0...10_000), "what was asked for besides")
+    Field("shards", \.shards, .shards, "which shards the report has; missing in that of a whole run")
+    Field(
+      "scenarios", \.runs, .list(of: .object(Run.format), count: 0...10_000), "the scenarios that were played",
+      isRequired: true)
+    Field(
+      "planned", \.planned, .list(of: .text, count: 0...10_000), "the scenarios of the whole run",
+      standard: Standard("those that were played") { $0.runs.map(\.scenario) })
+  }.checked { report, object in
+    let names = Set(report.planned)
+    if names.count != report.planned.count || Set(report.runs.map(\.scenario)).count != report.runs.count
+      || !report.runs.allSatisfy({ names.contains($0.scenario) })
+    {
+      object.error("a scenario is there twice, or was not planned")
+    }
+  }
+
+  private var header: ReportHeader {
+    get { ReportHeader(Self.kind, version: Self.version) }
+    set {}
+  }
+}
+
+extension ScenarioReport.Run {
+  fileprivate static let format = Record("scenario", "a scenario that was played", Self()) {
+    Field("scenario", \.scenario, .text, "its name", isRequired: true)
+    Field("client", \.client, .text, "the app", isRequired: true)
+    Field("passed", \.passed, .boolean, "whether all came as expected", isRequired: true)
+    Field("text", \.text, .text, "what the app did", isRequired: true)
+    Field("summary", \.summary, .text, "what it is about", isRequired: true)
+    Field("nanoseconds", \.length, .length, "how long it took in its own time", isRequired: true)
+    Field("timeline", \.timeline, .list(of: .text), "what happened, where it failed")
+  }
+}
+
+extension Format<Duration> {
+  fileprivate static let length: Format = Format<Int>.integer(0...CountSum.most).map {
+    Duration.nanoseconds($0)
+  } back: {
+    Int($0.wholeNanoseconds)
+  }
+}

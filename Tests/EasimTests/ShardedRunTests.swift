@@ -1,0 +1,158 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// Runs that are divided into shards, and what `easim report merge` makes of their reports.
+@Suite(.waitsForPrograms) struct ShardedRunTests {
+  private static func run(_ words: [String]) throws -> Program.Remains {
+    try Program(path: BuiltProducts.easim, words).wait()
+  }
+
+  private static func soak(
+    _ place: TemporaryFolder, _ shard: Int, of count: Int, _ words: String...
+  ) throws -> Program.Remains {
+    try Self.run(
+      [
+        "soak", "--seeds", "50", "--seed", "70", "--shard", "\(shard)/\(count)", "--report",
+        place.file("\(shard).json"),
+      ]
+        + words)
+  }
+
+  private static func text(_ place: TemporaryFolder, _ name: String) -> String {
+    String(decoding: place.bytes(name) ?? [], as: UTF8.self)
+  }
+
+  @Test func theShardsOfWorldsMergeIntoTheBytesOfTheSingleRun() throws {
+    let place = TemporaryFolder()
+    let options = ["--forbid", "windowFull"]
+    let whole = try Self.run(
+      ["soak", "--seeds", "50", "--seed", "70", "--report", place.file("whole.json")] + options)
+    #expect(whole.ending == .exit(1))
+    for shard in 1...3 {
+      let run = try Self.soak(place, shard, of: 3, "--forbid", "windowFull")
+      #expect(run.outLines.last?.contains(", shard \(shard)/3: ") == true)
+    }
+    let merge = try Program.run(
+      "report", "merge", place.file("3.json"), place.file("1.json"), place.file("2.json"), "--report",
+      place.file("sum.json"), "--report", place.file("sum.xml"))
+    #expect(merge.ending == .exit(1), "\(merge.err)")
+    #expect(!Self.text(place, "whole.json").isEmpty)
+    #expect(Self.text(place, "sum.json") == Self.text(place, "whole.json"))
+    #expect(merge.outLines.last == whole.outLines.last)
+    #expect(Self.text(place, "sum.xml").contains("rule: forbidden windowFull\" time=\"0.000\">"))
+  }
+
+  @Test func aMissingShardIsNamedAndCanBeAddedLater() throws {
+    let place = TemporaryFolder()
+    for shard in [1, 2, 4] { _ = try Self.soak(place, shard, of: 4) }
+    let merge = try Program.run("report", "merge", place.file(""), "--report", place.file("most.txt.json"))
+    #expect(merge.ending == .exit(1))
+    #expect(merge.err.contains("1 shard of 4 missing: 3/4; run each again with --shard"))
+    #expect(
+      merge.outLines.last?.hasPrefix("38 worlds, seeds 70 to 119, shards 1-2 and 4 of 4: every rule held") == true)
+    let twice = try Program.run("report", "merge", place.file("most.txt.json"), place.file("2.json"))
+    #expect(twice.ending == .exit(2))
+    #expect(twice.err.contains("2.json: with this report, shard 2/4 is in two reports"))
+    _ = try Self.soak(place, 3, of: 4)
+    let whole = try Program.run(
+      "report", "merge", place.file("most.txt.json"), place.file("3.json"), "--report", place.file("sum.json"))
+    #expect(whole.ending == .exit(0), "\(whole.err)")
+    _ = try Program.run("soak", "--seeds", "50", "--seed", "70", "--report", place.file("whole.json"))
+    #expect(Self.text(place, "sum.json") == Self.text(place, "whole.json"))
+  }
+
+  @Test func aShardThatWasStoppedIsNotAdded() throws {
+    let place = TemporaryFolder()
+    let long = try Program(
+      "soak", "--seeds", "100000000", "--shard", "1/2", "--json", "--report", place.file("a.json"))
+    try long.line("\"event\":\"progress\"")
+    long.send(SIGINT)
+    #expect(try long.wait().ending == .exit(0))
+    let merge = try Program.run("report", "merge", place.file("a.json"))
+    #expect(merge.ending == .exit(1))
+    #expect(merge.err.contains("a.json: shard 1/2 was stopped by Ctrl-C after "))
+    #expect(merge.err.contains("run it again"))
+  }
+
+  @Test func theEnvironmentDividesAndIsTold() throws {
+    let variables = ["CI_NODE_INDEX": "2", "CI_NODE_TOTAL": "5"]
+    func run(_ words: String...) throws -> Program.Remains {
+      try Program(path: BuiltProducts.easim, words, environment: variables).wait()
+    }
+    let shard = try run("soak", "--seeds", "50")
+    #expect(shard.outLines.last?.hasPrefix("10 worlds, seeds 10 to 19, shard 2/5: ") == true)
+    #expect(
+      shard.err.contains("easim: shard 2/5, as CI_NODE_INDEX=2 and CI_NODE_TOTAL=5 say; --shard 1/1 runs everything"))
+    let explicit = try run("soak", "--seeds", "50", "--shard", "5/5")
+    #expect(explicit.outLines.last?.hasPrefix("10 worlds, seeds 40 to 49, shard 5/5: ") == true)
+    #expect(!explicit.err.contains("CI_NODE_TOTAL"))
+    let off = try run("soak", "--seeds", "50", "--shard", "1/1")
+    #expect(off.outLines.last?.hasPrefix("50 worlds, seeds 0 to 49: ") == true)
+    let single = try run("soak", "--seeds", "1")
+    #expect(single.outLines.last?.hasPrefix("1 world, seed 0: ") == true)
+    let timed = try run("soak", "--for", "1s")
+    #expect(timed.ending == .exit(2))
+    #expect(timed.err.contains("--for cannot be divided"))
+  }
+
+  @Test func aWrongVariableIsNamed() throws {
+    let run = try Program(
+      path: BuiltProducts.easim, ["soak", "--seeds", "50"],
+      environment: ["CI_NODE_INDEX": "0", "CI_NODE_TOTAL": "5"]
+    ).wait()
+    #expect(run.ending == .exit(2))
+    #expect(
+      run.err.contains("CI_NODE_INDEX=0: with CI_NODE_TOTAL=5, expected 1 to 5; --shard I/N says which shard this is"))
+  }
+
+  @Test func aShardWithoutWorldsPasses() throws {
+    let run = try Program.run("soak", "--seeds", "2", "--shard", "1/8")
+    #expect(run.ending == .exit(0))
+    #expect(run.outLines.last?.hasPrefix("no world is in shard 1/8: every rule held; hash 0") == true)
+  }
+
+  @Test func theShardsOfScenariosMergeIntoTheBytesOfTheSingleRun() throws {
+    let place = TemporaryFolder()
+    let words = ["scenario", "run", "--all", "--client", "naive", "--seed", "4"]
+    let whole = try Self.run(words + ["--report", place.file("whole.json"), "--report", place.file("whole.html")])
+    #expect(whole.ending == .exit(1))
+    var lines: [String] = []
+    for shard in 1...3 {
+      let run = try Self.run(words + ["--shard", "\(shard)/3", "--report", place.file("\(shard).json")])
+      lines += run.outLines
+    }
+    #expect(lines == whole.outLines)
+    let merge = try Program.run(
+      "report", "merge", place.file("2.json"), place.file("3.json"), place.file("1.json"), "--report",
+      place.file("sum.json"), "--report", place.file("sum.html"))
+    #expect(merge.ending == .exit(1))
+    for form in ["json", "html"] {
+      #expect(!Self.text(place, "whole.\(form)").isEmpty)
+      #expect(Self.text(place, "sum.\(form)") == Self.text(place, "whole.\(form)"))
+    }
+    let some = try Program.run("report", "merge", place.file("2.json"), place.file("3.json"))
+    #expect(some.err.contains("1 shard of 3 missing: 1/3;"))
+  }
+
+  @Test func reportsOfOtherKindsAndRunsAreNotAdded() throws {
+    let place = TemporaryFolder()
+    _ = try Self.soak(place, 1, of: 2)
+    _ = try Program.run("soak", "--seeds", "50", "--shard", "2/2", "--report", place.file("other.json"))
+    let other = try Program.run("report", "merge", place.file("1.json"), place.file("other.json"))
+    #expect(other.ending == .exit(2))
+    #expect(other.err.contains("these are shards of different runs: first seed 70, and 0"))
+    place.write("{\"easim\":\"burst report\"}", to: "burst.json")
+    let burst = try Program.run("report", "merge", place.file("1.json"), place.file("burst.json"))
+    #expect(burst.ending == .exit(2))
+    #expect(burst.err.contains("this is not a soak report of easim"))
+    let limit = try Program.run("report", "show", place.file("1.json"), "--fail-if", "errors>1")
+    #expect(limit.err.contains("1.json is a soak report: --baseline and --fail-if are for load tests"))
+    let compare = try Program.run("report", "compare", place.file("1.json"))
+    #expect(compare.err.contains("this is not a burst report of easim"))
+    place.write("{\"easim\":\"soak report\",\"version\":1", to: "cut.json")
+    let cut = try Program.run("report", "merge", place.file("1.json"), place.file("cut.json"))
+    #expect(cut.ending == .exit(2))
+    #expect(cut.err.contains("cut.json:1:"))
+  }
+}
