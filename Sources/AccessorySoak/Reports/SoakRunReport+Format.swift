@@ -2,6 +2,7 @@ import AccessoryCore
 import AccessoryTransports
 
 extension SoakRunReport: ShardedReport {
+  /// What its files say they are.
   public static let kind = "soak report"
   /// A hundred failures with twenty broken rules each, ten of them as scenarios.
   public static let limits = JSON5.Limits(bytes: 8 << 20, depth: 16)

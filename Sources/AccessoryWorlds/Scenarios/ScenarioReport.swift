@@ -127,6 +127,7 @@ public struct ScenarioReport: Equatable, Sendable {
 // MARK: - As a file
 
 extension ScenarioReport: ShardedReport {
+  /// What its files say they are.
   public static let kind = "scenario report"
   /// The timelines of failed scenarios have some hundred lines each.
   public static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
