@@ -43,7 +43,7 @@ private struct ReportOptions: ReportingOptions {
   ]
   static let options: [Option<Self>] = [
     .report.described(
-      "write the report: .json, .html, .xml (JUnit); of load tests also .csv, .hgrm, .om or .prom (metrics)"),
+      "write it as .json, .html or .xml (JUnit); load tests also as .csv, .hgrm, .om or .prom"),
     .failIf, .baseline, .tolerance, .json.described("print the report in JSON"),
   ]
   static let rules: [OptionRule] = [.needs("--tolerance", "--baseline")]

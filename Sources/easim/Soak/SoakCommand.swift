@@ -22,9 +22,9 @@ extension CommandSpec {
 
       \(SoakCoverage.Corner.allCases.map { "  \($0.word): \($0.name)" }.joined(separator: "\n"))
 
-      --shard I/N plays part I of N of the worlds, by default the part that the job's environment asks for: JOB_COMPLETION_INDEX
-      with EASIM_SHARDS, CI_NODE_INDEX with CI_NODE_TOTAL, or SLURM_ARRAY_TASK_ID. --shard 1/1 plays all. 'easim report merge'
-      adds up the .json reports of all parts: the same bytes as the report of one run.
+      --shard I/N plays part I of N of the worlds, by default the part that the job's environment asks for:
+      JOB_COMPLETION_INDEX with EASIM_SHARDS, CI_NODE_INDEX with CI_NODE_TOTAL, or SLURM_ARRAY_TASK_ID. --shard 1/1 plays
+      all. 'easim report merge' adds up the .json reports of all parts: the same bytes as the report of one run.
 
       Ctrl-C ends the run and still reports; a second one also ends the shrinking.
       """,
