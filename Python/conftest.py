@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 import easim
 
 pytest_plugins = ["pytester"]
+# The optional part, when what it uses is not installed.
+collect_ignore_glob = [] if importlib.util.find_spec("labgrid") else ["src/easim/labgrid/*"]
 
 
 @pytest.fixture

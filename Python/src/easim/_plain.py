@@ -65,9 +65,19 @@ class Simulator(Context):
     b'hello'
     """
 
-    def __init__(self, program: Union[str, os.PathLike[str], None] = None, *, allow_exec: bool = False) -> None:
-        """Start the program: the one given, or the one that the variable EASIM names, or that is on the PATH."""
-        self.aio = aio.Simulator(program, allow_exec=allow_exec)
+    def __init__(
+        self,
+        program: Union[str, os.PathLike[str], None] = None,
+        *,
+        allow_exec: bool = False,
+        allow_remote: bool = False,
+    ) -> None:
+        """Start the program: the one given, or the one that the variable EASIM names, or that is on the PATH.
+
+        ``allow_exec`` lets it run the programs of profiles that other users can write, and ``allow_remote`` connect
+        with other machines.
+        """
+        self.aio = aio.Simulator(program, allow_exec=allow_exec, allow_remote=allow_remote)
         self._driver: Optional[_Driver] = _Driver()
         try:
             self.run(self.aio.open())

@@ -141,10 +141,21 @@ class _Link:
 class Simulator:
     """A server of easim, which ends with ``close`` or with this process."""
 
-    def __init__(self, program: Union[str, os.PathLike[str], None] = None, *, allow_exec: bool = False) -> None:
-        """Choose the program; it is started by ``open``, or by ``async with``."""
+    def __init__(
+        self,
+        program: Union[str, os.PathLike[str], None] = None,
+        *,
+        allow_exec: bool = False,
+        allow_remote: bool = False,
+    ) -> None:
+        """Choose the program; it is started by ``open``, or by ``async with``.
+
+        ``allow_exec`` lets it run the programs of profiles that other users can write, and ``allow_remote`` connect
+        with other machines.
+        """
         self._program = program
-        self._arguments = ("--allow-exec",) if allow_exec else ()
+        options = (("--allow-exec", allow_exec), ("--allow-remote", allow_remote))
+        self._arguments = tuple(name for name, wanted in options if wanted)
         self._link: Optional[_Link] = None
 
     @property

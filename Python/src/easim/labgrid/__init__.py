@@ -1,0 +1,234 @@
+"""Accessories as resources of labgrid, which shares the hardware of a lab between people and jobs.
+
+It needs labgrid, ``pip install 'easim[labgrid]'``, and is not imported with the package: name it under ``imports`` in
+labgrid's configuration. An exporter with these resources is ``python -m easim.labgrid exporter.yaml``::
+
+    bench-1:
+      EasimAccessory:            # simulated while a place has acquired it
+        profile: lawk-view
+        quirks: [flicker]
+        address: tcp:bench-1.example:7001
+    bench-2:
+      EasimHostPort:             # real hardware
+        address: serial:/dev/ttyUSB0
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Optional
+
+import attr
+from labgrid.driver.common import Driver
+from labgrid.factory import target_factory
+from labgrid.remote import exporter
+from labgrid.resource.common import Resource
+
+from .. import hosts
+from .._plain import Accessory, Session, Simulator, World
+from ..errors import EasimError
+
+__all__ = [
+    "EasimAccessory",
+    "EasimAccessoryDriver",
+    "EasimHostDriver",
+    "EasimHostPort",
+    "NetworkEasimAccessory",
+    "main",
+]
+
+
+@target_factory.reg_resource
+@attr.s(eq=False)
+class EasimAccessory(Resource):
+    """An accessory that easim simulates at an address while it is in use.
+
+    ``address`` is what ``easim run --on`` takes: tcp:HOST:PORT, unix:PATH, bench:, gadget:UDC, bt:. With
+    ``allow_remote`` hosts of other machines may connect to it.
+    """
+
+    profile: Any = attr.ib(validator=attr.validators.instance_of((str, dict)))
+    address: Any = attr.ib(default="tcp:127.0.0.1:0", validator=attr.validators.instance_of(str))
+    quirks: Any = attr.ib(factory=list, validator=attr.validators.instance_of(list))
+    faults: Any = attr.ib(factory=list, validator=attr.validators.instance_of(list))
+    behavior: Any = attr.ib(default=None)
+    allow_remote: Any = attr.ib(default=False, validator=attr.validators.instance_of(bool))
+    program: Any = attr.ib(default=None)
+
+
+@target_factory.reg_resource
+@attr.s(eq=False)
+class EasimHostPort(Resource):
+    """An address at which an accessory is found: usb:, bt:…, serial:PATH, tcp:HOST:PORT, …."""
+
+    address: Any = attr.ib(validator=attr.validators.instance_of(str))
+    allow_remote: Any = attr.ib(default=False, validator=attr.validators.instance_of(bool))
+
+
+@target_factory.reg_resource
+@attr.s(eq=False)
+class NetworkEasimAccessory(Resource):
+    """An accessory that an exporter simulates. ``address`` is empty while no place has acquired it."""
+
+    profile: Any = attr.ib(default="")
+    address: Any = attr.ib(default="")
+    allow_remote: Any = attr.ib(default=False, validator=attr.validators.instance_of(bool))
+
+
+class _Plugged:
+    """An accessory that is plugged in: a program of its own, which ends with this process."""
+
+    def __init__(self, resource: Any) -> None:
+        self.simulator = Simulator(resource.program, allow_remote=resource.allow_remote)
+        try:
+            self.world: World = self.simulator.world()
+            self.accessory: Accessory = self.world.add(
+                resource.profile,
+                quirks=resource.quirks,
+                faults=resource.faults,
+                behavior=resource.behavior,
+                on=resource.address,
+            )
+            self.accessory.plug()
+            self.address = str(self.accessory.state()["on"])
+        except BaseException:
+            self.simulator.close()
+            raise
+
+    def close(self) -> None:
+        self.simulator.close()
+
+
+@target_factory.reg_driver
+@attr.s(eq=False)
+class EasimAccessoryDriver(Driver):
+    """Plugs the accessory of an :class:`EasimAccessory` in while it is active.
+
+    ``accessory`` is an :class:`easim.Accessory`: plug, unplug, pull, flicker, quirks, faults, behaviours in Python.
+    """
+
+    bindings = {"resource": "EasimAccessory"}
+
+    def __attrs_post_init__(self) -> None:
+        """Begin unplugged."""
+        super().__attrs_post_init__()
+        self._plugged: Optional[_Plugged] = None
+
+    def on_activate(self) -> None:
+        """Plug it in."""
+        self._plugged = _Plugged(self.resource)
+
+    def on_deactivate(self) -> None:
+        """Unplug it, and end its program."""
+        plugged, self._plugged = self._plugged, None
+        if plugged is not None:
+            plugged.close()
+
+    @property
+    def _active(self) -> _Plugged:
+        if self._plugged is None:
+            raise EasimError("the driver is not active", kind="state", advice="target.activate(driver)")
+        return self._plugged
+
+    @property
+    def accessory(self) -> Accessory:
+        """The accessory."""
+        return self._active.accessory
+
+    @property
+    def address(self) -> str:
+        """Where hosts find it."""
+        return self._active.address
+
+    @property
+    def allow_remote(self) -> bool:
+        """Whether hosts of other machines may connect."""
+        return bool(self.resource.allow_remote)
+
+
+@target_factory.reg_driver
+@attr.s(eq=False)
+class EasimHostDriver(Driver):
+    """The Apple device's end: connects to the accessory of a resource, or of another driver, while it is active.
+
+    ``connection`` is an :class:`easim.hosts.HostConnection` with one app.
+    """
+
+    bindings = {"port": {"EasimHostPort", "NetworkEasimAccessory", "EasimAccessoryDriver"}}
+    protocols: Any = attr.ib(default=None)
+    timeout: Any = attr.ib(default=10.0, converter=float)
+
+    def __attrs_post_init__(self) -> None:
+        """Begin without a connection."""
+        super().__attrs_post_init__()
+        self._simulator: Optional[Simulator] = None
+        self._connection: Optional[hosts.HostConnection] = None
+
+    def on_activate(self) -> None:
+        """Connect, and wait until the app sees the accessory."""
+        if not self.port.address:
+            raise EasimError("the exporter has not plugged the accessory in", kind="state", advice="acquire its place")
+        self._simulator = Simulator(allow_remote=self.port.allow_remote)
+        try:
+            self._connection = hosts.open(self.port.address, protocols=self.protocols, simulator=self._simulator)
+            self._connection.wait(timeout=self.timeout)
+        except BaseException:
+            self.on_deactivate()
+            raise
+
+    def on_deactivate(self) -> None:
+        """Disconnect."""
+        self._connection = None
+        simulator, self._simulator = self._simulator, None
+        if simulator is not None:
+            simulator.close()
+
+    @property
+    def connection(self) -> hosts.HostConnection:
+        """The connection, for everything that this driver has no method for."""
+        if self._connection is None:
+            raise EasimError("the driver is not active", kind="state", advice="target.activate(driver)")
+        return self._connection
+
+    @Driver.check_active
+    def open(self, protocol: Optional[str] = None) -> Session:
+        """Open a session."""
+        return self.connection.open(protocol)
+
+    @Driver.check_active
+    def burst(self, payload: bytes, count: int = 100, **choices: Any) -> hosts.BurstReport:
+        """Send bursts and compare what comes back."""
+        return self.connection.burst(payload, count=count, **choices)
+
+
+@attr.s(eq=False)
+class EasimAccessoryExport(exporter.ResourceExport):  # type: ignore[misc]
+    """Simulates the accessory while a place has acquired it; without one nothing runs."""
+
+    def __attrs_post_init__(self) -> None:
+        """Keep the description, and offer an address."""
+        super().__attrs_post_init__()
+        self.data["cls"] = "NetworkEasimAccessory"
+        make: Any = EasimAccessory
+        self.local = make(target=None, name=None, **self.local_params)
+        self._plugged: Optional[_Plugged] = None
+
+    def _start(self, start_params: dict[str, Any]) -> None:
+        self._plugged = _Plugged(self.local)
+        self.logger.info("plugged in at %s", self._plugged.address)
+
+    def _stop(self, start_params: dict[str, Any]) -> None:
+        plugged, self._plugged = self._plugged, None
+        if plugged is not None:
+            plugged.close()
+
+    def _get_params(self) -> dict[str, Any]:
+        profile = self.local.profile
+        return {
+            "profile": profile if isinstance(profile, str) else "",
+            "address": self._plugged.address if self._plugged is not None else "",
+            "allow_remote": self.local.allow_remote,
+        }
+
+
+exporter.exports["EasimAccessory"] = EasimAccessoryExport
+main: Callable[[], None] = exporter.main
