@@ -20,7 +20,7 @@ INSTALL = "install easim (Scripts/install in its repository), or set EASIM to th
 
 
 def find(program: Union[str, os.PathLike[str], None] = None) -> Path:
-    """Find the program: as given, in the variable EASIM, beside Python or this package, or on the PATH."""
+    """Find the program: as given, in the variable EASIM, beside this package or Python, or on the PATH."""
     given = os.fspath(program) if program is not None else os.environ.get("EASIM") or None
     if given is not None:
         name = "the program" if program is not None else "EASIM"
@@ -29,7 +29,8 @@ def find(program: Union[str, os.PathLike[str], None] = None) -> Path:
             what = "is not executable" if Path(given).is_file() else "does not exist"
             raise ProgramError(f"{name} is {given}, which {what}", kind="program", advice=INSTALL)
         return Path(found)
-    for folder in (Path(sys.executable).parent, Path(__file__).resolve().parent):
+    # In wheels with the program it is beside this file, and the easim beside Python starts that one.
+    for folder in (Path(__file__).resolve().parent, Path(sys.executable).parent):
         candidate = folder / "easim"
         if candidate.is_file() and os.access(candidate, os.X_OK):
             return candidate
@@ -37,6 +38,12 @@ def find(program: Union[str, os.PathLike[str], None] = None) -> Path:
     if found is None:
         raise ProgramError("the program easim is not on the PATH", kind="program", advice=INSTALL)
     return Path(found)
+
+
+def main() -> None:
+    """Become the program that is beside this file: the command `easim` of wheels with the program."""
+    program = Path(__file__).resolve().parent / "easim"
+    os.execv(program, ["easim", *sys.argv[1:]])
 
 
 class ServerProcess:
