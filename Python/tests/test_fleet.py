@@ -45,6 +45,20 @@ def test_failures_and_their_scenarios_are_those_of_the_single_run() -> None:
     assert_same(report, "--seeds", "130", "--forbid", "giveUp")
 
 
+def test_the_merged_report_is_byte_for_byte_that_of_the_single_run(tmp_path: Path) -> None:
+    fleet.soak(range(3, 133), chunk=20, forbid=["giveUp"], report=tmp_path / "all.json")
+    command = [str(find()), "soak", "--seed", "3", "--seeds", "130", "--forbid", "giveUp"]
+    subprocess.run([*command, "--report", str(tmp_path / "single.json")], capture_output=True, check=False)
+    assert (tmp_path / "all.json").read_bytes() == (tmp_path / "single.json").read_bytes()
+
+
+def test_the_job_of_a_worker_does_not_divide_its_shards_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = fleet.soak(40)
+    monkeypatch.setenv("CI_NODE_INDEX", "2")
+    monkeypatch.setenv("CI_NODE_TOTAL", "4")
+    assert fleet.soak(40, chunk=10) == whole
+
+
 def test_reports_of_different_seeds_are_added() -> None:
     parts = fleet.soak(range(0, 20)), fleet.soak(range(40, 60)), fleet.soak(range(20, 40))
     assert (parts[0] + parts[1]).ranges == (range(0, 20), range(40, 60))
@@ -55,7 +69,7 @@ def test_reports_of_different_seeds_are_added() -> None:
 
 def kill_a_worker_once(mark: str, job: dict[str, Any]) -> dict[str, Any]:
     """Play worlds in a process that dies the first time it gets to the job in the middle."""
-    if job["first"] == 40:
+    if job["start"] == 40:
         try:
             os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
         except FileExistsError:
@@ -75,7 +89,9 @@ def test_a_killed_process_of_a_pool_changes_nothing(tmp_path: Path, monkeypatch:
     seen: list[fleet.Progress] = []
     with _fleet.pool(make_processes) as used:
         run = _fleet.Fleet(work, used, notify=seen.append)
-        jobs = [{"first": n, "count": 10, "profile": None, "forbid": (), "program": None} for n in range(0, 100, 10)]
+        jobs = fleet._shards(range(100), 10)
+        for job in jobs:
+            job |= {"profile": None, "forbid": (), "program": None, "report": False}
         run.run(jobs)
         assert used.breaks == 1
     assert (tmp_path / "killed").exists() and not run.lost

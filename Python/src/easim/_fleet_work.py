@@ -43,17 +43,22 @@ def _run(job: dict[str, Any], arguments: list[str], codes: tuple[int, ...] = (0,
 
 
 def soak(job: dict[str, Any]) -> dict[str, Any]:
-    """Play the worlds of a range of seeds."""
+    """Play the worlds of one shard of a range of seeds."""
     arguments = ["soak", *([job["profile"]] if job["profile"] else []), "--json", "--jobs", "1"]
-    arguments += ["--seed", str(job["first"]), "--seeds", str(job["count"])]
+    # Given, so that the environment of the worker's own job does not divide it again.
+    arguments += ["--seed", str(job["first"]), "--seeds", str(job["seeds"]), "--shard", job["shard"]]
     for what in job["forbid"]:
         arguments += ["--forbid", what]
-    done = _run(job, arguments)
-    if "refused" in done:
-        return done
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "soak.json"
+        done = _run(job, [*arguments, *(["--report", str(path)] if job["report"] else [])])
+        if "refused" in done:
+            return done
+        if job["report"]:
+            done["report"] = path.read_text()
     lines = [json.loads(line) for line in done.pop("output").splitlines()]
     done["result"] = next((line for line in lines if line["event"] == "result"), None)
-    if done["result"] is None or done["result"]["worlds"] != job["count"]:
+    if done["result"] is None or done["result"]["worlds"] != job["stop"] - job["start"]:
         raise Lost("easim ended before it had played every world")
     done["failures"] = [line for line in lines if line["event"] == "failure"]
     return done

@@ -193,7 +193,7 @@ def _part(job: dict[str, Any], done: dict[str, Any]) -> SoakReport:
         for each in done["failures"]
     )
     return SoakReport(
-        (range(job["first"], job["first"] + job["count"]),),
+        (range(job["start"], job["stop"]),),
         result["failures"],
         tuple(failures),
         int(result["hash"]),
@@ -223,13 +223,15 @@ def soak(
     attempts: int = 3,
     speculate: bool = True,
     progress: Notify = None,
+    report: Program = None,
 ) -> SoakReport:
     """Play the random worlds of these seeds, as ``easim soak`` does, on all workers of an executor.
 
     ``executor`` is an executor, a function that makes one, or None for the processors of this machine. ``chunk`` is how
     many worlds a job has: a few seconds of work. ``workers`` is how many jobs run at a time, when the executor does not
     say. ``progress`` is True for a line each second on stderr, or a function that gets a :class:`Progress`. ``program``
-    is a path on the workers.
+    is a path on the workers. ``report`` is a file for the merged report, byte for byte that of
+    ``easim soak --report FILE.json`` with the same seeds.
 
     Jobs that fail ``attempts`` times raise a :class:`FleetError` with the report of all others.
     """
@@ -242,24 +244,33 @@ def soak(
         fleet = Fleet(_fleet_work.soak, used, workers, attempts, speculate, progress)
         # At least four jobs for each worker, so that the last ones end at about the same time.
         size = chunk if chunk is not None else max(1, min(_CHUNK, len(seeds) // (fleet.width * 2)))
-        common = {"profile": profile, "forbid": tuple(forbid), "program": os.fspath(program) if program else None}
-        jobs: list[dict[str, Any]] = [
-            {"first": first, "count": min(size, seeds.stop - first), **common}
-            for first in range(seeds.start, seeds.stop, size)
-        ]
+        jobs = _shards(seeds, -(-len(seeds) // size))
+        for job in jobs:
+            job |= {"profile": profile, "forbid": tuple(forbid), "report": report is not None}
+            job["program"] = os.fspath(program) if program else None
         fleet.run(jobs)
     parts = [_part(jobs[index], fleet.results[index]) for index in sorted(fleet.results)]
-    report = _added(parts) if parts else None
+    whole = _added(parts) if parts else None
+    if report is not None and parts:
+        _merge([fleet.results[index]["report"] for index in sorted(fleet.results)], Path(report), program)
     if fleet.lost:
         missing = [
-            (range(jobs[index]["first"], jobs[index]["first"] + jobs[index]["count"]), reason)
-            for index, reason in sorted(fleet.lost.items())
+            (range(jobs[index]["start"], jobs[index]["stop"]), reason) for index, reason in sorted(fleet.lost.items())
         ]
         first, reason = missing[0]
         message = f"{len(missing)} of {len(jobs)} jobs have no result, the first with seeds {first[0]} to {first[-1]}"
-        raise FleetError(f"{message} ({reason})", report=report, missing=missing)
-    assert report is not None
-    return report
+        raise FleetError(f"{message} ({reason})", report=whole, missing=missing)
+    assert whole is not None
+    return whole
+
+
+def _shards(seeds: range, count: int) -> list[dict[str, Any]]:
+    """Divide seeds as ``easim soak --shard I/N`` does."""
+    places = [seeds.start + len(seeds) * number // count for number in range(count + 1)]
+    return [
+        {"first": seeds.start, "seeds": len(seeds), "shard": f"{number + 1}/{count}", "start": start, "stop": stop}
+        for number, (start, stop) in enumerate(zip(places, places[1:]))
+    ]
 
 
 @dataclass(frozen=True)
@@ -411,17 +422,19 @@ def bursts(
 
 def _merged(texts: Sequence[str], program: Program) -> BurstsReport:
     with tempfile.TemporaryDirectory() as folder:
-        paths = [Path(folder) / f"{number}.json" for number in range(len(texts))]
-        for one, text in zip(paths, texts):
-            one.write_text(text)
         whole = Path(folder) / "merged.json"
-        done = subprocess.run(
-            [str(find(program)), "report", "merge", *map(str, paths), "--report", str(whole)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if not whole.exists():
-            raise EasimError(f"the reports cannot be merged: {done.stderr.strip()}", kind="state")
+        done = _merge(texts, whole, program)
         merged = json.loads(whole.read_text())
     return BurstsReport(done.returncode == 0, merged, tuple(json.loads(text) for text in texts), done.stdout.strip())
+
+
+def _merge(texts: Sequence[str], whole: Path, program: Program) -> subprocess.CompletedProcess[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        for number, text in enumerate(texts):
+            Path(folder, f"{number}.json").write_text(text)
+        # The folder and not its files: a command line has room for some thousand of these.
+        command = [str(find(program)), "report", "merge", folder, "--report", str(whole)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        raise EasimError(f"the reports cannot be merged: {done.stderr.strip()}", kind="state")
+    return done
