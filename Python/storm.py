@@ -2,6 +2,9 @@
 
     python storm.py [--seconds 60] [--seed 1]        the program is that of EASIM
 
+Between them accessories and apps live their lives: added, plugged in, published, sessions opened, written, read, given
+a byte port and closed, while the random requests unplug, kill and remove them at any moment.
+
 Every request must get an answer of JSON-RPC, none may be an error of the kind ``server``, the process must live, and
 its memory must stay below a limit. Several clients take turns; some leave and others come.
 """
@@ -9,6 +12,7 @@ its memory must stay below a limit. Several clients take turns; some leave and o
 from __future__ import annotations
 
 import argparse
+import base64
 import collections
 import json
 import random
@@ -18,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +70,10 @@ POOLS: dict[str, list[Any]] = {
 WAITING = {"time.runUntil": "limit", "job.wait": "limit", "session.write": "wait", "session.read": "wait"}
 
 
+class Interrupted(Exception):
+    """A life is over before its time."""
+
+
 class Storm:
     """A server, and what was sent to it."""
 
@@ -82,6 +91,8 @@ class Storm:
         self.by_method: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
         self.slowest = (0.0, "")
         self.memory = 0
+        self.lives: list[Iterator[None]] = []
+        self.lived: collections.Counter[str] = collections.Counter()
         self.clients = [self.client() for _ in range(4)]
         self.methods: list[dict[str, Any]] = []
         self.methods = self.call(self.clients[0], "rpc.discover", {})["result"]["methods"]
@@ -199,6 +210,92 @@ class Storm:
         name = method["name"] if self.random.random() > 0.01 else method["name"] + "x"
         self.call(self.clients[index], name, self.params(method))
 
+    def life(self) -> Iterator[None]:
+        """Take an accessory and an app through everything, a request at a time.
+
+        Others interfere at any moment, so that each request may fail; then this life is over.
+        """
+        stage = "accessory.add"
+
+        def ask(method: str, **params: Any) -> Any:
+            nonlocal stage
+            stage = method
+            answer = self.call(self.random.choice(self.clients), method, params)
+            if "error" in answer:
+                raise Interrupted(method)
+            return answer["result"]
+
+        try:
+            world = self.random.choice(["main", *self.ids["world"][-3:]])
+            quirks = self.random.choice([[], [], ["flicker"], ["no-status"]])
+            profile, protocol = self.random.choice([("echo", "com.example.echo"), ("lawk-view", "com.lawaken.iap2")])
+            accessory = ask("accessory.add", profile=profile, world=world, quirks=quirks)["accessories"][0]
+            yield
+            # The owner of an app is the connection that launched it, and it ends with that.
+            app = ask("app.launch", world=world, protocols=[protocol])["app"]
+            yield
+            if self.random.random() < 0.3:
+                ask("fault.add", accessory=accessory, fault=self.random.choice(["latency,delay=1ms", "split"]))
+            if self.random.random() < 0.2:
+                ask("capture.start", accessory=accessory, limit=10_000)
+            if self.random.random() < 0.2:
+                ask("accessory.take", accessory=accessory)
+            ask("accessory.plug", accessory=accessory)
+            for _ in range(5):
+                yield
+                offered = [each for each in ask("app.accessories", app=app)["accessories"] if each["protocols"]]
+                if any(protocol in each["protocols"] for each in offered):
+                    break
+                ask("time.runUntil", world=world, app=app, event="connect", limit="300ms")
+            for _ in range(self.random.randrange(1, 4)):
+                session = ask("app.open", app=app, protocol=protocol)["session"]
+                yield
+                sent = self.random.randrange(1, 20_000)
+                ask("session.write", session=session, data=base64.b64encode(bytes(sent)).decode(), wait="50ms")
+                yield
+                for _ in range(5):
+                    if ask("session.read", session=session, wait="50ms")["ended"]:
+                        break
+                    yield
+                if self.random.random() < 0.3 and world == "main":
+                    self.use_port(ask("session.port", session=session))
+                else:
+                    ask("session.close", session=session)
+                ask("session.state", session=session)
+                yield
+            if self.random.random() < 0.1:
+                job = ask("burst.run", world=world, accessory=accessory, bursts=3, timeout="500ms")["job"]
+                yield
+                ask("job.wait", job=job, limit="1s")
+                ask("job.report", job=job, form=self.random.choice(["json", "text", "html", "xml"]))
+            ask(self.random.choice(["accessory.unplug", "accessory.pull"]), accessory=accessory)
+            yield
+            ask(self.random.choice(["app.kill", "app.crash"]), app=app)
+            ask("accessory.remove", accessory=accessory)
+            self.lived["whole"] += 1
+        except Interrupted:
+            self.lived[f"interrupted at {stage}"] += 1
+
+    def use_port(self, port: dict[str, str]) -> None:
+        """Send some bytes through a byte port, with the right token or a wrong one, and leave."""
+        host, _, number = port["address"][len("tcp:") :].rpartition(":")
+        try:
+            with socket.create_connection((host, int(number)), PATIENCE) as made:
+                token = port["token"] if self.random.random() < 0.8 else "wrong"
+                made.sendall(token.encode() + b"\n" + bytes(self.random.randrange(10_000)))
+        except OSError:
+            # The session has ended meanwhile.
+            self.lived["port closed"] += 1
+
+    def live(self) -> None:
+        """Go on with one of the lives, or begin one."""
+        if len(self.lives) < 6 and self.random.random() < 0.3:
+            self.lives.append(self.life())
+        if self.lives:
+            one = self.random.choice(self.lives)
+            if next(one, self) is self:
+                self.lives.remove(one)
+
     def look(self) -> None:
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
         self.memory = max(self.memory, pages * resource.getpagesize())
@@ -219,6 +316,8 @@ def main() -> None:
             while time.monotonic() < end:
                 for _ in range(20):
                     storm.step()
+                    storm.live()
+                    storm.live()
                 storm.look()
         finally:
             storm.process.terminate()
@@ -232,6 +331,7 @@ def main() -> None:
     took, where = storm.slowest
     print(f"slowest {took * 1e3:.0f} ms ({where}); most memory {storm.memory >> 20} MiB; exit {status}")
     never = [m["name"] for m in storm.methods if not storm.by_method[m["name"]]["result"]]
+    print(f"lives: {dict(storm.lived.most_common())}")
     print(f"methods that never succeeded: {', '.join(never) or 'none'}")
     if status != 0:
         raise SystemExit(f"the server ended with {status}")
