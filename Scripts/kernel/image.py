@@ -13,6 +13,7 @@ from kernel import Modules, start_image
 SETS = {
     "base": ["virtio_pci", "virtio_console", "virtio_blk"],
     "vhci": ["vhci-hcd"],
+    "usbmon": ["usbmon"],
     "dummy": ["dummy_hcd", "usb_f_fs"],
     # btvirt, which plays the controllers, does its cryptography by the kernel.
     "bt": ["hci_vhci", "rfcomm", "uhid", "algif_hash", "algif_skcipher", "ecb", "cmac", "aes_generic"],

@@ -1,0 +1,30 @@
+# modules: bt
+# with: /usr/bin/btmon=/usr/bin/btmon
+# A capture that btmon makes of the controller decodes to the same packets as the one that easim makes at the end of the cable,
+# and has the same session bytes.
+. /easim/bluetooth.sh
+pair_once
+btmon -i hci0 -w /tmp/bt.snoop >/tmp/btmon 2>&1 &
+monitor=$!
+until_true 20 "btmon" test -s /tmp/bt.snoop
+easim send bt:hci0 --10k --expect echo --timeout 60s --capture /tmp/own.pcapng >/tmp/send 2>&1 || fail "send: $(cat /tmp/send)"
+kill -TERM $monitor
+wait $monitor || true
+easim decode /tmp/own.pcapng >/tmp/own || fail "its own: $(cat /tmp/own)"
+easim decode /tmp/bt.snoop >/tmp/bt || fail "btmon's: $(cat /tmp/bt)"
+sed -n -e 's/^[0-9.]* A[0-9]* //p' /tmp/own >/tmp/own.in
+sed -n -e 's/^[0-9.]* D[0-9]* //p' /tmp/own | grep -v '^closed' >/tmp/own.out
+# btmon sees what was still on its way when the host left.
+sed -n -e 's/^[0-9.]* RX[0-9]* //p' /tmp/bt | head -n "$(wc -l </tmp/own.in)" >/tmp/bt.in
+sed -n -e 's/^[0-9.]* TX[0-9]* //p' /tmp/bt >/tmp/bt.out
+[ "$(wc -l </tmp/own.in)" -ge 10 ] && [ "$(wc -l </tmp/own.out)" -ge 10 ] || fail "too little: $(cat /tmp/own)"
+for way in in out; do
+  diff /tmp/own.$way /tmp/bt.$way >/tmp/difference || fail "$way: $(cat /tmp/difference) $(head -5 /tmp/bt)"
+done
+for file in own.pcapng bt.snoop; do
+  easim decode --sessions /tmp/$file.sessions /tmp/$file >/tmp/decoded || fail "$file: $(cat /tmp/decoded)"
+  (cd /tmp/$file.sessions && md5sum ./* | cut -d ' ' -f 1 | sort) >/tmp/$file.sums
+done
+[ "$(wc -l </tmp/own.pcapng.sums)" = 2 ] || fail "not one session: $(ls /tmp/own.pcapng.sessions)"
+cmp /tmp/own.pcapng.sums /tmp/bt.snoop.sums || fail "the sessions differ"
+echo "measured: $(cat /tmp/own.in /tmp/own.out | wc -l) packets are equal"

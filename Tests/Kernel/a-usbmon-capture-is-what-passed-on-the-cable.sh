@@ -1,0 +1,36 @@
+# modules: vhci,usbmon
+# c: Tests/Kernel/usbmon_pcap.c=/easim/usbmon_pcap
+# A capture that usbmon makes of the bus decodes to the same packets as the one that easim makes at the end of the cable, and
+# has the same session bytes.
+. /easim/lib.sh
+easim run lawk-view --on usbip:127.0.0.1:3240 >/tmp/run &
+run=$!
+until_true 60 "the accessory" grep -q "plugged in" /tmp/run
+/easim/usbmon_pcap /tmp/usb.pcap 2>/tmp/usbmon &
+monitor=$!
+until_true 60 "usbmon" test -s /tmp/usb.pcap
+easim plug usbip:127.0.0.1:3240 >/tmp/plug 2>&1 &
+plug=$!
+until_true 60 "the device" easim list usb:
+easim send usb: --10k --expect echo --timeout 60s --capture /tmp/own.pcapng >/tmp/send 2>&1 || fail "send: $(cat /tmp/send)"
+kill -INT $monitor
+wait $monitor || fail "usbmon: $(cat /tmp/usbmon)"
+easim decode /tmp/own.pcapng >/tmp/own || fail "its own: $(cat /tmp/own)"
+easim decode /tmp/usb.pcap >/tmp/usb || fail "usbmon's: $(cat /tmp/usb)"
+# usbmon sees what was still on its way when the host left, and each end by its direction.
+sed -n -e 's/^[0-9.]* A[0-9]* //p' /tmp/own >/tmp/own.in
+sed -n -e 's/^[0-9.]* D[0-9]* //p' /tmp/own | grep -v ' closed$' | grep -v '^closed' >/tmp/own.out
+sed -n -e 's/^[0-9.]* IN[0-9]* //p' /tmp/usb | head -n "$(wc -l </tmp/own.in)" >/tmp/usb.in
+sed -n -e 's/^[0-9.]* OUT[0-9]* //p' /tmp/usb >/tmp/usb.out
+[ "$(wc -l </tmp/own.in)" -ge 10 ] && [ "$(wc -l </tmp/own.out)" -ge 10 ] || fail "too little: $(cat /tmp/own)"
+for way in in out; do
+  diff /tmp/own.$way /tmp/usb.$way >/tmp/difference || fail "$way: $(cat /tmp/difference)"
+done
+for file in own.pcapng usb.pcap; do
+  easim decode --sessions /tmp/$file.sessions /tmp/$file >/tmp/decoded || fail "$file: $(cat /tmp/decoded)"
+  (cd /tmp/$file.sessions && md5sum ./* | cut -d ' ' -f 1 | sort) >/tmp/$file.sums
+done
+[ "$(wc -l </tmp/own.pcapng.sums)" = 2 ] || fail "not one session: $(ls /tmp/own.pcapng.sessions)"
+cmp /tmp/own.pcapng.sums /tmp/usb.pcap.sums || fail "the sessions differ"
+echo "measured: $(cat /tmp/own.in /tmp/own.out | wc -l) packets are equal"
+kill -INT $plug $run
