@@ -116,6 +116,30 @@ import Testing
     #expect(try run() == first)
   }
 
+  @Test func aLoopThatDropsItsWorkIsReleasedWithIt() throws {
+    final class Owner { let loop: VirtualLoop; init(_ loop: VirtualLoop) { self.loop = loop } }
+    weak var released: Owner?
+    weak var loop: VirtualLoop?
+    var done = 0
+    do {
+      let made = VirtualLoop()
+      let owner = Owner(made)
+      (released, loop) = (owner, made)
+      made.schedule(after: .seconds(5)) { withExtendedLifetime(owner) { done += 1 } }
+      let kept = made.makeTimer { done += 1 }
+      kept.arm(at: made.now + .seconds(1))
+      made.dropWork()
+      #expect(kept.deadline == nil)
+      #expect(made.nextDeadline == nil)
+      // It can be used again.
+      kept.arm(at: made.now + .seconds(2))
+      try made.runUntilQuiet()
+      #expect(done == 1)
+    }
+    #expect(released == nil)
+    #expect(loop == nil)
+  }
+
   @Test func workFromOtherThreadsArrives() throws {
     let group = ThreadGroup()
     let log = LoopBound(Log(4), on: loop)

@@ -31,7 +31,7 @@ extension ControlMethods {
       world.end()
       call.server.worlds.remove(world.id)
       // Until what it has on its loop has ended.
-      call.server.loop.schedule(after: .seconds(5)) { withExtendedLifetime(world) {} }
+      call.server.loop.schedule(after: .seconds(5)) { world.virtual?.dropWork() }
       return Nothing()
     },
   ]

@@ -52,6 +52,17 @@ public final class TimerQueue {
     return due
   }
 
+  /// Cancels every timer, and releases the work of those that fire once.
+  public func cancelAll() {
+    // What is released may cancel other timers, so it is released when the heap is empty.
+    let cancelled = heap
+    heap = []
+    for entry in cancelled {
+      entry.timer.cancel()
+      entry.timer.leaveQueue()
+    }
+  }
+
   func insert(_ timer: LoopTimer, at deadline: Instant) {
     timer.queuedAt = deadline
     heap.append(Entry(deadline: deadline, order: nextOrder, timer: timer))

@@ -147,6 +147,15 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     return true
   }
 
+  /// Drops everything that is scheduled, without doing it.
+  ///
+  /// What is scheduled holds its owners, and they hold the loop. Whoever lets go of a loop before it is quiet calls this;
+  /// else all of them would stay in memory.
+  public func dropWork() {
+    timers.cancelAll()
+    inbox.takeAll { _ in }
+  }
+
   private func move(to instant: Instant) throws(Livelock) {
     if instant > now {
       now = instant
