@@ -91,6 +91,7 @@ class Storm:
         self.by_method: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
         self.slowest = (0.0, "")
         self.memory = 0
+        self.worlds = ["main"]
         self.lives: list[Iterator[None]] = []
         self.lived: collections.Counter[str] = collections.Counter()
         self.clients = [self.client() for _ in range(4)]
@@ -127,6 +128,8 @@ class Storm:
         if kind == "server":
             raise SystemExit(f"{method} {params}: {answer}")
         result = answer.get("result")
+        if method == "world.create" and isinstance(result, dict):
+            self.worlds = [*self.worlds[-8:], result["world"]]
         for key, value in result.items() if isinstance(result, dict) else ():
             singular = "accessory" if key == "accessories" else key.rstrip("s")
             for each in value if isinstance(value, list) else [value]:
@@ -138,6 +141,8 @@ class Storm:
         draw = self.random.random()
         if draw < 0.04 or depth > 6:
             return self.random.choice([None, -1, 1e308, 0.5, True, [], {}, [[]], {"a": {}}, *WORDS])
+        if name == "world" and draw < 0.9:
+            return self.random.choice(self.worlds)
         if name == "on" or name == "address" or name == "path":
             return self.random.choice(
                 [
@@ -226,7 +231,7 @@ class Storm:
             return answer["result"]
 
         try:
-            world = self.random.choice(["main", *self.ids["world"][-3:]])
+            world = self.random.choice(["main", *self.worlds])
             quirks = self.random.choice([[], [], ["flicker"], ["no-status"]])
             profile, protocol = self.random.choice([("echo", "com.example.echo"), ("lawk-view", "com.lawaken.iap2")])
             accessory = ask("accessory.add", profile=profile, world=world, quirks=quirks)["accessories"][0]
