@@ -53,6 +53,8 @@ let package = Package(
       dependencies: easim(
         "AccessoryHost", "AccessoryLoad", "AccessoryProfiles", "AccessoryTransports", "AccessoryWorlds"),
       path: "Load"),
+    // One end of the protocol, byte by byte.
+    .executableTarget(name: "Firmware", dependencies: easim("IAP2"), path: "Firmware"),
     .testTarget(
       name: "ClientTests",
       dependencies: ["ClientsSwift5", "ClientsSwift6", "ClientsSwift5MainActor", "ClientsSwift6MainActor"]

@@ -17,7 +17,7 @@ public let EAAccessoryKey: String = "EAAccessoryKey"
 public let EAAccessorySelectedKey: String = "EAAccessorySelectedKey"
 
 extension EAAccessoryManager {
-  /// ``Foundation/NSNotification/Name/EAAccessoryDidConnect`` as a typed message.
+  /// `Foundation.NSNotification.Name.EAAccessoryDidConnect` as a typed message.
   public struct AccessoryDidConnectMessage: NotificationCenter.MainActorMessage {
     /// The object that posts it.
     public typealias Subject = EAAccessoryManager
@@ -50,7 +50,7 @@ extension EAAccessoryManager {
     }
   }
 
-  /// ``Foundation/NSNotification/Name/EAAccessoryDidDisconnect`` as a typed message.
+  /// `Foundation.NSNotification.Name.EAAccessoryDidDisconnect` as a typed message.
   public struct AccessoryDidDisconnectMessage: NotificationCenter.MainActorMessage {
     /// The object that posts it.
     public typealias Subject = EAAccessoryManager

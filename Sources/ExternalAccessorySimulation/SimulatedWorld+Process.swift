@@ -24,7 +24,7 @@ extension SimulatedWorld {
     /// The device closes them, and the accessory is notified.
     case closed
     /// The device keeps them, as some systems were seen to do: the accessory believes that the app is there. To the app
-    /// that is launched next they are those of another app, for which ``AppRules/otherApps`` holds.
+    /// that is launched next they are those of another app, for which `AppRules.otherApps` holds.
     case left
   }
 

@@ -11,7 +11,7 @@ extension SimulatedWorld {
   public struct Settings: Sendable {
     /// How time passes.
     public enum Clock: Sendable {
-      /// Time passes only in ``SimulatedWorld/advance(by:)`` and ``SimulatedWorld/run(limit:isolation:until:)``.
+      /// Time passes only in `SimulatedWorld.advance(by:)` and ``SimulatedWorld/run(limit:isolation:until:)``.
       case virtual
       /// Time passes by itself.
       case real

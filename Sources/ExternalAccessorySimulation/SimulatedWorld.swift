@@ -20,8 +20,8 @@ import Testing
 /// }
 /// ```
 ///
-/// Time is virtual unless ``Settings/clock`` is `.real`: accessories and device do something only in ``settle()``,
-/// ``advance(by:)`` and ``run(limit:isolation:until:)``. When these return, the app has received all events, on the main
+/// Time is virtual unless ``Settings/clock`` is `.real`: accessories and device do something only in `settle()`,
+/// `advance(by:)` and ``run(limit:isolation:until:)``. When these return, the app has received all events, on the main
 /// thread and on its own run loops. Timers of the app run in real time.
 public final class SimulatedWorld: @unchecked Sendable {
   /// The realm that the manager shows.
@@ -86,7 +86,7 @@ public final class SimulatedWorld: @unchecked Sendable {
 
   /// Unplugs everything, and makes the manager show what it showed before. ``withSimulatedWorld(_:isolation:_:)`` calls it.
   ///
-  /// The app receives the disconnects later, on the main thread. Call ``settle()`` afterwards to keep them out of the next
+  /// The app receives the disconnects later, on the main thread. Call `settle()` afterwards to keep them out of the next
   /// test.
   public func end() {
     let isFirst = lock.withLock {
@@ -135,8 +135,10 @@ public final class SimulatedWorld: @unchecked Sendable {
 
   /// Adds an accessory by the name of a profile, or by the path of a profile file.
   ///
-  /// - Parameter quirks: quirks as for `easim run --quirk`. With `flicker` it connects as Apple's EADemo describes: without
-  ///   protocols, then it disconnects, then it connects with its protocols.
+  /// - Parameters:
+  ///   - profile: the name or the path.
+  ///   - quirks: quirks as for `easim run --quirk`. With `flicker` it connects as Apple's EADemo describes: without
+  ///     protocols, then it disconnects, then it connects with its protocols.
   /// - Throws: `SourceProblems` with the errors in the profile or in a quirk, and their positions.
   public func add(_ profile: String, quirks: [String] = []) throws -> WorldAccessory {
     var profile = try ProfileLibrary().profile(profile)

@@ -7,7 +7,7 @@ import AccessoryCore
 /// acknowledged), then *complete*.
 ///
 /// An echo of unique bytes is compared by a `StreamVerifier`: after a wrong byte the lane collects everything that
-/// follows until ``conclude()`` diagnoses it.
+/// follows until `conclude()` diagnoses it.
 ///
 /// Invariants: at most `inFlight` bursts are in flight; at most one of them is partly sent and at most one partly
 /// answered, and that one is the oldest; a byte that arrives while no reply is awaited belongs to no burst.
@@ -26,9 +26,9 @@ public struct BurstLane {
     case completed(Flight)
     /// The reply is wrong. The session cannot be used any more.
     case different(Flight, ReplyDifference)
-    /// The same, and what it was is not known yet: what follows is collected until ``BurstLane/conclude()``.
+    /// The same, and what it was is not known yet: what follows is collected until `BurstLane.conclude()`.
     case suspicious
-    /// So many bytes came that no burst asked for. What they are is for ``BurstLane/conclude()`` to say.
+    /// So many bytes came that no burst asked for. What they are is for `BurstLane.conclude()` to say.
     case unexpected(Int)
   }
 

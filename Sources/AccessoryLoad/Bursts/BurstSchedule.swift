@@ -122,7 +122,7 @@ public struct BurstSchedule: Equatable, Sendable {
     }
   }
 
-  /// How many bursts of a rate should have started by ``slack`` before `now` and have not.
+  /// How many bursts of a rate should have started by `slack` before `now` and have not.
   public func overdue(at now: Instant) -> Int {
     guard plan.pace != .closedLoop, let start else { return 0 }
     let limit = (end(start).map { min($0, now) } ?? now) - start - Self.slack

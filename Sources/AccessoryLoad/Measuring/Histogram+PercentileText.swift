@@ -11,7 +11,7 @@ extension Histogram {
 
   /// The distribution by percentiles, five lines for each halving of the distance to 100 %, and a last one at 100 %.
   ///
-  /// However many values there are, these are at most as many lines as there are ``percentileLevels``, and one.
+  /// However many values there are, these are at most as many lines as there are `percentileLevels`, and one.
   public var percentileLines: [PercentileLine] {
     var lines: [PercentileLine] = []
     var levels = Self.percentileLevels[...]

@@ -34,7 +34,7 @@ public struct DeviceProfile: Equatable, Sendable {
   public var location: [Sentence] = [.gga, .rmc]
   /// The key that it gives in out-of-band pairing (00B2).
   public var linkKey: [UInt8] = [UInt8](repeating: 0xEA, count: 16)
-  /// The sample rate of audio as a USB device (DA01) in Hz, one of ``audioRates``.
+  /// The sample rate of audio as a USB device (DA01) in Hz, one of `audioRates`.
   public var audioRate = 48_000
   /// Whether it answers by itself what it understands.
   public var answers = true

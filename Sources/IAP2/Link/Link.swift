@@ -70,7 +70,7 @@ public struct Link: ~Copyable {
   public let role: Role
   /// The choices this link was made with.
   public let settings: LinkSettings
-  /// The phase. ``terms`` are derived from it at every change, so the two always agree.
+  /// The phase. `terms` are derived from it at every change, so the two always agree.
   public internal(set) var phase: Phase = .stopped {
     didSet { terms = Terms(phase, settings) }
   }

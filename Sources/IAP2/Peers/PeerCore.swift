@@ -1,5 +1,5 @@
 /// What both roles are built from: scanner, link, control stream, sessions, and the events for the owner. The core
-/// moves bytes and does not know what messages mean. ``advance(_:at:now:)`` returns whole control messages one at a
+/// moves bytes and does not know what messages mean. `advance(_:at:now:)` returns whole control messages one at a
 /// time, in order with everything else, so that a session is open before the data that follows the message that opens
 /// it.
 public struct PeerCore: ~Copyable {

@@ -39,9 +39,9 @@ public enum PeerEvent: Equatable, Sendable {
 
   // MARK: The accessory's
 
-  /// The device asks for the certificate: answer with ``AccessoryPeer/provideCertificate(_:)``, or never.
+  /// The device asks for the certificate: answer with `AccessoryPeer.provideCertificate(_:)`, or never.
   case certificateRequested
-  /// The device sent a challenge: answer with ``AccessoryPeer/provideResponse(_:)``, or never.
+  /// The device sent a challenge: answer with `AccessoryPeer.provideResponse(_:)`, or never.
   case challenged([UInt8])
   /// The device asks for the identification, and the accessory does not answer by itself.
   case identificationRequested
@@ -51,8 +51,8 @@ public enum PeerEvent: Equatable, Sendable {
   case identificationAccepted
   /// The device refused the identification, naming these parameters, with the message numbers it objects to.
   case identificationRejected([UInt16: [MessageID]])
-  /// The device opens a session: answer with ``AccessoryPeer/acceptSession(_:reportingStatus:)``,
-  /// ``AccessoryPeer/refuseSession(_:)`` or ``AccessoryPeer/ignoreSession(_:)``.
+  /// The device opens a session: answer with `AccessoryPeer.acceptSession(_:reportingStatus:)`,
+  /// `AccessoryPeer.refuseSession(_:)` or `AccessoryPeer.ignoreSession(_:)`.
   case sessionRequested(id: UInt16, protocolID: UInt8)
 
   /// An update from the device that the accessory subscribed to.
@@ -69,9 +69,9 @@ public enum PeerEvent: Equatable, Sendable {
   /// The accessory wants an app launched.
   indirect case appLaunchRequested(AppLaunchRequest)
 
-  /// The accessory's certificate: answer with ``DevicePeer/challenge(_:now:)`` or ``DevicePeer/concludeAuthentication(accepted:now:)``.
+  /// The accessory's certificate: answer with `DevicePeer.challenge(_:now:)` or `DevicePeer.concludeAuthentication(accepted:now:)`.
   case certificateReceived([UInt8])
-  /// The accessory's response: answer with ``DevicePeer/concludeAuthentication(accepted:now:)``.
+  /// The accessory's response: answer with `DevicePeer.concludeAuthentication(accepted:now:)`.
   case responseReceived([UInt8])
   /// The accessory's identification after the check; refused when there are errors.
   case identified(JudgedIdentification)
