@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,21 @@ def test_the_variable_goes_before_the_path(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setenv("EASIM", str(other))
     assert _program.find() == other
     assert _program.find(on_path) == on_path
+
+
+def test_the_program_of_the_wheel_goes_before_the_command_that_starts_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # As in a wheel with the program: it is beside the modules, and the command beside Python would start it.
+    monkeypatch.delenv("EASIM", raising=False)
+    (tmp_path / "package").mkdir()
+    (tmp_path / "bin").mkdir()
+    inside, command = script(tmp_path / "package", ""), script(tmp_path / "bin", "")
+    monkeypatch.setattr(_program, "__file__", str(tmp_path / "package" / "_program.py"))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "bin" / "python"))
+    assert _program.find() == inside
+    inside.unlink()
+    assert _program.find() == command
 
 
 def test_a_program_without_serve_is_too_old(tmp_path: Path) -> None:
