@@ -16,6 +16,13 @@ collect_ignore_glob = [] if importlib.util.find_spec("labgrid") else ["src/easim
 
 
 @pytest.fixture
+def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """Run pytest without the plugin of labgrid, which can be started once in a process."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:labgrid")
+    return pytester
+
+
+@pytest.fixture
 def accessory_address(tmp_path: Path) -> Iterator[str]:
     """Plug an accessory in at a socket."""
     address = f"unix:{tmp_path}/lamp.sock"

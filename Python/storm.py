@@ -92,6 +92,7 @@ class Storm:
         self.slowest = (0.0, "")
         self.memory = 0
         self.worlds = ["main"]
+        self.virtual: set[str] = set()
         self.lives: list[Iterator[None]] = []
         self.lived: collections.Counter[str] = collections.Counter()
         self.clients = [self.client() for _ in range(4)]
@@ -130,6 +131,10 @@ class Storm:
         result = answer.get("result")
         if method == "world.create" and isinstance(result, dict):
             self.worlds = [*self.worlds[-8:], result["world"]]
+            if params.get("time") == "virtual":
+                self.virtual.add(result["world"])
+        if method == "world.remove" and isinstance(result, dict):
+            self.worlds = [each for each in self.worlds if each != params["world"]] or ["main"]
         for key, value in result.items() if isinstance(result, dict) else ():
             singular = "accessory" if key == "accessories" else key.rstrip("s")
             for each in value if isinstance(value, list) else [value]:
@@ -252,6 +257,8 @@ class Storm:
                 if any(protocol in each["protocols"] for each in offered):
                     break
                 ask("time.runUntil", world=world, app=app, event="connect", limit="300ms")
+            if world in self.virtual:
+                ask("time.advance", world=world, by="5ms")
             for _ in range(self.random.randrange(1, 4)):
                 session = ask("app.open", app=app, protocol=protocol)["session"]
                 yield
@@ -273,6 +280,10 @@ class Storm:
                 yield
                 ask("job.wait", job=job, limit="1s")
                 ask("job.report", job=job, form=self.random.choice(["json", "text", "html", "xml"]))
+                yield
+                runs = ask("job.kept")["runs"]
+                if runs:
+                    ask("job.keptReport", run=self.random.choice(runs)["run"])
             ask(self.random.choice(["accessory.unplug", "accessory.pull"]), accessory=accessory)
             yield
             ask(self.random.choice(["app.kill", "app.crash"]), app=app)

@@ -85,6 +85,10 @@ class Lab:
         self.env = {**os.environ, "LG_COORDINATOR": self.coordinator}
         self.running: list[subprocess.Popen[bytes]] = []
 
+    def tool(self, name: str) -> list[str]:
+        """Return a program of labgrid, also where its first line names an interpreter that is elsewhere."""
+        return [sys.executable, str(self.tools / name)]
+
     def start(self, *command: str) -> None:
         with (self.folder / "lab.log").open("ab") as log:
             self.running.append(
@@ -92,7 +96,7 @@ class Lab:
             )
 
     def client(self, *arguments: str) -> str:
-        command = [str(self.tools / "labgrid-client"), *arguments]
+        command = [*self.tool("labgrid-client"), *arguments]
         done = subprocess.run(command, env=self.env, capture_output=True, text=True, check=False, timeout=PATIENCE)
         assert done.returncode == 0, done.stdout + done.stderr + (self.folder / "lab.log").read_text()
         return done.stdout
@@ -123,7 +127,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
     if not shutil.which(str(made.tools / "labgrid-coordinator")):
         pytest.skip("needs labgrid 24 or later")
     try:
-        made.start(str(made.tools / "labgrid-coordinator"), "-l", made.coordinator)
+        made.start(*made.tool("labgrid-coordinator"), "-l", made.coordinator)
         # The coordinator says no word when it is ready.
         made.wait_for("", "places")
         yield made
