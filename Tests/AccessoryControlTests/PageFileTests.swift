@@ -7,8 +7,9 @@ import Testing
   @Test func everyFileOfTheFolderIsEmbeddedAsItIs() throws {
     let folder = "Sources/CPage/files"
     let names = Repository.files(under: folder).map { String($0.split(separator: "/").last ?? "") }
-    #expect(Set(PageFile.all.values.map(\.name)) == Set(names))
-    for file in PageFile.all.values {
+    let embedded = PageFile.all.values.filter { !$0.name.isEmpty }
+    #expect(Set(embedded.map(\.name)) == Set(names))
+    for file in embedded {
       #expect(String(decoding: file.bytes, as: UTF8.self) == (try Repository.text("\(folder)/\(file.name)")))
       #expect(file.path == (file.name == "index.html" ? "/" : "/\(file.name)"))
     }
@@ -20,6 +21,19 @@ import Testing
       for part in text.split(separator: "from \"./").dropFirst() {
         #expect(PageFile.all["/\(part.prefix { $0 != "\"" })"] != nil, "\(file.name) imports \(part.prefix(20))")
       }
+    }
+  }
+
+  /// One description of colours, cards and charts for the live page and for reports.
+  @Test func theLookIsServedAndSaidOnce() throws {
+    let look = String(decoding: try #require(PageFile.all["/look.css"]).bytes, as: UTF8.self)
+    let own = String(decoding: try #require(PageFile.all["/style.css"]).bytes, as: UTF8.self)
+    for part in ["--line0:", ".card {", ".chart .line {", ".legend {"] {
+      #expect(look.contains(part) && !own.contains(part), "\(part)")
+    }
+    let defined = Set(look.matches(of: #/(--[a-z0-9-]+):/#).map { String($0.output.1) } + ["--depth"])
+    for name in own.matches(of: #/var\((--[a-z0-9-]+)\)/#).map({ String($0.output.1) }) {
+      #expect(defined.contains(name), "\(name)")
     }
   }
 

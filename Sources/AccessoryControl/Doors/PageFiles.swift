@@ -1,3 +1,4 @@
+import AccessoryCore
 import CPage
 
 /// A file of the live page at `/`. The files are part of the program; the page itself uses only the control protocol.
@@ -6,7 +7,7 @@ public struct PageFile: Equatable, Sendable {
   public let path: String
   /// The value of `Content-Type`.
   public let type: String
-  /// The name of the file in `Sources/CPage/files`.
+  /// The name of the file in `Sources/CPage/files`; empty for one that is made.
   public let name: String
   /// Its contents.
   public let bytes: [UInt8]
@@ -18,6 +19,12 @@ public struct PageFile: Equatable, Sendable {
     bytes = [UInt8](UnsafeBufferPointer(start: file.bytes, count: file.count))
   }
 
+  /// The style that the live page shares with reports.
+  private init(look path: String) {
+    (self.path, type, name) = (path, "text/css; charset=utf-8", "")
+    bytes = Array(PageLook.style.utf8)
+  }
+
   /// All files, by their paths.
   public static let all: [String: PageFile] = {
     var files: [String: PageFile] = [:]
@@ -25,6 +32,8 @@ public struct PageFile: Equatable, Sendable {
       let file = PageFile(cpage_file_at(index).pointee)
       files[file.path] = file
     }
+    let look = PageFile(look: "/look.css")
+    files[look.path] = look
     return files
   }()
 

@@ -37,13 +37,13 @@ package struct ResultPage {
     <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
     <title>\(MarkupText.escaped(title))</title>
     <style>
-    :root { color-scheme: light dark; }
-    body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
-    table { border-collapse: collapse; width: 100%; }
-    th, td { border-bottom: 1px solid #8886; padding: .4rem .6rem; text-align: left; vertical-align: top; }
-    .passed td:first-child { color: #2a8a3e; } .failed td:first-child { color: #d33; }
-    pre { overflow-x: auto; font-size: 12px; line-height: 1.4; }
-    @media (max-width: 600px) { thead { display: none; } td, th { display: block; border: 0; padding: .1rem 0; } tr { display: block; border-bottom: 1px solid #8886; } }
+    \(PageLook.style)
+    body { margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
+    table { width: 100%; }
+    th, td { vertical-align: top; }
+    .passed td:first-child { color: var(--good); } .failed td:first-child { color: var(--bad); }
+    pre { overflow-x: auto; line-height: 1.4; }
+    @media (max-width: 600px) { thead { display: none; } td, th { display: block; border: 0; padding: .1rem 0; } tr { display: block; border-bottom: 1px solid var(--line); } }
     </style></head><body>
     <h1>\(passed ? "Passed" : "Failed")</h1>
     \(sentences.map { "<p>\(MarkupText.escaped($0))</p>" }.joined(separator: "\n"))
