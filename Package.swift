@@ -254,8 +254,8 @@ let package = Package(
     tests(
       "ErrorTextTests",
       [
-        "easim", "AccessorySoak", "AccessoryWorlds", "AccessoryCore", "AccessoryProfiles", "AccessoryTransports",
-        "IAP2", "TestSupport",
+        "easim", "AccessoryLoad", "AccessorySoak", "AccessoryWorlds", "AccessoryCore", "AccessoryProfiles",
+        "AccessoryTransports", "IAP2", "TestSupport",
       ],
       exclude: ["Documents", "Golden"]),
 

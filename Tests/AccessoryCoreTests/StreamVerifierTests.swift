@@ -22,7 +22,7 @@ import Testing
       bytes.removeFirst(part.count)
       _ = verifier.check(part.span.bytes, scratch)
     }
-    return verifier.conclude(burstSize: isBurst ? size : nil)
+    return verifier.conclude(isBurst ? .even(size) : .none)
   }
 
   static let others = [
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test func placesAreThoseOfTheStreamAndOfItsBursts() {
-    let words = StreamWords(burstSize: Self.size) { $0 + 40 }
+    let words = StreamWords(.even(Self.size)) { $0 + 40 }
     func text(_ answer: [UInt8], then: Int = 0) -> String { Self.find(answer, then: then).text(words) }
     let request = Self.request
     #expect(text(Array(request[..<32] + request[80...])) == "lost: 48 bytes from byte 32 of burst 41 on never came")
@@ -123,7 +123,7 @@ import Testing
       }
       #expect(!isRight)
       #expect(verifier.position == place)
-      #expect(!verifier.conclude(burstSize: size).isEmpty)
+      #expect(!verifier.conclude(.even(size)).isEmpty)
     }
   }
 }

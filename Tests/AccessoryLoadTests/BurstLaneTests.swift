@@ -29,6 +29,9 @@ import Testing
       case .different(let flight, let difference):
         told.append("burst \(flight.ticket.number): \(difference)")
         return told
+      case .wrong(let flight, let text):
+        told.append("burst \(flight.ticket.number): \(text)")
+        return told
       case .suspicious: told.append("suspicious")
       case .unexpected(let count): told.append("unexpected \(count)")
       }

@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("{ phases: [] }", "phases"), ("{}", "'phases' is missing"),
+    ("{ phases: [] }", "phases"), ("{}", "a plan needs 'phases', or 'for' or 'count'"),
     ("{ phases: [{ for: '1s', rate: 0 }] }", "no burst is due"),
     ("{ warmUp: '2s', phases: [{ for: '1s', rate: 9 }] }", "nothing would be measured"),
   ]) func aPlanThatCannotBeRunIsRefused(text: String, complaint: String) {

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryLoad
 import AccessoryProfiles
 import AccessoryTransports
 import TestSupport
@@ -46,6 +47,19 @@ import Testing
     } catch {
       return error.problems.map(\.description)
     }
+  }
+
+  private func loadPlan(_ bytes: [UInt8]) -> [String] {
+    do {
+      _ = try BurstPlanFile(bytes, file: "f")
+      return []
+    } catch {
+      return error.problems.map(\.description)
+    }
+  }
+
+  @Test(arguments: ["load-plan", "load-plan-script"]) func loadPlans(document: String) throws {
+    try check(document, try variants(document, loadPlan))
   }
 
   @Test(arguments: ["profile", "behaviors", "scripts"]) func profiles(document: String) throws {

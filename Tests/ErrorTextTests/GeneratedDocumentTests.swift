@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryLoad
 import AccessoryProfiles
 import AccessorySoak
 import AccessoryTransports
@@ -47,6 +48,13 @@ import Testing
 
   @Test func everyKeyOfADeviceProfile() throws {
     try check("messages", "device", DeviceProfile.format.shape.tables(heading: "###"))
+  }
+
+  @Test func everyKeyOfALoadPlan() throws {
+    try check("load", "plan", BurstPlanFile.format.shape.tables(heading: "####"))
+    let schema = JSON5Writer.write(BurstPlanFile.format.shape.schema(id: "load-plan.schema.json"), as: .json)
+    let difference = try CommittedText.difference("profiles/schema/load-plan.schema.json", from: schema)
+    #expect(difference == nil, "\(difference ?? "")")
   }
 
   @Test func everyMessageWithItsParameters() throws {

@@ -49,7 +49,7 @@ for (const figure of document.querySelectorAll('figure')) {
   for (const g of svg.querySelectorAll('g.mark')) chart.marks.push({ kind: g.classList[1], count: +g.dataset.count,
     value: +g.dataset.value, x: +g.querySelector('line').getAttribute('x1') });
   chart.hover = svg.querySelectorAll('title').length;
-  chart.legend = [...figure.querySelectorAll('figcaption .key')].map(k => k.textContent.trim()).filter(t => t);
+  chart.legend = [...figure.querySelectorAll('.legend .key')].map(k => k.textContent.trim()).filter(t => t);
   charts[figure.id] = chart;
 }
 const bars = [...document.querySelectorAll('.bar')].map(b => ({ count: +b.dataset.count, width: b.offsetWidth, kind: b.classList[1],
@@ -111,6 +111,7 @@ def check_throughput(chart: dict, report: dict) -> None:
         rest = flows.pop()
         flows[-1] = [one + other for one, other in zip(flows[-1], rest)]
         del bounds[-2]
+        bounds[-1] = min(bounds[-1], max(span(report), bounds[-2] + 1e6))
     names = {line["name"]: line["points"] for line in chart["lines"]}
     assert "sent" in names, f"the lines are {list(names)}"
     for index, name in enumerate(("sent", "received")):
@@ -230,6 +231,21 @@ def check_phases(page: dict, report: dict) -> None:
         assert sum(phase["completed"] for phase in report["phases"]) == report["completed"]
 
 
+def check_sizes(page: dict, report: dict) -> None:
+    bars = [bar for bar in page["bars"] if bar["kind"] == "good"]
+    assert report["sizes"]["total"] == report["completed"], "not every burst has a size"
+    assert sum(bar["count"] for bar in bars) == report["completed"], "not every burst is in a bar"
+    sizes = report["sizes"]["counts"]
+    if len(sizes) <= 12:
+        assert [bar["count"] for bar in bars] == [count for _, count in sizes]
+    most = max((bar["count"] for bar in bars), default=1)
+    for bar in bars:
+        near(bar["width"], max(1, bar["track"] * bar["count"] / most), "bar", 2)
+    rows = [row for table in page["tables"] if table[0][0] == "burst" for row in table[1:]]
+    expected = [(text, f"{one['completed']:,}", f"{one['bytes']:,}") for text, one in zip(report["plan"]["bursts"], report["payloads"])]
+    assert [tuple(row[:3]) for row in rows] == expected, f"the table of payloads is {rows}"
+
+
 def check_words(page: dict, report: dict) -> None:
     assert page["title"] == ("Passed" if report["passed"] else "Failed")
     assert bool(report["reasons"]) == (not report["passed"])
@@ -260,6 +276,7 @@ def check(page: dict, report: dict) -> None:
     check_marks(charts, report)
     check_words(page, report)
     check_phases(page, report)
+    check_sizes(page, report)
 
 
 def check_trend(page: dict, trend: dict) -> None:
@@ -288,6 +305,16 @@ PLAN = """{
     { name: 'steady', for: '1s', rate: 100 },
     { name: 'rest', for: '300ms', rate: 0 },
     { name: 'spike', for: '200ms', rate: 400 },
+  ],
+}"""
+
+
+MIX = """{
+  for: '1s', think: 'exponential,mean=2ms',
+  payloads: [
+    { name: 'request', weight: 3, send: 'STATUS?\\n', expect: 'prefix:STATUS', read: 'until:\\n' },
+    { name: 'data', weight: 1, size: 'lognormal,median=400,sigma=1,most=20000' },
+    { name: 'bytes', weight: 1, send: { hex: '01 02 03' } },
   ],
 }"""
 
@@ -338,6 +365,7 @@ def long_report(short: dict) -> dict:
     # Three significant digits, as easim counts them.
     counts = [[1_048_576, completed // 2], [1_310_720, completed - completed // 2 - 900], [33_554_432, 900]]
     report["latency"] = {"total": completed, "min": 1_048_576, "max": 33_554_432, "counts": counts}
+    report["sizes"] = {"total": completed, "min": 10_000, "max": 10_000, "counts": [[10_000, completed]]}
     report["begun"] = completed + 40
     site = report["sites"][0]
     site["attachments"] = []
@@ -372,6 +400,9 @@ def make_reports(folder: str) -> list[str]:
     with open(f"{folder}/plan.json5", "w") as file:
         file.write(PLAN)
     easim("burst", echo.address, "--plan", f"{folder}/plan.json5", *targets("phases"))
+    with open(f"{folder}/mix.json5", "w") as file:
+        file.write(MIX)
+    easim("burst", echo.address, "--plan", f"{folder}/mix.json5", *targets("mix"))
     easim("burst", echo.address, "--count", "20", "--verify", "none", *targets("unanswered"))
     flicker = Accessory(folder, "--quirk", "flicker,empty=80ms,gap=80ms")
     easim("burst", flicker.address, "--count", "40", *targets("flicker-start"))
@@ -390,7 +421,7 @@ def make_reports(folder: str) -> list[str]:
         json.dump(report, file)
     easim("report", "show", f"{folder}/long.json", "--report", f"{folder}/long.html", "--report", f"{folder}/long.json2.json")
     os.replace(f"{folder}/long.json2.json", f"{folder}/long.json")
-    return ["good", "failed", "short", "phases", "unanswered", "flicker-start", "flickering", "long"]
+    return ["good", "failed", "short", "phases", "mix", "unanswered", "flicker-start", "flickering", "long"]
 
 
 def show(browser: Browser, path: str, *, width: int, dark: bool = False, paper: bool = False) -> None:

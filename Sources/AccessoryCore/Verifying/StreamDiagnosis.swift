@@ -8,7 +8,7 @@
 struct StreamDiagnosis {
   private let stream: UniqueStream
   private let bytes: [UInt8]
-  private let burstSize: Int?
+  private let cuts: StreamCuts
   private let segments: [StreamSegments.Segment]
   private var gaps: [Range<Int>] = []
   /// The findings, in order.
@@ -17,10 +17,10 @@ struct StreamDiagnosis {
   private(set) var next: Int
 
   /// Examines `bytes`, the first of which should be at `place` of the stream.
-  init(_ bytes: [UInt8], at place: Int, of stream: UniqueStream, burstSize: Int?) {
+  init(_ bytes: [UInt8], at place: Int, of stream: UniqueStream, cuts: StreamCuts) {
     self.stream = stream
     self.bytes = bytes
-    self.burstSize = burstSize
+    self.cuts = cuts
     segments = StreamSegments(bytes, of: stream).all
     next = place
     for index in segments.indices { take(segments[index], index) }
@@ -68,7 +68,7 @@ struct StreamDiagnosis {
   }
 
   private mutating func takeOld(_ offset: Int, _ count: Int, _ following: StreamSegments.Segment?) {
-    let isOfEarlierBurst = burstSize.map { offset / $0 < next / $0 } ?? false
+    let isOfEarlierBurst = cuts.isEarlier(offset, than: next)
     let goesOn = following?.offset == next
     let isStale = isOfEarlierBurst && !goesOn
     findings.append(StreamFinding(isStale ? .stale : .repeated, at: next, count: count, origin: offset))
@@ -104,13 +104,13 @@ struct StreamDiagnosis {
         next = offset
         return
       }
-      if count >= burstSize ?? .max { return takeForeign(count, look(range), nil) }
+      if count >= cuts.size(at: next) ?? .max { return takeForeign(count, look(range), nil) }
       return corrupt(range)
     }
     if let offset = recent(range) { return takeOurs(offset, count, nil) }
     let wanted = stream.bytes(next..<next + count)
     let same = zip(range, wanted).count { bytes[$0] == $1 }
-    let isStart = burstSize.map { next % $0 == 0 } ?? (next == 0)
+    let isStart = cuts.isStart(next)
     let isAnswer = count > 4 * UniqueStream.blockSize || isStart
     if isAnswer, same * 4 < count { takeForeign(count, look(range), nil) } else { corrupt(range) }
   }
@@ -150,9 +150,9 @@ struct StreamDiagnosis {
 
   /// Where too few bytes to hold a block belong, if they are the beginning of one of the last bursts.
   private func recent(_ range: Range<Int>) -> Int? {
-    guard let burstSize, 4..<2 * UniqueStream.blockSize ~= range.count, next % burstSize == 0 else { return nil }
-    return (1...16).lazy.map { next - $0 * burstSize }.first { offset in
-      offset >= 0 && stream.bytes(offset..<offset + range.count).elementsEqual(bytes[range])
+    guard cuts != .none, 4..<2 * UniqueStream.blockSize ~= range.count, cuts.isStart(next) else { return nil }
+    return cuts.starts(before: next, atMost: 16).first { offset in
+      stream.bytes(offset..<offset + range.count).elementsEqual(bytes[range])
     }
   }
 

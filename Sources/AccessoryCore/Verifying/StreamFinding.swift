@@ -40,33 +40,33 @@ public struct StreamFinding: Equatable, Sendable {
 
 /// How a place in a stream is named: where the stream is cut into bursts, by burst.
 public struct StreamWords {
-  /// The size of a burst; nil where there are none.
-  public let burstSize: Int?
+  private let cuts: StreamCuts
   private let number: (Int) -> Int?
 
   /// Places are bytes of the stream.
   public init() {
-    burstSize = nil
+    cuts = .none
     number = { _ in nil }
   }
 
-  /// Places are bytes of bursts of `burstSize` bytes; `number` gives the number of the burst that was the so-many-th of
-  /// the stream, as far as it is known.
-  public init(burstSize: Int, number: @escaping (Int) -> Int?) {
-    self.burstSize = burstSize
+  /// Places are bytes of bursts; `number` gives the number of the burst that was the so-many-th of the stream, as far as
+  /// it is known.
+  public init(_ cuts: StreamCuts, number: @escaping (Int) -> Int?) {
+    self.cuts = cuts
     self.number = number
   }
 
   /// "byte 12 of burst 3".
   public func byte(_ place: Int) -> String {
-    guard let burstSize else { return "byte \(place)" }
-    return "byte \(place % burstSize) of \(burst(place))"
+    if cuts == .none { return "byte \(place)" }
+    guard let start = cuts.burst(at: place)?.start else { return "byte \(place) of the session" }
+    return "byte \(place - start) of \(burst(place))"
   }
 
   /// "burst 3".
   public func burst(_ place: Int) -> String {
-    guard let burstSize else { return "the stream" }
-    return number(place / burstSize).map { "burst \($0)" } ?? "an earlier burst"
+    if cuts == .none { return "the stream" }
+    return cuts.burst(at: place).flatMap { number($0.number) }.map { "burst \($0)" } ?? "an earlier burst"
   }
 }
 

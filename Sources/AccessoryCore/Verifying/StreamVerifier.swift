@@ -42,6 +42,9 @@ public struct StreamVerifier {
     return false
   }
 
+  /// So many bytes of the stream are sent and do not come back.
+  public mutating func skip(_ count: Int) { position += count }
+
   /// Bytes came that are suspicious whatever they are, such as an answer to nothing.
   public mutating func collect(_ bytes: RawSpan) {
     let kept = min(bytes.byteCount, Self.evidenceLimit - evidence.count)
@@ -50,9 +53,9 @@ public struct StreamVerifier {
   }
 
   /// Returns the findings, and continues after them. Empty when it is steady.
-  public mutating func conclude(burstSize: Int? = nil) -> [StreamFinding] {
+  public mutating func conclude(_ cuts: StreamCuts = .none) -> [StreamFinding] {
     guard isSuspicious else { return [] }
-    let diagnosis = StreamDiagnosis(evidence, at: position, of: stream, burstSize: burstSize)
+    let diagnosis = StreamDiagnosis(evidence, at: position, of: stream, cuts: cuts)
     // Bytes that were not examined count as right.
     position = diagnosis.next + dropped
     evidence = []

@@ -59,6 +59,29 @@ public struct ReplyRule: Equatable, Sendable {
     }
   }
 
+  /// What a reply is instead of what is expected: both in text or hex, with the first byte that differs.
+  func complaint(of reply: [UInt8]) -> String {
+    func shown(_ bytes: some Collection<UInt8>) -> String {
+      let start = Array(bytes.prefix(32))
+      let more = bytes.count > 32 ? " …" : ""
+      if let text = String(validating: start, as: UTF8.self), !text.isEmpty { return "'\(Excerpt.of(text))'\(more)" }
+      return start.isEmpty ? "empty" : "hex \(Hex.spaced(start))\(more)"
+    }
+    func differing(_ wanted: [UInt8]) -> String {
+      let place = zip(reply, wanted).enumerated().first { $0.element.0 != $0.element.1 }?.offset
+      guard let place else { return "" }
+      return ", and differs from byte \(place) on"
+    }
+    let count = "the reply of \(reply.count.counted("byte")) is \(shown(reply))"
+    switch expectation {
+    case .anything: return count
+    case .bytes(let bytes):
+      return "\(count) and should be \(shown(bytes)) of \(bytes.count.counted("byte"))\(differing(bytes))"
+    case .prefix(let bytes): return "\(count) and should begin with \(shown(bytes))\(differing(bytes))"
+    case .pattern(let source): return "\(count) and should have a match of \(Excerpt.of(source))"
+    }
+  }
+
   /// Whether a regular expression can be read; the error says what is wrong with it.
   public static func check(pattern: String) throws { _ = try Regex(pattern) }
 
@@ -83,7 +106,8 @@ package struct ReplyCollector: Equatable {
   private let beginning: Instant
   /// What has come.
   package private(set) var reply: [UInt8] = []
-  private var lastByte: Instant?
+  /// When its last byte came.
+  package private(set) var lastByte: Instant?
 
   /// - Parameter beginning: when the request was sent.
   package init(_ rule: ReplyRule, since beginning: Instant) {
@@ -120,6 +144,9 @@ package struct ReplyCollector: Equatable {
     lastByte = now
     return room
   }
+
+  /// In which way the reply is not as expected, as a sentence fragment; nil when it is.
+  package var complaint: String? { rule.holds(reply) ? nil : rule.complaint(of: reply) }
 
   /// Whether the end of the session completes the reply.
   package var isCompleteAtTheEnd: Bool {

@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryHost
 
 /// The bursts of one session: the bytes still to send, and the replies still to come, in order.
 ///
@@ -9,6 +10,9 @@ import AccessoryCore
 /// An echo of unique bytes is compared by a `StreamVerifier`: after a wrong byte the lane collects everything that
 /// follows until `conclude()` diagnoses it.
 ///
+/// Where the requests of the plan differ, each burst has a size and an expected reply of its own. A reply that a rule judges
+/// is collected until it is whole, which may need time.
+///
 /// Invariants: at most `inFlight` bursts are in flight; at most one of them is partly sent and at most one partly
 /// answered, and that one is the oldest; a byte that arrives while no reply is awaited belongs to no burst.
 public struct BurstLane {
@@ -18,6 +22,14 @@ public struct BurstLane {
     public let ticket: BurstSchedule.Ticket
     /// When its first byte was offered to the session.
     public let began: Instant
+    /// How many bytes it has.
+    public let size: Int
+    /// Which of the plan's requests it is.
+    let request: Int
+    /// How many bytes its reply has, where that is known.
+    let awaited: Int
+    /// When the last byte of its reply came, where it was judged later.
+    var answered: Instant?
   }
 
   /// The result of received bytes.
@@ -26,19 +38,35 @@ public struct BurstLane {
     case completed(Flight)
     /// The reply is wrong. The session cannot be used any more.
     case different(Flight, ReplyDifference)
+    /// The reply is wrong, in words. The session cannot be used any more.
+    case wrong(Flight, String)
     /// The same, and what it was is not known yet: what follows is collected until `BurstLane.conclude()`.
     case suspicious
     /// So many bytes came that no burst asked for. What they are is for `BurstLane.conclude()` to say.
     case unexpected(Int)
   }
 
+  /// How the reply of the present burst is judged.
+  private enum Judging {
+    /// By ``echo``.
+    case stream
+    /// By ``verifier``.
+    case bytes
+    /// By ``collector``.
+    case rule
+    /// There is none.
+    case nothing
+  }
+
   private let payloadCount: Int
+  private let requests: [BurstRequest]
   private let inFlight: Int
   private let verifier: ReplyVerifier
   /// What compares an echo of unique bytes.
   private var echo: StreamVerifier?
   private let scratch: UniqueScratch
-  private let awaitsReply: Bool
+  private var judging: Judging
+  private var collector: ReplyCollector?
   /// The bursts in flight, the oldest first.
   public private(set) var flights: [Flight] = []
   /// Of `flights`, how many are sent whole.
@@ -47,10 +75,16 @@ public struct BurstLane {
   private var receivedOfOldest = 0
   /// Bytes that the session took since it was opened.
   public private(set) var bytesSent = 0
-  private var completedCount = 0
-  /// The numbers of the bursts begun last.
+  /// Bytes of completed bursts.
+  private var bytesCompleted = 0
+  /// Of ``bytesSent``, those that are not of the stream.
+  private var otherBytes = 0
+  /// The numbers of the bursts of the stream that were begun last.
   private var numbers: [Int] = []
   private var begunCount = 0
+  /// Where they begin, when they are of different sizes.
+  private var starts: [Int] = []
+  private var streamEnd = 0
   /// So many numbers are kept.
   private static let numbersKept = 64
 
@@ -60,55 +94,114 @@ public struct BurstLane {
     inFlight = plan.inFlight
     self.verifier = verifier
     self.scratch = scratch
-    if case .unique = plan.payload, plan.verification == .echo { echo = StreamVerifier(stream) }
-    awaitsReply = plan.verification != .nothing
+    requests = plan.workload?.requests ?? []
+    let isUnique: Bool
+    if let workload = plan.workload {
+      isUnique = workload.requests.contains(where: \.isUniqueEcho)
+    } else if case .unique = plan.payload {
+      isUnique = true
+    } else {
+      isUnique = false
+    }
+    let isEcho = plan.verification == .echo
+    if isUnique, isEcho { echo = StreamVerifier(stream) }
+    judging = plan.verification == .nothing ? .nothing : echo == nil ? .bytes : .stream
     flights.reserveCapacity(inFlight)
   }
 
   /// Whether another burst may begin.
   public var hasRoom: Bool { flights.count < inFlight }
 
-  /// Begins a burst.
+  /// Begins a burst of the plan's payload.
   public mutating func begin(_ ticket: BurstSchedule.Ticket, now: Instant) {
+    begin(ticket, request: 0, size: payloadCount, now: now)
+  }
+
+  /// Begins a burst of one of the plan's requests.
+  mutating func begin(_ ticket: BurstSchedule.Ticket, request: Int, size: Int, now: Instant) {
     precondition(hasRoom, "a session has no more unanswered bursts than the plan allows")
-    flights.append(Flight(ticket: ticket, began: now))
-    if begunCount < Self.numbersKept {
-      numbers.append(ticket.number)
-    } else {
-      numbers[begunCount % Self.numbersKept] = ticket.number
+    if !requests.isEmpty { prepare(requests[request], now) }
+    let awaited = judging == .stream ? size : verifier.count
+    flights.append(Flight(ticket: ticket, began: now, size: size, request: request, awaited: awaited))
+    guard requests.isEmpty || requests[request].sizes != nil else { return }
+    note(ticket.number, size)
+    // What does not come back is not waited for.
+    if judging != .stream { echo?.skip(size) }
+  }
+
+  /// How the reply to a request is judged. Where requests differ in this, one is in flight at a time.
+  private mutating func prepare(_ request: BurstRequest, _ now: Instant) {
+    collector = nil
+    switch request.reply {
+    // The options may expect something else of all bursts.
+    case .echo where request.sizes != nil: judging = echo == nil ? judging : .stream
+    case .echo:
+      judging = .rule
+      collector = ReplyCollector(ReplyRule(.bytes(request.send ?? [])), since: now)
+    case .nothing: judging = .nothing
+    case .rule(let rule):
+      judging = .rule
+      collector = ReplyCollector(rule, since: now)
     }
+  }
+
+  /// Remembers which burst it is, for messages.
+  private mutating func note(_ number: Int, _ size: Int) {
+    if begunCount < Self.numbersKept {
+      numbers.append(number)
+      if !requests.isEmpty { starts.append(streamEnd) }
+    } else {
+      numbers[begunCount % Self.numbersKept] = number
+      if !requests.isEmpty { starts[begunCount % Self.numbersKept] = streamEnd }
+    }
+    streamEnd += size
     begunCount += 1
   }
 
   /// The part of the payload that is to be offered to the session next; nil when all is sent.
-  public var unsent: Range<Int>? { sentWhole < flights.count ? sentOfNext..<payloadCount : nil }
+  public var unsent: Range<Int>? { sentWhole < flights.count ? sentOfNext..<flights[sentWhole].size : nil }
 
   /// The session took so many bytes of what ``unsent`` says.
   public mutating func took(_ count: Int) {
+    let size = flights[sentWhole].size
+    if fixedBytes != nil { otherBytes += count }
     bytesSent += count
     sentOfNext += count
-    precondition(sentOfNext <= payloadCount, "a session takes no more than it is offered")
-    guard sentOfNext == payloadCount else { return }
+    precondition(sentOfNext <= size, "a session takes no more than it is offered")
+    guard sentOfNext == size else { return }
     sentOfNext = 0
     sentWhole += 1
   }
 
+  /// The bytes of the burst that is sent, where they are not of the stream.
+  var fixedBytes: [UInt8]? {
+    requests.isEmpty || sentWhole >= flights.count ? nil : requests[flights[sentWhole].request].send
+  }
+
+  /// Where in the stream the next byte of it lies.
+  var streamPlace: Int { bytesSent - otherBytes }
+
+  /// Whether bytes that come are not looked at.
+  var ignoresReplies: Bool { judging == .nothing }
+
   /// Checks the bytes from `offset` on, up to the next event; nil when all are checked.
-  public mutating func receive(_ bytes: RawSpan, at offset: inout Int) -> Event? {
+  public mutating func receive(_ bytes: RawSpan, at offset: inout Int, now: Instant = .origin) -> Event? {
     guard offset < bytes.byteCount else { return nil }
     let left = bytes.byteCount - offset
     if isSuspicious {
       collect(bytes, from: &offset)
       return nil
     }
-    guard awaitsReply, let oldest = flights.first, sentWhole > 0 || sentOfNext > 0 else {
-      collect(bytes, from: &offset)
+    guard judging != .nothing, let oldest = flights.first, sentWhole > 0 || sentOfNext > 0 else {
+      if judging != .nothing { collect(bytes, from: &offset) }
+      offset = bytes.byteCount
       return .unexpected(left)
     }
-    let count = min(left, verifier.count - receivedOfOldest)
+    if judging == .rule { return collectReply(bytes, at: &offset, oldest, now) }
+    let count = min(left, oldest.awaited - receivedOfOldest)
     let part = bytes.extracting(offset..<offset + count)
     offset += count
-    if echo != nil {
+    if judging == .stream {
       guard echo?.check(part, scratch) == true else {
         collect(bytes, from: &offset)
         return .suspicious
@@ -118,13 +211,44 @@ public struct BurstLane {
     }
     receivedOfOldest += count
     // The reply is complete before the burst is: the rest of the burst is sent first.
-    guard receivedOfOldest == verifier.count, sentWhole > 0 else {
-      guard receivedOfOldest == verifier.count, offset < bytes.byteCount else { return nil }
+    guard receivedOfOldest == oldest.awaited, sentWhole > 0 else {
+      guard receivedOfOldest == oldest.awaited, offset < bytes.byteCount else { return nil }
       let more = bytes.byteCount - offset
       collect(bytes, from: &offset)
       return .unexpected(more)
     }
     return .completed(complete())
+  }
+
+  /// Takes what belongs to a reply that a rule judges.
+  private mutating func collectReply(
+    _ bytes: RawSpan, at offset: inout Int, _ oldest: Flight, _ now: Instant
+  ) -> Event? {
+    let taken = collector?.take(bytes.extracting(offset..<bytes.byteCount), now: now) ?? 0
+    offset += taken
+    receivedOfOldest += taken
+    if let event = judge(now: now) { return event }
+    guard offset < bytes.byteCount else { return nil }
+    // The reply is whole, and the request is not sent yet.
+    let more = bytes.byteCount - offset
+    offset = bytes.byteCount
+    return .unexpected(more)
+  }
+
+  /// Judges a collected reply, when it is whole and its request is sent; nil when there is nothing to judge yet.
+  mutating func judge(now: Instant) -> Event? {
+    guard judging == .rule, sentWhole > 0, let collector, collector.state(now: now) == .complete else { return nil }
+    if let complaint = collector.complaint { return .wrong(flights[0], complaint) }
+    flights[0].answered = collector.lastByte
+    return .completed(complete())
+  }
+
+  /// When to ``judge(now:)`` a reply whose end only time can tell.
+  func replyDeadline(now: Instant) -> Instant? {
+    guard judging == .rule, sentWhole > 0, case .waiting(let deadline?)? = collector?.state(now: now) else {
+      return nil
+    }
+    return deadline
   }
 
   /// Keeps the rest of the bytes for ``conclude()``.
@@ -143,35 +267,44 @@ public struct BurstLane {
   /// count as a reply to none.
   public mutating func conclude(isAsked: Bool = true) -> (findings: [StreamFinding], words: StreamWords) {
     let (kept, begun) = (numbers, begunCount)
-    let words = StreamWords(burstSize: payloadCount) { index in
+    var cuts = StreamCuts.even(payloadCount)
+    if !requests.isEmpty {
+      let oldest = begun % max(1, starts.count)
+      cuts = .at(starts[oldest...] + starts[..<oldest] + [streamEnd], first: begun - starts.count)
+    }
+    let words = StreamWords(cuts) { index in
       index < begun && index >= begun - kept.count ? kept[index % Self.numbersKept] : nil
     }
-    return (echo?.conclude(burstSize: isAsked ? payloadCount : nil) ?? [], words)
+    return (echo?.conclude(isAsked ? cuts : .none) ?? [], words)
   }
 
   /// How much of the reply of the oldest burst came, when not all of it did.
-  public var partlyAnswered: (received: Int, expected: Int)? {
-    flights.isEmpty || receivedOfOldest == 0 ? nil : (receivedOfOldest, verifier.count)
+  public var partlyAnswered: (received: Int, expected: Int?)? {
+    guard let oldest = flights.first, receivedOfOldest > 0 else { return nil }
+    return (receivedOfOldest, judging == .rule ? nil : oldest.awaited)
   }
 
   /// A burst whose reply arrived before its last byte was accepted, and which is complete now.
   public mutating func completeAnswered() -> Flight? {
-    guard awaitsReply, sentWhole > 0, receivedOfOldest == verifier.count else { return nil }
+    guard judging != .nothing, judging != .rule, sentWhole > 0, receivedOfOldest == flights[0].awaited else {
+      return nil
+    }
     return complete()
   }
 
   /// The link has acknowledged so many bytes since the session was opened; the next burst that is complete by that, where
   /// no reply is expected.
   public mutating func acknowledged(_ total: Int) -> Flight? {
-    guard !awaitsReply, sentWhole > 0, total >= (completedCount + 1) * payloadCount else { return nil }
+    guard judging == .nothing, sentWhole > 0, total >= bytesCompleted + flights[0].size else { return nil }
     return complete()
   }
 
   private mutating func complete() -> Flight {
     receivedOfOldest = 0
     sentWhole -= 1
-    completedCount += 1
-    return flights.removeFirst()
+    let flight = flights.removeFirst()
+    bytesCompleted += flight.size
+    return flight
   }
 
   /// When the oldest burst has taken too long.
@@ -179,7 +312,7 @@ public struct BurstLane {
 
   /// The session ended: bursts in flight are lost.
   public mutating func abandon() -> [Flight] {
-    defer { flights = [] }
+    defer { (flights, sentWhole, sentOfNext) = ([], 0, 0) }
     return flights
   }
 }

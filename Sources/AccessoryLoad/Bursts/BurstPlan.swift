@@ -118,6 +118,13 @@ public struct BurstPlan: Equatable, Sendable {
   public var allowsOverdue = false
   /// When the run fails, beside wrong bytes.
   public var limits: [BurstLimit] = []
+  /// The bursts, where they differ: instead of ``payload`` and ``verification``.
+  package var workload: BurstWorkload?
+  /// The pause of a session after each of its bursts; nil for none.
+  package var think: Distribution<Duration>?
+  /// How much of the rate each accessory gets, where each has a rate of its own: by its name, serial number or address; `*`
+  /// stands for those that are not named.
+  package var shares: [Named<Double>] = []
   /// The protocol of the sessions; nil when there is only one.
   public var protocolName: String?
 

@@ -4,7 +4,7 @@ import AccessoryCore
 ///
 /// ```json5
 /// {
-///   size: 500, sessions: 2, inFlight: 4,
+///   size: 'uniform,from=10,to=2000', sessions: 2, inFlight: 4,
 ///   phases: [
 ///     { name: 'ramp', for: '10s', from: 0, rate: 50 },
 ///     { name: 'steady', for: '60s', rate: 50 },
@@ -14,10 +14,17 @@ import AccessoryCore
 /// }
 /// ```
 public struct BurstPlanFile: Equatable, Sendable {
-  /// The parts of the plan, one after the other.
+  /// The parts of the plan, one after the other; empty for one burst after the other.
   public var phases: [BurstPhase] = []
-  /// Bytes of a burst.
-  public var size = 10_000
+  /// Without phases: how many bursts.
+  public var count: Int?
+  /// Without phases: how long.
+  public var time: Duration?
+  var sizes = Distribution<Int>.fixed(.drawStandard)
+  var payloads: [BurstRequest] = []
+  var script: [BurstRequest] = []
+  var think: Distribution<Duration>?
+  var shares: [Named<Double>] = []
   /// Sessions to each accessory.
   public var sessions = 1
   /// The largest number of bursts in flight on each session.
@@ -34,6 +41,9 @@ public struct BurstPlanFile: Equatable, Sendable {
   /// No phases yet.
   public init() {}
 
+  /// Whether the file says what must come back for each burst.
+  public var saysReplies: Bool { !payloads.isEmpty || !script.isEmpty }
+
   /// Reads a file; the error has everything that is wrong with it, each with its line and column.
   public init(_ bytes: [UInt8], file: String) throws(SourceProblems) {
     let tree: JSON5Value
@@ -44,23 +54,59 @@ public struct BurstPlanFile: Equatable, Sendable {
   /// The plan; what the file does not say is as in `plan`.
   public func laid(over plan: BurstPlan) -> BurstPlan {
     var plan = plan
-    plan.payload = .unique(size: size)
+    switch (payloads.isEmpty, script.isEmpty, sizes) {
+    case (true, true, .fixed(let size)): plan.payload = .unique(size: size)
+    case (true, true, _):
+      // What the options say of replies holds for these.
+      var request = BurstRequest()
+      request.sizes = sizes
+      plan.workload = BurstWorkload()
+      plan.workload?.requests = [request]
+    case (_, _, _):
+      plan.workload = BurstWorkload()
+      plan.workload?.requests = payloads + script
+      plan.workload?.isScript = payloads.isEmpty
+      plan.verification = .echo
+    }
+    (plan.think, plan.shares) = (think, shares)
     (plan.sessions, plan.inFlight, plan.warmUp) = (sessions, inFlight, warmUp)
     plan.reconnects = plan.reconnects || reconnects
     plan.allowsOverdue = plan.allowsOverdue || allowsOverdue
     plan.limits += limits
-    plan.pace = .phases(phases)
-    let length = phases.reduce(Duration.zero) { $0 + $1.length }
-    plan.extent = .time(length - warmUp)
+    guard phases.isEmpty else {
+      plan.pace = .phases(phases)
+      let length = phases.reduce(Duration.zero) { $0 + $1.length }
+      plan.extent = .time(length - warmUp)
+      return plan
+    }
+    plan.pace = .closedLoop
+    if let count { plan.extent = .bursts(count) }
+    if let time { plan.extent = .time(time) }
     return plan
   }
 
   /// The format of the file.
   package static let format = Record("load plan", "the plan of a load test", BurstPlanFile()) {
+    Field(passing: "$schema", .text, "the path of the JSON Schema, for editors")
     Field(
-      "phases", \.phases, .list(of: .object(BurstPhase.format), count: 1...50), "its parts, one after the other",
-      isRequired: true)
-    Field("size", \.size, .integer(1...(64 << 20)), "bytes of a burst")
+      "phases", \.phases, .list(of: .object(BurstPhase.format), count: 1...50),
+      "its parts, one after the other; each burst is due at a time")
+    Field(
+      "for", \.time, .optional(.duration(.milliseconds(1)...DurationText.longest)),
+      "without `phases`: bursts follow each other for so long")
+    Field(
+      "count", \.count, .optional(.integer(1...1_000_000_000)), "without `phases`: so many bursts follow each other")
+    Field("size", \.sizes, .sizes, "bytes of a burst, or their distribution")
+    Field(
+      "payloads", \.payloads, .list(of: .object(BurstRequest.mixFormat), count: 1...100),
+      "instead of `size`: several kinds of bursts, of which each burst is one by chance")
+    Field(
+      "script", \.script, .list(of: .object(BurstRequest.scriptFormat), count: 1...1_000),
+      "instead of `size`: requests that each session sends in their order, over and over")
+    Field("think", \.think, .optional(.times), "the pause of a session after each burst, or its distribution")
+    Field(
+      "accessories", \.shares, .named(of: .number(0...1_000), atLeast: 1),
+      "by name, serial number or address: how many times the rate of the phases each gets; `'*'` for the others")
     Field("sessions", \.sessions, .integer(1...1_000), "sessions with each accessory")
     Field("inFlight", \.inFlight, .integer(1...10_000), "most unanswered bursts on each session")
     Field("warmUp", \.warmUp, .duration, "how long bursts are verified and not measured, at the start of the phases")
@@ -68,6 +114,20 @@ public struct BurstPlanFile: Equatable, Sendable {
     Field("allowOverdue", \.allowsOverdue, .boolean, "let the run pass though bursts did not begin in time")
     Field("failIf", \.limits, .list(of: .limit, count: 0...100), "fail when one of these holds: `p99>50ms`")
   }.checked { file, object in
+    checkExtent(file, object)
+    checkBursts(file, object)
+  }
+
+  private static func checkExtent(_ file: Self, _ object: ObjectReader) {
+    let given = ["phases", "for", "count"].filter { object.value($0) != nil }
+    if given.isEmpty { object.error("a plan needs 'phases', or 'for' or 'count' for bursts that follow each other") }
+    for key in given.dropFirst() { object.error(key, "a plan has only one of 'phases', 'for' and 'count'") }
+    if object.value("phases") == nil {
+      for key in ["accessories", "allowOverdue"] where object.value(key) != nil {
+        object.error(key, "without 'phases' there is no rate")
+      }
+      return
+    }
     if !file.phases.isEmpty, file.phases.reduce(0, { $0 + $1.bursts }) < 1 {
       object.error("phases", "no burst is due in them: give one a higher rate, or make it longer")
     }
@@ -78,6 +138,20 @@ public struct BurstPlanFile: Equatable, Sendable {
       )
     }
     if length > DurationText.longest { object.error("phases", "together they take more than a year") }
+  }
+
+  private static func checkBursts(_ file: Self, _ object: ObjectReader) {
+    let given = ["size", "payloads", "script"].filter { object.value($0) != nil }
+    for key in given.dropFirst() { object.error(key, "a plan has only one of 'size', 'payloads' and 'script'") }
+    guard file.inFlight > 1 else { return }
+    if file.think != nil || (file.payloads + file.script).contains(where: { $0.think != nil }) {
+      object.error("inFlight", "with think times a session has one burst at a time: leave this out")
+    } else if !(file.payloads + file.script).allSatisfy(\.isUniqueEcho) {
+      object.error(
+        "inFlight",
+        "only bursts with a 'size' whose echo is expected can be told apart while several are in flight: "
+          + "leave this out")
+    }
   }
 }
 

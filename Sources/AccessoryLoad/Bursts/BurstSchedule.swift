@@ -57,9 +57,16 @@ public struct BurstSchedule: Equatable, Sendable {
   static let slack = Duration.milliseconds(100)
 
   /// The schedule of a plan, not begun.
-  public init(_ plan: BurstPlan) {
+  public init(_ plan: BurstPlan) { self.init(plan, share: 1) }
+
+  /// The same at so many times the rate of the phases.
+  init(_ plan: BurstPlan, share: Double) {
     self.plan = plan
-    if case .phases(let phases) = plan.pace { timetable = BurstTimetable(phases) } else { timetable = nil }
+    if case .phases(let phases) = plan.pace {
+      timetable = BurstTimetable(phases, share: share)
+    } else {
+      timetable = nil
+    }
   }
 
   /// When the run began; nil before that.
@@ -156,6 +163,12 @@ public struct BurstSchedule: Equatable, Sendable {
     return .finished
   }
 
+  /// Whether nothing more is to be handed out.
+  func isOver(now: Instant) -> Bool { isFinished || (start.map { isOver($0, now) } ?? false) }
+
+  /// When nothing more is handed out; nil where a number of bursts says it.
+  var end: Instant? { start.flatMap { end($0) } }
+
   private func isOver(_ start: Instant, _ now: Instant) -> Bool {
     switch plan.extent {
     case .bursts(let count): measured >= count
@@ -169,7 +182,7 @@ public struct BurstSchedule: Equatable, Sendable {
 
   /// The phase in which a burst was due; nil where the plan has none.
   func phase(of ticket: Ticket) -> Int? {
-    guard let start, let timetable else { return nil }
+    guard let timetable, let start else { return nil }
     return timetable.phase(at: (ticket.due - start).inSeconds)
   }
 

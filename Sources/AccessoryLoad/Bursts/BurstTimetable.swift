@@ -50,17 +50,17 @@ struct BurstTimetable: Equatable, Sendable {
   /// How many bursts are due.
   let count: Int
 
-  init(_ phases: [BurstPhase]) {
+  init(_ phases: [BurstPhase], share: Double = 1) {
     var parts: [Part] = []
     var (time, bursts) = (0.0, 0.0)
     for phase in phases {
       let seconds = phase.length.inSeconds
       parts.append(
         Part(
-          start: time, length: seconds, from: phase.start, rise: (phase.rate - phase.start) / seconds, before: bursts,
-          bursts: phase.bursts))
+          start: time, length: seconds, from: phase.start * share, rise: (phase.rate - phase.start) * share / seconds,
+          before: bursts, bursts: phase.bursts * share))
       time += seconds
-      bursts += phase.bursts
+      bursts += phase.bursts * share
     }
     self.parts = parts
     length = time

@@ -15,6 +15,12 @@ enum FixedText {
     return "\(sign)\(whole).\(String(repeating: "0", count: places - fraction.count))\(fraction)"
   }
 
+  /// A number with no more decimal places than it needs, and at most three: "2", "0.25".
+  static func short(_ value: Double) -> String {
+    let digits = text(value, places: 3)
+    return String(digits.reversed().drop { $0 == "0" }.drop { $0 == "." }.reversed())
+  }
+
   /// A text at the right of a column.
   static func right(_ text: String, _ width: Int) -> String {
     String(repeating: " ", count: max(0, width - text.count)) + text

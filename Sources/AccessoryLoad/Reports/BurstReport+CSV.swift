@@ -31,6 +31,14 @@ extension BurstReport {
     for (section, times) in [("latency", latency), ("service", service)] where times.total > 0 {
       for row in times.shownFigures { add(section, row.name, FixedText.text(row.value, places: 0), "ns") }
     }
+    for step in sizes.steps { add("size", "\(step.lowest)", "\(step.count)", "bursts") }
+    for payload in payloads {
+      add("payload", "\(payload.name) completed", "\(payload.completed)", "bursts")
+      add("payload", "\(payload.name) bytes", "\(payload.bytes)", "bytes")
+      for row in payload.latency.shownFigures {
+        add("payload", "\(payload.name) \(row.name)", FixedText.text(row.value, places: 0), "ns")
+      }
+    }
     let length = series.length.inSeconds
     for (index, slice) in series.slices.enumerated() {
       let at = FixedText.text(Double(index) * length, places: 1)

@@ -51,6 +51,10 @@ extension BurstReport {
     Field(
       "phases", \.phases, .list(of: .object(PhaseTally.format), count: 0...50), "the phases of the plan",
       isAlwaysWritten: true)
+    Field("sizes", \.sizes, .sizeHistogram, "the sizes of completed bursts", isAlwaysWritten: true)
+    Field(
+      "payloads", \.payloads, .list(of: .object(PayloadTally.format), count: 0...1_000),
+      "the payloads or requests of the plan", isAlwaysWritten: true)
     Field("latencyMap", \.map, .latencyMap, "how long bursts took, and when", isAlwaysWritten: true)
     Field("allowsOverdue", \.allowsOverdue, .boolean, "whether overdue bursts were allowed", isAlwaysWritten: true)
     Field("failIf", \.limits, .list(of: .limit, count: 0...mostLimits), "when the run fails", isAlwaysWritten: true)
@@ -102,6 +106,15 @@ extension BurstReport.PhaseTally {
   }
 }
 
+extension BurstReport.PayloadTally {
+  fileprivate static let format = Record("payload tally", "the bursts of one payload", Self()) {
+    Field("name", \.name, .bounded, "its name", isAlwaysWritten: true)
+    Field("completed", \.completed, .count, "bursts completed and measured", isAlwaysWritten: true)
+    Field("bytes", \.bytes, .count, "bytes of them", isAlwaysWritten: true)
+    Field("latency", \.latency, .histogram, "from when a burst was due to when it was complete", isRequired: true)
+  }
+}
+
 extension BurstReport.Site.SessionTally {
   fileprivate static let format = Record("session", "a session", Self()) {
     Field("completed", \.completed, .count, "bursts completed and measured", isAlwaysWritten: true)
@@ -135,7 +148,13 @@ extension Format<BurstLimit> {
 
 extension BurstReport.Plan {
   fileprivate static let format = Record("plan", "what was done", Self()) {
-    Field("size", \.size, .count, "bytes of a burst", isRequired: true)
+    Field("size", \.size, .count, "bytes of a burst; 0 where they differ", isRequired: true)
+    Field("bursts", \.bursts, .list(of: .bounded, count: 0...1_000), "how bursts differ", isAlwaysWritten: true)
+    Field("script", \.isScript, .boolean, "whether they are sent in their order", isAlwaysWritten: true)
+    Field("think", \.think, .bounded, "the pause of a session after each burst", isAlwaysWritten: true)
+    Field(
+      "accessories", \.shares, .list(of: .bounded, count: 0...10_000), "the share of the rate of each",
+      isAlwaysWritten: true)
     Field("sessions", \.sessions, .count, "sessions to each accessory", isRequired: true)
     Field("inFlight", \.inFlight, .count, "the most bursts under way on each session", isRequired: true)
     Field("pace", \.pace, .bounded, "`closed loop`, or a rate", isRequired: true)
@@ -286,18 +305,23 @@ private struct HistogramSection: Equatable {
   var maximum: Int?
   var counts: [[Int]] = []
 
-  static let format = Record("histogram", "how long bursts took", HistogramSection()) {
-    Field(derived: "unit", .text, "what values are counted in") { _ in "ns" }
-    Field("total", \.total, .count, "how many values", isRequired: true)
-    Field("min", \.minimum, .optional(.count), "the least")
-    Field("max", \.maximum, .optional(.count), "the greatest")
-    Field(derived: "mean", .figure, "the mean") { $0.shown.mean }
-    Histogram.shownPercentiles.map { name, percentile in
-      Field(derived: name, .count, "a percentile") { $0.shown.value(atPercentile: percentile) }
+  static let format = format("histogram", "how long bursts took", unit: "ns")
+  static let sizeFormat = format("size histogram", "how large bursts were", unit: "bytes")
+
+  private static func format(_ name: String, _ summary: String, unit: String) -> Record<Self> {
+    Record(name, summary, HistogramSection()) {
+      Field(derived: "unit", .text, "what values are counted in") { _ in unit }
+      Field("total", \.total, .count, "how many values", isRequired: true)
+      Field("min", \.minimum, .optional(.count), "the least")
+      Field("max", \.maximum, .optional(.count), "the greatest")
+      Field(derived: "mean", .figure, "the mean") { $0.shown.mean }
+      Histogram.shownPercentiles.map { name, percentile in
+        Field(derived: name, .count, "a percentile") { $0.shown.value(atPercentile: percentile) }
+      }
+      Field(
+        "counts", \.counts, .list(of: .list(of: .count, count: 2...2)), "values, each with how often it came",
+        isRequired: true)
     }
-    Field(
-      "counts", \.counts, .list(of: .list(of: .count, count: 2...2)), "values, each with how often it came",
-      isRequired: true)
   }
 
   init() {}
@@ -318,12 +342,17 @@ private struct HistogramSection: Equatable {
 }
 
 extension Format<Histogram> {
-  fileprivate static let histogram: Format = HistogramSection.format.format.map {
-    $0.histogram
-  } otherwise: {
-    "the counts, their total, and the least and greatest values do not agree"
-  } back: {
-    HistogramSection($0)
+  fileprivate static let histogram = histogram(HistogramSection.format)
+  fileprivate static let sizeHistogram = histogram(HistogramSection.sizeFormat)
+
+  private static func histogram(_ section: Record<HistogramSection>) -> Format {
+    section.format.map {
+      $0.histogram
+    } otherwise: {
+      "the counts, their total, and the least and greatest values do not agree"
+    } back: {
+      HistogramSection($0)
+    }
   }
 }
 

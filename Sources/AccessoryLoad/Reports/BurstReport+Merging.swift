@@ -48,6 +48,16 @@ extension BurstReport {
       // Of different plans no phase says what all the runs did.
       phases = []
     }
+    sizes.merge(other.sizes)
+    if payloads.map(\.name) == other.payloads.map(\.name), plan.bursts == other.plan.bursts {
+      for (index, payload) in other.payloads.enumerated() {
+        payloads[index].completed += payload.completed
+        payloads[index].bytes += payload.bytes
+        payloads[index].latency.merge(payload.latency)
+      }
+    } else {
+      payloads = []
+    }
     for kind in ErrorKind.allCases {
       if let tally = other.errors[kind] { addError(kind, tally.count, tally.first) }
     }
@@ -99,6 +109,12 @@ extension BurstReport {
     for phase in phases {
       sum.add(phase.completed)
       sum.add(phase.latency.total)
+    }
+    sum.add(sizes.total)
+    for payload in payloads {
+      sum.add(payload.completed)
+      sum.add(payload.bytes)
+      sum.add(payload.latency.total)
     }
     for site in sites {
       for session in site.sessions {

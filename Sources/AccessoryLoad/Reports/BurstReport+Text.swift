@@ -34,6 +34,10 @@ extension BurstReport {
     for phase in phases {
       row("phase", "\(phase.pace): \(phase.completed.counted("burst")), \(Self.figures(phase.latency))")
     }
+    for (payload, text) in zip(payloads, plan.bursts) {
+      row("payload", "\(text): \(payload.completed.counted("burst")), \(Self.figures(payload.latency))")
+    }
+    if sizes.minimum != sizes.maximum { row("sizes", Self.sizeFigures(sizes)) }
     for limit in limits {
       let check = limit.check(self)
       row(check.passed ? "held" : "broken", "\(check.name): \(check.text)")
@@ -52,7 +56,7 @@ extension BurstReport {
   /// "100 bursts of 10,000 bytes, echo verified byte for byte".
   public var headline: String {
     let bursts = completed == 1 ? "1 burst" : "\(FixedText.grouped(completed)) bursts"
-    var text = "\(bursts) of \(FixedText.grouped(plan.size)) bytes, \(verified)"
+    var text = "\(bursts) of \(plan.sizeText), \(verified)"
     if lost > 0 { text += ", \(FixedText.grouped(lost)) lost" }
     return text
   }
@@ -63,6 +67,7 @@ extension BurstReport {
       "delivered, which means acknowledged by the link or taken by native transport's endpoints (nothing was compared)"
     case "echo" where plan.pattern == "unique": "echo verified byte for byte"
     case "echo" where plan.pattern == "eademo": "EADemo's pattern came back"
+    case "echo" where plan.pattern == "mixed": "echo verified"
     case "echo": "the same bytes came back each time"
     default: "\(plan.verification) verified"
     }
@@ -90,6 +95,8 @@ extension BurstReport {
     var text = "\(plan.pace), \(plan.sessions.counted("session"))"
     text += sites.count > 1 ? " to each of \(sites.count) accessories" : ""
     text += ", \(plan.inFlight) in flight"
+    if !plan.think.isEmpty { text += ", think time \(plan.think)" }
+    if !plan.shares.isEmpty { text += ", rates of accessories: \(plan.shares.joined(separator: ", "))" }
     return plan.faults.isEmpty ? text : "\(text), faults: \(plan.faults.joined(separator: "; "))"
   }
 
@@ -100,6 +107,12 @@ extension BurstReport {
       parts.append("\(name) \(FixedText.time(Double(histogram.value(atPercentile: percentile))))")
     }
     return (parts + ["max \(FixedText.time(Double(maximum)))"]).joined(separator: "   ")
+  }
+
+  /// "min 10   mean 512   p50 480   p99 1,990   max 2,000 bytes".
+  static func sizeFigures(_ sizes: Histogram) -> String {
+    sizes.shownFigures.map { "\($0.name) \(FixedText.grouped(Int($0.value.rounded())))" }.joined(separator: "   ")
+      + " bytes"
   }
 
   private var linkText: String {

@@ -62,14 +62,25 @@ extension BurstReport.Plan {
   static let closedLoop = "closed loop"
 
   /// In which ways it is another plan, each in words; empty for the same one. Results of different plans cannot be compared.
-  func differences(from other: Self) -> [String] {
+  package func differences(from other: Self) -> [String] {
     var found: [String] = []
     func compare(_ name: String, _ mine: String, _ theirs: String) {
       if mine != theirs {
         found.append("\(name) \(mine.isEmpty ? "none" : mine), not \(theirs.isEmpty ? "none" : theirs)")
       }
     }
-    compare("size", FixedText.grouped(size), FixedText.grouped(other.size))
+    func list(_ texts: [String]) -> String { texts.joined(separator: "; ") }
+    if size > 0, other.size > 0 {
+      compare("size", FixedText.grouped(size), FixedText.grouped(other.size))
+    } else if size != other.size || isScript != other.isScript || bursts.count != other.bursts.count {
+      compare("bursts of", sizeText, other.sizeText)
+    } else {
+      for (index, (mine, theirs)) in zip(bursts, other.bursts).enumerated() {
+        compare(bursts.count == 1 ? "bursts of" : "\(isScript ? "request" : "payload") \(index + 1)", mine, theirs)
+      }
+    }
+    compare("think time", think, other.think)
+    compare("rates by accessory", list(shares), list(other.shares))
     compare("sessions", "\(sessions)", "\(other.sessions)")
     compare("in flight", "\(inFlight)", "\(other.inFlight)")
     compare("pace", pace, other.pace)

@@ -83,6 +83,10 @@ public struct BurstReport: Equatable, Sendable {
   public var warmUpTime = Duration.zero
   /// What became of each phase of the plan, in order.
   public var phases: [PhaseTally] = []
+  /// The sizes of the completed bursts, in bytes.
+  public var sizes = Histogram()
+  /// What became of each payload or request of the plan, in order; empty where there is only one.
+  public var payloads: [PayloadTally] = []
   /// How long bursts took, and when.
   public var map = LatencyMap()
   /// Whether the run may pass with bursts that were overdue.
@@ -91,6 +95,11 @@ public struct BurstReport: Equatable, Sendable {
   /// A report of nothing yet.
   public init(_ plan: BurstPlan) {
     self.plan = Plan(plan)
+    if let requests = plan.workload?.requests, requests.count > 1 {
+      payloads = requests.enumerated().map { index, request in
+        PayloadTally(name: request.name.isEmpty ? "\(index + 1)" : request.name)
+      }
+    }
     guard case .phases(let phases) = plan.pace else { return }
     var from = Duration.zero
     for phase in phases {
@@ -141,6 +150,18 @@ public struct BurstReport: Equatable, Sendable {
     public var latency = Histogram()
   }
 
+  /// What became of the bursts of one payload or request.
+  public struct PayloadTally: Equatable, Sendable {
+    /// What the plan calls it; its number where it has no name.
+    public var name = ""
+    /// Bursts completed and measured.
+    public var completed = 0
+    /// Bytes of them.
+    public var bytes = 0
+    /// How long they took from when they were due, in nanoseconds.
+    public var latency = Histogram()
+  }
+
   /// When, where and how a run was made; texts are empty where that is not known.
   public struct Making: Equatable, Sendable {
     /// The date and time of its start, as ISO 8601 has it.
@@ -158,8 +179,16 @@ public struct BurstReport: Equatable, Sendable {
 
   /// What was tested, in the words of reports.
   public struct Plan: Equatable, Sendable {
-    /// Bytes of a burst.
+    /// Bytes of a burst; 0 where bursts differ.
     public var size = 0
+    /// The distribution of their sizes, or what kinds of bursts there are; empty where all are alike.
+    public var bursts: [String] = []
+    /// Whether ``bursts`` are sent in their order.
+    public var isScript = false
+    /// The pause of a session after each burst; empty for none.
+    public var think = ""
+    /// The share of the rate of each accessory; empty where they share one rate.
+    public var shares: [String] = []
     /// Sessions to each accessory.
     public var sessions = 0
     /// The largest number of bursts in flight on each session.
@@ -180,6 +209,8 @@ public struct BurstReport: Equatable, Sendable {
       case .eademo: pattern = "eademo"
       case .bytes: pattern = "fixed"
       }
+      think = plan.think?.description ?? ""
+      shares = plan.shares.map { "\($0.name) × \(FixedText.short($0.value))" }
       sessions = plan.sessions
       inFlight = plan.inFlight
       switch plan.pace {
@@ -195,6 +226,29 @@ public struct BurstReport: Equatable, Sendable {
       case .replyLength(let count): verification = "reply of \(count) bytes"
       case .nothing: verification = "none"
       }
+      if let workload = plan.workload { take(workload) }
+    }
+
+    private mutating func take(_ workload: BurstWorkload) {
+      let requests = workload.requests
+      size = 0
+      isScript = workload.isScript
+      if requests.count == 1, let only = requests.first, only.isUniqueEcho, only.think == nil, let sizes = only.sizes {
+        bursts = ["\(sizes)"]
+        return
+      }
+      bursts = requests.map { $0.text(isWeighted: !isScript) }
+      let unique = requests.count { $0.sizes != nil }
+      pattern = unique == requests.count ? "unique" : unique == 0 ? "fixed" : "mixed"
+      if !requests.allSatisfy({ $0.reply == .echo }) { verification = "each reply" }
+      if requests.allSatisfy({ $0.reply == .nothing }) { verification = "none" }
+    }
+
+    /// "10,000 bytes", "uniform,from=10,to=20 bytes", "3 kinds".
+    var sizeText: String {
+      if size > 0 { return "\(FixedText.grouped(size)) bytes" }
+      if bursts.count == 1, let only = bursts.first, !only.contains("→") { return "\(only) bytes" }
+      return isScript ? "a script of \(bursts.count.counted("request"))" : bursts.count.counted("kind")
     }
 
     init() {}

@@ -7,23 +7,24 @@ extension BurstReport {
   public func html(_ comparison: BaselineComparison? = nil) -> String {
     var body = [verdict(comparison)]
     func section(_ title: String, _ content: String?) {
-      if let content { body.append("<section>\n<h2>\(title)</h2>\n\(content)\n</section>") }
+      if let content { body.append("<section class=\"card\">\n<h2>\(title)</h2>\n\(content)\n</section>") }
     }
     section("Checks", checkTable(comparison))
     section("The run", PageTable.facts(runFacts))
     section("Phases", phaseTable)
+    section(plan.isScript ? "Requests" : "Payloads", payloadTable)
     section("Accessories", accessoryTable)
     section("Latency", latencyTable)
     section(
       "Throughput over time",
-      figure("throughput", flowLines.map { ("line \($0.style)", $0.name) } + markLegend) { throughputChart($0) })
+      figure("throughput", flowLines.map { ($0.style, $0.name) } + markLegend) { throughputChart($0) })
     let shades = (1...Self.shades).map {
       ("heat s\($0)", $0 == 1 ? "few bursts" : $0 == Self.shades ? "many bursts" : "")
     }
     section("Latency over time", figure("map", shades + markLegend) { latencyMapChart($0) })
     section(
       "Latency by percentile",
-      figure("percentiles", percentileSeries.map { ("line \($0.style)", $0.name) }) { percentileChart($0) })
+      figure("percentiles", percentileSeries.map { ($0.style, $0.name) }) { percentileChart($0) })
     section(
       "Attachments",
       figure(
@@ -59,7 +60,7 @@ extension BurstReport {
   private func verdict(_ comparison: BaselineComparison?) -> String {
     let worse = comparison?.figures.filter(\.isRegression) ?? []
     let holds = passed && worse.isEmpty
-    var lines = ["<header class=\"\(holds ? "passed" : "failed")\">", "<h1>\(holds ? "Passed" : "Failed")</h1>"]
+    var lines = ["<header class=\"card \(holds ? "passed" : "failed")\">", "<h1>\(holds ? "Passed" : "Failed")</h1>"]
     lines.append("<p>\(MarkupText.escaped(headline)), in \(FixedText.span(measured)).</p>")
     let why = reasons + worse.map { "worse than the baseline: \($0.description)" }
     if !why.isEmpty {
@@ -82,7 +83,7 @@ extension BurstReport {
     var facts = [
       ("date", made.date), ("host", made.host), ("program", made.program), ("command", made.command),
       ("plan", planText),
-      ("bursts", "\(FixedText.grouped(plan.size)) bytes each, pattern \(plan.pattern), verified: \(plan.verification)"),
+      ("bursts", "\(plan.sizeText), pattern \(plan.pattern), verified: \(plan.verification)"),
       ("ended", ending), ("measured", FixedText.span(measured)),
       (
         "throughput", "\(FixedText.rate(bytesPerSecond)), \(FixedText.text(burstsPerSecond, places: 1)) bursts a second"
@@ -139,6 +140,17 @@ extension BurstReport {
       ["phase", "from", "completed", "came", "p50", "p99", "max"], rows, numbers: 1, isPlain: true)
   }
 
+  private var payloadTable: String? {
+    if payloads.isEmpty { return nil }
+    let rows = zip(payloads, plan.bursts).map { payload, text in
+      [text, FixedText.grouped(payload.completed), FixedText.grouped(payload.bytes)]
+        + [50.0, 99, 100].map { percentile in
+          payload.latency.total > 0 ? FixedText.time(Double(payload.latency.value(atPercentile: percentile))) : "–"
+        }
+    }
+    return PageTable.table(["burst", "completed", "bytes", "p50", "p99", "max"], rows, numbers: 1)
+  }
+
   private var latencyTable: String {
     let (all, served) = (latency.shownFigures, service.shownFigures)
     guard !all.isEmpty else { return "<p>No burst was completed.</p>" }
@@ -186,9 +198,13 @@ extension BurstReport {
   }
 
   private var sizeBars: String? {
-    guard completed > 0 else { return nil }
-    let name = "\(FixedText.grouped(plan.size)) bytes"
-    return Self.bars([(name, completed, "\(completed) completed bursts of \(name)")], "good")
+    let rows = sizes.bars(atMost: 12).map { low, high, count in
+      let name =
+        (low == high ? "" : "\(FixedText.grouped(low)) to ")
+        + (high == 1 ? "1 byte" : "\(FixedText.grouped(high)) bytes")
+      return (name: name, count: count, title: "\(count.counted("completed burst")) of \(name)")
+    }
+    return rows.isEmpty ? nil : Self.bars(rows, "good")
   }
 
   private var hiddenSites: String {
@@ -201,16 +217,15 @@ extension BurstReport {
   /// The marks that the run has, for legends.
   private var markLegend: [(String, String)] {
     let kinds = Set(timeMarks.filter { 0...span ~= $0.time }.map(\.kind))
-    return TimeMark.Kind.allCases.filter(kinds.contains).map { ("mark \($0.rawValue)", $0.title) }
+    return TimeMark.Kind.allCases.filter(kinds.contains).map { ("sign \($0.rawValue)", $0.title) }
   }
 
   /// A chart for each width, of which the page shows one, and what its colours mean.
   private func figure(_ id: String, _ legend: [(String, String)], _ chart: (Plot.Width) -> String) -> String {
     let keys = legend.map { style, name in
-      let word = name.isEmpty ? "" : " \(MarkupText.escaped(name))"
-      return "<span class=\"key\"><i class=\"\(style)\"></i>\(word)</span>"
+      "<span class=\"key \(style)\">\(MarkupText.escaped(name))</span>"
     }
     return "<figure id=\"\(id)\">\n\(Plot.Width.allCases.map(chart).joined(separator: "\n"))\n"
-      + "<figcaption>\(keys.joined(separator: "\n"))</figcaption>\n</figure>"
+      + "<p class=\"legend\">\(keys.joined(separator: "\n"))</p>\n</figure>"
   }
 }

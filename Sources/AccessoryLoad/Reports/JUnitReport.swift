@@ -10,7 +10,9 @@ extension BurstReport {
     }
     let isOver = ending == "\(BurstRunner.Outcome.done)"
     let failsByItself = !passed && !(isOver && completed > 0 && checks.contains { !$0.passed })
-    add("bursts: \(plan.size) bytes, \(plan.verification)", failsByItself ? ending : nil)
+    add(
+      "bursts: \(plan.size > 0 ? "\(plan.size) bytes" : plan.sizeText), \(plan.verification)",
+      failsByItself ? ending : nil)
     for kind in ErrorKind.allCases {
       // With --reconnect, bursts lost in a flicker are reported and are not a failure.
       let tally = failsByItself ? errors[kind] : nil

@@ -6,6 +6,9 @@ package struct MetricsText: Sendable {
   /// The bounds of latency histograms, in seconds.
   package static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
+  /// The bounds of sizes, in bytes.
+  private static let sizeBounds = [16.0, 64, 256, 1_024, 4_096, 16_384, 65_536, 1_048_576]
+
   /// The lines so far.
   package private(set) var text = ""
 
@@ -31,15 +34,27 @@ package struct MetricsText: Sendable {
   ) {
     head(name, "histogram", help)
     for (labels, times) in samples {
-      let steps = times.steps
-      for bound in Self.bounds {
-        let count = steps.reduce(0) { Double($1.highest) <= bound * 1e9 ? $0 + $1.count : $0 }
-        text += "\(name)_bucket\(Self.labels(labels + [("le", "\(bound)")])) \(count)\n"
-      }
-      text += "\(name)_bucket\(Self.labels(labels + [("le", "+Inf")])) \(times.total)\n"
-      text += "\(name)_sum\(Self.labels(labels)) \(times.mean * Double(times.total) / 1e9)\n"
-      text += "\(name)_count\(Self.labels(labels)) \(times.total)\n"
+      buckets(name, labels, times, Self.bounds, unit: 1e9, sum: "\(times.mean * Double(times.total) / 1e9)")
     }
+  }
+
+  /// Sizes in bytes, and their sum.
+  package mutating func sizes(_ name: String, _ help: String, _ sizes: Histogram, sum: Int) {
+    head(name, "histogram", help)
+    buckets(name, [], sizes, Self.sizeBounds, unit: 1, sum: "\(sum)")
+  }
+
+  private mutating func buckets(
+    _ name: String, _ labels: [(String, String)], _ values: Histogram, _ bounds: [Double], unit: Double, sum: String
+  ) {
+    let steps = values.steps
+    for bound in bounds {
+      let count = steps.reduce(0) { Double($1.highest) <= bound * unit ? $0 + $1.count : $0 }
+      text += "\(name)_bucket\(Self.labels(labels + [("le", "\(bound)")])) \(count)\n"
+    }
+    text += "\(name)_bucket\(Self.labels(labels + [("le", "+Inf")])) \(values.total)\n"
+    text += "\(name)_sum\(Self.labels(labels)) \(sum)\n"
+    text += "\(name)_count\(Self.labels(labels)) \(values.total)\n"
   }
 
   private mutating func head(_ name: String, _ type: String, _ help: String) {
@@ -93,6 +108,12 @@ extension BurstReport {
     if service.total > 0 {
       metrics.histogram(
         "easim_burst_service_seconds", "Time from when a burst began until it was complete.", [([], service)])
+    }
+    metrics.sizes("easim_burst_size_bytes", "Bytes of completed bursts.", sizes, sum: bytes)
+    if !payloads.isEmpty {
+      metrics.histogram(
+        "easim_burst_payload_seconds", "Latency of the bursts of each payload of the plan.",
+        payloads.map { ([("payload", $0.name)], $0.latency) })
     }
     metrics.family(
       "easim_burst_link", "gauge", "Counters of the links.",

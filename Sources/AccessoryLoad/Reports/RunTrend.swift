@@ -134,7 +134,7 @@ public struct RunTrend: Sendable {
     let failed = runs.count { !$0.passed }
     let notes = warnings.map { "<li>\(MarkupText.escaped($0))</li>" }
     let charts = rows.filter { runs.count > 1 && ["throughput", "p50", "p99", "errors"].contains($0.name) }.map { row in
-      "<section>\n<h2>\(row.name)</h2>\n<figure id=\"trend-\(row.name)\">\n"
+      "<section class=\"card\">\n<h2>\(row.name)</h2>\n<figure id=\"trend-\(row.name)\">\n"
         + Plot.Width.allCases.map { chart(row, $0) }.joined(separator: "\n") + "\n</figure>\n</section>"
     }
     return """
@@ -149,12 +149,14 @@ public struct RunTrend: Sendable {
       </style>
       </head>
       <body>
-      <header class="\(failed == 0 ? "passed" : "failed")">
+      <header class="card \(failed == 0 ? "passed" : "failed")">
       <h1>\(failed == 0 ? "Passed" : "Failed")</h1>
       <p>\(runs.count.counted("run")), \(failed) failed.</p>
       <ul class="reasons">\(notes.joined())</ul>
       </header>
+      <section class="card">
       \(PageTable.table(titles, cells, numbers: 1, upTo: runs.count + 2, isPlain: true))
+      </section>
       \(charts.joined(separator: "\n"))
       </body>
       </html>
@@ -167,10 +169,10 @@ public struct RunTrend: Sendable {
       width, x: Axis(from: 1, to: Double(runs.count), .count, marks: width.marks),
       y: Axis(to: (row.values.max() ?? 0) * 1.05, row.unit, marks: 4))
     let points = row.values.enumerated().map { (x: Double($0.offset + 1), y: $0.element) }
-    plot.line("a \(row.name)", points)
+    plot.line("line0 \(row.name)", points)
     for (index, point) in points.enumerated() {
       plot.dot(
-        "a", x: point.x, y: point.y, data: " data-series=\"\(row.name)\" data-value=\"\(point.y)\"",
+        "line0", x: point.x, y: point.y, data: " data-series=\"\(row.name)\" data-value=\"\(point.y)\"",
         "\(names[index]): \(row.show(point.y))")
     }
     return plot.svg("\(row.name) over the runs")

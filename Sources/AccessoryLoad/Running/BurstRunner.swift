@@ -59,7 +59,13 @@ public final class BurstRunner {
   private let seed: UInt64
   private var streams = 0
   private let onEvent: (TimelineEvent) -> Void
-  private var schedule: BurstSchedule
+  /// One for all accessories, or one for each where they have rates of their own.
+  private var schedules: [BurstSchedule]
+  /// Whether bursts differ, and whether they are due at times: looked up once, because this is asked for each burst.
+  let hasWorkload: Bool
+  private let hasRate: Bool
+  /// Whether bursts may be complete by their acknowledgement.
+  let watchesDelivery: Bool
   private var tally: BurstReport
   /// Bytes that were sent and received in the present slice of time.
   private var flow = (sent: 0, received: 0)
@@ -76,12 +82,14 @@ public final class BurstRunner {
     precondition(plan.sessions > 0 && plan.inFlight > 0, "a run has at least one session and one burst under way")
     self.plan = plan
     self.loop = loop
-    repeatedPayload = plan.payload.repeatedBytes
+    repeatedPayload = plan.workload == nil ? plan.payload.repeatedBytes : nil
     verifier = ReplyVerifier(plan)
     var random = loop.random.derived("bursts")
     seed = random.next()
     onEvent = report
-    schedule = BurstSchedule(plan)
+    schedules = [BurstSchedule(plan)]
+    (hasWorkload, hasRate) = (plan.workload != nil, plan.pace != .closedLoop)
+    watchesDelivery = plan.workload?.watchesDelivery == true || plan.verification == .nothing
     tally = BurstReport(plan)
     (tally.limits, tally.allowsOverdue) = (plan.limits, plan.allowsOverdue)
     wake = loop.makeTimer { [unowned self] in pumpAll() }
@@ -123,7 +131,13 @@ public final class BurstRunner {
   // MARK: Figures
 
   /// Whether bursts are being sent.
-  public var isRunning: Bool { schedule.start != nil && outcome == nil }
+  public var isRunning: Bool { beginning != nil && outcome == nil }
+
+  /// When the run began; nil before that.
+  private var beginning: Instant? { schedules[0].start }
+  private var overdue: Int {
+    schedules.reduce(0) { $0 + $1.late + $1.overdue(at: finished ?? loop.now) }
+  }
 
   /// How far it has come.
   public var progress: BurstProgress {
@@ -133,8 +147,8 @@ public final class BurstRunner {
     progress.errors = tally.errorCount
     progress.begun = tally.begun
     progress.lost = tally.lost
-    progress.overdue = schedule.late + schedule.overdue(at: finished ?? loop.now)
-    guard let start = schedule.measuringStart else { return progress }
+    progress.overdue = overdue
+    guard let start = schedules[0].measuringStart else { return progress }
     progress.elapsed = max(.zero, (finished ?? loop.now) - start)
     switch plan.extent {
     case .bursts(let count):
@@ -154,9 +168,10 @@ public final class BurstRunner {
     report.plan.faults = faults
     report.made = made
     report.warmUpTime = plan.warmUp
-    report.started = schedule.start ?? .origin
+    report.started = beginning ?? .origin
     report.measured = progress.elapsed
-    report.overdue = schedule.late + schedule.overdue(at: finished ?? loop.now)
+    report.overdue = overdue
+    if plan.workload == nil { report.sizes.record(plan.payload.size, times: report.completed) }
     report.sites = sites.map { $0.report(now: loop.now) }
     report.ending = outcome.map(\.description) ?? Self.stillRunning
     report.passed = outcome.map { $0.passed(report) } ?? false && report.checks.allSatisfy(\.passed)
@@ -175,69 +190,123 @@ public final class BurstRunner {
     BurstLane(plan, verifier: verifier, stream: stream, scratch: scratch)
   }
 
+  func makeDrawer(lane: Int) -> BurstDrawer? { BurstDrawer(plan, seed: seed, lane: lane) }
+
+  /// What the plan calls a burst; nil where it has no name.
+  func name(of flight: BurstLane.Flight) -> String? {
+    guard let requests = plan.workload?.requests, !requests[flight.request].name.isEmpty else { return nil }
+    return requests[flight.request].name
+  }
+
   // MARK: From the sites
 
   func siteIsReady() {
-    guard schedule.start == nil, outcome == nil, sites.allSatisfy(\.isReady) else { return }
-    schedule.begin(now: loop.now)
+    guard beginning == nil, outcome == nil, sites.allSatisfy(\.isReady) else { return }
+    if !plan.shares.isEmpty { shareTheRate() }
+    for index in schedules.indices { schedules[index].begin(now: loop.now) }
     watchdog?.arm(at: loop.now + plan.timeout)
     // In a later turn, because this one is inside of the app's notification.
     wake?.arm(at: loop.now)
+  }
+
+  /// Gives each accessory a schedule of its own.
+  private func shareTheRate() {
+    let others = plan.shares.first { $0.name == "*" }?.value ?? 1
+    var unused = Set(plan.shares.map(\.name)).subtracting(["*"])
+    schedules = sites.map { site in
+      let share = plan.shares.first { site.names.contains($0.name) }
+      if let share { unused.remove(share.name) }
+      return BurstSchedule(plan, share: share?.value ?? others)
+    }
+    for share in plan.shares where unused.contains(share.name) {
+      tell(.warning("the plan has a rate for '\(share.name.printable)', which is none of the accessories"))
+    }
+  }
+
+  private func schedule(of lane: LaneDriver) -> Int { schedules.count == 1 ? 0 : lane.siteIndex }
+
+  /// Whether no more bursts begin: those of an accessory that is lost never do.
+  private var hasBegunAll: Bool {
+    if schedules.count == 1 { return schedules[0].isFinished }
+    return zip(schedules, sites).allSatisfy { $0.isFinished || $1.isOver }
   }
 
   /// Starts as many bursts on a lane as possible; false when no other lane must be asked now, because no burst may
   /// start yet.
   @discardableResult
   func pump(_ lane: LaneDriver) -> Bool {
-    guard outcome == nil, schedule.start != nil else { return false }
+    guard outcome == nil, beginning != nil else { return false }
+    let schedule = schedule(of: lane)
     while lane.canBegin {
-      switch schedule.next(lane: lane.index, of: laneCount, now: loop.now) {
+      if let until = lane.thinkingUntil, until > loop.now, !schedules[schedule].isOver(now: loop.now) {
+        wake(at: schedules[schedule].end.map { min($0, until) } ?? until)
+        return true
+      }
+      switch schedules[schedule].next(lane: lane.index, of: laneCount, now: loop.now) {
       case .begin(let ticket):
         lane.begin(ticket, now: loop.now)
         tally.begun += 1
       case .wait(let instant):
-        if wake?.deadline.map({ instant < $0 }) ?? true { wake?.arm(at: instant) }
+        wake(at: instant)
         // Any session with room gets the bursts of a rate; in a closed loop each session waits for its own time.
-        return plan.pace == .closedLoop
+        return !hasRate || schedules.count > 1
       case .waitForOthers: return true
       case .finished:
         settleDown()
-        return false
+        return schedules.count > 1
       }
     }
     return true
   }
 
+  private func wake(at instant: Instant) {
+    if wake?.deadline.map({ instant < $0 }) ?? true { wake?.arm(at: instant) }
+  }
+
   func completed(_ flight: BurstLane.Flight, on lane: LaneDriver) {
-    schedule.settle(now: loop.now)
-    if flight.ticket.isMeasured {
+    let now = loop.now
+    let end = flight.answered ?? now
+    let schedule = schedule(of: lane)
+    schedules[schedule].settle(now: now)
+    if flight.ticket.isMeasured, let start = beginning {
       tally.completed += 1
-      tally.bytes += plan.payload.size
-      let latency = nanoseconds(from: flight.ticket.due)
+      tally.bytes += flight.size
+      let latency = Self.nanoseconds(from: flight.ticket.due, to: end)
       tally.latency.record(latency)
-      if let phase = schedule.phase(of: flight.ticket), tally.phases.indices.contains(phase) {
+      if hasWorkload { countPayload(flight, latency) }
+      if hasRate, let phase = schedules[schedule].phase(of: flight.ticket), tally.phases.indices.contains(phase) {
         tally.phases[phase].completed += 1
         tally.phases[phase].latency.record(latency)
       }
       lane.tally.completed += 1
       lane.tally.time &+= latency
       lane.tally.longest = max(lane.tally.longest, latency)
-      if let start = schedule.start { tally.map.add(latency, at: loop.now - start) }
-      if plan.pace != .closedLoop { tally.service.record(nanoseconds(from: flight.began)) }
-      note { slice in
+      tally.map.add(latency, at: end - start)
+      if hasRate { tally.service.record(Self.nanoseconds(from: flight.began, to: end)) }
+      tally.series.add(at: end - start) { slice in
         slice.bursts += 1
-        slice.bytes += plan.payload.size
+        slice.bytes += flight.size
       }
     } else {
       tally.warmUp += 1
     }
-    if plan.pause != nil { wake?.arm(at: loop.now) }
+    if plan.pause != nil { wake?.arm(at: now) }
+  }
+
+  /// Bursts that differ are counted by size, and by payload where there are several.
+  private func countPayload(_ flight: BurstLane.Flight, _ latency: Int) {
+    tally.sizes.record(flight.size)
+    guard tally.payloads.indices.contains(flight.request) else { return }
+    tally.payloads[flight.request].completed += 1
+    tally.payloads[flight.request].bytes += flight.size
+    tally.payloads[flight.request].latency.record(latency)
   }
 
   /// So many bursts are not going to be completed.
-  func lost(_ flights: [BurstLane.Flight]) {
+  func lost(_ flights: [BurstLane.Flight], on lane: LaneDriver) {
+    let schedule = schedule(of: lane)
     for flight in flights {
-      schedule.settle(now: loop.now)
+      schedules[schedule].settle(now: loop.now)
       if flight.ticket.isMeasured { tally.lost += 1 }
     }
     if plan.pause != nil, !flights.isEmpty { wake?.arm(at: loop.now) }
@@ -268,7 +337,7 @@ public final class BurstRunner {
 
   /// Puts the bytes that flowed into their slice. They are added up until then, because this is done for each packet.
   private func settleFlow() {
-    guard let start = schedule.start else { return }
+    guard let start = beginning else { return }
     let flowed = flow
     if flowed.sent + flowed.received > 0 {
       tally.series.add(at: flowStart - start) { slice in
@@ -284,18 +353,20 @@ public final class BurstRunner {
   /// A lane is over, and it may be the last.
   func laneIsOver() {
     guard outcome == nil else { return }
-    if schedule.isFinished { return settleDown() }
+    if hasBegunAll { return settleDown() }
     // Before the beginning, one that can never be ready is enough.
-    let isLost = schedule.start == nil ? sites.contains(where: \.isNeverReady) : sites.allSatisfy(\.isOver)
+    let isLost = beginning == nil ? sites.contains(where: \.isNeverReady) : sites.allSatisfy(\.isOver)
     if isLost { end(verdict) }
   }
 
   private var laneCount: Int { sites.count * plan.sessions }
 
-  private func nanoseconds(from start: Instant) -> Int { max(0, Int((loop.now - start).wholeNanoseconds)) }
+  private static func nanoseconds(from start: Instant, to end: Instant) -> Int {
+    max(0, Int((end - start).wholeNanoseconds))
+  }
 
   private func note(_ change: (inout ThroughputSeries.Slice) -> Void) {
-    guard let start = schedule.start else { return }
+    guard let start = beginning else { return }
     tally.series.add(at: loop.now - start, change)
   }
 
@@ -309,12 +380,12 @@ public final class BurstRunner {
       let number = (nextLane + offset) % laneCount
       if !pump(sites[number / plan.sessions].lanes[number % plan.sessions]) { break }
     }
-    if schedule.isFinished { settleDown() }
+    if hasBegunAll { settleDown() }
   }
 
   private func watch() {
     guard outcome == nil else { return }
-    guard schedule.start != nil else {
+    guard beginning != nil else {
       let missing = sites.first { !$0.isReady }
       return end(.notReached(missing.map { "\($0.name): \($0.progress)" } ?? "no accessory"))
     }
@@ -327,7 +398,7 @@ public final class BurstRunner {
   // MARK: The end
 
   private func settleDown() {
-    guard outcome == nil, sites.allSatisfy(\.isIdle) else { return }
+    guard outcome == nil, hasBegunAll, sites.allSatisfy(\.isIdle) else { return }
     end(verdict)
   }
 
@@ -351,32 +422,6 @@ public final class BurstRunner {
 
   private func tell(_ kind: TimelineEvent.Kind) {
     onEvent(TimelineEvent(time: loop.now, side: .app, kind: kind))
-  }
-}
-
-/// How far a run has come, for a progress bar.
-public struct BurstProgress: Equatable, Sendable {
-  /// Bursts completed and counted.
-  public var bursts = 0
-  /// Bytes of them.
-  public var bytes = 0
-  /// What went wrong.
-  public var errors = 0
-  /// Bursts begun, those of the warm-up included.
-  public var begun = 0
-  /// Bursts lost with their session.
-  public var lost = 0
-  /// Bursts of a rate that did not begin in time.
-  public var overdue = 0
-  /// Since measuring began.
-  public var elapsed = Duration.zero
-  /// From 0 to 1.
-  public var fraction = 0.0
-
-  /// The estimated remaining time, where there is an estimate.
-  public var timeLeft: Duration? {
-    guard fraction > 0.001 else { return nil }
-    return .nanoseconds(Int64(elapsed.inSeconds * max(0, 1 / fraction - 1) * 1e9))
   }
 }
 

@@ -22,6 +22,8 @@ public final class BurstSite: AppHandler {
 
   /// The name that reports show.
   public let name: String
+  /// Its place among the accessories.
+  let index: Int
   /// What the links to this accessory have done in all; asked for when a report is made.
   public var linkCounters: () -> LinkCounters = { LinkCounters() }
   private(set) var lanes: [LaneDriver] = []
@@ -36,6 +38,7 @@ public final class BurstSite: AppHandler {
   init(_ name: String, runner: BurstRunner) {
     self.name = name
     self.runner = runner
+    index = runner.sites.count
     state = .waiting(since: runner.loop.now)
     let first = runner.sites.count * runner.plan.sessions
     lanes = (0..<runner.plan.sessions).map { LaneDriver(index: first + $0, site: self, runner: runner) }
@@ -52,6 +55,9 @@ public final class BurstSite: AppHandler {
   }
 
   // MARK: For the runner
+
+  /// What plans may call it.
+  var names: [String] { [name, record.serial, record.accessory] }
 
   var isReady: Bool { lanes.allSatisfy(\.isOpen) }
   var isIdle: Bool { lanes.allSatisfy(\.isIdle) }
@@ -163,7 +169,7 @@ public final class BurstSite: AppHandler {
   }
 
   private func bytesCame() {
-    guard runner.plan.verification == .nothing else { return }
+    guard runner.watchesDelivery else { return }
     for lane in lanes { lane.lookAtAcknowledgements() }
   }
 }

@@ -26,6 +26,12 @@ final class LaneDriver: SessionHandler {
   private var isWriting = false
   private var isWatchingDelivery = false
   private var stream: UniqueStream
+  /// What says how bursts differ; nil where they do not.
+  private var drawer: BurstDrawer?
+  /// Until when no burst begins after the last one.
+  private(set) var thinkingUntil: Instant?
+  /// Goes off when a reply is whole because nothing more came.
+  private var replyTimer: LoopTimer?
   /// Goes off when nothing has followed something suspicious for a while.
   private var quietTimer: LoopTimer?
 
@@ -35,9 +41,16 @@ final class LaneDriver: SessionHandler {
     self.runner = runner
     stream = UniqueStream(seed: 0, session: 0)
     machine = runner.makeLane(stream)
+    drawer = runner.makeDrawer(lane: index)
   }
 
-  deinit { quietTimer?.cancel() }
+  deinit {
+    quietTimer?.cancel()
+    replyTimer?.cancel()
+  }
+
+  /// The accessory's place.
+  var siteIndex: Int { site.index }
 
   var isOpen: Bool { if case .open = state { true } else { false } }
   var isOver: Bool { if case .over = state { true } else { false } }
@@ -51,12 +64,18 @@ final class LaneDriver: SessionHandler {
   func open(_ session: Session) {
     stream = runner.nextStream()
     machine = runner.makeLane(stream)
+    drawer?.restart()
+    thinkingUntil = nil
     state = .open(session)
     session.handler = self
   }
 
   func begin(_ ticket: BurstSchedule.Ticket, now: Instant) {
-    machine.begin(ticket, now: now)
+    if let draw = drawer?.next() {
+      machine.begin(ticket, request: draw.request, size: draw.size, now: now)
+    } else {
+      machine.begin(ticket, now: now)
+    }
     send()
   }
 
@@ -93,13 +112,16 @@ final class LaneDriver: SessionHandler {
       runner.flowed(sent: taken)
       machine.took(taken)
       while let flight = machine.completeAnswered() { complete(flight) }
+      judge()
     }
-    if runner.plan.verification == .nothing, !session.hasAcknowledgements { watchDelivery() }
+    if machine.ignoresReplies, !session.hasAcknowledgements { watchDelivery() }
   }
 
   private func write(_ range: Range<Int>, to session: Session) -> Int {
-    if let payload = runner.repeatedPayload { return session.write(payload.span.bytes.extracting(range)) }
-    let place = machine.bytesSent
+    if let payload = runner.repeatedPayload ?? machine.fixedBytes {
+      return session.write(payload.span.bytes.extracting(range))
+    }
+    let place = machine.streamPlace
     return runner.scratch.show(stream, place..<place + range.count) { session.write($0) }
   }
 
@@ -119,23 +141,53 @@ final class LaneDriver: SessionHandler {
 
   private func receive(_ bytes: RawSpan) {
     var offset = 0
-    while isOpen, let event = machine.receive(bytes, at: &offset) {
-      switch event {
-      case .completed(let flight): complete(flight)
-      case .different(let flight, let difference):
-        runner.failed(.different, "burst \(flight.ticket.number): \(difference)", at: site, on: self)
-        giveUp()
-      case .suspicious: break
-      case .unexpected(let count) where runner.plan.verification == .nothing: runner.unasked(count)
-      case .unexpected(let count):
-        let (findings, words) = machine.conclude(isAsked: false)
-        let what = findings.isEmpty ? "" : ": \(findings.text(words))"
-        runner.failed(.unexpected, "\(count) bytes came that no burst asked for\(what)", findings, at: site, on: self)
-        giveUp()
-      }
+    while isOpen, let event = machine.receive(bytes, at: &offset, now: runner.hasWorkload ? runner.loop.now : .origin) {
+      take(event)
     }
     if isOpen, machine.isSuspicious { waitForQuiet() }
+    if isOver { runner.laneIsOver() } else { waitForReply() }
+  }
+
+  private func take(_ event: BurstLane.Event) {
+    switch event {
+    case .completed(let flight): complete(flight)
+    case .different(let flight, let difference): fail(flight, "\(difference)")
+    case .wrong(let flight, let text): fail(flight, text)
+    case .suspicious: break
+    case .unexpected(let count) where machine.ignoresReplies: runner.unasked(count)
+    case .unexpected(let count):
+      let (findings, words) = machine.conclude(isAsked: false)
+      let what = findings.isEmpty ? "" : ": \(findings.text(words))"
+      runner.failed(.unexpected, "\(count) bytes came that no burst asked for\(what)", findings, at: site, on: self)
+      giveUp()
+    }
+  }
+
+  private func fail(_ flight: BurstLane.Flight, _ text: String) {
+    let name = runner.name(of: flight).map { " (\($0))" } ?? ""
+    runner.failed(.different, "burst \(flight.ticket.number)\(name): \(text)", at: site, on: self)
+    giveUp()
+  }
+
+  // MARK: Replies whose end only time can tell
+
+  /// Judges a collected reply, if it is whole.
+  private func judge() {
+    guard runner.hasWorkload else { return }
+    guard isOpen, let event = machine.judge(now: runner.loop.now) else { return waitForReply() }
+    take(event)
     if isOver { runner.laneIsOver() }
+  }
+
+  private func waitForReply() {
+    guard runner.hasWorkload, let deadline = machine.replyDeadline(now: runner.loop.now) else { return }
+    replyTimer =
+      replyTimer
+      ?? runner.loop.makeTimer { [unowned self] in
+        judge()
+        runner.pump(self)
+      }
+    replyTimer?.arm(at: deadline)
   }
 
   // MARK: Something wrong
@@ -173,6 +225,7 @@ final class LaneDriver: SessionHandler {
 
   private func complete(_ flight: BurstLane.Flight) {
     site.completed()
+    if let pause = drawer?.pause(after: flight.request) { thinkingUntil = runner.loop.now + pause }
     runner.completed(flight, on: self)
   }
 
@@ -208,7 +261,10 @@ final class LaneDriver: SessionHandler {
     if machine.isSuspicious { return concludeSuspicion() }
     let oldest = machine.flights.first?.ticket.number ?? 0
     let part =
-      machine.partlyAnswered.map { ": \($0.received) of \($0.expected) bytes came back, and then nothing" } ?? ""
+      machine.partlyAnswered.map { part in
+        let of = part.expected.map { " of \($0)" } ?? ""
+        return ": \(part.received)\(of) bytes came back, and then nothing"
+      } ?? ""
     runner.failed(
       .timedOut, "burst \(oldest) took longer than \(DurationText.format(runner.plan.timeout))\(part)", at: site,
       on: self)
@@ -235,7 +291,7 @@ final class LaneDriver: SessionHandler {
     if case .stopped = runner.outcome { return 0 }
     tally.lost += flights.count
     site.lost(flights.count)
-    runner.lost(flights)
+    runner.lost(flights, on: self)
     return flights.count
   }
 }

@@ -38,7 +38,7 @@ struct BurstOptions: ReportingOptions {
     },
     Option(
       "--plan", \.planFile, .optional(.text), as: "FILE",
-      "follow the phases of FILE, each with its time and rate (docs/load.md)"),
+      "follow FILE: phases with rates, sizes, payloads, requests with replies (docs/load.md)"),
     Option("--warm-up", \.plan.warmUp, .duration, "send and verify for TIME before measuring").standard(nil),
     Option("--ramp", \.plan.ramp, .duration, "increase the load from zero over TIME").standard(nil),
     Option("--pause", \.pause, .optional(.duration), "pause for TIME after every --pause-every bursts"),
@@ -107,7 +107,12 @@ struct BurstOptions: ReportingOptions {
     plan.verification = try wholeVerification()
     plan.limits = reports.limits
     if let planFile {
-      plan = try BurstPlanFile(InputFile.read(planFile, option: "--plan"), file: planFile).laid(over: plan)
+      let file = try BurstPlanFile(InputFile.read(planFile, option: "--plan"), file: planFile)
+      if file.saysReplies, verification != nil || reply != nil {
+        let option = verification == nil ? "--expect-reply" : "--verify"
+        throw UsageError("\(option): \(planFile) says with 'expect' what each of its bursts is answered with")
+      }
+      plan = file.laid(over: plan)
     }
     plan.timeout = shared.timeout
     plan.protocolName = shared.protocolName

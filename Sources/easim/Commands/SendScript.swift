@@ -12,22 +12,10 @@ struct SendScript {
   }
 
   /// What is expected, as it was given.
-  enum Expectation: Equatable, Sendable {
-    case none
-    case echo
-    case text(String)
-    case hex([UInt8])
-    case regex(String)
-    case file(String)
-    case prefix(String)
-  }
+  typealias Expectation = ReplyWord
 
   /// How much is read, as it was given.
-  enum Reading: Equatable, Sendable {
-    case count(Int)
-    case time(Duration)
-    case until(String)
-  }
+  typealias Reading = ReadingWord
 
   private struct Step {
     var payload: Payload?
@@ -130,50 +118,17 @@ struct SendScript {
   }
 }
 
-extension SendScript.Expectation {
-  static let forms = "echo, none, text:…, hex:…, prefix:…, regex:… or file:…"
-
-  /// Reads the value of `--expect`. Bare hex digits mean the same as with `hex:`.
+extension ReplyWord {
+  /// Reads the value of `--expect`.
   init(word: String) throws {
-    let parts = word.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-    let value = parts.count == 2 ? String(parts[1]) : ""
-    switch (parts.first ?? "", parts.count) {
-    case ("none", 1): self = .none
-    case ("echo", 1): self = .echo
-    case ("", 1): throw UsageError("--expect is empty: expected \(Self.forms)")
-    case ("text", 2) where !value.isEmpty: self = .text(value)
-    case ("prefix", 2) where !value.isEmpty: self = .prefix(value)
-    case ("regex", 2) where !value.isEmpty: self = .regex(value)
-    case ("file", 2) where !value.isEmpty: self = .file(value)
-    case ("text", 2), ("prefix", 2), ("regex", 2), ("file", 2):
-      throw UsageError("--expect '\(word)': nothing stands after the colon; expected \(Self.forms)")
-    case ("hex", 2): self = .hex(try Self.hex(value, word))
-    default: self = .hex(try Self.hex(word, word))
-    }
-  }
-
-  private static func hex(_ digits: String, _ word: String) throws -> [UInt8] {
-    guard let bytes = try? Hex.parse(digits), !bytes.isEmpty else {
-      throw UsageError("--expect '\(word)': expected \(forms)")
-    }
-    return bytes
+    do { try self.init(word) } catch { throw UsageError("--expect \(error)") }
   }
 }
 
-extension SendScript.Reading {
-  /// Reads the value of `--read`: a number of bytes, a duration, or `until:TEXT`.
+extension ReadingWord {
+  /// Reads the value of `--read`.
   init(word: String) throws {
-    if word.hasPrefix("until:"), word.count > 6 {
-      self = .until(String(word.dropFirst(6)))
-    } else if let count = Int(word), (1...ReplyRule.longest).contains(count) {
-      self = .count(count)
-    } else if Int(word) == nil, let time = try? DurationText.parse(word) {
-      self = .time(time)
-    } else {
-      throw UsageError(
-        "--read '\(word)': expected a number of bytes from 1 to \(ReplyRule.longest), a time such as 500ms, or until:TEXT"
-      )
-    }
+    do { try self.init(word) } catch { throw UsageError("--read \(error)") }
   }
 }
 

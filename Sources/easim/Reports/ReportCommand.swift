@@ -94,9 +94,8 @@ private func addBursts(_ first: ReportInput, _ options: ReportOptions, _ console
   for path in options.paths.dropFirst() {
     let report = try report(at: path)
     if report.plan != sum.plan {
-      let plan = report.plan
-      console.err(
-        "easim: warning: the reports have different plans: \(plan.size) bytes, \(plan.pace), \(plan.verification)")
+      let differences = report.plan.differences(from: sum.plan).joined(separator: "; ")
+      console.err("easim: warning: the reports have different plans: \(path) has \(differences)")
     }
     do { try sum.merge(report) } catch { throw UsageError("\(path): with this report, \(error)") }
   }

@@ -4,8 +4,8 @@ import AccessoryCore
 extension BurstReport {
   /// The lines of the percentile chart, in milliseconds and nines.
   var percentileSeries: [(style: String, name: String, lines: [Histogram.PercentileLine])] {
-    var series = [(style: "a", name: "latency", lines: latency.percentileLines)]
-    if service.total > 0 { series.append((style: "b", name: "service", lines: service.percentileLines)) }
+    var series = [(style: "line0", name: "latency", lines: latency.percentileLines)]
+    if service.total > 0 { series.append((style: "line1", name: "service", lines: service.percentileLines)) }
     return series
   }
 

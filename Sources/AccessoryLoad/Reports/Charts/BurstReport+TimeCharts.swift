@@ -29,6 +29,8 @@ extension BurstReport {
       let rest = slices.removeLast()
       slices[count - 2].add(rest)
       bounds.remove(at: count - 1)
+      // A rest shorter than a millisecond does not reach beyond the axis.
+      bounds[count - 1] = min(bounds[count - 1], max(span, bounds[count - 2] + 1e6))
     }
     return (bounds, slices)
   }
@@ -73,10 +75,10 @@ extension BurstReport {
         Double(bytes(slice)) / max((bounds[index + 1] - bounds[index]) / 1e9, 1e-9)
       }
     }
-    guard series.hasFlow else { return [("a", "completed", rates(\.bytes))] }
-    var lines = [(style: "a", name: "sent", rates: rates(\.sent))]
+    guard series.hasFlow else { return [("line0", "completed", rates(\.bytes))] }
+    var lines = [(style: "line0", name: "sent", rates: rates(\.sent))]
     if plan.verification != "none" || unaskedBytes > 0 {
-      lines.append((style: "b", name: "received", rates: rates(\.received)))
+      lines.append((style: "line1", name: "received", rates: rates(\.received)))
     }
     return lines
   }

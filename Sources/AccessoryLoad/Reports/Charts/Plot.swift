@@ -126,7 +126,7 @@ struct Plot {
         parts.append(
           "<g class=\"mark \(kind.rawValue)\(isMany ? " many" : "")\" data-count=\"\(times.count)\" data-value=\"\(times[0])\">"
             + "<line x1=\"\(at)\" x2=\"\(at)\" y1=\"\(Self.number(top - 4))\" y2=\"\(Self.number(isMany ? top + 4 : height - bottom))\"/>"
-            + "<circle cx=\"\(at)\" cy=\"\(Self.number(top - 8 + kind.offset))\" r=\"4\"/>"
+            + kind.sign(x: place, y: top - 8 + kind.offset)
             + "\(Self.title(shown.joined(separator: "\n")))</g>")
       }
     }
@@ -141,7 +141,7 @@ struct Plot {
 
   /// The chart.
   func svg(_ name: String) -> String {
-    "<svg class=\"\(width.rawValue)\" viewBox=\"0 0 \(Self.number(width.points)) \(Self.number(height))\" role=\"img\" "
+    "<svg class=\"chart \(width.rawValue)\" viewBox=\"0 0 \(Self.number(width.points)) \(Self.number(height))\" role=\"img\" "
       + "aria-label=\"\(MarkupText.escaped(name))\">\n\(parts.joined(separator: "\n"))\n</svg>"
   }
 
@@ -165,6 +165,14 @@ struct TimeMark {
       case .phase: "a phase begins"
       case .warm: "end of the warm-up"
       }
+    }
+
+    /// The same triangle for errors as on the live page, and a dot for all others.
+    func sign(x: Double, y: Double) -> String {
+      let (x, y) = (FixedText.text(x, places: 1), FixedText.text(self == .error ? y - 4 : y, places: 1))
+      return self == .error
+        ? "<path class=\"sign\" d=\"M\(x) \(y) l4 8 h-8 z\"/>"
+        : "<circle class=\"sign\" cx=\"\(x)\" cy=\"\(y)\" r=\"4\"/>"
     }
 
     /// Signs of different kinds at one time stand a little apart.

@@ -1,0 +1,224 @@
+import AccessoryCore
+import AccessoryHost
+import IAP2
+
+/// One kind of burst of a load test: what is sent, and what must come back.
+package struct BurstRequest: Equatable, Sendable {
+  /// What must come back.
+  package enum Reply: Equatable, Sendable {
+    /// What was sent.
+    case echo
+    /// Nothing is waited for but the acknowledgement.
+    case nothing
+    /// What a rule says, judged when it is whole.
+    case rule(ReplyRule)
+  }
+
+  /// What reports call it.
+  package var name = ""
+  /// How often it comes, beside the other payloads.
+  package var weight = 1.0
+  /// Unique bytes of so many sizes; nil for ``send``.
+  package var sizes: Distribution<Int>?
+  /// These bytes; nil for ``sizes``.
+  package var send: [UInt8]?
+  /// What is expected; nil for what the plan expects.
+  package var expected: ExpectedReply?
+  /// How much of the reply is read; nil for as much as it takes to judge.
+  package var extent: ReplyExtent?
+  /// The pause after it; nil for the plan's.
+  package var think: Distribution<Duration>?
+
+  /// Nothing yet.
+  package init() {}
+
+  /// What must come back.
+  package var reply: Reply {
+    switch expected?.expected {
+    case .echo?: return .echo
+    case .nothing?: return .nothing
+    case .rule(let expectation)?: return .rule(ReplyRule(expectation, reading: extent?.extent))
+    case nil: return extent.map { .rule(ReplyRule(.anything, reading: $0.extent)) } ?? .echo
+    }
+  }
+
+  /// Whether all of it is unique bytes that come back, so that several may be under way at a time.
+  var isUniqueEcho: Bool { sizes != nil && reply == .echo }
+
+  /// "status: 'STATUS?' → prefix:OK, weight 3".
+  func text(isWeighted: Bool) -> String {
+    let what = sizes.map { "\($0) unique bytes" } ?? Self.excerpt(send ?? [])
+    var text =
+      (name.isEmpty ? "" : "\(name): ")
+      + "\(what) → \(expected.map { Self.excerpt($0.word) } ?? (extent == nil ? "echo" : "anything"))"
+    if let extent { text += ", read \(Self.excerpt(extent.word))" }
+    if let think { text += ", think \(think)" }
+    return isWeighted ? "\(text), weight \(FixedText.short(weight))" : text
+  }
+
+  /// The first bytes, as text where they are one; those that are cut off differ in their checksum.
+  private static func excerpt(_ bytes: [UInt8]) -> String {
+    if let text = String(validating: bytes, as: UTF8.self) { return "'\(Excerpt.of(text))'" + rest(of: text) }
+    let isCut = bytes.count > 16
+    return "hex \(Hex.spaced(bytes.prefix(16)))" + (isCut ? " … \(bytes.count.counted("byte")), \(sum(bytes))" : "")
+  }
+
+  /// Tells apart words that begin alike.
+  private static func excerpt(_ word: String) -> String { Excerpt.of(word) + rest(of: word) }
+
+  private static func rest(of text: String) -> String {
+    guard text.unicodeScalars.count > Excerpt.longest else { return "" }
+    return " (\(text.utf8.count.counted("byte")), \(sum(Array(text.utf8))))"
+  }
+
+  private static func sum(_ bytes: [UInt8]) -> String {
+    let sum = bytes.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    return "sum \(Hex.number(UInt32(truncatingIfNeeded: sum ^ sum >> 32), digits: 8))"
+  }
+}
+
+/// The bursts of a plan that differ: a mix by weights, or a script.
+package struct BurstWorkload: Equatable, Sendable {
+  /// What bursts there are.
+  package var requests: [BurstRequest] = []
+  /// Whether each session goes through them in their order, from the first again after the last; else each burst is one of
+  /// them by chance.
+  package var isScript = false
+
+  /// Nothing yet.
+  package init() {}
+
+  /// Whether all bursts are unique bytes that come back.
+  var isUniqueEcho: Bool { requests.allSatisfy(\.isUniqueEcho) }
+  /// Whether the acknowledgement of some is waited for.
+  var watchesDelivery: Bool { requests.contains { $0.reply == .nothing } }
+}
+
+/// What is expected of a reply, with the word that files have for it.
+package struct ExpectedReply: Equatable, Sendable {
+  enum Expected: Equatable, Sendable {
+    case echo
+    case nothing
+    case rule(ReplyRule.Expectation)
+  }
+
+  static let forms = "echo, none, text:…, hex:…, prefix:… or regex:…"
+
+  let word: String
+  let expected: Expected
+
+  /// Reads a word, as `easim send --expect` has it.
+  init(_ word: String) throws(OptionError) {
+    self.word = word
+    switch try ReplyWord(word, forms: Self.forms) {
+    case .none: expected = .nothing
+    case .echo: expected = .echo
+    case .text(let text): expected = .rule(.bytes(Array(text.utf8)))
+    case .hex(let bytes): expected = .rule(.bytes(bytes))
+    case .prefix(let text): expected = .rule(.prefix(Array(text.utf8)))
+    case .regex(let source):
+      do { try ReplyRule.check(pattern: source) } catch {
+        throw OptionError("'\(Excerpt.of(word))': not a regular expression: \("\(error)".printable)")
+      }
+      expected = .rule(.pattern(source))
+    case .file: throw OptionError("'\(Excerpt.of(word))': a plan has no file: expected \(Self.forms)")
+    }
+  }
+}
+
+/// How much of a reply is read, with the word that files have for it.
+package struct ReplyExtent: Equatable, Sendable {
+  let word: String
+  let extent: ReplyRule.Extent
+
+  /// Reads a word, as `easim send --read` has it.
+  init(_ word: String) throws(OptionError) {
+    self.word = word
+    switch try ReadingWord(word) {
+    case .count(let count): extent = .count(count)
+    case .time(let time): extent = .time(time)
+    case .until(let text): extent = .until(Array(text.utf8))
+    }
+  }
+}
+
+// MARK: - Files
+
+extension BurstRequest {
+  private static let parts: [Field<Self>] = [
+    Field("name", \.name, .text(TextShape(length: 0...40)), "what reports call it"),
+    Field("size", \.sizes, .optional(.sizes), "unique bytes: how many, or a distribution"),
+    Field("send", \.send, .optional(.bytes(named: "sent bytes", atLeast: 1)), "instead of `size`: these bytes"),
+    Field(
+      "expect", \.expected, .optional(.expectedReply),
+      "what must come back, as `send --expect` has it: `echo`, `none`, `text:…`, `hex:…`, `prefix:…` or `regex:…`",
+      standardText: "`echo`; with `read` anything"),
+    Field(
+      "read", \.extent, .optional(.replyExtent),
+      "how much of the reply is read, as `send --read` has it: bytes, a time or `until:…`",
+      standardText: "as much as it takes to judge"),
+    Field("think", \.think, .optional(.times), "the pause after it, instead of the plan's"),
+  ]
+
+  /// A request of a script.
+  static let scriptFormat = Record("request", "what is sent, and what must come back", Self()) { parts }
+    .checked(check)
+
+  /// One of several payloads.
+  static let mixFormat = Record("payload", "one of several kinds of bursts", Self()) {
+    Field("weight", \.weight, .weight, "how often it comes, beside the others")
+    parts
+  }.checked(check)
+
+  @Sendable private static func check(_ request: Self, _ object: ObjectReader) {
+    if request.send?.isEmpty == true { object.error("send", "is empty: a burst has at least one byte") }
+    if request.name.count > 40 { object.error("name", "is longer than 40 characters") }
+    switch (object.value("size") != nil, object.value("send") != nil) {
+    case (true, true): object.error("send", "a burst has a 'size' or bytes to 'send', and this one has both")
+    case (false, false): object.error("a burst needs a 'size', or bytes to 'send'")
+    case (true, false), (false, true): break
+    }
+    guard object.value("read") != nil else { return }
+    switch request.expected?.expected {
+    case .echo?: object.error("read", "an echo is read as far as it goes: leave this out")
+    case .nothing?: object.error("read", "with 'none' no reply is read: leave this out")
+    case .rule?, nil: break
+    }
+  }
+}
+
+extension Format<ExpectedReply> {
+  fileprivate static let expectedReply = word(ExpectedReply.forms, \.word) { word throws(OptionError) in
+    try ExpectedReply(word)
+  }
+}
+
+extension Format<ReplyExtent> {
+  fileprivate static let replyExtent = word("a number of bytes, a time or until:…", \.word) {
+    word throws(OptionError) in
+    try ReplyExtent(word)
+  }
+}
+
+extension Format {
+  /// A text with its own reader, whose error says what is wrong. A number stands for its digits.
+  private static func word(
+    _ expected: String, _ word: any KeyPath<Value, String> & Sendable,
+    _ read: @escaping @Sendable (String) throws(OptionError) -> Value
+  ) -> Format {
+    Format(.text(TextShape())) { value, place in
+      let text: String
+      switch value.content {
+      case .text(let given): text = given
+      case .number(let number): text = number.spelling
+      case .null, .boolean, .array, .object: return place.expected(expected, value)
+      }
+      do { return try read(text) } catch {
+        place.error(value, "\(error)")
+        return nil
+      }
+    } write: {
+      .text($0[keyPath: word])
+    }
+  }
+}

@@ -1,0 +1,314 @@
+import AccessoryCore
+import Glibc
+
+/// A value that differs from burst to burst: sizes and times.
+///
+/// ```swift
+/// var random = SeededRandom(seed: 7)
+/// Distribution<Int>.uniform(.init(from: 10, to: 20)).draw(&random)   // the same for the same seed
+/// ```
+package enum Distribution<Value: Drawable>: Equatable, Sendable {
+  /// Always this one.
+  case fixed(Value)
+  /// Each one between two as often as any other.
+  case uniform(Uniform)
+  /// The bell curve around a mean.
+  case normal(Normal)
+  /// Many around a median, and a few that are much greater.
+  case lognormal(Lognormal)
+  /// What waiting for independent events takes.
+  case exponential(Exponential)
+  /// One of a list, each with a weight.
+  case list(Choices)
+
+  /// See ``Distribution/uniform(_:)``.
+  package struct Uniform: Equatable, Sendable {
+    /// The least value.
+    package var from = Value.drawStandard
+    /// The greatest value.
+    package var to = Value.drawStandard
+
+    /// Both ends.
+    package init(from: Value = .drawStandard, to: Value = .drawStandard) { (self.from, self.to) = (from, to) }
+  }
+
+  /// See ``Distribution/normal(_:)``.
+  package struct Normal: Equatable, Sendable {
+    /// The mean.
+    package var mean = Value.drawStandard
+    /// The standard deviation.
+    package var deviation = Value.drawStandard
+    /// Values outside of these count as them.
+    package var bounds = Bounds()
+
+    /// The standard value for all.
+    package init() {}
+  }
+
+  /// See ``Distribution/lognormal(_:)``.
+  package struct Lognormal: Equatable, Sendable {
+    /// Half of the values are below.
+    package var median = Value.drawStandard
+    /// The standard deviation of the natural logarithm: with 1, one value in 44 is more than 7.4 times the median.
+    package var sigma = 1.0
+    /// Values outside of these count as them.
+    package var bounds = Bounds()
+
+    /// The standard value for all.
+    package init() {}
+  }
+
+  /// See ``Distribution/exponential(_:)``.
+  package struct Exponential: Equatable, Sendable {
+    /// The mean.
+    package var mean = Value.drawStandard
+    /// Values outside of these count as them.
+    package var bounds = Bounds()
+
+    /// The standard value for all.
+    package init() {}
+  }
+
+  /// The least and the greatest value that are used.
+  package struct Bounds: Equatable, Sendable {
+    /// The least.
+    package var least = Value.drawLimits.lowerBound
+    /// The greatest.
+    package var most = Value.drawLimits.upperBound
+
+    /// All values that there may be.
+    package init() {}
+  }
+
+  /// See ``Distribution/list(_:)``.
+  package struct Choices: Equatable, Sendable {
+    /// The values.
+    package var values: [Choice] = []
+
+    /// Values with their weights.
+    package init(_ values: [Choice] = []) { self.values = values }
+  }
+
+  /// A value of a list.
+  package struct Choice: Equatable, Sendable {
+    /// The value.
+    package var value = Value.drawStandard
+    /// How often it comes, beside the weights of the others.
+    package var weight = 1.0
+
+    /// A value with its weight.
+    package init(_ value: Value = .drawStandard, weight: Double = 1) { (self.value, self.weight) = (value, weight) }
+  }
+
+  /// The next value.
+  package func draw(_ random: inout SeededRandom) -> Value {
+    switch self {
+    case .fixed(let value): return value
+    case .uniform(let range):
+      // Each whole number is as probable as the first and the last.
+      let (low, high) = (range.from.drawNumber, range.to.drawNumber)
+      return Value(drawn: low + (random.unit * (high - low + 1)).rounded(.down)).clamped(range.from, range.to)
+    case .normal(let bell):
+      return bell.bounds.value(bell.mean.drawNumber + random.bell * bell.deviation.drawNumber)
+    case .lognormal(let bell): return bell.bounds.value(bell.median.drawNumber * exp(random.bell * bell.sigma))
+    case .exponential(let wait): return wait.bounds.value(-log(1 - random.unit) * wait.mean.drawNumber)
+    case .list(let choices):
+      let index = random.index(weights: choices.values.lazy.map(\.weight))
+      return index.map { choices.values[$0].value } ?? .drawStandard
+    }
+  }
+}
+
+extension Distribution.Bounds {
+  fileprivate func value(_ number: Double) -> Value {
+    Value(drawn: min(max(number, least.drawNumber), most.drawNumber)).clamped(least, most)
+  }
+}
+
+/// What can be drawn from a ``Distribution``.
+package protocol Drawable: Comparable, Sendable {
+  /// The value of a distribution that says nothing else.
+  static var drawStandard: Self { get }
+  /// The least and the greatest value that there may be.
+  static var drawLimits: ClosedRange<Self> { get }
+  /// As a number: of bytes, or of nanoseconds.
+  var drawNumber: Double { get }
+  /// The nearest value to a number within the limits.
+  init(drawn number: Double)
+  /// As users write it.
+  var drawText: String { get }
+}
+
+extension Drawable {
+  fileprivate func clamped(_ low: Self, _ high: Self) -> Self { min(max(self, low), high) }
+}
+
+extension Int: Drawable {
+  /// 10,000 bytes.
+  package static var drawStandard: Int { 10_000 }
+  /// To 64 MiB.
+  package static var drawLimits: ClosedRange<Int> { 1...(64 << 20) }
+  /// As a number.
+  package var drawNumber: Double { Double(self) }
+  /// The nearest whole number.
+  package init(drawn number: Double) { self = Int(number.rounded()) }
+  /// In digits.
+  package var drawText: String { "\(self)" }
+}
+
+extension Duration: Drawable {
+  /// A second.
+  package static var drawStandard: Duration { .seconds(1) }
+  /// To an hour.
+  package static var drawLimits: ClosedRange<Duration> { .zero ... .seconds(3_600) }
+  /// In nanoseconds.
+  package var drawNumber: Double { Double(wholeNanoseconds) }
+  /// The nearest number of nanoseconds.
+  package init(drawn number: Double) { self = .nanoseconds(Int64(number.rounded())) }
+  /// "250ms".
+  package var drawText: String { DurationText.format(self) }
+}
+
+extension SeededRandom {
+  /// From 0 to below 1.
+  fileprivate var unit: Double {
+    mutating get { Double(next() >> 11) * 0x1p-53 }
+  }
+
+  /// Of the normal distribution with mean 0 and standard deviation 1, by Box and Muller.
+  fileprivate var bell: Double {
+    mutating get {
+      let radius = (-2 * log(1 - unit)).squareRoot()
+      return radius * cos(2 * Double.pi * unit)
+    }
+  }
+
+  /// One of several by their weights; nil where all weigh nothing.
+  mutating func index(weights: some Collection<Double>) -> Int? {
+    var left = unit * weights.reduce(0, +)
+    var last: Int?
+    for (index, weight) in weights.enumerated() where weight > 0 {
+      if left < weight { return index }
+      left -= weight
+      last = index
+    }
+    // What rounding leaves over.
+    return last
+  }
+}
+
+// MARK: - Words
+
+extension Distribution: CustomStringConvertible {
+  /// "500", "uniform,from=10,to=2000", "list 20 (9), 10000 (1)".
+  package var description: String {
+    switch self {
+    case .fixed(let value): value.drawText
+    case .uniform(let range): "uniform,from=\(range.from.drawText),to=\(range.to.drawText)"
+    case .normal(let bell): "normal,mean=\(bell.mean.drawText),deviation=\(bell.deviation.drawText)\(bell.bounds.text)"
+    case .lognormal(let bell):
+      "lognormal,median=\(bell.median.drawText),sigma=\(FixedText.short(bell.sigma))\(bell.bounds.text)"
+    case .exponential(let wait): "exponential,mean=\(wait.mean.drawText)\(wait.bounds.text)"
+    case .list(let choices):
+      "list \(choices.values.map { "\($0.value.drawText) (\(FixedText.short($0.weight)))" }.joined(separator: ", "))"
+    }
+  }
+}
+
+extension Distribution.Bounds {
+  fileprivate var text: String {
+    (least == Value.drawLimits.lowerBound ? "" : ",least=\(least.drawText)")
+      + (most == Value.drawLimits.upperBound ? "" : ",most=\(most.drawText)")
+  }
+}
+
+// MARK: - Files
+
+extension Distribution {
+  /// The kinds; `value` is how files have a single one, and `name` is what the documents call the whole.
+  static func kinds(_ name: String, _ value: Format<Value>) -> OneOf<Distribution> {
+    func bounds<Root>(_ path: Property<Root, Bounds>) -> [Field<Root>] {
+      Record("bounds", "", Bounds()) {
+        Field("least", \.least, value, "smaller ones count as this")
+        Field("most", \.most, value, "greater ones count as this")
+      }.fields(at: path)
+    }
+    let uniform = Record("uniform", "each value between two as often as any other", Uniform()) {
+      Field("from", \.from, value, "the least", isRequired: true)
+      Field("to", \.to, value, "the greatest", isRequired: true)
+    }.checked { range, object in
+      if object.value("from") != nil, object.value("to") != nil, range.from > range.to {
+        object.error("to", "is less than 'from'")
+      }
+    }
+    let normal = Record("normal", "the bell curve", Normal()) {
+      Field("mean", \.mean, value, "the mean", isRequired: true)
+      Field("deviation", \.deviation, value, "the standard deviation", isRequired: true)
+      bounds(\Normal.bounds)
+    }.checked { Self.check($0.bounds, $1) }
+    let lognormal = Record(
+      "lognormal", "many around a median and a few much greater, as files and replies are", Lognormal()
+    ) {
+      Field("median", \.median, value, "half of the values are below", isRequired: true)
+      Field("sigma", \.sigma, .number(0...10), "the standard deviation of the natural logarithm")
+      bounds(\Lognormal.bounds)
+    }.checked { Self.check($0.bounds, $1) }
+    let exponential = Record("exponential", "as the times between independent events", Exponential()) {
+      Field("mean", \.mean, value, "the mean", isRequired: true)
+      bounds(\Exponential.bounds)
+    }.checked { Self.check($0.bounds, $1) }
+    let choice = Record("\(name) of a list", "a value with its weight", Choice()) {
+      Field("value", \.value, value, "the value", isRequired: true)
+      Field("weight", \.weight, .weight, "how often it comes, beside the others")
+    }
+    let list = Record("list", "one of several values", Choices()) {
+      Field("values", \.values, .list(of: .object(choice), count: 1...100), "the values", isRequired: true)
+    }
+    return OneOf(
+      name, key: "kind",
+      example: "uniform,from=\(Value.drawLimits.lowerBound.drawText),to=\(Value.drawStandard.drawText)"
+    ) {
+      Kind(uniform, Distribution.uniform) { if case .uniform(let range) = $0 { range } else { nil } }
+      Kind(normal, Distribution.normal) { if case .normal(let bell) = $0 { bell } else { nil } }
+      Kind(lognormal, Distribution.lognormal) { if case .lognormal(let bell) = $0 { bell } else { nil } }
+      Kind(exponential, Distribution.exponential) { if case .exponential(let wait) = $0 { wait } else { nil } }
+      Kind(list, Distribution.list) { if case .list(let choices) = $0 { choices } else { nil } }
+    }
+  }
+
+  private static func check(_ bounds: Bounds, _ object: ObjectReader) {
+    if bounds.least > bounds.most { object.error("most", "is less than 'least'") }
+  }
+
+  /// One value, or a distribution. Texts that begin with a digit are a value.
+  static func format(_ name: String, _ value: Format<Value>) -> Format<Distribution> {
+    let kinds = kinds(name, value)
+    return Format(.either([value.shape, kinds.format.shape])) { json, place in
+      let isKind =
+        switch json.content {
+        case .object: true
+        case .text(let text): text.first.map { !$0.isNumber } ?? false
+        case .null, .boolean, .number, .array: false
+        }
+      return isKind ? kinds.format.read(json, at: place) : value.read(json, at: place).map(Distribution.fixed)
+    } write: { distribution in
+      if case .fixed(let only) = distribution { return value.write(only) }
+      return kinds.format.write(distribution)
+    }
+  }
+}
+
+extension Format<Distribution<Int>> {
+  /// The size of bursts.
+  static let sizes = Distribution<Int>.format("sizes", .integer(Int.drawLimits))
+}
+
+extension Format<Distribution<Duration>> {
+  /// A time that differs.
+  static let times = Distribution<Duration>.format("times", .duration(Duration.drawLimits))
+}
+
+extension Format<Double> {
+  /// How often something comes, beside other things.
+  static let weight = number(0.001...1_000_000)
+}

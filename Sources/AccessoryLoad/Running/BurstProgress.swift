@@ -1,0 +1,27 @@
+import AccessoryCore
+
+/// How far a run has come, for a progress bar.
+public struct BurstProgress: Equatable, Sendable {
+  /// Bursts completed and counted.
+  public var bursts = 0
+  /// Bytes of them.
+  public var bytes = 0
+  /// What went wrong.
+  public var errors = 0
+  /// Bursts begun, those of the warm-up included.
+  public var begun = 0
+  /// Bursts lost with their session.
+  public var lost = 0
+  /// Bursts of a rate that did not begin in time.
+  public var overdue = 0
+  /// Since measuring began.
+  public var elapsed = Duration.zero
+  /// From 0 to 1.
+  public var fraction = 0.0
+
+  /// The estimated remaining time, where there is an estimate.
+  public var timeLeft: Duration? {
+    guard fraction > 0.001 else { return nil }
+    return .nanoseconds(Int64(elapsed.inSeconds * max(0, 1 / fraction - 1) * 1e9))
+  }
+}
