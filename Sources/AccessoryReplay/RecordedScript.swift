@@ -5,14 +5,18 @@ import AccessoryProfiles
 extension Profile {
   /// A profile that stands alone: the accessory of a recording, with scripts of the requests and answers that were seen.
   ///
+  /// - Parameter other: a second recording of the same: where the requests differ, the script has a wildcard.
   /// - Returns: the profile, and what a person should know of each protocol, as sentences.
-  public static func imported(from recording: Recording) throws(RecordingError) -> (profile: Profile, notes: [String]) {
+  public static func imported(
+    from recording: Recording, and other: Recording? = nil
+  ) throws(RecordingError) -> (profile: Profile, notes: [String]) {
     var profile = try Profile(recording)
     var notes: [String] = []
     for index in profile.protocols.indices {
       let name = profile.protocols[index].name
       let sessions = recording.sessions.filter { $0.protocolName == name }
-      let (behavior, note) = Self.behavior(of: sessions)
+      let others = other?.sessions.filter { $0.protocolName == name } ?? []
+      let (behavior, note) = Self.behavior(of: sessions, others)
       notes.append("\(name): \(note)")
       if profile.protocols.count == 1 {
         profile.behavior = behavior
@@ -23,17 +27,20 @@ extension Profile {
     return (profile, notes)
   }
 
-  private static func behavior(of sessions: [Recording.Session]) -> (Behavior, String) {
-    let seen = RecordedExchanges(sessions)
-    let count = sessions.count.counted("session")
-    if sessions.isEmpty { return (.echo, "no session was recorded, so it echoes") }
+  private static func behavior(
+    of sessions: [Recording.Session], _ others: [Recording.Session]
+  ) -> (Behavior, String) {
+    let seen = RecordedExchanges(sessions, others)
+    let count = (sessions.count + others.count).counted("session")
+    if sessions.isEmpty, others.isEmpty { return (.echo, "no session was recorded, so it echoes") }
     if seen.exchanges.isEmpty, seen.greetings.isEmpty { return (.sink(check: false), "\(count) without a byte") }
     if seen.isEcho { return (.echo, "\(count), and every answer was the request") }
     if seen.exchanges.allSatisfy({ $0.response.isEmpty }), seen.greetings.isEmpty {
       return (.sink(check: false), "\(count), and nothing was answered")
     }
     let script = seen.script
-    return (.script(script), "\(count), \(script.rules.count.counted("rule"))")
+    let notes = ["\(count), \(script.rules.count.counted("rule"))"] + seen.notes
+    return (.script(script), notes.joined(separator: "; "))
   }
 }
 
@@ -43,6 +50,18 @@ struct RecordedExchanges {
     var request: [UInt8]
     var response: [UInt8] = []
     var delay = Duration.zero
+    /// What matches the request, where two recordings differ.
+    var pattern: BytePattern?
+    /// The answer with parts of the request in it.
+    var template: ScriptTemplate?
+
+    /// What a rule is about.
+    fileprivate var key: Key { pattern.map { .pattern($0.text) } ?? .request(request) }
+  }
+
+  fileprivate enum Key: Hashable {
+    case request([UInt8])
+    case pattern(String)
   }
 
   /// At most so many different answers to one request become rules.
@@ -53,10 +72,37 @@ struct RecordedExchanges {
   private(set) var exchanges: [Exchange] = []
   /// What came before the first request of a session, and when.
   private(set) var greetings: [(after: Duration, bytes: [UInt8])] = []
+  /// What a second recording has that could not become a wildcard, as sentences.
+  private(set) var notes: [String] = []
   private let framing: Script.Framing
 
-  init(_ sessions: [Recording.Session]) {
-    var found: [Exchange] = []
+  /// - Parameter others: the sessions of a second recording of the same.
+  init(_ sessions: [Recording.Session], _ others: [Recording.Session] = []) {
+    let (found, twins) = (Self.exchanges(in: sessions), Self.exchanges(in: others))
+    let all = found.exchanges + twins.exchanges
+    greetings = found.greetings + (sessions.isEmpty ? twins.greetings : [])
+    let delimiter = Self.delimiters.first { end in
+      !all.isEmpty
+        && all.allSatisfy { $0.request.count > end.count && $0.request.suffix(end.count).elementsEqual(end) }
+    }
+    if let delimiter {
+      framing = .delimiter(delimiter)
+    } else {
+      let sizes = Set(all.map(\.request.count))
+      framing = sizes.count == 1 ? .fixed(sizes.first ?? 1) : .any
+    }
+    let split = { (exchanges: [Exchange]) in
+      delimiter.map { end in exchanges.flatMap { Self.split($0, at: end) } } ?? exchanges
+    }
+    exchanges = split(found.exchanges)
+    if !others.isEmpty { add(split(twins.exchanges)) }
+  }
+
+  /// The exchanges of some sessions in their order, and what came before the first request of each.
+  private static func exchanges(
+    in sessions: [Recording.Session]
+  ) -> (exchanges: [Exchange], greetings: [(after: Duration, bytes: [UInt8])]) {
+    var (found, greetings) = ([Exchange](), [(after: Duration, bytes: [UInt8])]())
     for session in sessions {
       var (isAsking, last) = (false, session.opened)
       var current: Exchange?
@@ -82,17 +128,38 @@ struct RecordedExchanges {
       }
       if let current { found.append(current) }
     }
-    let delimiter = Self.delimiters.first { end in
-      !found.isEmpty
-        && found.allSatisfy { $0.request.count > end.count && $0.request.suffix(end.count).elementsEqual(end) }
+    return (found, greetings)
+  }
+
+  /// The same exchanges of a second recording.
+  private mutating func add(_ twins: [Exchange]) {
+    guard twins.count == exchanges.count else {
+      notes.append(
+        "the recordings have \(exchanges.count.counted("request")) and \(twins.count), so there are no wildcards")
+      exchanges += twins
+      return
     }
-    if let delimiter {
-      framing = .delimiter(delimiter)
-      exchanges = found.flatMap { Self.split($0, at: delimiter) }
-    } else {
-      let sizes = Set(found.map(\.request.count))
-      framing = sizes.count == 1 ? .fixed(sizes.first ?? 1) : .any
-      exchanges = found
+    var (literals, answers) = (0, 0)
+    for (index, twin) in twins.enumerated() {
+      let exchange = exchanges[index]
+      if exchange.request == twin.request {
+        if exchange.response != twin.response { answers += 1 }
+      } else if framing != .any, let wildcard = RecordedWildcard(exchange.request, twin.request) {
+        exchanges[index].pattern = wildcard.pattern
+        guard exchange.response != twin.response else { continue }
+        exchanges[index].template = wildcard.answer(exchange.response, twin.response)
+        if exchanges[index].template == nil { answers += 1 }
+      } else {
+        literals += 1
+        exchanges.append(twin)
+      }
+    }
+    if literals > 0 {
+      notes.append(
+        "\(literals.counted("request")) with nothing in common in the recordings, so there are rules for both")
+    }
+    if answers > 0 {
+      notes.append("\(answers.counted("answer")) that the recordings have with different bytes, here as in the first")
     }
   }
 
@@ -124,26 +191,28 @@ struct RecordedExchanges {
 
   /// The rules. A request that was answered differently gets the answers in their order, and then the last one again.
   var script: Script {
-    var order: [[UInt8]] = []
-    var answers: [[UInt8]: [Exchange]] = [:]
-    for exchange in exchanges {
-      if answers[exchange.request] == nil { order.append(exchange.request) }
-      answers[exchange.request, default: []].append(exchange)
+    var order: [Key] = []
+    var answers: [Key: [Exchange]] = [:]
+    // What is equal before what matches.
+    for exchange in exchanges.filter({ $0.pattern == nil }) + exchanges.filter({ $0.pattern != nil }) {
+      if answers[exchange.key] == nil { order.append(exchange.key) }
+      answers[exchange.key, default: []].append(exchange)
     }
     var rules: [Script.Rule] = []
-    for request in order {
-      var (runs, all) = ([(exchange: Exchange, times: Int)](), answers[request] ?? [])
+    for key in order {
+      var (runs, all) = ([(exchange: Exchange, times: Int)](), answers[key] ?? [])
       all = Array(all.prefix(10_000))
       for exchange in all {
-        if runs.last?.exchange.response == exchange.response {
+        if let last = runs.last?.exchange,
+          exchange.template == nil ? last.response == exchange.response : last.template == exchange.template
+        {
           runs[runs.count - 1].times += 1
         } else if runs.count < Self.mostAnswers {
           runs.append((exchange, 1))
         }
       }
       for (index, run) in runs.enumerated() {
-        var rule = Script.Rule(
-          request: request, response: run.exchange.response, delay: Self.rounded(run.exchange.delay))
+        var rule = run.exchange.rule(after: Self.rounded(run.exchange.delay))
         if index < runs.count - 1 { rule.times = run.times }
         rules.append(rule)
       }
@@ -162,5 +231,18 @@ struct RecordedExchanges {
   private static func rounded(_ time: Duration) -> Duration {
     let milliseconds = time.wholeNanoseconds / 1_000_000
     return milliseconds < 5 ? .zero : .milliseconds(min(milliseconds, 3_600_000))
+  }
+}
+
+extension RecordedExchanges.Exchange {
+  fileprivate func rule(after delay: Duration) -> Script.Rule {
+    guard let pattern else { return Script.Rule(request: request, response: response, delay: delay) }
+    var rule = Script.Rule(regex: pattern, answers: [])
+    if let template {
+      rule.answers = [Script.Answer(template, after: delay)]
+    } else {
+      (rule.response, rule.delay) = (response, delay)
+    }
+    return rule
   }
 }

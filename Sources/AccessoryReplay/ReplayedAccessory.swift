@@ -133,8 +133,11 @@ public final class ReplayedAccessory {
 
   /// The handler of a session that the device opened; nil when the recording has no such session now.
   fileprivate func take(_ session: Session) -> (any SessionHandler)? {
+    // When a native channel was opened is not in a recording, only when it was used.
     let candidate =
-      settings.takesAnyOrder ? waiting.firstIndex { $0.protocolName == session.protocolName } : waiting.indices.first
+      waiting.firstIndex {
+        (settings.takesAnyOrder || $0.isNative) && $0.protocolName == session.protocolName
+      } ?? waiting.firstIndex { !$0.isNative }
     guard let candidate, waiting[candidate].protocolName == session.protocolName else {
       var difference = ReplayDifference(
         .unexpectedSession(expected: waiting.first?.protocolName), session: 0, protocolName: session.protocolName,

@@ -51,6 +51,16 @@ public struct CaptureEntry: Equatable, Sendable {
     case file(Int)
   }
 
+  /// A native channel of a capture file, which is an interface of its own.
+  public struct NativeChannel: Equatable, Sendable {
+    /// The number of the interface.
+    public let interface: Int
+    /// The name of the cable that it belongs to.
+    public let cable: String
+    /// Its protocol.
+    public let protocolName: String
+  }
+
   /// What it is.
   public let event: Event
   /// Where it is.
@@ -65,12 +75,18 @@ public struct CaptureEntry: Equatable, Sendable {
   public let bytes: [UInt8]
   /// The control messages in it.
   public let messages: [ControlMessage]
+  /// The native channel of a transfer, and of a note about one.
+  public let channel: NativeChannel?
   /// How many bytes it skips.
   let skippedCount: Int
 
   /// An entry without bytes.
-  init(_ event: Event, at place: Place, from: String = "", _ text: String, bytes: [UInt8] = []) {
+  init(
+    _ event: Event, at place: Place, from: String = "", _ text: String, bytes: [UInt8] = [],
+    on channel: NativeChannel? = nil
+  ) {
     (self.event, self.place, self.from, self.text, self.bytes) = (event, place, from, text, bytes)
+    self.channel = channel
     (header, messages, skippedCount) = (nil, [], 0)
   }
 
@@ -80,6 +96,7 @@ public struct CaptureEntry: Equatable, Sendable {
   ) {
     self.place = place ?? .offset(piece.range.lowerBound)
     self.from = from
+    channel = nil
     let bytes = Array(capture.bytes(of: piece))
     self.bytes = bytes
     let span = bytes.span.bytes
@@ -122,6 +139,7 @@ public struct CaptureEntry: Equatable, Sendable {
     text = line.text
     bytes = []
     messages = []
+    channel = nil
     let words = line.text.split(separator: " ")
     switch words.first {
     case "DETECT"?: event = .detection

@@ -100,7 +100,10 @@ final class CaptureFileDecoder {
     let interface = interfaces[frame.interface]
     for comment in frame.comments {
       let cable = cables[ConnectionKey(interface: frame.interface)]?.number ?? 0
-      tell(CaptureEntry(.note, at: .packet(number, time: now, cable: cable, offset: 0), comment.printable))
+      tell(
+        CaptureEntry(
+          .note, at: .packet(number, time: now, cable: cable, offset: 0), comment.printable,
+          on: channel(frame, interface)))
     }
     switch interface.linkType {
     case .iap2: readLink(frame, of: interface, tell)
@@ -137,7 +140,15 @@ final class CaptureFileDecoder {
         .transfer, at: .packet(number, time: now, cable: 0, offset: 0),
         from: Medium.cable.mark(isReceived: frame.direction == .received),
         "SIDE \(name.printable) \(frame.bytes.count) bytes \(Hex.spaced(frame.bytes.prefix(8)))\(more)",
-        bytes: Array(frame.bytes)))
+        bytes: Array(frame.bytes), on: channel(frame, interface)))
+  }
+
+  /// The native channel that an interface is: easim names it by the cable and the protocol.
+  private func channel(_ frame: CaptureFrame, _ interface: CaptureInterface) -> CaptureEntry.NativeChannel? {
+    guard interface.linkType == .nativeTransport else { return nil }
+    let ending = " \(interface.description)"
+    let cable = interface.name.hasSuffix(ending) ? String(interface.name.dropLast(ending.count)) : interface.name
+    return .init(interface: frame.interface, cable: cable, protocolName: interface.description)
   }
 
   private func tellCut(_ frame: CaptureFrame, _ tell: (CaptureEntry) -> Void) {

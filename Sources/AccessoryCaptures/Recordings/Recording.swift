@@ -52,6 +52,8 @@ public struct Recording: Equatable, Sendable {
     public var opened: Instant
     /// The packet of the capture with which it was opened.
     public var packet: Int
+    /// Whether it had a native channel of its own, which shows neither its opening nor what it was opened after.
+    public var isNative = false
     /// Its bytes.
     public var steps: [Step] = []
     /// How it ended.

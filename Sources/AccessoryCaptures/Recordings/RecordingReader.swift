@@ -16,15 +16,22 @@ public struct RecordingReader {
   private static let mostProblems = 100
   private static let mostCables = 4_096
 
-  private var recording = Recording()
+  var recording = Recording()
   private var analysis = CaptureAnalysis()
-  private var cables: [Int: Cable] = [:]
+  private(set) var cables: [Int: Cable] = [:]
   private var byteCount = 0
-  private var sessionCount = 0
-  private var hasTransfers = false
+  private(set) var sessionCount = 0
+  private(set) var names: [Int: String] = [:]
+  var channels: [Int: NativeSession] = [:]
+
+  /// A session on a native channel: where it is in the recording.
+  struct NativeSession {
+    var attachment: Int
+    var session: Int
+  }
 
   /// What is known of a cable.
-  private struct Cable {
+  struct Cable {
     /// The attachment that it is now.
     var attachment: Int
     /// Whether the sender with this mark is the accessory, once a message has shown it.
@@ -46,12 +53,13 @@ public struct RecordingReader {
     case .file: return
     }
     switch entry.event {
-    case .cable, .others: return
-    case .transfer:
-      if !hasTransfers { note("the bytes of native channels are not replayed") }
-      hasTransfers = true
+    case .cable:
+      if names.count < Self.mostCables { names[number] = entry.text }
       return
+    case .others: return
+    case .transfer: return try takeTransfer(entry, at: now, packet)
     case .note:
+      if let channel = entry.channel { return takeNote(entry.text, of: channel, at: now) }
       if let index = cables[number]?.attachment { recording.attachments[index].end = now }
       return
     case .problem, .skipped, .spoiled, .unfinished: break
@@ -72,7 +80,17 @@ public struct RecordingReader {
     return recording
   }
 
-  private mutating func note(_ problem: String) {
+  mutating func countSession() throws(RecordingError) {
+    sessionCount += 1
+    guard sessionCount <= Self.mostSessions else { throw .tooLarge }
+  }
+
+  mutating func count(bytes: Int) throws(RecordingError) {
+    byteCount += bytes
+    guard byteCount <= Self.mostBytes else { throw .tooLarge }
+  }
+
+  mutating func note(_ problem: String) {
     if recording.problems.count < Self.mostProblems { recording.problems.append(problem) }
   }
 
@@ -102,8 +120,7 @@ public struct RecordingReader {
     case .startExternalAccessorySession:
       // A packet that was sent again opens nothing.
       guard let values = Self.values(message, 2), cable.open[values[1]] == nil else { return }
-      sessionCount += 1
-      guard sessionCount <= Self.mostSessions else { throw .tooLarge }
+      try countSession()
       let name = recording.attachments[index].identification?.externalAccessoryProtocol(
         UInt8(truncatingIfNeeded: values[0]))?.name
       cables[number]?.open[values[1]] = recording.attachments[index].sessions.count
@@ -156,8 +173,7 @@ public struct RecordingReader {
       return note("\(found.bytes.count.counted("byte")) of session \(found.session), which was not open, are left out")
     }
     guard let from = cable.marks[found.from] else { return note("the sender of session \(found.session) is unknown") }
-    byteCount += found.bytes.count
-    guard byteCount <= Self.mostBytes else { throw .tooLarge }
+    try count(bytes: found.bytes.count)
     recording.attachments[cable.attachment].sessions[session].steps.append(
       Recording.Step(from: from, time: now, packet: packet, bytes: found.bytes))
   }

@@ -14,7 +14,8 @@ extension CommandSpec {
       check PROFILE   print every error and warning, each with file:line:column
       new NAME        print a profile to start from; with --behavior, a commented one
       import [FILE]   print profiles made from EAAccessory descriptions pasted from a log (FILE, or - for stdin), or one
-                      made from a capture, with the recorded requests and answers as a script
+                      made from a capture, with the recorded requests and answers as a script; a second capture of the
+                      same run gives the script wildcards where the two differ
       """,
     examples: ["easim profile list", "easim profile show lawk-view", "easim profile new my-lamp --behavior script"],
     run: runProfile)
@@ -25,11 +26,13 @@ private struct ProfileOptions: CommandOptions {
 
   var verb = Verb.list
   var subject: String?
+  var second: [String] = []
   var behavior: Behavior?
   var shared = SharedOptions()
 
   static let operands: [Operand<Self>] = [
     Operand(\.verb, .choice), Operand(optional: "PROFILE|FILE", \.subject, .optional(.text)),
+    Operand(each: "[FILE2]", 0...1, \.second, .text),
   ]
   static let options: [Option<Self>] = [
     Option(
@@ -45,6 +48,9 @@ private struct ProfileOptions: CommandOptions {
 }
 
 private func runProfile(_ options: ProfileOptions, _ console: Console) throws -> ExitCode {
+  if options.verb != .import, let word = options.second.first {
+    throw UsageError("profile \(options.verb.rawValue) takes one name, and '\(Excerpt.of(word))' is another")
+  }
   switch options.verb {
   case .list: return try list(console)
   case .show:
@@ -52,7 +58,7 @@ private func runProfile(_ options: ProfileOptions, _ console: Console) throws ->
     return .done
   case .check: return try check(options.neededSubject(), console)
   case .new: return try make(options.neededSubject(), options.behavior, console)
-  case .import: return try importProfiles(options.subject ?? "-", console)
+  case .import: return try importProfiles(options.subject ?? "-", options.second.first, console)
   }
 }
 
@@ -110,16 +116,24 @@ private func make(_ name: String, _ behavior: Behavior?, _ console: Console) thr
   return .done
 }
 
-private func importProfiles(_ path: String, _ console: Console) throws -> ExitCode {
+private func importProfiles(_ path: String, _ second: String?, _ console: Console) throws -> ExitCode {
   let bytes = try InputFile.read(path)
   if let recording = try recording(in: bytes, path) {
-    let (profile, notes) = try Profile.imported(from: recording)
-    let comment = (["Made of the capture \(path)."] + notes + ["A start to edit: docs/profiles.md describes scripts."])
+    let other = try second.map { second throws in
+      guard let other = try easim.recording(in: InputFile.read(second), second) else {
+        throw UsageError("\(second): not a capture; the second file is another capture of the same run")
+      }
+      return other
+    }
+    let (profile, notes) = try Profile.imported(from: recording, and: other)
+    let made = second.map { "Made of the captures \(path) and \($0)." } ?? "Made of the capture \(path)."
+    let comment = ([made] + notes + ["A start to edit: docs/profiles.md describes scripts."])
       .joined(separator: "\n")
     for problem in recording.problems { console.err("easim profile: \(path): \(problem)") }
     console.out(profile.text(comment: comment), ending: "")
     return .done
   }
+  if second != nil { throw UsageError("\(path): not a capture; only captures are imported in pairs") }
   let result = AccessoryImport.read(bytes, file: path == "-" ? "stdin" : path)
   for problem in result.problems { console.err(problem.description) }
   guard !result.accessories.isEmpty else {
