@@ -139,6 +139,29 @@ final class ControlledCapture {
 }
 
 extension ControlServer {
+  /// An accessory whose cables a program beside the protocol can record.
+  public struct Recordable {
+    /// Its id.
+    public let id: String
+    /// Its name.
+    public let name: String
+    /// Its world, or the address at which it is plugged in.
+    public let place: String
+    /// The zero of its clock, in nanoseconds since 1970.
+    public let epoch: Int64
+    /// Takes witnesses of its cables. The server uses keys from 1 up.
+    public let taps: CableTaps
+  }
+
+  /// The accessories of all worlds.
+  public var recordables: [Recordable] {
+    accessories.all.map {
+      Recordable(
+        id: $0.id, name: $0.profile.identity.name, place: $0.port?.place ?? "world \($0.world.id)",
+        epoch: $0.world.virtual == nil ? settings.epoch : 0, taps: $0.taps)
+    }
+  }
+
   /// The bytes of a capture, and their type, by its path: `/captures/c1.pcapng`.
   public func capture(at path: String) -> (type: String, bytes: [UInt8])? {
     guard let capture = captures.all.first(where: { $0.state.path == path }) else { return nil }

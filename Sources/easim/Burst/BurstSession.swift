@@ -54,7 +54,7 @@ final class BurstSession {
   /// Prints connects and disconnects for users, since the rest is in the report; with --json, every event.
   private static func show(_ event: TimelineEvent, _ console: Console, _ bar: ProgressBar) {
     if console.isJSON { return console.show(event) }
-    console.witness?(event)
+    console.witness(event)
     switch event.kind {
     case .connect, .disconnect, .warning, .fault, .alert:
       bar.clear()

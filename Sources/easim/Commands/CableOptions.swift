@@ -24,6 +24,8 @@ final class CableOptions {
   private var transcript: TranscriptFile?
   private var recorder: CaptureRecorder?
   private var faultyChannels: [WeakChannel] = []
+  private var door: CaptureDoor?
+  private var offers: [CaptureDoor.Offer] = []
 
   private struct WeakChannel {
     weak var channel: FaultChannel?
@@ -57,12 +59,39 @@ final class CableOptions {
       faultsNow, mayChange: mayToggleFaults, random: { SeededRandom(seed: loop.random.next()) }, on: loop,
       made: { [weak self] channel in self?.keep(channel) },
       report: { report(TimelineEvent(time: loop.now, side: .cable, kind: .fault($0.description))) })
+    if door != nil { cable = offer(place, accessory).taps.tap(cable, at: end, on: loop) }
     if let recorder {
       cable = cable.recorded(by: recorder, at: end, named: place, description: accessory, on: loop)
     }
     return transcript.map { [cable] in
       cable.transcribed(at: end, on: loop, gate: $0.gate, shownBytes: $0.shownBytes, write: $0.write)
     } ?? cable
+  }
+
+  /// Lets Wireshark record the cables from now on. Where the bench cannot be used, it does not, and the command works as
+  /// before; 'easim extcap' reports why.
+  func openDoor(_ console: Console) {
+    guard let loop = loop as? any PollingLoop else { return }
+    door = try? CaptureDoor(on: loop, offers: { [weak self] in self?.offers ?? [] }) { console.err("easim: \($0)") }
+    if let door { console.witnesses.append { [weak door] in door?.note($0) } }
+  }
+
+  /// Offers the cables of an accessory, or those to an address, before the first is plugged in.
+  func expect(place: String, accessory: String) { _ = offer(place, accessory) }
+
+  private func offer(_ place: String, _ accessory: String) -> CaptureDoor.Offer {
+    if let found = offers.first(where: { $0.place == place && $0.name == accessory }) { return found }
+    let made = CaptureDoor.Offer(
+      id: "\(offers.count + 1)", name: accessory, place: place, epoch: CaptureFile.epoch(at: loop.now),
+      taps: CableTaps())
+    offers.append(made)
+    return made
+  }
+
+  /// Ends what Wireshark records.
+  func closeDoor() {
+    door?.close()
+    door = nil
   }
 
   private var faultsNow: [Fault] { zip(faults, areOn).filter(\.1).map(\.0) }

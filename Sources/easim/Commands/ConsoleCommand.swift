@@ -54,13 +54,16 @@ private func runConsole(_ options: ConsoleOptions, _ console: Console) throws ->
   let refusals = RefusalWatch()
   let device = Device(settings: deviceSettings, on: runtime.loop) { event in
     refusals.see(event)
-    if !console.isJSON { console.witness?(event) }
+    if !console.isJSON { console.witness(event) }
     front.tell(event)
   }
   let dialer = try media.makeDialer(to: address, for: device, on: runtime.loop, options: cables.transport) {
     cables.wrap($0, at: .device, place: address.description)
   }
   try cables.openFiles(console)
+  cables.openDoor(console)
+  cables.expect(place: address.description, accessory: "")
+  defer { cables.closeDoor() }
   let driver = EADemoDriver(
     EADemoApp(lookingAt: address.place, patience: options.shared.timeout), on: device, settings: settings)
   defer { front.close() }

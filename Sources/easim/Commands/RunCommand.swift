@@ -95,7 +95,7 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
   var profiles = try profiles(options)
   try Programs.admit(&profiles, options.shared, console)
   let runtime = try CommandRuntime(console, seed: options.shared.seed)
-  let places = try RunPorts(on: options.place, options.shared, accessories: profiles.count, on: runtime.loop, console)
+  var places = try RunPorts(on: options.place, options.shared, accessories: profiles.count, on: runtime.loop, console)
   var sessions = 0
   var bytes = 0
   var accessories: [SimulatedAccessory] = []
@@ -106,6 +106,8 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
       at: places, patience: options.patience, limit: options.limit,
       interByteTimeout: (try? Address(parsing: options.place))?.interByteTimeout)
   }
+  places.isOffered = true
+  defer { places.options.closeDoor() }
   let lineRate = options.shared.faults.lineRate
   let patience = options.patience == .zero ? Patience.unlimited : Patience(options.patience)
   let interByteTimeout = (try? Address(parsing: options.place))?.interByteTimeout

@@ -11,6 +11,8 @@ struct RunPorts {
   private let pattern: String
   /// The options of its cables.
   let options: CableOptions
+  /// Whether Wireshark can record the cables while the command runs.
+  var isOffered = false
   private let maker: PortMaker
 
   /// - Parameters:
@@ -41,8 +43,10 @@ struct RunPorts {
       try maker.makePort(at: address(index + 1), for: profile, number: index + 1)
     }
     try options.openFiles(console)
+    if isOffered { options.openDoor(console) }
     return zip(ports, profiles).map { port, profile in
       let (place, name) = (port.place, profile.identity.name)
+      if isOffered { options.expect(place: place, accessory: name) }
       return WrappedPort(port) { [options] in
         options.wrap($0, at: .accessory, place: place, accessory: name)
       }

@@ -32,9 +32,7 @@ enum CaptureFile {
       comment: "easim capture\(seed)"
     ) { gate.write($0) }
     gate.recorder = recorder
-    console.witness = { [weak recorder] event in
-      recorder?.note(comment(on: event), at: event.time)
-    }
+    console.witnesses.append { [weak recorder] event in recorder?.note(comment(on: event), at: event.time) }
     return recorder
   }
 

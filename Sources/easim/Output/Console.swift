@@ -139,19 +139,24 @@ final class Console {
     place.lane.add(text, .frame, to: place.outlet, at: now)
   }
 
-  /// Is told every event: a capture, for example.
-  var witness: ((TimelineEvent) -> Void)?
+  /// Are told every event: captures, for example.
+  var witnesses: [(TimelineEvent) -> Void] = []
+
+  /// Tells the witnesses of an event that is not shown.
+  func witness(_ event: TimelineEvent) {
+    for witness in witnesses { witness(event) }
+  }
 
   /// An event, in the form asked for.
   func show(_ event: TimelineEvent) {
-    witness?(event)
+    witness(event)
     if case .message = event.kind, !showsMessages { return }
     out(isJSON ? event.json : TimelineText.line(event, colors: colors))
   }
 
   /// An event as progress, on stderr: for commands whose result is something else.
   func showProgress(_ event: TimelineEvent) {
-    witness?(event)
+    witness(event)
     err(TimelineText.line(event, colors: false))
   }
 

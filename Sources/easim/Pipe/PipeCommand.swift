@@ -93,6 +93,8 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
     }, report: report.show)
   let door = try PipeDoor(options, on: runtime.loop, console, to: host)
   try cables.openFiles(console)
+  cables.openDoor(console)
+  defer { cables.closeDoor() }
   // Closing the sessions gives a verdict as well; after Ctrl-C it must not count as the end of the bytes.
   var verdict: ExitCode?
   var progress = ""

@@ -30,7 +30,11 @@ struct ControlledRun {
   func run(
     at places: RunPorts, patience: Duration, limit: Duration?, interByteTimeout: Milliseconds?
   ) throws -> ExitCode {
-    defer { socket.close() }
+    let door = CaptureDoor.of(server, on: runtime.loop, console)
+    defer {
+      door?.close()
+      socket.close()
+    }
     let ports = try places.ports(for: profiles)
     let lineRate = shared.faults.lineRate
     for (profile, port) in zip(profiles, ports) {

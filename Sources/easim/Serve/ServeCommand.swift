@@ -49,7 +49,11 @@ private func runServe(_ options: ServeOptions, _ console: Console) throws -> Exi
   let socket = try options.control.map { path in
     try ControlSocket(server, path: path, options.shared, on: runtime.loop) { console.err("easim serve: \($0)") }
   }
-  defer { socket?.close() }
+  let door = CaptureDoor.of(server, on: runtime.loop, console)
+  defer {
+    door?.close()
+    socket?.close()
+  }
   if options.isStandard {
     let door = try DescriptorDoor(standardFor: server.makeClient(), on: runtime.loop)
     _ = runtime.run(until: { door.isOver })

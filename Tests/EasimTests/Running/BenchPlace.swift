@@ -33,6 +33,6 @@ final class BenchPlace {
     return try Program(path: "/bin/bash", ["-c", line], environment: own).wait()
   }
 
-  /// The files on the bench.
-  var files: [String] { place.names("bench") }
+  /// The files of accessories on the bench; the sockets from which Wireshark records are left out.
+  var files: [String] { place.names("bench").filter { !$0.hasPrefix("capture-") } }
 }

@@ -1,0 +1,175 @@
+import AccessoryCore
+import AccessoryTransports
+import Glibc
+
+extension CommandSpec {
+  /// `easim extcap`.
+  static let extcap = CommandSpec(
+    name: "extcap", summary: "let Wireshark list and record the cables of running easim programs",
+    details: """
+      Wireshark's interface for capture programs ("extcap"). 'Scripts/install' puts the program easim-extcap, which calls this
+      command, where Wireshark looks; the cables of 'easim run', 'easim console', 'easim pipe' and 'easim serve' of the same
+      user are then in Wireshark's list of interfaces. Each interface is an accessory. Its cables are recorded from the
+      moment on at which the capture starts, also when it is plugged in again.
+
+      Wireshark calls this command with the options below. To see what there is, use --extcap-interfaces.
+      """,
+    examples: [
+      "easim extcap --extcap-interfaces",
+      "easim extcap --capture --extcap-interface easim-4711-1 --fifo /tmp/lawk.pcapng",
+    ],
+    run: runExtcap)
+}
+
+private struct ExtcapOptions: CommandOptions {
+  var lists = false
+  var version: String?
+  var interface: String?
+  var wantsTypes = false
+  var wantsSettings = false
+  var captures = false
+  var fifo: String?
+  var filter: String?
+  var shared = SharedOptions()
+
+  static let options: [Option<Self>] = [
+    Option("--extcap-interfaces", \.lists, "list the interfaces"),
+    Option("--extcap-version", \.version, .optional(.text), as: "V", "the version of Wireshark; not used"),
+    Option("--extcap-interface", \.interface, .optional(.text), as: "NAME", "the interface that is meant"),
+    Option("--extcap-dlts", \.wantsTypes, "list the link types of the interface"),
+    Option("--extcap-config", \.wantsSettings, "list the settings of the interface, of which there are none"),
+    Option("--capture", \.captures, "record the interface to --fifo until it is closed"),
+    Option("--fifo", \.fifo, .optional(.text), as: "FILE", "the named pipe, or the file, to write pcapng to"),
+    Option(
+      "--extcap-capture-filter", \.filter, .optional(.text), as: "FILTER",
+      "refused unless empty: filter in Wireshark's window instead"),
+  ]
+  static let rules: [OptionRule] = [
+    .exclusive(["--extcap-interfaces", "--extcap-dlts", "--extcap-config", "--capture"])
+  ]
+}
+
+private func runExtcap(_ options: ExtcapOptions, _ console: Console) throws -> ExitCode {
+  let found = { try ExtcapInterface.all(in: BenchDirectory.standard()) }
+  if options.lists {
+    console.out("extcap {version=\(Version.current)}{display=easim}")
+    for interface in try found() { console.out(interface.line) }
+    return .done
+  }
+  guard options.wantsTypes || options.wantsSettings || options.captures else {
+    throw UsageError("one of --extcap-interfaces, --extcap-dlts, --extcap-config and --capture is needed")
+  }
+  guard let name = options.interface else { throw UsageError("--extcap-interface NAME is missing") }
+  if options.wantsSettings { return .done }
+  if options.wantsTypes {
+    console.out("dlt {number=147}{name=USER0}{display=iAP2 (easim)}")
+    return .done
+  }
+  guard let fifo = options.fifo else { throw UsageError("--fifo FILE is missing") }
+  if options.filter?.isEmpty == false {
+    throw UsageError("capture filters are not supported: use a display filter, such as iap2.session == 1")
+  }
+  guard let interface = try found().first(where: { $0.name == name }) else {
+    console.err("easim extcap: there is no interface \(name) any more: 'easim extcap --extcap-interfaces' lists them")
+    return .unreachable
+  }
+  return try interface.record(to: fifo, console)
+}
+
+/// An accessory of a running easim, as Wireshark sees it.
+struct ExtcapInterface {
+  /// `easim-PROCESS-ID`.
+  let name: String
+  private let id: String
+  private let display: String
+  private let socket: String
+
+  /// The line of Wireshark's list.
+  var line: String { "interface {value=\(name)}{display=\(display)}" }
+
+  /// What all running programs offer that use this bench.
+  static func all(in bench: BenchDirectory) throws -> [ExtcapInterface] {
+    guard try bench.check() else { return [] }
+    return doors(in: bench).flatMap { of($0.process, $0.line, CaptureDoor.path(of: $0.process, in: bench)) }
+  }
+
+  /// Connections to all running programs that use this bench. The sockets of those that are gone are removed.
+  static func doors(in bench: BenchDirectory) -> [(process: Int32, line: ControlLine)] {
+    guard let folder = opendir(bench.path) else { return [] }
+    defer { closedir(folder) }
+    var processes: [Int32] = []
+    while let entry = readdir(folder) {
+      let file = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      guard file.hasPrefix("capture-"), file.hasSuffix(".sock") else { continue }
+      if let process = Int32(file.dropFirst("capture-".count).dropLast(".sock".count)) { processes.append(process) }
+    }
+    return processes.sorted().compactMap { process in
+      let path = CaptureDoor.path(of: process, in: bench)
+      if let line = ControlLine(path: path, seconds: 2) { return (process, line) }
+      if errno == ECONNREFUSED { unlink(path) }
+      return nil
+    }
+  }
+
+  private static func of(_ process: Int32, _ line: ControlLine, _ path: String) -> [ExtcapInterface] {
+    line.send("list\n")
+    var found: [ExtcapInterface] = []
+    while let text = line.receive() {
+      guard let offer = try? JSON5.read(text, file: path), let id = offer["id"]?.word else { continue }
+      let title = "easim: \(offer["title"]?.word ?? "") (process \(process))"
+      found.append(
+        ExtcapInterface(
+          name: "easim-\(process)-\(id)", id: id,
+          // Braces end a value in Wireshark's list.
+          display: title.printable.replacing("{", with: "(").replacing("}", with: ")"), socket: path))
+    }
+    return found
+  }
+
+  /// Copies the capture until an end closes it.
+  func record(to path: String, _ console: Console) throws -> ExitCode {
+    // Wireshark may close the pipe while it is written.
+    Glibc.signal(SIGPIPE, SIG_IGN)
+    let output = try PatientFile.open(path, O_WRONLY | O_CREAT | O_TRUNC, named: "--fifo \(path)")
+    defer { close(output) }
+    guard let line = ControlLine(path: socket) else {
+      console.err("easim extcap: the program of \(name) has ended")
+      return .unreachable
+    }
+    line.send("record \(id)\n")
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    var polled = [
+      pollfd(fd: line.descriptor, events: Int16(POLLIN), revents: 0), pollfd(fd: output, events: 0, revents: 0),
+    ]
+    while true {
+      if poll(&polled, 2, -1) < 0, errno != EINTR { throw UsageError("poll: \(String(cString: strerror(errno)))") }
+      // Wireshark has closed the pipe.
+      if polled[1].revents & Int16(POLLERR) != 0 { return .done }
+      guard polled[0].revents != 0 else { continue }
+      let count = recv(line.descriptor, &buffer, buffer.count, 0)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { return .done }
+      if let problem = Self.write(buffer[..<count], to: output) {
+        if problem == EPIPE { return .done }
+        throw UsageError("--fifo \(path): \(String(cString: strerror(problem)))")
+      }
+    }
+  }
+
+  /// Writes all of it; the number of the error, if there is one.
+  private static func write(_ bytes: ArraySlice<UInt8>, to output: Int32) -> Int32? {
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(output, $0.baseAddress, $0.count) }
+      if count < 0, errno == EINTR { continue }
+      if count < 0, errno == EAGAIN {
+        var waiting = pollfd(fd: output, events: Int16(POLLOUT), revents: 0)
+        _ = poll(&waiting, 1, -1)
+        continue
+      }
+      if count < 0 { return errno }
+      rest = rest.dropFirst(count)
+    }
+    return nil
+  }
+}

@@ -1,0 +1,142 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// `easim extcap`: how Wireshark lists and records the cables of running programs.
+@Suite(.waitsForPrograms) struct ExtcapTests {
+  let bench = BenchPlace()
+
+  /// The interfaces that are listed, by the text that Wireshark shows.
+  private func interfaces() throws -> [(name: String, display: String)] {
+    let list = try bench.run("extcap", "--extcap-interfaces", "--extcap-version=4.0")
+    #expect(list.ending == .exit(0), "\(list.err)")
+    #expect(list.outLines.first?.hasPrefix("extcap {version=") == true)
+    return list.outLines.dropFirst().compactMap { line in
+      let parts = line.split(separator: "}").map(String.init)
+      guard parts.count == 2, parts[0].hasPrefix("interface {value="), parts[1].hasPrefix("{display=") else {
+        return nil
+      }
+      return (String(parts[0].dropFirst("interface {value=".count)), String(parts[1].dropFirst("{display=".count)))
+    }
+  }
+
+  @Test func nothingRunsAndNothingIsListed() throws {
+    #expect(try interfaces().isEmpty)
+    #expect(!bench.place.has("bench"), "looking makes nothing")
+  }
+
+  @Test func eachRunningAccessoryIsAnInterfaceUntilItsProgramEnds() throws {
+    let run = try bench.plugIn("lawk-view", "echo", count: 2)
+    let found = try interfaces()
+    #expect(found.map(\.name) == ["easim-\(run.number)-1", "easim-\(run.number)-2"])
+    #expect(found.first?.display.contains("LAWK View at bench:") == true, "\(found)")
+    #expect(found.last?.display.hasSuffix("(process \(run.number))") == true)
+    let types = try bench.run("extcap", "--extcap-interface", found[0].name, "--extcap-dlts")
+    #expect(types.out == "dlt {number=147}{name=USER0}{display=iAP2 (easim)}\n")
+    #expect(try bench.run("extcap", "--extcap-interface", found[0].name, "--extcap-config").out == "")
+    run.send(SIGINT)
+    #expect(try run.wait().ending == .exit(0))
+    #expect(try interfaces().isEmpty)
+    #expect(bench.place.names("bench") == [])
+  }
+
+  @Test func anInterfaceIsRecordedAlsoWhenItsAccessoryIsPluggedInAgain() throws {
+    let run = try bench.plugIn("echo")
+    let name = try #require(interfaces().first?.name)
+    let capture = try bench.start(
+      "extcap", "--capture", "--extcap-interface", name, "--fifo", bench.place.file("c.pcapng"))
+    // The first block says that the recording has begun.
+    var bytes = 0
+    while bytes == 0, !Task.isCancelled { bytes = bench.place.bytes("c.pcapng")?.count ?? 0 }
+    for text in ["hello", "again"] {
+      let sent = try bench.run("send", "--text", text, "--expect", "echo")
+      #expect(sent.ending == .exit(0), "\(sent.err)")
+    }
+    run.send(SIGINT)
+    #expect(try run.wait().ending == .exit(0))
+    #expect(try capture.wait().ending == .exit(0), "it ends with the program")
+    let decoded = try bench.run("decode", "--sessions", "-", "--check", bench.place.file("c.pcapng"))
+    #expect(decoded.ending == .exit(0), "\(decoded.out)\(decoded.err)")
+    for hex in ["68656c6c6f", "616761696e"] {
+      #expect(decoded.outLines.filter { $0.hasSuffix(" \(hex)") }.count == 2, "\(decoded.out)")
+    }
+  }
+
+  @Test func aServersAccessoriesAreListedToo() throws {
+    let server = try bench.start("serve", "--control", bench.place.file("control"))
+    try server.line("http://")
+    let added = try bench.run(
+      "ctl", "--control", bench.place.file("control"), "accessory.add", "profile=echo")
+    #expect(added.ending == .exit(0), "\(added.err)")
+    #expect(try interfaces().map(\.display) == ["easim: Echo at world main (process \(server.number))"])
+    server.send(SIGINT)
+    #expect(try server.wait().ending == .exit(0))
+  }
+
+  @Test func aKilledProgramsSocketIsRemoved() throws {
+    let run = try bench.plugIn("echo")
+    run.send(SIGKILL)
+    #expect(try run.wait().ending == .killed(by: SIGKILL))
+    #expect(try interfaces().isEmpty)
+    #expect(!bench.place.names("bench").contains { $0.hasPrefix("capture-") })
+  }
+
+  @Test func whatIsMissingOrGoneIsSaid() throws {
+    #expect(try bench.run("extcap").err.contains("one of --extcap-interfaces, --extcap-dlts"))
+    #expect(try bench.run("extcap", "--capture").err.contains("--extcap-interface NAME is missing"))
+    let gone = try bench.run("extcap", "--capture", "--extcap-interface", "easim-1-1", "--fifo", bench.place.file("f"))
+    #expect(gone.ending == .exit(3))
+    #expect(gone.err.contains("there is no interface easim-1-1 any more"))
+    let filtered = try bench.run(
+      "extcap", "--capture", "--extcap-interface", "x", "--fifo", "f", "--extcap-capture-filter", "tcp")
+    #expect(filtered.ending == .exit(2) && filtered.err.contains("capture filters are not supported"))
+  }
+
+  /// Two recordings of a run with other numbers: the profile of both answers with a number that neither has.
+  @Test func aProfileOfTwoCapturesHasWildcards() throws {
+    let place = bench.place
+    place.write(
+      "{ version: 1, extends: 'scripted', behavior: { type: 'script', framing: { delimiter: '\\n' }, rules: [ "
+        + "{ regex: 'SET (\\\\d+)', answers: ['NOW ${1}\\n'] } ] } }", to: "lamp.json5")
+    let run = try bench.plugIn(place.file("lamp.json5"))
+    for number in [7, 12] {
+      let sent = try bench.run(
+        "send", "--escape", "--text", "SET \(number)\\n", "--expect", "text:NOW \(number)\\n", "--capture",
+        place.file("\(number).pcapng"))
+      #expect(sent.ending == .exit(0), "\(sent.out)\(sent.err)")
+    }
+    run.send(SIGINT)
+    _ = try run.wait()
+    let made = try bench.run("profile", "import", place.file("7.pcapng"), place.file("12.pcapng"))
+    #expect(made.ending == .exit(0), "\(made.err)")
+    #expect(made.out.contains("SET (\\\\d+)") && made.out.contains("NOW ${1}"), "\(made.out)")
+    #expect(try bench.run("profile", "show", "echo", "lamp").err.contains("takes one name"))
+    #expect(try bench.run("profile", "import", place.file("lamp.json5"), "x").err.contains("only captures"))
+  }
+
+  @Test func tsharkListsAndRecordsAnInterface() throws {
+    guard access("/usr/bin/tshark", X_OK) == 0 else { return }
+    let folder = bench.place.file("extcap")
+    mkdir(folder, 0o755)
+    bench.place.writeProgram("#!/bin/sh\nexec '\(BuiltProducts.easim)' extcap \"$@\"\n", to: "extcap/easim-extcap")
+    let run = try bench.plugIn("echo")
+    let tshark = "HOME=\(bench.place.file("home")) WIRESHARK_EXTCAP_DIR=\(folder) tshark"
+    let list = try bench.bash("\(tshark) -D")
+    let name = "easim-\(run.number)-1"
+    #expect(list.out.contains("\(name) (easim: Echo at bench:"), "\(list.out)\(list.err)")
+    // The first packet is the comment with which the recording begins; sending waits for it.
+    let result = try bench.bash(
+      """
+      mkfifo go
+      \(tshark) -i \(name) -l -a duration:120 -c 12 -T fields -e frame.number > packets 2> errors & pid=$!
+      until [ -s packets ] || ! kill -0 $pid; do read -t 0.1 <> go; done
+      easim send --text hello --expect echo > /dev/null
+      wait $pid; wc -l < packets
+      """.replacing("packets", with: bench.place.file("packets")).replacing("errors", with: bench.place.file("errors"))
+        .replacing(" go", with: " " + bench.place.file("go")))
+    let text = bench.place.bytes("errors").map { String(decoding: $0, as: UTF8.self) } ?? ""
+    #expect(result.outLines.last == "12", "\(result.out)\(result.err)\(text)")
+    run.send(SIGINT)
+    #expect(try run.wait().ending == .exit(0))
+  }
+}
