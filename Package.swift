@@ -146,8 +146,8 @@ let package = Package(
     library(
       "AccessorySoak", floor: 5,
       [
-        "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessorySessions", "AccessoryProfiles",
-        "AccessoryTransports", "AccessoryCore", "IAP2",
+        "AccessoryWorlds", "AccessorySimulator", "AccessoryHost", "AccessoryCables", "AccessorySessions",
+        "AccessoryProfiles", "AccessoryTransports", "AccessoryCore", "IAP2",
       ]),
 
     // Floor 5: Apple's API.

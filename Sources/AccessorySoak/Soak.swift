@@ -1,3 +1,4 @@
+import AccessoryCables
 import AccessoryCore
 import AccessorySessions
 import AccessoryTransports
@@ -18,12 +19,14 @@ public enum Soak {
     run(SoakPlan(seed: seed))
   }
 
-  /// Plays a plan. `event` is called with every event, and `line` with every line of the transcript.
+  /// Plays a plan. `event` is called with every event, and `line` with every line of the transcript; `recorder`
+  /// records the device's end of every cable.
   public static func run(
-    _ plan: SoakPlan, event: @escaping (TimelineEvent) -> Void = { _ in }, line: ((String) -> Void)? = nil
+    _ plan: SoakPlan, event: @escaping (TimelineEvent) -> Void = { _ in }, line: ((String) -> Void)? = nil,
+    recorder: CaptureRecorder? = nil
   ) -> SoakOutcome {
     let record = SoakRecord()
-    let world = SoakWorld(plan, record, event: event, line: line)
+    let world = SoakWorld(plan, record, event: event, line: line, recorder: recorder)
     do {
       try world.play()
     } catch {

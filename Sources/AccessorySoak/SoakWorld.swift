@@ -1,3 +1,4 @@
+import AccessoryCables
 import AccessoryCore
 import AccessoryHost
 import AccessoryProfiles
@@ -33,7 +34,7 @@ final class SoakWorld {
 
   init(
     _ plan: SoakPlan, _ record: SoakRecord, event: @escaping (TimelineEvent) -> Void = { _ in },
-    line: ((String) -> Void)? = nil
+    line: ((String) -> Void)? = nil, recorder: CaptureRecorder? = nil
   ) {
     self.plan = plan
     self.record = record
@@ -47,6 +48,7 @@ final class SoakWorld {
     settings.faults = plan.faults
     settings.keepsTranscript = line != nil
     settings.reportLine = line ?? { _ in }
+    settings.recorder = recorder
     settings.report = { [weak record] happened in
       record?.saw(happened)
       event(happened)

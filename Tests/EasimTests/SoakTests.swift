@@ -73,6 +73,38 @@ import Testing
     #expect(place.text("t").contains("com.lawaken.iap2"))
   }
 
+  /// The world of a seed, and a scenario with apps: each packet of the transcript is in the capture.
+  @Test(arguments: [3, 23]) func aWorldIsRecordedAsItsTranscript(seed: Int) throws {
+    let place = TemporaryFolder()
+    let soak = try Program.run(
+      "soak", "--seeds", "1", "--seed", "\(seed)", "--transcript", place.file("t"), "--capture", place.file("c.pcapng"))
+    #expect(soak.ending == .exit(0), "\(soak.err)")
+    let decoded = try Program.run("decode", place.file("c.pcapng"))
+    let numbers = { (line: String) -> String? in
+      line.contains(" seq=")
+        ? line.split(separator: " ").filter { $0.contains("=") }.prefix(3).joined(separator: " ") : nil
+    }
+    let packets = decoded.outLines.filter { !$0.contains(" * ") }.compactMap(numbers)
+    #expect(packets.count > 20)
+    let written = place.text("t").split(separator: "\n").map(String.init)
+      .filter { !$0.contains(" * ") }.compactMap(numbers)
+    #expect(packets.sorted() == written.sorted())
+  }
+
+  @Test func whatFailedIsSavedWithItsCapture() throws {
+    let place = TemporaryFolder()
+    let soak = try Program.run(
+      "soak", "--seeds", "1", "--seed", "3", "--forbid", "linkUp", "--save", place.file("failed"))
+    #expect(soak.ending == .exit(1))
+    #expect(place.names("failed") == ["soak-3.json5", "soak-3.pcapng"])
+    let decoded = try Program.run("decode", place.file("failed/soak-3.pcapng"))
+    #expect(decoded.outLines.contains { $0.contains(" * broken ") }, "\(decoded.out.suffix(500))")
+    let again = try Program.run(
+      "scenario", "run", place.file("failed/soak-3.json5"), "--capture", place.file("again.pcapng"))
+    #expect(again.ending == .exit(1))
+    #expect(try Program.run("decode", place.file("again.pcapng")).out.contains("SYN"))
+  }
+
   @Test func ctrlCEndsItAndItStillReports() throws {
     let soak = try Program("soak", "--for", "1h", "--json")
     try soak.line("\"event\":\"progress\"")
@@ -95,6 +127,7 @@ import Testing
     (["--seeds", "0"], "--seeds 0: expected a whole number from 1"),
     (["--seeds", "5", "--for", "1s"], "--seeds and --for cannot be combined"),
     (["--transcript", "-"], "--transcript shows one world only: add --seeds 1"),
+    (["--capture", "x"], "--capture shows one world only: add --seeds 1"),
     (["--forbid", "giveup"], "did you mean 'giveUp'?"),
     (["no-such-profile"], "no profile 'no-such-profile'"),
     (["--save", "/nonexistent/there"], "--save /nonexistent/there: No such file or directory"),

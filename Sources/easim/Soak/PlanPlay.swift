@@ -1,3 +1,4 @@
+import AccessoryCables
 import AccessoryCore
 import AccessorySessions
 import AccessorySoak
@@ -9,6 +10,7 @@ struct PlanPlay {
   private var plan: SoakPlan
   private let console: Console
   private let transcript: TranscriptFile?
+  private let recorder: CaptureRecorder?
 
   init(_ plan: SoakPlan, _ options: ScenarioOptions, _ console: Console) throws {
     let unfit = [
@@ -18,18 +20,17 @@ struct PlanPlay {
       throw UsageError(
         "\(option) is about scenarios with one app that is judged by what it sees, and this one has 'apps'")
     }
-    if options.shared.capture != nil {
-      throw UsageError("--capture does not record scenarios with 'apps': use --transcript FILE")
-    }
     self.plan = plan
     self.console = console
     self.plan.seed = options.shared.seed ?? plan.seed
     self.plan.faults = options.shared.faults.map { CableFault($0) } + plan.faults
+    recorder = try CaptureFile.asked(for: options.shared, console, origin: nil)
     transcript = try TranscriptFile.asked(for: options.shared, console)
   }
 
   func play() -> ExitCode {
-    let outcome = Soak.run(plan, event: console.show, line: transcript.map { file in { file.write($0) } })
+    let outcome = Soak.run(
+      plan, event: console.show, line: transcript.map { file in { file.write($0) } }, recorder: recorder)
     for violation in outcome.violations.dropFirst() { show(violation) }
     let first = outcome.violations.first
     console.result(

@@ -1,3 +1,4 @@
+import AccessoryCables
 import AccessoryCore
 import AccessorySoak
 import Glibc
@@ -61,14 +62,16 @@ struct SoakOptions: CommandOptions {
       each: "--forbid", \.forbidden, .words(SoakCoverage.Corner.allCases.map { ($0.word, $0) }), as: "WHAT",
       "fail when WHAT happens, a word of the list above"),
     Option(
-      "--save", \.folder, .optional(.text), as: "DIR", "write failures to DIR/soak-SEED.json5 instead of printing them"),
+      "--save", \.folder, .optional(.text), as: "DIR",
+      "write failures to DIR as soak-SEED.json5, and what passed on their cables as soak-SEED.pcapng"),
     Option(
       each: "--report", \.reports, .text, as: "FILE", "write the result: .json, or .xml (JUnit, a case for each rule)"),
     .shard.described("play part I of N of the worlds"),
-    .transcript.described("with --seeds 1: write everything that happens"), .json,
+    .transcript.described("with --seeds 1: write everything that happens"),
+    .capture.described("with --seeds 1: record every byte as pcapng for Wireshark"), .json,
   ]
   static let rules: [OptionRule] = [
-    .exclusive(["--seeds", "--for"]), .exclusive(["--shard", "--transcript"]),
+    .exclusive(["--seeds", "--for"]), .exclusive(["--shard", "--transcript"]), .exclusive(["--shard", "--capture"]),
     .exclusive(["--shard", "--for"], because: "a part of the worlds needs their number, --seeds"),
   ]
 }
@@ -86,6 +89,7 @@ struct SoakRun {
   let jobs: Int
   let folder: String?
   let transcript: TranscriptFile?
+  let recorder: CaptureRecorder?
   let reports: [ReportFile<SoakReportForm>]
 
   init(_ options: SoakOptions, _ console: Console) throws {
@@ -101,9 +105,13 @@ struct SoakRun {
     shard = try Self.shard(options, console)
     jobs = options.jobs ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     folder = options.folder
-    if options.shared.transcript != nil, total != 1 {
-      throw UsageError("--transcript shows one world only: add --seeds 1")
+    for (option, path) in [("--transcript", options.shared.transcript), ("--capture", options.shared.capture)]
+    where path != nil && total != 1 {
+      throw UsageError("\(option) shows one world only: add --seeds 1")
     }
+    var shared = options.shared
+    shared.seed = first
+    recorder = try CaptureFile.asked(for: shared, console, origin: nil)
     transcript = try TranscriptFile.asked(for: options.shared, console)
     reports = try options.reports.map { try ReportFile("--report", $0) }
     if let folder { try Self.make(folder) }

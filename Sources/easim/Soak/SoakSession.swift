@@ -1,3 +1,4 @@
+import AccessoryCables
 import AccessoryCore
 import AccessorySessions
 import AccessorySoak
@@ -29,7 +30,9 @@ final class SoakSession {
     self.console = console
     bar = ProgressBar(console)
     // Before the loop runs, because this blocks while the transcript is not read.
-    if let transcript = options.transcript { Self.show(options.recipe.plan(options.first), in: transcript) }
+    if options.transcript != nil || options.recorder != nil {
+      Self.show(options.recipe.plan(options.first), in: options.transcript, options.recorder, console)
+    }
     runtime = try CommandRuntime(console, grace: Self.shrinkingTime)
     crew = SoakCrew(options.recipe, from: options.from, count: options.count, jobs: options.jobs)
     nextLine = runtime.loop.now + Self.linePeriod
@@ -58,13 +61,21 @@ final class SoakSession {
     .tell(console, at: runtime.loop.now)
   }
 
-  private static func show(_ plan: SoakPlan, in transcript: TranscriptFile) {
-    transcript.write(plan.summary)
-    let outcome = Soak.run(plan, event: { transcript.write("\($0.time.secondsText) * \($0.json)") }) {
-      transcript.write($0)
+  private static func show(
+    _ plan: SoakPlan, in transcript: TranscriptFile?, _ recorder: CaptureRecorder?, _ console: Console
+  ) {
+    transcript?.write(plan.summary)
+    let outcome = Soak.run(
+      plan,
+      event: {
+        transcript?.write("\($0.time.secondsText) * \($0.json)")
+        console.witness($0)
+      }, line: transcript.map { file in { file.write($0) } }, recorder: recorder)
+    for violation in outcome.violations {
+      transcript?.write("broken \(violation)")
+      recorder?.note("broken \(violation)", at: violation.time)
     }
-    for violation in outcome.violations { transcript.write("broken \(violation)") }
-    transcript.write("hash \(outcome.hash)")
+    transcript?.write("hash \(outcome.hash)")
   }
 
   // MARK: Meanwhile

@@ -1,3 +1,4 @@
+import AccessoryCables
 import AccessoryCore
 import AccessorySessions
 import AccessorySoak
@@ -67,9 +68,27 @@ struct SoakVerdict {
       console.err("easim: \(path): \(error.reason)")
       return nil
     }
-    guard let reason = PatientFile.write(Array(world.fileText.utf8), to: file) else { return path }
-    console.lose(path, reason)
-    return nil
+    if let reason = PatientFile.write(Array(world.fileText.utf8), to: file) {
+      console.lose(path, reason)
+      return nil
+    }
+    saveCapture(of: world.original.seed, in: folder, console)
+    return path
+  }
+
+  /// The same seed is the same world, so what broke a rule is recorded afterwards.
+  private func saveCapture(of seed: UInt64, in folder: String, _ console: Console) {
+    let path = "\(folder)/soak-\(seed).pcapng"
+    var bytes: [UInt8] = []
+    let recorder = CaptureRecorder(
+      program: "easim \(Version.current)", comment: "easim capture seed=\(seed)"
+    ) { bytes += $0 }
+    let outcome = Soak.run(
+      options.recipe.plan(seed), event: { recorder.note(CaptureFile.comment(on: $0), at: $0.time) }, recorder: recorder)
+    for violation in outcome.violations { recorder.note("broken \(violation)", at: violation.time) }
+    do {
+      if let reason = PatientFile.write(bytes, to: try WholeFile(path)) { console.lose(path, reason) }
+    } catch { console.err("easim: \(path): \(error.reason)") }
   }
 
   // MARK: JSON
