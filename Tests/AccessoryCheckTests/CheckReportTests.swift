@@ -53,6 +53,53 @@ import Testing
     #expect(CheckComparison(report, since: first).broken == [702])
   }
 
+  /// The shards of a check; each is written and read back.
+  private static func parts(_ count: Int, only: String = "101-110,601,702") throws -> [CheckReport] {
+    let planned = try CheckSelection(only).cases
+    return try (1...count).map { index in
+      let shard = try #require(Shard(index, of: count))
+      let rig = try CheckRig("echo", quirks: ["no-status"])
+      var part = try rig.run(Array(planned[shard.share(of: planned.count)]))
+      (part.planned, part.shards, part.program) = (planned.map(\.number), ShardSet(shard), "easim test")
+      let again = try CheckReport(tree: JSON5.read(part.json.text, file: "r.json"))
+      #expect(again == part && again.json.text == part.json.text && again.unfinished == nil)
+      return again
+    }
+  }
+
+  @Test func shardsAddUpToAllCasesInTheirOrder() throws {
+    let whole = try Self.report()
+    var parts = try Self.parts(3)
+    var sum = parts.removeLast()
+    for part in parts { try sum.add(part) }
+    #expect(sum.shards == .whole && sum.unfinished == nil && !sum.passed)
+    #expect(sum.results.map(\.rule) == whole.results.map(\.rule))
+    #expect(sum.results.map(\.isFinding) == whole.results.map(\.isFinding))
+    #expect(sum.findings.map(\.rule.number) == [702])
+    #expect(try CheckReport(tree: JSON5.read(sum.json.text, file: "r.json")) == sum)
+    #expect(throws: ReportSumError.wholeRun) { try sum.add(parts[0]) }
+  }
+
+  @Test func otherFirmwareIsAnotherRun() throws {
+    let parts = try Self.parts(2, only: "201-204")
+    var (one, other) = (parts[0], parts[1])
+    other.accessory?.firmware = "9.9"
+    #expect(throws: ReportSumError.self) { try one.add(other) }
+    #expect(one == parts[0])
+    other.accessory?.firmware = one.accessory?.firmware ?? ""
+    other.accessory?.serial = "another unit"
+    try one.add(other)
+    #expect(one.accessory?.serial == "several")
+  }
+
+  @Test func aShardWhoseAccessoryWentIsNotDone() throws {
+    var part = try Self.parts(2, only: "201-204")[0]
+    part.ending = .gone("no cable")
+    #expect(part.unfinished == "shard 1/2: the accessory did not come back: no cable")
+    part.ending = .stopped
+    #expect(part.unfinished == "shard 1/2 was stopped after 2 of 2 cases")
+  }
+
   @Test(arguments: [
     "", "{}", "[]", "{\"easim\":\"check report\"}", "{\"easim\":\"check report\",\"version\":1,\"cases\":[{}]}",
   ])

@@ -135,6 +135,27 @@ import Testing
     #expect(some.err.contains("1 shard of 3 missing: 1/3;"))
   }
 
+  @Test func theShardsOfACheckMergeIntoAllCases() throws {
+    let place = TemporaryFolder()
+    let accessory = try Accessory("echo", on: .unix, in: place)
+    for shard in 1...2 {
+      let run = try Self.run([
+        "check", accessory.address, "--only", "201-205", "--shard", "\(shard)/2", "--report",
+        place.file("\(shard).json"),
+      ])
+      #expect(run.ending == .exit(0), "\(run.out)\(run.err)")
+    }
+    let merge = try Self.run([
+      "report", "merge", place.file("2.json"), place.file("1.json"), "--report", place.file("sum.xml"),
+    ])
+    #expect(merge.ending == .exit(0), "\(merge.out)\(merge.err)")
+    #expect(merge.outLines.last?.hasPrefix("5 held, 0 findings, 0 skipped, in 2 attachments") == true)
+    #expect(merge.outLines.prefix(5).map { $0.dropFirst(9).prefix(3) } == ["201", "202", "203", "204", "205"])
+    let hostile = try Self.run(["check", accessory.address, "--hostile", "--shard", "1/2"])
+    #expect(hostile.ending == .exit(2) && hostile.err.contains("need one seed for all of them: add --seed N"))
+    try accessory.interrupt()
+  }
+
   @Test func reportsOfOtherKindsAndRunsAreNotAdded() throws {
     let place = TemporaryFolder()
     _ = try Self.soak(place, 1, of: 2)

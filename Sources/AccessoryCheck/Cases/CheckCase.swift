@@ -6,7 +6,7 @@
 ///   fix: "Send the detection sequence again every second until the Apple device answers."
 /// ) { run in … throw CheckFinding("it was sent once", run.proof(…)) … }
 /// ```
-public struct CheckCase: Sendable {
+public struct CheckCase: Sendable, Equatable {
   /// How much a broken rule matters.
   public enum Severity: String, Sendable, CaseIterable {
     /// An Apple device cannot use the accessory, or loses data.
@@ -45,6 +45,9 @@ public struct CheckCase: Sendable {
   public static let all: [CheckCase] =
     detection + synchronization + packets + loss + authentication + identification + sessions + data + plugging
     + components
+
+  /// Two cases are the same when they have one number.
+  public static func == (left: CheckCase, right: CheckCase) -> Bool { left.number == right.number }
 
   /// The group that it belongs to.
   public var group: CheckGroup { CheckGroup(rawValue: number / 100) ?? .detection }

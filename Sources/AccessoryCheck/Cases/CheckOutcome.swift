@@ -1,7 +1,7 @@
 import AccessoryCore
 
 /// What came of one case.
-public struct CheckResult: Sendable {
+public struct CheckResult: Sendable, Equatable {
   /// The case.
   public let rule: CheckCase
   /// What came of it.

@@ -27,21 +27,6 @@ public struct HostileReport: Sendable, Equatable {
     "\(attacks) hostile attacks, \(failures.count) not survived"
   }
 
-  var json: JSONObject {
-    var object = JSONObject()
-    object.add("attacks", attacks)
-    let list = failures.map { failure in
-      var object = JSONObject()
-      object.add("seed", raw: "\(failure.seed)")
-      object.add("text", failure.text)
-      object.add("steps", failure.steps)
-      object.add("bytes", Hex.plain(failure.bytes))
-      return object.text
-    }
-    object.add("failures", raw: "[\(list.joined(separator: ","))]")
-    return object
-  }
-
   var html: String {
     let items = failures.map { failure in
       "<article class=\"error\"><h3>seed \(failure.seed)</h3><p class=\"finding\">\(MarkupText.escaped(failure.text))</p>"

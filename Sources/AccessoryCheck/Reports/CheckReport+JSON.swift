@@ -1,26 +1,53 @@
 import AccessoryCore
 
-extension CheckReport {
+extension CheckReport: ShardedReport {
+  /// What its files say they are.
+  public static let kind = "check report"
+  /// Each finding has its packets.
+  public static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
   /// Changes when reports of an older easim could not be read.
   static let version = 1
+  private static let headerFormat = ReportHeader.format(kind, version: version)
 
-  /// The report as one object.
-  public var json: JSONObject {
-    var object = JSONObject()
-    object.add("easim", "check report")
-    object.add("version", Self.version)
-    object.add("place", place)
-    if let accessory { object.add("accessory", accessory.json) }
-    object.add("seconds", time.inSeconds)
-    object.add("attachments", attachments)
-    object.add("ending", ending.text)
-    let counts = counts
-    object.add("held", counts.held)
-    object.add("findings", counts.findings)
-    object.add("skipped", counts.skipped)
-    object.add("cases", raw: "[\(results.map(\.json.text).joined(separator: ","))]")
-    if let hostile { object.add("hostile", hostile.json) }
-    return object
+  /// Reads a report that ``json`` wrote. Keys that a later version added are passed over.
+  public init(tree: JSON5Value) throws(SourceProblems) {
+    _ = try Self.headerFormat.readKnown(tree)
+    self = try Self.format.readKnown(tree)
+  }
+
+  /// The report as one object, on one line.
+  public var json: JSONObject { JSONObject(Self.format.tree(self)) }
+
+  private static let format = Record(kind, "what `easim check` found", CheckReport(place: "")) {
+    headerFormat.fields(at: \.header)
+    Field("place", \.place, .text, "the address of the accessory", isRequired: true)
+    Field("accessory", \.accessory, .optional(.object(Accessory.format)), "what it says it is")
+    Field("seconds", \.time, .figure, "how long the run took", isRequired: true)
+    Field("attachments", \.attachments, .tally, "how often the accessory was plugged in", isRequired: true)
+    Field("ending", \.ending, .ending, "`complete`, `stopped`, or `gone` with a reason", isRequired: true)
+    Field(derived: "held", .tally, "how many cases held") { $0.counts.held }
+    Field(derived: "findings", .tally, "how many cases are findings") { $0.counts.findings }
+    Field(derived: "skipped", .tally, "how many cases were skipped") { $0.counts.skipped }
+    Field(
+      "cases", \.results, .list(of: .result, count: 0...10_000), "the cases that were judged", isRequired: true)
+    Field("hostile", \.hostile, .optional(.object(HostileReport.format)), "what attacks found")
+    Field("program", \.program, .text, "the program and its version")
+    Field("shards", \.shards, .shards, "which shards the report has; missing in that of a whole run")
+    Field(
+      "planned", \.planned, .list(of: .integer(0...1_000_000), count: 0...10_000), "the cases of the whole run",
+      standard: Standard("those that were judged") { $0.results.map(\.rule.number) })
+  }.checked { report, object in
+    let numbers = Set(report.planned)
+    if numbers.count != report.planned.count || Set(report.results.map(\.rule.number)).count != report.results.count
+      || !report.results.allSatisfy({ numbers.contains($0.rule.number) })
+    {
+      object.error("a case is there twice, or was not planned")
+    }
+  }
+
+  private var header: ReportHeader {
+    get { ReportHeader(Self.kind, version: Self.version) }
+    set {}
   }
 }
 
@@ -33,56 +60,175 @@ extension CheckReport.Ending {
     case .gone(let reason): "gone: \(reason)"
     }
   }
+
+  fileprivate init?(text: String) {
+    switch text {
+    case "complete": self = .complete
+    case "stopped": self = .stopped
+    case _ where text.hasPrefix("gone: "): self = .gone(String(text.dropFirst("gone: ".count)))
+    default: return nil
+    }
+  }
 }
 
 extension CheckReport.Accessory {
-  fileprivate var json: JSONObject {
-    var object = JSONObject()
-    object.add("name", name)
-    object.add("manufacturer", manufacturer)
-    object.add("model", model)
-    object.add("serial", serial)
-    object.add("firmware", firmware)
-    object.add("hardware", hardware)
-    object.add("protocols", protocols)
-    return object
+  fileprivate static let format = Record("accessory", "what the accessory says it is", Self()) {
+    Field("name", \.name, .text, "its name", isRequired: true)
+    Field("manufacturer", \.manufacturer, .text, "who made it", isRequired: true)
+    Field("model", \.model, .text, "its model", isRequired: true)
+    Field("serial", \.serial, .text, "its serial number", isRequired: true)
+    Field("firmware", \.firmware, .text, "the version of its firmware", isRequired: true)
+    Field("hardware", \.hardware, .text, "the version of its hardware", isRequired: true)
+    Field("protocols", \.protocols, .list(of: .text, count: 0...1_000), "its protocols", isRequired: true)
   }
 }
 
 extension CheckResult {
   /// The result as one object: a line of `--json`, and an entry of a report.
-  public var json: JSONObject {
-    var object = JSONObject()
-    object.add("number", rule.number)
-    object.add("name", rule.name)
-    object.add("sentence", rule.sentence)
-    object.add("sources", rule.sources.map(\.description))
-    object.add("severity", rule.severity.rawValue)
-    object.add("seconds", time.inSeconds)
-    switch outcome {
-    case .held: object.add("result", "held")
-    case .skipped(let reason):
-      object.add("result", "skipped")
-      object.add("reason", reason)
-    case .finding(let finding):
-      object.add("result", "finding")
-      object.add("text", finding.text)
-      object.add("fix", rule.fix)
-      object.add("packets", raw: "[\(finding.proof.map(\.json.text).joined(separator: ","))]")
+  public var json: JSONObject { JSONObject(CheckEntry.format.tree(CheckEntry(self))) }
+}
+
+/// A result as reports write it: what the case says, for whoever reads the file, and what came of it.
+private struct CheckEntry: Equatable {
+  enum Kind: String, CaseIterable { case held, skipped, finding }
+
+  var number = 0
+  var name = ""
+  var rule: CheckCase?
+  var time = Duration.zero
+  var kind = Kind.held
+  var reason: String?
+  var text: String?
+  var fix: String?
+  var packets: [CheckProof]?
+
+  static let format = Record("case", "a case that was judged", CheckEntry()) {
+    Field("number", \.number, .integer(0...1_000_000), "its number", isRequired: true)
+    Field("name", \.name, .text, "its name", isRequired: true)
+    Field(derived: "sentence", .text, "its rule") { $0.rule?.sentence ?? "" }
+    Field(derived: "sources", .list(of: .text), "where the rule is known from") {
+      $0.rule?.sources.map(\.description) ?? []
     }
-    return object
+    Field(derived: "severity", .text, "how much a broken rule matters") { $0.rule?.severity.rawValue ?? "" }
+    Field("seconds", \.time, .figure, "how long it took", isRequired: true)
+    Field("result", \.kind, .choice, "what came of it", isRequired: true)
+    Field("reason", \.reason, .optional(.text), "why it was skipped")
+    Field("text", \.text, .optional(.text), "what was found")
+    Field("fix", \.fix, .optional(.text), "what to change in the firmware")
+    Field(
+      "packets", \.packets, .optional(.list(of: .object(CheckProof.format), count: 0...10_000)),
+      "the packets that prove it")
+  }
+
+  init() {}
+
+  init(_ result: CheckResult) {
+    (number, name, rule, time) = (result.rule.number, result.rule.name, result.rule, result.time)
+    switch result.outcome {
+    case .held: kind = .held
+    case .skipped(let reason): (kind, self.reason) = (.skipped, reason)
+    case .finding(let finding):
+      (kind, text, packets) = (.finding, finding.text, finding.proof)
+      fix = result.rule.fix
+    }
+  }
+
+  /// Nil when this easim has no such case.
+  var result: CheckResult? {
+    guard let rule = CheckCase.all.first(where: { $0.number == number && $0.name == name }) else { return nil }
+    let outcome: CheckOutcome =
+      switch kind {
+      case .held: .held
+      case .skipped: .skipped(reason ?? "")
+      case .finding: .finding(CheckFinding(text ?? "", packets ?? []))
+      }
+    return CheckResult(rule: rule, outcome: outcome, time: time)
   }
 }
 
 extension CheckProof {
-  fileprivate var json: JSONObject {
-    var object = JSONObject()
-    object.add("seconds", time.inSeconds)
-    object.add("from", direction.rawValue)
-    object.add("text", text)
-    object.add("bytes", Hex.plain(bytes))
-    object.add("length", length)
-    object.add("marks", raw: "[\(marks.map { "[\($0.lowerBound),\($0.upperBound)]" }.joined(separator: ","))]")
-    return object
+  fileprivate static let format = Record(
+    "packet", "a piece of what was on the wire",
+    Self(time: .zero, direction: .fromAccessory, bytes: [], length: 0, text: "", marks: [])
+  ) {
+    Field("seconds", \.time, .figure, "since the cable was plugged in", isRequired: true)
+    Field("from", \.direction, .direction, "who sent it", isRequired: true)
+    Field("text", \.text, .text, "what it is", isRequired: true)
+    Field("bytes", \.bytes, .digits, "its first bytes, in hex", isRequired: true)
+    Field("length", \.length, .tally, "how many bytes it has", isRequired: true)
+    Field("marks", \.marks, .list(of: .mark, count: 0...10_000), "the bytes in question", isRequired: true)
+  }
+}
+
+extension HostileReport {
+  fileprivate static let format = Record("hostile", "what attacks found", HostileReport()) {
+    Field("attacks", \.attacks, .tally, "how many attacks were made", isRequired: true)
+    Field(
+      "failures", \.failures, .list(of: .object(Failure.format), count: 0...100_000), "those that were not survived",
+      isRequired: true)
+  }
+}
+
+extension HostileReport.Failure {
+  fileprivate static let format = Record("failure", "an attack", Self(seed: 0, text: "", steps: [], bytes: [])) {
+    Field("seed", \.seed, .integer(0...UInt64(Int.max)), "its seed", isRequired: true)
+    Field("text", \.text, .text, "what happened", isRequired: true)
+    Field("steps", \.steps, .list(of: .text, count: 0...10_000), "what it did", isRequired: true)
+    Field("bytes", \.bytes, .digits, "the bytes of the shortest attack, in hex", isRequired: true)
+  }
+}
+
+// MARK: - Values
+
+extension Format<Int> {
+  fileprivate static let tally = integer(0...CountSum.most)
+}
+
+extension Format<Duration> {
+  /// Seconds as a number, exact to the nanosecond.
+  fileprivate static let figure = Format(.number(0...1e9)) { value, place in
+    guard case .number(let number) = value.content, 0...1e9 ~= number.value else {
+      return place.expected("a number of seconds", value)
+    }
+    return .nanoseconds(Int((number.value * 1e9).rounded()))
+  } write: { time in
+    JSON5Value(.number(JSON5Number(spelling: "\(time.inSeconds)", value: time.inSeconds, integer: nil)))
+  }
+}
+
+extension Format<CheckReport.Ending> {
+  fileprivate static let ending = parsed(
+    TextShape(pattern: "^(complete|stopped|gone: .*)$"), expected: "how a run ends", { CheckReport.Ending(text: $0) },
+    text: \.text)
+}
+
+extension Format<WireDirection> {
+  fileprivate static let direction = words([WireDirection.fromAccessory, .fromDevice].map { ($0.rawValue, $0) })
+}
+
+extension Format<[UInt8]> {
+  fileprivate static let digits = parsed(
+    TextShape(pattern: "^([0-9A-Fa-f]{2})*$"), expected: "bytes in hex", { try? Hex.parse($0) },
+    text: { Hex.plain($0) })
+}
+
+extension Format<Range<Int>> {
+  /// From the first byte to the one behind the last.
+  fileprivate static let mark = Format<[Int]>.list(of: .tally, count: 2...2).map {
+    $0.count == 2 && $0[0] <= $0[1] ? $0[0]..<$0[1] : nil
+  } otherwise: {
+    "the bytes end before they begin"
+  } back: {
+    [$0.lowerBound, $0.upperBound]
+  }
+}
+
+extension Format<CheckResult> {
+  fileprivate static let result = CheckEntry.format.format.map {
+    $0.result
+  } otherwise: {
+    "this easim has no such case"
+  } back: {
+    CheckEntry($0)
   }
 }

@@ -41,6 +41,9 @@ extension CheckResult {
 }
 
 extension CheckReport {
+  /// Each case, and the end of the list.
+  public var wholeText: String { (results.map(\.text) + [text]).joined(separator: "\n") }
+
   /// The end of the list: what was checked, and the counts.
   public var text: String {
     var lines: [String] = []

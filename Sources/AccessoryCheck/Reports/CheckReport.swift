@@ -1,13 +1,13 @@
 import AccessoryCore
 
 /// What a check found.
-public struct CheckReport: Sendable {
+public struct CheckReport: Sendable, Equatable {
   /// What the accessory says it is.
   public struct Accessory: Equatable, Sendable {
     /// As in its identification.
-    public var name, manufacturer, model, serial, firmware, hardware: String
+    public var name = "", manufacturer = "", model = "", serial = "", firmware = "", hardware = ""
     /// Its External Accessory protocols.
-    public var protocols: [String]
+    public var protocols: [String] = []
   }
 
   /// How the run ended.
@@ -20,6 +20,12 @@ public struct CheckReport: Sendable {
     case gone(String)
   }
 
+  /// The program and its version; empty where that is not known.
+  public var program = ""
+  /// The cases of the whole run, by their numbers.
+  public var planned: [Int] = []
+  /// Which shards are in the report.
+  public var shards = ShardSet.whole
   /// Where the accessory was.
   public var place: String
   /// What it is; nil when it never said so.
@@ -54,5 +60,6 @@ public struct CheckReport: Sendable {
     let counts = counts
     return
       "\(counts.held) held, \(counts.findings) finding\(counts.findings == 1 ? "" : "s"), \(counts.skipped) skipped"
+      + (shards.text.isEmpty ? "" : " (\(shards.text))")
   }
 }

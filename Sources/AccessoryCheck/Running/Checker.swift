@@ -30,6 +30,7 @@ public final class Checker {
   /// - Throws: ``AccessoryAbsent`` when there is no accessory at the beginning.
   public func run(_ cases: [CheckCase], onEvent: (CheckResult) -> Void = { _ in }) throws -> CheckReport {
     var report = CheckReport(place: plug.place)
+    report.planned = cases.map(\.number)
     let start = pump.loop.now
     var absences = 0
     for rule in cases {

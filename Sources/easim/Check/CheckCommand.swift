@@ -15,6 +15,9 @@ extension CommandSpec {
       Without --hostile nothing is done that a phone would not do. Cases about data need an accessory that sends back what it
       receives.
 
+      --shard I/N runs part I of N of the cases, for example with one unit of the firmware on each machine; 'easim report
+      merge' adds up the .json reports (docs/scale.md).
+
       Exit codes: 0 all held, 1 findings, 2 usage error, 3 no accessory found, 5 the accessory did not come back.
       Ctrl-C ends the run and prints what was judged.
       """,
@@ -37,10 +40,25 @@ private func runCheck(_ options: CheckOptions, _ console: Console) throws -> Exi
     for rule in cases { console.out(console.isJSON ? rule.json.text : rule.line) }
     return .done
   }
+  let shard = try shard(options, cases.count, console)
   let baseline = try options.baseline.map {
     try CheckBaseline(json: InputFile.read($0, option: "--baseline"), file: $0)
   }
   var files = try options.reports.map { try ReportFile<ResultForm>("--report", $0) }
   if let junit = options.junit { files.append(try ReportFile("--junit", junit, form: .xml)) }
-  return try CheckSession(options, cases, files, baseline, console).run()
+  return try CheckSession(options, cases, shard, files, baseline, console).run()
+}
+
+/// The part of the cases that is run here. A single case is not divided by the environment.
+private func shard(_ options: CheckOptions, _ count: Int, _ console: Console) throws -> Shard {
+  if options.shared.shard == nil, count == 1 { return .whole }
+  let shard = try Shard.chosen(options.shared, console)
+  if shard.isWhole { return shard }
+  if options.isHostile, options.attacks > 0, options.shared.seed == nil {
+    throw UsageError("the shards of --hostile need one seed for all of them: add --seed N")
+  }
+  if options.baseline != nil {
+    throw UsageError("--baseline compares a whole run, and this is shard \(shard): leave it out, or add --shard 1/1")
+  }
+  return shard
 }

@@ -33,7 +33,11 @@ struct CheckOptions: CommandOptions {
     Option(
       "--baseline", \.baseline, .optional(.text), as: "FILE",
       "print what changed since this JSON report; fail only on new findings"),
+    .shard.described("run part I of N of the cases and attacks"),
     .protocolName, .fault, .seed, .allowRemote, .anyUser, .json, .transcript, .transcriptBytes, .capture,
   ]
-  static let rules: [OptionRule] = [.needs("--attacks", "--hostile"), .needs("--most-failures", "--hostile")]
+  static let rules: [OptionRule] = [
+    .needs("--attacks", "--hostile"), .needs("--most-failures", "--hostile"), .exclusive(["--shard", "--list"]),
+    .exclusive(["--shard", "--baseline"], because: "'easim report show' compares the merged report"),
+  ]
 }

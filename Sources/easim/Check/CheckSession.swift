@@ -7,7 +7,10 @@ import Certificates
 /// One run of `easim check`.
 final class CheckSession {
   private let options: CheckOptions
+  /// The cases that are run here, and those of all shards.
   private let cases: [CheckCase]
+  private let planned: [CheckCase]
+  private let shard: Shard
   private let files: [ReportFile<ResultForm>]
   private let baseline: CheckBaseline?
   private let console: Console
@@ -16,10 +19,12 @@ final class CheckSession {
   private let bar: ProgressBar
 
   init(
-    _ options: CheckOptions, _ cases: [CheckCase], _ files: [ReportFile<ResultForm>], _ baseline: CheckBaseline?,
-    _ console: Console
+    _ options: CheckOptions, _ cases: [CheckCase], _ shard: Shard, _ files: [ReportFile<ResultForm>],
+    _ baseline: CheckBaseline?, _ console: Console
   ) throws {
-    (self.options, self.cases, self.files, self.baseline) = (options, cases, files, baseline)
+    (self.options, self.shard, self.files, self.baseline) = (options, shard, files, baseline)
+    planned = cases
+    self.cases = Array(cases[shard.share(of: cases.count)])
     self.console = console
     runtime = try CommandRuntime(console, seed: options.shared.seed)
     cables = CableOptions(options.shared, on: runtime.loop, report: console.show)
@@ -50,11 +55,15 @@ final class CheckSession {
     }
     if options.isHostile, options.attacks > 0, report.ending == .complete {
       let seed = options.shared.seed ?? UInt64.random(in: 0...UInt64(Int.max))
-      report.hostile = try checker.attack(seed: seed, attacks: options.attacks, most: options.most) { done, all in
+      let share = shard.share(of: options.attacks)
+      report.hostile = try checker.attack(
+        seed: seed &+ UInt64(share.lowerBound), attacks: share.count, most: options.most
+      ) { done, all in
         bar.draw(Double(done) / Double(all), "\(done) of \(all) hostile attacks")
       }
     }
     if runtime.signal != nil { report.ending = .stopped }
+    (report.program, report.shards, report.planned) = (Version.program, ShardSet(shard), planned.map(\.number))
     bar.clear()
     settle()
     return conclude(report)

@@ -1,3 +1,4 @@
+import AccessoryCheck
 import AccessoryCore
 import AccessoryLoad
 import AccessorySoak
@@ -62,6 +63,11 @@ private func runReport(_ options: ReportOptions, _ console: Console) throws -> E
   case SoakRunReport.kind:
     return try add(SoakRunReport.self, first, options, console, text: \.text) { (file: ReportFile<SoakReportForm>) in
       { file.write($0, time: .zero, console) }
+    }
+  case CheckReport.kind:
+    return try add(CheckReport.self, first, options, console, text: \.wholeText) {
+      (file: ReportFile<ResultForm>) in
+      { file.write($0, nil, console) }
     }
   case ScenarioReport.kind:
     return try add(ScenarioReport.self, first, options, console, text: \.text) {

@@ -1,0 +1,74 @@
+import AccessoryCore
+
+extension CheckReport {
+  /// Whether nothing was found and every case was tried.
+  public var passed: Bool { findings.isEmpty && hostile?.failures.isEmpty ?? true && ending == .complete }
+
+  /// Why a shard is not done: it was stopped, or its accessory did not come back.
+  public var unfinished: String? {
+    let share = shards.share(of: planned.count)
+    let part = shards.text.isEmpty ? "the run" : shards.text
+    switch ending {
+    case .complete where results.count == share: return nil
+    case .complete, .stopped: return "\(part) was stopped after \(results.count) of \(share.counted("case"))"
+    case .gone(let reason): return "\(part): the accessory did not come back: \(reason)"
+    }
+  }
+
+  /// Adds other shards of the same run, which may have checked other units of the same model and firmware.
+  public mutating func add(_ other: CheckReport) throws(ReportSumError) {
+    if program != other.program { throw .otherRun("program \(program), and \(other.program)") }
+    if planned != other.planned { throw .otherRun("other cases") }
+    if let accessory, let unit = other.accessory {
+      let facts = [
+        ("manufacturer", accessory.manufacturer, unit.manufacturer), ("model", accessory.model, unit.model),
+        ("firmware", accessory.firmware, unit.firmware), ("hardware", accessory.hardware, unit.hardware),
+      ]
+      if let one = facts.first(where: { $0.1 != $0.2 }) {
+        throw .otherRun("\(one.0) '\(Excerpt.of(one.1))', and '\(Excerpt.of(one.2))'")
+      }
+    }
+    guard let counted, let more = other.counted, more <= CountSum.most - counted else { throw .tooMuchCounted }
+    try shards.add(other.shards)
+    let places = Dictionary(planned.enumerated().map { ($0.element, $0.offset) }, uniquingKeysWith: { one, _ in one })
+    results = (results + other.results).sorted {
+      places[$0.rule.number, default: 0] < places[$1.rule.number, default: 0]
+    }
+    if place != other.place { place = Self.several }
+    accessory?.add(other.accessory)
+    if accessory == nil { accessory = other.accessory }
+    time += other.time
+    attachments += other.attachments
+    hostile?.add(other.hostile)
+    if hostile == nil { hostile = other.hostile }
+    if ending == .complete { ending = other.ending }
+  }
+
+  /// The counts that are added up; nil when that is too much.
+  private var counted: Int? {
+    var sum = CountSum()
+    sum.add(attachments)
+    sum.add(hostile?.attacks ?? 0)
+    return sum.value
+  }
+
+  /// What stands for addresses, names or serial numbers that differ.
+  fileprivate static let several = "several"
+}
+
+extension CheckReport.Accessory {
+  fileprivate mutating func add(_ other: Self?) {
+    guard let other else { return }
+    if name != other.name { name = CheckReport.several }
+    if serial != other.serial { serial = CheckReport.several }
+    if protocols != other.protocols { protocols = Set(protocols + other.protocols).sorted() }
+  }
+}
+
+extension HostileReport {
+  fileprivate mutating func add(_ other: HostileReport?) {
+    guard let other else { return }
+    attacks += other.attacks
+    failures = (failures + other.failures).sorted { $0.seed < $1.seed }
+  }
+}
