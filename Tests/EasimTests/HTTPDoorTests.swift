@@ -1,6 +1,7 @@
 import AccessoryControl
 import AccessoryCore
 import AccessoryTransports
+import TestSupport
 import Testing
 
 @testable import easim
@@ -96,6 +97,14 @@ import Testing
 
   private static func rpc(_ method: String, _ params: String = "{}") -> String {
     "{\"jsonrpc\":\"2.0\",\n\"id\":1,\"method\":\"\(method)\",\"params\":\(params)}"
+  }
+
+  @Test func withoutItsLibraryItSaysWhatToInstall() throws {
+    let place = TemporaryFolder()
+    _ = place.write("", to: "libmicrohttpd.so.12")
+    let end = try Program(path: BuiltProducts.easim, ["serve"], environment: ["LD_LIBRARY_PATH": place.path]).wait()
+    #expect(end.ending == .exit(2))
+    #expect(end.err.contains("apt install libmicrohttpd12"), "\(end.err)")
   }
 
   @Test func aRequestIsAnswered() throws {

@@ -63,6 +63,9 @@ final class HTTPDoor: DescriptorHandler {
   ) throws {
     (self.server, self.loop, self.limits, self.report) = (server, loop, limits, report)
     metrics = { [unowned server] in server.metrics }
+    if let reason = cmicrohttpd_load() {
+      throw UsageError("the HTTP server needs a library: \(String(cString: reason)); on Debian: apt install libmicrohttpd12")
+    }
     let (listener, bound) = try TCPListener.socket(host: host, port: port, allowsRemote: allowsRemote)
     address = "\(host.contains(":") ? "[\(host)]" : host):\(bound)"
     gate = token.map { HTTPGate(host: host, port: bound, token: $0) } ?? HTTPGate(metricsOf: host, port: bound)

@@ -1,4 +1,8 @@
 // libmicrohttpd as Swift sees it. If this header is missing: apt-get install libmicrohttpd-dev
+//
+// The library brings TLS and eight more libraries with it, which take longer to load than all the rest of easim, and only
+// `easim serve` needs them. So the program is not linked with it: microhttpd.c defines the functions that easim calls, and
+// they call those of the library, once cmicrohttpd_load has loaded it.
 #if __has_include(<microhttpd.h>)
 #include <stddef.h>
 #include <microhttpd.h>
@@ -6,21 +10,16 @@
 #error "easim needs libmicrohttpd's headers: apt-get install libmicrohttpd-dev"
 #endif
 
+// Loads the library, the first time; NULL, or why it cannot be loaded. No other function may be called before.
+const char *cmicrohttpd_load(void);
+
 // Swift cannot call functions with variable arguments; these have fixed ones.
 
-static inline struct MHD_Daemon *cmicrohttpd_start(
+struct MHD_Daemon *cmicrohttpd_start(
     int listener, MHD_AcceptPolicyCallback accept, MHD_AccessHandlerCallback handle, MHD_RequestCompletedCallback done,
-    void *context, unsigned connections, unsigned seconds, size_t memory) {
-  return MHD_start_daemon(
-      MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, accept, context, handle, context,
-      MHD_OPTION_LISTEN_SOCKET, (MHD_socket)listener,
-      MHD_OPTION_CONNECTION_LIMIT, connections,
-      MHD_OPTION_CONNECTION_TIMEOUT, seconds,
-      MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory,
-      MHD_OPTION_STRICT_FOR_CLIENT, 1,
-      MHD_OPTION_NOTIFY_COMPLETED, done, context,
-      MHD_OPTION_END);
-}
+    void *context, unsigned connections, unsigned seconds, size_t memory);
+int cmicrohttpd_socket(struct MHD_Connection *connection);
+int cmicrohttpd_descriptor(struct MHD_Daemon *daemon);
 
 static inline enum MHD_Result cmicrohttpd_result(int isRight) { return isRight ? MHD_YES : MHD_NO; }
 
@@ -37,14 +36,4 @@ static inline long long cmicrohttpd_timeout(struct MHD_Daemon *daemon) {
   MHD_UNSIGNED_LONG_LONG milliseconds = 0;
   if (MHD_get_timeout(daemon, &milliseconds) != MHD_YES) return -1;
   return milliseconds > 60000 ? 60000 : (long long)milliseconds;
-}
-
-static inline int cmicrohttpd_socket(struct MHD_Connection *connection) {
-  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-  return info ? (int)info->connect_fd : -1;
-}
-
-static inline int cmicrohttpd_descriptor(struct MHD_Daemon *daemon) {
-  const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
-  return info ? info->epoll_fd : -1;
 }

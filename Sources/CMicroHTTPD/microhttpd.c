@@ -1,0 +1,77 @@
+#include "CMicroHTTPD.h"
+
+#include <dlfcn.h>
+
+// The library's version of its functions; a program and a library of different ones do not fit.
+#define LIBRARY "libmicrohttpd.so.12"
+
+// The functions that easim calls: result, name, parameters, arguments.
+#define FUNCTIONS(F)                                                                                                       \
+  F(enum MHD_Result, MHD_run, (struct MHD_Daemon * daemon), (daemon))                                                      \
+  F(void, MHD_stop_daemon, (struct MHD_Daemon * daemon), (daemon))                                                         \
+  F(enum MHD_Result, MHD_get_timeout, (struct MHD_Daemon * daemon, MHD_UNSIGNED_LONG_LONG * left), (daemon, left))         \
+  F(void, MHD_suspend_connection, (struct MHD_Connection * connection), (connection))                                     \
+  F(void, MHD_resume_connection, (struct MHD_Connection * connection), (connection))                                      \
+  F(const char *, MHD_lookup_connection_value,                                                                             \
+    (struct MHD_Connection * connection, enum MHD_ValueKind kind, const char *key), (connection, kind, key))               \
+  F(enum MHD_Result, MHD_queue_response,                                                                                   \
+    (struct MHD_Connection * connection, unsigned int status, struct MHD_Response *response),                              \
+    (connection, status, response))                                                                                        \
+  F(struct MHD_Response *, MHD_create_response_from_buffer,                                                                \
+    (size_t size, void *buffer, enum MHD_ResponseMemoryMode mode), (size, buffer, mode))                                   \
+  F(struct MHD_Response *, MHD_create_response_from_callback,                                                              \
+    (uint64_t size, size_t block, MHD_ContentReaderCallback read, void *context,                                           \
+     MHD_ContentReaderFreeCallback release), (size, block, read, context, release))                                        \
+  F(enum MHD_Result, MHD_add_response_header, (struct MHD_Response * response, const char *name, const char *value),       \
+    (response, name, value))                                                                                               \
+  F(void, MHD_destroy_response, (struct MHD_Response * response), (response))
+
+#define FORWARD(result, name, parameters, arguments)                                                                       \
+  static __typeof__(&name) library_##name;                                                                                 \
+  result name parameters { return library_##name arguments; }
+FUNCTIONS(FORWARD)
+
+// Those with variable arguments.
+static __typeof__(&MHD_start_daemon) start_daemon;
+static __typeof__(&MHD_get_connection_info) get_connection_info;
+static __typeof__(&MHD_get_daemon_info) get_daemon_info;
+
+const char *cmicrohttpd_load(void) {
+  static void *library;
+  if (library) return NULL;
+  void *opened = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  if (!opened) return dlerror();
+#define FIND(variable, name)                                                                                               \
+  if (!(*(void **)&variable = dlsym(opened, #name))) return LIBRARY " has no " #name;
+#define FIND_FORWARDED(result, name, parameters, arguments) FIND(library_##name, name)
+  FUNCTIONS(FIND_FORWARDED)
+  FIND(start_daemon, MHD_start_daemon)
+  FIND(get_connection_info, MHD_get_connection_info)
+  FIND(get_daemon_info, MHD_get_daemon_info)
+  library = opened;
+  return NULL;
+}
+
+struct MHD_Daemon *cmicrohttpd_start(
+    int listener, MHD_AcceptPolicyCallback accept, MHD_AccessHandlerCallback handle, MHD_RequestCompletedCallback done,
+    void *context, unsigned connections, unsigned seconds, size_t memory) {
+  return start_daemon(
+      MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, accept, context, handle, context,
+      MHD_OPTION_LISTEN_SOCKET, (MHD_socket)listener,
+      MHD_OPTION_CONNECTION_LIMIT, connections,
+      MHD_OPTION_CONNECTION_TIMEOUT, seconds,
+      MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory,
+      MHD_OPTION_STRICT_FOR_CLIENT, 1,
+      MHD_OPTION_NOTIFY_COMPLETED, done, context,
+      MHD_OPTION_END);
+}
+
+int cmicrohttpd_socket(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info = get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  return info ? (int)info->connect_fd : -1;
+}
+
+int cmicrohttpd_descriptor(struct MHD_Daemon *daemon) {
+  const union MHD_DaemonInfo *info = get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
+  return info ? info->epoll_fd : -1;
+}
