@@ -12,6 +12,10 @@ import Testing
     return (client, world)
   }
 
+  private func report(of job: String, as form: String, _ client: DeskClient) throws -> String {
+    try client.result("job.report", "{\"job\":\"\(job)\",\"form\":\"\(form)\"}")["report"]?.word ?? ""
+  }
+
   @Test(arguments: ["real", "virtual"]) func burstsAreCountedAndReported(time: String) throws {
     let (client, world) = try desk(time: time)
     _ = try client.result("burst.run", "{\"world\":\"\(world)\",\"accessory\":\"a1\",\"bursts\":20,\"size\":1000}")
@@ -46,7 +50,12 @@ import Testing
     #expect(try client.result("job.wait", "{\"job\":\"j1\"}")["state"]?.word == "passed")
     #expect(try client.result("job.wait", "{\"job\":\"j2\"}")["state"]?.word == "failed")
     #expect(try client.kind("scenario.run", "{\"scenario\":\"flickr\"}") == "params")
-    #expect(try client.kind("job.report", "{\"job\":\"j1\",\"form\":\"html\"}") == "params")
+    for (job, word) in [("j1", "Passed"), ("j2", "Failed")] {
+      #expect(try report(of: job, as: "html", client).contains("<h1>\(word)</h1>"))
+      let suite = try report(of: job, as: "xml", client)
+      #expect(suite.contains("name=\"flicker\""))
+      #expect(suite.contains("<failure") == (job == "j2"))
+    }
   }
 
   @Test func seededWorldsArePlayedBetweenOtherRequests() throws {
@@ -56,5 +65,8 @@ import Testing
     #expect(try other.result("job.list")["jobs"] != nil)
     #expect(try client.result("job.wait", "{\"job\":\"j1\"}")["state"]?.word == "passed")
     #expect(try client.result("job.report", "{\"job\":\"j1\"}")["report"]?.word.contains("\"worlds\":5") == true)
+    #expect(try report(of: "j1", as: "text", client).contains("5 worlds, seeds 1 to 5: every rule held"))
+    #expect(try report(of: "j1", as: "html", client).contains("<h1>Passed</h1>"))
+    #expect(try report(of: "j1", as: "xml", client).contains("name=\"rule: bytes\""))
   }
 }

@@ -35,7 +35,7 @@ extension ControlMethods {
           .params, "client: unknown client '\(Excerpt.of(wanted))'\(Suggestion.hint(for: wanted, in: names))")
       }
       let job = try ControlledJob.make(.scenario, scenario.name, in: try call.server.world("main"), call)
-      QuickJobs.play(scenario, client: client, seed: params.seed ?? scenario.seed ?? 1, job)
+      QuickJobs.play(scenario, client: client, named: wanted, seed: params.seed ?? scenario.seed ?? 1, job)
       return Made(id: job.id)
     },
     ControlMethod(
@@ -77,8 +77,8 @@ extension ControlMethods {
     },
     ControlMethod(
       "job.report",
-      "Get the report of a job that is over. The form json is the one of `--report FILE.json` for bursts, and the lines of "
-        + "`--json` for scenarios.",
+      "Get the report of a job that is over. The form json is the one of `--report FILE.json` for bursts and seeded "
+        + "worlds, and the lines of `--json` for scenarios; xml is JUnit.",
       JobReporting.format, JobReported.format, errors: [.unknown, .gone, .state],
       example: "{\"job\":\"j2\",\"form\":\"text\"}"
     ) { call, params in
@@ -202,7 +202,7 @@ private struct JobReporting: Equatable, Sendable {
 
   static let format = Record("asking for a report", "", JobReporting()) {
     Field("job", \.job, .text, "the id of the job", isRequired: true)
-    Field("form", \.form, .choice, "its form; html and xml (JUnit) only for bursts")
+    Field("form", \.form, .choice, "its form")
   }
 }
 

@@ -87,6 +87,9 @@ final class ControlledJob {
     for client in clients { client.notify("job", params) }
   }
 
+  /// The program, as reports name it.
+  var program: String { "easim \(world.server.settings.version)" }
+
   var state: JobState {
     JobState(
       job: id, kind: kind, title: title, world: world.id,

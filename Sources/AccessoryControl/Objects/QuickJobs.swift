@@ -11,7 +11,9 @@ enum QuickJobs {
 
   // MARK: Scenarios
 
-  static func play(_ scenario: Scenario, client: ScenarioClient.Type, seed: UInt64, _ job: ControlledJob) {
+  static func play(
+    _ scenario: Scenario, client: ScenarioClient.Type, named name: String, seed: UInt64, _ job: ControlledJob
+  ) {
     let loop = VirtualLoop(seed: seed)
     var lines: [String] = []
     var settings = World.Settings()
@@ -21,17 +23,24 @@ enum QuickJobs {
     var isCancelled = false
     job.stop = { isCancelled = true }
     func finish(_ failure: String?) {
-      let verdict = player.verdict
+      let (verdict, length) = (player.verdict, loop.now)
       player.tearDown()
       _ = try? loop.advance(by: .milliseconds(100))
+      loop.dropWork()
       let passed = failure == nil && verdict.passed && !isCancelled
       let text = failure ?? verdict.text
-      let whole = lines
-      job.report = { form throws(RPCError) in
+      var report = ScenarioReport([scenario.name], options: [], program: job.program)
+      report.add(
+        ScenarioReport.Run(
+          scenario: scenario.name, summary: scenario.about.summary, client: name, passed: passed, text: text,
+          length: length - .origin, timeline: lines))
+      let (whole, made) = (lines, report)
+      job.report = { form in
         switch form {
         case .json: "[\(whole.joined(separator: ","))]"
         case .text: "\(scenario.name): \(passed ? "passed" : "failed"): \(text)\n"
-        case .html, .xml: throw RPCError(.params, "form: a scenario has its report as json and as text")
+        case .html: made.html
+        case .xml: made.junit.xml
         }
       }
       job.end(passed: passed, isCancelled: isCancelled, isCancelled ? "it was cancelled" : text)
@@ -53,43 +62,29 @@ enum QuickJobs {
   // MARK: Seeded worlds
 
   static func soak(from first: UInt64, count: Int, _ job: ControlledJob) {
-    var played = 0
-    var failures: [SoakOutcome] = []
-    var failureCount = 0
-    var hash: UInt64 = 0
+    var results = SoakReport()
     var isCancelled = false
     job.stop = { isCancelled = true }
+    let begin = job.world.server.loop.now
     func finish() {
-      let (whole, number, sum, failed) = (failures, played, hash, failureCount)
-      job.report = { form throws(RPCError) in
+      let took = job.world.server.loop.now - begin
+      let report = SoakRunReport(
+        results, [], SoakRecipe(), first: first, seeds: count, stoppedBy: isCancelled ? "job.cancel" : nil,
+        program: job.program)
+      job.report = { form in
         switch form {
-        case .json:
-          var object = JSONObject()
-          object.add("worlds", number)
-          object.add("failures", failed)
-          object.add("hash", Hex.number(sum, uppercase: false))
-          object.add("broken", whole.map(\.description))
-          return object.text
-        case .text:
-          return whole.map { "\($0)\n" }.joined() + "\(number.counted("world")), \(failed.counted("failure"))\n"
-        case .html, .xml: throw RPCError(.params, "form: seeded worlds have their report as json and as text")
+        case .json: report.json.text
+        case .text: report.text + "\n"
+        case .html: report.html
+        case .xml: report.suite(time: took).xml
         }
       }
-      let text =
-        failed == 0
-        ? "\(played.counted("world")): every rule held" : "\(failed) of \(played.counted("world")) broke a rule"
-      job.end(passed: failed == 0 && !isCancelled, isCancelled: isCancelled, text)
+      job.end(passed: report.passed && !isCancelled, isCancelled: isCancelled, report.headline)
     }
     func step() {
-      if isCancelled || played == count { return finish() }
-      let outcome = Soak.run(seed: first &+ UInt64(played))
-      played += 1
-      hash &+= outcome.hash
-      if !outcome.violations.isEmpty {
-        failureCount += 1
-        if failures.count < 100 { failures.append(outcome) }
-      }
-      if played % 50 == 0 { job.progress(Double(played) / Double(count)) }
+      if isCancelled || results.count == count { return finish() }
+      results.add(Soak.run(seed: first &+ UInt64(results.count)))
+      if results.count % 50 == 0 { job.progress(Double(results.count) / Double(count)) }
       job.world.server.later(step)
     }
     job.world.server.later(step)

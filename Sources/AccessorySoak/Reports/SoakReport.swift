@@ -19,7 +19,8 @@ public struct SoakReport: Sendable {
   /// Nothing played yet.
   public init() {}
 
-  mutating func add(_ outcome: SoakOutcome) {
+  /// Adds a world.
+  public mutating func add(_ outcome: SoakOutcome) {
     count += 1
     coverage += outcome.coverage
     hash &+= outcome.hash

@@ -80,4 +80,23 @@ extension SoakRunReport {
     }
     return JUnitSuite("easim soak", time: time, cases, output: headline)
   }
+
+  /// For people: a row for each world that broke a rule, and one for each corner.
+  package var html: String {
+    var page = ResultPage(
+      "easim soak: \(headline)", passed: passed, ["\(headline).", "Hash \(hash)."],
+      columns: ["world or corner", "rule", "what happened"])
+    for failure in failures {
+      let first = failure.violations.first
+      page.add(
+        passed: false,
+        ["seed \(failure.seed)", first?.rule ?? "", first.map { "\($0.time.secondsText) \($0.text)" } ?? ""],
+        details: [line(of: failure)] + (failure.shrunk.map { [$0.scenario] } ?? []), summary: "how to repeat it")
+    }
+    for line in beyond { page.add(passed: false, [line, "", ""]) }
+    for corner in SoakCoverage.Corner.allCases {
+      page.add(passed: !missing.contains(corner.name), [corner.name, "", "reached \(coverage[corner]) times"])
+    }
+    return page.html
+  }
 }
