@@ -13,7 +13,15 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/timex.h>
 #include <unistd.h>
+
+int clinux_clock_error(int64_t *microseconds) {
+  struct timex clock = {.modes = 0};
+  if (adjtimex(&clock) < 0) return -1;
+  *microseconds = clock.maxerror;
+  return (clock.status & STA_UNSYNC) != 0;
+}
 
 static atomic_int without_pwait2;
 

@@ -135,6 +135,42 @@ import Testing
     #expect(some.err.contains("1 shard of 3 missing: 1/3;"))
   }
 
+  @Test func theShardsOfALoadTestBeginTogetherAndMergeIntoOneRun() throws {
+    let place = TemporaryFolder()
+    let accessory = try Program(
+      path: BuiltProducts.easim, ["run", "echo", "--on", "unix:\(place.file("e{index}"))", "--count", "3"])
+    for _ in 0..<3 { try accessory.line("plugged in at ") }
+    let addresses = (1...3).map { "unix:\(place.file("e\($0)"))" }
+    let planned = time(nil) + 5
+    let shards = try (1...2).map { shard in
+      try Program(
+        path: BuiltProducts.easim,
+        ["burst"] + addresses + [
+          "--count", "10", "--shard", "\(shard)/2", "--start-at", "\(planned)", "--timeout", "60s", "--fail-if",
+          "rate<1000000/s", "--report", place.file("\(shard).json"),
+        ])
+    }
+    for shard in shards {
+      let end = try shard.wait()
+      #expect(end.ending == .exit(0), "\(end.out)\(end.err)")
+      #expect(end.err.contains("easim burst: bursts begin at 20"))
+    }
+    let part = try Self.run(["report", "merge", place.file("1.json")])
+    #expect(part.ending == .exit(1) && part.err.contains("1 shard of 2 missing: 2/2;"))
+    let merge = try Self.run(["report", "merge", place.file("1.json"), place.file("2.json"), "--json"])
+    // The limit is about the whole run.
+    #expect(merge.ending == .exit(1))
+    let report = try StrictJSON(reading: merge.out)
+    #expect(report["completed"] == .number(10) && report["runs"] == .number(1) && report["shards"] == nil)
+    #expect(report["start"]?["plannedMicroseconds"]?.number == Double(planned * 1_000_000))
+    let few = try Self.run(["burst"] + addresses + ["--shard", "1/7"])
+    #expect(few.ending == .exit(0) && few.err.contains("shard 1/7 has nothing to do"))
+    let late = try Self.run(["burst"] + addresses + ["--start-at", "2020-01-01T00:00:00Z"])
+    #expect(late.ending == .exit(2) && late.err.contains("--start-at: 2020-01-01T00:00:00Z was "))
+    accessory.send(SIGINT)
+    _ = try accessory.wait()
+  }
+
   @Test func theShardsOfACheckMergeIntoAllCases() throws {
     let place = TemporaryFolder()
     let accessory = try Accessory("echo", on: .unix, in: place)

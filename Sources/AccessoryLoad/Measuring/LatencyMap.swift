@@ -53,10 +53,18 @@ public struct LatencyMap: Equatable, Sendable {
     counts[column * Self.rows + row] += count
   }
 
-  /// Adds another run's counts, as if both had begun together.
-  mutating func merge(_ other: LatencyMap) {
+  /// Adds another run's counts, as if it had begun so long after this one.
+  mutating func merge(_ other: LatencyMap, after shift: Duration = .zero) {
     while length < other.length { halve() }
-    for cell in other.cells { add(cell[2], row: cell[1], at: Int64(cell[0]) * other.length.wholeNanoseconds) }
+    let (unit, begin) = (other.length.wholeNanoseconds, max(0, shift.wholeNanoseconds))
+    for cell in other.cells { add(cell[2], row: cell[1], at: Int64(cell[0]) * unit + begin) }
+  }
+
+  /// The same as if the run had begun so much earlier than it did.
+  func delayed(by shift: Duration) -> LatencyMap {
+    var map = LatencyMap()
+    map.merge(self, after: shift)
+    return map
   }
 
   private mutating func halve() {

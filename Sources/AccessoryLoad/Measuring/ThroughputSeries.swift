@@ -63,15 +63,17 @@ public struct ThroughputSeries: Equatable, Sendable {
     return .nanoseconds((max(0, time.wholeNanoseconds) / unit + 1) * unit)
   }
 
-  /// Adds another run's slices, as if both had begun together.
-  mutating func merge(_ other: ThroughputSeries) {
-    var other = other
+  /// Adds another run's slices, as if it had begun so long after this one.
+  mutating func merge(_ other: ThroughputSeries, after shift: Duration = .zero) {
     while length < other.length { halve() }
-    while other.length < length { other.halve() }
-    for (index, slice) in other.slices.enumerated() {
-      if index == slices.count { slices.append(Slice()) }
-      slices[index].add(slice)
-    }
+    for (index, slice) in other.slices.enumerated() { add(at: other.length * index + shift) { $0.add(slice) } }
+  }
+
+  /// The same as if the run had begun so much earlier than it did.
+  func delayed(by shift: Duration) -> ThroughputSeries {
+    var series = ThroughputSeries()
+    series.merge(self, after: shift)
+    return series
   }
 
   private mutating func halve() {

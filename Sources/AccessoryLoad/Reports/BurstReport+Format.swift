@@ -58,6 +58,8 @@ extension BurstReport {
     Field("latencyMap", \.map, .latencyMap, "how long bursts took, and when", isAlwaysWritten: true)
     Field("allowsOverdue", \.allowsOverdue, .boolean, "whether overdue bursts were allowed", isAlwaysWritten: true)
     Field("failIf", \.limits, .list(of: .limit, count: 0...mostLimits), "when the run fails", isAlwaysWritten: true)
+    Field("shards", \.shards, .shards, "which shards the report has; missing in that of a whole run")
+    Field("start", \.start, .optional(.object(Start.format)), "when bursts began, of runs that begin together")
     Field(derived: "checks", .list(of: .object(Check.format)), "what was checked beside the bytes") { $0.checks }
     Field(derived: "reasons", .list(of: .bounded), "why the run failed") { $0.reasons }
   }.checked { report, object in
@@ -92,6 +94,20 @@ extension BurstReport.Making {
     Field("host", \.host, .bounded, "the machine", isAlwaysWritten: true)
     Field("program", \.program, .bounded, "the program and its version", isAlwaysWritten: true)
     Field("command", \.command, .bounded, "the command line", isAlwaysWritten: true)
+  }
+}
+
+extension BurstReport.Start {
+  fileprivate static let format = Record("start", "when bursts began", Self()) {
+    Field("plannedMicroseconds", \.planned, .microseconds, "the time of `--start-at`, since 1970", isRequired: true)
+    Field("firstMicroseconds", \.first, .microseconds, "when the first run began", isRequired: true)
+    Field("lastMicroseconds", \.last, .microseconds, "when the last run began", isRequired: true)
+    Field(
+      "clockErrorMicroseconds", \.clockError, .optional(.microseconds),
+      "how far the worst of the synchronised clocks may be off, as its kernel says")
+    Field("unsynchronized", \.unsynchronized, .count, "how many clocks nothing synchronises", isAlwaysWritten: true)
+  }.checked { start, object in
+    if start.last < start.first { object.error("lastMicroseconds", "is before firstMicroseconds") }
   }
 }
 
@@ -235,6 +251,8 @@ extension LinkCounters {
 
 extension Format<Int> {
   fileprivate static let count = integer(0...BurstReport.mostCounted)
+  /// Until the year 2112: sums and differences in nanoseconds fit.
+  fileprivate static let microseconds = integer(0...1 << 52)
 }
 
 extension Format<String> {

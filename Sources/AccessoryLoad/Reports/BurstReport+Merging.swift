@@ -15,12 +15,15 @@ extension BurstReport {
     case tooMuchCounted
     /// There are too many accessories to list each.
     case tooManySites
+    /// They are no shards that add up.
+    case shards(ReportSumError)
 
     /// What is too much, as a sentence.
     public var description: String {
       switch self {
       case .tooMuchCounted: "the counts of the reports add up to more than \(BurstReport.mostCounted)"
       case .tooManySites: "the reports have more than \(BurstReport.mostSites) accessories: merge fewer"
+      case .shards(let error): "\(error)"
       }
     }
   }
@@ -30,14 +33,19 @@ extension BurstReport {
   public mutating func merge(_ other: BurstReport) throws(MergeError) {
     guard let counted, let more = other.counted, more <= Self.mostCounted - counted else { throw .tooMuchCounted }
     guard sites.count + other.sites.count <= Self.mostSites else { throw .tooManySites }
-    runs += other.runs
+    let areShards = !shards.isComplete || !other.shards.isComplete
+    if areShards {
+      do { try shards.add(other.shards) } catch { throw .shards(error) }
+    } else {
+      runs += other.runs
+    }
     if ending != other.ending { ending = "\(ending); \(other.ending)" }
-    measured = max(measured, other.measured)
+    let shift = meet(other)
     for field in Self.countFields { self[keyPath: field.path] += other[keyPath: field.path] }
     latency.merge(other.latency)
     service.merge(other.service)
-    series.merge(other.series)
-    map.merge(other.map)
+    series.merge(other.series, after: max(.zero, shift))
+    map.merge(other.map, after: max(.zero, shift))
     warmUpTime = max(warmUpTime, other.warmUpTime)
     if phases.map(\.pace) == other.phases.map(\.pace) {
       for (index, phase) in other.phases.enumerated() {
@@ -62,7 +70,7 @@ extension BurstReport {
       if let tally = other.errors[kind] { addError(kind, tally.count, tally.first) }
     }
     mismatches.merge(other.mismatches, uniquingKeysWith: +)
-    addSites(of: other)
+    addSites(of: other, after: max(.zero, shift))
     allowsOverdue = allowsOverdue && other.allowsOverdue
     limits += other.limits.filter { !limits.contains($0) }
     limits.removeLast(max(0, limits.count - Self.mostLimits))
@@ -70,13 +78,35 @@ extension BurstReport {
     passed = passed && other.passed && checks.allSatisfy(\.passed)
   }
 
-  private mutating func addSites(of other: BurstReport) {
+  /// Finds the time that both runs have together: of runs that began at one time, from the first beginning to the last end
+  /// on the clocks of their machines; of others, the longer one. Returns how much later the other one began.
+  private mutating func meet(_ other: BurstReport) -> Duration {
+    guard let mine = start, let theirs = other.start, mine.planned == theirs.planned,
+      abs(theirs.first - mine.first) < Start.farthest
+    else {
+      if start?.planned != other.start?.planned { start = nil }
+      measured = max(measured, other.measured)
+      return .zero
+    }
+    let shift = Duration.microseconds(theirs.first - mine.first)
+    let end = max(measured, other.measured + shift)
+    measured = end - min(.zero, shift)
+    if shift < .zero {
+      series = series.delayed(by: .zero - shift)
+      map = map.delayed(by: .zero - shift)
+      started = max(.origin, started + shift)
+    }
+    start?.add(theirs)
+    return shift
+  }
+
+  private mutating func addSites(of other: BurstReport, after later: Duration) {
     var room = max(0, Self.mostAttachments - sites.reduce(0) { $0 + $1.attachments.count })
     for var site in other.sites {
       // Each run has its own clock; all of them are shown as if they had begun together.
       for index in site.attachments.indices {
         let attachment = site.attachments[index]
-        let shift = started - other.started
+        let shift = started - other.started + later
         guard attachment.from + shift >= .origin else { continue }
         site.attachments[index].from = attachment.from + shift
         site.attachments[index].to = attachment.to.map { $0 + shift }

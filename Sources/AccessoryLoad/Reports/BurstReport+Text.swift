@@ -19,6 +19,8 @@ extension BurstReport {
     row("latency", Self.figures(latency))
     if service.total > 0 { row("service", Self.figures(service)) }
     row("link", linkText)
+    if !shards.isComplete { row("part", shards.text) }
+    if let start { row("began", start.text) }
     if runs > 1 { row("merged", "\(runs) runs") }
     if warmUp > 0 { row("warm-up", "\(FixedText.grouped(warmUp)) bursts before that, verified and not measured") }
     if overdue > 0 {
@@ -38,7 +40,7 @@ extension BurstReport {
       row("payload", "\(text): \(payload.completed.counted("burst")), \(Self.figures(payload.latency))")
     }
     if sizes.minimum != sizes.maximum { row("sizes", Self.sizeFigures(sizes)) }
-    for limit in limits {
+    for limit in judgedLimits {
       let check = limit.check(self)
       row(check.passed ? "held" : "broken", "\(check.name): \(check.text)")
     }

@@ -24,8 +24,12 @@ extension BurstReport {
           name: "rate kept", passed: overdue == 0 || allowsOverdue,
           text: overdue == 0 ? "\(asked), none was overdue" : "\(asked), \(came), \(late)"))
     }
-    return checks + limits.map { $0.check(self) }
+    // A shard has only some of the bursts: limits are about all of them.
+    return checks + judgedLimits.map { $0.check(self) }
   }
+
+  /// The limits that the figures are held against.
+  var judgedLimits: [BurstLimit] { shards.isComplete ? limits : [] }
 
   /// Adds limits to a report that is finished; it fails when one of them does not hold.
   public mutating func require(_ more: [BurstLimit]) {

@@ -42,6 +42,10 @@ public struct BurstReport: Equatable, Sendable {
   public var passed = false
   /// How many runs it is merged from.
   public var runs = 1
+  /// Which shards are in the report.
+  public var shards = ShardSet.whole
+  /// When bursts began, of runs that begin together; nil for others.
+  public var start: Start?
   /// How long was measured.
   public var measured = Duration.zero
   /// Bursts begun, those of the warm-up included.

@@ -93,6 +93,8 @@ extension BurstReport {
         "\(FixedText.grouped(completed)), \(FixedText.grouped(lost)) lost, \(FixedText.grouped(overdue)) overdue"
       ),
     ]
+    if !shards.isComplete { facts.append(("part", shards.text)) }
+    if let start { facts.append(("began", start.text)) }
     if runs > 1 { facts.append(("merged", "\(runs) runs; date, host and command are those of the first")) }
     if warmUp > 0 || warmUpTime > .zero {
       facts.append(

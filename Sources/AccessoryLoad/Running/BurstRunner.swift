@@ -57,6 +57,8 @@ public final class BurstRunner {
   let scratch = UniqueScratch()
   private let verifier: ReplyVerifier
   private let seed: UInt64
+  /// When bursts begin, if all sessions are open by then; as soon as they are, when nil.
+  public var startsAt: Instant?
   private var streams = 0
   private let onEvent: (TimelineEvent) -> Void
   /// One for all accessories, or one for each where they have rates of their own.
@@ -203,7 +205,8 @@ public final class BurstRunner {
   func siteIsReady() {
     guard beginning == nil, outcome == nil, sites.allSatisfy(\.isReady) else { return }
     if !plan.shares.isEmpty { shareTheRate() }
-    for index in schedules.indices { schedules[index].begin(now: loop.now) }
+    // Before its time a schedule lets every session wait.
+    for index in schedules.indices { schedules[index].begin(now: max(loop.now, startsAt ?? loop.now)) }
     watchdog?.arm(at: loop.now + plan.timeout)
     // In a later turn, because this one is inside of the app's notification.
     wake?.arm(at: loop.now)

@@ -19,6 +19,10 @@
 /// milliseconds, where the kernel lacks the call (before 5.11, and some sandboxes).
 int clinux_epoll_wait(int epoll, struct epoll_event *events, int count, int64_t timeout_nanoseconds);
 
+/// How far the system's clock may be off, as its kernel knows from what synchronises it: 0, 1 when nothing synchronises
+/// it, or -1 with errno.
+int clinux_clock_error(int64_t *microseconds);
+
 /// epoll_ctl with the parts of an epoll_event.
 int clinux_epoll_control(int epoll, int operation, int descriptor, uint32_t events, uint64_t token);
 

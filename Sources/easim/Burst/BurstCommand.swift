@@ -19,6 +19,10 @@ extension CommandSpec {
       --fail-if is broken: p50, p99.9, mean, max > TIME (service.p99 for service times), rate < N/s or N kB/s, and errors,
       lost, overdue, reconnections, retransmissions > N or N%. The baseline of --baseline must have the same plan.
 
+      --shard I/N loads part I of N of the accessories, which must be given in the same order to every shard, with their part
+      of --count and --rate; limits are judged of the merged report. --start-at begins at one time on several machines.
+      'easim report merge' adds up their .json reports (docs/scale.md).
+
       Exit codes: 0 passed, 1 a reply differs, the rate was not kept, a limit is broken or the result is worse than the
       baseline, 2 usage error, 3 no accessory found, 4 timed out, 5 an accessory disconnected, 6 an accessory was refused.
       Ctrl-C ends the run and still writes the report.
@@ -42,9 +46,30 @@ private func runBurst(_ options: BurstOptions, _ console: Console) throws -> Exi
     guard addresses.count == 1 else { throw UsageError("--probe takes one accessory") }
     return try probe(addresses[0], plan, options.shared, runtime, console)
   }
-  let session = try BurstSession(addresses, plan, options.shared, reports, baseline, runtime, console)
+  let shard = try shard(options, addresses, console)
+  let share = shard.share(of: addresses.count)
+  let part = shard.isWhole ? plan : plan.share(share, of: addresses.count)
+  if share.isEmpty || part.extent == .bursts(0) {
+    console.err("easim burst: shard \(shard) has nothing to do: there are fewer accessories or bursts than shards")
+    for file in reports { file.write(.empty(plan, shard), nil, console) }
+    return .done
+  }
+  let session = try BurstSession(
+    Array(addresses[share]), part, options.shared, reports, baseline, runtime, console)
+  (session.shard, session.wholePlan) = (shard, plan)
+  if let start = options.start { try session.begin(at: start) }
   if let metrics = options.metrics { try session.serveMetrics(at: metrics, options.shared) }
   return try session.run()
+}
+
+/// The part of the accessories that is loaded here. A single accessory is not divided by the environment.
+private func shard(_ options: BurstOptions, _ addresses: [Address], _ console: Console) throws -> Shard {
+  if options.shared.shard == nil, addresses.count == 1 { return .whole }
+  let shard = try Shard.chosen(options.shared, console)
+  if !shard.isWhole, options.reports.baseline != nil {
+    throw UsageError("--baseline compares a whole run, and this is shard \(shard): leave it out, or add --shard 1/1")
+  }
+  return shard
 }
 
 /// `--probe`.

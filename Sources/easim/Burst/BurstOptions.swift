@@ -19,6 +19,7 @@ struct BurstOptions: ReportingOptions {
   var reply: String?
   var planFile: String?
   var metrics: Address?
+  var start: StartTime?
   var probes = false
   var usesAll = false
   var reports = ReportTargets()
@@ -61,6 +62,13 @@ struct BurstOptions: ReportingOptions {
       }
       place = address
     },
+    Option(
+      "--start-at", \.start, as: "TIME",
+      "begin at TIME, on several machines at once: 2026-11-23T01:30:00Z, 1795397400, +10s"
+    ) {
+      $0 = try StartTime($1)
+    },
+    .shard.described("load part I of N of the accessories, with their part of --count and --rate"),
     .failIf, .report, .baseline, .tolerance,
     .fault, .seed, .protocolName, .auth, .judge, .settle, .infoPlist, .allProtocols, .allowRemote, .anyUser, .timeout,
     .json, .quietMessages, .transcript, .transcriptBytes, .capture,
@@ -70,6 +78,8 @@ struct BurstOptions: ReportingOptions {
       .exclusive(["--size", "--payload"]), .exclusive(["--pattern", "--payload"]),
       .exclusive(["--count", "--for"]), .needs("--pause-every", "--pause"),
       .needs("--tolerance", "--baseline"),
+      .exclusive(["--shard", "--baseline"], because: "'easim report show' compares the merged report"),
+      .exclusive(["--shard", "--probe"]), .exclusive(["--start-at", "--probe"]),
     ]
     + [
       "--size", "--pattern", "--payload", "--count", "--for", "--sessions", "--in-flight", "--rate", "--warm-up",

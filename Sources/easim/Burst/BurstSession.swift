@@ -21,6 +21,10 @@ final class BurstSession {
   private var tick: LoopTimer?
   private var door: HTTPDoor?
   private var lastBytes = 0
+  /// The part of the accessories that is loaded here, and the plan of all of them.
+  var shard = Shard.whole
+  var wholePlan: BurstPlan
+  private var start: (planned: Int, clock: MachineClock)?
 
   init(
     _ addresses: [Address], _ plan: BurstPlan, _ shared: SharedOptions, _ reports: [ReportFile<BurstReportForm>],
@@ -28,6 +32,7 @@ final class BurstSession {
     _ runtime: CommandRuntime, _ console: Console
   ) throws {
     (self.plan, self.reports, self.baseline) = (plan, reports, baseline)
+    wholePlan = plan
     self.runtime = runtime
     self.console = console
     let bar = ProgressBar(console)
@@ -73,6 +78,22 @@ final class BurstSession {
     console.err("easim burst: metrics at http://\(door.address)/metrics")
   }
 
+  /// Begins at a time of day, if the sessions are open by then.
+  func begin(at time: StartTime) throws {
+    let clock = MachineClock(runtime.loop.now)
+    let planned = time.microseconds(now: clock.microseconds)
+    let left = Duration.microseconds(planned - clock.microseconds)
+    if left < .zero {
+      throw UsageError("--start-at: \(StartTime.text(planned)) was \(DurationText.format(.zero - left)) ago")
+    }
+    if left > .seconds(366 * 86_400) { throw UsageError("--start-at: \(StartTime.text(planned)) is over a year away") }
+    runner.startsAt = runtime.loop.now + left
+    start = (planned, clock)
+    let whole = Duration.milliseconds(left.wholeNanoseconds / 1_000_000)
+    console.err(
+      "easim burst: bursts begin at \(StartTime.text(planned)), in \(DurationText.format(whole)); \(clock.text)")
+  }
+
   func run() throws -> ExitCode {
     defer { door?.stop() }
     for host in hosts { try host.target.dialer.start() }
@@ -89,7 +110,12 @@ final class BurstSession {
       let refusal = hosts.lazy.compactMap(\.refusal).first?.sentence
       runner.stop(runtime.signal == nil ? refusal ?? HostCommandContext.nothingVisible : runtime.signalName)
     }
-    let report = runner.report
+    var report = runner.report
+    report.isShard(shard, of: wholePlan)
+    if let start, report.begun > 0 {
+      report.start = BurstReport.Start(
+        planned: start.planned, began: start.clock.microseconds(at: report.started), clockError: start.clock.error)
+    }
     let wasHidden = isHidden()
     for host in hosts { host.stop() }
     runtime.settle(until: { hosts.allSatisfy(\.isUnplugged) })

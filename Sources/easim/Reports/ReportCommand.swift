@@ -112,7 +112,9 @@ private func addBursts(_ first: ReportInput, _ options: ReportOptions, _ console
   let comparison = baseline.comparison(of: sum)
   for file in files { file.write(sum, comparison, console) }
   console.out(console.isJSON ? sum.json(comparison).text : sum.text(comparison))
-  return sum.passed && comparison?.passed ?? true ? .done : .checkFailed
+  let missing = options.verb == .merge ? sum.shards.missingText : nil
+  if let missing { console.err("easim: \(missing)") }
+  return sum.passed && comparison?.passed ?? true && missing == nil ? .done : .checkFailed
 }
 
 /// `easim report compare`.

@@ -1,0 +1,55 @@
+import AccessoryCore
+
+extension BurstPlan {
+  /// The part of the plan for some of its accessories: their part of the bursts or of the rate. Limits are left out,
+  /// because they are about the whole.
+  ///
+  /// - Parameters:
+  ///   - accessories: the places of the accessories among all.
+  ///   - total: how many accessories there are in all.
+  public func share(_ accessories: Range<Int>, of total: Int) -> BurstPlan {
+    guard total > 0 else { return self }
+    var part = self
+    part.limits = []
+    if case .bursts(let count) = extent {
+      func bound(_ place: Int) -> Int { total.dividingFullWidth(count.multipliedFullWidth(by: place)).quotient }
+      part.extent = .bursts(bound(accessories.upperBound) - bound(accessories.lowerBound))
+    }
+    let fraction = Double(accessories.count) / Double(total)
+    switch pace {
+    case .closedLoop: break
+    case .rate(let rate): part.pace = .rate(burstsPerSecond: rate * fraction)
+    case .phases(let phases):
+      part.pace = .phases(
+        phases.map { phase in
+          var phase = phase
+          phase.from = phase.from.map { $0 * fraction }
+          phase.rate *= fraction
+          return phase
+        })
+    }
+    return part
+  }
+}
+
+extension BurstReport {
+  /// Makes this the report of a shard of a plan: what was asked for is said of the whole.
+  public mutating func isShard(_ shard: Shard, of plan: BurstPlan) {
+    if shard.isWhole { return }
+    let whole = BurstReport(plan)
+    self.plan.pace = whole.plan.pace
+    for (index, phase) in whole.phases.enumerated() where index < phases.count { phases[index].pace = phase.pace }
+    limits = plan.limits
+    shards = ShardSet(shard)
+  }
+
+  /// The report of a shard that has nothing to do.
+  public static func empty(_ plan: BurstPlan, _ shard: Shard) -> BurstReport {
+    var report = BurstReport(plan)
+    report.ending = "\(BurstRunner.Outcome.done)"
+    report.passed = true
+    report.allowsOverdue = plan.allowsOverdue
+    report.isShard(shard, of: plan)
+    return report
+  }
+}

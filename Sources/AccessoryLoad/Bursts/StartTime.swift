@@ -1,0 +1,128 @@
+import AccessoryCore
+
+/// When load generators on several machines begin: a time of day as `--start-at` has it.
+///
+/// ```swift
+/// try StartTime("2026-11-23T01:30:00Z")   // RFC 3339, also with +02:00 and parts of a second
+/// try StartTime("1795397400.5")           // seconds since 1970, as `date +%s` prints
+/// try StartTime("+10s")                   // from now on, for one machine alone
+/// ```
+public enum StartTime: Equatable, Sendable {
+  /// Microseconds since 1970.
+  case at(Int)
+  /// So long after now.
+  case after(Duration)
+
+  /// Reads a time.
+  public init(_ text: String) throws(OptionError) {
+    if text.hasPrefix("+") {
+      do { self = .after(try DurationText.parse(String(text.dropFirst()))) } catch { throw OptionError("\(error)") }
+      return
+    }
+    guard let microseconds = Self.seconds(text) ?? Self.date(text), 0...1 << 52 ~= microseconds else {
+      throw OptionError("expected a time such as 2026-11-23T01:30:00Z, seconds since 1970, or +10s")
+    }
+    self = .at(microseconds)
+  }
+
+  /// Microseconds since 1970.
+  public func microseconds(now: Int) -> Int {
+    switch self {
+    case .at(let time): time
+    case .after(let time): now + Int(time.wholeNanoseconds / 1_000)
+    }
+  }
+
+  /// A time as RFC 3339 has it, in UTC, with milliseconds where there are some.
+  public static func text(_ microseconds: Int) -> String {
+    func padded(_ number: Int, _ places: Int = 2) -> String {
+      let digits = String(number)
+      return String(repeating: "0", count: max(0, places - digits.count)) + digits
+    }
+    let seconds = microseconds / 1_000_000
+    let (days, rest) = seconds.quotientAndRemainder(dividingBy: 86_400)
+    let date = civil(days)
+    let part = microseconds % 1_000_000 / 1_000
+    return "\(padded(date.year, 4))-\(padded(date.month))-\(padded(date.day))T\(padded(rest / 3_600)):"
+      + "\(padded(rest / 60 % 60)):\(padded(rest % 60))\(part > 0 ? ".\(padded(part, 3))" : "")Z"
+  }
+
+  // MARK: Reading
+
+  /// `1795397400.5`.
+  private static func seconds(_ text: String) -> Int? {
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count <= 2, let whole = digits(parts[0]), whole < 1 << 40 else { return nil }
+    guard parts.count == 2 else { return whole * 1_000_000 }
+    return fraction(parts[1]).map { whole * 1_000_000 + $0 }
+  }
+
+  /// `2026-11-23T01:30:00.25+02:00`.
+  private static func date(_ text: String) -> Int? {
+    let bytes = Array(text.utf8)
+    guard bytes.count >= 20, [UInt8(ascii: "T"), UInt8(ascii: "t"), UInt8(ascii: " ")].contains(bytes[10]),
+      bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"), bytes[13] == UInt8(ascii: ":"),
+      bytes[16] == UInt8(ascii: ":")
+    else { return nil }
+    func number(_ range: Range<Int>, _ allowed: ClosedRange<Int>) -> Int? {
+      digits(String(decoding: bytes[range], as: UTF8.self)).flatMap { allowed ~= $0 ? $0 : nil }
+    }
+    guard let year = number(0..<4, 1970...2112), let month = number(5..<7, 1...12), let day = number(8..<10, 1...31),
+      let hour = number(11..<13, 0...23), let minute = number(14..<16, 0...59), let second = number(17..<19, 0...59)
+    else { return nil }
+    var rest = String(decoding: bytes[19...], as: UTF8.self)[...]
+    var part = 0
+    if rest.first == "." {
+      let places = rest.dropFirst().prefix { $0.isASCII && $0.isNumber }
+      guard let read = fraction(places) else { return nil }
+      part = read
+      rest = rest.dropFirst(1 + places.count)
+    }
+    guard let offset = offset(rest) else { return nil }
+    let days = days(year, month, day)
+    // The 31st of a month that has none is another date.
+    guard civil(days) == (year, month, day) else { return nil }
+    return (days * 86_400 + hour * 3_600 + minute * 60 + second - offset) * 1_000_000 + part
+  }
+
+  /// `Z` or `+02:00`, in seconds.
+  private static func offset(_ text: Substring) -> Int? {
+    if text == "Z" || text == "z" { return 0 }
+    guard let sign = text.first, sign == "+" || sign == "-" else { return nil }
+    let parts = text.dropFirst().split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count == 2, parts.allSatisfy({ $0.count == 2 }), let hours = digits(parts[0]), hours < 24,
+      let minutes = digits(parts[1]), minutes < 60
+    else { return nil }
+    return (hours * 60 + minutes) * (sign == "-" ? -60 : 60)
+  }
+
+  private static func digits(_ text: some StringProtocol) -> Int? {
+    text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(String(text)) : nil
+  }
+
+  /// Parts of a second in microseconds; what is finer is left out.
+  private static func fraction(_ text: some StringProtocol) -> Int? {
+    guard !text.isEmpty, text.count <= 12, digits(text) != nil else { return nil }
+    return digits((String(text) + "000000").prefix(6))
+  }
+
+  // MARK: The calendar
+
+  /// Days since 1970 of a date of the Gregorian calendar. Years begin in March, so that a leap day is the last of its
+  /// year.
+  private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
+    let year = month <= 2 ? year - 1 : year
+    let (era, ofEra) = year.quotientAndRemainder(dividingBy: 400)
+    let ofYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+    return era * 146_097 + ofEra * 365 + ofEra / 4 - ofEra / 100 + ofYear - 719_468
+  }
+
+  private static func civil(_ days: Int) -> (year: Int, month: Int, day: Int) {
+    let (era, ofEra) = (days + 719_468).quotientAndRemainder(dividingBy: 146_097)
+    let year = (ofEra - ofEra / 1_460 + ofEra / 36_524 - ofEra / 146_096) / 365
+    let ofYear = ofEra - (365 * year + year / 4 - year / 100)
+    let month = (5 * ofYear + 2) / 153
+    let day = ofYear - (153 * month + 2) / 5 + 1
+    return (year + era * 400 + (month >= 10 ? 1 : 0), month < 10 ? month + 3 : month - 9, day)
+  }
+}

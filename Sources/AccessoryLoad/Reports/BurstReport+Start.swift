@@ -1,0 +1,55 @@
+import AccessoryCore
+
+extension BurstReport {
+  /// When bursts began, of runs on several machines that begin at one time. Times are microseconds since 1970, each by the
+  /// clock of its machine.
+  public struct Start: Equatable, Sendable {
+    /// Runs that began farther apart did not begin together.
+    static let farthest = 86_400_000_000
+
+    /// The time of `--start-at`.
+    public var planned = 0
+    /// When the first run began; later than planned when its sessions were not open in time.
+    public var first = 0
+    /// When the last run began.
+    public var last = 0
+    /// How far the worst of the synchronised clocks may be off; nil when none is synchronised.
+    public var clockError: Int?
+    /// How many clocks nothing synchronises.
+    public var unsynchronized = 0
+
+    init() {}
+
+    /// When one run began. `clockError` is nil when nothing synchronises the clock.
+    public init(planned: Int, began: Int, clockError: Int?) {
+      (self.planned, first, last) = (planned, began, began)
+      self.clockError = clockError
+      unsynchronized = clockError == nil ? 1 : 0
+    }
+
+    mutating func add(_ other: Start) {
+      first = min(first, other.first)
+      last = max(last, other.last)
+      clockError = [clockError, other.clockError].compactMap(\.self).max()
+      unsynchronized += other.unsynchronized
+    }
+
+    /// "2026-11-23T01:30:00Z, the first run 0.1 ms after it, the last 1.3 ms; the clocks differ by at most 4.2 ms".
+    public var text: String {
+      func late(_ time: Int) -> String { FixedText.time(Double(max(0, time - planned)) * 1_000) }
+      var parts = ["planned for \(StartTime.text(planned)), "]
+      parts[0] +=
+        first == last
+        ? "began \(late(first)) after it" : "the first run began \(late(first)) after it, the last \(late(last))"
+      if let clockError {
+        let bound = FixedText.time(Double(clockError) * 1_000)
+        parts.append("synchronised clocks are off by at most \(bound) each")
+      }
+      if unsynchronized > 0 {
+        parts.append(
+          "\(unsynchronized.counted("clock is", "clocks are")) not synchronised, so times may differ by any amount")
+      }
+      return parts.joined(separator: "; ")
+    }
+  }
+}

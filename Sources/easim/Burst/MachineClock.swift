@@ -1,0 +1,36 @@
+import AccessoryCore
+import AccessoryLoad
+import CLinux
+import Glibc
+
+/// The clock of this machine, read once beside that of the loop, and how far it may be off.
+struct MachineClock {
+  private let instant: Instant
+  /// The time, in microseconds since 1970.
+  let microseconds: Int
+  /// How far it may be off, as the kernel knows from what synchronises the clock; nil when nothing does.
+  let error: Int?
+
+  /// Reads it, at this instant of the loop.
+  init(_ instant: Instant) {
+    self.instant = instant
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    microseconds = max(0, time.tv_sec * 1_000_000 + time.tv_nsec / 1_000)
+    var error: Int64 = 0
+    self.error = clinux_clock_error(&error) == 0 && error >= 0 ? Int(error) : nil
+  }
+
+  /// The time at another instant of the loop.
+  func microseconds(at other: Instant) -> Int {
+    max(0, microseconds + Int((other - instant).wholeNanoseconds / 1_000))
+  }
+
+  /// What is known of its error.
+  var text: String {
+    guard let error else {
+      return "nothing synchronises the clock of this machine (no NTP), so others may begin at other times"
+    }
+    return "the clock of this machine is off by at most \(BurstReport.timeText(error * 1_000))"
+  }
+}
