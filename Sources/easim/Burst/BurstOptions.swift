@@ -68,7 +68,7 @@ struct BurstOptions: ReportingOptions {
     ) {
       $0 = try StartTime($1)
     },
-    .shard.described("load part I of N of the accessories, with part of --count"),
+    .shard.described("load part I of N of the accessories"),
     .failIf, .report, .baseline, .tolerance,
     .fault, .seed, .protocolName, .auth, .judge, .settle, .infoPlist, .allProtocols, .allowRemote, .anyUser, .timeout,
     .json, .quietMessages, .transcript, .transcriptBytes, .capture,
