@@ -125,7 +125,8 @@ import Testing
       let begun = Date()
       await world.advance(by: world.scenarioLength)
       #expect(world.scenarioLength > .seconds(24 * 3_600))
-      #expect(Date().timeIntervalSince(begun) < 60)
+      // However busy the machine is.
+      #expect(Date().timeIntervalSince(begun) < 3_600)
       #expect(manager.connectedAccessories.count == 1)
     }
   }
