@@ -17,7 +17,7 @@ sed -n -e 's/^[0-9.]* D[0-9]* //p' /tmp/own | grep -v '^closed' >/tmp/own.out
 # btmon sees what was still on its way when the host left.
 sed -n -e 's/^[0-9.]* RX[0-9]* //p' /tmp/bt | head -n "$(wc -l </tmp/own.in)" >/tmp/bt.in
 sed -n -e 's/^[0-9.]* TX[0-9]* //p' /tmp/bt >/tmp/bt.out
-[ "$(wc -l </tmp/own.in)" -ge 10 ] && [ "$(wc -l </tmp/own.out)" -ge 10 ] || fail "too little: $(cat /tmp/own)"
+if [ "$(wc -l </tmp/own.in)" -lt 10 ] || [ "$(wc -l </tmp/own.out)" -lt 10 ]; then fail "too little: $(cat /tmp/own)"; fi
 for way in in out; do
   diff /tmp/own.$way /tmp/bt.$way >/tmp/difference || fail "$way: $(cat /tmp/difference) $(head -5 /tmp/bt)"
 done

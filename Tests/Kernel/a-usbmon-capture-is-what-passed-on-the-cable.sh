@@ -22,7 +22,7 @@ sed -n -e 's/^[0-9.]* A[0-9]* //p' /tmp/own >/tmp/own.in
 sed -n -e 's/^[0-9.]* D[0-9]* //p' /tmp/own | grep -v ' closed$' | grep -v '^closed' >/tmp/own.out
 sed -n -e 's/^[0-9.]* IN[0-9]* //p' /tmp/usb | head -n "$(wc -l </tmp/own.in)" >/tmp/usb.in
 sed -n -e 's/^[0-9.]* OUT[0-9]* //p' /tmp/usb >/tmp/usb.out
-[ "$(wc -l </tmp/own.in)" -ge 10 ] && [ "$(wc -l </tmp/own.out)" -ge 10 ] || fail "too little: $(cat /tmp/own)"
+if [ "$(wc -l </tmp/own.in)" -lt 10 ] || [ "$(wc -l </tmp/own.out)" -lt 10 ]; then fail "too little: $(cat /tmp/own)"; fi
 for way in in out; do
   diff /tmp/own.$way /tmp/usb.$way >/tmp/difference || fail "$way: $(cat /tmp/difference)"
 done

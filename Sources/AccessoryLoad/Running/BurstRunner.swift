@@ -227,7 +227,6 @@ public final class BurstRunner {
   }
 
   private func schedule(of lane: LaneDriver) -> Int { schedules.count == 1 ? 0 : lane.siteIndex }
-
   /// Whether no more bursts begin: those of an accessory that is lost never do.
   private var hasBegunAll: Bool {
     if schedules.count == 1 { return schedules[0].isFinished }

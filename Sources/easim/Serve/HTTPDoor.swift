@@ -64,7 +64,8 @@ final class HTTPDoor: DescriptorHandler {
     (self.server, self.loop, self.limits, self.report) = (server, loop, limits, report)
     metrics = { [unowned server] in server.metrics }
     if let reason = cmicrohttpd_load() {
-      throw UsageError("the HTTP server needs a library: \(String(cString: reason)); on Debian: apt install libmicrohttpd12")
+      throw UsageError(
+        "the HTTP server needs a library: \(String(cString: reason)); on Debian: apt install libmicrohttpd12")
     }
     let (listener, bound) = try TCPListener.socket(host: host, port: port, allowsRemote: allowsRemote)
     address = "\(host.contains(":") ? "[\(host)]" : host):\(bound)"
