@@ -138,7 +138,7 @@ public final class BurstRunner {
   /// When the run began; nil before that.
   private var beginning: Instant? { schedules[0].start }
   private var overdue: Int {
-    schedules.reduce(0) { $0 + $1.late + $1.overdue(at: finished ?? loop.now) }
+    hasRate ? schedules.reduce(0) { $0 + $1.late + $1.overdue(at: finished ?? loop.now) } : 0
   }
 
   /// How far it has come.
