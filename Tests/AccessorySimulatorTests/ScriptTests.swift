@@ -315,6 +315,29 @@ import Testing
     #expect(served.text == "a")
   }
 
+  @Test func anAnswerGivesTheAccessoryAQuirkThatEndsItsSessions() throws {
+    let bench = try bench(
+      """
+      \(lines), rules: [{ request: 'BREAK', answers: ['ok', { quirk: 'ends-sessions,min=1s,max=1s,episode=1h' }] },
+        { request: 'A', response: 'a' }]
+      """)
+    let before = try bench.open("com.example.a")
+    before.send("A\n")
+    try loop.advance(by: .seconds(30))
+    #expect(before.text == "a" && before.end == nil)
+    before.send("BREAK\n")
+    try loop.advance(by: .milliseconds(100))
+    #expect(before.text == "aok")
+    for _ in 0..<3 {
+      let after = try bench.open("com.example.a")
+      after.send("A\n")
+      try loop.advance(by: .milliseconds(900))
+      #expect(after.text == "a" && after.end == nil)
+      try loop.advance(by: .milliseconds(300))
+      #expect(after.end == .closedByAccessory)
+    }
+  }
+
   // MARK: Limits
 
   @Test func aSlowReaderReadsAtItsSpeed() throws {
