@@ -182,6 +182,10 @@ import Testing
       "00000000: ff5a\n*\nffffffff0: 00\n",
       "3:1: the '*' before this line means 68719476718 repeated bytes: too many"
     ),
+    (
+      "00000000: ff5a\n*\n02000000: 0000\n*\n05000000: 00\n",
+      "5:1: the '*' before this line means 50331646 repeated bytes: too many"
+    ),
   ]) func whatIsNoHexIsAnErrorWithItsPlace(text: String, expected: String) {
     #expect {
       try HexDump(Array(text.utf8))

@@ -142,11 +142,19 @@ public final class CaptureDecoder {
 
   // MARK: Bytes
 
+  /// How many repeated bytes of a dump are read at once.
+  private static let repeatedBytes = 65_536
+
   private func tellRuns(isEnd: Bool, _ tell: (CaptureEntry) -> Void) {
     for (run, times) in dump.takeRuns(isEnd: isEnd) {
       while captures.count <= run.stream { captures.append(PacketCapture()) }
       let capture = captures[run.stream]
-      for _ in 0..<times { self.tell(capture.append(run.bytes), of: capture, run.stream, tell) }
+      // Many at once: a `*` may stand for millions of lines with a byte each.
+      let block = min(times, max(1, Self.repeatedBytes / max(1, run.bytes.count)))
+      let bytes = block == 1 ? run.bytes : [UInt8](repeatElement(run.bytes, count: block).joined())
+      for _ in 0..<times / block { self.tell(capture.append(bytes), of: capture, run.stream, tell) }
+      let rest = times % block * run.bytes.count
+      if rest > 0 { self.tell(capture.append([UInt8](bytes.prefix(rest))), of: capture, run.stream, tell) }
     }
   }
 

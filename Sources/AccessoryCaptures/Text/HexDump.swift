@@ -80,8 +80,9 @@ struct HexDumpReader {
     }
   }
 
-  /// The most bytes that a `*` may repeat.
-  private static let longestRepetition = 64 << 20
+  /// The most bytes that all `*` of a dump may repeat: a few bytes of a file must not become hours of work.
+  private static let mostRepeated = 64 << 20
+  private var repeated = 0
 
   /// The names of the streams that are known so far; see ``HexDump/streams``.
   private(set) var names: [String] = []
@@ -199,9 +200,10 @@ struct HexDumpReader {
       throw CaptureError(line.number, line.column, "the offset \(offset.text) does not fit the '*' before it")
     }
     let missing = distance - streams[index].count
-    guard missing <= Self.longestRepetition else {
+    guard missing <= Self.mostRepeated - repeated else {
       throw CaptureError(line.number, line.column, "the '*' before this line means \(missing) repeated bytes: too many")
     }
+    repeated += missing
     flush()
     if missing > 0 { runs.append((last, missing / last.bytes.count)) }
     streams[index].count = distance
