@@ -183,8 +183,8 @@ import Testing
       "3:1: the '*' before this line means 68719476718 repeated bytes: too many"
     ),
     (
-      "00000000: ff5a\n*\n02000000: 0000\n*\n05000000: 00\n",
-      "5:1: the '*' before this line means 50331646 repeated bytes: too many"
+      "00000000: ff5a\n*\n00200000: 0000\n*\n00500000: 00\n",
+      "5:1: the '*' before this line means 3145726 repeated bytes: too many"
     ),
   ]) func whatIsNoHexIsAnErrorWithItsPlace(text: String, expected: String) {
     #expect {

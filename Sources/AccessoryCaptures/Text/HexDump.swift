@@ -81,7 +81,7 @@ struct HexDumpReader {
   }
 
   /// The most bytes that all `*` of a dump may repeat: a few bytes of a file must not become hours of work.
-  private static let mostRepeated = 64 << 20
+  private static let mostRepeated = 4 << 20
   private var repeated = 0
 
   /// The names of the streams that are known so far; see ``HexDump/streams``.
