@@ -223,6 +223,19 @@ local function piece(s)
   return "skipped", next and next - 1 or #s
 end
 
+-- The kinds of sessions in the payload of a SYN, by number; nothing when no link could use the table.
+local function sessions(payload)
+  if #payload < 13 or (#payload - 10) % 3 ~= 0 then return nil end
+  local kinds, controls = {}, 0
+  for at = 11, #payload, 3 do
+    local session, kind = payload:byte(at, at + 1)
+    if session == 0 or kinds[session] then return nil end
+    kinds[session] = kind
+    if kind == 0 then controls = controls + 1 end
+  end
+  return controls == 1 and kinds or nil
+end
+
 local function learn(link, from, s, found)
   local control = s:byte(5)
   local payload = #s > 10 and s:sub(10, -2) or ""
@@ -233,11 +246,7 @@ local function learn(link, from, s, found)
   if control >= 0x80 then
     own.expected = (s:byte(6) + 1) % 256
     own.longest = #payload >= 4 and u16(payload, 3) or nil
-    local at = 11
-    while at + 2 <= #payload do
-      link.kinds[payload:byte(at)] = payload:byte(at + 1)
-      at = at + 3
-    end
+    for session, kind in pairs(sessions(payload) or {}) do link.kinds[session] = kind end
   elseif #payload > 0 and math.floor(control / 32) % 2 == 0 then
     local distance = own.expected and (s:byte(6) - own.expected) % 256 or 0
     if distance >= 128 or own.seen[s:byte(6)] then

@@ -95,4 +95,38 @@ import Testing
     ]
     #expect(Self.findings(try Self.analyze(packets).1) == [])
   }
+
+  /// A window of 0, which a link takes as 1: what such a SYN says of the sessions counts.
+  @Test func aSynWithAValueOutOfRangeTellsItsSessions() throws {
+    var offer = Self.parameters
+    offer[1] = 0
+    var packets = Self.beginning
+    packets[0].1 = Self.packet(.syn, seq: 10, ack: 0, offer)
+    packets[1].1 = Self.packet([.syn, .ack], seq: 50, ack: 10, offer)
+    packets.append((false, Self.packet(.ack, seq: 51, ack: 10, session: 1, Self.start)))
+    packets.append((true, Self.packet(.ack, seq: 11, ack: 51, session: 2, [0, 7, 1, 2])))
+    let (analysis, events) = try Self.analyze(packets)
+    #expect(Self.sessionBytes(events) == [1, 2])
+    #expect(analysis.statistics.first?.sessionBytes == 2)
+    let findings = Self.findings(events)
+    #expect(findings.count == 2, "\(findings)")
+    #expect(
+      findings.allSatisfy {
+        $0.contains("a SYN with values outside their ranges")
+          && $0.hasSuffix("sessions=1:control,2:accessory; maximum outstanding packets is 0, allowed are 1 to 127")
+      }, "\(findings)")
+  }
+
+  @Test func aSynThatNoLinkCanUseChangesNothing() throws {
+    var packets = Self.beginning
+    packets.append((false, Self.packet(.ack, seq: 51, ack: 10, session: 1, Self.start)))
+    // The table names session 2 as control, and one byte of it is missing.
+    packets.append((true, Self.packet(.syn, seq: 99, ack: 51, Array(Self.parameters.prefix(10)) + [2, 0, 1, 1, 0])))
+    packets.append((true, Self.packet(.ack, seq: 11, ack: 51, session: 2, [0, 7, 1, 2])))
+    let events = try Self.analyze(packets).1
+    #expect(Self.sessionBytes(events) == [1, 2])
+    let findings = Self.findings(events)
+    #expect(findings.count == 1, "\(findings)")
+    #expect(findings.first?.contains("A: a SYN that no link can use") == true, "\(findings)")
+  }
 }

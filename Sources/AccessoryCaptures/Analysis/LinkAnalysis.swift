@@ -52,7 +52,7 @@ struct LinkAnalysis {
       guard let header = entry.header else { break }
       noteOpenedSessions(entry.messages)
       if header.control.contains(.syn) {
-        synchronize(entry, header, index)
+        synchronize(entry, header, index, broke)
       } else {
         judge(entry, header, index, broke)
         let data = header.payloadCount > 0 && !header.control.contains(.eak)
@@ -91,17 +91,25 @@ struct LinkAnalysis {
 
   // MARK: Packets
 
-  private mutating func synchronize(_ entry: CaptureEntry, _ header: PacketHeader, _ index: Int) {
-    let payload = entry.bytes.dropFirst(PacketHeader.size).dropLast()
-    let parameters = try? LinkParameters(decoding: Array(payload).span.bytes)
-    if !header.control.contains(.ack) {
+  private mutating func synchronize(
+    _ entry: CaptureEntry, _ header: PacketHeader, _ index: Int, _ broke: (String) -> Void
+  ) {
+    let payload = Array(entry.bytes.dropFirst(PacketHeader.size).dropLast())
+    guard let offered = try? LinkParameters(reading: payload.span.bytes) else {
+      return broke("a SYN that no link can use")
+    }
+    let isOffer = !header.control.contains(.ack)
+    let wrong = offered.valuesOutOfRange(isOffer: isOffer)
+    if !wrong.isEmpty { broke("a SYN with values outside their ranges") }
+    let parameters = offered.replacing(wrong)
+    if isOffer {
       openSessions = []
       sawBeginning = true
     }
     ends[index].end.parameters = parameters
     ends[index].end.expected = header.sequence &+ 1
     (ends[index].end.held, ends[index].end.outstanding) = ([:], [:])
-    for session in parameters?.sessions ?? [] { kinds[session.id] = session.kind }
+    for session in parameters.sessions { kinds[session.id] = session.kind }
   }
 
   private func judge(_ entry: CaptureEntry, _ header: PacketHeader, _ index: Int, _ broke: (String) -> Void) {

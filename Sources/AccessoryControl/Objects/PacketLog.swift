@@ -207,7 +207,7 @@ private final class PacketWitness: CableWitness {
 
   private func learn(_ packet: RawSpan) {
     let payload = packet.extracting(PacketHeader.size..<max(PacketHeader.size, packet.byteCount - 1))
-    guard let parameters = try? LinkParameters(decoding: payload) else { return }
+    guard let parameters = try? LinkParameters(reading: payload) else { return }
     for session in parameters.sessions { kinds[session.id] = session.kind }
   }
 

@@ -184,13 +184,16 @@ extension LinkParameters {
     /// The allowed value nearest to it.
     public var nearest: Int { min(max(value, allowed.lowerBound), allowed.upperBound) }
 
-    /// "maximum outstanding packets is 0, allowed are 1 to 127: using 1".
-    public var description: String {
+    /// "maximum outstanding packets is 0, allowed are 1 to 127".
+    package var finding: String {
       let range =
         allowed.count == 1
         ? "allowed is \(allowed.lowerBound)" : "allowed are \(allowed.lowerBound) to \(allowed.upperBound)"
-      return "\(field.rawValue) is \(value), \(range): using \(nearest)"
+      return "\(field.rawValue) is \(value), \(range)"
     }
+
+    /// "maximum outstanding packets is 0, allowed are 1 to 127: using 1".
+    public var description: String { "\(finding): using \(nearest)" }
   }
 
   /// The numbers outside the allowed ranges. In a device's answer the window is its own and the other values are the
@@ -217,7 +220,7 @@ extension LinkParameters {
   }
 
   /// The same parameters with each of these values at the nearest allowed one.
-  func replacing(_ values: [ValueOutOfRange]) -> LinkParameters {
+  package func replacing(_ values: [ValueOutOfRange]) -> LinkParameters {
     var it = self
     for value in values {
       let nearest = value.nearest

@@ -23,7 +23,10 @@ public struct PacketNarrator: Sendable {
   public mutating func line(for header: PacketHeader, packet: RawSpan) -> String {
     let payload = packet.extracting(PacketHeader.size..<PacketHeader.size + header.payloadCount)
     let numbers = "seq=\(header.sequence) ack=\(header.acknowledgement)"
-    if header.control.contains(.syn) { return "\(name(header)) \(numbers) \(synchronization(payload))" }
+    if header.control.contains(.syn) {
+      let isOffer = !header.control.contains(.ack)
+      return "\(name(header)) \(numbers) \(synchronization(payload, isOffer: isOffer))"
+    }
     if header.control.contains(.eak) {
       return "\(name(header)) \(numbers) list=\(bytes(payload).map(String.init).joined(separator: ","))"
     }
@@ -75,9 +78,9 @@ public struct PacketNarrator: Sendable {
     span.withUnsafeBytes { [UInt8]($0) }
   }
 
-  private mutating func synchronization(_ payload: RawSpan) -> String {
+  private mutating func synchronization(_ payload: RawSpan, isOffer: Bool) -> String {
     do {
-      let parameters = try LinkParameters(decoding: payload)
+      let parameters = try LinkParameters(reading: payload)
       for session in parameters.sessions { kinds[session.id] = session.kind }
       let table = parameters.sessions.map { session in
         "\(session.id):\(session.kind.shortName)\(session.version == 1 ? "" : "/\(session.version)")"
@@ -86,6 +89,7 @@ public struct PacketNarrator: Sendable {
         + "timeout=\(parameters.retransmissionTimeout) hold=\(parameters.cumulativeAcknowledgementTimeout) "
         + "repeats=\(parameters.maximumRetransmissions) acks=\(parameters.maximumCumulativeAcknowledgements) "
         + "sessions=\(table.joined(separator: ","))"
+        + parameters.valuesOutOfRange(isOffer: isOffer).map { "; \($0.finding)" }.joined()
     } catch {
       return error.description
     }
