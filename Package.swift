@@ -68,11 +68,11 @@ let package = Package(
     .target(name: "CBuild", cSettings: origin),
     // The files of the live page, embedded by the compiler.
     .target(name: "CPage", exclude: ["files"]),
-    // libmicrohttpd, loaded when it is needed.
+    // Libraries that are loaded when they are needed: libmicrohttpd, and sd-bus of libsystemd.
     .target(name: "CMicroHTTPD"),
+    .target(name: "CSystemd"),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"])]),
-    .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CUdev", pkgConfig: "libudev", providers: [.apt(["libudev-dev"])]),
     .systemLibrary(name: "CPlist", pkgConfig: "libplist-2.0", providers: [.apt(["libplist-dev"])]),
 

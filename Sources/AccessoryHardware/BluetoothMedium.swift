@@ -249,7 +249,7 @@ extension TransportError {
       switch error {
       case .outOfRange: .nobodyThere(address, error.detail)
       case .timedOut: .timedOut(address, after: BluetoothHost.attemptLimit)
-      case .notPermitted, .noService, .noBus, .adapterOff, .noAdapter:
+      case .notPermitted, .noService, .noLibrary, .noBus, .adapterOff, .noAdapter:
         .notPermitted(address, error.detail, fix: error.fix)
       case .serviceTaken, .notPaired: .unusable(address, error.description)
       // The device had the service when it was paired, so the service may come back.

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE  // RTLD_NEXT
 #include "CMicroHTTPD.h"
 
 #include <dlfcn.h>
@@ -39,7 +40,8 @@ static __typeof__(&MHD_get_daemon_info) get_daemon_info;
 const char *cmicrohttpd_load(void) {
   static void *library;
   if (library) return NULL;
-  void *opened = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  // A program from a tarball or wheel is linked with its own copy, whose file may have another name.
+  void *opened = dlsym(RTLD_NEXT, "MHD_run") ? RTLD_NEXT : dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
   if (!opened) return dlerror();
 #define FIND(variable, name)                                                                                               \
   if (!(*(void **)&variable = dlsym(opened, #name))) return LIBRARY " has no " #name;

@@ -1,5 +1,7 @@
 /// Why Bluetooth or a device cannot be used, and how to fix it.
 public enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// libsystemd, which speaks D-Bus, cannot be loaded; the system's words.
+  case noLibrary(String)
   /// There is no D-Bus system bus.
   case noBus(String)
   /// BlueZ's service does not run.
@@ -34,6 +36,7 @@ public enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible 
   /// What is wrong.
   public var detail: String {
     switch self {
+    case .noLibrary(let why): "Bluetooth needs libsystemd, which cannot be loaded (\(why))"
     case .noBus(let why): "there is no D-Bus system bus (\(why))"
     case .noService: "the Bluetooth service does not run"
     case .notPermitted(let what): "\(what) is not permitted to this user"
@@ -54,6 +57,7 @@ public enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible 
   /// The command or action that fixes it, if there is one.
   public var fix: String? {
     switch self {
+    case .noLibrary: "install it: apt-get install libsystemd0"
     case .noBus: "install and start D-Bus: apt-get install dbus"
     case .noService: "start it: systemctl start bluetooth (from the Debian package bluez)"
     case .notPermitted: "run as root, or add the user to the group bluetooth"
@@ -70,6 +74,7 @@ public enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible 
     switch error {
     case .timedOut: self = .timedOut
     case .closed(let why): self = .noBus(why)
+    case .noLibrary(let why): self = .noLibrary(why)
     case .failed(let what, _): self = .noBus("cannot \(what)")
     case .remote(let name, let message): self = Self.meaning(of: name, message, adapter)
     }

@@ -8,6 +8,8 @@ public enum BusError: Error, Equatable, Sendable, CustomStringConvertible {
   case timedOut
   /// The connection to the bus has ended.
   case closed(String)
+  /// libsystemd, which speaks D-Bus, cannot be loaded.
+  case noLibrary(String)
   /// A function of sd-bus failed: the action, and the system's error number.
   case failed(String, code: Int32)
 
@@ -17,6 +19,7 @@ public enum BusError: Error, Equatable, Sendable, CustomStringConvertible {
     case .remote(let name, let message): message.isEmpty ? name : message
     case .timedOut: "no answer on D-Bus"
     case .closed(let why): "the connection to D-Bus has ended: \(why)"
+    case .noLibrary(let why): "libsystemd cannot be loaded: \(why)"
     case .failed(let what, let code):
       "cannot \(what): " + (strerror(code).map { String(cString: $0) } ?? "error \(code)")
     }

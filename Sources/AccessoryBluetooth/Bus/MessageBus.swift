@@ -71,6 +71,7 @@ public final class MessageBus: TimerHandler {
   }
 
   private static func open(_ place: Place) throws(BusError) -> OpaquePointer {
+    if let reason = csystemd_load() { throw .noLibrary(String(cString: reason)) }
     var bus: OpaquePointer?
     switch place {
     case .system: _ = try checked(sd_bus_open_system(&bus), "connect to the D-Bus system bus")

@@ -256,7 +256,7 @@ extension BluetoothError {
   /// The exit code of a command that ends with it.
   fileprivate var exitCode: ExitCode {
     switch self {
-    case .noBus, .noService, .noAdapter, .adapterOff, .notPermitted, .notPaired, .outOfRange: .unreachable
+    case .noLibrary, .noBus, .noService, .noAdapter, .adapterOff, .notPermitted, .notPaired, .outOfRange: .unreachable
     case .serviceTaken: .usage
     case .refused, .noSuchService: .refused
     case .timedOut: .timedOut

@@ -190,6 +190,7 @@ enum Machine {
 
   private static func remedy(for error: BluetoothError) -> String {
     switch error {
+    case .noLibrary: "sudo apt-get install libsystemd0"
     case .noBus: "sudo apt-get install dbus bluez"
     case .noService: "sudo apt-get install bluez && sudo systemctl start bluetooth"
     case .notPermitted: "sudo usermod -aG bluetooth \"$USER\""
