@@ -1,31 +1,40 @@
 /// One command of easim as data. The parser, `--help` and completion all use this table.
+///
+/// Options are described when somebody asks: the description of all of them takes longer than most commands do, because
+/// it makes the tables of profiles, faults and the control protocol.
 struct CommandSpec: Sendable {
   /// The word after `easim`.
   let name: String
   /// One line for the list of commands.
   let summary: String
   /// The text of `--help` below the usage line.
-  let details: String
+  var details: String { makeDetails() }
   /// Commands that work as printed.
   let examples: [String]
   /// The operands: words without an option.
-  let operands: [OperandSpec]
+  var operands: [OperandSpec] { makeOperands() }
   /// The command's own options and `--help`.
-  let options: [OptionSpec]
+  var options: [OptionSpec] { makeOptions() + [.help] }
   /// Mistakes in the description itself.
-  let flaws: [String]
+  var flaws: [String] { makeFlaws() }
   /// Reads the words and runs the command; nil when they ask for help.
   let run: @Sendable ([String], Console) throws -> ExitCode?
 
+  private let makeDetails: @Sendable () -> String
+  private let makeOperands: @Sendable () -> [OperandSpec]
+  private let makeOptions: @Sendable () -> [OptionSpec]
+  private let makeFlaws: @Sendable () -> [String]
+
   /// A command whose options are described by their type.
   init<Options: CommandOptions>(
-    name: String, summary: String, details: String, examples: [String],
+    name: String, summary: String, details: @escaping @autoclosure @Sendable () -> String, examples: [String],
     run: @escaping @Sendable (Options, Console) throws -> ExitCode
   ) {
-    (self.name, self.summary, self.details, self.examples) = (name, summary, details, examples)
-    operands = Options.operands.map(\.spec)
-    options = Options.options.map(\.spec) + [.help]
-    flaws = Options.flaws
+    (self.name, self.summary, self.examples) = (name, summary, examples)
+    makeDetails = details
+    makeOperands = { Options.operands.map(\.spec) }
+    makeOptions = { Options.options.map(\.spec) }
+    makeFlaws = { Options.flaws }
     self.run = { words, console in
       guard let options = try CommandLineReader<Options>.read(words) else { return nil }
       console.isJSON = options.shared.isJSON
