@@ -96,10 +96,10 @@ import Testing
     #expect(Self.findings(try Self.analyze(packets).1) == [])
   }
 
-  /// A window of 0, which a link takes as 1: what such a SYN says of the sessions counts.
+  /// No retransmission at all, which a link takes as one: what such a SYN says of the sessions counts.
   @Test func aSynWithAValueOutOfRangeTellsItsSessions() throws {
     var offer = Self.parameters
-    offer[1] = 0
+    offer[8] = 0
     var packets = Self.beginning
     packets[0].1 = Self.packet(.syn, seq: 10, ack: 0, offer)
     packets[1].1 = Self.packet([.syn, .ack], seq: 50, ack: 10, offer)
@@ -113,7 +113,7 @@ import Testing
     #expect(
       findings.allSatisfy {
         $0.contains("a SYN with values outside their ranges")
-          && $0.hasSuffix("sessions=1:control,2:accessory; maximum outstanding packets is 0, allowed are 1 to 127")
+          && $0.hasSuffix("sessions=1:control,2:accessory; maximum retransmissions is 0, allowed are 1 to 30")
       }, "\(findings)")
   }
 

@@ -61,11 +61,11 @@ import Testing
   @Test func anyNumberIsAnErrorOrAReportThatAddsUp() throws {
     let text = small.json.text
     try use(BurstReport(json: Array(text.utf8), file: "r.json"))
-    let one = try check(ExtremeNumbers.one(of: text))
-    #expect(one.read > 100 && one.refused > 100, "\(one)")
+    let one = try check(ExtremeNumbers.one(of: text, step: 4))
+    #expect(one.read > 50 && one.refused > 50, "\(one)")
     // Large numbers that are allowed alone, so that their sums are tested.
     let large = ["72057594037927936", "72057594037927935", "36028797018963968", "7205759403792793"]
-    _ = try check(ExtremeNumbers.several(of: text, count: 100, seed: 5, spellings: large))
+    _ = try check(ExtremeNumbers.several(of: text, count: 40, seed: 5, spellings: large))
   }
 
   private func report(counting count: Int) -> BurstReport {

@@ -55,14 +55,16 @@ package final class Monitor<State>: @unchecked Sendable {
   /// - Returns: nil when the limit passed first.
   package func wait<Result>(atMost limit: Duration? = nil, _ body: (inout State) -> Result?) -> Result? {
     let end = limit.map(Self.time)
-    return withLock { state in
-      while true {
-        if let result = body(&state) { return result }
-        if var end {
-          if pthread_cond_timedwait(changed, mutex, &end) == ETIMEDOUT { return body(&state) }
-        } else {
-          pthread_cond_wait(changed, mutex)
-        }
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    // Each call borrows the state anew: whoever borrows it may assume that nobody else changes it, and during a wait
+    // somebody does.
+    while true {
+      if let result = body(&state) { return result }
+      if var end {
+        if pthread_cond_timedwait(changed, mutex, &end) == ETIMEDOUT { return body(&state) }
+      } else {
+        pthread_cond_wait(changed, mutex)
       }
     }
   }

@@ -14,7 +14,7 @@ extension CommandSpec {
       an Apple device would, and prints connects and disconnects as an app sees them; an accessory that is refused ends it
       with exit code 6 when ADDR is the only one.
       """,
-    examples: ["easim watch", "easim watch --for 10s --json"], run: runWatch)
+    examples: ["easim watch", "easim watch --for 3s --json"], run: runWatch)
 }
 
 private struct WatchOptions: CommandOptions {

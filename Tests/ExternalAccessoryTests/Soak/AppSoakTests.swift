@@ -28,8 +28,8 @@ import Testing
 enum Soak {
   /// The findings, a sentence each; and last, after `soak:`, what was done.
   static func play() async throws -> [String] {
-    let plugs = ProcessInfo.processInfo.environment["EASIM_SOAK_PLUGS"].flatMap(Int.init) ?? 50
-    let roundSize = max(25, plugs / 20)
+    let plugs = ProcessInfo.processInfo.environment["EASIM_SOAK_PLUGS"].flatMap(Int.init) ?? 20
+    let roundSize = max(10, plugs / 20)
     // Caches of threads that do nothing are waited for, which a short soak does not.
     let judgesTheHeap = plugs >= 1000
     var (done, total, findings) = (0, SoakLedger.Balance(), [String]())

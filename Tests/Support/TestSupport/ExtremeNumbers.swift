@@ -16,10 +16,12 @@ public enum ExtremeNumbers {
   }
 
   /// Each number in turn replaced by each of `spellings`. Numbers in quotes are replaced too, as in `'250ms'`; digits at
-  /// the end of a word are not.
-  public static func one(of text: String, spellings: [String] = spellings) -> [Variant] {
-    let places = numbers(in: Array(text.utf8))
-    return places.flatMap { place in spellings.map { variant(text, [(place, $0)]) } }
+  /// the end of a word are not. With a `step` of 4, each number meets a quarter of the
+  /// spellings, and its neighbour another quarter.
+  public static func one(of text: String, spellings: [String] = spellings, step: Int = 1) -> [Variant] {
+    numbers(in: Array(text.utf8)).enumerated().flatMap { index, place in
+      stride(from: index % step, to: spellings.count, by: step).map { variant(text, [(place, spellings[$0])]) }
+    }
   }
 
   /// `count` texts in which about a third of the numbers are replaced, each by any of the spellings. The same `seed` gives

@@ -6,7 +6,7 @@ import Foundation
 /// nothing with it, so on two processors two programs would run at a time, most of which wait as well.
 public final class WaitingThreads: TaskExecutor {
   /// For all tests of the process.
-  public static let shared = WaitingThreads(count: 6)
+  public static let shared = WaitingThreads(count: 8)
 
   private let condition = NSCondition()
   // Guarded by the condition.
