@@ -14,6 +14,20 @@ import Testing
     #expect(end.err == "easim: stdout: No space left on device; the rest was not written\n")
   }
 
+  /// A server on standard input and output whose client cannot be read or answered.
+  @Test(arguments: [
+    ("easim serve --stdio </", "its requests could not be read: Is a directory"),
+    (
+      "echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"world.list\"}' | easim serve --stdio >/dev/full",
+      "its answers could not be written: No space left on device"
+    ),
+  ])
+  func aServerWhoseClientCannotBeHeardSaysSo(line: String, reason: String) throws {
+    let end = try HelpTests.shell(line, in: place).wait()
+    #expect(end.ending == .exit(2))
+    #expect(end.err == "easim serve: the client has ended: \(reason)\n")
+  }
+
   @Test func aTranscriptThatDoesNotFitIsToldByItsNameAndNotDone() throws {
     let end = try Program.run("demo", "--virtual", "--transcript", "/dev/full")
     #expect(end.ending == .exit(2))

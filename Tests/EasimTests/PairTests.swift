@@ -18,6 +18,14 @@ import Testing
     #expect(remains.err.contains("there is no D-Bus system bus") && remains.err.contains("apt-get install dbus"))
   }
 
+  @Test func withoutItsLibraryItSaysWhatToInstall() throws {
+    let place = TemporaryFolder()
+    _ = place.write("", to: "libsystemd.so.0")
+    let end = try Program(path: BuiltProducts.easim, ["pair"], environment: ["LD_LIBRARY_PATH": place.path]).wait()
+    #expect(end.ending == .exit(3))
+    #expect(end.err.contains("libsystemd, which cannot be loaded") && end.err.contains("apt-get install libsystemd0"))
+  }
+
   @Test(arguments: [
     (["pair", "usb:"], "usb: is not on Bluetooth"),
     (["pair", "bt:hci1,dial=00:AA:01:00:00:42"], "'dial=' is for 'easim run'"),

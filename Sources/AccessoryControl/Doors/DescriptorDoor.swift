@@ -19,6 +19,9 @@ public final class DescriptorDoor {
   /// Whether the client is over, and everything is written.
   public private(set) var isOver = false
 
+  /// Why the client's requests could not be read, or its answers not be written; nil when it left by itself.
+  public private(set) var failure: String?
+
   /// Carries a client on standard input and output, from now on.
   public convenience init(standardFor client: ControlClient, on loop: any PollingLoop) throws {
     self.init(try DescriptorStream.standard(on: loop), isStandard: true, for: client)
@@ -69,6 +72,11 @@ public final class DescriptorDoor {
     stream.endOutput()
   }
 
+  private func fail(_ reason: String) {
+    failure = reason
+    close(reason)
+  }
+
   private func leave() {
     guard !isOver else { return }
     isOver = true
@@ -87,7 +95,7 @@ extension DescriptorDoor: ByteStreamHandler {
   }
 
   package func stream(_ stream: any ByteStream, inputEndedBecause reason: String?) {
-    if let reason { return close("it could not be read: \(reason)") }
+    if let reason { return fail("its requests could not be read: \(reason)") }
     inputEnded = true
     if isOutputClosed { return close("the connection was closed") }
     flush()
@@ -96,7 +104,7 @@ extension DescriptorDoor: ByteStreamHandler {
   package func streamIsWritable(_ stream: any ByteStream) { flush() }
 
   package func stream(_ stream: any ByteStream, outputBrokeBecause reason: String?) {
-    if let reason { return close("its answers could not be sent: \(reason)") }
+    if let reason { return fail("its answers could not be written: \(reason)") }
     if isStandard { return close("its output was closed") }
     // A socket's client may have sent its last requests and left.
     isOutputClosed = true

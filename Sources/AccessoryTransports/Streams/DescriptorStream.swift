@@ -39,11 +39,11 @@ package final class DescriptorStream: ByteStream {
   package init(input: Int32, output: Int32, on loop: any PollingLoop) throws {
     self.loop = loop
     switch DescriptorKind(of: input) {
-    case .socket: source = try PolledSource(input, isSocket: true, on: loop)
-    case .terminal: source = try PolledSource(input, isSocket: false, on: loop)
+    case .socket: source = try PolledSource(input, kind: .socket, on: loop)
+    case .terminal: source = try PolledSource(input, kind: .terminal, on: loop)
     case .pipe:
       let own = DescriptorKind.reopen(input, O_RDONLY)
-      source = try PolledSource(own ?? input, owns: own != nil, isSocket: false, on: loop)
+      source = try PolledSource(own ?? input, owns: own != nil, kind: .pipe, on: loop)
     case .other: source = ThreadSource(input, on: loop)
     }
     switch DescriptorKind(of: output) {
@@ -67,7 +67,7 @@ package final class DescriptorStream: ByteStream {
     let code = errno
     do {
       guard other >= 0 else { throw SystemError("duplicate a socket", code: code) }
-      source = try PolledSource(socket, owns: true, isSocket: true, on: loop)
+      source = try PolledSource(socket, owns: true, kind: .socket, on: loop)
     } catch {
       if other >= 0 { Glibc.close(other) }
       Glibc.close(socket)

@@ -10,13 +10,13 @@ final class PolledSource: ByteSource, DescriptorHandler {
   var ended: (Int32) -> Void = { _ in }
   private var descriptor: Int32
   private let owns: Bool
-  private let isSocket: Bool
+  private let kind: DescriptorKind
   private let loop: any PollingLoop
   private var watch: (any DescriptorWatch)?
   private var isWanted = false
 
-  init(_ descriptor: Int32, owns: Bool = false, isSocket: Bool, on loop: any PollingLoop) throws {
-    (self.descriptor, self.owns, self.isSocket, self.loop) = (descriptor, owns, isSocket, loop)
+  init(_ descriptor: Int32, owns: Bool = false, kind: DescriptorKind, on loop: any PollingLoop) throws {
+    (self.descriptor, self.owns, self.kind, self.loop) = (descriptor, owns, kind, loop)
     watch = try loop.watch(descriptor, for: [], self)
   }
 
@@ -34,7 +34,7 @@ final class PolledSource: ByteSource, DescriptorHandler {
       // Half of the buffer bounds what is kept when the reader takes nothing of it.
       let room = buffer.count / 2
       let count =
-        isSocket
+        kind == .socket
         ? recv(descriptor, buffer.baseAddress, room, Int32(MSG_DONTWAIT))
         : read(descriptor, buffer.baseAddress, room)
       let code = errno
@@ -43,7 +43,7 @@ final class PolledSource: ByteSource, DescriptorHandler {
     }
     if count > 0 || (count < 0 && (code == EAGAIN || code == EINTR)) { return }
     // A terminal whose other end is closed reads as an error.
-    ended(count == 0 || code == EIO ? 0 : code)
+    ended(count == 0 || code == EIO && kind == .terminal ? 0 : code)
   }
 
   func close() {
@@ -51,7 +51,7 @@ final class PolledSource: ByteSource, DescriptorHandler {
     watch.cancel()
     self.watch = nil
     guard owns else { return }
-    if isSocket {
+    if kind == .socket {
       _ = ClosingSocket(descriptor, on: loop, atMost: Self.closingTime)
     } else {
       Glibc.close(descriptor)

@@ -54,10 +54,15 @@ private func runServe(_ options: ServeOptions, _ console: Console) throws -> Exi
     door?.close()
     socket?.close()
   }
+  var code = ExitCode.done
   if options.isStandard {
     let door = try DescriptorDoor(standardFor: server.makeClient(), on: runtime.loop)
     _ = runtime.run(until: { door.isOver })
     door.close("easim is exiting")
+    if let failure = door.failure {
+      console.err("easim serve: the client has ended: \(failure)")
+      code = .usage
+    }
   } else {
     let (host, port) = try place(options.http ?? "127.0.0.1:0")
     let token = SecretToken.make()
@@ -77,7 +82,7 @@ private func runServe(_ options: ServeOptions, _ console: Console) throws -> Exi
   }
   server.stop()
   runtime.settle(until: { server.isQuiet })
-  return .done
+  return code
 }
 
 private func place(_ text: String) throws(UsageError) -> (host: String, port: UInt16) {
