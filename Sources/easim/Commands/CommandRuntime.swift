@@ -14,7 +14,7 @@ final class CommandRuntime {
     Glibc.signal(SIGPIPE, SIG_IGN)
     try StopSignals.take(grace: grace) { [loop] in
       loop.execute {}
-      OutputLane.news.change { _ in }
+      OutputLane.news.change { $0 &+= 1 }
     }
     console.goLive(on: loop)
   }

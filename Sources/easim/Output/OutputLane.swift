@@ -26,9 +26,9 @@ final class OutputLane: Sendable {
 
   private let state = Monitor(State())
 
-  /// Changes whenever a lane has written something, a call in ``PatientFile`` has returned, or a signal has arrived: the
+  /// How often a lane has written something, a call in ``PatientFile`` has returned, or a signal has arrived: the
   /// main thread waits on it outside the loop.
-  static let news = Monitor<Void>(())
+  static let news = Monitor<UInt64>(0)
 
   /// Adds a file to this lane.
   func makeOutlet(
@@ -121,7 +121,7 @@ final class OutputLane: Sendable {
         return state.takeWaiters()
       }
       for waiter in waiters { waiter() }
-      Self.news.change { _ in }
+      Self.news.change { $0 &+= 1 }
     }
   }
 }
