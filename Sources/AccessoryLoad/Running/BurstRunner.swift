@@ -146,7 +146,8 @@ public final class BurstRunner {
     var progress = BurstProgress()
     progress.bursts = tally.completed
     progress.bytes = tally.bytes
-    progress.errors = tally.errorCount
+    // Without errors, without a copy of the report.
+    progress.errors = tally.errors.isEmpty ? 0 : tally.errorCount
     progress.begun = tally.begun
     progress.lost = tally.lost
     progress.overdue = overdue
@@ -364,7 +365,7 @@ public final class BurstRunner {
   private var laneCount: Int { sites.count * plan.sessions }
 
   private static func nanoseconds(from start: Instant, to end: Instant) -> Int {
-    max(0, Int((end - start).wholeNanoseconds))
+    max(0, Int(end.nanoseconds - start.nanoseconds))
   }
 
   private func note(_ change: (inout ThroughputSeries.Slice) -> Void) {
