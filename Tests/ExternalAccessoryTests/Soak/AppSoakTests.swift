@@ -28,13 +28,13 @@ import Testing
 enum Soak {
   /// The findings, a sentence each; and last, after `soak:`, what was done.
   static func play() async throws -> [String] {
-    let plugs = ProcessInfo.processInfo.environment["EASIM_SOAK_PLUGS"].flatMap(Int.init) ?? 20
-    let roundSize = max(10, plugs / 20)
+    let plugs = ProcessInfo.processInfo.environment["EASIM_SOAK_PLUGS"].flatMap(Int.init) ?? 8
+    let roundSize = max(8, plugs / 20)
     // Caches of threads that do nothing are waited for, which a short soak does not.
     let judgesTheHeap = plugs >= 1000
     var (done, total, findings) = (0, SoakLedger.Balance(), [String]())
     // The first worlds allocate what the process keeps permanently.
-    findings += try await SoakRound(plugs: judgesTheHeap ? 200 : 10).play()
+    findings += try await SoakRound(plugs: judgesTheHeap ? 200 : 4).play()
     let descriptors = try SoakRound.descriptors()
     let heapBefore = judgesTheHeap ? await SoakRound.idleHeap() : 0
     while done < plugs, findings.isEmpty {
