@@ -1,6 +1,22 @@
 internal import AccessoryCore
 internal import Runtime
 
+/// The program and its libraries, as they were loaded.
+///
+/// The runtime looks for them in whatever memory is mapped. In a program with threads another one may unmap it meanwhile,
+/// and then the look ends the program: so it is taken before the program begins.
+private let loadedImages = LoadedImages()
+
+private final class LoadedImages: Sendable {
+  let value = ImageMap.capture()
+}
+
+/// Called by CLinux while the program is loaded.
+@_cdecl("easim_loaded")
+package func easimLoaded() {
+  _ = loadedImages
+}
+
 /// Where a session was opened, for messages.
 package struct SessionOpening: Equatable, Sendable, CustomStringConvertible {
   /// The world, as text; empty for the bench.
@@ -11,7 +27,7 @@ package struct SessionOpening: Equatable, Sendable, CustomStringConvertible {
   init(in world: String) {
     self.world = world
     let isTraced = !world.isEmpty && Self.described.withLock { $0 < Self.mostDescribed }
-    trace = isTraced ? try? Backtrace.capture(algorithm: .fast, limit: 16, top: 0) : nil
+    trace = isTraced ? try? Backtrace.capture(algorithm: .fast, limit: 16, top: 0, images: loadedImages.value) : nil
   }
 
   /// How many openings of a process get their place in the source, which is slow to find.
@@ -31,7 +47,7 @@ package struct SessionOpening: Equatable, Sendable, CustomStringConvertible {
       count += 1
       return count <= Self.mostDescribed
     }
-    guard isFew, let frames = trace.symbolicated(options: .default)?.frames else { return nil }
+    guard isFew, let frames = trace.symbolicated(with: loadedImages.value)?.frames else { return nil }
     for frame in frames where !frame.isSystem && !frame.isSwiftThunk {
       guard let symbol = frame.symbol, let location = symbol.sourceLocation, location.line > 0 else { continue }
       if location.path.contains("Sources/ExternalAccessory/") { continue }
