@@ -70,7 +70,8 @@ struct BurstOptions: ReportingOptions {
     },
     .shard.described("load part I of N of the accessories"),
     .failIf, .report, .baseline, .tolerance,
-    .fault, .seed, .protocolName, .auth, .judge, .settle, .infoPlist, .allProtocols, .allowRemote, .anyUser, .timeout,
+    .fault, .seed, .protocolName, .auth, .judge, .settle, .infoPlist, .allProtocols, .allowRemote, .anyUser,
+    .timeout.described("time limit to find the accessories, for each burst, and to come back"),
     .json, .quietMessages, .transcript, .transcriptBytes, .capture,
   ]
   static let rules: [OptionRule] =
