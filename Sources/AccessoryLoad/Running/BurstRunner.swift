@@ -146,8 +146,7 @@ public final class BurstRunner {
     var progress = BurstProgress()
     progress.bursts = tally.completed
     progress.bytes = tally.bytes
-    // Without errors, without a copy of the report.
-    progress.errors = tally.errors.isEmpty ? 0 : tally.errorCount
+    progress.errors = tally.errors.isEmpty ? 0 : tally.errorCount  // which copies the report
     progress.begun = tally.begun
     progress.lost = tally.lost
     progress.overdue = overdue
