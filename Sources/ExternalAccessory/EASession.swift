@@ -24,16 +24,31 @@ open class EASession: NSObject, @unchecked Sendable {
   /// the protocol; the reason is printed on standard error.
   ///
   /// It does not wait for the accessory. If the accessory refuses the session, both streams end.
-  public init?(accessory: EAAccessory, forProtocol protocolString: String) {
-    do throws(AppSessionError) {
-      pipe = try accessory.realm.openSession(with: accessory.published, protocolName: protocolString)
-    } catch {
-      return nil
-    }
-    peer = accessory
-    input = AccessoryInputStream(pipe)
-    output = AccessoryOutputStream(pipe)
+  ///
+  /// The last three are where the call is: do not pass them. Messages about the session name that place.
+  public init?(
+    accessory: EAAccessory, forProtocol protocolString: String, calledIn file: String = #fileID, line: Int = #line,
+    function: String = #function
+  ) {
+    let place = CallPlace(file: file, line: line, function: function)
+    guard let pipe = Self.open(accessory, protocolString, at: place) else { return nil }
+    (peer, self.pipe) = (accessory, pipe)
+    (input, output) = (AccessoryInputStream(pipe), AccessoryOutputStream(pipe))
     super.init()
+  }
+
+  /// Apple's initializer, for subclasses that override it and for `EASession.init(accessory:forProtocol:)` as a value. A
+  /// call prefers the other one, which knows where it is.
+  @_disfavoredOverload
+  public init?(accessory: EAAccessory, forProtocol protocolString: String) {
+    guard let pipe = Self.open(accessory, protocolString, at: nil) else { return nil }
+    (peer, self.pipe) = (accessory, pipe)
+    (input, output) = (AccessoryInputStream(pipe), AccessoryOutputStream(pipe))
+    super.init()
+  }
+
+  private static func open(_ accessory: EAAccessory, _ name: String, at place: CallPlace?) -> SessionPipe? {
+    try? accessory.realm.openSession(with: accessory.published, protocolName: name, at: place)
   }
 
   deinit { pipe.released() }

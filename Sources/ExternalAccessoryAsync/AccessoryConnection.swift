@@ -26,10 +26,14 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
   private let readable = Gate()
   private let writable = Gate()
 
-  /// Opens a session and its streams.
-  public init(to accessory: EAAccessory, for protocolString: String) throws {
-    guard let session = EASession(accessory: accessory, forProtocol: protocolString),
-      let input = session.inputStream, let output = session.outputStream
+  /// Opens a session and its streams. The last three are where the call is: do not pass them.
+  public init(
+    to accessory: EAAccessory, for protocolString: String, calledIn file: String = #fileID, line: Int = #line,
+    function: String = #function
+  ) throws {
+    let session = EASession(
+      accessory: accessory, forProtocol: protocolString, calledIn: file, line: line, function: function)
+    guard let session, let input = session.inputStream, let output = session.outputStream
     else { throw Failure.noSession }
     (self.session, self.input, self.output) = (session, input, output)
     super.init()

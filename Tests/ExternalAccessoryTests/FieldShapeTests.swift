@@ -1,4 +1,5 @@
 import ExternalAccessory
+import ExternalAccessoryAsync
 import ExternalAccessorySimulation
 import Foundation
 import Glibc
@@ -271,6 +272,30 @@ import Testing
       #expect(misuse.contains("FieldShapeTests.swift:\(line + 3) "), "\(misuse)")
       #expect(misuse.contains("aSecondSessionNamesBothOpeningsAndTheirWorld"), "\(misuse)")
       _ = first
+    }
+  }
+
+  /// A subclass with Apple's initializer, the initializer as a value, and the async way.
+  @Test func anOpeningIsNamedInEveryWayToOpen() async throws {
+    final class Named: EASession, @unchecked Sendable {
+      override init?(accessory: EAAccessory, forProtocol protocolString: String) {
+        super.init(accessory: accessory, forProtocol: protocolString)
+      }
+    }
+    try await withSimulatedWorld { world in
+      let (_, accessory) = try await accessory(world)
+      let open: (EAAccessory, String) -> EASession? = EASession.init
+      let line = #line
+      let sessions: [EASession?] = [
+        Named(accessory: accessory, forProtocol: "com.example.echo"), open(accessory, "com.example.echo"),
+        try AccessoryConnection(to: accessory, for: "com.example.echo").session,
+      ]
+      let misuses = world.misuses
+      try #require(misuses.count == 2)
+      #expect(misuses[0].contains("first was opened at FieldShapeTests.swift:\(line - 7) in init(accessory:forProtocol:), "))
+      #expect(misuses[0].contains("the second in the world of"), "\(misuses[0])")
+      #expect(misuses[1].contains("the second at FieldShapeTests.swift:\(line + 3) in anOpeningIsNamed"), "\(misuses[1])")
+      _ = sessions
     }
   }
 

@@ -148,8 +148,10 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   func unregister() { entrance.sync { appView?.unregister() } }
 
   /// Opens a session, or throws the reason why not.
-  func openSession(with accessory: PublishedAccessory, protocolName: String) throws(AppSessionError) -> SessionPipe {
-    let opening = SessionOpening(in: world)
+  func openSession(
+    with accessory: PublishedAccessory, protocolName: String, at place: CallPlace?
+  ) throws(AppSessionError) -> SessionPipe {
+    let opening = SessionOpening(world: world, place: place)
     let result = entrance.sync { () -> Result<(SessionPipe, closes: SessionPipe?), AppSessionError> in
       do throws(AppSessionError) {
         guard let appView else { throw .notConnected(connectionID: accessory.connectionID) }
