@@ -113,6 +113,32 @@ import Testing
     }
   }
 
+  /// libplist ends the process at a key with one, and cuts ASCII off.
+  @Test(arguments: Library.allCases, ["a\0李", "a\0b", "\0"]) func aNULInTheTextOfABinaryFileIsAnError(
+    library: Library, text: String
+  ) throws {
+    for object in [[text: 1], ["key": text], ["key": [text]]] as [[String: Any]] {
+      let bytes = try PropertyListSerialization.data(fromPropertyList: object, format: .binary, options: 0)
+      let error = #expect(throws: SourceProblem.self) {
+        try library.read(PropertyListFile(Array(bytes), path: "Info.plist"))
+      }
+      #expect(error?.description.hasSuffix(" is text with a NUL character") == true, "\(String(describing: error))")
+    }
+  }
+
+  /// A reference may point anywhere, also into the middle of a text.
+  @Test(arguments: Library.allCases) func anyOffsetOfAnObjectIsAnAnswerAndNeverATrap(library: Library) throws {
+    let bytes = try Self.binary()
+    let table = Int(bytes[bytes.count - 1]) | Int(bytes[bytes.count - 2]) << 8
+    for index in table..<bytes.count - 32 {
+      for byte in 0...255 as ClosedRange<UInt8> {
+        var changed = bytes
+        changed[index] = byte
+        attempt(changed, library)
+      }
+    }
+  }
+
   @Test(arguments: Library.allCases) func whatIsNestedAsDeepAsAllowedIsRead(library: Library) throws {
     let depth = PropertyListFile.deepest
     let text =

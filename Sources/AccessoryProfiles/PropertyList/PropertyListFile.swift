@@ -1,8 +1,9 @@
 import AccessoryCore
 
-/// The bytes of a property list, checked for what libraries do not limit: size, nesting, and the number of values.
-/// Libraries read nested values by recursion, and a file of a few hundred kilobytes would overflow their stack; a binary
-/// file can refer to one value many times, and a few hundred bytes would become gigabytes.
+/// The bytes of a property list, checked for what libraries do not check: size, nesting, the number of values, and
+/// text with a NUL character. Libraries read nested values by recursion, and a file of a few hundred kilobytes would
+/// overflow their stack. A binary file can refer to one value many times, and a few hundred bytes would become gigabytes.
+/// libplist ends the process at a key with a NUL character.
 ///
 /// ```swift
 /// let file = try PropertyListFile(path: "Info.plist")
@@ -30,6 +31,8 @@ public struct PropertyListFile: Sendable {
   public static let deepest = 64
   /// How many values a binary file may have, counted each time one is referred to.
   public static let mostValues = 100_000
+  /// How many bytes of text and data a binary file may have, counted each time one is referred to.
+  public static let mostContent = 8 << 20
 
   /// Reads and checks a file.
   public init(path: String) throws(SourceProblem) {
@@ -153,7 +156,8 @@ private struct XMLNesting {
   }
 }
 
-/// Walks the objects of a binary property list, to find how deep they are nested and how many values they make.
+/// Walks the objects of a binary property list, to find how deep they are nested, how many values and bytes they
+/// make, and whether a text is one that libraries fail at.
 private struct BinaryNesting {
   struct Damage: Error { let reason: String }
 
@@ -181,31 +185,49 @@ private struct BinaryNesting {
 
   func check() throws(Damage) {
     var open = [(object: top, depth: 0)]
-    var values = 0
+    var (values, content) = (0, 0)
     while let (object, depth) = open.popLast() {
       values += 1
       guard values + open.count <= PropertyListFile.mostValues else {
         throw Damage(reason: "it has more than \(PropertyListFile.mostValues) values")
       }
-      let members = try members(of: object)
-      guard let members else { continue }
-      guard depth < PropertyListFile.deepest else {
-        throw Damage(reason: "arrays and dictionaries are nested deeper than \(PropertyListFile.deepest)")
-      }
-      guard members.count <= PropertyListFile.mostValues else {
-        throw Damage(reason: "it has more than \(PropertyListFile.mostValues) values")
-      }
-      for place in members.places {
-        guard let member = Self.number(bytes, place, referenceSize), member < count else {
-          throw Damage(reason: "byte \(place) refers to an object that it does not have")
+      switch try self.object(object) {
+      case .container(let members):
+        guard depth < PropertyListFile.deepest else {
+          throw Damage(reason: "arrays and dictionaries are nested deeper than \(PropertyListFile.deepest)")
         }
-        open.append((member, depth + 1))
+        guard members.count <= PropertyListFile.mostValues else {
+          throw Damage(reason: "it has more than \(PropertyListFile.mostValues) values")
+        }
+        for place in members.places {
+          guard let member = Self.number(bytes, place, referenceSize), member < count else {
+            throw Damage(reason: "byte \(place) refers to an object that it does not have")
+          }
+          open.append((member, depth + 1))
+        }
+      case .content(let elements, let isText):
+        content += elements.count * elements.size
+        guard content <= PropertyListFile.mostContent else {
+          throw Damage(reason: "it has more than \(PropertyListFile.mostContent) bytes of text and data")
+        }
+        let isNull = { (place: Int) in bytes[place..<place + elements.size].allSatisfy { $0 == 0 } }
+        if isText, elements.places.contains(where: isNull) {
+          throw Damage(reason: "object \(object) is text with a NUL character")
+        }
+      case .other: break
       }
     }
   }
 
-  /// The references of a container.
-  private struct Members {
+  private enum Object {
+    /// The references of an array, set or dictionary.
+    case container(Elements)
+    /// The bytes of data, the characters of text.
+    case content(Elements, isText: Bool)
+    case other
+  }
+
+  private struct Elements {
     let first: Int
     let count: Int
     let size: Int
@@ -213,14 +235,13 @@ private struct BinaryNesting {
     var places: StrideTo<Int> { stride(from: first, to: first + count * size, by: size) }
   }
 
-  /// The members of an array, set or dictionary; nil for any other object.
-  private func members(of object: Int) throws(Damage) -> Members? {
+  private func object(_ object: Int) throws(Damage) -> Object {
     guard let start = Self.number(bytes, table + object * offsetSize, offsetSize), 8..<table ~= start else {
       throw Damage(reason: "object \(object) is not between the header and the offset table")
     }
     let marker = bytes[start]
     let kind = marker >> 4
-    guard kind >= 0xA else { return nil }
+    guard kind >= 0xA || 0x4...0x6 ~= kind else { return .other }
     var first = start + 1
     var length = Int(marker & 0xF)
     if length == 0xF {
@@ -233,10 +254,14 @@ private struct BinaryNesting {
       }
       (first, length) = (first + 1 + size, long)
     }
-    guard length <= (table - min(first, table)) / referenceSize / (kind == 0xD ? 2 : 1) else {
+    // Data, ASCII, UTF-16, and what refers to others; a dictionary refers to its keys and then to its values.
+    let size = kind >= 0xA ? referenceSize : kind == 0x6 ? 2 : 1
+    let repeats = kind == 0xD ? 2 : 1
+    guard length <= (table - min(first, table)) / size / repeats else {
       throw Damage(reason: "object \(object) is longer than the file")
     }
-    return Members(first: first, count: kind == 0xD ? 2 * length : length, size: referenceSize)
+    let elements = Elements(first: first, count: length * repeats, size: size)
+    return kind >= 0xA ? .container(elements) : .content(elements, isText: kind != 0x4)
   }
 
   /// A big-endian number; nil when it is outside of the bytes or larger than any place in a file.

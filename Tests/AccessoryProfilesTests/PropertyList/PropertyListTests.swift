@@ -78,6 +78,8 @@ import Testing
   @Test func binaryIsAccepted() {
     #expect(Self.complaint(Self.binary([[0xD1, 1, 2], [0x51, 0x61], [0xA0]])) == "none: binary")
     #expect(Self.complaint(Self.binary([[0x51, 0x61]])) == "none: binary")
+    // Half of a UTF-16 character is 0, and data may be.
+    #expect(Self.complaint(Self.binary([[0xA2, 1, 2], [0x61, 0x00, 0x61], [0x42, 0x00, 0x00]])) == "none: binary")
   }
 
   @Test(arguments: [
@@ -90,6 +92,14 @@ import Testing
     (
       binary((0..<40).map { [0xA2, $0 + 1, $0 + 1] } + [[0x08]]), "it has more than 100000 values"
     ),
+    (
+      // 59,049 references to one text of 145 bytes.
+      binary((0..<10).map { [0xA3, $0 + 1, $0 + 1, $0 + 1] } + [[0x5F, 0x10, 145] + [UInt8](repeating: 0x78, count: 145)]),
+      "it has more than 8388608 bytes of text and data"
+    ),
+    (binary([[0x52, 0x61, 0x00]]), "object 0 is text with a NUL character"),
+    (binary([[0xD1, 1, 2], [0x62, 0x67, 0x4E, 0x00, 0x00], [0x08]]), "object 1 is text with a NUL character"),
+    (binary([[0x59, 0x61]]), "object 0 is longer than the file"),
   ])
   func damagedBinaryIsRefused(bytes: [UInt8], reason: String) {
     #expect(Self.complaint(bytes) == "Info.plist is a damaged binary property list: \(reason)")
