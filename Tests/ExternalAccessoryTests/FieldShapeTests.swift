@@ -292,9 +292,11 @@ import Testing
       ]
       let misuses = world.misuses
       try #require(misuses.count == 2)
-      #expect(misuses[0].contains("first was opened at FieldShapeTests.swift:\(line - 7) in init(accessory:forProtocol:), "))
-      #expect(misuses[0].contains("the second in the world of"), "\(misuses[0])")
-      #expect(misuses[1].contains("the second at FieldShapeTests.swift:\(line + 3) in anOpeningIsNamed"), "\(misuses[1])")
+      let (first, second) = (misuses[0], misuses[1])
+      #expect(first.contains("The first was opened at FieldShapeTests.swift:\(line - 6) in init(accessory:forProtocol:), "))
+      #expect(first.contains("the second in world "), "\(first)")
+      #expect(second.contains("The first was opened in world "), "\(second)")
+      #expect(second.contains("the second at FieldShapeTests.swift:\(line + 3) in anOpeningIsNamed"), "\(second)")
       _ = sessions
     }
   }

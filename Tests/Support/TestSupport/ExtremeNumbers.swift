@@ -16,8 +16,8 @@ public enum ExtremeNumbers {
   }
 
   /// Each number in turn replaced by each of `spellings`. Numbers in quotes are replaced too, as in `'250ms'`; digits at
-  /// the end of a word are not. With a `step` of 4, each number meets a quarter of the
-  /// spellings, and its neighbour another quarter.
+  /// the end of a word are not. With a `step` of 4, each number is replaced by a quarter of the spellings, and the number
+  /// after it by another quarter.
   public static func one(of text: String, spellings: [String] = spellings, step: Int = 1) -> [Variant] {
     numbers(in: Array(text.utf8)).enumerated().flatMap { index, place in
       stride(from: index % step, to: spellings.count, by: step).map { variant(text, [(place, spellings[$0])]) }
