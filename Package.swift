@@ -69,8 +69,8 @@ let package = Package(
     // The files of the live page, embedded by the compiler.
     .target(name: "CPage", exclude: ["files"]),
     // Libraries that are loaded when they are needed: libmicrohttpd, and sd-bus of libsystemd.
-    .target(name: "CMicroHTTPD"),
-    .target(name: "CSystemd"),
+    .target(name: "CMicroHTTPD", dependencies: ["CLinux"]),
+    .target(name: "CSystemd", dependencies: ["CLinux"]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"])]),
     .systemLibrary(name: "CUdev", pkgConfig: "libudev", providers: [.apt(["libudev-dev"])]),

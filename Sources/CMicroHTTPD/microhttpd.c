@@ -1,10 +1,8 @@
 #define _GNU_SOURCE  // RTLD_NEXT
 #include "CMicroHTTPD.h"
 
-#include <dlfcn.h>
-
-// The library's version of its functions; a program and a library of different ones do not fit.
-#define LIBRARY "libmicrohttpd.so.12"
+#define LATE_LIBRARY "libmicrohttpd.so.12"
+#include <CLateLibrary.h>
 
 // The functions that easim calls: result, name, parameters, arguments.
 #define FUNCTIONS(F)                                                                                                       \
@@ -27,37 +25,28 @@
     (response, name, value))                                                                                               \
   F(void, MHD_destroy_response, (struct MHD_Response * response), (response))
 
-#define FORWARD(result, name, parameters, arguments)                                                                       \
-  static __typeof__(&name) library_##name;                                                                                 \
-  result name parameters { return library_##name arguments; }
-FUNCTIONS(FORWARD)
-
-// Those with variable arguments.
-static __typeof__(&MHD_start_daemon) start_daemon;
-static __typeof__(&MHD_get_connection_info) get_connection_info;
-static __typeof__(&MHD_get_daemon_info) get_daemon_info;
+FUNCTIONS(LATE_FUNCTION)
+LATE_POINTER(MHD_start_daemon)
+LATE_POINTER(MHD_get_connection_info)
+LATE_POINTER(MHD_get_daemon_info)
 
 const char *cmicrohttpd_load(void) {
-  static void *library;
-  if (library) return NULL;
-  // A program from a tarball or wheel is linked with its own copy, whose file may have another name.
-  void *opened = dlsym(RTLD_NEXT, "MHD_run") ? RTLD_NEXT : dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-  if (!opened) return dlerror();
-#define FIND(variable, name)                                                                                               \
-  if (!(*(void **)&variable = dlsym(opened, #name))) return LIBRARY " has no " #name;
-#define FIND_FORWARDED(result, name, parameters, arguments) FIND(library_##name, name)
-  FUNCTIONS(FIND_FORWARDED)
-  FIND(start_daemon, MHD_start_daemon)
-  FIND(get_connection_info, MHD_get_connection_info)
-  FIND(get_daemon_info, MHD_get_daemon_info)
-  library = opened;
+  static void *loaded;
+  if (loaded) return NULL;
+  void *library = late_library(LATE_LIBRARY, "MHD_run");
+  if (!library) return dlerror();
+  FUNCTIONS(LATE_FIND)
+  LATE_FIND(, MHD_start_daemon, , )
+  LATE_FIND(, MHD_get_connection_info, , )
+  LATE_FIND(, MHD_get_daemon_info, , )
+  loaded = library;
   return NULL;
 }
 
 struct MHD_Daemon *cmicrohttpd_start(
     int listener, MHD_AcceptPolicyCallback accept, MHD_AccessHandlerCallback handle, MHD_RequestCompletedCallback done,
     void *context, unsigned connections, unsigned seconds, size_t memory) {
-  return start_daemon(
+  return late_MHD_start_daemon(
       MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, accept, context, handle, context,
       MHD_OPTION_LISTEN_SOCKET, (MHD_socket)listener,
       MHD_OPTION_CONNECTION_LIMIT, connections,
@@ -69,11 +58,11 @@ struct MHD_Daemon *cmicrohttpd_start(
 }
 
 int cmicrohttpd_socket(struct MHD_Connection *connection) {
-  const union MHD_ConnectionInfo *info = get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  const union MHD_ConnectionInfo *info = late_MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
   return info ? (int)info->connect_fd : -1;
 }
 
 int cmicrohttpd_descriptor(struct MHD_Daemon *daemon) {
-  const union MHD_DaemonInfo *info = get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
+  const union MHD_DaemonInfo *info = late_MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
   return info ? info->epoll_fd : -1;
 }

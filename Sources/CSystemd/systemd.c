@@ -1,10 +1,8 @@
 #define _GNU_SOURCE  // RTLD_NEXT
 #include "CSystemd.h"
 
-#include <dlfcn.h>
-
-// The library's version of its functions; a program and a library of different ones do not fit.
-#define LIBRARY "libsystemd.so.0"
+#define LATE_LIBRARY "libsystemd.so.0"
+#include <CLateLibrary.h>
 
 // The functions that easim calls: result, name, parameters, arguments.
 #define FUNCTIONS(F)                                                                                                    \
@@ -67,20 +65,14 @@
   F(int, sd_bus_message_enter_container, (sd_bus_message *m, char type, const char *contents), (m, type, contents))     \
   F(int, sd_bus_message_exit_container, (sd_bus_message *m), (m))
 
-#define FORWARD(result, name, parameters, arguments)                                                                    \
-  static __typeof__(&name) library_##name;                                                                              \
-  result name parameters { return library_##name arguments; }
-FUNCTIONS(FORWARD)
+FUNCTIONS(LATE_FUNCTION)
 
 const char *csystemd_load(void) {
-  static void *library;
-  if (library) return NULL;
-  // A program from a tarball or wheel is linked with its own copy, whose file may have another name.
-  void *opened = dlsym(RTLD_NEXT, "sd_bus_new") ? RTLD_NEXT : dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-  if (!opened) return dlerror();
-#define FIND(result, name, parameters, arguments)                                                                       \
-  if (!(*(void **)&library_##name = dlsym(opened, #name))) return LIBRARY " has no " #name;
-  FUNCTIONS(FIND)
-  library = opened;
+  static void *loaded;
+  if (loaded) return NULL;
+  void *library = late_library(LATE_LIBRARY, "sd_bus_new");
+  if (!library) return dlerror();
+  FUNCTIONS(LATE_FIND)
+  loaded = library;
   return NULL;
 }

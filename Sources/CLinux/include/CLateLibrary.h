@@ -1,0 +1,37 @@
+// A library that is loaded when it is first needed, so that programs start without it and run where it is missing.
+//
+// Its functions are listed as `F(result, name, parameters, arguments)` and get the same names here:
+//
+//   #define LATE_LIBRARY "libsheep.so.1"
+//   #define FUNCTIONS(F) F(void, sheep_feed, (struct sheep *sheep), (sheep))
+//   FUNCTIONS(LATE_FUNCTION)
+//   const char *load(void) {
+//     void *library = late_library(LATE_LIBRARY, "sheep_feed");
+//     if (!library) return dlerror();
+//     FUNCTIONS(LATE_FIND)
+//     return NULL;
+//   }
+#pragma once
+#include <dlfcn.h>
+
+/// Defines a function that calls the library's.
+#define LATE_FUNCTION(result, name, parameters, arguments)                                                              \
+  static __typeof__(&name) late_##name;                                                                                 \
+  result name parameters { return late_##name arguments; }
+
+/// Finds a function in `library`; where there is none, returns a sentence from the function around it.
+#define LATE_FIND(result, name, parameters, arguments)                                                                  \
+  if (!(*(void **)&late_##name = dlsym(library, #name))) return LATE_LIBRARY " has no " #name;
+
+/// A pointer to a function with variable arguments, which cannot be passed on; LATE_FIND finds it as well.
+#define LATE_POINTER(name) static __typeof__(&name) late_##name;
+
+/// The library, or NULL with dlerror. `file` names its version: a program and a library of different ones do not fit. A
+/// program from a tarball or wheel is linked with its own copy, whose file may have another name; `any` is one of the
+/// library's functions, to find that.
+static inline void *late_library(const char *file, const char *any) {
+#ifndef RTLD_NEXT
+#error "RTLD_NEXT needs _GNU_SOURCE before the first header"
+#endif
+  return dlsym(RTLD_NEXT, any) ? RTLD_NEXT : dlopen(file, RTLD_NOW | RTLD_LOCAL);
+}
