@@ -122,7 +122,6 @@ private final class PacketWitness: CableWitness {
   private var fromAccessory = Direction()
   private var fromDevice = Direction()
   private var narrator = PacketNarrator()
-  private var kinds: [UInt8: LinkSession.Kind] = [:]
 
   private struct Direction: ~Copyable {
     var scanner = PacketScanner()
@@ -190,10 +189,11 @@ private final class PacketWitness: CableWitness {
   private func add(
     _ header: PacketHeader, _ packet: RawSpan, _ highest: inout UInt8?, _ end: Transcript.End, _ time: Instant
   ) {
-    if header.control.contains(.syn) { learn(packet) }
     var entry = LoggedPacket()
     entry.header = header
-    entry.kind = kinds[header.session]
+    // First, because the narrator learns the sessions from a SYN.
+    let line = narrator.line(for: header, packet: packet)
+    entry.kind = narrator.kind(of: header.session)
     entry.messages = narrator.messages(in: header, packet: packet).map(\.id)
     if header.control.contains(.syn) {
       highest = header.sequence
@@ -202,13 +202,7 @@ private final class PacketWitness: CableWitness {
       entry.isRepeated = highest.map { $0 &- header.sequence < 128 } ?? false
       if !entry.isRepeated { highest = header.sequence }
     }
-    add(&entry, narrator.line(for: header, packet: packet), packet, end, time)
-  }
-
-  private func learn(_ packet: RawSpan) {
-    let payload = packet.extracting(PacketHeader.size..<max(PacketHeader.size, packet.byteCount - 1))
-    guard let parameters = try? LinkParameters(reading: payload) else { return }
-    for session in parameters.sessions { kinds[session.id] = session.kind }
+    add(&entry, line, packet, end, time)
   }
 
   private func spoiled(_ header: PacketHeader, _ packet: RawSpan, _ end: Transcript.End, _ time: Instant) {

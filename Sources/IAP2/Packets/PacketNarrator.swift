@@ -19,6 +19,9 @@ public struct PacketNarrator: Sendable {
     self.shownBytes = shownBytes
   }
 
+  /// What a session carries; nil when no SYN with it was seen.
+  public func kind(of session: UInt8) -> LinkSession.Kind? { kinds[session] }
+
   /// The line for a packet; `packet` is all of it, header included.
   public mutating func line(for header: PacketHeader, packet: RawSpan) -> String {
     let payload = packet.extracting(PacketHeader.size..<PacketHeader.size + header.payloadCount)
