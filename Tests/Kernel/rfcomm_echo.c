@@ -113,29 +113,30 @@ static void serve_packets(int channel) {
   }
 }
 
-static int connect_to(char **words) {
-  int line = socket(bluetooth, SOCK_STREAM, rfcomm);
-  struct address here = address_of(words[2], 0), there = address_of(words[3], atoi(words[4]));
-  if (bind(line, (struct sockaddr *)&here, sizeof here)) fail("bind");
-  // The kernel keeps the channel for some milliseconds after the last connection.
-  while (connect(line, (struct sockaddr *)&there, sizeof there))
-    if (errno != EBUSY || usleep(5000)) fail("connect");
-  return line;
-}
-
 static double now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
+// Sets when the attempt that succeeded began.
+static int connect_to(char **words, double *began) {
+  int line = socket(bluetooth, SOCK_STREAM, rfcomm);
+  struct address here = address_of(words[2], 0), there = address_of(words[3], atoi(words[4]));
+  if (bind(line, (struct sockaddr *)&here, sizeof here)) fail("bind");
+  // The kernel keeps the channel for some milliseconds after the last connection, and nothing tells when it is free.
+  for (*began = now(); connect(line, (struct sockaddr *)&there, sizeof there); *began = now())
+    if (errno != EBUSY || usleep(5000)) fail("connect");
+  return line;
+}
+
 static void measure(char **words, int in_packets) {
   static uint8_t out[packed], in[packed];
   static const uint8_t confirmed[acknowledgement];
-  int line = connect_to(words), rounds = atoi(words[5]);
+  double start;
+  int line = connect_to(words, &start), rounds = atoi(words[5]);
   size_t size = in_packets ? packed : payload, longest = in_packets ? frame : payload;
   for (size_t i = 0; i < size; i++) out[i] = (uint8_t)(i * 31 + (i >> 8));
-  double start = 0;
   // The first one warms up.
   for (int i = 0; i <= rounds; i++) {
     if (i == 1) start = now();
@@ -149,11 +150,10 @@ static void measure(char **words, int in_packets) {
 
 static void measure_connect(char **words) {
   for (int i = atoi(words[5]); i > 0; i--) {
-    double start = now();
-    int line = connect_to(words);
+    double start;
+    int line = connect_to(words, &start);
     printf("%.0f ms%s", (now() - start) * 1000, i > 1 ? ", " : "\n");
     close(line);
-    usleep(300000);
   }
 }
 
