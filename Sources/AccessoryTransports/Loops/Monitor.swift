@@ -57,8 +57,8 @@ package final class Monitor<State>: @unchecked Sendable {
     let end = limit.map(Self.time)
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
-    // Each call borrows the state anew: whoever borrows it may assume that nobody else changes it, and during a wait
-    // somebody does.
+    // `&state` is passed to each call and not to one function around the loop: Swift allows no other access to it until a
+    // call returns, and other threads change it during the wait.
     while true {
       if let result = body(&state) { return result }
       if var end {

@@ -35,6 +35,11 @@ extension CommandOptions {
   static var operands: [Operand<Self>] { [] }
   static var rules: [OptionRule] { [] }
 
+  /// The operands without the type they belong to.
+  static var operandSpecs: [OperandSpec] { operands.map(\.spec) }
+  /// The options without the type they belong to.
+  static var optionSpecs: [OptionSpec] { options.map(\.spec) }
+
   /// Mistakes in the description itself.
   static var flaws: [String] {
     let names = options.flatMap { [$0.spec.name] + [$0.spec.short].compactMap(\.self) } + ["--help", "-h"]

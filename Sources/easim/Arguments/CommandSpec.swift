@@ -1,7 +1,7 @@
 /// One command of easim as data. The parser, `--help` and completion all use this table.
 ///
-/// Options are described when somebody asks: the description of all of them takes longer than most commands do, because
-/// it makes the tables of profiles, faults and the control protocol.
+/// Options and details are computed each time they are needed. Building them for all commands takes longer than most
+/// commands run, because some list the names of profiles, faults and control methods.
 struct CommandSpec: Sendable {
   /// The word after `easim`.
   let name: String
@@ -12,18 +12,16 @@ struct CommandSpec: Sendable {
   /// Commands that work as printed.
   let examples: [String]
   /// The operands: words without an option.
-  var operands: [OperandSpec] { makeOperands() }
+  var operands: [OperandSpec] { optionsType.operandSpecs }
   /// The command's own options and `--help`.
-  var options: [OptionSpec] { makeOptions() + [.help] }
+  var options: [OptionSpec] { optionsType.optionSpecs + [.help] }
   /// Mistakes in the description itself.
-  var flaws: [String] { makeFlaws() }
+  var flaws: [String] { optionsType.flaws }
   /// Reads the words and runs the command; nil when they ask for help.
   let run: @Sendable ([String], Console) throws -> ExitCode?
 
   private let makeDetails: @Sendable () -> String
-  private let makeOperands: @Sendable () -> [OperandSpec]
-  private let makeOptions: @Sendable () -> [OptionSpec]
-  private let makeFlaws: @Sendable () -> [String]
+  private let optionsType: any CommandOptions.Type
 
   /// A command whose options are described by their type.
   init<Options: CommandOptions>(
@@ -31,10 +29,7 @@ struct CommandSpec: Sendable {
     run: @escaping @Sendable (Options, Console) throws -> ExitCode
   ) {
     (self.name, self.summary, self.examples) = (name, summary, examples)
-    makeDetails = details
-    makeOperands = { Options.operands.map(\.spec) }
-    makeOptions = { Options.options.map(\.spec) }
-    makeFlaws = { Options.flaws }
+    (makeDetails, optionsType) = (details, Options.self)
     self.run = { words, console in
       guard let options = try CommandLineReader<Options>.read(words) else { return nil }
       console.isJSON = options.shared.isJSON
