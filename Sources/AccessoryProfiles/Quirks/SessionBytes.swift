@@ -26,14 +26,14 @@ public struct BusyAfterCancel: Equatable, Sendable {
 
   static let format = Record(
     "busy-after-cancel",
-    "replies after a person's touch; when the session ends before that, requests are ignored while it is busy, and the "
-      + "former reply comes late", BusyAfterCancel()
+    "waits for a person's touch before it replies; if the session ends before the touch, it ignores requests for a while "
+      + "and then sends the old reply", BusyAfterCancel()
   ) {
     Field("touch", \.touch, .ofSessions, "how long a request waits for the touch")
-    Field("busy", \.busy, .ofSessions, "how long after its request a cancelled one keeps the accessory busy")
+    Field("busy", \.busy, .ofSessions, "how long it ignores requests, from the request that was cancelled")
     Field(
       "reply", \.reply, .choice,
-      "late: the reply to the cancelled request comes then, in whichever session is open or opens next; none: it is lost"
+      "late: the reply to the cancelled request is sent then, in the session that is open or opens next; none: it is lost"
     )
   }.example("busy-after-cancel,touch=5s")
 }

@@ -14,7 +14,7 @@ extension Format<Duration> {
 
 enum QuirkText {
   static let seed = "random seed of these times; 0 to take that of the run"
-  static let rest = "time without power after which it begins anew: how long it must be unplugged"
+  static let rest = "how long it must be unplugged for a power cycle, after which it works as new"
 }
 
 /// Ends sessions by itself, in episodes (field failure W23).
@@ -74,11 +74,11 @@ public struct WedgedByOpens: Equatable, Sendable {
 
   static let format = Record(
     "wedges-after",
-    "answers nothing any more, in open and in new sessions, when sessions are opened too fast: until a power cycle",
+    "stops answering in all sessions, open and new ones, when too many are opened in a short time; a power cycle helps",
     WedgedByOpens()
   ) {
-    Field("opens", \.opens, .integer(1...1_000), "number of opens that is too many; the last of them gets no answer")
-    Field("within", \.within, .ofSessions, "the time in which they come")
+    Field("opens", \.opens, .integer(1...1_000), "the open that is one too many: it gets no answer, and neither does anything after it")
+    Field("within", \.within, .ofSessions, "the time in which so many opens are too many")
     Field("rest", \.rest, .ofSessions, QuirkText.rest)
   }.example("wedges-after,opens=3,within=10s")
 }
@@ -109,7 +109,7 @@ public struct GoesSilent: Equatable, Sendable {
 
   static let format = Record(
     "goes-silent",
-    "sends nothing any more after a time, while the session stays open; a new session helps for so long", GoesSilent()
+    "stops sending after a while and leaves the session open; a new session works again, for a while", GoesSilent()
   ) {
     Field("after", \.after, .ofSessions, "how long the first session works")
     Field("restart", \.restart, .ofSessions, "how long the second session works")
@@ -141,11 +141,11 @@ public struct PhantomSession: Equatable, Sendable {
 
   static let format = Record(
     "phantom-session",
-    "keeps a session that ended in the middle of its bytes, by the device or by the cable, and then ends every new one: "
-      + "until a power cycle", PhantomSession()
+    "does not notice when a session is cut off in the middle of its bytes, and from then on ends every new session; a power "
+      + "cycle helps", PhantomSession()
   ) {
-    Field("within", \.within, .ofSessions, "a session ended in the middle when a byte passed so recently")
-    Field("ends", \.ends, .ofSessions, "each new session is ended at a random time up to this")
+    Field("within", \.within, .ofSessions, "how recent the last byte of a session must be for its end to count as cut off")
+    Field("ends", \.ends, .ofSessions, "the longest time until a new session is ended; the actual time is random")
     Field("rest", \.rest, .ofSessions, QuirkText.rest)
     Field("seed", \.seed, .quirkSeed, QuirkText.seed)
   }.example("phantom-session,rest=45s")

@@ -138,7 +138,7 @@ extension Option {
   static var settle: Option {
     Option(
       "--settle", \.shared.tolerance.settle, .duration,
-      "wait TIME before the first data of a session, unless the accessory confirms it"
+      "wait TIME before the first data of a session, or until the accessory sends 0xEA03"
     ).standard(nil)
   }
 

@@ -4,14 +4,15 @@ import Glibc
 extension CommandSpec {
   /// `easim port`.
   static let port = CommandSpec(
-    name: "port", summary: "show the edits that Linux asks for in Swift files",
+    name: "port", summary: "show what to change in Swift files of an app so that they compile on Linux",
     details: """
-      Read Swift files that were written for Apple's systems and print what Linux asks to change in them: observers and
-      timers with a selector, imports of submodules, '#if os(iOS)' around External Accessory code, actors with the base
-      NSObject, and more. Each edit keeps the file right on Apple's systems. Comments and strings are left alone.
+      Reads Swift files that were written for Apple's systems and prints what to change so that they compile on Linux:
+      observers and timers with a selector, imports of submodules, '#if os(iOS)' around External Accessory code, actors
+      that inherit from NSObject, and more. After each change the file still works on Apple's systems. Comments and
+      strings are left alone.
 
-      Lines marked 'edit' show an edit that is certain, before and after; --write makes it. Lines marked 'by hand' give
-      advice where a file does not show enough to be certain.
+      'edit' marks a change that easim can make, and shows the line before and after; --write makes it. 'by hand' marks
+      advice, where the file alone does not show what the right change is.
 
       The exit code is 0 when nothing is left to change, 1 when something is, and 2 when a file cannot be read or written.
       """,
@@ -25,7 +26,7 @@ private struct PortOptions: CommandOptions {
   var shared = SharedOptions()
 
   static let operands: [Operand<Self>] = [Operand(each: "FILE…", 1...10_000, \.paths, .text)]
-  static let options: [Option<Self>] = [Option("--write", short: "-w", \.writes, "make the edits that are certain")]
+  static let options: [Option<Self>] = [Option("--write", short: "-w", \.writes, "make the changes marked 'edit'")]
 }
 
 private func runPort(_ options: PortOptions, _ console: Console) throws -> ExitCode {

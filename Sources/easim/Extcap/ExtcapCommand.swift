@@ -7,12 +7,12 @@ extension CommandSpec {
   static let extcap = CommandSpec(
     name: "extcap", summary: "let Wireshark list and record the cables of running easim programs",
     details: """
-      Wireshark's interface for capture programs ("extcap"). 'Scripts/install' puts the program easim-extcap, which calls this
-      command, where Wireshark looks; the cables of 'easim run', 'easim console', 'easim pipe' and 'easim serve' of the same
-      user are then in Wireshark's list of interfaces. Each interface is an accessory. Its cables are recorded from the
-      moment on at which the capture starts, also when it is plugged in again.
+      Lets Wireshark record the cables of running easim programs. Wireshark calls it by its interface for capture programs
+      ("extcap"): 'Scripts/install' puts a program there, easim-extcap, that calls this command. Wireshark then lists each
+      accessory of your 'easim run', 'easim console', 'easim pipe' and 'easim serve' as an interface, and records what passes
+      its cable from then on, also after it was unplugged and plugged in again.
 
-      Wireshark calls this command with the options below. To see what there is, use --extcap-interfaces.
+      The options below are Wireshark's. To see the interfaces yourself, use --extcap-interfaces.
       """,
     examples: [
       "easim extcap --extcap-interfaces",

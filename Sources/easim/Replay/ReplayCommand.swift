@@ -12,21 +12,24 @@ extension CommandSpec {
   static let replay = CommandSpec(
     name: "replay", summary: "play a recording: its accessory, or its app against an accessory",
     details: """
-      FILE is a capture from before the accessory was plugged in: of --capture, or any other that 'easim decode' reads with
-      all bytes. Link and authentication are live; the sessions are those of the recording.
+      FILE is a capture that begins before the accessory was plugged in: one written with --capture, or any other that
+      'easim decode' reads and that contains every byte. Link and authentication are live; the sessions are those of the
+      recording.
 
       With --on, or without an address, easim is the accessory: it identifies itself as recorded, is plugged in and unplugged
       as recorded, waits in each session for what the app sent then, and answers with the recorded bytes. With --at, easim is
       the Apple device and the app: it opens the recorded sessions at a real or simulated accessory, sends what the app sent,
       and compares the answers.
 
-      Bytes are compared as one stream in each direction: it does not matter how they are cut into packets. The first
-      difference of a session ends it, and is printed with both sides. What differs every time is listed in the file of
-      --mask; --learn makes one from two recordings of the same run:
+      Bytes are compared as one stream in each direction: it does not matter how they are cut into packets. A session ends
+      at its first difference, which is printed with the expected and the received bytes. Bytes that differ every time, such
+      as counters and clocks, can be left out with --mask; --learn writes the file for it from two recordings of the same run:
 
         easim replay --learn first.pcapng second.pcapng > mask.json5
 
-      The exit code is 0 when everything passed as recorded, 1 at a difference, 4 when something that was due did not come.
+      The exit code is 0 when everything passed as recorded, 1 when something differed or the replay was stopped, 2 when FILE
+      cannot be used, 3 when no accessory was found at ADDR, 4 when expected bytes did not come in time, and 6 when the
+      accessory was refused.
       """,
     examples: [
       "easim replay golden.pcapng --on unix:/tmp/recorded.sock",
