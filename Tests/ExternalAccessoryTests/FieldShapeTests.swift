@@ -293,7 +293,8 @@ import Testing
       let misuses = world.misuses
       try #require(misuses.count == 2)
       let (first, second) = (misuses[0], misuses[1])
-      #expect(first.contains("The first was opened at FieldShapeTests.swift:\(line - 6) in init(accessory:forProtocol:), "))
+      let place = "at FieldShapeTests.swift:\(line - 6) in init(accessory:forProtocol:), "
+      #expect(first.contains("The first was opened \(place)"), "\(first)")
       #expect(first.contains("the second in world "), "\(first)")
       #expect(second.contains("The first was opened in world "), "\(second)")
       #expect(second.contains("the second at FieldShapeTests.swift:\(line + 3) in anOpeningIsNamed"), "\(second)")

@@ -77,7 +77,9 @@ public struct WedgedByOpens: Equatable, Sendable {
     "stops answering in all sessions, open and new ones, when too many are opened in a short time; a power cycle helps",
     WedgedByOpens()
   ) {
-    Field("opens", \.opens, .integer(1...1_000), "the open that is one too many: it gets no answer, and neither does anything after it")
+    Field(
+      "opens", \.opens, .integer(1...1_000),
+      "the open that is one too many: it gets no answer, and neither does anything after it")
     Field("within", \.within, .ofSessions, "the time in which so many opens are too many")
     Field("rest", \.rest, .ofSessions, QuirkText.rest)
   }.example("wedges-after,opens=3,within=10s")
@@ -144,7 +146,8 @@ public struct PhantomSession: Equatable, Sendable {
     "does not notice when a session is cut off in the middle of its bytes, and from then on ends every new session; a power "
       + "cycle helps", PhantomSession()
   ) {
-    Field("within", \.within, .ofSessions, "how recent the last byte of a session must be for its end to count as cut off")
+    Field(
+      "within", \.within, .ofSessions, "how recent the last byte of a session must be for its end to count as cut off")
     Field("ends", \.ends, .ofSessions, "the longest time until a new session is ended; the actual time is random")
     Field("rest", \.rest, .ofSessions, QuirkText.rest)
     Field("seed", \.seed, .quirkSeed, QuirkText.seed)

@@ -94,7 +94,8 @@ import Testing
     ),
     (
       // 59,049 references to one text of 145 bytes.
-      binary((0..<10).map { [0xA3, $0 + 1, $0 + 1, $0 + 1] } + [[0x5F, 0x10, 145] + [UInt8](repeating: 0x78, count: 145)]),
+      binary(
+        (0..<10).map { [0xA3, $0 + 1, $0 + 1, $0 + 1] } + [[0x5F, 0x10, 145] + [UInt8](repeating: 0x78, count: 145)]),
       "it has more than 8388608 bytes of text and data"
     ),
     (binary([[0x52, 0x61, 0x00]]), "object 0 is text with a NUL character"),
