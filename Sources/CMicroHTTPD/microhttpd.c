@@ -33,7 +33,7 @@ LATE_POINTER(MHD_get_daemon_info)
 const char *cmicrohttpd_load(void) {
   static void *loaded;
   if (loaded) return NULL;
-  void *library = late_library(LATE_LIBRARY, "MHD_run");
+  void *library = LATE_OPEN(LATE_LIBRARY, "MHD_run");
   if (!library) return dlerror();
   FUNCTIONS(LATE_FIND)
   LATE_FIND(, MHD_start_daemon, , )

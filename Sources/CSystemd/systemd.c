@@ -70,7 +70,7 @@ FUNCTIONS(LATE_FUNCTION)
 const char *csystemd_load(void) {
   static void *loaded;
   if (loaded) return NULL;
-  void *library = late_library(LATE_LIBRARY, "sd_bus_new");
+  void *library = LATE_OPEN(LATE_LIBRARY, "sd_bus_new");
   if (!library) return dlerror();
   FUNCTIONS(LATE_FIND)
   loaded = library;

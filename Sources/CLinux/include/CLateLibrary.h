@@ -6,7 +6,7 @@
 //   #define FUNCTIONS(F) F(void, sheep_feed, (struct sheep *sheep), (sheep))
 //   FUNCTIONS(LATE_FUNCTION)
 //   const char *load(void) {
-//     void *library = late_library(LATE_LIBRARY, "sheep_feed");
+//     void *library = LATE_OPEN(LATE_LIBRARY, "sheep_feed");
 //     if (!library) return dlerror();
 //     FUNCTIONS(LATE_FIND)
 //     return NULL;
@@ -28,10 +28,5 @@
 
 /// The library, or NULL with dlerror. `file` names its version: a program and a library of different ones do not fit. A
 /// program from a tarball or wheel is linked with its own copy, whose file may have another name; `any` is one of the
-/// library's functions, to find that.
-static inline void *late_library(const char *file, const char *any) {
-#ifndef RTLD_NEXT
-#error "RTLD_NEXT needs _GNU_SOURCE before the first header"
-#endif
-  return dlsym(RTLD_NEXT, any) ? RTLD_NEXT : dlopen(file, RTLD_NOW | RTLD_LOCAL);
-}
+/// library's functions, to find that. Needs _GNU_SOURCE.
+#define LATE_OPEN(file, any) (dlsym(RTLD_NEXT, any) ? RTLD_NEXT : dlopen(file, RTLD_NOW | RTLD_LOCAL))

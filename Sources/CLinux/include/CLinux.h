@@ -1,5 +1,6 @@
 // The system calls that Swift's Glibc module does not show, and the variadic ones Swift cannot import.
 #pragma once
+#include "CLateLibrary.h"
 #include <linux/aio_abi.h>
 #include <malloc.h>
 #include <spawn.h>
