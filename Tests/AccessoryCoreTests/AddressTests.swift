@@ -59,6 +59,8 @@ import Testing
     ("[::1]:7000", "[::1]:7000", 0, "tcp:[::1]:7000"),
     ("05ac:12a8", "05ac:12a8", 0, "usb:05ac:12a8"),
     ("1-2.4", "1-2.4", 0, "usb:1-2.4"),
+    ("00:11:22:aa:BB:cc", "00:11:22:aa:BB:cc", 0, "bt:00:11:22:AA:BB:CC"),
+    ("hci1", "hci1", 0, "bt:hci1"),
     ("bluetooth:glasses", "bluetooth", 0, nil),
     ("bench:/run/b", "/run/b", 6, "bench:/run/b#"),
     ("bench:#EAID01", "", 6, "bench:DIR#EAID01"),

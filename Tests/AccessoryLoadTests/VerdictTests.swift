@@ -77,7 +77,8 @@ import Testing
 
   @Test(arguments: [
     ("p99", "has no '>' or '<'"), ("p99>50", "did you mean 'p99>50ms'?"), ("p99<50ms", "did you mean 'p99>50ms'?"),
-    ("p99=50ms", "did you mean 'p99>50ms'?"), ("p99>=50ms", "did you mean 'p99>50ms'?"),
+    ("p99=50ms", "'p99=50ms': did you mean 'p99>50ms'?"), ("p99>=50ms", "'p99>=50ms': did you mean 'p99>50ms'?"),
+    ("p99<50ms", "'p99<50ms' would fail good runs, because --fail-if says when a run fails: did you mean"),
     ("latency>50ms", "did you mean 'p99>50ms'?"), ("rate>100/s", "did you mean 'rate<100/s'?"),
     ("rate<100", "did you mean 'rate<100/s' (bursts) or 'rate<100kB/s'"), ("errrors>1", "did you mean 'errors>1'?"),
     ("throughput<1MB/s", "did you mean 'rate<1MB/s'?"), ("errors>many", "did you mean 'errors>0' or 'errors>0%'?"),

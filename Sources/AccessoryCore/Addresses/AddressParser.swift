@@ -60,7 +60,7 @@ struct AddressParser {
 extension AddressParser {
   private func wrongKind(_ kind: Substring, rest: Substring) -> AddressError {
     if text.isEmpty { return error(kind, "the kind is missing", "bench:") }
-    if let guess = guessFromPath() ?? guess(as: "usb") { return error(text[...], "the kind is missing", guess) }
+    if let guess = guessFromPath() ?? guess(as: "usb") ?? guess(as: "bt") { return error(text[...], "the kind is missing", guess) }
     if let near = Suggestion.nearest(to: String(kind), in: Self.kinds) {
       return error(kind, "unknown kind '\(kind)'", rest.isEmpty ? shortestForm(near) : "\(near):\(rest)")
     }
@@ -81,7 +81,7 @@ extension AddressParser {
     return isPath || (!text.contains(":") && text.hasSuffix(".sock")) ? "unix:\(text)" : nil
   }
 
-  /// The text read as what follows `kind`, if it is right there and says something: `localhost:7000`, `1-2.4`.
+  /// The text read as what follows `kind`, if it is right there and says something: `localhost:7000`, `1-2.4`, `hci0`.
   private func guess(as kind: String) -> String? {
     guard let address = try? AddressParser(text: "\(kind):\(text)").parse() else { return nil }
     if case .usb(.serial) = address { return nil }

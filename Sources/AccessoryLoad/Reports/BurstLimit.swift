@@ -54,9 +54,9 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
       throw OptionError("'\(shown)': did you mean '\(near)\(Self.sign(near))\(value)'?")
     }
     guard sign == (kind == .rate ? "<" : ">") else {
-      throw OptionError(
-        "'\(shown)' would fail runs that are good: --fail-if says when a run fails; "
-          + "did you mean '\(name)\(Self.sign(measured))\(value)'?")
+      // Whoever turns it round means what must hold, as in an assertion.
+      let reason = sign == "<" || sign == ">" ? " would fail good runs, because --fail-if says when a run fails" : ""
+      throw OptionError("'\(shown)'\(reason): did you mean '\(name)\(Self.sign(measured))\(value)'?")
     }
     (figure, bound) = try Self.read(value, measured, kind, prefix: "\(name)\(sign)", shown)
     isUpper = kind != .rate
