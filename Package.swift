@@ -59,6 +59,7 @@ let package = Package(
     .library(name: "AccessorySoak", targets: ["AccessorySoak"]),
     .library(name: "CLinux", targets: ["CLinux"]),
     .library(name: "AccessoryControl", targets: ["AccessoryControl"]),
+    .library(name: "PropertyLists", targets: ["PropertyLists"]),
   ],
   targets: [
     // Below all floors: what the protocol and everything else are written with.
@@ -93,6 +94,9 @@ let package = Package(
 
     // Floor 2: the shared session layer.
     library("AccessorySessions", floor: 2, ["AccessoryCore", "IAP2"]),
+
+    // Floor 2: Info.plists for programs without Foundation.
+    library("PropertyLists", floor: 2, ["AccessoryProfiles", "AccessoryCore", "CPlist"]),
 
     // Floor 2: from an address to a cable, for both roles.
     library(
@@ -202,7 +206,7 @@ let package = Package(
         "AccessorySimulator", "AccessoryHost", "AccessoryHardware", "AccessoryBluetooth", "AccessoryCables",
         "AccessorySessions", "AccessoryProfiles",
         "AccessoryCaptures", "AccessoryTransports", "AccessoryUSB", "Certificates", "AccessoryCore", "IAP2", "CBuild",
-        "CLinux", "CMicroHTTPD", "CPlist",
+        "PropertyLists", "CLinux", "CMicroHTTPD",
       ], swiftSettings: settings),
 
     // An app of its own, as it would be on iOS: EADemo's session controller. Tests run it against `easim run`.
@@ -225,6 +229,7 @@ let package = Package(
       name: "FuzzTargets",
       dependencies: [
         "AccessoryControl", "AccessoryProfiles", "AccessoryCaptures", "AccessoryTransports", "AccessoryCore", "IAP2",
+        "PropertyLists",
       ],
       path: "Tests/Support/FuzzTargets",
       swiftSettings: settings),
@@ -311,7 +316,7 @@ let package = Package(
         "AccessoryCore", "AccessoryHost", "AccessoryProfiles", "AccessorySessions", "AccessorySimulator",
         "AccessoryWorlds", "CLinux", "EADemoClient", "ExternalAccessory", "ExternalAccessoryAppStandIns",
         "ExternalAccessoryAsync",
-        "ExternalAccessorySimulation", "IAP2", "TestSupport", "easim",
+        "ExternalAccessorySimulation", "IAP2", "PropertyLists", "TestSupport", "easim",
       ]),
     tests(
       "AccessoryReplayTests",

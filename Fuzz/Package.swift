@@ -16,6 +16,7 @@ let package = Package(
   targets: [
     fuzzer("FuzzWire", "IAP2"), fuzzer("FuzzMessages", "IAP2"),
     fuzzer("FuzzProfiles", "AccessoryProfiles", "AccessoryCore"),
+    fuzzer("FuzzPropertyLists", "PropertyLists", "AccessoryProfiles"),
     fuzzer("FuzzCaptures", "AccessoryCaptures"),
     fuzzer("FuzzControl", "AccessoryControl", "AccessoryTransports", "AccessoryCore"),
   ],

@@ -2,11 +2,11 @@ import AccessoryCore
 import AccessoryHost
 import AccessoryProfiles
 import Foundation
+import PropertyLists
 import TestSupport
 import Testing
 
 @testable import ExternalAccessory
-@testable import easim
 
 /// An Info.plist, XML and binary, by both libraries: libplist in easim and Foundation in apps.
 @Suite struct InfoPlistTests {

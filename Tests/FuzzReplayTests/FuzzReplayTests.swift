@@ -4,7 +4,9 @@ import Testing
 
 /// Everything that ever broke a fuzz target, once more. A crash here is a defect that came back.
 @Suite struct FuzzReplayTests {
-  @Test(arguments: ["FuzzWire", "FuzzMessages", "FuzzProfiles", "FuzzCaptures", "FuzzControl"])
+  @Test(arguments: [
+    "FuzzWire", "FuzzMessages", "FuzzProfiles", "FuzzPropertyLists", "FuzzCaptures", "FuzzControl",
+  ])
   func noFindingComesBack(target: String) throws {
     let findings = try Findings(of: target)
     // The README at least, so that a moved folder is noticed.
@@ -13,6 +15,7 @@ import Testing
       switch target {
       case "FuzzWire": FuzzedWire.play(bytes)
       case "FuzzMessages": FuzzedMessage.play(bytes)
+      case "FuzzPropertyLists": FuzzedPropertyList.play(bytes)
       case "FuzzCaptures": FuzzedCapture.play(bytes)
       case "FuzzControl": FuzzedControl.play(bytes)
       default: FuzzedProfile.play(bytes)

@@ -6,6 +6,7 @@ import AccessorySessions
 import AccessoryTransports
 import Certificates
 import IAP2
+import PropertyLists
 
 /// What all commands that connect have in common: a device with one app, a way to the selected accessory, and the
 /// transcript and the capture if there are any.

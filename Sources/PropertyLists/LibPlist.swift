@@ -4,9 +4,13 @@ import CPlist
 import Glibc
 
 /// Property lists, XML and binary, by libplist.
-enum LibPlist {
+///
+/// ```swift
+/// let list = try LibPlist.read(PropertyListFile(path: "Info.plist"))
+/// ```
+public enum LibPlist {
   /// Reads a file.
-  static func read(_ file: PropertyListFile) throws(SourceProblem) -> PropertyList {
+  public static func read(_ file: PropertyListFile) throws(SourceProblem) -> PropertyList {
     let root = file.bytes.withUnsafeBufferPointer { bytes in
       bytes.withMemoryRebound(to: CChar.self) {
         switch file.form {
