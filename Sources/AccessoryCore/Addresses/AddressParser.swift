@@ -60,7 +60,9 @@ struct AddressParser {
 extension AddressParser {
   private func wrongKind(_ kind: Substring, rest: Substring) -> AddressError {
     if text.isEmpty { return error(kind, "the kind is missing", "bench:") }
-    if let guess = guessFromPath() ?? guess(as: "usb") ?? guess(as: "bt") { return error(text[...], "the kind is missing", guess) }
+    if let guess = guessFromPath() ?? guess(as: "usb") ?? guess(as: "bt") {
+      return error(text[...], "the kind is missing", guess)
+    }
     if let near = Suggestion.nearest(to: String(kind), in: Self.kinds) {
       return error(kind, "unknown kind '\(kind)'", rest.isEmpty ? shortestForm(near) : "\(near):\(rest)")
     }
