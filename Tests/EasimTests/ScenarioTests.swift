@@ -68,6 +68,8 @@ import Testing
   /// The two ends of one scenario.
   struct Pair {
     let name: String
+    /// What the device's end comes out like.
+    let ending: Program.Ending
     let accessories: Program
     let device: Program
 
@@ -76,6 +78,7 @@ import Testing
       file: String? = nil
     ) throws {
       self.name = name
+      ending = client == "naive" ? .exit(1) : .exit(0)
       let reference = file ?? name
       let easim = BuiltProducts.easim
       accessories = try Program(
@@ -86,14 +89,14 @@ import Testing
         environment: environment)
     }
 
-    /// Whether the device's end came out like this, once both are gone.
-    func comesOut(_ ending: Program.Ending) throws -> Bool {
+    /// Whether both came out as expected, once they are gone.
+    func comesOut() throws -> Bool {
       let isAsExpected = try device.wait().ending == ending
       return try accessories.wait().ending == .exit(0) && isAsExpected
     }
 
     /// Both play their end and are gone.
-    func expect(_ ending: Program.Ending, _ place: SourceLocation = #_sourceLocation) throws {
+    func expect(_ place: SourceLocation = #_sourceLocation) throws {
       let device = try device.wait()
       #expect(device.ending == ending, "\(name)\n\(device.out)\(device.err)", sourceLocation: place)
       let accessories = try accessories.wait()
@@ -106,10 +109,10 @@ import Testing
 
   /// Plays all at once, since each mostly waits. A machine that is too busy for that cannot keep the times that real
   /// accessories keep, so what came out otherwise is played again, alone.
-  private func play(_ pairs: [() throws -> Pair], _ ending: Program.Ending) throws {
+  private func play(_ pairs: [() throws -> Pair]) throws {
     let first = try pairs.map { try $0() }
-    let others = try zip(first, pairs).filter { try !$0.0.comesOut(ending) }.map(\.1)
-    for pair in others { try pair().expect(ending) }
+    let others = try zip(first, pairs).filter { try !$0.0.comesOut() }.map(\.1)
+    for pair in others { try pair().expect() }
   }
 
   /// The longest takes a minute. Not under a sanitizer: a program that takes ten
@@ -118,8 +121,7 @@ import Testing
     let place = TemporaryFolder()
     let names = Self.all.filter { $0.seconds < 300 }.map(\.name)
     #expect(Set(Self.names).subtracting(names) == ["dead-after-a-day"])
-    try play(
-      names.map { name in { try Pair(name, on: "unix:\(place.file("\(name)-{index}.sock"))") } }, .exit(0))
+    try play(names.map { name in { try Pair(name, on: "unix:\(place.file("\(name)-{index}.sock"))") } })
   }
 
   /// The day takes twenty seconds here, and every other time of the scenario is as much shorter.
@@ -130,11 +132,10 @@ import Testing
       text = text.replacing("\"\(long)\"", with: "\"\(short)\"")
     }
     let file = place.write(text, to: "day.json5")
-    let pairs = try ["SoundClient", "naive"].map { client in
-      try Pair("day", on: "unix:\(place.file("\(client).sock"))", client: client, file: file)
-    }
-    try pairs[0].expect(.exit(0))
-    try pairs[1].expect(.exit(1))
+    try play(
+      ["SoundClient", "naive"].map { client in
+        { try Pair("day", on: "unix:\(place.file("\(client).sock"))", client: client, file: file) }
+      })
   }
 
   /// What breaks a naive client is the same in real time.
@@ -151,27 +152,24 @@ import Testing
       "radio-shared-with-audio",
     ]
     try play(
-      names.map { name in { try Pair(name, on: "unix:\(place.file("\(name)-{index}.sock"))", client: "naive") } },
-      .exit(1))
+      names.map { name in { try Pair(name, on: "unix:\(place.file("\(name)-{index}.sock"))", client: "naive") } })
   }
 
   @Test func onTheBenchAndOnATerminalTheyComeOutTheSame() throws {
     let bench = BenchPlace()
     let environment = ["EASIM_BENCH": bench.path]
     let place = TemporaryFolder()
-    let pairs = [
-      try Pair("flicker", on: "bench:", environment: environment),
-      try Pair("transport-switch", on: "bench:\(place.file("bench"))#"),
-      try Pair("pulled-in-the-open-delay", on: "pty:\(place.file("line"))"),
-    ]
-    for pair in pairs { try pair.expect(.exit(0)) }
+    try play([
+      { try Pair("flicker", on: "bench:", environment: environment) },
+      { try Pair("transport-switch", on: "bench:\(place.file("bench"))#") },
+      { try Pair("pulled-in-the-open-delay", on: "pty:\(place.file("line"))") },
+    ])
     #expect(bench.files == [])
   }
 
   @Test func theClientThatAScenarioBreaksIsFoundOutFromTheOtherProcess() throws {
     let place = TemporaryFolder()
-    let pair = try Pair("flicker", on: "unix:\(place.file("glasses.sock"))", client: "naive")
-    try pair.expect(.exit(1))
+    try play([{ try Pair("flicker", on: "unix:\(place.file("glasses.sock"))", client: "naive") }])
   }
 
   @Test func aFaultBesideTheScenarioIsDoneAsWell() throws {
