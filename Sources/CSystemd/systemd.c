@@ -13,7 +13,7 @@
   F(int, sd_bus_start, (sd_bus *bus), (bus))                                                                            \
   F(sd_bus *, sd_bus_unref, (sd_bus *bus), (bus))                                                                       \
   F(sd_bus *, sd_bus_close_unref, (sd_bus *bus), (bus))                                                                 \
-  F(sd_bus *, sd_bus_flush_close_unref, (sd_bus *bus), (bus))                                                           \
+  F(int, sd_bus_is_ready, (sd_bus *bus), (bus))                                                                         \
   F(int, sd_bus_get_fd, (sd_bus *bus), (bus))                                                                           \
   F(int, sd_bus_get_events, (sd_bus *bus), (bus))                                                                       \
   F(int, sd_bus_get_timeout, (sd_bus *bus, uint64_t *timeout_usec), (bus, timeout_usec))                                \

@@ -66,6 +66,9 @@ final class BluetoothLab {
     "calls \(blueZ.calls), services \(blueZ.services.map(\.uuid)), dialled \(sockets.dialled)"
   }
 
+  /// The daemon of the bus, to be stopped and continued.
+  var busProcess: pid_t? { daemon?.pid }
+
   /// Kills the bus, as at shutdown.
   func killBus() {
     guard let pid = daemon?.pid else { return }

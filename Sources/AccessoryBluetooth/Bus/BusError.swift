@@ -1,3 +1,4 @@
+import CSystemd
 import Glibc
 
 /// Why a call on D-Bus failed.
@@ -30,4 +31,19 @@ public enum BusError: Error, Equatable, Sendable, CustomStringConvertible {
 func checked(_ result: Int32, _ action: @autoclosure () -> String) throws(BusError) -> Int32 {
   if result < 0 { throw .failed(action(), code: -result) }
   return result
+}
+
+extension BusError {
+  /// Translates the error of a failed call.
+  init(_ error: sd_bus_error, _ result: Int32) {
+    guard let name = error.name.map({ String(cString: $0) }) else {
+      self = result == -ETIMEDOUT ? .timedOut : .failed("call a method on D-Bus", code: -result)
+      return
+    }
+    switch name {
+    case "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.Timeout", "System.Error.ETIMEDOUT":
+      self = .timedOut
+    default: self = .remote(name: name, message: error.message.map { String(cString: $0) } ?? "")
+    }
+  }
 }

@@ -67,7 +67,23 @@ public final class MessageBus: TimerHandler {
     handlers = []
     pending = [:]
     // The last messages, such as restored settings, are still sent.
-    if let raw { sd_bus_flush_close_unref(raw) }
+    if let raw { Self.finish(raw) }
+  }
+
+  /// Waits until the daemon has read everything that was sent, a second at most, and closes the connection. The daemon
+  /// answers in order, so its answer to one last question proves that it has read all before.
+  private static func finish(_ bus: OpaquePointer) {
+    let daemon = "org.freedesktop.DBus"
+    // Before it is ready the daemon has been sent nothing, and sd-bus would wait 90 s for that.
+    if sd_bus_is_ready(bus) > 0, let message = try? makeCall(bus, daemon, "/org/freedesktop/DBus", daemon, "GetId", [])
+    {
+      var reply: OpaquePointer?
+      // In microseconds; a daemon that does not answer at all is not waited for.
+      sd_bus_call(bus, message, 1_000_000, nil, &reply)
+      sd_bus_message_unref(reply)
+      sd_bus_message_unref(message)
+    }
+    sd_bus_close_unref(bus)
   }
 
   private static func open(_ place: Place) throws(BusError) -> OpaquePointer {
@@ -122,7 +138,7 @@ public final class MessageBus: TimerHandler {
     _ arguments: [BusValue] = [], timeout: Duration = .seconds(5)
   ) throws(BusError) -> [BusValue] {
     let bus = try open(place)
-    defer { sd_bus_flush_close_unref(bus) }
+    defer { sd_bus_close_unref(bus) }
     let message = try makeCall(bus, destination, path, interface, member, arguments)
     defer { sd_bus_message_unref(message) }
     var error = sd_bus_error()
@@ -421,20 +437,5 @@ private final class BusHandler {
     }
     // 1 means handled. Signals are passed on to other rules anyway.
     return sd_bus_message_is_method_call(message, nil, nil) > 0 ? 1 : 0
-  }
-}
-
-extension BusError {
-  /// Translates the error of a failed call.
-  init(_ error: sd_bus_error, _ result: Int32) {
-    guard let name = error.name.map({ String(cString: $0) }) else {
-      self = result == -ETIMEDOUT ? .timedOut : .failed("call a method on D-Bus", code: -result)
-      return
-    }
-    switch name {
-    case "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.Timeout", "System.Error.ETIMEDOUT":
-      self = .timedOut
-    default: self = .remote(name: name, message: error.message.map { String(cString: $0) } ?? "")
-    }
   }
 }

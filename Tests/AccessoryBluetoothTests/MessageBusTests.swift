@@ -1,0 +1,32 @@
+import AccessoryCore
+import Glibc
+import Testing
+
+@testable import AccessoryBluetooth
+
+/// How a connection to D-Bus ends.
+@Suite struct MessageBusTests {
+  /// sd-bus alone waits 90 s for a daemon that does not speak.
+  @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+  func aDaemonThatStopsDoesNotHoldUpTheEnd(afterItWasReady: Bool) throws {
+    let lab = try BluetoothLab()
+    let daemon = try #require(lab.busProcess)
+    defer { kill(daemon, SIGCONT) }
+    if !afterItWasReady { kill(daemon, SIGSTOP) }
+    let bus = try MessageBus(.address(lab.address), on: lab.loop) { _ in }
+    var isReady = false
+    set("ready", by: bus) { isReady = true }
+    if afterItWasReady {
+      lab.run(until: { isReady })
+      kill(daemon, SIGSTOP)
+      set("stopped", by: bus) {}
+    }
+  }
+
+  private func set(_ name: String, by bus: MessageBus, _ done: @escaping () -> Void) {
+    bus.call(
+      "org.bluez", "/org/bluez/hci1", "org.freedesktop.DBus.Properties", "Set",
+      [.string("org.bluez.Adapter1"), .string("Alias"), .variant(.string(name))]
+    ) { _ in done() }
+  }
+}
